@@ -1,0 +1,359 @@
+//! Decoded code: instructions of a fixed shape, whose operands are all slots of a thread's register file.
+//!
+//! Constants live in slots too: a thread's file starts as a copy of [`Code::template`]. So the hot loop never asks
+//! whether an operand is a register or a constant.
+
+use crate::fault::Space;
+
+/// An index into a thread's register file.
+pub(crate) type Slot = u32;
+
+/// Always holds 1: the guard of instructions without one.
+pub(crate) const TRUE: Slot = 0;
+/// Where unwanted results (`_`) go.
+pub(crate) const SINK: Slot = 1;
+/// The carry flag.
+pub(crate) const CARRY: Slot = 2;
+/// Always holds 0.
+pub(crate) const ZERO: Slot = 3;
+
+/// The type an instruction works on. Registers hold values zero-extended to 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    /// 64 minus the width.
+    pub shift: u8,
+    pub signed: bool,
+    pub float: bool,
+}
+
+impl Kind {
+    pub const PREDICATE: Kind = Kind::unsigned(1);
+    pub const U32: Kind = Kind::unsigned(32);
+    pub const U64: Kind = Kind::unsigned(64);
+
+    pub const fn unsigned(bits: u32) -> Kind {
+        Kind { shift: (64 - bits) as u8, signed: false, float: false }
+    }
+
+    /// From a name without its dot; 128-bit types are no `Kind`.
+    pub fn parse(name: &str) -> Option<Kind> {
+        if name == "pred" {
+            return Some(Kind::PREDICATE);
+        }
+        let (class, width) = name.split_at_checked(1)?;
+        let bits = match (class.as_bytes()[0], width) {
+            (b'b' | b'u' | b's', "8") => 8,
+            (b'b' | b'u' | b's', "16") => 16,
+            (b'b' | b'u' | b's' | b'f', "32") => 32,
+            (b'b' | b'u' | b's' | b'f', "64") => 64,
+            _ => return None,
+        };
+        Some(Kind { signed: class == "s", float: class == "f", ..Kind::unsigned(bits) })
+    }
+
+    #[inline(always)]
+    pub fn bits(self) -> u32 {
+        64 - u32::from(self.shift)
+    }
+
+    #[inline(always)]
+    pub fn bytes(self) -> u32 {
+        self.bits() / 8
+    }
+
+    /// Keeps the bits of the type.
+    #[inline(always)]
+    pub fn cut(self, value: u64) -> u64 {
+        value & (u64::MAX >> self.shift)
+    }
+
+    /// The value widened to 64 bits by the type's own sign.
+    #[inline(always)]
+    pub fn widen(self, value: u64) -> u64 {
+        let high = value << self.shift;
+        if self.signed { ((high as i64) >> self.shift) as u64 } else { high >> self.shift }
+    }
+}
+
+/// How `setp` and `set` compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    /// Of floats: neither is a NaN.
+    Ordered,
+    /// Of floats: one is a NaN.
+    Unordered,
+}
+
+/// How `setp` joins its comparison with a third predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Join {
+    And,
+    Or,
+    Xor,
+}
+
+/// What an atomic does to its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicOp {
+    Add,
+    Exchange,
+    CompareExchange,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Increment,
+    Decrement,
+}
+
+/// How a float becomes an integer (or a whole float).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rounding {
+    Nearest,
+    Zero,
+    Down,
+    Up,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FloatOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Fma,
+    Neg,
+    Abs,
+    Min,
+    Max,
+    Sqrt,
+    Reciprocal,
+}
+
+/// What the threads that named barrier `a` do with its predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BarrierOp {
+    Sync,
+    Arrive,
+    Count,
+    All,
+    Any,
+}
+
+/// What the lanes of a warp do together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WarpOp {
+    Sync,
+    Ballot,
+    Any,
+    All,
+    Uniform,
+    ShuffleIndex,
+    ShuffleXor,
+    ShuffleDown,
+    ShuffleUp,
+    MatchAny,
+    MatchAll,
+    ReduceAdd,
+    ReduceMin,
+    ReduceMax,
+    ReduceAnd,
+    ReduceOr,
+    ReduceXor,
+    Elect,
+}
+
+/// An operation. `d`, `a`, `b`, `c`, `e` are the fields of [`Instruction`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    Nop,
+    Move,
+    Add,
+    Sub,
+    /// Add with carry-in, carry-out, or both.
+    AddCarry {
+        input: bool,
+        output: bool,
+    },
+    SubCarry {
+        input: bool,
+        output: bool,
+    },
+    MulLow,
+    MulHigh,
+    MulWide,
+    MadLow,
+    MadHigh,
+    MadWide,
+    MadCarry {
+        high: bool,
+        input: bool,
+        output: bool,
+    },
+    Div,
+    Rem,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Not,
+    Neg,
+    Abs,
+    LogicalNot,
+    ShiftLeft,
+    ShiftRight,
+    PopCount,
+    LeadingZeros,
+    ReverseBits,
+    /// `bfe`
+    Extract,
+    /// `bfi`: a into b at c, e bits.
+    Insert,
+    /// `bfind`
+    HighestBit {
+        as_shift: bool,
+    },
+    /// `prmt`
+    Permute,
+    FunnelLeft {
+        clamp: bool,
+    },
+    FunnelRight {
+        clamp: bool,
+    },
+    /// `lop3`: e is the table itself, not a slot.
+    Logic3,
+    Select,
+    /// `setp`: d and e receive, c joins.
+    Compare {
+        how: Comparison,
+        join: Join,
+        negate: bool,
+    },
+    /// `set`: all ones, or 1.0 when `to` is a float.
+    Mask(Comparison),
+    /// Of floats; both accept NaN with `or_nan`.
+    FloatCompare {
+        how: Comparison,
+        or_nan: bool,
+        join: Join,
+        negate: bool,
+    },
+    /// Integer to integer: `kind` to `to`; c holds the bits that the register keeps.
+    Convert,
+    /// Between integers and floats, or floats; with e the value becomes whole.
+    FloatConvert(Rounding),
+    Float(FloatOp),
+    /// d from the list at b of c slots, each as wide as `kind`.
+    Pack,
+    /// The list at b of c slots from a.
+    Unpack,
+    /// From space, address a + b.
+    Load(Space),
+    /// The list at d of c slots.
+    LoadList(Space),
+    Store(Space),
+    StoreList(Space),
+    /// Address a + b, operands c and e.
+    Atomic(Space, AtomicOp),
+    /// Like `Atomic`, d, c and e being the first of two neighbouring slots.
+    WideAtomic(Space, AtomicOp),
+    /// Branch to instruction d.
+    Jump,
+    /// Branch to the d-th list's entry a; c entries.
+    JumpTable,
+    Exit,
+    Trap,
+    Clock,
+    /// d, source a, lane b, clamp c, mask e, predicate d2.
+    Warp(WarpOp),
+    ActiveMask,
+    /// Barrier a, count b (or [`SINK`] for all threads), predicate c.
+    Barrier {
+        op: BarrierOp,
+        negate: bool,
+    },
+}
+
+/// An instruction; what the fields mean is told by [`Op`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instruction {
+    pub op: Op,
+    pub kind: Kind,
+    pub to: Kind,
+    /// The instruction is skipped when its guard equals this.
+    pub skip_if: bool,
+    pub guard: Slot,
+    pub d: Slot,
+    pub d2: Slot,
+    pub a: Slot,
+    pub b: Slot,
+    pub c: Slot,
+    pub e: Slot,
+}
+
+impl Default for Instruction {
+    fn default() -> Self {
+        Instruction {
+            op: Op::Nop,
+            kind: Kind::U32,
+            to: Kind::U32,
+            skip_if: false,
+            guard: TRUE,
+            d: SINK,
+            d2: SINK,
+            a: ZERO,
+            b: ZERO,
+            c: ZERO,
+            e: ZERO,
+        }
+    }
+}
+
+/// Values that differ between threads but never change within one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Special {
+    Thread,
+    Threads,
+    Block,
+    Blocks,
+    Lane,
+    Warp,
+    Warps,
+    MaskEqual,
+    MaskLess,
+    MaskLessEqual,
+    MaskGreater,
+    MaskGreaterEqual,
+    DynamicShared,
+}
+
+/// The code of one entry.
+#[derive(Debug, Default)]
+pub(crate) struct Code {
+    pub instructions: Vec<Instruction>,
+    /// For each instruction the statement it came from.
+    pub places: Vec<u32>,
+    /// Line and text of each statement.
+    pub statements: Vec<(u32, String)>,
+    /// What a thread's registers hold at first. No instruction names a slot beyond its end.
+    pub template: Vec<u64>,
+    /// Slots to be filled at the start of a thread.
+    pub specials: Vec<(Slot, Special)>,
+    /// Slot lists of vector operands, and targets of branch tables.
+    pub lists: Vec<u32>,
+    /// Start and end of each static shared array, as addresses.
+    pub shared: Vec<(u64, u64)>,
+    /// Whether the entry names dynamic shared memory.
+    pub has_dynamic: bool,
+    /// Bytes of local memory a thread needs.
+    pub local_bytes: u64,
+}

@@ -1,0 +1,277 @@
+//! Turns the statements of an entry into [`Code`].
+
+mod control;
+mod float;
+mod integer;
+mod memory;
+pub(crate) mod names;
+mod operand;
+
+use std::collections::HashMap;
+
+use crate::code::{Code, Instruction, Kind, Op, Slot};
+use crate::memory::{DYNAMIC_START, SHARED_GAP, SHARED_START};
+use crate::outline::{Piece, Statement};
+use crate::token::Token;
+use names::{Name, Scopes, Slots, number};
+use operand::split;
+
+/// A statement that the interpreter does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unknown {
+    pub line: u32,
+    pub instruction: String,
+    pub reason: String,
+}
+
+/// Why a statement cannot be decoded.
+pub(crate) type Reason = String;
+
+/// Names from outside of the entry: its parameters (by offset) and the module's variables (by address).
+pub(crate) struct Outer<'a> {
+    pub params: HashMap<&'a str, u64>,
+    pub globals: &'a HashMap<String, u64>,
+    /// Shared arrays of the module: name, bytes and alignment. A size of 0 means the dynamic one.
+    pub shared: &'a [(String, u64, u64)],
+}
+
+/// A branch whose target is not known yet: the list entry or instruction to be patched, the scope and the label.
+struct Fixup<'a> {
+    at: Patch,
+    scope: usize,
+    label: &'a str,
+    statement: u32,
+}
+
+enum Patch {
+    Instruction(usize),
+    List(usize),
+}
+
+pub(crate) struct Decoder<'a> {
+    code: Code,
+    slots: Slots,
+    scopes: Scopes,
+    labels: HashMap<(usize, &'a str), u32>,
+    /// Branch tables: start and length in the lists.
+    tables: HashMap<&'a str, (u32, u32)>,
+    fixups: Vec<Fixup<'a>>,
+    last_label: &'a str,
+    outer: &'a Outer<'a>,
+    /// Guard of the statement being decoded, and the value that skips it.
+    guard: (Slot, bool),
+    shared_end: u64,
+}
+
+/// Decodes the body of an entry.
+pub(crate) fn decode<'a>(pieces: &[Piece<'a, 'a>], outer: &'a Outer<'a>) -> Result<Code, Unknown> {
+    let mut d = Decoder {
+        code: Code::default(),
+        slots: Slots::new(),
+        scopes: Scopes::new(),
+        labels: HashMap::new(),
+        tables: HashMap::new(),
+        fixups: Vec::new(),
+        last_label: "",
+        outer,
+        guard: (crate::code::TRUE, false),
+        shared_end: SHARED_START,
+    };
+    d.module_shared(pieces);
+    for piece in pieces {
+        match piece {
+            Piece::Open => d.scopes.open(),
+            Piece::Close => d.scopes.close(),
+            Piece::Label(name) => {
+                d.last_label = name;
+                d.labels.insert((d.scopes.current(), name), d.code.instructions.len() as u32);
+            }
+            Piece::Statement(s) => {
+                d.code.statements.push((s.line(), s.one_line()));
+                d.statement(s).map_err(|reason| Unknown { line: s.line(), instruction: s.one_line(), reason })?;
+            }
+        }
+    }
+    d.finish()
+}
+
+impl<'a> Decoder<'a> {
+    /// Gives addresses to the module's shared arrays that the entry names.
+    fn module_shared(&mut self, pieces: &[Piece]) {
+        let mut dynamic = Vec::new();
+        let names = |name: &str| {
+            pieces.iter().any(|p| matches!(p, Piece::Statement(s) if s.tokens.iter().any(|t| t.text == name)))
+        };
+        for (name, bytes, align) in self.outer.shared {
+            if !names(name) {
+                continue;
+            }
+            if *bytes == 0 {
+                dynamic.push(name.clone());
+            } else {
+                self.shared_array(name.clone(), *bytes, *align);
+            }
+        }
+        if !dynamic.is_empty() {
+            self.code.has_dynamic = true;
+            for name in dynamic {
+                self.scopes.declare(name, Name::Address(DYNAMIC_START));
+            }
+        }
+    }
+
+    fn shared_array(&mut self, name: String, bytes: u64, align: u64) {
+        let start = self.shared_end.next_multiple_of(align.max(16));
+        self.shared_end = start + bytes + SHARED_GAP;
+        self.code.shared.push((start, start + bytes));
+        self.scopes.declare(name, Name::Address(start));
+    }
+
+    fn statement(&mut self, s: &Statement<'a, 'a>) -> Result<(), Reason> {
+        self.guard = (crate::code::TRUE, false);
+        let mut tokens = s.tokens;
+        match tokens[0].text {
+            ".reg" => return self.registers(tokens),
+            ".shared" => {
+                let (name, bytes, align) = variable(tokens).ok_or("a shared array was expected")?;
+                self.shared_array(name, bytes, align);
+                return Ok(());
+            }
+            ".local" => {
+                let (name, bytes, align) = variable(tokens).ok_or("a local array was expected")?;
+                let start = self.code.local_bytes.next_multiple_of(align.max(1));
+                self.code.local_bytes = start + bytes;
+                self.scopes.declare(name, Name::Address(start));
+                return Ok(());
+            }
+            ".pragma" => return Ok(()),
+            ".branchtargets" => return self.branch_targets(tokens),
+            "@" => {
+                let negate = tokens.get(1).is_some_and(|t| t.is("!"));
+                let at = 1 + usize::from(negate);
+                let name = tokens.get(at).ok_or("a guard predicate was expected")?.text;
+                self.guard = (self.register(name)?, negate);
+                tokens = &tokens[at + 1..];
+            }
+            word if word.starts_with('.') => return Err("directive".into()),
+            _ => {}
+        }
+        let opcode = tokens.first().ok_or("an opcode was expected")?.text;
+        let parts: Vec<&str> = opcode.split('.').collect();
+        let operands = split(&tokens[1..])?;
+        let known = self.memory(&parts, &operands)?
+            || self.control(&parts, &operands)?
+            || self.float(&parts, &operands)?
+            || self.integer(&parts, &operands)?;
+        if known { Ok(()) } else { Err("opcode".into()) }
+    }
+
+    /// Appends an instruction under the statement's guard.
+    fn push(&mut self, instruction: Instruction) {
+        let (guard, skip_if) = self.guard;
+        self.code.instructions.push(Instruction { guard, skip_if, ..instruction });
+        self.code.places.push(self.code.statements.len().saturating_sub(1) as u32);
+    }
+
+    /// `.reg .b32 %r<40>` or `.reg .b32 x, y`.
+    fn registers(&mut self, tokens: &[Token<'a>]) -> Result<(), Reason> {
+        let kind = tokens.get(1).ok_or("a type was expected")?.text.trim_start_matches('.');
+        let bits = if kind == "b128" { 128 } else { Kind::parse(kind).ok_or("a register's type was expected")?.bits() };
+        for part in split(&tokens[2..])? {
+            let name = part[0].text;
+            let register = Name::Register { bits, slot: None };
+            match part {
+                [_] => self.scopes.declare(name.to_string(), register),
+                [_, open, count, close] if open.is("<") && close.is(">") => {
+                    let count = number(count.text).filter(|&n| n <= 1 << 20).ok_or("a count was expected")?;
+                    for i in 0..count {
+                        self.scopes.declare(format!("{name}{i}"), register);
+                    }
+                }
+                _ => return Err("a register's name was expected".into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn branch_targets(&mut self, tokens: &'a [Token<'a>]) -> Result<(), Reason> {
+        let start = self.code.lists.len() as u32;
+        for part in split(&tokens[1..])? {
+            let at = Patch::List(self.code.lists.len());
+            self.fixup(at, part[0].text);
+            self.code.lists.push(0);
+        }
+        self.tables.insert(self.last_label, (start, self.code.lists.len() as u32 - start));
+        Ok(())
+    }
+
+    fn fixup(&mut self, at: Patch, label: &'a str) {
+        let statement = self.code.statements.len() as u32 - 1;
+        self.fixups.push(Fixup { at, scope: self.scopes.current(), label, statement });
+    }
+
+    fn finish(mut self) -> Result<Code, Unknown> {
+        if self.shared_end > DYNAMIC_START {
+            let (line, instruction) = self.code.statements[0].clone();
+            return Err(Unknown { line, instruction, reason: "more shared memory than any GPU has".into() });
+        }
+        // A body may end without `ret`.
+        self.guard = (crate::code::TRUE, false);
+        self.push(Instruction { op: Op::Exit, ..Instruction::default() });
+        if self.code.statements.is_empty() {
+            self.code.statements.push((0, "(end of the entry)".into()));
+        }
+        for f in &self.fixups {
+            let target = self.scopes.outwards(f.scope).find_map(|s| self.labels.get(&(s, f.label)));
+            let Some(&target) = target else {
+                let (line, instruction) = self.code.statements[f.statement as usize].clone();
+                return Err(Unknown { line, instruction, reason: format!("no label {}", f.label) });
+            };
+            match f.at {
+                Patch::Instruction(i) => self.code.instructions[i].d = target,
+                Patch::List(i) => self.code.lists[i] = target,
+            }
+        }
+        self.code.template = self.slots.template;
+        self.code.specials = self.slots.specials;
+        Ok(self.code)
+    }
+}
+
+/// Name, bytes and alignment of an array or scalar declaration such as `.shared .align 16 .b8 sm[1024]`.
+/// An array without a size (`sm[]`) has 0 bytes.
+pub(crate) fn variable(tokens: &[Token]) -> Option<(String, u64, u64)> {
+    let mut align = None;
+    let mut kind = None;
+    let mut i = 0;
+    while let Some(t) = tokens.get(i) {
+        if t.is(".align") {
+            align = Some(number(tokens.get(i + 1)?.text)?);
+            i += 2;
+            continue;
+        }
+        if let Some(k) = Kind::parse(t.text.trim_start_matches('.')).filter(|_| t.text.starts_with('.')) {
+            kind = Some(u64::from(k.bytes()));
+        } else if !t.text.starts_with('.') {
+            break;
+        }
+        i += 1;
+    }
+    let (name, kind) = (tokens.get(i)?.text.to_string(), kind?);
+    let mut bytes = kind;
+    let mut rest = &tokens[i + 1..];
+    while let [open, size, tail @ ..] = rest {
+        if !open.is("[") {
+            break;
+        }
+        if size.is("]") {
+            bytes = 0;
+            rest = tail;
+        } else {
+            bytes = bytes.checked_mul(number(size.text)?).filter(|&b| b <= 1 << 32)?;
+            rest = tail.get(1..)?;
+        }
+    }
+    let align = align.unwrap_or(kind);
+    (align.is_power_of_two() && align <= 1 << 16).then_some((name, bytes, align))
+}

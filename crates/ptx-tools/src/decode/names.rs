@@ -1,0 +1,148 @@
+//! Names of an entry: registers, shared and local arrays, scope by scope; and the register file they get slots in.
+
+use std::collections::HashMap;
+
+use crate::code::{Slot, Special};
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// A register; it gets its slot when it is first used. 128-bit registers take two.
+    Register { bits: u32, slot: Option<Slot> },
+    /// An address: of a shared or local array, a parameter, or a variable of the module.
+    Address(u64),
+}
+
+/// The slots of a thread's register file, with what they hold at first.
+#[derive(Debug)]
+pub(crate) struct Slots {
+    pub template: Vec<u64>,
+    pub specials: Vec<(Slot, Special)>,
+    constants: HashMap<u64, Slot>,
+}
+
+impl Slots {
+    /// With the four slots that have fixed meanings.
+    pub fn new() -> Self {
+        Slots { template: vec![1, 0, 0, 0], specials: Vec::new(), constants: HashMap::new() }
+    }
+
+    pub fn fresh(&mut self, count: u32) -> Slot {
+        let slot = self.template.len() as Slot;
+        self.template.resize(self.template.len() + count as usize, 0);
+        slot
+    }
+
+    pub fn constant(&mut self, value: u64) -> Slot {
+        if let Some(&slot) = self.constants.get(&value) {
+            return slot;
+        }
+        let slot = self.fresh(1);
+        self.template[slot as usize] = value;
+        self.constants.insert(value, slot);
+        slot
+    }
+
+    pub fn special(&mut self, special: Special) -> Slot {
+        if let Some(known) = self.specials.iter().find(|s| s.1 == special) {
+            return known.0;
+        }
+        let slot = self.fresh(1);
+        self.specials.push((slot, special));
+        slot
+    }
+}
+
+/// The scopes of an entry: `{ … }` in inline assembly opens one.
+#[derive(Debug)]
+pub(crate) struct Scopes {
+    /// Each scope's parent; the first is the entry's own and its own parent.
+    parents: Vec<usize>,
+    names: Vec<HashMap<String, Name>>,
+    now: usize,
+}
+
+impl Scopes {
+    pub fn new() -> Self {
+        Scopes { parents: vec![0], names: vec![HashMap::new()], now: 0 }
+    }
+
+    pub fn open(&mut self) {
+        self.parents.push(self.now);
+        self.names.push(HashMap::new());
+        self.now = self.parents.len() - 1;
+    }
+
+    pub fn close(&mut self) {
+        self.now = self.parents[self.now];
+    }
+
+    pub fn current(&self) -> usize {
+        self.now
+    }
+
+    pub fn declare(&mut self, name: String, what: Name) {
+        self.names[self.now].insert(name, what);
+    }
+
+    pub fn find(&mut self, name: &str) -> Option<&mut Name> {
+        let scope = self.outwards(self.now).find(|&s| self.names[s].contains_key(name))?;
+        self.names[scope].get_mut(name)
+    }
+
+    /// A scope and all around it.
+    pub fn outwards(&self, from: usize) -> impl Iterator<Item = usize> + '_ {
+        let step = |&s: &usize| (s != 0).then(|| self.parents[s]);
+        std::iter::successors(Some(from), step)
+    }
+}
+
+/// The value of `%name`, if every thread can be told it at its start.
+pub(crate) fn special(name: &str) -> Option<Special> {
+    Some(match name {
+        "%tid.x" => Special::Thread,
+        "%ntid.x" => Special::Threads,
+        "%ctaid.x" => Special::Block,
+        "%nctaid.x" => Special::Blocks,
+        "%laneid" => Special::Lane,
+        "%warpid" => Special::Warp,
+        "%nwarpid" => Special::Warps,
+        "%lanemask_eq" => Special::MaskEqual,
+        "%lanemask_lt" => Special::MaskLess,
+        "%lanemask_le" => Special::MaskLessEqual,
+        "%lanemask_gt" => Special::MaskGreater,
+        "%lanemask_ge" => Special::MaskGreaterEqual,
+        "%dynamic_smem_size" => Special::DynamicShared,
+        _ => return None,
+    })
+}
+
+/// Special registers that are the same for every thread of every launch here.
+pub(crate) fn fixed_special(name: &str) -> Option<u64> {
+    Some(match name {
+        "%tid.y" | "%tid.z" | "%ctaid.y" | "%ctaid.z" => 0,
+        "%ntid.y" | "%ntid.z" | "%nctaid.y" | "%nctaid.z" => 1,
+        "WARP_SZ" => 32,
+        _ => return None,
+    })
+}
+
+/// A number as PTX writes it: decimal, hexadecimal, octal, binary, perhaps with `U`; or a float by its bits.
+pub(crate) fn number(word: &str) -> Option<u64> {
+    if let Some(bits) = word.strip_prefix("0f").or(word.strip_prefix("0F")) {
+        return u32::from_str_radix(bits, 16).ok().map(u64::from);
+    }
+    if let Some(bits) = word.strip_prefix("0d").or(word.strip_prefix("0D")) {
+        return u64::from_str_radix(bits, 16).ok();
+    }
+    let digits = word.strip_suffix('U').unwrap_or(word);
+    if let Some(digits) = digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
+        u64::from_str_radix(digits, 16).ok()
+    } else if let Some(digits) = digits.strip_prefix("0b").or(digits.strip_prefix("0B")) {
+        u64::from_str_radix(digits, 2).ok()
+    } else if digits.len() > 1 && digits.starts_with('0') {
+        u64::from_str_radix(&digits[1..], 8).ok()
+    } else {
+        digits.parse().ok()
+    }
+}

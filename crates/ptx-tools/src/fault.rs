@@ -1,0 +1,175 @@
+//! What can go wrong in a launch.
+
+use std::fmt;
+
+/// A memory space of PTX.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Memory of the device, here of the host: real addresses.
+    Global,
+    /// Memory of a block.
+    Shared,
+    /// A kernel's parameters.
+    Param,
+    /// Memory of a thread.
+    Local,
+    /// Any of these, told apart by the address.
+    Generic,
+}
+
+impl fmt::Display for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Space::Global => "global",
+            Space::Shared => "shared",
+            Space::Param => "param",
+            Space::Local => "local",
+            Space::Generic => "generic",
+        })
+    }
+}
+
+/// Where a fault happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The kernel.
+    pub entry: String,
+    /// Block of the grid.
+    pub block: u32,
+    /// Thread of the block.
+    pub thread: u32,
+    /// Line in the PTX, counted from 1.
+    pub line: u32,
+    /// The statement there.
+    pub instruction: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { entry, block, thread, line, instruction } = self;
+        write!(f, "{entry}, block {block}, thread {thread}, line {line}: {instruction}")
+    }
+}
+
+/// Why a launch ended early. Memory then holds what the threads had written so far.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The module has no such entry.
+    #[error("no entry `{entry}` in the module")]
+    MissingEntry {
+        /// The name asked for.
+        entry: String,
+    },
+    /// More or fewer arguments than parameters.
+    #[error("{entry} takes {expected} arguments, {given} were given")]
+    ArgumentCount {
+        /// The kernel.
+        entry: String,
+        /// How many parameters it has.
+        expected: usize,
+        /// How many arguments came.
+        given: usize,
+    },
+    /// An argument is larger or smaller than its parameter.
+    #[error("{entry}: argument {index} has {given} bytes, the parameter {expected}")]
+    ArgumentSize {
+        /// The kernel.
+        entry: String,
+        /// Which argument, from 0.
+        index: usize,
+        /// The parameter's bytes.
+        expected: usize,
+        /// The argument's bytes.
+        given: usize,
+    },
+    /// A launch with no threads, or more than 1024 in a block.
+    #[error("{entry}: blocks of {threads} threads cannot be launched")]
+    BlockSize {
+        /// The kernel.
+        entry: String,
+        /// Threads of a block.
+        threads: u32,
+    },
+    /// The entry holds something that the interpreter does not know. Told at launch, wherever in the entry it is.
+    #[error("{entry}, line {line}: unknown instruction ({reason}): {instruction}")]
+    UnknownInstruction {
+        /// The kernel.
+        entry: String,
+        /// Line in the PTX, counted from 1.
+        line: u32,
+        /// The statement there.
+        instruction: String,
+        /// What about it is not known.
+        reason: String,
+    },
+    /// An access outside of every region, array or parameter, or a store to read-only memory.
+    #[error("out of bounds: {bytes} bytes at {space} address {address:#x} ({at})")]
+    OutOfBounds {
+        /// Who did it.
+        at: Box<Place>,
+        /// The memory space.
+        space: Space,
+        /// Address of the access.
+        address: u64,
+        /// Its size.
+        bytes: u32,
+    },
+    /// An address that is no multiple of the access's size.
+    #[error("misaligned: {bytes} bytes at {space} address {address:#x} ({at})")]
+    Misaligned {
+        /// Who did it.
+        at: Box<Place>,
+        /// The memory space.
+        space: Space,
+        /// Address of the access.
+        address: u64,
+        /// Its size.
+        bytes: u32,
+    },
+    /// A `trap`: a failed assertion or bounds check.
+    #[error("trap ({at})")]
+    Trap {
+        /// Who did it.
+        at: Box<Place>,
+    },
+    /// Threads of one block wait for the same barrier at different instructions.
+    #[error("divergent barrier ({at}); others wait at line {other_line}: {other}")]
+    DivergentBarrier {
+        /// The thread that came last.
+        at: Box<Place>,
+        /// Line where the others are.
+        other_line: u32,
+        /// The instruction where the others are.
+        other: String,
+    },
+    /// Barrier number or thread count that no block can have.
+    #[error("bad barrier number or thread count ({at})")]
+    BadBarrier {
+        /// Who did it.
+        at: Box<Place>,
+    },
+    /// A lane executed a warp operation whose mask leaves it out.
+    #[error("the lane is not in its own mask {mask:#010x} ({at})")]
+    NotInMask {
+        /// Who did it.
+        at: Box<Place>,
+        /// The mask.
+        mask: u32,
+    },
+    /// No thread can go on, and some are not done. `at` is one of them.
+    #[error("deadlock: {waiting} threads wait for ever, one of them at ({at})")]
+    Deadlock {
+        /// A thread that waits.
+        at: Box<Place>,
+        /// How many do.
+        waiting: usize,
+    },
+    /// More instructions were executed than the launch allows: an endless loop, or a bound set too low.
+    #[error("more than {limit} instructions ({at})")]
+    StepLimit {
+        /// The thread that was running.
+        at: Box<Place>,
+        /// The bound.
+        limit: u64,
+    },
+}

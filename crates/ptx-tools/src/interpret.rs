@@ -1,0 +1,109 @@
+//! Executes kernels on the CPU, with the threads of several blocks interleaved at random.
+
+mod arithmetic;
+mod collective;
+mod machine;
+mod run;
+mod warp;
+
+use crate::fault::Fault;
+use crate::memory::Regions;
+use crate::module::{Entry, Module};
+
+/// How the threads of a launch are interleaved. The same schedule gives the same interleaving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Seed of the random choices.
+    pub seed: u64,
+    /// A thread executes 1 to this many instructions before another is picked.
+    pub longest_slice: u32,
+    /// How many blocks are resident at a time; others start, in order, as these end.
+    pub concurrent_blocks: u32,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Schedule { seed: 0, longest_slice: 60, concurrent_blocks: 4 }
+    }
+}
+
+/// The instructions a launch may execute unless told otherwise.
+pub const DEFAULT_STEP_LIMIT: u64 = 4_000_000_000;
+
+/// All that can be said about a launch; see [`Module::launch_with`].
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// The kernel's name.
+    pub entry: &'a str,
+    /// Blocks.
+    pub grid: u32,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// Instructions that all threads together may execute.
+    pub step_limit: u64,
+    /// The interleaving.
+    pub schedule: Schedule,
+}
+
+impl<'a> Launch<'a> {
+    /// Without dynamic shared memory, with the default bound and schedule.
+    pub fn new(entry: &'a str, grid: u32, threads: u32) -> Self {
+        let schedule = Schedule::default();
+        Launch { entry, grid, threads, dynamic_shared: 0, step_limit: DEFAULT_STEP_LIMIT, schedule }
+    }
+}
+
+impl Module {
+    /// Runs `grid` blocks of `threads` threads of a kernel to their end, on the calling thread.
+    ///
+    /// Each argument is the bytes of a parameter; pointers are addresses in `regions`.
+    /// Shared memory holds a random pattern at first.
+    pub fn launch(
+        &self,
+        entry: &str,
+        grid: u32,
+        threads: u32,
+        arguments: &[&[u8]],
+        regions: &Regions,
+        schedule: Schedule,
+    ) -> Result<(), Fault> {
+        self.launch_with(&Launch { schedule, ..Launch::new(entry, grid, threads) }, arguments, regions).map(|_| ())
+    }
+
+    /// [`Module::launch`] with all that can be chosen; gives the number of instructions executed.
+    pub fn launch_with(&self, launch: &Launch, arguments: &[&[u8]], regions: &Regions) -> Result<u64, Fault> {
+        let name = || launch.entry.to_string();
+        let entry = self.entry(launch.entry).ok_or_else(|| Fault::MissingEntry { entry: name() })?;
+        if launch.threads == 0 || launch.threads > entry.max_threads.unwrap_or(1024).min(1024) {
+            return Err(Fault::BlockSize { entry: name(), threads: launch.threads });
+        }
+        let params = parameters(entry, arguments)?;
+        let code = entry.code.as_ref().map_err(|u| Fault::UnknownInstruction {
+            entry: name(),
+            line: u.line,
+            instruction: u.instruction.clone(),
+            reason: u.reason.clone(),
+        })?;
+        machine::Machine::new(code, launch, params, regions, &self.constants).run()
+    }
+}
+
+/// The arguments, laid out as the kernel reads them.
+fn parameters(entry: &Entry, arguments: &[&[u8]]) -> Result<Vec<u128>, Fault> {
+    let (expected, given) = (entry.params.len(), arguments.len());
+    if expected != given {
+        return Err(Fault::ArgumentCount { entry: entry.name.clone(), expected, given });
+    }
+    let end = entry.params.last().map_or(0, |p| p.offset + p.size);
+    let mut bytes = vec![0u8; end.next_multiple_of(16)];
+    for (index, (param, argument)) in entry.params.iter().zip(arguments).enumerate() {
+        let (expected, given) = (param.size, argument.len());
+        if expected != given {
+            return Err(Fault::ArgumentSize { entry: entry.name.clone(), index, expected, given });
+        }
+        bytes[param.offset..][..param.size].copy_from_slice(argument);
+    }
+    Ok(bytes.chunks_exact(16).map(|c| u128::from_ne_bytes(c.try_into().unwrap_or_default())).collect())
+}

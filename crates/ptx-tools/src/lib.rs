@@ -1,0 +1,20 @@
+//! Tools for PTX, the assembly language of NVIDIA's GPUs, as rustc's LLVM writes it: a linter for what such PTX must
+//! not contain ([`lint()`]), and an interpreter that executes kernels on the CPU ([`Module::launch`]), with the threads
+//! interleaved at random and every memory access checked.
+
+mod code;
+mod decode;
+mod fault;
+mod interpret;
+mod lint;
+mod memory;
+mod module;
+mod outline;
+mod token;
+
+pub use fault::{Fault, Place, Space};
+pub use interpret::{DEFAULT_STEP_LIMIT, Launch, Schedule};
+pub use lint::{Finding, Rule, lint};
+pub use memory::Regions;
+pub use module::{Entry, Module, Param};
+pub use outline::ParseError;

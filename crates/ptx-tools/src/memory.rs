@@ -1,0 +1,295 @@
+//! The memory that kernels touch, and the checks on every access.
+
+use std::ptr;
+
+use crate::fault::Space;
+
+/// Where the first shared array begins: a null pointer into shared memory is out of bounds, as a mistake should be.
+pub(crate) const SHARED_START: u64 = 1024;
+/// Bytes between two shared arrays, so that running over the end of one is noticed.
+pub(crate) const SHARED_GAP: u64 = 64;
+/// Where dynamic shared memory begins: above all static arrays.
+pub(crate) const DYNAMIC_START: u64 = 1 << 18;
+/// Shared, parameter and local addresses made generic lie in windows above every address a host program can have.
+pub(crate) const SHARED_WINDOW: u64 = 1 << 60;
+pub(crate) const PARAM_WINDOW: u64 = 2 << 60;
+pub(crate) const LOCAL_WINDOW: u64 = 3 << 60;
+const WINDOW_MASK: u64 = 7 << 60;
+
+/// The memory of the host which kernels may touch.
+#[derive(Clone, Debug, Default)]
+pub struct Regions {
+    /// Start and end, ascending.
+    ranges: Vec<(u64, u64)>,
+}
+
+impl Regions {
+    /// No memory at all.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets kernels read and write `bytes` bytes from `address` on. An earlier region that starts there is replaced.
+    ///
+    /// # Panics
+    ///
+    /// If the region wraps around, or overlaps one that starts elsewhere.
+    ///
+    /// # Safety
+    ///
+    /// Until the region is removed (or `self` and its clones are dropped), the memory must be initialised, and valid for reads and
+    /// writes whenever a launch runs, nothing else may access it while a launch runs, and its provenance must be
+    /// exposed (`pointer.expose_provenance()`, or `pointer as usize`, which does so).
+    pub unsafe fn insert(&mut self, address: usize, bytes: usize) {
+        self.remove(address);
+        let range = (address as u64, address.checked_add(bytes).expect("a region must not wrap around") as u64);
+        let at = self.ranges.partition_point(|r| r.0 < range.0);
+        let free = at.checked_sub(1).is_none_or(|before| self.ranges[before].1 <= range.0)
+            && self.ranges.get(at).is_none_or(|after| range.1 <= after.0);
+        assert!(free, "region {:#x}..{:#x} overlaps another", range.0, range.1);
+        self.ranges.insert(at, range);
+    }
+
+    /// Takes back the region that starts at `address`, if there is one.
+    pub fn remove(&mut self, address: usize) {
+        self.ranges.retain(|r| r.0 != address as u64);
+    }
+}
+
+/// Why an access cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Problem {
+    OutOfBounds { space: Space, address: u64, bytes: u32 },
+    Misaligned { space: Space, address: u64, bytes: u32 },
+}
+
+/// Whether `address..address + bytes` lies in one of the ascending ranges.
+#[inline(always)]
+fn inside(ranges: &[(u64, u64)], address: u64, bytes: u64) -> bool {
+    let at = ranges.partition_point(|r| r.0 <= address);
+    at > 0 && ranges[at - 1].1.checked_sub(bytes).is_some_and(|last| address <= last)
+}
+
+/// A module's constant arrays, which kernels read at their real addresses.
+#[derive(Debug)]
+pub(crate) struct Constants {
+    words: Box<[u128]>,
+    /// Start and end address of each array, ascending.
+    ranges: Vec<(u64, u64)>,
+}
+
+impl Constants {
+    /// Room for arrays of `(bytes, alignment)`, all zero, with gaps between them.
+    pub fn new(arrays: &[(u64, u64)]) -> Self {
+        let mut end = 0;
+        let mut place = |&(bytes, align): &(u64, u64)| {
+            let start = u64::next_multiple_of(end, align.max(16));
+            end = start + bytes + 16;
+            (start, start + bytes)
+        };
+        let offsets: Vec<_> = arrays.iter().map(&mut place).collect();
+        let mut out = Constants { words: vec![0; end.div_ceil(16) as usize].into(), ranges: Vec::new() };
+        let base = out.start();
+        out.ranges = offsets.iter().map(|(start, end)| (base + start, base + end)).collect();
+        out
+    }
+
+    fn start(&self) -> u64 {
+        self.words.as_ptr().addr() as u64
+    }
+
+    /// The address of an array.
+    pub fn address(&self, index: usize) -> u64 {
+        self.ranges[index].0
+    }
+
+    /// Fills an array.
+    pub fn fill(&mut self, index: usize, bytes: &[u8]) {
+        let first = ((self.ranges[index].0 - self.start()) / 16) as usize;
+        for (word, chunk) in self.words[first..].iter_mut().zip(bytes.chunks(16)) {
+            let mut whole = [0; 16];
+            whole[..chunk.len()].copy_from_slice(chunk);
+            *word = u128::from_ne_bytes(whole);
+        }
+    }
+}
+
+/// Everything one thread can reach while it runs.
+pub(crate) struct View<'a> {
+    pub global: &'a Regions,
+    pub constants: &'a Constants,
+    /// Start and end addresses of the shared arrays.
+    pub shared_ranges: &'a [(u64, u64)],
+    /// Shared memory from [`SHARED_START`] on.
+    pub shared: &'a mut [u128],
+    pub local: &'a mut [u128],
+    pub params: &'a mut [u128],
+}
+
+fn byte_length(words: &[u128]) -> u64 {
+    size_of_val(words) as u64
+}
+
+impl View<'_> {
+    /// The host's pointer for an access, after all checks.
+    ///
+    /// What comes back is valid for reads (and, if `write`, writes) of `bytes` bytes, and aligned to them:
+    /// a region's memory by the contract of [`Regions::insert`], the others by being inside of a slice held here.
+    #[inline(always)]
+    fn locate(&mut self, space: Space, address: u64, bytes: u32, write: bool) -> Result<*mut u8, Problem> {
+        if address & u64::from(bytes - 1) != 0 {
+            return Err(Problem::Misaligned { space, address, bytes });
+        }
+        let size = u64::from(bytes);
+        let found = match space {
+            Space::Global => self.global(address, size, write),
+            Space::Shared => self.shared(address, size),
+            Space::Param => Self::part(self.params, address, size).filter(|_| !write),
+            Space::Local => Self::part(self.local, address, size),
+            Space::Generic => {
+                let offset = address & !WINDOW_MASK;
+                match address & WINDOW_MASK {
+                    SHARED_WINDOW => self.shared(offset, size),
+                    PARAM_WINDOW => Self::part(self.params, offset, size).filter(|_| !write),
+                    LOCAL_WINDOW => Self::part(self.local, offset, size),
+                    _ => self.global(address, size, write),
+                }
+            }
+        };
+        found.ok_or(Problem::OutOfBounds { space, address, bytes })
+    }
+
+    #[inline(always)]
+    fn global(&mut self, address: u64, size: u64, write: bool) -> Option<*mut u8> {
+        if inside(&self.global.ranges, address, size) {
+            return Some(ptr::with_exposed_provenance_mut(address as usize));
+        }
+        if write || !inside(&self.constants.ranges, address, size) {
+            return None;
+        }
+        Self::part_of(&self.constants.words, address - self.constants.start(), size).map(<*const u8>::cast_mut)
+    }
+
+    #[inline(always)]
+    fn shared(&mut self, address: u64, size: u64) -> Option<*mut u8> {
+        // Addresses of shared memory have 32 bits, and their sums wrap around.
+        let address = address & 0xffff_ffff;
+        if !inside(self.shared_ranges, address, size) {
+            return None;
+        }
+        Self::part(self.shared, address.checked_sub(SHARED_START)?, size)
+    }
+
+    #[inline(always)]
+    fn part(words: &mut [u128], offset: u64, size: u64) -> Option<*mut u8> {
+        let last = byte_length(words).checked_sub(size)?;
+        (offset <= last).then(|| words.as_mut_ptr().cast::<u8>().wrapping_add(offset as usize))
+    }
+
+    #[inline(always)]
+    fn part_of(words: &[u128], offset: u64, size: u64) -> Option<*const u8> {
+        let last = byte_length(words).checked_sub(size)?;
+        (offset <= last).then(|| words.as_ptr().cast::<u8>().wrapping_add(offset as usize))
+    }
+
+    /// Reads 1, 2, 4 or 8 bytes.
+    #[inline(always)]
+    pub fn load(&mut self, space: Space, address: u64, bytes: u32) -> Result<u64, Problem> {
+        let p = self.locate(space, address, bytes, false)?;
+        // SAFETY: `locate` checked `bytes` bytes; each arm reads that many.
+        unsafe { Ok(read(p, bytes)) }
+    }
+
+    /// Writes the low 1, 2, 4 or 8 bytes of `value`.
+    #[inline(always)]
+    pub fn store(&mut self, space: Space, address: u64, bytes: u32, value: u64) -> Result<(), Problem> {
+        let p = self.locate(space, address, bytes, true)?;
+        // SAFETY: `locate` checked `bytes` bytes for writing.
+        unsafe { write(p, bytes, value) };
+        Ok(())
+    }
+
+    /// Reads `out.len()` values of `bytes` bytes in one access, aligned to all of it.
+    pub fn load_list(
+        &mut self,
+        space: Space,
+        address: u64,
+        bytes: u32,
+        count: u32,
+        mut take: impl FnMut(u32, u64),
+    ) -> Result<(), Problem> {
+        let p = self.locate(space, address, bytes * count, false)?;
+        for i in 0..count {
+            // SAFETY: `locate` checked `bytes * count` bytes from `p` on, and `i < count`.
+            take(i, unsafe { read(p.wrapping_add((i * bytes) as usize), bytes) });
+        }
+        Ok(())
+    }
+
+    /// Writes `count` values of `bytes` bytes in one access, aligned to all of it.
+    pub fn store_list(
+        &mut self,
+        space: Space,
+        address: u64,
+        bytes: u32,
+        count: u32,
+        give: impl Fn(u32) -> u64,
+    ) -> Result<(), Problem> {
+        let p = self.locate(space, address, bytes * count, true)?;
+        for i in 0..count {
+            // SAFETY: `locate` checked `bytes * count` bytes from `p` on for writing, and `i < count`.
+            unsafe { write(p.wrapping_add((i * bytes) as usize), bytes, give(i)) };
+        }
+        Ok(())
+    }
+
+    /// Replaces the value at an address by `change` of it; gives the old one.
+    #[inline(always)]
+    pub fn update(
+        &mut self,
+        space: Space,
+        address: u64,
+        bytes: u32,
+        change: impl FnOnce(u64) -> u64,
+    ) -> Result<u64, Problem> {
+        let p = self.locate(space, address, bytes, true)?;
+        // SAFETY: `locate` checked `bytes` bytes for reading and writing.
+        unsafe {
+            let old = read(p, bytes);
+            write(p, bytes, change(old));
+            Ok(old)
+        }
+    }
+}
+
+/// # Safety
+///
+/// `p` must be valid for a read of `bytes` bytes and aligned to them; `bytes` is 1, 2, 4 or 8.
+#[inline(always)]
+unsafe fn read(p: *const u8, bytes: u32) -> u64 {
+    // SAFETY: the caller's promise; the arm taken reads exactly `bytes` bytes.
+    unsafe {
+        match bytes {
+            1 => p.read().into(),
+            2 => p.cast::<u16>().read().into(),
+            4 => p.cast::<u32>().read().into(),
+            _ => p.cast::<u64>().read(),
+        }
+    }
+}
+
+/// # Safety
+///
+/// `p` must be valid for a write of `bytes` bytes and aligned to them; `bytes` is 1, 2, 4 or 8.
+#[inline(always)]
+unsafe fn write(p: *mut u8, bytes: u32, value: u64) {
+    // SAFETY: the caller's promise; the arm taken writes exactly `bytes` bytes.
+    unsafe {
+        match bytes {
+            1 => p.write(value as u8),
+            2 => p.cast::<u16>().write(value as u16),
+            4 => p.cast::<u32>().write(value as u32),
+            _ => p.cast::<u64>().write(value),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A PTX module, read and decoded.
+
+use std::collections::HashMap;
+
+use crate::code::{Code, Kind};
+use crate::decode::names::number;
+use crate::decode::{Outer, Unknown, decode, variable};
+use crate::memory::Constants;
+use crate::outline::{Function, Outline, ParseError, Statement, outline, tokenise};
+use crate::token::Token;
+
+/// A kernel's parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Its name in the PTX.
+    pub name: String,
+    /// Where it lies among the parameters.
+    pub offset: usize,
+    /// Its bytes.
+    pub size: usize,
+    /// Its alignment.
+    pub align: usize,
+}
+
+/// A kernel.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Its parameters, in order.
+    pub params: Vec<Param>,
+    /// `.maxntid`: the most threads a block may have, if the PTX says so.
+    pub max_threads: Option<u32>,
+    /// Bytes of static shared memory.
+    pub shared_bytes: usize,
+    pub(crate) code: Result<Code, Unknown>,
+}
+
+/// A PTX module. Threads may share it: a launch does not change it.
+#[derive(Debug)]
+pub struct Module {
+    /// `.version`
+    pub version: String,
+    /// `.target`
+    pub target: String,
+    /// The kernels, in the text's order.
+    pub entries: Vec<Entry>,
+    /// The module's constant arrays. Decoded code holds their addresses.
+    pub(crate) constants: Constants,
+}
+
+impl Module {
+    /// Reads PTX text. Instructions that the interpreter does not know are told when their entry is launched.
+    pub fn parse(text: &str) -> Result<Module, ParseError> {
+        let tokens = tokenise(text);
+        let outline = outline(text, &tokens)?;
+        let (constants, globals) = constants(&outline)?;
+        let shared: Vec<_> = outline
+            .variables
+            .iter()
+            .filter(|v| v.tokens.iter().any(|t| t.is(".shared")))
+            .filter_map(|v| variable(v.tokens))
+            .collect();
+        let entries = outline
+            .functions
+            .iter()
+            .filter(|f| f.is_entry)
+            .map(|f| entry(f, &globals, &shared))
+            .collect::<Result<_, _>>()?;
+        Ok(Module { version: outline.version.to_string(), target: outline.target.to_string(), entries, constants })
+    }
+
+    /// The entry of that name.
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.name == name)
+    }
+}
+
+fn entry(
+    function: &Function,
+    globals: &HashMap<String, u64>,
+    shared: &[(String, u64, u64)],
+) -> Result<Entry, ParseError> {
+    let params = params(function)?;
+    let offsets = params.iter().map(|p| (p.name.as_str(), p.offset as u64)).collect();
+    let code = decode(&function.body, &Outer { params: offsets, globals, shared });
+    let max_threads = function.directives.iter().position(|t| t.is(".maxntid")).map(|at| {
+        let sizes = function.directives[at + 1..].iter().take_while(|t| !t.text.starts_with('.'));
+        sizes.filter_map(|t| number(t.text)).product::<u64>() as u32
+    });
+    let shared_bytes = code.as_ref().map_or(0, |c| c.shared.iter().map(|s| (s.1 - s.0) as usize).sum());
+    Ok(Entry { name: function.name.to_string(), params, max_threads, shared_bytes, code })
+}
+
+/// The parameters: `.param .u64 .ptr .align 1 name` (the alignment is that of what it points to),
+/// `.param .align 8 .b8 name[48]`.
+fn params(function: &Function) -> Result<Vec<Param>, ParseError> {
+    let mut out: Vec<Param> = Vec::new();
+    let mut end = 0;
+    let is_comma = |t: &Token| t.is(",");
+    for part in function.params.split(is_comma).filter(|p| !p.is_empty()) {
+        let pointer = part.iter().position(|t| t.is(".ptr"));
+        let parsed = match pointer {
+            Some(_) => part.last().map(|t| (t.text.to_string(), 8, 8)),
+            None => variable(part),
+        };
+        let Some((name, size, align)) = parsed else {
+            return Err(ParseError { line: part[0].line, message: "a parameter was expected".into() });
+        };
+        let (size, align) = (size as usize, align as usize);
+        let offset = usize::next_multiple_of(end, align);
+        end = offset + size;
+        out.push(Param { name, offset, size, align });
+    }
+    Ok(out)
+}
+
+/// Lays out and fills the module's variables in global memory; gives their addresses too.
+fn constants(outline: &Outline) -> Result<(Constants, HashMap<String, u64>), ParseError> {
+    let mut variables = Vec::new();
+    for v in &outline.variables {
+        let has = |word| v.tokens.iter().any(|t| t.is(word));
+        if has(".shared") || has(".extern") {
+            continue;
+        }
+        let Some((name, bytes, align)) = variable(v.tokens) else {
+            return Err(ParseError { line: v.line(), message: format!("a variable was expected: {}", v.one_line()) });
+        };
+        variables.push((name, bytes, align, v));
+    }
+    let sizes: Vec<_> = variables.iter().map(|v| (v.1, v.2)).collect();
+    let mut constants = Constants::new(&sizes);
+    let addresses: HashMap<String, u64> =
+        variables.iter().enumerate().map(|(i, v)| (v.0.clone(), constants.address(i))).collect();
+    for (i, (_, bytes, _, v)) in variables.iter().enumerate() {
+        let mut value = vec![0u8; *bytes as usize];
+        initialise(v, &mut value, &addresses)
+            .ok_or_else(|| ParseError { line: v.line(), message: format!("initialiser: {}", v.one_line()) })?;
+        constants.fill(i, &value);
+    }
+    Ok((constants, addresses))
+}
+
+/// Writes what stands behind `=`: a number, a symbol or `generic(symbol)`, perhaps `+ number`; or many in braces.
+fn initialise(v: &Statement, place: &mut [u8], addresses: &HashMap<String, u64>) -> Option<()> {
+    let Some(equals) = v.tokens.iter().position(|t| t.is("=")) else { return Some(()) };
+    let kind = v.tokens.iter().find_map(|t| Kind::parse(t.text.strip_prefix('.')?))?;
+    let width = kind.bytes() as usize;
+    let mut elements = place.chunks_exact_mut(width);
+    for part in v.tokens[equals + 1..].split(|t| t.is(",")) {
+        let (mut sum, mut negative, mut any) = (0u64, false, false);
+        for t in part {
+            match t.text {
+                "{" | "}" | "+" | "(" | ")" | "generic" => {}
+                "-" => negative = !negative,
+                word => {
+                    let value = number(word).or_else(|| addresses.get(word).copied())?;
+                    sum = if negative { sum.wrapping_sub(value) } else { sum.wrapping_add(value) };
+                    (negative, any) = (false, true);
+                }
+            }
+        }
+        if any {
+            elements.next()?.copy_from_slice(&sum.to_le_bytes()[..width]);
+        }
+    }
+    Some(())
+}

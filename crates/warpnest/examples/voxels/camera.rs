@@ -1,0 +1,123 @@
+//! A view of the grid along parallel rays, and what one voxel looks like in it.
+
+use super::{
+    mesh::{Vec3, cross, dot, scaled, sum},
+    voxelize::unpack,
+};
+
+/// The middle of a voxel.
+pub fn middle(key: u64) -> Vec3 {
+    unpack(key).map(|x| f64::from(x) + 0.5)
+}
+
+/// A view along parallel rays.
+pub struct Camera {
+    pub right: Vec3,
+    pub up: Vec3,
+    pub toward: Vec3,
+    /// Pixels for each unit of length.
+    pub scale: f64,
+    /// What is to be added to pixel coordinates to have the bodies in the middle.
+    shift: [f64; 2],
+    pub size: (usize, usize),
+}
+
+impl Camera {
+    /// A camera that sees all voxels, given its directions to the right and towards the viewer.
+    pub fn around<'a>(
+        keys: impl Iterator<Item = &'a u64>,
+        (right, toward): (Vec3, Vec3),
+        size: (usize, usize),
+    ) -> Camera {
+        let up = cross(toward, right);
+        let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+        for key in keys {
+            for (i, axis) in [right, up].into_iter().enumerate() {
+                let at = dot(middle(*key), axis);
+                (low[i], high[i]) = (low[i].min(at), high[i].max(at));
+            }
+        }
+        let room = [size.0 as f64, size.1 as f64];
+        // The limit is for what is seen end on: its many voxels would all be as large as the picture.
+        let scale = (0..2).map(|i| 0.9 * room[i] / (high[i] - low[i] + 2.0)).fold(160.0, f64::min);
+        let shift = std::array::from_fn(|i| 0.5 * (room[i] - scale * (low[i] + high[i])));
+        Camera { right, up, toward, scale, shift, size }
+    }
+
+    /// The pixel under the middle of a voxel, and how near it is.
+    pub fn place(&self, key: u64) -> (isize, isize, f32) {
+        let at = middle(key);
+        let x = (dot(at, self.right) * self.scale + self.shift[0]).floor();
+        let y = (dot(at, self.up) * self.scale + self.shift[1]).floor();
+        // Rows are counted from the top.
+        (x as isize, self.size.1 as isize - 1 - y as isize, dot(at, self.toward) as f32)
+    }
+
+    /// How much light reaches a voxel of a surface that faces `normal`, where this camera stands at the light and
+    /// `nearest` is what it sees.
+    pub fn light_at(&self, nearest: &[f32], key: u64, normal: Vec3) -> f64 {
+        const REACH: isize = 3;
+        let (x, y, depth) = self.place(key);
+        // A surface must not shade itself: its voxels lie behind each other, the further the flatter the light.
+        let flat = (1.0 / dot(normal, self.toward).abs()).min(8.0);
+        let slack = (3.0 + 1.5 * REACH as f64 / self.scale * flat) as f32;
+        let mut lit = 0;
+        for row in [y - REACH, y, y + REACH] {
+            for column in [x - REACH, x, x + REACH] {
+                let pixel = row.max(0) as usize * self.size.0 + column.max(0) as usize;
+                lit += u8::from(nearest.get(pixel).is_none_or(|near| *near <= depth + slack));
+            }
+        }
+        f64::from(lit) / 9.0
+    }
+}
+
+/// The pixels that a voxel covers: distance from its middle, how much nearer it is there, and the face's brightness.
+pub struct Stamp(Vec<(isize, isize, f32, f32)>);
+
+impl Stamp {
+    /// The outline of a voxel that is wider by `more` pixels on all sides.
+    pub fn new(camera: &Camera, more: f64) -> Stamp {
+        let half = 0.5 + more / camera.scale;
+        // Where voxels are a few pixels large, their faces differ; where they are smaller that would only be noise.
+        let contrast = ((camera.scale - 5.0) / 15.0).clamp(0.0, 1.0);
+        let reach = (2.0 * half * camera.scale).ceil() as isize;
+        let mut pixels = Vec::new();
+        for y in -reach..=reach {
+            for x in -reach..=reach {
+                let (right, up) = (x as f64 / camera.scale, -y as f64 / camera.scale);
+                let at = sum(scaled(camera.right, right), scaled(camera.up, up));
+                // Where the ray through this pixel enters and leaves the cube: between all of its three pairs of planes.
+                let (mut near, mut far, mut face) = (f64::INFINITY, f64::NEG_INFINITY, 0);
+                for (axis, (slope, at)) in camera.toward.into_iter().zip(at).enumerate() {
+                    let slope = if slope.abs() < 1e-9 { 1e-9 } else { slope };
+                    let first = (half * slope.signum() - at) / slope;
+                    far = far.max((-half * slope.signum() - at) / slope);
+                    if first < near {
+                        (near, face) = (first, axis);
+                    }
+                }
+                if far <= near || (x, y) == (0, 0) {
+                    let brightness = 1.0 + contrast * ([-0.12, 0.22, -0.3][face]);
+                    pixels.push((x, y, near as f32, brightness as f32));
+                }
+            }
+        }
+        Stamp(pixels)
+    }
+
+    /// Calls `pixel` with index, depth and brightness for all pixels of a voxel that are in the picture.
+    pub fn set_down(
+        &self,
+        (x, y, depth): (isize, isize, f32),
+        size: (usize, usize),
+        mut pixel: impl FnMut(usize, f32, f32),
+    ) {
+        for (dx, dy, nearer, brightness) in &self.0 {
+            let (column, row) = ((x + dx) as usize, (y + dy) as usize);
+            if column < size.0 && row < size.1 {
+                pixel(row * size.0 + column, depth + nearer, *brightness);
+            }
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! The picture: on the left both surfaces in the light, on the right an x-ray of them; the voxels in common glow in both.
+//!
+//! Seen along parallel rays every voxel has the same outline, so its pixels are worked out once (`Stamp`) and then set
+//! down wherever a voxel is, the nearest voxel winning. Everything is drawn at twice the size and scaled down.
+
+use std::{fs::File, io, io::BufWriter, path::Path};
+
+use rayon::prelude::*;
+
+use super::{
+    camera::{Camera, Stamp, middle},
+    mesh::{Mesh, Vec3, cross, dot, scaled, sum, unit},
+    voxelize::Surface,
+};
+
+/// The size of the finished picture.
+pub const SIZE: (usize, usize) = (1600, 900);
+
+/// Pixels of a panel before it is scaled down: twice its height, and twice half the picture's width.
+const PANEL: (usize, usize) = (SIZE.0, 2 * SIZE.1);
+
+type Colour = [f32; 3];
+const COLOURS: [Colour; 2] = [[0.10, 0.26, 0.80], [0.12, 0.62, 0.56]];
+const HOT: Colour = [1.0, 0.30, 0.035];
+
+/// A surface: its voxels, and the mesh (in voxels of the grid) that they came from.
+pub struct Body<'a> {
+    pub mesh: &'a Mesh,
+    pub surface: &'a Surface,
+}
+
+/// Draws both bodies and the voxels they have in common, as seen from `yaw` and `pitch` degrees. Three bytes a pixel,
+/// from the top left.
+pub fn draw(bodies: &[Body; 2], common: &[u64], [yaw, pitch]: [f64; 2]) -> Vec<u8> {
+    let keys = || bodies.iter().flat_map(|body| &body.surface.keys);
+    let toward = |yaw: f64, pitch: f64| {
+        let ((sin_yaw, cos_yaw), (sin, cos)) = (yaw.to_radians().sin_cos(), pitch.to_radians().sin_cos());
+        ([cos_yaw, 0.0, -sin_yaw], [sin_yaw * cos, sin, cos_yaw * cos])
+    };
+    let camera = Camera::around(keys(), toward(yaw, pitch), PANEL);
+    let light = Camera::around(keys(), toward(yaw - 38.0, pitch + 32.0), (1400, 1400));
+
+    let mut shadows = vec![f32::NEG_INFINITY; light.size.0 * light.size.1];
+    let stamp = Stamp::new(&light, 0.5);
+    for key in keys() {
+        stamp.set_down(light.place(*key), light.size, |pixel, depth, _| shadows[pixel] = shadows[pixel].max(depth));
+    }
+
+    let mut scene = vec![Pixel::default(); PANEL.0 * PANEL.1];
+    let mut haze = [vec![0.0; scene.len()], vec![0.0; scene.len()]];
+    let solid = Stamp::new(&camera, 0.5);
+    let exact = Stamp::new(&camera, 0.0);
+    for (index, body) in bodies.iter().enumerate() {
+        let normals = corner_normals(body.mesh);
+        for (key, triangle) in body.surface.keys.iter().zip(&body.surface.triangles) {
+            let normal = normal_at(body.mesh, &normals, *triangle as usize, middle(*key));
+            let facing = dot(normal, camera.toward);
+            let lit = light.light_at(&shadows, *key, normal);
+            let (shade, shine) = shade(if facing < -0.3 { scaled(normal, -1.0) } else { normal }, lit, &camera, &light);
+            solid.set_down(camera.place(*key), PANEL, |pixel, depth, face| {
+                if depth > scene[pixel].depth {
+                    scene[pixel] = Pixel { depth, shade: shade * face, shine, body: index };
+                }
+            });
+            // In the x-ray a surface is the denser the more it is seen edge on.
+            let density = 0.022 + 0.42 * (1.0 - facing.abs()).powi(3) as f32;
+            exact.set_down(camera.place(*key), PANEL, |pixel, _, _| haze[index][pixel] += density);
+        }
+    }
+
+    // A curve must stay visible where voxels are smaller than pixels: at least two and a half pixels of the result.
+    let mut hot = vec![Glow { depth: f32::NEG_INFINITY, face: 0.0 }; scene.len()];
+    let thick = Stamp::new(&camera, (2.5 - 0.5 * camera.scale).max(0.5));
+    for key in common {
+        thick.set_down(camera.place(*key), PANEL, |pixel, depth, face| {
+            if depth > hot[pixel].depth {
+                hot[pixel] = Glow { depth, face };
+            }
+        });
+    }
+    let haze =
+        haze.map(|density| blur(density, PANEL, if camera.scale < 6.0 { camera.scale.ceil() as usize } else { 1 }));
+    let panels = [lit_panel(&scene, &hot, &camera), xray_panel(&haze, &hot)];
+    to_bytes(&panels)
+}
+
+/// Writes the picture as a PNG file.
+pub fn write(path: &Path, pixels: &[u8]) -> io::Result<()> {
+    let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), SIZE.0 as u32, SIZE.1 as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    Ok(writer.finish()?)
+}
+
+/// What the viewer sees of the bodies through one pixel.
+#[derive(Clone, Copy)]
+struct Pixel {
+    depth: f32,
+    shade: f32,
+    shine: f32,
+    body: usize,
+}
+
+/// The nearest voxel in common at one pixel, and the brightness of the face that is seen there.
+#[derive(Clone, Copy)]
+struct Glow {
+    depth: f32,
+    face: f32,
+}
+
+impl Default for Pixel {
+    fn default() -> Pixel {
+        Pixel { depth: f32::NEG_INFINITY, shade: 0.0, shine: 0.0, body: 0 }
+    }
+}
+
+/// For every corner the direction that its triangles face on average.
+fn corner_normals(mesh: &Mesh) -> Vec<Vec3> {
+    let mut normals = vec![[0.0; 3]; mesh.corners.len()];
+    for (index, triangle) in mesh.triangles.iter().enumerate() {
+        let [a, b, c] = mesh.triangle(index).map(|corner| scaled(corner, -1.0));
+        let normal = cross(sum(b, scaled(a, -1.0)), sum(c, scaled(a, -1.0)));
+        triangle.iter().for_each(|corner| normals[*corner as usize] = sum(normals[*corner as usize], normal));
+    }
+    normals.into_par_iter().map(unit).collect()
+}
+
+/// The direction that the surface faces near `at`: between those of the triangle's corners, as on a rounded surface.
+fn normal_at(mesh: &Mesh, normals: &[Vec3], triangle: usize, at: Vec3) -> Vec3 {
+    let [a, b, c] = mesh.triangle(triangle);
+    let [ab, ac, ap] = [b, c, at].map(|to| sum(to, scaled(a, -1.0)));
+    let face = cross(ab, ac);
+    let area = dot(face, face);
+    if area == 0.0 {
+        return [0.0; 3];
+    }
+    let (v, w) = ((dot(cross(ap, ac), face) / area).clamp(0.0, 1.0), (dot(cross(ab, ap), face) / area).clamp(0.0, 1.0));
+    let weights = [(1.0 - v - w).max(0.0), v, w];
+    let face = unit(face);
+    let mut normal = [0.0; 3];
+    for (corner, weight) in mesh.triangles[triangle].iter().zip(weights) {
+        let smooth = normals[*corner as usize];
+        // At a sharp edge a corner belongs to faces of several directions, and only this face's is right here.
+        normal = sum(normal, scaled(if dot(smooth, face) > 0.5 { smooth } else { face }, weight));
+    }
+    unit(normal)
+}
+
+/// Diffuse light and highlight on a surface that faces `normal`.
+fn shade(normal: Vec3, lit: f64, camera: &Camera, light: &Camera) -> (f32, f32) {
+    let key = dot(normal, light.toward).max(0.0) * lit;
+    let fill = 0.5 + 0.5 * dot(normal, unit(sum(camera.up, scaled(camera.right, 0.6))));
+    let half = unit(sum(light.toward, camera.toward));
+    let shine = dot(normal, half).max(0.0).powi(48) * lit;
+    ((0.10 + 0.26 * fill + 0.85 * key) as f32, (0.28 * shine) as f32)
+}
+
+/// The average over a square around every pixel, three times over, which comes near a Gaussian's.
+fn blur(mut image: Vec<f32>, (width, height): (usize, usize), radius: usize) -> Vec<f32> {
+    for (width, height) in [(width, height), (height, width)] {
+        let mut turned = vec![0.0; image.len()];
+        image.par_chunks_mut(width).for_each(|row| {
+            for _ in 0..3 {
+                let old = row.to_vec();
+                let at = |i: isize| old[i.clamp(0, width as isize - 1) as usize];
+                let radius = radius as isize;
+                let mut total: f32 = (-radius..=radius).map(at).sum();
+                for (i, pixel) in row.iter_mut().enumerate() {
+                    *pixel = total / (2 * radius + 1) as f32;
+                    total += at(i as isize + radius + 1) - at(i as isize - radius);
+                }
+            }
+        });
+        turned.par_chunks_mut(height).enumerate().for_each(|(column, out)| {
+            out.iter_mut().zip(image[column..].iter().step_by(width)).for_each(|(to, from)| *to = *from);
+        });
+        image = turned;
+    }
+    image
+}
+
+/// The backdrop: a dark room, a little brighter behind the bodies.
+fn backdrop(pixel: usize) -> Colour {
+    let (x, y) = (pixel % PANEL.0, pixel / PANEL.0);
+    let (x, y) = (x as f32 / PANEL.0 as f32 - 0.5, y as f32 / PANEL.1 as f32 - 0.46);
+    let glow = (-5.0 * (x * x + y * y)).exp();
+    [0.003 + 0.010 * glow, 0.005 + 0.015 * glow, 0.010 + 0.030 * glow]
+}
+
+/// Adds the glowing voxels: `strength` of each pixel, and a halo around.
+fn add_glow(panel: &mut [Colour], strength: Vec<f32>, halo: f32) {
+    let near = blur(strength.clone(), PANEL, 4);
+    let wide = blur(strength.clone(), PANEL, 18);
+    panel.par_iter_mut().enumerate().for_each(|(i, colour)| {
+        let core = strength[i];
+        for channel in 0..3 {
+            let white_hot = [1.25, 0.80, 0.32][channel];
+            colour[channel] = if core > 0.0 { white_hot * core * core } else { colour[channel] };
+            colour[channel] += HOT[channel] * halo * (0.55 * near[i] + 1.3 * wide[i]);
+        }
+    });
+}
+
+fn lit_panel(scene: &[Pixel], hot: &[Glow], camera: &Camera) -> Vec<Colour> {
+    // Where the surroundings are on average nearer than a pixel, it lies in a hollow, and less light gets there.
+    let far = scene.iter().map(|pixel| pixel.depth).filter(|depth| depth.is_finite()).fold(f32::INFINITY, f32::min);
+    let depths: Vec<f32> = scene.iter().map(|pixel| pixel.depth.max(far)).collect();
+    let around = blur(depths.clone(), PANEL, 14);
+    let depth_range = (PANEL.0 as f64 / camera.scale) as f32;
+    let mut panel: Vec<Colour> = (0..scene.len())
+        .into_par_iter()
+        .map(|i| {
+            if scene[i].depth == f32::NEG_INFINITY {
+                return backdrop(i);
+            }
+            let hollow = ((around[i] - depths[i]) / depth_range * 22.0).clamp(0.0, 0.65);
+            let light = scene[i].shade * (1.0 - hollow);
+            COLOURS[scene[i].body].map(|channel| channel * light * 1.25 + scene[i].shine * (1.0 - hollow))
+        })
+        .collect();
+    // The curve lies between voxels of both bodies, so it may be a few voxels behind what hides it, and still be seen.
+    let slack = 3.0 + 4.0 / camera.scale as f32;
+    let strength = |i: usize| match hot[i] {
+        Glow { depth, face } if depth.is_finite() && depth + slack >= scene[i].depth => face,
+        _ => 0.0,
+    };
+    add_glow(&mut panel, (0..scene.len()).map(strength).collect(), 0.9);
+    panel
+}
+
+fn xray_panel(haze: &[Vec<f32>; 2], hot: &[Glow]) -> Vec<Colour> {
+    let mut panel: Vec<Colour> = (0..hot.len()).into_par_iter().map(backdrop).collect();
+    panel.par_iter_mut().enumerate().for_each(|(i, colour)| {
+        for (density, tint) in haze.iter().zip(COLOURS) {
+            let opacity = 1.0 - (-0.9 * density[i]).exp();
+            (0..3).for_each(|channel| colour[channel] += 0.75 * tint[channel] * opacity);
+        }
+    });
+    add_glow(&mut panel, hot.iter().map(|glow| glow.face).collect(), 1.0);
+    panel
+}
+
+/// Both panels side by side, every four pixels made one.
+fn to_bytes(panels: &[Vec<Colour>; 2]) -> Vec<u8> {
+    // Highlights are compressed before the four are averaged: so a glowing edge is as smooth as any other.
+    let display = |x: f32| x / (1.0 + x * x).sqrt();
+    let mut bytes = vec![0; 3 * SIZE.0 * SIZE.1];
+    bytes.par_chunks_mut(3).enumerate().for_each(|(pixel, out)| {
+        let (x, y) = (pixel % SIZE.0, pixel / SIZE.0);
+        let half = SIZE.0 / 2;
+        let panel = &panels[x / half];
+        let first = 2 * y * PANEL.0 + 2 * (x % half);
+        for channel in 0..3 {
+            let four = [first, first + 1, first + PANEL.0, first + PANEL.0 + 1];
+            let mean = four.iter().map(|i| display(panel[*i][channel])).sum::<f32>() / 4.0;
+            out[channel] = (255.0 * mean.powf(1.0 / 2.2)).round() as u8;
+        }
+    });
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{shapes, voxelize},
+        *,
+    };
+
+    #[test]
+    fn the_common_voxels_glow_in_both_panels() {
+        let (a, b) = voxelize::fit_to_grid(shapes::wavy_sphere(60, 30), shapes::torus_knot(200, 16), 40).unwrap();
+        let surfaces = [&a, &b].map(|mesh| voxelize::voxelize(mesh, 40, |_| ()));
+        let bodies = [Body { mesh: &a, surface: &surfaces[0] }, Body { mesh: &b, surface: &surfaces[1] }];
+        let common: Vec<u64> =
+            surfaces[0].keys.iter().copied().filter(|key| surfaces[1].keys.binary_search(key).is_ok()).collect();
+        assert!(!common.is_empty());
+        let hot = |pixels: &[u8], panel: usize| {
+            assert_eq!(pixels.len(), 3 * SIZE.0 * SIZE.1);
+            let is_hot = |rgb: &[u8]| rgb[0] > 200 && rgb[0].abs_diff(rgb[2]) > 60;
+            pixels.chunks(3).enumerate().filter(|(i, rgb)| i % SIZE.0 / (SIZE.0 / 2) == panel && is_hot(rgb)).count()
+        };
+        let with = draw(&bodies, &common, [28.0, 34.0]);
+        let without = draw(&bodies, &[], [28.0, 34.0]);
+        for panel in 0..2 {
+            assert!(hot(&with, panel) > 1000 && hot(&without, panel) == 0);
+        }
+    }
+
+    #[test]
+    fn flat_and_empty_bodies_can_be_drawn_from_everywhere() {
+        let line = Mesh { corners: vec![[4.5, 4.5, 1.5], [4.5, 4.5, 6.5]], triangles: vec![[0, 1, 1]] };
+        let line_surface = voxelize::voxelize(&line, 8, |_| ());
+        let (nothing, no_surface) = (Mesh::default(), Surface::default());
+        let bodies = [Body { mesh: &line, surface: &line_surface }, Body { mesh: &nothing, surface: &no_surface }];
+        for view in [[0.0, 0.0], [1e9, -1e9]] {
+            assert_eq!(draw(&bodies, &line_surface.keys, view).len(), 3 * SIZE.0 * SIZE.1);
+        }
+    }
+}

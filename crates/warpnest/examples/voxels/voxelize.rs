@@ -1,0 +1,361 @@
+//! From triangles to the voxels of a uniform grid that their surface touches.
+//!
+//! Every voxel (a closed cube) that shares a point with a triangle (closed, too) belongs to the surface. So the voxels of
+//! a closed surface have no gap: no walk from voxel to voxel, even over corners, leads from its outside to its inside.
+
+use std::ops::RangeInclusive;
+
+use rayon::prelude::*;
+
+use super::mesh::{Mesh, MeshError, Vec3, cross, dot, scaled, sum, unit};
+
+/// How many voxels the grid may have along a side: 4096 a side still leaves the memory of a workstation enough.
+pub const GRIDS: RangeInclusive<u32> = 8..=4096;
+
+/// Triangles that one task of the thread pool voxelizes before it merges what they have in common.
+const TASK: usize = 2048;
+
+/// Voxel units by which cubes are taken too large, so that rounding can add a voxel to a surface but never lose one.
+const SLACK: f64 = 1e-9;
+
+/// The voxels of one surface: each once, in ascending order of the key.
+#[derive(Debug, Default, PartialEq)]
+pub struct Surface {
+    /// The voxel's packed coordinates.
+    pub keys: Vec<u64>,
+    /// For each voxel the first triangle that touches it.
+    pub triangles: Vec<u32>,
+}
+
+/// A voxel's coordinates as one key. Twenty-one bits each, for all grids: three coordinates of a grid of 1024 would just
+/// fit 32 bits, but the grids that make a hash table worth having are finer.
+pub fn pack([x, y, z]: [u32; 3]) -> u64 {
+    u64::from(x) | u64::from(y) << 21 | u64::from(z) << 42
+}
+
+/// The coordinates that `pack` packed.
+pub fn unpack(key: u64) -> [u32; 3] {
+    [0, 21, 42].map(|shift| (key >> shift) as u32 & 0x1f_ffff)
+}
+
+/// How the second mesh is placed beside the first.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// Whether to bring B to A's size and centre first. Files from different scanners share no coordinates.
+    pub fit: bool,
+    /// Factor on B's size.
+    pub scale: f64,
+    /// Degrees about the x, then the y, then the z axis, through B's centre.
+    pub rotation: Vec3,
+    /// Shift, in widths of A's bounding box.
+    pub offset: Vec3,
+}
+
+impl Placement {
+    /// Moves `b` beside `a`.
+    pub fn place(&self, a: &Mesh, b: Mesh) -> Mesh {
+        let ((a_low, a_high), (b_low, b_high)) = (a.bounds(), b.bounds());
+        let middle = |low: Vec3, high: Vec3| sum(scaled(low, 0.5), scaled(high, 0.5));
+        let widths = |low: Vec3, high: Vec3| sum(high, scaled(low, -1.0));
+        let diagonal = |low: Vec3, high: Vec3| dot(widths(low, high), widths(low, high)).sqrt();
+        let ratio = diagonal(a_low, a_high) / diagonal(b_low, b_high);
+        // A mesh without extent has no size to fit; the grid refuses it later if both are so.
+        let factor = self.scale * if self.fit && ratio.is_normal() { ratio } else { 1.0 };
+        let from = middle(b_low, b_high);
+        let to = if self.fit { middle(a_low, a_high) } else { from };
+        let shift: Vec3 = std::array::from_fn(|i| to[i] + self.offset[i] * widths(a_low, a_high)[i]);
+        b.moved(|corner| {
+            let mut at = scaled(sum(corner, scaled(from, -1.0)), factor);
+            for (axis, degrees) in self.rotation.iter().enumerate() {
+                let (sin, cos) = degrees.to_radians().sin_cos();
+                let (i, j) = ((axis + 1) % 3, (axis + 2) % 3);
+                (at[i], at[j]) = (cos * at[i] - sin * at[j], sin * at[i] + cos * at[j]);
+            }
+            sum(at, shift)
+        })
+    }
+}
+
+/// Moves both meshes, as they lie to each other, to where a voxel is a unit cube: centred in the grid, as large as it
+/// can hold them with one empty layer of voxels around.
+pub fn fit_to_grid(a: Mesh, b: Mesh, grid: u32) -> Result<(Mesh, Mesh), MeshError> {
+    if !GRIDS.contains(&grid) {
+        return Err(MeshError::Grid { grid, least: *GRIDS.start(), most: *GRIDS.end() });
+    }
+    let ((a_low, a_high), (b_low, b_high)) = (a.bounds(), b.bounds());
+    let low: Vec3 = std::array::from_fn(|i| a_low[i].min(b_low[i]));
+    let high: Vec3 = std::array::from_fn(|i| a_high[i].max(b_high[i]));
+    let extent = (0..3).map(|i| high[i] - low[i]).fold(0.0, f64::max);
+    // The slack keeps the outermost corners inside of their layer.
+    let scale = (f64::from(grid) - 2.0 - 1e-6) / extent;
+    if !scale.is_normal() || !low.iter().chain(&high).all(|x| x.is_finite()) {
+        return Err(MeshError::Extent { extent });
+    }
+    let middle = 0.5 * f64::from(grid);
+    let place = |corner: Vec3| -> Vec3 {
+        std::array::from_fn(|i| (corner[i] - low[i] - 0.5 * (high[i] - low[i])) * scale + middle)
+    };
+    Ok((a.moved(place), b.moved(place)))
+}
+
+/// The voxels that the surface of `mesh` touches, on a grid of unit cubes with `grid` a side. `done` is told, now and
+/// then and from any thread, how many more triangles are finished.
+pub fn voxelize(mesh: &Mesh, grid: u32, done: impl Fn(u64) + Sync) -> Surface {
+    let tasks: Vec<Vec<(u64, u32)>> = (0..mesh.triangles.len())
+        .step_by(TASK)
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .map(|first| {
+            let last = mesh.triangles.len().min(first + TASK);
+            let mut voxels = Vec::new();
+            for triangle in first..last {
+                touched(mesh.triangle(triangle), grid, &mut |voxel| voxels.push((pack(voxel), triangle as u32)));
+            }
+            // Neighbours in a file are mostly neighbours in space: most repetitions are gone before the large sort.
+            sort_unique(&mut voxels);
+            done((last - first) as u64);
+            voxels
+        })
+        .collect();
+    let mut voxels: Vec<(u64, u32)> = tasks.into_par_iter().flatten_iter().collect();
+    voxels.par_sort_unstable();
+    voxels.dedup_by_key(|(key, _)| *key);
+    let (keys, triangles) = voxels.into_iter().unzip();
+    Surface { keys, triangles }
+}
+
+fn sort_unique(voxels: &mut Vec<(u64, u32)>) {
+    voxels.sort_unstable();
+    voxels.dedup_by_key(|(key, _)| *key);
+}
+
+/// Calls `found` once for every voxel that the triangle touches.
+fn touched(corners: [Vec3; 3], grid: u32, found: &mut impl FnMut([u32; 3])) {
+    let range = |axis: usize| {
+        let [a, b, c] = corners.map(|corner| corner[axis]);
+        // A corner on the plane between two voxels touches both.
+        let inside = |x: f64| x.floor().clamp(0.0, f64::from(grid - 1)) as u32;
+        (inside(a.min(b).min(c) - SLACK), inside(a.max(b).max(c) + SLACK))
+    };
+    let [x, y, z] = [0, 1, 2].map(range);
+    Separation::new(corners).descend([x.0, y.0, z.0], [x.1, y.1, z.1], found);
+}
+
+/// The test of separating axes: a triangle and a box are apart exactly if their shadows on one of thirteen lines are.
+/// Three of the lines are the box's own; `touched` has dealt with those. The other ten are kept side by side, so that the
+/// compiler tests several at once.
+struct Separation {
+    axes: [[f64; 10]; 3],
+    low: [f64; 10],
+    high: [f64; 10],
+}
+
+impl Separation {
+    fn new(corners: [Vec3; 3]) -> Separation {
+        let [a, b, c] = corners;
+        let edges = [(a, b), (b, c), (c, a)].map(|(from, to)| sum(to, scaled(from, -1.0)));
+        let mut separation = Separation { axes: [[0.0; 10]; 3], low: [0.0; 10], high: [0.0; 10] };
+        for line in 0..10 {
+            let axis = match line {
+                9 => cross(edges[0], edges[1]),
+                _ => cross(edges[line / 3], std::array::from_fn(|i| f64::from(u8::from(i == line % 3)))),
+            };
+            // Where an edge has no length, the axis is zero and separates nothing. However inexact, no axis ever
+            // separates what touches, since the shadows are cast on that very axis.
+            let axis = unit(axis);
+            let [a, b, c] = corners.map(|corner| dot(axis, corner));
+            (0..3).for_each(|i| separation.axes[i][line] = axis[i]);
+            separation.low[line] = a.min(b).min(c) - SLACK;
+            separation.high[line] = a.max(b).max(c) + SLACK;
+        }
+        separation
+    }
+
+    /// Halves the box from voxel `low` to voxel `high` for as long as it may touch the triangle. So a large triangle
+    /// costs what its surface is, not what its box holds.
+    fn descend(&self, low: [u32; 3], high: [u32; 3], found: &mut impl FnMut([u32; 3])) {
+        let sides: [u32; 3] = std::array::from_fn(|i| high[i] - low[i] + 1);
+        let volume: u64 = sides.iter().map(|side| u64::from(*side)).product();
+        // A box of a few voxels is not worth a test of its own.
+        if (volume == 1 || volume > 8) && !self.touches(low, sides) {
+            return;
+        }
+        if volume == 1 {
+            return found(low);
+        }
+        let longest = (0..3).max_by_key(|i| sides[*i]).unwrap_or(0);
+        let half = low[longest] + sides[longest] / 2;
+        let (mut until, mut from) = (high, low);
+        (until[longest], from[longest]) = (half - 1, half);
+        self.descend(low, until, found);
+        self.descend(from, high, found);
+    }
+
+    fn touches(&self, low: [u32; 3], sides: [u32; 3]) -> bool {
+        let reach = sides.map(|side| 0.5 * f64::from(side));
+        let middle: Vec3 = std::array::from_fn(|i| f64::from(low[i]) + reach[i]);
+        let [x, y, z] = &self.axes;
+        let mut apart = false;
+        for i in 0..10 {
+            let at = x[i] * middle[0] + y[i] * middle[1] + z[i] * middle[2];
+            let around = x[i].abs() * reach[0] + y[i].abs() * reach[1] + z[i].abs() * reach[2];
+            apart |= (at - around > self.high[i]) | (at + around < self.low[i]);
+        }
+        !apart
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{super::shapes, *};
+
+    fn voxels_of(corners: [Vec3; 3], grid: u32) -> HashSet<[u32; 3]> {
+        let mut voxels = HashSet::new();
+        touched(corners, grid, &mut |voxel| assert!(voxels.insert(voxel), "{voxel:?} was found twice"));
+        voxels
+    }
+
+    fn cells(grid: u32) -> impl Iterator<Item = [u32; 3]> {
+        (0..grid).flat_map(move |x| (0..grid).flat_map(move |y| (0..grid).map(move |z| [x, y, z])))
+    }
+
+    /// Another way to the same answer: what is left of the triangle after cutting it at the six planes of the voxel, each
+    /// moved out by `slack`.
+    fn clip_leaves_something(corners: [Vec3; 3], voxel: [u32; 3], slack: f64) -> bool {
+        let mut polygon = corners.to_vec();
+        for axis in 0..3 {
+            for (plane, sign) in [(f64::from(voxel[axis]) - slack, 1.0), (f64::from(voxel[axis]) + 1.0 + slack, -1.0)] {
+                let mut kept = Vec::new();
+                for (i, &to) in polygon.iter().enumerate() {
+                    let from = polygon[(i + polygon.len() - 1) % polygon.len()];
+                    let (f, t) = ((from[axis] - plane) * sign, (to[axis] - plane) * sign);
+                    if (f < 0.0) != (t < 0.0) {
+                        kept.push(sum(from, scaled(sum(to, scaled(from, -1.0)), f / (f - t))));
+                    }
+                    if t >= 0.0 {
+                        kept.push(to);
+                    }
+                }
+                polygon = kept;
+            }
+        }
+        !polygon.is_empty()
+    }
+
+    #[test]
+    fn an_axis_aligned_triangle_covers_its_samples_and_nothing_apart_from_it() {
+        let corners = [[1.3, 2.2, 5.5], [11.8, 2.2, 5.5], [1.3, 9.7, 5.5]];
+        let voxels = voxels_of(corners, 16);
+        let mut sampled = HashSet::new();
+        for i in 0..=600_u32 {
+            for j in 0..=600 - i {
+                let (u, v) = (f64::from(i) / 600.0, f64::from(j) / 600.0);
+                let at = |axis: usize| {
+                    let [a, b, c] = corners.map(|corner| corner[axis]);
+                    (a + u * (b - a) + v * (c - a)).floor() as u32
+                };
+                sampled.insert([at(0), at(1), at(2)]);
+            }
+        }
+        assert!(sampled.is_subset(&voxels));
+        // Samples may miss a voxel of which the triangle cuts off less than their spacing, but only such.
+        assert!(voxels.iter().all(|voxel| clip_leaves_something(corners, *voxel, 0.0)));
+        assert!(voxels.iter().all(|voxel| voxel[2] == 5));
+    }
+
+    #[test]
+    fn tilted_and_thin_triangles_agree_with_clipping() {
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f64 / (1 << 24) as f64
+        };
+        for round in 0..200 {
+            let size = [0.4, 3.0, 10.0][round % 3];
+            let base = [0; 3].map(|_| 1.0 + 4.0 * random());
+            let mut corners = [0; 3].map(|_| base.map(|x| (x + size * random()).min(11.9)));
+            if round % 5 == 0 {
+                corners[2] = sum(scaled(corners[0], 0.6), scaled(corners[1], 0.4));
+            }
+            let voxels = voxels_of(corners, 12);
+            for voxel in cells(12) {
+                assert_eq!(
+                    voxels.contains(&voxel),
+                    clip_leaves_something(corners, voxel, 0.0),
+                    "{corners:?} {voxel:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_triangle_between_voxels_touches_both_sides() {
+        let voxels = voxels_of([[2.5, 2.5, 4.0], [3.5, 2.5, 4.0], [2.5, 3.5, 4.0]], 8);
+        assert!(voxels.contains(&[2, 2, 3]) && voxels.contains(&[2, 2, 4]));
+        assert_eq!(voxels_of([[4.0; 3]; 3], 8).len(), 8);
+    }
+
+    #[test]
+    fn nothing_leaks_into_a_closed_surface() {
+        let grid = 48;
+        let (mesh, _) =
+            fit_to_grid(shapes::wavy_sphere(40, 20), Mesh { corners: vec![[0.0; 3]], triangles: vec![] }, grid)
+                .unwrap();
+        let surface = voxelize(&mesh, grid, |_| ());
+        let mut walls: HashSet<u64> = surface.keys.iter().copied().collect();
+        let count = walls.len();
+        let mut open = vec![[0; 3]];
+        walls.insert(pack([0; 3]));
+        // From the grid's corner to all twenty-six neighbours of every voxel that it reaches.
+        while let Some(at) = open.pop() {
+            for step in cells(3) {
+                let next: [u32; 3] = std::array::from_fn(|i| (at[i] + step[i]).wrapping_sub(1));
+                if next.iter().all(|x| *x < grid) && walls.insert(pack(next)) {
+                    open.push(next);
+                }
+            }
+        }
+        assert!(!walls.contains(&pack([grid / 2; 3])));
+        assert!(walls.len() > count + 10_000, "the walk did go around the outside");
+    }
+
+    #[test]
+    fn a_surface_is_sorted_and_unique_and_its_triangles_touch_it() {
+        let (mesh, other) = fit_to_grid(shapes::torus_knot(200, 20), shapes::wavy_sphere(60, 30), 64).unwrap();
+        for mesh in [mesh, other] {
+            let finished = std::sync::atomic::AtomicU64::new(0);
+            let surface = voxelize(&mesh, 64, |count| {
+                finished.fetch_add(count, std::sync::atomic::Ordering::Relaxed);
+            });
+            assert_eq!(finished.into_inner(), mesh.triangles.len() as u64);
+            assert!(surface.keys.is_sorted_by(|a, b| a < b));
+            for (key, triangle) in surface.keys.iter().zip(&surface.triangles) {
+                assert!(clip_leaves_something(mesh.triangle(*triangle as usize), unpack(*key), 2.0 * SLACK));
+            }
+        }
+    }
+
+    #[test]
+    fn placements_and_grids_out_of_range_are_errors() {
+        let ball = || shapes::wavy_sphere(8, 4);
+        for grid in [0, 7, 4097, u32::MAX] {
+            assert!(matches!(fit_to_grid(ball(), ball(), grid), Err(MeshError::Grid { .. })));
+        }
+        let point = || ball().moved(|_| [7.0; 3]);
+        let huge = || ball().moved(|at| scaled(at, 1.7e308));
+        for (a, b) in [(point(), point()), (ball(), huge()), (huge(), huge())] {
+            let error = fit_to_grid(a, b, 64).unwrap_err();
+            assert!(matches!(error, MeshError::Extent { .. }), "{error}");
+        }
+        let half = Placement { fit: true, scale: 0.5, rotation: [0.0, 90.0, 0.0], offset: [1.0, 0.0, 0.0] };
+        let (low, high) = half.place(&ball(), ball().moved(|at| sum(scaled(at, 9.0), [50.0; 3]))).bounds();
+        let (a_low, a_high) = ball().bounds();
+        assert!((high[1] - low[1] - 0.5 * (a_high[1] - a_low[1])).abs() < 1e-9);
+        assert!((0.5 * (low[0] + high[0]) - (1.5 * a_high[0] - 0.5 * a_low[0])).abs() < 0.5);
+        // Even nonsense is placed without a panic, and refused afterwards.
+        let wild = Placement { fit: true, scale: 1e300, rotation: [1e300; 3], offset: [f64::MAX; 3] };
+        assert!(fit_to_grid(ball(), wild.place(&point(), huge()), 64).is_err());
+    }
+}

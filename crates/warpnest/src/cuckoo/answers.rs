@@ -1,0 +1,63 @@
+//! Answers to many lookups.
+
+use crate::{Buffer, Device, Result, Stream, Value};
+
+/// Answers on a device: a value for each query, and one bit that says whether it was found, since every value is legal.
+#[derive(Debug)]
+pub struct Answers<V> {
+    pub(crate) values: Buffer<V>,
+    pub(crate) found: Buffer<u32>,
+}
+
+impl<V: Value> Answers<V> {
+    /// Room for the answers to `queries` queries; until a lookup has filled it, nothing is found.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn new(device: &Device, queries: usize) -> Result<Self> {
+        Ok(Self { values: Buffer::zeroed(device, queries)?, found: Buffer::zeroed(device, queries.div_ceil(32))? })
+    }
+
+    /// Room that a lookup is about to fill.
+    pub(super) fn uninitialized(device: &Device, queries: usize) -> Result<Self> {
+        Ok(Self {
+            values: Buffer::uninitialized(device, queries)?,
+            found: Buffer::uninitialized(device, queries.div_ceil(32))?,
+        })
+    }
+
+    /// The values in the order of the queries; 0 where nothing was found.
+    pub fn values(&self) -> &Buffer<V> {
+        &self.values
+    }
+
+    /// Bit `i % 32` of word `i / 32` says whether query `i` was found; bits past the last query are 0.
+    pub fn found(&self) -> &Buffer<u32> {
+        &self.found
+    }
+
+    /// The number of queries.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Waits for the answers and copies them to the host.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn download(&self, stream: &Stream) -> Result<Vec<Option<V>>> {
+        let found = self.found.download(stream)?;
+        let values = self.values.download(stream)?;
+        Ok(values.into_iter().enumerate().map(|(i, value)| bit(&found, i).then_some(value)).collect())
+    }
+}
+
+/// Bit `index` of a row of 32-bit words.
+pub(crate) fn bit(words: &[u32], index: usize) -> bool {
+    words[index / 32] >> (index % 32) & 1 != 0
+}

@@ -1,0 +1,319 @@
+//! How a cuckoo table is to be built.
+
+use super::CuckooMap;
+use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use gpu_kernels::cuckoo::{header, slot_words};
+use gpu_kernels::hash::{Formula, MAX_FUNCTIONS};
+
+/// The family that hash functions are drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum HashFamily {
+    /// A bijective mix of the key with random constants, scaled to the table by a multiplication. The default: it spreads any
+    /// input that was not made to defeat it.
+    #[default]
+    Mix,
+    /// The chapter's family: `(a·k + b) mod p mod slots`.
+    Linear {
+        /// The prime p: 334214459 in the chapter, 4294967291 in CUDPP.
+        prime: u32,
+        /// How `a·k + b` is computed.
+        arithmetic: Arithmetic,
+    },
+    /// The chapter's XOR form, which CUDPP uses: `((a ^ k) + b) mod p mod slots`.
+    Xor {
+        /// The prime p.
+        prime: u32,
+        /// How `(a ^ k) + b` is computed.
+        arithmetic: Arithmetic,
+    },
+}
+
+/// How a hash function computes before it reduces by the prime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arithmetic {
+    /// Without loss, as the formula stands. Under [`HashFamily::Linear`], keys that agree modulo p then have all their slots in
+    /// common: more of them than functions make every build fail
+    /// ([`Error::KeysAgreeModuloPrime`](crate::Error::KeysAgreeModuloPrime)). Among 2^27 random 32-bit keys and
+    /// p = 334214459 there are such.
+    Exact,
+    /// Modulo 2^32 or 2^64, the key's width, as CUDA's unsigned arithmetic does it. Keys that agree under one function
+    /// need not agree under the next one.
+    Wrapping,
+}
+
+impl HashFamily {
+    /// The chapter's linear family with its prime and 32-bit arithmetic.
+    pub const CHAPTER: Self = Self::Linear { prime: 334_214_459, arithmetic: Arithmetic::Wrapping };
+    /// CUDPP's XOR family with its prime.
+    pub const CUDPP: Self = Self::Xor { prime: 4_294_967_291, arithmetic: Arithmetic::Wrapping };
+
+    pub(crate) fn formula(self) -> Formula {
+        match self {
+            Self::Mix => Formula::Mix,
+            Self::Linear { arithmetic: Arithmetic::Exact, .. } => Formula::Linear,
+            Self::Linear { arithmetic: Arithmetic::Wrapping, .. } => Formula::LinearWrapping,
+            Self::Xor { arithmetic: Arithmetic::Exact, .. } => Formula::Xor,
+            Self::Xor { arithmetic: Arithmetic::Wrapping, .. } => Formula::XorWrapping,
+        }
+    }
+
+    pub(crate) fn prime(self) -> Option<u32> {
+        match self {
+            Self::Mix => None,
+            Self::Linear { prime, .. } | Self::Xor { prime, .. } => Some(prime),
+        }
+    }
+}
+
+/// The configuration of a [`CuckooMap`].
+///
+/// ```
+/// use warpnest::{CuckooConfig, CuckooMap, Device, HashFamily};
+///
+/// let device = Device::cpu();
+/// let config = CuckooConfig::default().functions(3).slots_per_pair(1.5).hash(HashFamily::CHAPTER).seed(42);
+/// let keys: Vec<u64> = (0..1000).collect();
+/// assert_eq!(config.memory_bytes::<u64, u32>(1000)?, 16 * 1500 + 72);
+/// let map: CuckooMap<u64, u32> = config.build(&device, &keys, &[5; 1000])?;
+/// assert_eq!(map.slots(), 1500);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct CuckooConfig {
+    pub(super) functions: u32,
+    size: Size,
+    pub(super) hash: HashFamily,
+    chain_limit: Option<u32>,
+    pub(super) restarts: u32,
+    pub(super) seed: Option<u64>,
+    pub(super) unique: bool,
+    pub(super) statistics: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Size {
+    PerPair(f64),
+    Slots(u64),
+}
+
+/// The fewest slots for a hundred pairs that work in practice with 2 to 5 functions (the chapter, section 4.3.1.1).
+const LEAST_PERCENT: [u64; MAX_FUNCTIONS - 1] = [210, 110, 103, 102];
+
+/// The fewest slots of any table, so that the hash functions of a key or two need not agree.
+const LEAST_SLOTS: u64 = 8;
+
+impl Default for CuckooConfig {
+    /// Four functions, 1.25 slots a pair, [`HashFamily::Mix`], 25 restarts, a random seed, repeated keys handled, no
+    /// statistics.
+    fn default() -> Self {
+        Self {
+            functions: 4,
+            size: Size::PerPair(1.25),
+            hash: HashFamily::Mix,
+            chain_limit: None,
+            restarts: 25,
+            seed: None,
+            unique: false,
+            statistics: false,
+        }
+    }
+}
+
+impl CuckooConfig {
+    /// How many hash functions: 2 to 5. More of them fill the table further and build it faster, fewer find faster.
+    #[must_use]
+    pub fn functions(mut self, functions: u32) -> Self {
+        self.functions = functions;
+        self
+    }
+
+    /// Slots for each pair; at least 2.1, 1.1, 1.03 or 1.02 for 2 to 5 functions.
+    #[must_use]
+    pub fn slots_per_pair(mut self, slots: f64) -> Self {
+        self.size = Size::PerPair(slots);
+        self
+    }
+
+    /// The number of slots, whatever the number of pairs.
+    #[must_use]
+    pub fn slots(mut self, slots: u64) -> Self {
+        self.size = Size::Slots(slots);
+        self
+    }
+
+    /// The hash family.
+    #[must_use]
+    pub fn hash(mut self, family: HashFamily) -> Self {
+        self.hash = family;
+        self
+    }
+
+    /// The most exchanges that placing one pair may take before the build restarts. The default is `7 lg n` for four functions
+    /// and 1.25 slots a pair (the chapter), and grows with load and falling number of functions (docs/cuckoo.md).
+    #[must_use]
+    pub fn chain_limit(mut self, exchanges: u32) -> Self {
+        self.chain_limit = Some(exchanges);
+        self
+    }
+
+    /// How often a failed build may start again with fresh constants.
+    #[must_use]
+    pub fn restarts(mut self, restarts: u32) -> Self {
+        self.restarts = restarts;
+        self
+    }
+
+    /// Where the random constants start, so that a build can be repeated. [`BuildReport`](crate::BuildReport) names it.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Promises that no key is repeated, and saves the pass that looks for repeats. If one is repeated all the same, the build
+    /// succeeds, a lookup gives one of the key's values, whole, and [`CuckooMap::len`] counts the key several times.
+    #[must_use]
+    pub fn assume_unique(mut self) -> Self {
+        self.unique = true;
+        self
+    }
+
+    /// Counts eviction chains during the build.
+    #[must_use]
+    pub fn statistics(mut self) -> Self {
+        self.statistics = true;
+        self
+    }
+
+    /// Bytes that a map of `pairs` pairs will keep on the device.
+    ///
+    /// # Errors
+    /// As for [`CuckooConfig::build`], as far as they follow from the configuration and the number of pairs.
+    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+        Ok(8 * (self.check(pairs)? * slot_words::<K, V>() + header::WORDS as u64))
+    }
+
+    /// Builds a map of `keys[i]` to `values[i]`; returns when it stands.
+    ///
+    /// # Errors
+    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::FunctionCount`], [`Error::SlotsPerPair`],
+    ///   [`Error::ChainLimit`], [`Error::TooManySlots`], [`Error::LoadTooHigh`], [`Error::NotPrime`],
+    ///   [`Error::PrimeBelowSlots`].
+    /// * The build cannot succeed or did not: [`Error::KeysAgreeModuloPrime`], [`Error::BuildFailed`].
+    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<CuckooMap<K, V>> {
+        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        // Before the copies: what cannot work should not cost them.
+        self.check(keys.len() as u64)?;
+        let (keys, values) = (Buffer::from_slice(device, keys)?, Buffer::from_slice(device, values)?);
+        self.build_on(device.default_stream(), device, &keys, &values)
+    }
+
+    /// Builds a map from buffers, on `stream`; waits until it is known that the build succeeded.
+    ///
+    /// # Errors
+    /// As for [`CuckooConfig::build`], and [`Error::WrongDevice`].
+    pub fn build_on<K: Key, V: Value>(
+        &self,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<CuckooMap<K, V>> {
+        CuckooMap::create(self.clone(), stream, device, keys, values)
+    }
+
+    /// The number of slots for `pairs` pairs, if the configuration makes sense and they can be placed.
+    pub(super) fn check(&self, pairs: u64) -> Result<u64> {
+        match self.hash.prime() {
+            Some(prime) if !is_prime(prime) => Err(Error::NotPrime { modulus: prime }),
+            _ => self.check_size(pairs),
+        }
+    }
+
+    /// [`CuckooConfig::check`] without the test of the prime, for a configuration that has passed it.
+    pub(super) fn check_size(&self, pairs: u64) -> Result<u64> {
+        if !(2..=MAX_FUNCTIONS as u32).contains(&self.functions) {
+            return Err(Error::FunctionCount { asked: self.functions });
+        }
+        if self.chain_limit == Some(0) {
+            return Err(Error::ChainLimit);
+        }
+        let asked = match self.size {
+            Size::PerPair(slots) if slots.is_finite() && slots >= 1.0 => {
+                ((pairs as f64 * slots).ceil() as u64).max(LEAST_SLOTS)
+            }
+            Size::PerPair(asked) => return Err(Error::SlotsPerPair { asked }),
+            Size::Slots(slots) => slots,
+        };
+        // The last number stands for "no slot".
+        let limit = u32::MAX as u64 - 1;
+        if asked > limit {
+            return Err(Error::TooManySlots { asked, limit });
+        }
+        let least_slots = pairs.saturating_mul(LEAST_PERCENT[self.functions as usize - 2]).div_ceil(100).max(1);
+        if asked < least_slots {
+            return Err(Error::LoadTooHigh { pairs, slots: asked, functions: self.functions, least_slots });
+        }
+        match self.hash.prime() {
+            Some(prime) if (prime as u64) < asked => Err(Error::PrimeBelowSlots { prime, slots: asked }),
+            _ => Ok(asked),
+        }
+    }
+
+    /// The most exchanges of one chain, for `pairs` pairs in `slots` slots.
+    pub(super) fn chain_limit_for(&self, pairs: u64, slots: u64) -> u32 {
+        self.chain_limit.unwrap_or_else(|| default_chain_limit(self.functions, pairs, slots))
+    }
+}
+
+/// `7 lg n` for four functions and 1.25 slots a pair, as in the chapter; elsewhere scaled by how near the load is to the most
+/// that cuckoo hashing with so many functions can reach. The longest chain of a build grows as `lg n / gap`, where `gap` is 1
+/// minus the load over that threshold: measured 0.1 to 1.9, in the middle 0.6, times `lg n / gap` (`cargo xtask chains`,
+/// docs/cuckoo.md), while this limit is 1.27 times `lg n / gap`, and never below the chapter's: weak hash functions make
+/// longer chains, and a limit that is rarely reached costs nothing.
+fn default_chain_limit(functions: u32, pairs: u64, slots: u64) -> u32 {
+    let gap = |functions: usize, load: f64| 1.0 - load / THRESHOLDS[functions - 2];
+    let scale = gap(4, 0.8) / gap(functions as usize, pairs as f64 / slots as f64);
+    // Tables of a few pairs are no easier than those of sixteen.
+    let lg = (pairs.max(16) as f64).log2();
+    (7.0 * lg * scale.max(1.0)).ceil() as u32
+}
+
+/// The loads beyond which no placement exists for large n (the chapter's reference [5], Dietzfelbinger et al., 2010), for 2 to
+/// 5 functions.
+const THRESHOLDS: [f64; MAX_FUNCTIONS - 1] = [0.5, 0.9179, 0.9768, 0.9924];
+
+fn is_prime(n: u32) -> bool {
+    n >= 2 && (2..).take_while(|d| d * d <= n as u64).all(|d| !(n as u64).is_multiple_of(d))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_chain_limit_is_the_chapters_where_the_chapter_gives_one() {
+        assert_eq!(default_chain_limit(4, 1 << 20, (1 << 20) / 4 * 5), 7 * 20);
+        assert_eq!(default_chain_limit(4, 1 << 25, (1 << 25) / 4 * 5), 7 * 25);
+    }
+
+    #[test]
+    fn the_default_chain_limit_grows_with_load_and_stays_finite_at_the_smallest_tables() {
+        for (functions, percent) in (2..).zip(LEAST_PERCENT) {
+            let least = percent as f64 / 100.0;
+            let limit = |slots_per_pair: f64| {
+                default_chain_limit(functions, 1 << 20, ((1 << 20) as f64 * slots_per_pair) as u64)
+            };
+            assert!(limit(least) > limit(least * 1.02) && limit(least * 1.1) >= limit(least * 2.0));
+            assert!(limit(least) < 10_000);
+        }
+    }
+
+    #[test]
+    fn primes() {
+        let primes: Vec<u32> = (0..30).filter(|&n| is_prime(n)).collect();
+        assert_eq!(primes, [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]);
+        assert!(is_prime(334_214_459) && is_prime(4_294_967_291) && !is_prime(u32::MAX));
+    }
+}

@@ -1,0 +1,232 @@
+//! [`CuckooMap`]: the single-level cuckoo table of 2011. docs/cuckoo.md has layout, algorithm, guarantees and figures.
+
+mod answers;
+mod build;
+mod config;
+
+pub use answers::Answers;
+pub use build::{BuildReport, Chains};
+pub use config::{Arithmetic, CuckooConfig, HashFamily};
+
+use crate::{Buffer, Device, Key, Result, Stream, Value};
+use gpu_kernels::cuckoo::{EMPTY, Find, FindPlan, Histogram, Slot, header, packed, slot_words};
+use gpu_kernels::hash::{HashFunctions, MAX_FUNCTIONS};
+use gpu_kernels::seam::Global;
+use std::marker::PhantomData;
+
+/// A map that is built in one go and then answers every lookup with at most as many probes as it has hash functions (2 to
+/// 5; by default 4).
+///
+/// Source: Alcantara et al., *Building an Efficient Hash Table on the GPU*, GPU Computing Gems, Jade edition (2011), chapter 4,
+/// sections 4.2 and 4.3.
+///
+/// * **Keys and values** are `u32` or `u64`; all of them are legal.
+/// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins. [`CuckooConfig::assume_unique`]
+///   leaves that work out.
+/// * **Complexity.** A build makes about `-m·ln(1 - n/m)` random accesses for n pairs in m slots (section 4.5.3), 2 n by
+///   default, and more near the fullest tables; a lookup one to as many as there are hash functions.
+/// * **Memory.** 8 bytes a slot for `u32` keys and values, 16 otherwise, and 72 bytes; [`CuckooConfig::memory_bytes`] says so
+///   beforehand. A build that meets repeated keys takes 4 more bytes a slot while it runs.
+/// * **Beside other work.** A map does not change after its build, so any number of streams may look up at the same time.
+///   [`CuckooMap::rebuild`] takes the map exclusively and waits for running lookups by itself.
+#[derive(Debug)]
+pub struct CuckooMap<K: Key, V: Value> {
+    device: Device,
+    config: CuckooConfig,
+    functions: HashFunctions,
+    words: Buffer<u64>,
+    header: Buffer<u64>,
+    length: u64,
+    report: BuildReport,
+    types: PhantomData<(K, V)>,
+}
+
+impl<K: Key, V: Value> CuckooMap<K, V> {
+    /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`CuckooConfig::build`] takes another.
+    ///
+    /// ```
+    /// use warpnest::{CuckooMap, Device};
+    ///
+    /// let device = Device::best()?;
+    /// let map: CuckooMap<u32, u32> = CuckooMap::build(&device, &[7, 8, 7], &[1, 2, 3])?;
+    /// assert_eq!(map.get_many(&[7, 8, 9])?, [Some(3), Some(2), None]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`CuckooConfig::build`].
+    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
+        CuckooConfig::default().build(device, keys, values)
+    }
+
+    /// The values of `queries`, in their order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn get_many(&self, queries: &[K]) -> Result<Vec<Option<V>>> {
+        let stream = self.device.default_stream();
+        let queries = Buffer::from_slice(&self.device, queries)?;
+        self.get_many_on(stream, &queries)?.download(stream)
+    }
+
+    /// Which of `queries` the map has, in their order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>> {
+        let stream = self.device.default_stream();
+        let buffer = Buffer::from_slice(&self.device, queries)?;
+        let mut found = Buffer::uninitialized(&self.device, queries.len().div_ceil(32))?;
+        self.contains_many_into(stream, &buffer, &mut found)?;
+        let words = found.download(stream)?;
+        Ok((0..queries.len()).map(|i| answers::bit(&words, i)).collect())
+    }
+
+    /// Queues the lookup of `queries`; waits for nothing, copies nothing.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn get_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Answers<V>> {
+        let mut answers = Answers::uninitialized(&self.device, queries.len())?;
+        self.get_many_into(stream, queries, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// Queues the lookup of `queries` into answers that are there already; allocates nothing.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> Result<()> {
+        crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
+        let find = self.find(queries, answers.values.argument(), &answers.found);
+        // SAFETY: as many values and found-words as queries; the table and its functions belong together.
+        unsafe {
+            stream.launch(
+                &find,
+                queries.len() as u64,
+                &[queries, &self.words, &self.header],
+                &[&answers.values, &answers.found],
+            )
+        }
+    }
+
+    /// Queues the question which of `queries` the map has: bit `i % 32` of `found[i / 32]` answers query `i`.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `found` has a word for each 32 queries,
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
+        crate::error::same_length(
+            ("the queries, in words of 32,", queries.len().div_ceil(32)),
+            ("the found-words", found.len()),
+        )?;
+        // SAFETY: the kernel's text allows no values.
+        let find = self.find(queries, unsafe { Global::null() }, found);
+        // SAFETY: a found-word for each 32 queries, and no values; the table and its functions belong together.
+        unsafe { stream.launch(&find, queries.len() as u64, &[queries, &self.words, &self.header], &[found]) }
+    }
+
+    fn find(&self, queries: &Buffer<K>, values: Global<V>, found: &Buffer<u32>) -> Find<K, V> {
+        Find {
+            queries: queries.argument(),
+            words: self.slots_pointer(),
+            header: self.header.argument(),
+            values,
+            found: found.argument(),
+            plan: FindPlan { functions: self.functions, queries: queries.len() as u64 },
+        }
+    }
+
+    /// The hash functions of the last build, for a kernel of your own: with [`CuckooMap::words`] they make a
+    /// [`Table`](gpu_kernels::cuckoo::Table).
+    pub fn functions(&self) -> &HashFunctions {
+        &self.functions
+    }
+
+    /// The slots: [`slot_words`] words each.
+    pub fn words(&self) -> &Buffer<u64> {
+        &self.words
+    }
+
+    /// The words beside the slots, which [`header`] names.
+    pub fn header(&self) -> &Buffer<u64> {
+        &self.header
+    }
+
+    fn slots_pointer(&self) -> Global<Slot<K, V>> {
+        self.words.argument()
+    }
+
+    /// The number of keys. With [`CuckooConfig::assume_unique`], the number of pairs that it was built from.
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether it has no keys.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The number of slots.
+    pub fn slots(&self) -> u64 {
+        self.functions.slots() as u64
+    }
+
+    /// Bytes that the map keeps on the device.
+    pub fn memory_bytes(&self) -> u64 {
+        8 * (self.words.len() as u64 + self.header.len() as u64)
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How the build went.
+    pub fn report(&self) -> &BuildReport {
+        &self.report
+    }
+
+    /// How many keys a lookup finds with its first probe, its second, and so on: one number for each hash function. A key that
+    /// lives in the cell beside the slots is not counted: it takes no probe.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn probe_histogram(&self) -> Result<Vec<u64>> {
+        let stream = self.device.default_stream();
+        let probes = Buffer::<u64>::zeroed(&self.device, MAX_FUNCTIONS)?;
+        let histogram =
+            Histogram::<K, V> { words: self.slots_pointer(), probes: probes.argument(), functions: self.functions };
+        // SAFETY: the table and its functions belong together; the histogram has a word for each function.
+        unsafe { stream.launch(&histogram, self.slots(), &[&self.words], &[&probes])? };
+        let mut probes = probes.download(stream)?;
+        probes.truncate(self.functions.count() as usize);
+        Ok(probes)
+    }
+
+    /// All pairs, in no particular order. Copies the whole table to the host.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
+        let stream = self.device.default_stream();
+        let (words, header) = (self.words.download(stream)?, self.header.download(stream)?);
+        let cell = (header[header::CELL as usize] != 0)
+            .then(|| (K::ALL_ONES, V::from_u64(header[header::CELL_VALUE as usize])));
+        let slots = slot_words::<K, V>() as usize;
+        let key_at = |slot: u32| match words[slot as usize * slots] {
+            EMPTY => None,
+            word => Some(K::from_u64(if packed::<K, V>() { word >> 32 } else { word })),
+        };
+        let pairs = (0..self.functions.slots()).filter_map(|slot| {
+            let key = key_at(slot)?;
+            // Of a repeated key there may be copies in several slots; lookups find the one of the earliest function.
+            let found = self.functions.search(key, |slot| (key_at(slot) == Some(key)).then_some(slot));
+            let word = words[slot as usize * slots + slots - 1];
+            (found == Some(slot)).then(|| (key, V::from_u64(word)))
+        });
+        Ok(cell.into_iter().chain(pairs).collect())
+    }
+}

@@ -1,0 +1,108 @@
+//! Devices.
+
+use crate::engine::{Cores, Engine, HostEngine, Memory};
+use crate::{Result, Stream};
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+/// A GPU, or the CPU engine. Cheap to clone; clones are the same device.
+#[derive(Clone)]
+pub struct Device {
+    engine: Arc<dyn Engine>,
+    default_stream: Arc<Stream>,
+    fallback_reason: Option<Arc<str>>,
+}
+
+impl Device {
+    /// The CPU engine: every kernel on all cores. Its operations are done when their call returns.
+    pub fn cpu() -> Self {
+        static CPU: LazyLock<Device> =
+            LazyLock::new(|| Device::from_engine(HostEngine::new(Cores)).expect("a host engine always has a queue"));
+        CPU.clone()
+    }
+
+    /// The CUDA device of this ordinal, in its primary context, which `cust` and other users of the driver share.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`](crate::Error::NoDevice) if the crate was built without the feature `cuda`, if there is no driver or
+    /// no such device, or if it is older than compute capability 7.5; [`Error::Jit`](crate::Error::Jit) if the driver refuses
+    /// the kernels.
+    pub fn cuda(ordinal: u32) -> Result<Self> {
+        #[cfg(feature = "cuda")]
+        return crate::engine::cuda::device(ordinal);
+        #[cfg(not(feature = "cuda"))]
+        Err(crate::Error::NoDevice {
+            ordinal,
+            reason: "this program was built without warpnest's feature `cuda`; add it, or use Device::cpu()".to_owned(),
+        })
+    }
+
+    /// The first CUDA device if it can be used, else the CPU engine; [`Device::fallback_reason`] then says why.
+    ///
+    /// # Errors
+    /// None at present: the CPU engine is always there.
+    pub fn best() -> Result<Self> {
+        Ok(Self::cuda(0).unwrap_or_else(|error| {
+            let reason = Some(error.to_string().into());
+            Self { fallback_reason: reason, ..Self::cpu() }
+        }))
+    }
+
+    /// A device on an engine of your own.
+    ///
+    /// # Errors
+    /// What the engine says when asked for a queue.
+    pub fn from_engine(engine: impl Engine) -> Result<Self> {
+        let engine: Arc<dyn Engine> = Arc::new(engine);
+        let default_stream = Arc::new(Stream::on(engine.clone())?);
+        Ok(Self { engine, default_stream, fallback_reason: None })
+    }
+
+    /// The device's name.
+    pub fn name(&self) -> &str {
+        self.engine.name()
+    }
+
+    /// Why [`Device::best`] chose the CPU.
+    pub fn fallback_reason(&self) -> Option<&str> {
+        self.fallback_reason.as_deref()
+    }
+
+    /// The device's memory.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn memory(&self) -> Result<Memory> {
+        self.engine.memory()
+    }
+
+    /// A new stream.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn stream(&self) -> Result<Stream> {
+        Stream::on(self.engine.clone())
+    }
+
+    /// The stream that operations on slices use.
+    pub fn default_stream(&self) -> &Stream {
+        &self.default_stream
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
+        &self.engine
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.engine, &other.engine)
+    }
+}
+impl Eq for Device {}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({})", self.name())
+    }
+}

@@ -1,0 +1,102 @@
+//! The kernels in a context: the PTX, compiled by the driver once, and its entry points.
+
+use super::{error_name, result};
+use crate::{Error, Result};
+use cust::sys;
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
+use std::sync::{Mutex, PoisonError};
+
+/// For every device from compute capability 7.5 on.
+const BASELINE: &str = include_str!("../../../ptx/kernels_sm75.ptx");
+/// For 9.0 and later.
+const HOPPER: &str = include_str!("../../../ptx/kernels_sm90.ptx");
+
+/// The loaded module. It stays loaded as long as the process runs, as its device does.
+pub(super) struct Kernels {
+    module: sys::CUmodule,
+    functions: Mutex<HashMap<&'static str, Function>>,
+}
+
+#[derive(Clone, Copy)]
+struct Function(sys::CUfunction);
+
+// SAFETY: the driver's handles may be used from any thread that has made the context current.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Send for Kernels {}
+// SAFETY: as above; the map is behind a mutex.
+unsafe impl Sync for Kernels {}
+
+impl Kernels {
+    /// Loads the kernels into the current context.
+    pub(super) fn load(capability: (i32, i32)) -> Result<Self> {
+        let ptx = if capability >= (9, 0) { HOPPER } else { BASELINE };
+        Ok(Self { module: load(ptx)?, functions: Mutex::default() })
+    }
+
+    /// The entry point of this name.
+    pub(super) fn function(&self, name: &'static str) -> Result<sys::CUfunction> {
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(function) = functions.get(name) {
+            return Ok(function.0);
+        }
+        let c_name = CString::new(name).map_err(|_| missing(name, "its name has a zero byte"))?;
+        let mut function = std::ptr::null_mut();
+        // SAFETY: the module is loaded and the name ends with a zero byte.
+        let found = unsafe { sys::cuModuleGetFunction(&mut function, self.module, c_name.as_ptr()) };
+        result("cuModuleGetFunction", found).map_err(|error| missing(name, &error.to_string()))?;
+        functions.insert(name, Function(function));
+        Ok(function)
+    }
+}
+
+fn missing(kernel: &str, fault: &str) -> Error {
+    Error::Kernel { kernel: kernel.to_owned(), fault: format!("the PTX has no such entry point: {fault}") }
+}
+
+/// Loads PTX with the driver's compiler; its log, which `cust` does not ask for, comes with the error.
+fn load(ptx: &str) -> Result<sys::CUmodule> {
+    let image = CString::new(ptx).map_err(|_| Error::Jit {
+        name: "not passed to the driver".to_owned(),
+        log: "the PTX has a zero byte".to_owned(),
+    })?;
+    let mut log = vec![0u8; 16 << 10];
+    let mut options =
+        [sys::CUjit_option_enum::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option_enum::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    // The driver takes the size in the place of a pointer.
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
+    let mut module = std::ptr::null_mut();
+    // SAFETY: the image ends with a zero byte; as many values as options, and the log has the size that is named.
+    let loaded = unsafe {
+        sys::cuModuleLoadDataEx(
+            &mut module,
+            image.as_ptr().cast(),
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    let code = loaded as u32;
+    if code == 0 {
+        return Ok(module);
+    }
+    let length = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+    Err(Error::Jit { name: error_name(code), log: String::from_utf8_lossy(&log[..length]).into_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ptx_that_does_not_compile_brings_the_drivers_log() {
+        if crate::Device::cuda(0).is_err() {
+            assert!(std::env::var_os("WARPNEST_REQUIRE_CUDA").is_none(), "CUDA is required and cannot be used");
+            return;
+        }
+        let error = load(".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry broken() { nonsense; }\n");
+        let Err(Error::Jit { log, .. }) = error else { panic!("the driver took nonsense") };
+        assert!(log.contains("nonsense") || log.contains("error"), "{log}");
+    }
+}

@@ -1,0 +1,185 @@
+//! Engines whose device memory is the host's: the CPU engine, and what tests put in its place.
+
+use super::{Engine, Mark, Memory, Queue};
+use crate::{Error, Result};
+use gpu_kernels::seam::Kernel;
+use rayon::prelude::*;
+use std::alloc::Layout;
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// How an engine on host memory runs a launch.
+pub trait Runner: Debug + Send + Sync + 'static {
+    /// The device's name.
+    fn name(&self) -> &str;
+    /// Runs `blocks` blocks of `kernel` and returns when they are done.
+    ///
+    /// # Safety
+    /// The kernel's pointers must be good for what it does with them, with nothing else using that memory in conflict.
+    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()>;
+    /// Hears of memory that kernels may use from now on.
+    fn allocated(&self, _address: usize, _bytes: usize) {}
+    /// Hears of memory that kernels may no longer use.
+    fn freed(&self, _address: usize) {}
+}
+
+/// The CPU engine's runner: the blocks of a launch are spread over all cores.
+#[derive(Debug)]
+pub struct Cores;
+
+/// Blocks that one task runs: enough to hide the cost of a task, few enough to share the work evenly.
+const BLOCKS_A_TASK: u32 = 64;
+
+impl Runner for Cores {
+    fn name(&self) -> &str {
+        "CPU"
+    }
+    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
+        (0..blocks.div_ceil(BLOCKS_A_TASK)).into_par_iter().for_each(|task| {
+            let first = task * BLOCKS_A_TASK;
+            // SAFETY: the caller vouched for the kernel's pointers; blocks of one launch may run at the same time, for that
+            // is what a grid is.
+            unsafe { kernel.run_on_cpu(first..first.saturating_add(BLOCKS_A_TASK).min(blocks), blocks) };
+        });
+        Ok(())
+    }
+}
+
+/// An engine on host memory, where every operation is done when its call returns.
+#[derive(Debug)]
+pub struct HostEngine<R> {
+    runner: Arc<R>,
+}
+
+impl<R: Runner> HostEngine<R> {
+    /// The engine that runs launches with `runner`.
+    pub fn new(runner: R) -> Self {
+        Self { runner: Arc::new(runner) }
+    }
+}
+
+fn layout(bytes: usize) -> Option<Layout> {
+    Layout::from_size_align(bytes, 256).ok()
+}
+
+// SAFETY: memory comes from the allocator, and the queue's methods do at once what they say.
+unsafe impl<R: Runner> Engine for HostEngine<R> {
+    fn name(&self) -> &str {
+        self.runner.name()
+    }
+
+    fn memory(&self) -> Result<Memory> {
+        // Without Linux's account of the memory, allocation itself is the only test.
+        let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let read = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).map_or(u64::MAX, |kib| kib << 10)
+        };
+        Ok(Memory { total: read("MemTotal:"), free: read("MemAvailable:") })
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<usize> {
+        let free = self.memory()?.free;
+        let out_of_memory = Error::OutOfMemory { asked: bytes as u64, free, device: self.name().to_owned() };
+        let Some(layout) = layout(bytes).filter(|_| bytes > 0 && bytes as u64 <= free) else {
+            return Err(out_of_memory);
+        };
+        // SAFETY: the size is not 0.
+        let address = unsafe { std::alloc::alloc_zeroed(layout) } as usize;
+        if address == 0 {
+            return Err(out_of_memory);
+        }
+        self.runner.allocated(address, bytes);
+        Ok(address)
+    }
+
+    unsafe fn free(&self, address: usize, bytes: usize) {
+        self.runner.freed(address);
+        if let Some(layout) = layout(bytes) {
+            // SAFETY: `allocate` made it with this layout, and the caller says that nothing uses it.
+            unsafe { std::alloc::dealloc(address as *mut u8, layout) }
+        }
+    }
+
+    fn queue(&self) -> Result<Box<dyn Queue>> {
+        Ok(Box::new(HostQueue { runner: self.runner.clone() }))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[derive(Debug)]
+struct HostQueue<R> {
+    runner: Arc<R>,
+}
+
+impl<R: Runner> Queue for HostQueue<R> {
+    unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
+        // SAFETY: the target is an allocation of that many bytes, and a borrowed slice cannot overlap it.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to as *mut u8, from.len()) };
+        Ok(())
+    }
+    unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
+        // SAFETY: as in `upload`; allocations start as zeros, so all bytes are initialized.
+        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to.as_mut_ptr(), to.len()) };
+        Ok(())
+    }
+    unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
+        // SAFETY: both lie in allocations.
+        unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
+        Ok(())
+    }
+    unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()> {
+        const CHUNK: usize = 1 << 22;
+        (0..bytes.div_ceil(CHUNK)).into_par_iter().for_each(|chunk| {
+            let first = chunk * CHUNK;
+            // SAFETY: the range lies in an allocation, and chunks do not overlap.
+            unsafe { std::ptr::write_bytes((at + first) as *mut u8, byte, CHUNK.min(bytes - first)) };
+        });
+        Ok(())
+    }
+    unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
+        // SAFETY: the caller vouches for the kernel's pointers.
+        unsafe { self.runner.run(kernel, blocks) }
+    }
+    fn record(&self, _timed: bool) -> Result<Arc<dyn Mark>> {
+        Ok(Arc::new(HostMark(Instant::now())))
+    }
+    fn wait(&self, mark: &dyn Mark) -> Result<()> {
+        mark.synchronize()
+    }
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[derive(Debug)]
+struct HostMark(Instant);
+
+impl Mark for HostMark {
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+    fn is_done(&self) -> Result<bool> {
+        Ok(true)
+    }
+    fn milliseconds_since(&self, earlier: &dyn Mark) -> Result<f64> {
+        let earlier = earlier.as_any().downcast_ref::<Self>().ok_or_else(|| Error::WrongDevice {
+            what: "an event",
+            found: "another device".to_owned(),
+            expected: "an engine on host memory".to_owned(),
+        })?;
+        let (forth, back) = (self.0.saturating_duration_since(earlier.0), earlier.0.saturating_duration_since(self.0));
+        Ok((forth.as_secs_f64() - back.as_secs_f64()) * 1e3)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,86 @@
+//! The seam on the host: what runs launches and holds memory.
+//!
+//! [`cpu`](self) runs kernels as functions on all cores, `cuda` as PTX on a GPU. The trait is public so that tests can put
+//! other engines under the same tables: the checking back end, or an interpreter of the PTX.
+
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
+mod host;
+
+pub use host::{Cores, HostEngine, Runner};
+
+use crate::Result;
+use gpu_kernels::seam::Kernel;
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A device's memory, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// All of it.
+    pub total: u64,
+    /// What can be allocated now.
+    pub free: u64,
+}
+
+/// What a device runs on.
+///
+/// # Safety
+/// Memory that `allocate` returns must be the engine's queues' to read and write until `free`, and a queue must do what its
+/// methods say: safe code relies on both.
+pub unsafe trait Engine: Debug + Send + Sync + Any {
+    /// The device's name.
+    fn name(&self) -> &str;
+    /// The device's memory.
+    fn memory(&self) -> Result<Memory>;
+    /// Allocates `bytes` bytes (not 0), aligned to 256.
+    fn allocate(&self, bytes: usize) -> Result<usize>;
+    /// Gives an allocation back.
+    ///
+    /// # Safety
+    /// `address` must come from `allocate(bytes)` of this engine, and nothing may use it any more.
+    unsafe fn free(&self, address: usize, bytes: usize);
+    /// A new queue.
+    fn queue(&self) -> Result<Box<dyn Queue>>;
+    /// For downcasts.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// Work in order. Everything but the copies from and to the host may return before it is done.
+///
+/// The `unsafe` methods demand that every address lies, with the bytes named, in allocations of the engine which no other
+/// queue uses in conflict; [`Stream`](crate::Stream) sees to it through the buffers' events.
+#[allow(clippy::missing_safety_doc, reason = "the trait's own text has it")]
+pub trait Queue: Debug + Send + Sync {
+    /// Copies from the host and waits.
+    unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()>;
+    /// Copies to the host and waits.
+    unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()>;
+    /// Copies on the device.
+    unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()>;
+    /// Fills with a byte.
+    unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()>;
+    /// Runs `blocks` blocks of a kernel.
+    unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()>;
+    /// Marks the end of what has been queued; `timed` if the mark will be asked for its time.
+    fn record(&self, timed: bool) -> Result<Arc<dyn Mark>>;
+    /// Lets later work wait for a mark.
+    fn wait(&self, mark: &dyn Mark) -> Result<()>;
+    /// Waits, on the host, until all is done.
+    fn synchronize(&self) -> Result<()>;
+    /// For downcasts.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A point in a queue.
+pub trait Mark: Debug + Send + Sync {
+    /// Waits, on the host, until the queue has passed it.
+    fn synchronize(&self) -> Result<()>;
+    /// Whether the queue has passed it.
+    fn is_done(&self) -> Result<bool>;
+    /// Milliseconds from `earlier`, a mark of the same engine, to this one, both timed; waits for both.
+    fn milliseconds_since(&self, earlier: &dyn Mark) -> Result<f64>;
+    /// For downcasts.
+    fn as_any(&self) -> &dyn Any;
+}

@@ -1,0 +1,213 @@
+//! What can go wrong, with the figures and what to do about it.
+
+use crate::engine::Engine;
+use std::sync::Arc;
+
+/// The result of an operation of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why an operation failed. Unless a variant says otherwise, nothing has changed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two inputs that belong together have different lengths.
+    #[error("{first} holds {first_length} items and {second} holds {second_length}: they must be equally long")]
+    LengthsDiffer {
+        /// What the first input is.
+        first: &'static str,
+        /// Its length.
+        first_length: u64,
+        /// What the second input is.
+        second: &'static str,
+        /// Its length.
+        second_length: u64,
+    },
+
+    /// The number of hash functions is not one that the table supports.
+    #[error("{asked} hash functions were asked for: choose 2 to 5")]
+    FunctionCount {
+        /// The number asked for.
+        asked: u32,
+    },
+
+    /// The size of the table is not a number of slots that makes sense.
+    #[error("{asked} slots a pair were asked for: give a finite number of at least 1")]
+    SlotsPerPair {
+        /// The number asked for.
+        asked: f64,
+    },
+
+    /// A chain limit of 0 lets no pair in.
+    #[error("a chain limit of 0 exchanges lets no pair into the table: give at least 1, or leave it to the default")]
+    ChainLimit,
+
+    /// The table would have more slots than its 32-bit hash functions reach.
+    #[error(
+        "{asked} slots were asked for, and a table can have at most {limit}: build several tables, or fill it more"
+    )]
+    TooManySlots {
+        /// The number asked for.
+        asked: u64,
+        /// The most that a table can have.
+        limit: u64,
+    },
+
+    /// The pairs do not fit the slots with this number of hash functions.
+    #[error(
+        "{pairs} pairs do not fit {slots} slots with {functions} hash functions, which need at least {least_slots}: \
+         take more slots, or more functions"
+    )]
+    LoadTooHigh {
+        /// The number of pairs.
+        pairs: u64,
+        /// The number of slots.
+        slots: u64,
+        /// The number of hash functions.
+        functions: u32,
+        /// The fewest slots that work in practice (the chapter, section 4.3.1.1).
+        least_slots: u64,
+    },
+
+    /// The modulus of the hash family is not a prime number.
+    #[error("{modulus} is not a prime number: the linear and XOR hash families need one, for example 4294967291")]
+    NotPrime {
+        /// The modulus.
+        modulus: u32,
+    },
+
+    /// The hash family cannot reach all slots.
+    #[error(
+        "hash values modulo the prime {prime} reach no slot beyond it, and the table has {slots}: take a larger prime, \
+         fewer slots, or the default hash family"
+    )]
+    PrimeBelowSlots {
+        /// The prime.
+        prime: u32,
+        /// The number of slots.
+        slots: u64,
+    },
+
+    /// More keys than hash functions agree modulo the prime, so no constants can place them.
+    #[error(
+        "key {key} and at least {functions} other keys agree modulo {prime}: under the exact linear family they share all \
+         their {functions} slots, and no restart can place them; take wrapping arithmetic, a larger prime, or the default \
+         hash family"
+    )]
+    KeysAgreeModuloPrime {
+        /// One of the keys.
+        key: u64,
+        /// The prime.
+        prime: u32,
+        /// The number of hash functions.
+        functions: u32,
+    },
+
+    /// A build failed with every set of constants that it drew.
+    #[error(
+        "{attempts} attempts to build a table of {pairs} pairs in {slots} slots with {functions} hash functions and at most \
+         {chain_limit} exchanges a chain all failed: take more slots or functions, a higher chain limit, or more restarts"
+    )]
+    BuildFailed {
+        /// How often it was tried.
+        attempts: u32,
+        /// The number of pairs.
+        pairs: u64,
+        /// The number of slots.
+        slots: u64,
+        /// The number of hash functions.
+        functions: u32,
+        /// The most exchanges of one eviction chain.
+        chain_limit: u32,
+    },
+
+    /// The device has not enough memory.
+    #[error("{asked} bytes were asked for and {device} has {free} free: take fewer slots, or free buffers first")]
+    OutOfMemory {
+        /// Bytes asked for.
+        asked: u64,
+        /// Bytes free.
+        free: u64,
+        /// The device's name.
+        device: String,
+    },
+
+    /// A buffer or stream belongs to another device.
+    #[error("{what} is on {found}, and this operation runs on {expected}: copy it there first")]
+    WrongDevice {
+        /// What is on the wrong device.
+        what: &'static str,
+        /// The device that it is on.
+        found: String,
+        /// The device of the operation.
+        expected: String,
+    },
+
+    /// A launch would need more blocks than a grid can have.
+    #[error("{threads} threads need more blocks of {block} than the {limit} of a grid: work in several batches")]
+    GridTooLarge {
+        /// Threads asked for.
+        threads: u64,
+        /// Threads of a block.
+        block: u32,
+        /// The most blocks of a grid.
+        limit: u32,
+    },
+
+    /// There is no such device, or it cannot be used.
+    #[error("CUDA device {ordinal} cannot be used: {reason}")]
+    NoDevice {
+        /// The ordinal asked for.
+        ordinal: u32,
+        /// Why not, and what to do.
+        reason: String,
+    },
+
+    /// The driver refused the kernels. This is a bug of warpnest or of the driver.
+    #[error("the driver could not compile the kernels ({name}); its log:\n{log}")]
+    Jit {
+        /// The driver's error.
+        name: String,
+        /// What its compiler said.
+        log: String,
+    },
+
+    /// The driver reported an error. After an error inside a kernel the context is lost and every call reports it.
+    #[error("{call} failed: {name}")]
+    Driver {
+        /// What was called.
+        call: &'static str,
+        /// The driver's error.
+        name: String,
+    },
+
+    /// An engine that is not the CPU or CUDA reported a fault.
+    #[error("kernel {kernel} failed: {fault}")]
+    Kernel {
+        /// The kernel's name.
+        kernel: String,
+        /// What went wrong.
+        fault: String,
+    },
+}
+
+/// Fails unless the two lengths agree.
+pub(crate) fn same_length(first: (&'static str, usize), second: (&'static str, usize)) -> Result<()> {
+    if first.1 == second.1 {
+        return Ok(());
+    }
+    Err(Error::LengthsDiffer {
+        first: first.0,
+        first_length: first.1 as u64,
+        second: second.0,
+        second_length: second.1 as u64,
+    })
+}
+
+/// Fails unless both are one engine.
+pub(crate) fn same_device(what: &'static str, found: &Arc<dyn Engine>, expected: &Arc<dyn Engine>) -> Result<()> {
+    if Arc::ptr_eq(found, expected) {
+        return Ok(());
+    }
+    let (found, expected) = (found.name().to_owned(), expected.name().to_owned());
+    Err(Error::WrongDevice { what, found, expected })
+}

@@ -1,0 +1,270 @@
+//! Building: every thread inserts one pair, then the keys are counted and copies of repeated ones looked for.
+
+use super::{EMPTY, Slot, Table, header};
+use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
+use crate::seam::{Global, Shared, Tile};
+use crate::types::{Key, Value};
+
+/// What a build is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct InsertPlan {
+    /// The table's hash functions.
+    pub functions: HashFunctions,
+    /// The number of pairs.
+    pub pairs: u64,
+    /// The most exchanges that one thread makes before it declares failure.
+    pub chain_limit: u32,
+    /// 1 to count exchanges.
+    pub statistics: u32,
+}
+
+/// A pair on its way into the table.
+struct Journey {
+    item: u64,
+    slot: u32,
+    exchanges: u32,
+}
+
+kernel! {
+    /// Inserts pair `i` by thread `i` (section 4.3.1.2, listing 4.1). The slots must be [`EMPTY`], the header 0.
+    ///
+    /// An evicted pair goes on to its next slot. A thread is done when it meets an empty slot, or another copy of the key in
+    /// its hands, of which one then remains; on long chains it looks for such a copy in all the key's slots, so that copies do
+    /// not make a build fail. Blocks have 64 threads, as in the chapter,
+    /// so that a long chain keeps few threads waiting.
+    Insert<K: Key, V: Value>, "cuckoo_insert", threads 64, shared totals: u64 = 2;
+    { keys: Global<K>, values: Global<V>, words: Global<Slot<K, V>>, header: Global<u64>, plan: InsertPlan }
+    |args, block| {
+        let table = Table::<K, V>::new(args.words, args.plan.functions);
+        let block_first = block.first_thread();
+        let statistics = args.plan.statistics != 0;
+        let mut nothing = block.local(|_| ());
+        if statistics {
+            block.phase(&mut nothing, |thread, _| {
+                if thread < 2 {
+                    totals.set(thread, 0);
+                }
+            });
+        }
+        block.tiles::<32>(|tile| {
+            let first = block_first + tile.first_thread() as u64;
+            let mut journeys = tile.local(|lane| start(&table, &args, first + lane as u64));
+            // Exchange by exchange: on the CPU, each lane's next slot is on its way to the cache while the others go on.
+            while tile.ballot(&journeys, |_, journey| journey.slot != NO_SLOT) != 0 {
+                tile.each(&mut journeys, |_, journey| {
+                    if journey.slot != NO_SLOT {
+                        journey.slot = step(&table, &args, journey);
+                    }
+                });
+            }
+            if statistics {
+                tile.each(&mut journeys, |_, journey| {
+                    totals.fetch_max(0, journey.exchanges as u64);
+                    totals.fetch_add(1, journey.exchanges as u64);
+                });
+            }
+        });
+        if statistics {
+            block.phase(&mut nothing, |_, _| ());
+            block.each(&mut nothing, |thread, _| {
+                if thread == 0 {
+                    args.header.atomic(header::LONGEST).fetch_max(totals.get(0));
+                    args.header.atomic(header::EXCHANGES).fetch_add(totals.get(1));
+                }
+            });
+        }
+    }
+}
+
+/// Reads pair `index` and finds its first slot; [`NO_SLOT`] if there is nothing to insert.
+#[inline(always)]
+fn start<K: Key, V: Value>(table: &Table<K, V>, args: &Insert<K, V>, index: u64) -> Journey {
+    let nothing = Journey { item: EMPTY, slot: NO_SLOT, exchanges: 0 };
+    // Once one thread has failed the build is void: the others need not begin.
+    if index >= args.plan.pairs || args.header.atomic(header::FAILED).load() != 0 {
+        return nothing;
+    }
+    let key = args.keys.load_streaming(index);
+    let value =
+        if super::packed::<K, V>() || key == K::ALL_ONES { args.values.load_streaming(index) } else { V::default() };
+    if key == K::ALL_ONES {
+        if args.header.atomic(header::CELL).fetch_max(index + 1) != 0 {
+            raise(args.header, header::REPEATED);
+        }
+        // With repeats `PlaceValues` decides; until then one of the values is whole.
+        args.header.atomic(header::CELL_VALUE).store(value.to_u64());
+        return nothing;
+    }
+    let slot = table.functions.slot(0, key);
+    table.prefetch(slot);
+    Journey { item: Table::<K, V>::item(key, value), slot, exchanges: 0 }
+}
+
+/// Exchanges what the journey carries with its slot; returns where the evicted pair goes, or [`NO_SLOT`] at the end.
+#[inline(always)]
+fn step<K: Key, V: Value>(table: &Table<K, V>, args: &Insert<K, V>, journey: &mut Journey) -> u32 {
+    if journey.exchanges == args.plan.chain_limit {
+        raise(args.header, header::FAILED);
+        return NO_SLOT;
+    }
+    let evicted = table.exchange(journey.slot, journey.item);
+    journey.exchanges += 1;
+    if evicted == EMPTY {
+        return NO_SLOT;
+    }
+    let key = Table::<K, V>::key_of(evicted);
+    if key == Table::<K, V>::key_of(journey.item) {
+        raise(args.header, header::REPEATED);
+        return NO_SLOT;
+    }
+    let slots = table.functions.slots_of(key);
+    let check = journey.exchanges.is_multiple_of(CHECK_EVERY) || journey.exchanges == args.plan.chain_limit;
+    if check && in_one_of(table, key, &slots) {
+        raise(args.header, header::REPEATED);
+        return NO_SLOT;
+    }
+    let next = next_slot(&slots, journey.slot);
+    table.prefetch(next);
+    journey.item = evicted;
+    next
+}
+
+/// After so many exchanges a thread looks whether the key in its hands has another copy in the table.
+const CHECK_EVERY: u32 = 16;
+
+/// Whether `key` is in one of `slots` now. A thread that carries a copy of it may then drop its own.
+///
+/// Copies of two keys that share all their slots could otherwise chase each other for ever, each thread finding the other key
+/// wherever it comes. The key is not lost: the copy that was seen was in its slot at that moment, and whoever carries it away
+/// can drop it only on seeing another one. (That takes reads and exchanges in one order for all threads, as GPUs' and x86's
+/// atomics have it and relaxed ones need not; [`Last`](super::Last) looks after the others.)
+#[inline(always)]
+fn in_one_of<K: Key, V: Value>(table: &Table<K, V>, key: K, slots: &[u32; MAX_FUNCTIONS]) -> bool {
+    let mut found = false;
+    for &slot in slots {
+        if slot != NO_SLOT {
+            let item = table.item_at(slot);
+            found |= item != EMPTY && Table::<K, V>::key_of(item) == key;
+        }
+    }
+    found
+}
+
+/// Sets a flag that many threads may set; it is written once or a few times, and read by the others.
+#[inline(always)]
+pub(super) fn raise(words: Global<u64>, flag: u64) {
+    if words.atomic(flag).load() == 0 {
+        words.atomic(flag).store(1);
+    }
+}
+
+/// Where a key evicted from `current` goes: round-robin over its *distinct* slots.
+///
+/// The chapter's listing takes the first function that gives the current slot and goes on with the next one. When two
+/// functions of a key agree, that walk may never reach a slot behind them (section 4.3.1.2 names the problem, for tables of
+/// a few hundred items). Here a function counts only if no earlier one gives its slot, so the walk visits them all.
+#[inline(always)]
+fn next_slot(slots: &[u32; MAX_FUNCTIONS], current: u32) -> u32 {
+    let mut next = slots[0];
+    let mut passed_current = slots[0] == current;
+    let mut found = false;
+    for function in 1..MAX_FUNCTIONS {
+        let slot = slots[function];
+        let distinct = slot != NO_SLOT && slots[..function].iter().all(|&earlier| earlier != slot);
+        if distinct && passed_current && !found {
+            next = slot;
+            found = true;
+        }
+        passed_current |= distinct && slot == current;
+    }
+    next
+}
+
+kernel! {
+    /// After the insertion, thread `i` looks at slot `i`: keys are counted, and a copy of the key in the slot of an earlier
+    /// function shows that the key was repeated. Does nothing after a failure.
+    ///
+    /// Copies stay where they are (the chapter erases them from sets, section 4.4): lookups find the earliest one, and no slot
+    /// becomes empty. All earlier slots are read at once, one for each key on average: about half of what looking up every key
+    /// reads.
+    Census<K: Key, V: Value>, "cuckoo_census", threads 256;
+    { words: Global<Slot<K, V>>, header: Global<u64>, functions: HashFunctions }
+    |args, block| {
+        let table = Table::<K, V>::new(args.words, args.functions);
+        let first = block.first_thread();
+        let mut items = block.local(|thread| {
+            let index = first + thread as u64;
+            if index >= args.functions.slots() as u64 || args.header.load_read_only(header::FAILED) != 0 {
+                return EMPTY;
+            }
+            let item = table.item_at(index as u32);
+            if item != EMPTY {
+                for_each_earlier(&table, Table::<K, V>::key_of(item), index as u32, |_, slot| table.prefetch(slot));
+            }
+            item
+        });
+        let keys = block.count(&mut items, |thread, item| {
+            if *item == EMPTY {
+                return false;
+            }
+            let slot = (first + thread as u64) as u32;
+            let earlier = has_earlier_copy(&table, Table::<K, V>::key_of(*item), slot);
+            if earlier {
+                raise(args.header, header::REPEATED);
+            }
+            !earlier
+        });
+        block.each(&mut items, |thread, _| {
+            if thread == 0 && keys != 0 {
+                args.header.atomic(header::KEYS).fetch_add(keys as u64);
+            }
+        });
+    }
+}
+
+/// Whether `key`, found in `slot`, is also in a slot of a function before the one that leads to `slot`.
+#[inline(always)]
+pub(super) fn has_earlier_copy<K: Key, V: Value>(table: &Table<K, V>, key: K, slot: u32) -> bool {
+    let mut items = [EMPTY; MAX_FUNCTIONS - 1];
+    // First all the reads, then the comparisons: the reads need not wait for each other.
+    for_each_earlier(table, key, slot, |function, earlier| items[function] = table.item_at(earlier));
+    items.iter().any(|&item| item != EMPTY && Table::<K, V>::key_of(item) == key)
+}
+
+/// Visits the slots of `key` before `slot`, with the numbers of their functions.
+#[inline(always)]
+fn for_each_earlier<K: Key, V: Value>(table: &Table<K, V>, key: K, slot: u32, mut visit: impl FnMut(usize, u32)) {
+    let slots = table.functions.slots_of(key);
+    let mut before = true;
+    for (function, &earlier) in slots[..MAX_FUNCTIONS - 1].iter().enumerate() {
+        before &= earlier != slot;
+        if before {
+            visit(function, earlier);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_walk_visits_every_distinct_slot_whichever_functions_agree() {
+        // Every way in which five functions can fall on up to five slots, and on fewer functions.
+        for code in 0..5u32.pow(5) {
+            for count in 2..=MAX_FUNCTIONS {
+                let slots: [u32; MAX_FUNCTIONS] =
+                    core::array::from_fn(|f| if f < count { code / 5u32.pow(f as u32) % 5 } else { NO_SLOT });
+                let mut current = slots[0];
+                let mut visited = 0u32;
+                for _ in 0..MAX_FUNCTIONS {
+                    visited |= 1 << current;
+                    current = next_slot(&slots, current);
+                }
+                let all = slots[..count].iter().fold(0u32, |all, &slot| all | 1 << slot);
+                assert_eq!(visited, all, "{slots:?}");
+            }
+        }
+    }
+}

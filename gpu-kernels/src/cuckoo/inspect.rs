@@ -1,0 +1,101 @@
+//! Looking at a table: where its keys sit, and why a build failed.
+
+use super::build::has_earlier_copy;
+use super::{EMPTY, PairsPlan, Slot, Table, header};
+use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
+use crate::seam::{Global, Shared};
+use crate::types::{Key, Value};
+
+kernel! {
+    /// Counts in `probes[p]` the keys that a lookup finds with its probe `p` (0 for the first). `probes` has
+    /// [`MAX_FUNCTIONS`] words.
+    Histogram<K: Key, V: Value>, "cuckoo_histogram", threads 256, shared counts: u64 = MAX_FUNCTIONS;
+    { words: Global<Slot<K, V>>, probes: Global<u64>, functions: HashFunctions }
+    |args, block| {
+        let table = Table::<K, V>::new(args.words, args.functions);
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.phase(&mut nothing, |thread, _| {
+            if thread < MAX_FUNCTIONS as u32 {
+                counts.set(thread, 0);
+            }
+        });
+        block.phase(&mut nothing, |thread, _| {
+            let slot = first + thread as u64;
+            if slot >= args.functions.slots() as u64 {
+                return;
+            }
+            let item = table.item_at(slot as u32);
+            if item == EMPTY {
+                return;
+            }
+            let key = Table::<K, V>::key_of(item);
+            if has_earlier_copy(&table, key, slot as u32) {
+                return;
+            }
+            let slots = table.functions.slots_of(key);
+            let mut probe = 0;
+            for function in (0..MAX_FUNCTIONS).rev() {
+                if slots[function] == slot as u32 {
+                    probe = function as u32;
+                }
+            }
+            counts.fetch_add(probe, 1);
+        });
+        block.each(&mut nothing, |thread, _| {
+            if thread < MAX_FUNCTIONS as u32 {
+                args.probes.atomic(thread as u64).fetch_add(counts.get(thread));
+            }
+        });
+    }
+}
+
+kernel! {
+    /// After a failed build with the exact linear form: notes a key that no constants can place, if it finds one.
+    ///
+    /// Keys that agree modulo the prime share all their slots. A key that is left over while its slots are all distinct and
+    /// hold as many other keys of its own residue proves that there are more such keys than functions.
+    Unplaceable<K: Key, V: Value>, "cuckoo_unplaceable", threads 256;
+    { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, plan: PairsPlan }
+    |args, block| {
+        let table = Table::<K, V>::new(args.words, args.plan.functions);
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let index = first + thread as u64;
+            if index >= args.plan.pairs {
+                return;
+            }
+            let key = args.keys.load_streaming(index);
+            if key != K::ALL_ONES && shares_all_slots(&table, key) {
+                args.header.atomic(header::UNPLACEABLE_KEY).store(key.to_u64());
+                args.header.atomic(header::UNPLACEABLE).store(1);
+            }
+        });
+    }
+}
+
+#[inline(always)]
+fn shares_all_slots<K: Key, V: Value>(table: &Table<K, V>, key: K) -> bool {
+    let residue = table.functions.residue(key);
+    let slots = table.functions.slots_of(key);
+    let mut holders = [key; MAX_FUNCTIONS];
+    for function in 0..MAX_FUNCTIONS {
+        let slot = slots[function];
+        if slot == NO_SLOT {
+            break;
+        }
+        if slots[..function].contains(&slot) {
+            return false;
+        }
+        let item = table.item_at(slot);
+        let holder = Table::<K, V>::key_of(item);
+        // The holders must differ from the key and from each other: copies of one key prove nothing.
+        let seen = holder == key || holders[..function].contains(&holder);
+        if item == EMPTY || seen || table.functions.residue(holder) != residue {
+            return false;
+        }
+        holders[function] = holder;
+    }
+    true
+}

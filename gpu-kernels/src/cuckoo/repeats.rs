@@ -1,0 +1,93 @@
+//! Values for pairs that an exchange does not carry, and for repeated keys: the last pair in input order wins.
+
+use super::build::raise;
+use super::{Slot, Table, header};
+use crate::hash::{HashFunctions, NO_SLOT};
+use crate::seam::Global;
+use crate::types::{Key, Value};
+
+/// The table and the pairs that it was built from.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PairsPlan {
+    /// The table's hash functions.
+    pub functions: HashFunctions,
+    /// The number of pairs.
+    pub pairs: u64,
+}
+
+/// Finds the slot of pair `index`; [`NO_SLOT`] if there is none to find. The key is in the table, once.
+#[inline(always)]
+fn locate<K: Key, V: Value>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> (K, u32) {
+    if index >= pairs {
+        return (K::ALL_ONES, NO_SLOT);
+    }
+    let key = keys.load_streaming(index);
+    if key == K::ALL_ONES {
+        return (key, NO_SLOT);
+    }
+    (key, table.functions.slot(0, key))
+}
+
+kernel! {
+    /// Thread `i` raises `last[slot of key i]` to `i`. `last` must be 0 everywhere, or null. Declares the build failed if a key
+    /// is not in the table.
+    ///
+    /// It never should be missing. But the insertion lets a thread drop a copy on seeing another one, with relaxed reads; a
+    /// machine that reordered them could lose the key. Every such drop raises [`header::REPEATED`], and this pass follows.
+    Last<K: Key, V: Value>, "cuckoo_last", threads 256;
+    { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsPlan }
+    |args, block| {
+        let table = Table::<K, V>::new(args.words, args.plan.functions);
+        let first = block.first_thread();
+        let mut located = block.local(|thread| {
+            let (key, slot) = locate(&table, args.keys, args.plan.pairs, first + thread as u64);
+            if slot != NO_SLOT {
+                table.prefetch(slot);
+            }
+            (key, slot)
+        });
+        block.each(&mut located, |thread, &mut (key, slot)| {
+            if slot == NO_SLOT {
+                return;
+            }
+            match table.position(key) {
+                Some(slot) if !args.last.is_null() => {
+                    args.last.atomic(slot as u64).fetch_max((first + thread as u64) as u32);
+                }
+                Some(_) => {}
+                None => raise(args.header, header::FAILED),
+            }
+        });
+    }
+}
+
+kernel! {
+    /// Thread `i` writes value `i` to the slot of key `i`, if `last` is null or names `i`: of a repeated key the last pair
+    /// wins, as in `HashMap::from_iter`.
+    PlaceValues<K: Key, V: Value>, "cuckoo_place_values", threads 256;
+    { keys: Global<K>, values: Global<V>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsPlan }
+    |args, block| {
+        let table = Table::<K, V>::new(args.words, args.plan.functions);
+        let first = block.first_thread();
+        let mut located = block.local(|thread| {
+            let index = first + thread as u64;
+            let (key, slot) = locate(&table, args.keys, args.plan.pairs, index);
+            if slot != NO_SLOT {
+                table.prefetch(slot);
+            } else if index < args.plan.pairs && args.header.atomic(header::CELL).load() == index + 1 {
+                args.header.atomic(header::CELL_VALUE).store(args.values.load(index).to_u64());
+            }
+            (key, slot)
+        });
+        block.each(&mut located, |thread, &mut (key, slot)| {
+            let index = first + thread as u64;
+            if slot != NO_SLOT
+                && let Some(slot) = table.position(key)
+                && (args.last.is_null() || args.last.load_read_only(slot as u64) == index as u32)
+            {
+                table.store_value(slot, key, args.values.load_streaming(index));
+            }
+        });
+    }
+}

@@ -1,0 +1,219 @@
+//! Hash functions h₀ … h₄ that map a key to a slot, drawn from random constants.
+
+use crate::types::Key;
+
+/// The most hash functions that a table may use.
+pub const MAX_FUNCTIONS: usize = 5;
+
+/// A divisor below 2^32 with what an exact remainder of any 64-bit number needs: no division instruction on the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Divisor {
+    reciprocal: u64,
+    divisor: u64,
+}
+
+impl Divisor {
+    /// The divisor `d`; 0 counts as 1.
+    pub const fn new(d: u32) -> Self {
+        let divisor = if d == 0 { 1 } else { d as u64 };
+        Self { reciprocal: u64::MAX / divisor, divisor }
+    }
+
+    /// The divisor.
+    pub const fn get(self) -> u32 {
+        self.divisor as u32
+    }
+
+    /// `x mod d`, exactly.
+    #[inline(always)]
+    pub fn remainder(self, x: u64) -> u64 {
+        // Barrett: the estimated quotient is at most 2 too small, since reciprocal > 2^64/d - 2.
+        let quotient = ((x as u128 * self.reciprocal as u128) >> 64) as u64;
+        let mut rest = x - quotient * self.divisor;
+        if rest >= self.divisor {
+            rest -= self.divisor;
+        }
+        if rest >= self.divisor {
+            rest -= self.divisor;
+        }
+        rest
+    }
+}
+
+/// Which formula the functions follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Formula {
+    /// A bijective mix of the key, scaled to the table by a multiplication.
+    Mix = 0,
+    /// `(a·k + b) mod p mod slots`, computed exactly (the chapter, section 4.3.1.1).
+    Linear = 1,
+    /// The same with `a·k + b` wrapping at the key's width.
+    LinearWrapping = 2,
+    /// `((a ^ k) + b) mod p mod slots`, computed exactly: the chapter's XOR form.
+    Xor = 3,
+    /// The same with the sum wrapping at the key's width.
+    XorWrapping = 4,
+}
+
+/// The hash functions of one table: their formula, number and constants, and the number of slots they map to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct HashFunctions {
+    /// The random constants (a, b) of each function.
+    constants: [[u64; 2]; MAX_FUNCTIONS],
+    prime: Divisor,
+    slots: Divisor,
+    formula: u32,
+    count: u32,
+}
+
+/// A function that a table does not have (its number is at or beyond the count) maps every key here.
+pub const NO_SLOT: u32 = u32::MAX;
+
+impl HashFunctions {
+    /// `count` functions (2 to 5) onto `slots` slots. `prime` is unused by [`Formula::Mix`].
+    ///
+    /// The constants are taken as `formula` needs them: below the prime for the exact linear form, whole words else.
+    pub fn new(
+        formula: Formula,
+        count: u32,
+        slots: u32,
+        prime: u32,
+        key_bits: u32,
+        mut random: impl FnMut() -> u64,
+    ) -> Self {
+        let prime = Divisor::new(prime);
+        let constants = core::array::from_fn(|_| {
+            let (a, b) = (random(), random());
+            let (a, b) = match (formula, key_bits) {
+                // a is not 0 modulo p, or the function would send every key to one slot.
+                (Formula::Linear, _) => (1 + a % (prime.get() as u64).max(2).wrapping_sub(1), prime.remainder(b)),
+                (Formula::LinearWrapping, 32) => ((a | 1) & 0xffff_ffff, b & 0xffff_ffff),
+                (Formula::LinearWrapping, _) => (a | 1, b),
+                (Formula::Xor, 64) => (a, b & 0xffff_ffff),
+                (Formula::Xor | Formula::XorWrapping, 32) => (a & 0xffff_ffff, b & 0xffff_ffff),
+                _ => (a, b),
+            };
+            [a, b]
+        });
+        Self { constants, prime, slots: Divisor::new(slots), formula: formula as u32, count }
+    }
+
+    /// The number of functions.
+    #[inline(always)]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The number of slots.
+    #[inline(always)]
+    pub fn slots(&self) -> u32 {
+        self.slots.get()
+    }
+
+    /// The key modulo the prime: keys that agree here share all their slots under [`Formula::Linear`].
+    #[inline(always)]
+    pub fn residue<K: Key>(&self, key: K) -> u64 {
+        self.prime.remainder(key.to_u64())
+    }
+
+    /// The slot of `key` under function `function`, or [`NO_SLOT`] if the table has fewer functions.
+    ///
+    /// `function` should be a constant once loops are unrolled: on the GPU a constant index keeps the constants out of
+    /// local memory.
+    #[inline(always)]
+    pub fn slot<K: Key>(&self, function: usize, key: K) -> u32 {
+        if function as u32 >= self.count {
+            return NO_SLOT;
+        }
+        let [a, b] = self.constants[function];
+        if self.formula == Formula::Mix as u32 {
+            return ((key.mix(a, b) as u64 * self.slots.get() as u64) >> 32) as u32;
+        }
+        let wrapping = self.formula == Formula::LinearWrapping as u32 || self.formula == Formula::XorWrapping as u32;
+        let residue = |x| self.prime.remainder(x);
+        let sum = if self.formula <= Formula::LinearWrapping as u32 {
+            key.linear(a, b, residue, wrapping)
+        } else {
+            key.xor(a, b, residue, wrapping)
+        };
+        self.slots.remainder(self.prime.remainder(sum)) as u32
+    }
+
+    /// Visits the slots of `key` in the order of the functions until `visit` gives an answer.
+    #[inline(always)]
+    pub fn search<K: Key, R>(&self, key: K, mut visit: impl FnMut(u32) -> Option<R>) -> Option<R> {
+        // Written out, because LLVM does not unroll a loop with an early exit, and then indexes the constants in local memory.
+        macro_rules! visit_each {
+            ($($function:literal)*) => {
+                $(
+                    let slot = self.slot($function, key);
+                    if slot == NO_SLOT {
+                        return None;
+                    }
+                    if let Some(answer) = visit(slot) {
+                        return Some(answer);
+                    }
+                )*
+            };
+        }
+        visit_each!(0 1 2 3 4);
+        None
+    }
+
+    /// The slots of `key` under all functions.
+    #[inline(always)]
+    pub fn slots_of<K: Key>(&self, key: K) -> [u32; MAX_FUNCTIONS] {
+        core::array::from_fn(|function| self.slot(function, key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remainders_are_exact_for_all_sizes_of_divisor() {
+        let edges = [0, 1, 2, 3, 5, 0xffff, 0x1_0000, u32::MAX as u64, 1 << 32, (1 << 32) + 1, 1 << 63, u64::MAX];
+        for d in [1, 2, 3, 7, 334_214_459, 4_294_967_291, u32::MAX, 1 << 31, (1 << 31) - 1] {
+            let divisor = Divisor::new(d);
+            for x in edges.iter().flat_map(|&x| [x, x.wrapping_mul(d as u64), x.wrapping_mul(d as u64).wrapping_sub(1)])
+            {
+                assert_eq!(divisor.remainder(x), x % d as u64, "{x} mod {d}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_function_stays_inside_the_table() {
+        let mut seed = 7u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed ^ seed >> 29
+        };
+        for formula in [Formula::Mix, Formula::Linear, Formula::LinearWrapping, Formula::Xor, Formula::XorWrapping] {
+            for slots in [1, 2, 17, 1 << 20, u32::MAX] {
+                for prime in [2, 334_214_459, 4_294_967_291] {
+                    for i in 0..64u64 {
+                        let key = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                        let narrow = HashFunctions::new(formula, 5, slots, prime, 32, &mut random);
+                        assert!(narrow.slots_of(key as u32).iter().all(|&s| s < slots));
+                        let wide = HashFunctions::new(formula, 4, slots, prime, 64, &mut random);
+                        assert!(wide.slots_of(key)[..4].iter().all(|&s| s < slots));
+                        assert_eq!(wide.slots_of(key)[4], NO_SLOT);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn keys_that_agree_modulo_the_prime_share_their_slots_under_the_exact_linear_form() {
+        let functions = HashFunctions::new(Formula::Linear, 4, 1000, 334_214_459, 32, || 0x1234_5678_9abc_def1);
+        for k in 0..100u32 {
+            assert_eq!(functions.slots_of(k), functions.slots_of(k + 334_214_459));
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The kernels of warpnest, in one source for the GPU and for the CPU.
+//!
+//! Every algorithm is written against the traits of [`seam`]: a thread [`seam::Block`] whose threads act inside closures,
+//! a [`seam::Tile`] of lanes in step, [`seam::Global`] memory and its atomics. `cargo xtask build-ptx` compiles this crate
+//! to PTX; as an ordinary library it gives the host the same kernels as functions that run a block on one CPU thread.
+//!
+//! * [`seam`]: what differs between GPU and CPU, and nothing else.
+//! * [`types`]: the key and value types, and [`hash`]: hash functions drawn from random constants.
+//! * [`cuckoo`]: the single-level cuckoo table of Alcantara et al. (2011).
+//! * [`roofline`]: kernels that measure what the memory system allows.
+#![no_std]
+// The two attributes of the GPU target that Rust accepts only here; every other question about the target is the seam's.
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics))]
+#![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
+
+#[macro_use]
+pub mod seam;
+pub mod cuckoo;
+pub mod hash;
+pub mod roofline;
+pub mod types;

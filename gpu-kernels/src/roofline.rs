@@ -1,0 +1,110 @@
+//! What the memory system allows: random accesses of each kind over a footprint, and a streaming copy.
+//!
+//! `cargo xtask bench` runs these beside the tables, so that every rate comes with the limit of the same run.
+
+use crate::seam::Global;
+use crate::types::Key;
+
+/// What each thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Access {
+    /// Reads a random word.
+    Read = 0,
+    /// Writes a random word.
+    Write = 1,
+    /// Exchanges a random word.
+    Exchange = 2,
+    /// Compares and swaps a random word that it has not read; most of them lose.
+    CompareExchange = 3,
+    /// An insertion at its best: streams in a pair and exchanges a random word.
+    Insert = 4,
+    /// A lookup at its best: streams in a key, reads a random word, streams out half of it.
+    Find = 5,
+}
+
+/// What [`Random`] is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RandomPlan {
+    /// The number of accesses.
+    pub accesses: u64,
+    /// The number of words that they fall on.
+    pub words: u64,
+    /// A different number gives a different sequence.
+    pub seed: u64,
+    /// An [`Access`] as a number.
+    pub access: u32,
+    /// Always 0.
+    pub padding: u32,
+}
+
+kernel! {
+    /// Thread `i` makes access `i`. `input` holds 2 × `accesses` words for `Insert` and `accesses` for `Find`, `output` has
+    /// `accesses` words; both may be null for the others.
+    Random<>, "roofline_random", threads 256;
+    { memory: Global<u64>, input: Global<u32>, output: Global<u32>, plan: RandomPlan }
+    |args, block| {
+        let plan = args.plan;
+        let first = block.first_thread();
+        let mut targets = block.local(|thread| {
+            let index = first + thread as u64;
+            if index >= plan.accesses {
+                return 0;
+            }
+            let mut streamed = 0;
+            if plan.access >= Access::Insert as u32 {
+                streamed = args.input.load_streaming(index) as u64;
+            }
+            if plan.access == Access::Insert as u32 {
+                streamed |= (args.input.load_streaming(plan.accesses + index) as u64) << 32;
+            }
+            // The input is 0, which only the program that filled it knows: the access has to wait for it.
+            let spread = (index ^ plan.seed).wrapping_add(streamed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let random = (spread.mix(0x2545_f491_4f6c_dd1d, 0x9fb2_1c65_1e98_df25) as u64) << 32 | (spread >> 32);
+            let word = ((random as u128 * plan.words as u128) >> 64) as u64;
+            args.memory.prefetch(word);
+            word
+        });
+        block.each(&mut targets, |thread, &mut word| {
+            let index = first + thread as u64;
+            if index >= plan.accesses {
+                return;
+            }
+            let seen = if plan.access == Access::Read as u32 || plan.access == Access::Find as u32 {
+                args.memory.load_read_only(word)
+            } else if plan.access == Access::Write as u32 {
+                args.memory.atomic(word).store(index);
+                0
+            } else if plan.access == Access::CompareExchange as u32 {
+                args.memory.atomic(word).compare_exchange(u64::MAX, index)
+            } else {
+                args.memory.atomic(word).exchange(index)
+            };
+            if plan.access == Access::Find as u32 {
+                args.output.store_streaming(index, seen as u32);
+            } else if seen == u64::MAX {
+                // Never: it keeps the access from being left out.
+                args.memory.atomic(0).store(0);
+            }
+        });
+    }
+}
+
+kernel! {
+    /// Copies `words` words, two a thread and access.
+    Copy<>, "roofline_copy", threads 256;
+    { source: Global<u64>, target: Global<u64>, words: u64 }
+    |args, block| {
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let word = 2 * (first + thread as u64);
+            if word + 1 < args.words {
+                let [a, b] = args.source.load_pair_read_only(word);
+                args.target.store_streaming(word, a);
+                args.target.store_streaming(word + 1, b);
+            }
+        });
+    }
+}

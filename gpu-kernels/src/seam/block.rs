@@ -1,0 +1,84 @@
+//! Who runs: a block of threads, tiles of lanes in step, and the memory that a block shares.
+
+use super::Word;
+
+/// A thread block, held by code that is the same for all its threads.
+///
+/// What one thread does stands in a closure given to the block. A thread's number exists only there, and the closure
+/// cannot reach the block, so a barrier in divergent code cannot be written. State that one thread keeps from one closure
+/// to the next lives in a [`Block::Local`].
+pub trait Block: Sized {
+    /// One `T` for each thread: a register on the GPU, an array on the CPU.
+    type Local<T>;
+    /// An array in the block's shared memory.
+    type Shared<T: Word>: Shared<T>;
+    /// A tile of `LANES` lanes of this block: 4, 8, 16 or 32.
+    type Tile<const LANES: u32>: Tile;
+
+    /// The number of this block in the grid.
+    fn index(&self) -> u32;
+    /// The number of blocks in the grid.
+    fn grid(&self) -> u32;
+    /// The number of threads of the block.
+    fn threads(&self) -> u32;
+
+    /// The number, in the whole grid, of this block's first thread.
+    #[inline(always)]
+    fn first_thread(&self) -> u64 {
+        self.index() as u64 * self.threads() as u64
+    }
+
+    /// Gives every thread its state.
+    fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> Self::Local<T>;
+
+    /// Runs `work` on every thread, without a barrier: threads must not depend on each other's work until the next
+    /// [`Block::phase`] or [`Block::count`] has ended.
+    fn each<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) + Sync);
+
+    /// Runs `work` on every thread, then a barrier.
+    fn phase<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) + Sync);
+
+    /// Runs `work` on every thread, then a barrier; returns for how many threads it was true.
+    fn count<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) -> bool + Sync) -> u32;
+
+    /// Cuts the block into tiles and runs `work` with each one.
+    fn tiles<const LANES: u32>(&mut self, work: impl Fn(&mut Self::Tile<LANES>) + Sync);
+}
+
+/// A tile: lanes of one warp, in step, that can vote and read each other's registers without a barrier.
+pub trait Tile {
+    /// One `T` for each lane.
+    type Local<T>;
+
+    /// The number, within the block, of this tile's first thread.
+    fn first_thread(&self) -> u32;
+
+    /// Gives every lane its state.
+    fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> Self::Local<T>;
+
+    /// Runs `work` on every lane.
+    fn each<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) + Sync);
+
+    /// The vote of all lanes: bit `i` is set if `test` holds for lane `i`.
+    fn ballot<T>(&mut self, local: &Self::Local<T>, test: impl Fn(u32, &T) -> bool + Sync) -> u32;
+
+    /// What `read` gives on lane `lane`, told to all.
+    fn pick<T>(&mut self, local: &Self::Local<T>, lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32;
+}
+
+/// An array in a block's shared memory. Its words hold anything at first.
+///
+/// Reads and writes of different threads to one word need a barrier between them ([`Block::phase`] ends with one), or the
+/// atomic operations.
+pub trait Shared<T: Word>: Copy + Sync {
+    /// Reads word `index`.
+    fn get(self, index: u32) -> T;
+    /// Writes word `index`.
+    fn set(self, index: u32, value: T);
+    /// Adds to word `index`, wrapping; returns what it held.
+    fn fetch_add(self, index: u32, value: T) -> T;
+    /// Raises word `index` to at least `value`; returns what it held.
+    fn fetch_max(self, index: u32, value: T) -> T;
+    /// Puts `value` into word `index`; returns what it held.
+    fn exchange(self, index: u32, value: T) -> T;
+}

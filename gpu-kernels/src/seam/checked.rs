@@ -1,0 +1,245 @@
+//! The checking back end: the threads of every phase run in shuffled order, and words of shared memory that one thread
+//! writes while another reads or writes them in the same phase are counted.
+//!
+//! The plain CPU back end hides a missing barrier, because thread 0 always comes first. This one does not: the order
+//! changes from phase to phase, shared memory starts with random words, and every conflict is reported.
+
+use super::cpu::LaneStates;
+use super::std::boxed::Box;
+use super::std::cell::RefCell;
+use super::std::collections::HashMap;
+use super::std::rc::Rc;
+use super::std::vec::Vec;
+use super::{Block, Shared, Tile, Word};
+use core::cell::Cell;
+
+/// Collects what checked blocks report.
+#[derive(Debug, Default)]
+pub struct Checker {
+    random: Cell<u64>,
+    conflicts: Cell<u64>,
+}
+
+impl Checker {
+    /// A checker whose shuffles follow from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self { random: Cell::new(seed ^ 0x9e37_79b9_7f4a_7c15), conflicts: Cell::new(0) }
+    }
+
+    /// Words that two threads used in one phase, at least one of them writing, without an atomic operation.
+    pub fn conflicts(&self) -> u64 {
+        self.conflicts.get()
+    }
+
+    /// The next word of the SplitMix64 sequence (Steele, Lea and Flood, 2014).
+    fn random(&self) -> u64 {
+        self.random.set(self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
+        let mut x = self.random.get();
+        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ x >> 31
+    }
+
+    /// 0 … `length` - 1 in random order.
+    fn shuffled(&self, length: u32) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..length).collect();
+        for last in (1..order.len()).rev() {
+            order.swap(last, (self.random() % (last as u64 + 1)) as usize);
+        }
+        order
+    }
+}
+
+/// How one word was used since the last barrier.
+#[derive(Clone, Copy)]
+struct Use {
+    thread: u32,
+    others: bool,
+    written: bool,
+    plain: bool,
+}
+
+/// What the threads of one block did since its last barrier.
+#[derive(Default)]
+struct Log {
+    thread: Cell<u32>,
+    uses: RefCell<HashMap<*const (), Use>>,
+}
+
+impl Log {
+    fn note(&self, word: *const (), writes: bool, plain: bool) {
+        let thread = self.thread.get();
+        let mut uses = self.uses.borrow_mut();
+        let entry = uses.entry(word).or_insert(Use { thread, others: false, written: false, plain: false });
+        entry.others |= entry.thread != thread;
+        entry.written |= writes;
+        entry.plain |= plain;
+    }
+
+    fn barrier(&self, checker: &Checker) {
+        let mut uses = self.uses.borrow_mut();
+        let conflicts = uses.drain().filter(|(_, used)| used.others && used.written && used.plain);
+        checker.conflicts.set(checker.conflicts.get() + conflicts.count() as u64);
+    }
+}
+
+/// A block of `THREADS` threads whose phases are checked.
+pub struct CheckedBlock<'c, const THREADS: usize> {
+    index: u32,
+    grid: u32,
+    checker: &'c Checker,
+    log: Rc<Log>,
+    arrays: Vec<Box<[u64]>>,
+}
+
+impl<'c, const THREADS: usize> CheckedBlock<'c, THREADS> {
+    /// Block `index` of `grid`.
+    pub fn new(index: u32, grid: u32, checker: &'c Checker) -> Self {
+        Self { index, grid, checker, log: Rc::default(), arrays: Vec::new() }
+    }
+
+    /// A shared array of `length` random words.
+    ///
+    /// # Safety
+    /// The handle must not be used once the block is gone or from another CPU thread.
+    pub unsafe fn shared<T: Word>(&mut self, length: usize) -> CheckedShared<T> {
+        self.arrays.push((0..length).map(|_| self.checker.random()).collect());
+        let words = self.arrays.last_mut().map_or(core::ptr::null_mut(), |array| array.as_mut_ptr());
+        CheckedShared { words: words.cast(), length: length as u32, log: Rc::as_ptr(&self.log) }
+    }
+}
+
+impl<const THREADS: usize> Drop for CheckedBlock<'_, THREADS> {
+    fn drop(&mut self) {
+        self.log.barrier(self.checker);
+    }
+}
+
+impl<'c, const THREADS: usize> Block for CheckedBlock<'c, THREADS> {
+    type Local<T> = [T; THREADS];
+    type Shared<T: Word> = CheckedShared<T>;
+    type Tile<const LANES: u32> = CheckedTile<'c, LANES>;
+
+    fn index(&self) -> u32 {
+        self.index
+    }
+    fn grid(&self) -> u32 {
+        self.grid
+    }
+    fn threads(&self) -> u32 {
+        THREADS as u32
+    }
+    fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> [T; THREADS] {
+        core::array::from_fn(|thread| {
+            self.log.thread.set(thread as u32);
+            initial(thread as u32)
+        })
+    }
+    fn each<T>(&mut self, local: &mut [T; THREADS], work: impl Fn(u32, &mut T) + Sync) {
+        for thread in self.checker.shuffled(THREADS as u32) {
+            self.log.thread.set(thread);
+            work(thread, &mut local[thread as usize]);
+        }
+    }
+    fn phase<T>(&mut self, local: &mut [T; THREADS], work: impl Fn(u32, &mut T) + Sync) {
+        self.each(local, work);
+        self.log.barrier(self.checker);
+    }
+    fn count<T>(&mut self, local: &mut [T; THREADS], work: impl Fn(u32, &mut T) -> bool + Sync) -> u32 {
+        let mut total = 0;
+        for thread in self.checker.shuffled(THREADS as u32) {
+            self.log.thread.set(thread);
+            total += work(thread, &mut local[thread as usize]) as u32;
+        }
+        self.log.barrier(self.checker);
+        total
+    }
+    fn tiles<const LANES: u32>(&mut self, work: impl Fn(&mut CheckedTile<'c, LANES>) + Sync) {
+        for tile in self.checker.shuffled(THREADS as u32 / LANES) {
+            work(&mut CheckedTile { first: tile * LANES, checker: self.checker, log: self.log.clone() });
+        }
+    }
+}
+
+/// A tile whose lanes run in shuffled order.
+pub struct CheckedTile<'c, const LANES: u32> {
+    first: u32,
+    checker: &'c Checker,
+    log: Rc<Log>,
+}
+
+impl<const LANES: u32> Tile for CheckedTile<'_, LANES> {
+    type Local<T> = LaneStates<T>;
+
+    fn first_thread(&self) -> u32 {
+        self.first
+    }
+    fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> LaneStates<T> {
+        core::array::from_fn(|lane| {
+            let lane = (lane as u32).min(LANES - 1);
+            self.log.thread.set(self.first + lane);
+            initial(lane)
+        })
+    }
+    fn each<T>(&mut self, local: &mut LaneStates<T>, work: impl Fn(u32, &mut T) + Sync) {
+        for lane in self.checker.shuffled(LANES) {
+            self.log.thread.set(self.first + lane);
+            work(lane, &mut local[lane as usize]);
+        }
+    }
+    fn ballot<T>(&mut self, local: &LaneStates<T>, test: impl Fn(u32, &T) -> bool + Sync) -> u32 {
+        self.checker.shuffled(LANES).into_iter().fold(0, |votes, lane| {
+            self.log.thread.set(self.first + lane);
+            votes | (test(lane, &local[lane as usize]) as u32) << lane
+        })
+    }
+    fn pick<T>(&mut self, local: &LaneStates<T>, lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
+        read(&local[(lane % LANES) as usize])
+    }
+}
+
+/// A shared array whose uses are noted.
+#[derive(Clone, Copy)]
+pub struct CheckedShared<T> {
+    words: *mut T,
+    length: u32,
+    log: *const Log,
+}
+
+// SAFETY: a checked block runs on one CPU thread; the bound is for closures.
+unsafe impl<T> Sync for CheckedShared<T> {}
+
+impl<T: Word> CheckedShared<T> {
+    fn access(self, index: u32, writes: bool, plain: bool, change: impl Fn(T) -> T) -> T {
+        assert!(index < self.length, "index {index} is beyond a shared array of {}", self.length);
+        let word = self.words.wrapping_add(index as usize);
+        // SAFETY: the block owns the log and the array and outlives its kernel, which alone holds this handle; the index
+        // is checked above.
+        unsafe {
+            (*self.log).note(word.cast_const().cast(), writes, plain);
+            let old = word.read();
+            if writes {
+                word.write(change(old));
+            }
+            old
+        }
+    }
+}
+
+impl<T: Word> Shared<T> for CheckedShared<T> {
+    fn get(self, index: u32) -> T {
+        self.access(index, false, true, |old| old)
+    }
+    fn set(self, index: u32, value: T) {
+        self.access(index, true, true, |_| value);
+    }
+    fn fetch_add(self, index: u32, value: T) -> T {
+        self.access(index, true, false, |old| old.plus(value))
+    }
+    fn fetch_max(self, index: u32, value: T) -> T {
+        self.access(index, true, false, |old| old.larger(value))
+    }
+    fn exchange(self, index: u32, value: T) -> T {
+        self.access(index, true, false, |_| value)
+    }
+}

@@ -1,0 +1,339 @@
+//! The CPU's back end: a block is one CPU thread, which runs the block's threads one after the other in each phase.
+
+use super::{Block, Shared, Tile, Word};
+use core::cell::UnsafeCell;
+
+/// A block of `THREADS` threads on this CPU thread.
+#[derive(Debug)]
+pub struct CpuBlock<const THREADS: usize> {
+    index: u32,
+    grid: u32,
+}
+
+impl<const THREADS: usize> CpuBlock<THREADS> {
+    /// Block `index` of `grid`.
+    pub fn new(index: u32, grid: u32) -> Self {
+        Self { index, grid }
+    }
+}
+
+impl<const THREADS: usize> Block for CpuBlock<THREADS> {
+    type Local<T> = [T; THREADS];
+    type Shared<T: Word> = CpuShared<T>;
+    type Tile<const LANES: u32> = CpuTile<LANES>;
+
+    #[inline(always)]
+    fn index(&self) -> u32 {
+        self.index
+    }
+    #[inline(always)]
+    fn grid(&self) -> u32 {
+        self.grid
+    }
+    #[inline(always)]
+    fn threads(&self) -> u32 {
+        THREADS as u32
+    }
+    #[inline(always)]
+    fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> [T; THREADS] {
+        core::array::from_fn(|thread| initial(thread as u32))
+    }
+    #[inline(always)]
+    fn each<T>(&mut self, local: &mut [T; THREADS], work: impl Fn(u32, &mut T) + Sync) {
+        for (thread, state) in local.iter_mut().enumerate() {
+            work(thread as u32, state);
+        }
+    }
+    #[inline(always)]
+    fn phase<T>(&mut self, local: &mut [T; THREADS], work: impl Fn(u32, &mut T) + Sync) {
+        self.each(local, work);
+    }
+    #[inline(always)]
+    fn count<T>(&mut self, local: &mut [T; THREADS], work: impl Fn(u32, &mut T) -> bool + Sync) -> u32 {
+        local.iter_mut().enumerate().map(|(thread, state)| work(thread as u32, state) as u32).sum()
+    }
+    #[inline(always)]
+    fn tiles<const LANES: u32>(&mut self, work: impl Fn(&mut CpuTile<LANES>) + Sync) {
+        for first in (0..THREADS as u32).step_by(LANES as usize) {
+            work(&mut CpuTile { first });
+        }
+    }
+}
+
+/// `LANES` threads of a block, run one after the other.
+#[derive(Debug)]
+pub struct CpuTile<const LANES: u32> {
+    pub(super) first: u32,
+}
+
+/// What the lanes of a tile keep: the first `LANES` places of the widest tile.
+pub type LaneStates<T> = [T; 32];
+
+impl<const LANES: u32> Tile for CpuTile<LANES> {
+    type Local<T> = LaneStates<T>;
+
+    #[inline(always)]
+    fn first_thread(&self) -> u32 {
+        self.first
+    }
+    #[inline(always)]
+    fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> LaneStates<T> {
+        // Places past the last lane hold a copy of its start and take no part.
+        core::array::from_fn(|lane| initial((lane as u32).min(LANES - 1)))
+    }
+    #[inline(always)]
+    fn each<T>(&mut self, local: &mut LaneStates<T>, work: impl Fn(u32, &mut T) + Sync) {
+        for (lane, state) in local[..LANES as usize].iter_mut().enumerate() {
+            work(lane as u32, state);
+        }
+    }
+    #[inline(always)]
+    fn ballot<T>(&mut self, local: &LaneStates<T>, test: impl Fn(u32, &T) -> bool + Sync) -> u32 {
+        let lanes = local[..LANES as usize].iter().enumerate();
+        lanes.fold(0, |votes, (lane, state)| votes | (test(lane as u32, state) as u32) << lane)
+    }
+    #[inline(always)]
+    fn pick<T>(&mut self, local: &LaneStates<T>, lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
+        read(&local[lane as usize % LANES as usize])
+    }
+}
+
+/// Storage of a shared array.
+#[derive(Debug)]
+pub struct SharedStorage<T, const LENGTH: usize>(UnsafeCell<[T; LENGTH]>);
+
+impl<T: Word, const LENGTH: usize> SharedStorage<T, LENGTH> {
+    /// An array of zeros: one of the things that a GPU's array may hold at first.
+    pub fn new() -> Self {
+        Self(UnsafeCell::new([T::default(); LENGTH]))
+    }
+
+    /// What the block's threads hold.
+    ///
+    /// # Safety
+    /// The handle must not be used once the storage is gone or from another CPU thread.
+    pub unsafe fn handle(&self) -> CpuShared<T> {
+        CpuShared { words: self.0.get().cast(), length: LENGTH as u32 }
+    }
+}
+
+impl<T: Word, const LENGTH: usize> Default for SharedStorage<T, LENGTH> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A handle of a shared array.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuShared<T> {
+    words: *mut T,
+    length: u32,
+}
+
+// SAFETY: all threads of a block run on one CPU thread (`SharedStorage::handle` demands it); the bound is for closures.
+unsafe impl<T> Sync for CpuShared<T> {}
+
+impl<T: Word> CpuShared<T> {
+    #[inline(always)]
+    fn at(self, index: u32) -> *mut T {
+        assert!(index < self.length, "index {index} is beyond a shared array of {}", self.length);
+        self.words.wrapping_add(index as usize)
+    }
+    #[inline(always)]
+    fn update(self, index: u32, change: impl Fn(T) -> T) -> T {
+        let old = self.get(index);
+        self.set(index, change(old));
+        old
+    }
+}
+
+impl<T: Word> Shared<T> for CpuShared<T> {
+    #[inline(always)]
+    fn get(self, index: u32) -> T {
+        // SAFETY: `at` checked the index, and `SharedStorage::handle` that the storage lives and is used by this thread.
+        unsafe { self.at(index).read() }
+    }
+    #[inline(always)]
+    fn set(self, index: u32, value: T) {
+        // SAFETY: as in `get`.
+        unsafe { self.at(index).write(value) }
+    }
+    #[inline(always)]
+    fn fetch_add(self, index: u32, value: T) -> T {
+        self.update(index, |old| old.plus(value))
+    }
+    #[inline(always)]
+    fn fetch_max(self, index: u32, value: T) -> T {
+        self.update(index, |old| old.larger(value))
+    }
+    #[inline(always)]
+    fn exchange(self, index: u32, value: T) -> T {
+        self.update(index, |_| value)
+    }
+}
+
+/// What a kernel declaration adds on the CPU: the `Kernel` implementation.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! backend_kernel {
+    (
+        $name:ident [$($generic:ident : $bound:ident),*] $entry:literal, $threads:literal,
+        [$($shared:ident : $word:ty = $length:expr),*] [$($argument:ident : $type:ty),*]
+    ) => {
+        impl<$($generic: $bound),*> $crate::seam::Kernel for $name<$($generic),*> {
+            fn name(&self) -> &'static str {
+                $crate::entry_name!($entry; $($generic),*)
+            }
+            fn threads(&self) -> u32 {
+                $threads
+            }
+            fn arguments(&self, visit: &mut dyn FnMut(*const (), usize)) {
+                $( visit((&raw const self.$argument).cast(), size_of::<$type>()); )*
+            }
+            unsafe fn run_on_cpu(&self, blocks: core::ops::Range<u32>, grid: u32) {
+                for index in blocks {
+                    $(
+                        let storage = $crate::seam::cpu::SharedStorage::<$word, { $length }>::new();
+                        // SAFETY: the storage outlives the block, which runs here on this thread.
+                        let $shared = unsafe { storage.handle() };
+                    )*
+                    self.run(&mut $crate::seam::cpu::CpuBlock::<$threads>::new(index, grid) $(, $shared)*);
+                }
+            }
+            unsafe fn run_checked(&self, block: u32, grid: u32, checker: &$crate::seam::checked::Checker) {
+                let mut block = $crate::seam::checked::CheckedBlock::<$threads>::new(block, grid, checker);
+                $(
+                    // SAFETY: the block lives to the end of this function, which runs on one thread.
+                    let $shared = unsafe { block.shared::<$word>($length) };
+                )*
+                self.run(&mut block $(, $shared)*);
+            }
+        }
+    };
+}
+
+/// The name of an entry point, by the types that a kernel is generic over.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! entry_name {
+    ($entry:literal;) => {
+        $entry
+    };
+    ($entry:literal; $key:ident) => {
+        [concat!($entry, "_u32"), concat!($entry, "_u64")][<$key as $crate::types::Scalar>::INDEX]
+    };
+    ($entry:literal; $key:ident, $value:ident) => {
+        [
+            [concat!($entry, "_u32_u32"), concat!($entry, "_u32_u64")],
+            [concat!($entry, "_u64_u32"), concat!($entry, "_u64_u64")],
+        ][<$key as $crate::types::Scalar>::INDEX][<$value as $crate::types::Scalar>::INDEX]
+    };
+}
+
+/// Memory operations on the CPU.
+pub(super) mod memory {
+    use super::super::Scope;
+    use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+    /// What a word must offer on the CPU. The scope makes no difference here.
+    ///
+    /// # Safety
+    /// The methods access `at`, which must be allocated and aligned; the plain ones must not race.
+    #[allow(missing_docs, clippy::missing_safety_doc)]
+    pub trait BackendWord: Sized {
+        fn plus(self, other: Self) -> Self;
+        fn larger(self, other: Self) -> Self;
+        fn prefetch(at: *const Self);
+        unsafe fn load_streaming(at: *const Self) -> Self;
+        unsafe fn load_read_only(at: *const Self) -> Self;
+        unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2];
+        unsafe fn store_streaming(at: *mut Self, value: Self);
+        unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self;
+        unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self);
+        unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self;
+        unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self;
+        unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self;
+        unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self;
+    }
+
+    #[inline(always)]
+    fn prefetch(at: *const u8) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch accesses nothing, whatever the address; SSE is part of x86-64.
+        unsafe {
+            core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: a prefetch accesses nothing, whatever the address.
+        unsafe {
+            core::arch::asm!("prfm pldl1keep, [{}]", in(reg) at, options(nostack, readonly, preserves_flags));
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let _ = at;
+    }
+
+    macro_rules! cpu_word {
+        ($word:ty, $atomic:ty) => {
+            // SAFETY (all blocks): the caller vouches for the address; atomic words are accessed through atomics only
+            // while others may change them.
+            #[allow(clippy::undocumented_unsafe_blocks)]
+            impl BackendWord for $word {
+                #[inline(always)]
+                fn plus(self, other: Self) -> Self {
+                    self.wrapping_add(other)
+                }
+                #[inline(always)]
+                fn larger(self, other: Self) -> Self {
+                    self.max(other)
+                }
+                #[inline(always)]
+                fn prefetch(at: *const Self) {
+                    prefetch(at.cast())
+                }
+                #[inline(always)]
+                unsafe fn load_streaming(at: *const Self) -> Self {
+                    unsafe { at.read() }
+                }
+                #[inline(always)]
+                unsafe fn load_read_only(at: *const Self) -> Self {
+                    unsafe { at.read() }
+                }
+                #[inline(always)]
+                unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2] {
+                    unsafe { at.cast::<[Self; 2]>().read() }
+                }
+                #[inline(always)]
+                unsafe fn store_streaming(at: *mut Self, value: Self) {
+                    unsafe { at.write(value) }
+                }
+                #[inline(always)]
+                unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
+                    unsafe { <$atomic>::from_ptr(at) }.load(Relaxed)
+                }
+                #[inline(always)]
+                unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self) {
+                    unsafe { <$atomic>::from_ptr(at) }.store(value, Relaxed)
+                }
+                #[inline(always)]
+                unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
+                    unsafe { <$atomic>::from_ptr(at) }.swap(value, Relaxed)
+                }
+                #[inline(always)]
+                unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
+                    let word = unsafe { <$atomic>::from_ptr(at) };
+                    word.compare_exchange(expected, value, Relaxed, Relaxed).unwrap_or_else(|current| current)
+                }
+                #[inline(always)]
+                unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self {
+                    unsafe { <$atomic>::from_ptr(at) }.fetch_add(value, Relaxed)
+                }
+                #[inline(always)]
+                unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self {
+                    unsafe { <$atomic>::from_ptr(at) }.fetch_max(value, Relaxed)
+                }
+            }
+        };
+    }
+    cpu_word!(u32, AtomicU32);
+    cpu_word!(u64, AtomicU64);
+}

@@ -1,0 +1,205 @@
+//! The device's memory: plain, wide and hinted accesses, and atomics with their scope.
+
+use super::backend;
+use core::marker::PhantomData;
+
+/// A machine word that kernels load, store and change atomically: `u32` or `u64`.
+pub trait Word: backend::BackendWord + Copy + Send + Sync + Default + 'static {}
+impl Word for u32 {}
+impl Word for u64 {}
+
+/// A pointer to an array in the device's memory, as kernels take it.
+///
+/// Whoever makes one vouches for every access that a kernel makes through it; after that its methods are safe to call,
+/// as the kernels' algorithms are written down once and checked on every back end.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct Global<T>(*mut T);
+
+// By hand, because an address is copied whatever it points to.
+impl<T> Clone for Global<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Global<T> {}
+
+// SAFETY: a `Global` is an address; `Global::new` makes its maker answer for all accesses, those of other threads included.
+unsafe impl<T> Send for Global<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Global<T> {}
+
+impl<T> Global<T> {
+    /// Wraps an address on the device.
+    ///
+    /// # Safety
+    /// Every element that a kernel reaches through this pointer must be allocated, aligned to 16 bytes at the array's
+    /// start, and free of accesses that race with a plain load or store, for as long as the kernel runs.
+    #[inline(always)]
+    pub const unsafe fn new(pointer: *mut T) -> Self {
+        Self(pointer)
+    }
+
+    /// No array: for a kernel's optional inputs and outputs.
+    ///
+    /// # Safety
+    /// The kernel must not access it: its text says that this argument may be null.
+    #[inline(always)]
+    pub const unsafe fn null() -> Self {
+        Self(core::ptr::null_mut())
+    }
+
+    /// Whether this is [`Global::null`].
+    #[inline(always)]
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The same address as an array of another type.
+    #[inline(always)]
+    pub fn cast<U>(self) -> Global<U> {
+        Global(self.0.cast())
+    }
+
+    #[inline(always)]
+    fn at(self, index: u64) -> *mut T {
+        self.0.wrapping_add(index as usize)
+    }
+}
+
+impl<T: Word> Global<T> {
+    /// A plain load. No other thread may write the element meanwhile.
+    #[inline(always)]
+    pub fn load(self, index: u64) -> T {
+        // SAFETY: the maker of the pointer vouched for the kernel's accesses.
+        unsafe { self.at(index).read() }
+    }
+
+    /// A load of data that is read once: it should not stay in the caches.
+    #[inline(always)]
+    pub fn load_streaming(self, index: u64) -> T {
+        // SAFETY: as in `load`.
+        unsafe { T::load_streaming(self.at(index)) }
+    }
+
+    /// A load of data that no thread of this launch writes.
+    #[inline(always)]
+    pub fn load_read_only(self, index: u64) -> T {
+        // SAFETY: as in `load`.
+        unsafe { T::load_read_only(self.at(index)) }
+    }
+
+    /// Two neighbours in one access; `index` must be even. No thread of this launch may write them.
+    #[inline(always)]
+    pub fn load_pair_read_only(self, index: u64) -> [T; 2] {
+        // SAFETY: as in `load`; an even index keeps the alignment of two words.
+        unsafe { T::load_pair_read_only(self.at(index)) }
+    }
+
+    /// A plain store.
+    #[inline(always)]
+    pub fn store(self, index: u64, value: T) {
+        // SAFETY: as in `load`.
+        unsafe { self.at(index).write(value) }
+    }
+
+    /// A store of data that is not soon read again: it should not stay in the caches.
+    #[inline(always)]
+    pub fn store_streaming(self, index: u64, value: T) {
+        // SAFETY: as in `load`.
+        unsafe { T::store_streaming(self.at(index), value) }
+    }
+
+    /// Says that `index` will be read soon. Helps a CPU, whose threads come one after the other; nothing on a GPU, which
+    /// hides the wait behind its other warps.
+    #[inline(always)]
+    pub fn prefetch(self, index: u64) {
+        T::prefetch(self.at(index));
+    }
+
+    /// The element as an atomic of the whole device.
+    #[inline(always)]
+    pub fn atomic(self, index: u64) -> Atomic<T, DeviceScope> {
+        Atomic(self.at(index), PhantomData)
+    }
+}
+
+/// Which threads an atomic operation is atomic for.
+pub trait Scope: Copy {
+    #[doc(hidden)]
+    const LEVEL: u8;
+}
+
+/// The threads of one block.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockScope;
+/// All threads on the device.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceScope;
+/// All threads on all devices and the host.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemScope;
+impl Scope for BlockScope {
+    const LEVEL: u8 = 0;
+}
+impl Scope for DeviceScope {
+    const LEVEL: u8 = 1;
+}
+impl Scope for SystemScope {
+    const LEVEL: u8 = 2;
+}
+
+/// A word of the device's memory that many threads change. All operations are relaxed: they order nothing but the word.
+#[derive(Clone, Copy, Debug)]
+pub struct Atomic<T, S: Scope>(*mut T, PhantomData<S>);
+
+impl<T: Word, S: Scope> Atomic<T, S> {
+    /// The same word in another scope.
+    #[inline(always)]
+    pub fn scoped<Other: Scope>(self) -> Atomic<T, Other> {
+        Atomic(self.0, PhantomData)
+    }
+
+    /// The word.
+    #[inline(always)]
+    pub fn load(self) -> T {
+        // SAFETY: the maker of the `Global` that this came from vouched for the kernel's accesses.
+        unsafe { T::atomic_load::<S>(self.0) }
+    }
+
+    /// Replaces the word.
+    #[inline(always)]
+    pub fn store(self, value: T) {
+        // SAFETY: as in `load`.
+        unsafe { T::atomic_store::<S>(self.0, value) }
+    }
+
+    /// Replaces the word; returns what it was.
+    #[inline(always)]
+    pub fn exchange(self, value: T) -> T {
+        // SAFETY: as in `load`.
+        unsafe { T::atomic_exchange::<S>(self.0, value) }
+    }
+
+    /// Replaces the word if it is `expected`; returns what it was.
+    #[inline(always)]
+    pub fn compare_exchange(self, expected: T, value: T) -> T {
+        // SAFETY: as in `load`.
+        unsafe { T::atomic_compare_exchange::<S>(self.0, expected, value) }
+    }
+
+    /// Adds, wrapping; returns what the word was.
+    #[inline(always)]
+    pub fn fetch_add(self, value: T) -> T {
+        // SAFETY: as in `load`.
+        unsafe { T::atomic_add::<S>(self.0, value) }
+    }
+
+    /// Raises the word to at least `value`; returns what it was.
+    #[inline(always)]
+    pub fn fetch_max(self, value: T) -> T {
+        // SAFETY: as in `load`.
+        unsafe { T::atomic_max::<S>(self.0, value) }
+    }
+}

@@ -1,0 +1,137 @@
+//! Memory operations in inline PTX. Loads, stores and atomics need no convergence, so inline assembly is right for them.
+
+use super::super::Scope;
+use core::arch::asm;
+
+/// What a word must offer on the GPU.
+///
+/// # Safety
+/// The methods access `at`, which must be allocated and aligned; the plain ones must not race.
+#[allow(clippy::missing_safety_doc, missing_docs)]
+pub trait BackendWord: Sized {
+    fn prefetch(at: *const Self);
+    unsafe fn load_streaming(at: *const Self) -> Self;
+    unsafe fn load_read_only(at: *const Self) -> Self;
+    unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2];
+    unsafe fn store_streaming(at: *mut Self, value: Self);
+    unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self;
+    unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self);
+    unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self;
+    unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self;
+    unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self;
+    unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self;
+    unsafe fn shared_load(at: u32) -> Self;
+    unsafe fn shared_store(at: u32, value: Self);
+    unsafe fn shared_add(at: u32, value: Self) -> Self;
+    unsafe fn shared_max(at: u32, value: Self) -> Self;
+    unsafe fn shared_exchange(at: u32, value: Self) -> Self;
+}
+
+/// The same instruction in the three scopes.
+macro_rules! scoped {
+    ($scope:ty, $before:literal, $after:expr, $($operands:tt)*) => {
+        match <$scope>::LEVEL {
+            0 => asm!(concat!($before, ".cta.global.", $after), $($operands)*),
+            1 => asm!(concat!($before, ".gpu.global.", $after), $($operands)*),
+            _ => asm!(concat!($before, ".sys.global.", $after), $($operands)*),
+        }
+    };
+}
+
+macro_rules! gpu_word {
+    ($word:ty, $register:ident, $bits:literal) => {
+        // SAFETY (all blocks): the caller vouches for the address; each block is one access of the word's size.
+        impl BackendWord for $word {
+            #[inline(always)]
+            fn prefetch(_: *const Self) {}
+            #[inline(always)]
+            unsafe fn load_streaming(at: *const Self) -> Self {
+                let value: Self;
+                unsafe { asm!(concat!("ld.global.cs.b", $bits, " {}, [{}];"), out($register) value, in(reg64) at, options(nostack, readonly)) };
+                value
+            }
+            #[inline(always)]
+            unsafe fn load_read_only(at: *const Self) -> Self {
+                let value: Self;
+                unsafe { asm!(concat!("ld.global.nc.b", $bits, " {}, [{}];"), out($register) value, in(reg64) at, options(nostack, pure, readonly)) };
+                value
+            }
+            #[inline(always)]
+            unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2] {
+                let (first, second): (Self, Self);
+                unsafe { asm!(concat!("ld.global.nc.v2.b", $bits, " {{{}, {}}}, [{}];"), out($register) first, out($register) second, in(reg64) at, options(nostack, pure, readonly)) };
+                [first, second]
+            }
+            #[inline(always)]
+            unsafe fn store_streaming(at: *mut Self, value: Self) {
+                unsafe { asm!(concat!("st.global.cs.b", $bits, " [{}], {};"), in(reg64) at, in($register) value, options(nostack)) };
+            }
+            #[inline(always)]
+            unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
+                let value: Self;
+                unsafe { scoped!(S, "ld.relaxed", concat!("b", $bits, " {}, [{}];"), out($register) value, in(reg64) at, options(nostack)) };
+                value
+            }
+            #[inline(always)]
+            unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self) {
+                unsafe { scoped!(S, "st.relaxed", concat!("b", $bits, " [{}], {};"), in(reg64) at, in($register) value, options(nostack)) };
+            }
+            #[inline(always)]
+            unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
+                let old: Self;
+                unsafe { scoped!(S, "atom.relaxed", concat!("exch.b", $bits, " {}, [{}], {};"), out($register) old, in(reg64) at, in($register) value, options(nostack)) };
+                old
+            }
+            #[inline(always)]
+            unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
+                let old: Self;
+                unsafe { scoped!(S, "atom.relaxed", concat!("cas.b", $bits, " {}, [{}], {}, {};"), out($register) old, in(reg64) at, in($register) expected, in($register) value, options(nostack)) };
+                old
+            }
+            #[inline(always)]
+            unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self {
+                let old: Self;
+                unsafe { scoped!(S, "atom.relaxed", concat!("add.u", $bits, " {}, [{}], {};"), out($register) old, in(reg64) at, in($register) value, options(nostack)) };
+                old
+            }
+            #[inline(always)]
+            unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self {
+                let old: Self;
+                unsafe { scoped!(S, "atom.relaxed", concat!("max.u", $bits, " {}, [{}], {};"), out($register) old, in(reg64) at, in($register) value, options(nostack)) };
+                old
+            }
+            // Shared memory is reachable by no Rust reference, so `nomem` holds; without `pure` these stay in order among
+            // themselves and around the barriers.
+            #[inline(always)]
+            unsafe fn shared_load(at: u32) -> Self {
+                let value: Self;
+                unsafe { asm!(concat!("ld.shared.b", $bits, " {}, [{}];"), out($register) value, in(reg32) at, options(nomem, nostack)) };
+                value
+            }
+            #[inline(always)]
+            unsafe fn shared_store(at: u32, value: Self) {
+                unsafe { asm!(concat!("st.shared.b", $bits, " [{}], {};"), in(reg32) at, in($register) value, options(nomem, nostack)) };
+            }
+            #[inline(always)]
+            unsafe fn shared_add(at: u32, value: Self) -> Self {
+                let old: Self;
+                unsafe { asm!(concat!("atom.shared.add.u", $bits, " {}, [{}], {};"), out($register) old, in(reg32) at, in($register) value, options(nomem, nostack)) };
+                old
+            }
+            #[inline(always)]
+            unsafe fn shared_max(at: u32, value: Self) -> Self {
+                let old: Self;
+                unsafe { asm!(concat!("atom.shared.max.u", $bits, " {}, [{}], {};"), out($register) old, in(reg32) at, in($register) value, options(nomem, nostack)) };
+                old
+            }
+            #[inline(always)]
+            unsafe fn shared_exchange(at: u32, value: Self) -> Self {
+                let old: Self;
+                unsafe { asm!(concat!("atom.shared.exch.b", $bits, " {}, [{}], {};"), out($register) old, in(reg32) at, in($register) value, options(nomem, nostack)) };
+                old
+            }
+        }
+    };
+}
+gpu_word!(u32, reg32, "32");
+gpu_word!(u64, reg64, "64");

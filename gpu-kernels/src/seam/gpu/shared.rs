@@ -1,0 +1,78 @@
+//! Shared memory: 32-bit addresses and inline PTX, because a generic pointer makes every access a slow one.
+
+use super::super::{Shared, Word};
+use core::marker::PhantomData;
+
+/// An array in the block's shared memory, by its 32-bit address.
+pub struct GpuShared<T>(u32, PhantomData<T>);
+
+impl<T> Clone for GpuShared<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for GpuShared<T> {}
+
+impl<T> GpuShared<T> {
+    /// The array at `address`.
+    ///
+    /// # Safety
+    /// `address` must be that of a shared array of this kernel that is long enough for every index used.
+    #[inline(always)]
+    pub unsafe fn new(address: u32) -> Self {
+        Self(address, PhantomData)
+    }
+
+    #[inline(always)]
+    fn at(self, index: u32) -> u32 {
+        self.0 + index * size_of::<T>() as u32
+    }
+}
+
+impl<T: Word> Shared<T> for GpuShared<T> {
+    #[inline(always)]
+    fn get(self, index: u32) -> T {
+        // SAFETY: `GpuShared::new` vouched for the array.
+        unsafe { T::shared_load(self.at(index)) }
+    }
+    #[inline(always)]
+    fn set(self, index: u32, value: T) {
+        // SAFETY: as in `get`.
+        unsafe { T::shared_store(self.at(index), value) }
+    }
+    #[inline(always)]
+    fn fetch_add(self, index: u32, value: T) -> T {
+        // SAFETY: as in `get`.
+        unsafe { T::shared_add(self.at(index), value) }
+    }
+    #[inline(always)]
+    fn fetch_max(self, index: u32, value: T) -> T {
+        // SAFETY: as in `get`.
+        unsafe { T::shared_max(self.at(index), value) }
+    }
+    #[inline(always)]
+    fn exchange(self, index: u32, value: T) -> T {
+        // SAFETY: as in `get`.
+        unsafe { T::shared_exchange(self.at(index), value) }
+    }
+}
+
+/// Declares a shared array. Each expansion is an array of its own, so only `kernel!` uses it, once an array and entry.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! shared_array {
+    ($word:ty, $length:expr) => {{
+        let address: u32;
+        // SAFETY: the block declares its own array and reads its address; a kernel's indices stay below its length.
+        unsafe {
+            core::arch::asm!(
+                "{{ .shared .align 16 .b8 shared_words[{bytes}]; mov.u32 {address}, shared_words; }}",
+                bytes = const $length * size_of::<$word>(),
+                address = out(reg32) address,
+                options(nomem, nostack)
+            );
+            $crate::seam::gpu::GpuShared::<$word>::new(address)
+        }
+    }};
+}

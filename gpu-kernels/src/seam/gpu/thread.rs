@@ -1,0 +1,43 @@
+//! Threads, blocks and the grid.
+
+use core::arch::nvptx;
+
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.barrier.cta.red.popc.aligned.all"]
+    fn barrier_count(barrier: u32, predicate: bool) -> u32;
+}
+
+/// The thread's number in its block.
+#[inline(always)]
+pub fn thread_idx_x() -> u32 {
+    // SAFETY: reads a special register.
+    unsafe { nvptx::_thread_idx_x() as u32 }
+}
+
+/// The block's number in the grid.
+#[inline(always)]
+pub fn block_idx_x() -> u32 {
+    // SAFETY: reads a special register.
+    unsafe { nvptx::_block_idx_x() as u32 }
+}
+
+/// The number of blocks.
+#[inline(always)]
+pub fn grid_dim_x() -> u32 {
+    // SAFETY: reads a special register.
+    unsafe { nvptx::_grid_dim_x() as u32 }
+}
+
+/// Waits for all threads of the block.
+#[inline(always)]
+pub fn sync_threads() {
+    // SAFETY: `Block` keeps barriers out of divergent code.
+    unsafe { nvptx::_syncthreads() }
+}
+
+/// Waits for all threads of the block; returns for how many `predicate` is not 0.
+#[inline(always)]
+pub fn sync_threads_count(predicate: u32) -> u32 {
+    // SAFETY: `Block` keeps barriers out of divergent code.
+    unsafe { barrier_count(0, predicate != 0) }
+}

@@ -1,0 +1,34 @@
+//! The seam between GPU and CPU: all that differs between them is in this module, a folder or file for each back end.
+//!
+//! * [`Block`] and [`Tile`]: who runs, and where they wait for each other.
+//! * [`Shared`]: memory of one block. [`Global`] and [`Atomic`]: memory of the device.
+//! * [`kernel!`](crate::kernel): declares a kernel once, for both.
+//!
+//! Back ends: `gpu` (the NVPTX target), [`cpu`] (a block runs on one thread of the CPU, its threads one after the
+//! other), [`checked`] (the same in shuffled order, reporting conflicts within a phase).
+
+mod block;
+mod global;
+#[macro_use]
+mod kernel;
+
+pub use block::{Block, Shared, Tile};
+pub use global::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope, Word};
+
+#[cfg(target_arch = "nvptx64")]
+#[macro_use]
+pub mod gpu;
+#[cfg(target_arch = "nvptx64")]
+use gpu::memory as backend;
+
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate std;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod checked;
+#[cfg(not(target_arch = "nvptx64"))]
+#[macro_use]
+pub mod cpu;
+#[cfg(not(target_arch = "nvptx64"))]
+use cpu::memory as backend;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use kernel::Kernel;

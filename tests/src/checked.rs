@@ -1,0 +1,40 @@
+//! The checking engine: every block by the seam's checking back end.
+
+use gpu_kernels::seam::Kernel;
+use gpu_kernels::seam::checked::Checker;
+use std::sync::atomic::{AtomicU64, Ordering};
+use warpnest::engine::Runner;
+use warpnest::{Error, Result};
+
+/// Runs blocks one after the other, threads in shuffled order; a conflict within a phase is an error.
+#[derive(Debug)]
+pub struct CheckedRunner {
+    seed: AtomicU64,
+}
+
+impl CheckedRunner {
+    /// A runner whose shuffles follow from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self { seed: AtomicU64::new(seed) }
+    }
+}
+
+impl Runner for CheckedRunner {
+    fn name(&self) -> &str {
+        "checking engine"
+    }
+    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
+        let checker = Checker::new(self.seed.fetch_add(1, Ordering::Relaxed));
+        for block in 0..blocks {
+            // SAFETY: the caller vouched for the kernel's pointers.
+            unsafe { kernel.run_checked(block, blocks, &checker) };
+        }
+        match checker.conflicts() {
+            0 => Ok(()),
+            conflicts => Err(Error::Kernel {
+                kernel: kernel.name().to_owned(),
+                fault: format!("{conflicts} words of shared memory were used in conflict within a phase"),
+            }),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What the property tests share: the engines that they run on, and inputs worth trying.
+//!
+//! Every table runs the same tests on
+//! * the CPU engine,
+//! * the checking engine: threads of a phase in shuffled order, conflicts within a phase are failures,
+//! * the committed PTX in the interpreter, threads interleaved at random, for both targets,
+//! * the first CUDA device, if there is one and the feature `cuda` is on. `WARPNEST_REQUIRE_CUDA=1` makes its absence a failure.
+
+mod checked;
+mod interpreted;
+
+pub use checked::CheckedRunner;
+pub use interpreted::PtxRunner;
+
+use gpu_kernels::seam::Global;
+use proptest::prelude::*;
+use std::sync::LazyLock;
+use warpnest::engine::HostEngine;
+use warpnest::{Device, Key};
+
+/// An engine under test.
+#[derive(Debug)]
+pub struct TestEngine {
+    /// Where tables are built.
+    pub device: Device,
+    /// How many items a test should use at most: the interpreter runs a few million instructions a second.
+    pub most_items: usize,
+    /// How many cases of a property to try.
+    pub cases: u32,
+}
+
+/// Every engine of this machine.
+pub fn engines() -> &'static [TestEngine] {
+    static ENGINES: LazyLock<Vec<TestEngine>> = LazyLock::new(|| {
+        let mut engines = vec![
+            TestEngine { device: Device::cpu(), most_items: 100_000, cases: 200 },
+            TestEngine { device: on(CheckedRunner::new(1)), most_items: 2_000, cases: 60 },
+            TestEngine { device: on(PtxRunner::baseline(2)), most_items: 300, cases: 24 },
+            TestEngine { device: on(PtxRunner::hopper(3)), most_items: 300, cases: 24 },
+        ];
+        match Device::cuda(0) {
+            Ok(device) => engines.push(TestEngine { device, most_items: 1 << 20, cases: 400 }),
+            Err(error) if std::env::var_os("WARPNEST_REQUIRE_CUDA").is_some() => panic!("CUDA is required: {error}"),
+            Err(error) => eprintln!("not tested on CUDA: {error}"),
+        }
+        engines
+    });
+    &ENGINES
+}
+
+fn on(runner: impl warpnest::engine::Runner) -> Device {
+    Device::from_engine(HostEngine::new(runner)).expect("a host engine always has a queue")
+}
+
+/// Runs `property` on every engine with inputs from the strategy that `inputs` makes for the engine's size.
+pub fn on_every_engine<S: Strategy>(
+    inputs: impl Fn(&TestEngine) -> S,
+    property: impl Fn(&TestEngine, S::Value) -> Result<(), TestCaseError>,
+) {
+    for engine in engines() {
+        let cases = engine.cases * case_factor();
+        let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+        let mut runner = proptest::test_runner::TestRunner::new(config);
+        if let Err(failure) = runner.run(&inputs(engine), |input| property(engine, input)) {
+            panic!("on {}: {failure}", engine.device.name());
+        }
+    }
+}
+
+/// `WARPNEST_CASE_FACTOR`: how many times as many cases to try as usual.
+fn case_factor() -> u32 {
+    std::env::var("WARPNEST_CASE_FACTOR").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1)
+}
+
+/// Keys: some from a small range so that they repeat, the extremes, powers of two, and any.
+pub fn key<K: Key>() -> impl Strategy<Value = K> {
+    prop_oneof![
+        6 => (0u64..64).prop_map(K::from_u64),
+        1 => Just(K::ALL_ONES),
+        1 => (0..K::BITS).prop_map(|bit| K::from_u64(1 << bit)),
+        6 => any::<u64>().prop_map(K::from_u64),
+    ]
+}
+
+/// `n` different keys that follow from `seed`, in no order.
+pub fn distinct_keys<K: Key>(n: usize, seed: u64) -> Vec<K> {
+    let mask = if K::BITS == 32 { u32::MAX as u64 } else { u64::MAX };
+    // An odd multiplier and an addition are a bijection of the words, so different indices give different keys.
+    let multiplier = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0xda94_2042_e4dd_58b5) | 1;
+    (0..n as u64).map(|i| K::from_u64(i.wrapping_add(seed).wrapping_mul(multiplier) & mask)).collect()
+}
+
+/// No array, for the arguments of a launch that has no use for one.
+pub fn null<T>() -> Global<T> {
+    // SAFETY: tests pass it where the kernel's text allows none, or where there is nothing to do.
+    unsafe { Global::null() }
+}

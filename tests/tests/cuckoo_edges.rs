@@ -1,0 +1,155 @@
+//! The cuckoo map at the edges: extreme keys and sizes, load to the limit, forced restarts.
+
+use warpnest::{CuckooConfig, CuckooMap, HashFamily, Key, Value};
+use warpnest_tests::{distinct_keys, engines};
+
+/// Builds and checks that every key has its value and every absent key none.
+fn check<K: Key, V: Value>(config: &CuckooConfig, most: usize, keys: impl Fn(usize) -> Vec<K>) {
+    for engine in engines() {
+        let keys = keys(engine.most_items.min(most));
+        let values: Vec<V> = (0..keys.len() as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect();
+        let map = config
+            .build(&engine.device, &keys, &values)
+            .unwrap_or_else(|error| panic!("{} keys on {}: {error}", keys.len(), engine.device.name()));
+        let reference: std::collections::HashMap<K, V> = keys.iter().copied().zip(values).collect();
+        assert_eq!(map.len(), reference.len() as u64, "on {}", engine.device.name());
+        let queries: Vec<K> = keys.iter().flat_map(|key| [*key, K::from_u64(key.to_u64() ^ 0x5555)]).collect();
+        let expected: Vec<Option<V>> = queries.iter().map(|key| reference.get(key).copied()).collect();
+        assert_eq!(map.get_many(&queries).unwrap(), expected, "on {}", engine.device.name());
+    }
+}
+
+fn default() -> CuckooConfig {
+    CuckooConfig::default().seed(11)
+}
+
+#[test]
+fn empty_input() {
+    check::<u32, u32>(&default(), 0, |_| Vec::new());
+    for engine in engines() {
+        let map: CuckooMap<u64, u32> = CuckooMap::build(&engine.device, &[], &[]).unwrap();
+        assert!(map.is_empty());
+        assert_eq!(map.get_many(&[]).unwrap(), []);
+        assert_eq!(map.get_many(&[0, u64::MAX]).unwrap(), [None, None]);
+        assert_eq!(map.to_pairs().unwrap(), []);
+    }
+}
+
+#[test]
+fn one_item_whatever_its_key_and_value() {
+    for engine in engines() {
+        for key in [0u32, 1, u32::MAX - 1, u32::MAX] {
+            for value in [0u32, 1, u32::MAX] {
+                let map = default().build(&engine.device, &[key], &[value]).unwrap();
+                assert_eq!(
+                    map.get_many(&[key, !key]).unwrap(),
+                    [Some(value), None],
+                    "{key} on {}",
+                    engine.device.name()
+                );
+                assert_eq!(map.to_pairs().unwrap(), [(key, value)]);
+            }
+        }
+        // A 32-bit key beside a 64-bit value has words of its own, in which all-ones is not that key.
+        let map = default().build(&engine.device, &[u32::MAX, 5], &[u64::MAX, u64::MAX]).unwrap();
+        assert_eq!(map.get_many(&[u32::MAX, 5, 6]).unwrap(), [Some(u64::MAX), Some(u64::MAX), None]);
+    }
+}
+
+#[test]
+fn all_keys_equal() {
+    for key in [0u32, 77, u32::MAX] {
+        check::<u32, u32>(&default(), 5000, |n| vec![key; n]);
+        check::<u32, u64>(&default(), 5000, |n| vec![key; n]);
+    }
+    check::<u64, u64>(&default().functions(2).slots_per_pair(2.1), 5000, |n| vec![u64::MAX; n]);
+}
+
+/// Two keys that share all their slots, with more copies than slots: the copies must not chase each other for ever.
+#[test]
+fn copies_of_keys_that_share_all_their_slots() {
+    let linear = HashFamily::Linear { prime: 4_294_967_291, arithmetic: warpnest::Arithmetic::Exact };
+    let config = default().functions(3).slots_per_pair(2.0).hash(linear).restarts(0);
+    check::<u64, u64>(&config, 3000, |n| (0..n as u64).map(|i| 40 + i % 2 * 4_294_967_291).collect());
+}
+
+#[test]
+fn sequential_and_strided_keys_in_every_family() {
+    use warpnest::Arithmetic::{Exact, Wrapping};
+    let families = [
+        HashFamily::Mix,
+        HashFamily::CHAPTER,
+        HashFamily::CUDPP,
+        HashFamily::Linear { prime: 4_294_967_291, arithmetic: Exact },
+        HashFamily::Xor { prime: 4_294_967_291, arithmetic: Exact },
+        HashFamily::Linear { prime: 4_294_967_291, arithmetic: Wrapping },
+    ];
+    for family in families {
+        for stride in [1u64, 2, 32, 4096, 1 << 16] {
+            let config = default().hash(family);
+            check::<u32, u32>(&config, 2000, |n| (0..n as u64).map(|i| (i * stride) as u32).collect());
+            check::<u64, u32>(&config, 2000, |n| (0..n as u64).map(|i| i * stride).collect());
+        }
+    }
+    check::<u64, u64>(&default(), 2000, |n| (0..n as u64).map(|i| i << 32).collect());
+}
+
+#[test]
+fn sizes_around_powers_of_two_and_of_the_block() {
+    for size in [2usize, 3, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 65_535, 65_537] {
+        check::<u32, u32>(&default(), size, |n| distinct_keys(n, size as u64));
+    }
+}
+
+#[test]
+fn load_to_the_limit() {
+    for (functions, slots) in [(2, 2.1), (3, 1.1), (4, 1.03), (5, 1.02)] {
+        for size in [1usize, 7, 300, 40_000] {
+            let config = default().functions(functions).slots_per_pair(slots);
+            check::<u32, u32>(&config, size, |n| distinct_keys(n, 5));
+            check::<u64, u64>(&config, size, |n| distinct_keys(n, 6));
+        }
+    }
+}
+
+/// With a chain limit of a few exchanges most attempts fail, and one succeeds in the end.
+#[test]
+fn restarts_lead_to_a_whole_table() {
+    for engine in engines() {
+        let keys: Vec<u32> = distinct_keys(300, 3);
+        let config = default().chain_limit(10).restarts(10_000);
+        let map = config.build(&engine.device, &keys, &keys).unwrap();
+        assert!(map.report().restarts > 0, "the limit was too easy on {}", engine.device.name());
+        assert_eq!(map.get_many(&keys).unwrap(), keys.iter().map(|&k| Some(k)).collect::<Vec<_>>());
+    }
+}
+
+/// The same seed draws the same constants; where threads do not race the tables are the same to the bit.
+#[test]
+fn a_seed_repeats_a_build() {
+    let engine = &engines()[1];
+    let keys: Vec<u32> = distinct_keys(1000, 9);
+    let build = |seed| default().seed(seed).statistics().build(&engine.device, &keys, &keys).unwrap();
+    let (a, b, c) = (build(1), build(1), build(2));
+    assert_eq!(a.probe_histogram().unwrap().len(), 4);
+    assert_eq!(a.report().seed, 1);
+    let slots = |map: &CuckooMap<u32, u32>| map.to_pairs().unwrap().iter().map(|&(key, _)| key).collect::<Vec<_>>();
+    // The order of insertion is shuffled anew, so a few keys may have changed places; another seed moves nearly all of them.
+    let same = |x: &[u32], y: &[u32]| x.iter().zip(y).filter(|(x, y)| x == y).count();
+    assert!(same(&slots(&a), &slots(&b)) > 4 * same(&slots(&a), &slots(&c)));
+}
+
+/// Statistics: a table of four functions at 1.25 slots a pair needs about two exchanges a pair (section 4.5.3).
+#[test]
+fn statistics_agree_with_the_chapters_estimate() {
+    let engine = &engines()[0];
+    let keys: Vec<u32> = distinct_keys(100_000, 4);
+    let map = default().statistics().build(&engine.device, &keys, &keys).unwrap();
+    let chains = map.report().chains.unwrap();
+    let estimate = -1.25 * (1.0 - 1.0 / 1.25f64).ln();
+    assert!((chains.mean / estimate - 1.0).abs() < 0.1, "{} exchanges a pair, {estimate} expected", chains.mean);
+    assert!(chains.longest > 4 && chains.longest <= map.report().chain_limit);
+    let probes = map.probe_histogram().unwrap();
+    assert_eq!(probes.iter().sum::<u64>(), 100_000);
+    assert!(probes[0] > probes[3]);
+}

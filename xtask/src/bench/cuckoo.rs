@@ -1,0 +1,79 @@
+//! Benchmarks of the cuckoo map, and of `hashbrown` beside it.
+
+use super::input::{Input, wrong_hits, wrong_misses};
+use super::record::{Record, Run, Subject};
+use super::roofline::{Roofline, median_ms};
+use std::time::Instant;
+use warpnest::kernels::roofline::Access;
+use warpnest::{Answers, Buffer, CuckooConfig, Device, Key, Value};
+
+/// Builds a map of `n` pairs in `slots_per_pair` slots a pair and looks up present and absent keys.
+pub fn measure<K: Key, V: Value>(
+    device: &Device,
+    run: &Run,
+    roofline: &Roofline,
+    n: u64,
+    slots_per_pair: f64,
+    runs: u32,
+) -> anyhow::Result<Vec<Record>> {
+    let stream = device.default_stream();
+    let input = Input::<K, V>::new(n);
+    let keys = Buffer::from_slice(device, &input.keys)?;
+    let values = Buffer::from_slice(device, &input.values)?;
+    let config = CuckooConfig::default().slots_per_pair(slots_per_pair).seed(1);
+    let mut map = config.clone().assume_unique().build_on(stream, device, &keys, &values)?;
+    let load = (n * (K::BITS + V::BITS) as u64 / 8) as f64 / map.memory_bytes() as f64;
+    let subject = |op| Subject { table: "CuckooMap", op, n, load, key_bits: K::BITS, value_bits: V::BITS };
+    let words = map.memory_bytes() / 8;
+    let (insert_limit, find_limit) = (roofline.gops(Access::Insert, words)?, roofline.gops(Access::Find, words)?);
+    let build_ms = median_ms(stream, 1, runs, || map.rebuild(stream, &keys, &values))?;
+    drop(map);
+    let mut map = config.build_on(stream, device, &keys, &values)?;
+    let any_ms = median_ms(stream, 1, runs, || map.rebuild(stream, &keys, &values))?;
+
+    let mut finds = Vec::new();
+    for queries in [&input.present, &input.absent] {
+        let buffer = Buffer::from_slice(device, queries)?;
+        let mut answers = Answers::new(device, queries.len())?;
+        let ms = median_ms(stream, 2, runs, || map.get_many_into(stream, &buffer, &mut answers))?;
+        finds.push((ms, answers.download(stream)?));
+    }
+    let hits = wrong_hits(&input.present, &finds[0].1);
+    let misses = wrong_misses(&finds[1].1);
+    Ok(vec![
+        run.record(subject("build"), build_ms, insert_limit, hits),
+        run.record(subject("build_any"), any_ms, insert_limit, hits),
+        run.record(subject("find_hit"), finds[0].0, find_limit, hits),
+        run.record(subject("find_miss"), finds[1].0, find_limit, misses),
+    ])
+}
+
+/// The same input through `hashbrown::HashMap` on one thread, with its default hasher and `with_capacity`.
+pub fn measure_hashbrown(run: &Run, n: u64, runs: u32) -> Vec<Record> {
+    let input = Input::<u32, u32>::new(n);
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
+    let (mut hits, mut misses) = (0, 0);
+    for _ in 0..runs.max(1) {
+        let mut clock = Instant::now();
+        let mut lap = |times: &mut Vec<f64>| {
+            times.push(clock.elapsed().as_secs_f64() * 1e3);
+            clock = Instant::now();
+        };
+        let mut map = hashbrown::HashMap::<u32, u32>::with_capacity(n as usize);
+        map.extend(input.keys.iter().copied().zip(input.values.iter().copied()));
+        lap(&mut times[0]);
+        let found: Vec<Option<u32>> = input.present.iter().map(|key| map.get(key).copied()).collect();
+        lap(&mut times[1]);
+        let missed: Vec<Option<u32>> = input.absent.iter().map(|key| map.get(key).copied()).collect();
+        lap(&mut times[2]);
+        hits = wrong_hits(&input.present, &found);
+        misses = wrong_misses(&missed);
+    }
+    let names = [("build", hits), ("find_hit", hits), ("find_miss", misses)];
+    let records = names.into_iter().zip(&mut times).map(|((op, wrong), times)| {
+        times.sort_by(f64::total_cmp);
+        let subject = Subject { table: "hashbrown::HashMap", op, n, load: 0.0, key_bits: 32, value_bits: 32 };
+        run.record(subject, times[times.len() / 2], 0.0, wrong)
+    });
+    records.collect()
+}

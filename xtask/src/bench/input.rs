@@ -1,0 +1,81 @@
+//! Input for benchmarks: unique pseudo-random keys, present and absent queries, and how many answers are wrong.
+
+use warpnest::{Key, Value};
+
+/// `n` pairs and two sets of queries.
+pub struct Input<K, V> {
+    pub keys: Vec<K>,
+    pub values: Vec<V>,
+    /// Every key once, in an order unrelated to that of `keys`.
+    pub present: Vec<K>,
+    /// As many keys that are not among `keys`.
+    pub absent: Vec<K>,
+}
+
+impl<K: Key, V: Value> Input<K, V> {
+    /// # Panics
+    /// If there are not twice as many keys as `n`.
+    pub fn new(n: u64) -> Self {
+        assert!(
+            K::BITS == 64 || n <= 1 << 31,
+            "there are 2^32 keys of 32 bits, and half of the queries are absent ones"
+        );
+        let keys: Vec<K> = (0..n).map(key).collect();
+        // A prime step that does not divide n visits every index once.
+        let step = [2_654_435_761u64, 2_147_483_647].into_iter().find(|&step| !n.is_multiple_of(step)).unwrap_or(1);
+        Self {
+            values: keys.iter().map(|&key| value(key)).collect(),
+            present: (0..n).map(|i| keys[((i as u128 * step as u128) % n as u128) as usize]).collect(),
+            absent: (n..2 * n).map(key).collect(),
+            keys,
+        }
+    }
+}
+
+/// A bijection of the words of the key's width (a multiplication by an odd number between two shifts), so that keys differ.
+fn key<K: Key>(index: u64) -> K {
+    if K::BITS == 32 {
+        let mut x = (index as u32).wrapping_mul(0x9e37_79b1);
+        x ^= x >> 15;
+        x = x.wrapping_mul(0x85eb_ca77);
+        K::from_u64((x ^ x >> 13) as u64)
+    } else {
+        let mut x = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        x ^= x >> 29;
+        x = x.wrapping_mul(0xd6e8_feb8_6659_fd93);
+        K::from_u64(x ^ x >> 32)
+    }
+}
+
+/// The value that belongs to a key.
+fn value<K: Key, V: Value>(key: K) -> V {
+    V::from_u64(!key.to_u64().wrapping_mul(3))
+}
+
+/// How many queries for present keys were answered wrongly.
+pub fn wrong_hits<K: Key, V: Value>(queries: &[K], answers: &[Option<V>]) -> u64 {
+    let missing = queries.len().abs_diff(answers.len()) as u64;
+    missing + queries.iter().zip(answers).filter(|(query, answer)| **answer != Some(value(**query))).count() as u64
+}
+
+/// How many queries for absent keys were answered wrongly.
+pub fn wrong_misses<V>(answers: &[Option<V>]) -> u64 {
+    answers.iter().filter(|answer| answer.is_some()).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn keys_are_unique_queries_cover_them_and_absent_ones_are_absent() {
+        for n in [1, 2, 1000, 65_536] {
+            let input = Input::<u32, u64>::new(n);
+            let keys: HashSet<u32> = input.keys.iter().copied().collect();
+            assert_eq!(keys.len() as u64, n);
+            assert_eq!(input.present.iter().copied().collect::<HashSet<u32>>(), keys);
+            assert!(input.absent.iter().all(|key| !keys.contains(key)));
+        }
+    }
+}

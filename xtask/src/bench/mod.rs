@@ -1,0 +1,147 @@
+//! `cargo xtask bench`: every table and operation beside the memory system's limits.
+
+mod cuckoo;
+mod device;
+mod input;
+mod record;
+mod roofline;
+
+pub use device::DeviceChoice;
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use record::{Record, Run, Subject};
+use roofline::Roofline;
+use warpnest::Device;
+use warpnest::kernels::roofline::Access;
+
+/// Measure every table and operation, beside what the memory system allows in the same run.
+///
+/// Prints a table and appends the records to `OUTPUT/DEVICE.jsonl`. Rates are in 10^9 operations a second. `limit` is what
+/// the memory system allows over as much memory as the table takes, measured just before: for a build a pair streamed in and
+/// one random 64-bit exchange, for a lookup a key streamed in, one random read, and its result streamed out. Times are the
+/// median of the runs, by the device's clock. `build` is with `assume_unique`, `build_any` without.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Where to run: best, cpu, cuda or cuda:N.
+    #[arg(long, default_value = "best")]
+    device: DeviceChoice,
+    /// Numbers of pairs, as 1000000 or 2^20. Default: 2^20, 2^24 and 2^27 on a GPU, 2^20 and 2^22 on the CPU.
+    #[arg(long, value_delimiter = ',', value_parser = parse_size)]
+    n: Vec<u64>,
+    /// Slots for each pair: 1.25 is a load of .8.
+    #[arg(long, value_delimiter = ',', default_value = "1.25")]
+    slots_per_pair: Vec<f64>,
+    /// Also measure 64-bit keys and values.
+    #[arg(long)]
+    wide: bool,
+    /// Timed runs of each operation, after the warm-ups.
+    #[arg(long, default_value_t = 7)]
+    runs: u32,
+    /// Measure the limits over these footprints in MiB. Default: 32, 256, 2048 and 32768 on a GPU, 4 and 256 on the CPU;
+    /// those that do not fit the device are left out.
+    #[arg(long, value_delimiter = ',')]
+    footprints: Vec<u64>,
+    /// Only the limits, no tables.
+    #[arg(long)]
+    only_limits: bool,
+    /// Also measure hashbrown::HashMap on one thread, with the same input in the same run.
+    #[arg(long)]
+    beside_hashbrown: bool,
+    /// The folder for the records; none are kept without it.
+    #[arg(long)]
+    output: Option<PathBuf>,
+}
+
+fn parse_size(text: &str) -> anyhow::Result<u64> {
+    let size = match text.split_once('^') {
+        Some((base, exponent)) => base.parse::<u64>()?.checked_pow(exponent.parse()?),
+        None => Some(text.parse()?),
+    };
+    size.filter(|&n| n > 0).context("give a number of pairs such as 1000000 or 2^24")
+}
+
+pub fn main(args: &Args) -> anyhow::Result<()> {
+    let device = args.device.open()?;
+    let on_gpu = device != Device::cpu();
+    if let Some(reason) = device.fallback_reason() {
+        eprintln!("on the CPU engine: {reason}");
+    }
+    let name = if on_gpu { device.name().to_owned() } else { format!("CPU, {} threads", threads()) };
+    let run = Run::new(&name);
+    let roofline = Roofline::new(&device, if on_gpu { 1 << 27 } else { 1 << 22 }, args.runs)?;
+    let mut records = Vec::new();
+    let progress = indicatif::ProgressBar::new_spinner();
+    let mut keep = |new: Vec<Record>| {
+        records.extend(new);
+    };
+
+    let footprints: &[u64] = match (&args.footprints[..], on_gpu) {
+        ([], true) => &[32, 256, 2048, 32_768],
+        ([], false) => &[4, 256],
+        (given, _) => given,
+    };
+    for &mib in footprints {
+        progress.set_message(format!("limits over {mib} MiB"));
+        progress.tick();
+        if device.memory()?.free > (2 * mib) << 20 {
+            keep(limits(&run, &roofline, mib << 17)?);
+        }
+    }
+    let sizes: &[u64] = match (&args.n[..], on_gpu) {
+        ([], true) => &[1 << 20, 1 << 24, 1 << 27],
+        ([], false) => &[1 << 20, 1 << 22],
+        (given, _) => given,
+    };
+    for &n in if args.only_limits { &[] } else { sizes } {
+        for &slots in &args.slots_per_pair {
+            progress.set_message(format!("CuckooMap, {n} pairs, {slots} slots a pair"));
+            progress.tick();
+            keep(cuckoo::measure::<u32, u32>(&device, &run, &roofline, n, slots, args.runs)?);
+            if args.wide {
+                keep(cuckoo::measure::<u64, u64>(&device, &run, &roofline, n, slots, args.runs)?);
+            }
+        }
+        if args.beside_hashbrown {
+            progress.set_message(format!("hashbrown::HashMap, {n} pairs"));
+            progress.tick();
+            keep(cuckoo::measure_hashbrown(&run, n, args.runs));
+        }
+    }
+    progress.finish_and_clear();
+    println!("{name}\n{}", record::table(&records));
+    if let Some(folder) = &args.output
+        && let Some(path) = record::append(folder, &records)?
+    {
+        println!("appended to {}", path.display());
+    }
+    let wrong: u64 = records.iter().map(|record| record.wrong).sum();
+    anyhow::ensure!(wrong == 0, "{wrong} answers were wrong");
+    Ok(())
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The rates of each kind of random access over `words` words of 64 bits, and of a streaming copy.
+fn limits(run: &Run, roofline: &Roofline, words: u64) -> anyhow::Result<Vec<Record>> {
+    let kinds = [
+        (Access::Read, "random_read"),
+        (Access::Write, "random_write"),
+        (Access::Exchange, "random_exchange"),
+        (Access::CompareExchange, "random_cas"),
+        (Access::Find, "best_find"),
+        (Access::Insert, "best_insert"),
+    ];
+    // A limit's place in the table: its footprint stands in the name, since no table keeps it.
+    let table = format!("limit, {} MiB", words >> 17);
+    let subject = |op, n| Subject { table: &table, op, n, load: 0.0, key_bits: 64, value_bits: 0 };
+    let mut records = Vec::new();
+    for (access, op) in kinds {
+        records.push(run.record(subject(op, roofline.accesses()), roofline.milliseconds(access, words)?, 0.0, 0));
+    }
+    records.push(run.record(subject("copy_words", words), roofline.copy_milliseconds(words)?, 0.0, 0));
+    Ok(records)
+}

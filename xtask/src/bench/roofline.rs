@@ -1,0 +1,89 @@
+//! What the device's memory allows, measured with the library's own kernels.
+
+use warpnest::kernels::roofline::{Access, Copy, Random, RandomPlan};
+use warpnest::{Buffer, Device, Stream};
+
+/// Milliseconds of the median of `runs` calls of `work`, after `warm_ups`, by the device's clock.
+pub fn median_ms(
+    stream: &Stream,
+    warm_ups: u32,
+    runs: u32,
+    mut work: impl FnMut() -> warpnest::Result<()>,
+) -> warpnest::Result<f64> {
+    for _ in 0..warm_ups {
+        work()?;
+    }
+    let mut times = Vec::new();
+    for _ in 0..runs.max(1) {
+        let start = stream.record()?;
+        work()?;
+        times.push(stream.record()?.milliseconds_since(&start)?);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}
+
+/// Measures random accesses over footprints.
+pub struct Roofline<'d> {
+    device: &'d Device,
+    accesses: u64,
+    input: Buffer<u32>,
+    output: Buffer<u32>,
+    runs: u32,
+}
+
+impl<'d> Roofline<'d> {
+    /// Prepares for `accesses` accesses a run.
+    pub fn new(device: &'d Device, accesses: u64, runs: u32) -> warpnest::Result<Self> {
+        Ok(Self {
+            device,
+            accesses,
+            input: Buffer::zeroed(device, 2 * accesses as usize)?,
+            output: Buffer::zeroed(device, accesses as usize)?,
+            runs,
+        })
+    }
+
+    /// The number of accesses a run.
+    pub fn accesses(&self) -> u64 {
+        self.accesses
+    }
+
+    /// Milliseconds of one run on memory of its own of `words` words of 64 bits.
+    pub fn milliseconds(&self, access: Access, words: u64) -> warpnest::Result<f64> {
+        let memory = Buffer::<u64>::zeroed(self.device, words as usize)?;
+        let stream = self.device.default_stream();
+        let mut seed = 0;
+        // SAFETY: used in the launch below only, which names the buffers.
+        let (words_of_memory, input, output) = unsafe { (memory.global(), self.input.global(), self.output.global()) };
+        median_ms(stream, 2, self.runs, || {
+            seed += 1;
+            let random = Random {
+                memory: words_of_memory,
+                input,
+                output,
+                plan: RandomPlan { accesses: self.accesses, words, seed, access: access as u32, padding: 0 },
+            };
+            // SAFETY: `memory` has that many words, input and output as many as the kernel's text asks for.
+            unsafe { stream.launch(&random, self.accesses, &[&self.input], &[&memory, &self.output]) }
+        })
+    }
+
+    /// G accesses a second on memory of `words` words.
+    pub fn gops(&self, access: Access, words: u64) -> warpnest::Result<f64> {
+        Ok(self.accesses as f64 / self.milliseconds(access, words)? / 1e6)
+    }
+
+    /// Milliseconds of copying `words` words of 64 bits.
+    pub fn copy_milliseconds(&self, words: u64) -> warpnest::Result<f64> {
+        let source = Buffer::<u64>::zeroed(self.device, words as usize)?;
+        let target = Buffer::<u64>::zeroed(self.device, words as usize)?;
+        let stream = self.device.default_stream();
+        // SAFETY: used in the launch below only, which names the buffers.
+        let copy = unsafe { Copy { source: source.global(), target: target.global(), words } };
+        median_ms(stream, 2, self.runs, || {
+            // SAFETY: both buffers have that many words.
+            unsafe { stream.launch(&copy, words / 2, &[&source], &[&target]) }
+        })
+    }
+}

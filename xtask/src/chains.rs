@@ -1,0 +1,71 @@
+//! `cargo xtask chains`: how long eviction chains become, from which the default limit follows.
+
+use comfy_table::{CellAlignment, Table, presets};
+use warpnest::{CuckooConfig, Error};
+
+use crate::bench::DeviceChoice;
+
+/// Measure eviction chains over load and number of hash functions.
+///
+/// Every build may follow chains of up to 100,000 exchanges. Printed: exchanges a pair, the longest chain over all builds, the
+/// same in units of lg n, and how many builds failed all the same. docs/cuckoo.md derives the default limit from it.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Where to run: best, cpu, cuda or cuda:N.
+    #[arg(long, default_value = "best")]
+    device: DeviceChoice,
+    /// Numbers of pairs.
+    #[arg(long, value_delimiter = ',', default_value = "300,4096,65536,1048576")]
+    n: Vec<u32>,
+    /// Builds of each kind, with different seeds.
+    #[arg(long, default_value_t = 20)]
+    builds: u64,
+    /// Multiples of the chapter's smallest table (2.1, 1.1, 1.03 and 1.02 slots a pair for two to five functions).
+    #[arg(long, value_delimiter = ',', default_value = "1,1.02,1.05,1.1,1.2136,1.5,2")]
+    sizes: Vec<f64>,
+}
+
+pub fn main(args: &Args) -> anyhow::Result<()> {
+    let device = args.device.open()?;
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED);
+    table.set_header(["functions", "slots/n", "n", "mean", "longest", "longest / lg n", "failed builds"]);
+    for (functions, least) in [(2, 2.1), (3, 1.1), (4, 1.03), (5, 1.02)] {
+        for size in &args.sizes {
+            for &n in &args.n {
+                let keys: Vec<u32> = (0..n).map(|i| i.wrapping_mul(0x9e37_79b1)).collect();
+                let (mut mean, mut longest, mut failed, mut built) = (0.0, 0, 0u64, 0.0);
+                for seed in 0..args.builds {
+                    let config = CuckooConfig::default().functions(functions).slots_per_pair(least * size);
+                    let config = config.chain_limit(100_000).restarts(0).seed(seed).assume_unique().statistics();
+                    match config.build(&device, &keys, &keys) {
+                        Ok(map) => {
+                            let chains = map.report().chains.expect("statistics were asked for");
+                            built += 1.0;
+                            mean += chains.mean;
+                            longest = longest.max(chains.longest);
+                        }
+                        Err(Error::BuildFailed { .. }) => failed += 1,
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                table.add_row([
+                    functions.to_string(),
+                    format!("{:.3}", least * size),
+                    n.to_string(),
+                    format!("{:.2}", mean / f64::max(built, 1.0)),
+                    longest.to_string(),
+                    format!("{:.1}", longest as f64 / (n as f64).log2()),
+                    format!("{failed} of {}", args.builds),
+                ]);
+            }
+        }
+    }
+    for column in 0..7 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    println!("{table}");
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! `cargo xtask check`: every check that stands before a merge.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Error, Result, bail, ensure};
+
+use crate::build_ptx::{Comparison, TARGETS, compare, lint};
+use crate::process::{capture, cargo};
+use crate::{ptxas, workspace};
+
+/// Run every check that stands before a merge.
+///
+/// rustfmt; clippy without and with the feature cuda; rustdoc; and of the committed PTX: that it was built from these
+/// sources, the lint, a new build that must give the same bytes, and ptxas with a table of what each kernel uses.
+///
+/// All steps run even if one fails. What this machine lacks a tool for is skipped with a line that says how to get
+/// it. The exit status is not zero if a step failed.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Leave out rustfmt.
+    #[arg(long)]
+    no_fmt: bool,
+    /// Leave out clippy.
+    #[arg(long)]
+    no_clippy: bool,
+    /// Leave out rustdoc.
+    #[arg(long)]
+    no_doc: bool,
+    /// Do not build the PTX again for comparison.
+    #[arg(long)]
+    no_rebuild: bool,
+    /// Leave out ptxas.
+    #[arg(long)]
+    no_ptxas: bool,
+}
+
+/// How a step ended that did not fail; the text stands in its line.
+enum Outcome {
+    Passed(String),
+    Skipped(String),
+}
+
+/// Counts the steps and prints their lines.
+#[derive(Default)]
+struct Report {
+    passed: u32,
+    failed: u32,
+    skipped: u32,
+}
+
+impl Report {
+    fn step(&mut self, name: &str, left_out: bool, work: impl FnOnce() -> Result<Outcome>) {
+        print!("{name:<32} ");
+        // The name first: a step can take minutes. A closed pipe is noticed by the line that follows.
+        let _ = std::io::stdout().flush();
+        let start = Instant::now();
+        let outcome = if left_out { Ok(Outcome::Skipped("left out".into())) } else { work() };
+        println!("{}", self.count(outcome, start.elapsed().as_secs_f64()));
+    }
+
+    /// Counts an outcome and returns the rest of its line.
+    fn count(&mut self, outcome: Result<Outcome, Error>, seconds: f64) -> String {
+        let (counter, word, text) = match outcome {
+            Ok(Outcome::Passed(text)) => (&mut self.passed, "ok", text),
+            Ok(Outcome::Skipped(text)) => (&mut self.skipped, "skipped", text),
+            Err(error) => (&mut self.failed, "FAILED", format!("{error:#}")),
+        };
+        *counter += 1;
+        format!("{word:<8}{seconds:6.1} s  {text}").trim_end().to_string()
+    }
+
+    fn summary(&self) -> String {
+        format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+}
+
+/// `cargo xtask check`.
+pub fn main(args: &Args) -> Result<()> {
+    let root = workspace::root()?;
+    let cuda = workspace::feature_args(&root, "cuda", &[])?;
+    let mut report = Report::default();
+    report.step("rustfmt", args.no_fmt, || cargo_step(&root, &["fmt", "--all", "--check"], &[]));
+    report.step("clippy", args.no_clippy, || clippy(&root, &[]));
+    report.step("clippy with cuda", args.no_clippy, || with_cuda(&cuda, || clippy(&root, &cuda)));
+    // With the feature, or links to what it brings in could not be resolved.
+    report.step("rustdoc with cuda", args.no_doc, || cargo_step(&root, &["doc", "--workspace", "--no-deps"], &cuda));
+    report.step("PTX: digest of the sources", false, || digests(&root));
+    report.step("PTX: lint", false, || lints(&root));
+    report.step("PTX: new build, same bytes", args.no_rebuild, || rebuild(&root));
+    report.step("PTX: ptxas", args.no_ptxas, || assemble(&root));
+    println!("{}", report.summary());
+    // The lines above say all there is to say: no error text after them.
+    if report.failed > 0 {
+        std::process::exit(1);
+    }
+    Ok(())
+}
+
+fn with_cuda(features: &[String], work: impl FnOnce() -> Result<Outcome>) -> Result<Outcome> {
+    if features.is_empty() { Ok(Outcome::Skipped("no package has the feature cuda".into())) } else { work() }
+}
+
+fn clippy(root: &Path, features: &[String]) -> Result<Outcome> {
+    let mut words = vec!["clippy", "--workspace", "--all-targets"];
+    words.extend(features.iter().map(String::as_str));
+    words.extend(["--", "-D", "warnings"]);
+    cargo_step(root, &words, &[])
+}
+
+fn cargo_step(root: &Path, words: &[&str], features: &[String]) -> Result<Outcome> {
+    capture(cargo().args(words).args(features).env("RUSTDOCFLAGS", "-D warnings").current_dir(root))?;
+    Ok(Outcome::Passed(String::new()))
+}
+
+fn digests(root: &Path) -> Result<Outcome> {
+    for target in &TARGETS {
+        target.check_digest(root)?;
+    }
+    Ok(Outcome::Passed(String::new()))
+}
+
+fn lints(root: &Path) -> Result<Outcome> {
+    let mut findings = Vec::new();
+    for target in &TARGETS {
+        findings.extend(lint(target, &target.committed(root)?.0));
+    }
+    ensure!(findings.is_empty(), "{} findings\n{}", findings.len(), findings.join("\n"));
+    Ok(Outcome::Passed(String::new()))
+}
+
+fn rebuild(root: &Path) -> Result<Outcome> {
+    // One fault, one failure: a wrong digest failed in its own step.
+    if digests(root).is_err() {
+        return Ok(Outcome::Skipped("not built from these sources".into()));
+    }
+    for target in &TARGETS {
+        if let Comparison::DigestOnly(why) = compare(root, target, true)? {
+            return Ok(Outcome::Skipped(why));
+        }
+    }
+    Ok(Outcome::Passed(String::new()))
+}
+
+fn assemble(root: &Path) -> Result<Outcome> {
+    let Some(ptxas) = ptxas::find(root)? else { return Ok(Outcome::Skipped(ptxas::HOW_TO_GET.into())) };
+    let (mut text, mut violations, mut count) = (String::new(), Vec::new(), 0);
+    for target in &TARGETS {
+        let (kernels, warnings) = ptxas::assemble(&ptxas, target.cpu, &target.path(root))?;
+        text += &format!("\n{} for {}\n{}", target.file, target.cpu, ptxas::table(&kernels));
+        warnings.iter().for_each(|warning| text += &format!("\n{warning}"));
+        violations.extend(kernels.iter().filter_map(|kernel| Some(format!("{}: {}", target.cpu, kernel.violation()?))));
+        count += kernels.len();
+    }
+    if !violations.is_empty() {
+        bail!("kernels with a stack or spills:\n{}{text}", violations.join("\n"));
+    }
+    Ok(Outcome::Passed(format!("{count} kernels{text}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_outcome_is_counted_and_shown() {
+        let mut report = Report::default();
+        assert_eq!(report.count(Ok(Outcome::Passed(String::new())), 0.25), "ok         0.2 s");
+        assert_eq!(report.count(Ok(Outcome::Skipped("no tool".into())), 0.0), "skipped    0.0 s  no tool");
+        let error = Error::msg("inner").context("outer");
+        assert_eq!(report.count(Err(error), 12.0), "FAILED    12.0 s  outer: inner");
+        assert_eq!(report.summary(), "1 passed, 1 failed, 1 skipped");
+    }
+
+    #[test]
+    fn a_step_that_is_left_out_does_not_run() {
+        let mut report = Report::default();
+        report.step("x", true, || unreachable!());
+        assert_eq!(report.summary(), "0 passed, 0 failed, 1 skipped");
+    }
+}

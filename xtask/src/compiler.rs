@@ -1,0 +1,241 @@
+//! Finding a compiler for the kernels: a rustc that knows the NVPTX target, with the source of its library beside it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::capture;
+
+/// The variable that names a rustc by its path and goes before everything else.
+pub const VARIABLE: &str = "WARPNEST_KERNEL_RUSTC";
+/// rustc's name for the GPU.
+pub const TRIPLE: &str = "nvptx64-nvidia-cuda";
+/// A GPU that the compiler must know; the newest that the recipe names.
+const NEEDED_CPU: &str = "sm_90";
+
+/// A compiler that passed every test.
+#[derive(Debug)]
+pub struct Compiler {
+    /// Full path: a bare `rustc` would be rustup's proxy, which picks the host's toolchain.
+    pub rustc: PathBuf,
+    /// Its version.
+    pub version: Version,
+}
+
+/// What `rustc -vV` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// First line and LLVM's version: recorded in the PTX, since both decide its bytes.
+    pub line: String,
+    number: (u32, u32),
+}
+
+impl Version {
+    fn parse(verbose: &str) -> Result<Version> {
+        let line = verbose.lines().next().filter(|line| line.starts_with("rustc ")).context("it is not a rustc")?;
+        let field = |name: &str| verbose.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        let release = field("release:").context("it does not say which release it is")?;
+        let mut parts = release.split('.').map(|part| part.parse().ok());
+        let (Some(Some(major)), Some(Some(minor))) = (parts.next(), parts.next()) else {
+            bail!("its release `{release}` is not a version");
+        };
+        let llvm = field("LLVM version:").context("it does not say which LLVM it uses")?;
+        Ok(Version { line: format!("{line}, LLVM {llvm}"), number: (major, minor) })
+    }
+}
+
+/// Where a candidate comes from.
+#[derive(Clone, Debug)]
+enum Origin {
+    Variable,
+    Distribution,
+    Rustup(String),
+}
+
+impl Origin {
+    /// The oldest release that is accepted: 1.96 was tried, as Debian packages it; of the official builds take those
+    /// which no longer copy barriers into divergent branches by themselves.
+    fn oldest(&self) -> (u32, u32) {
+        if let Origin::Rustup(_) = self { (1, 97) } else { (1, 96) }
+    }
+
+    fn source_hint(&self) -> String {
+        match self {
+            Origin::Variable => "install the library source that belongs to it".into(),
+            Origin::Distribution => "apt-get install rust-web-src".into(),
+            Origin::Rustup(name) => format!("rustup component add rust-src --toolchain {name}"),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Variable => write!(f, "the variable {VARIABLE}"),
+            Origin::Distribution => write!(f, "the distribution"),
+            Origin::Rustup(name) => write!(f, "rustup's toolchain {name}"),
+        }
+    }
+}
+
+/// What was asked of a candidate.
+struct Facts {
+    verbose_version: String,
+    library: PathBuf,
+    has_library: bool,
+    cpus: Option<String>,
+}
+
+/// The first compiler that will do, or an error that lists what was tried and what to install.
+pub fn find() -> Result<Compiler> {
+    search(|_| true)
+}
+
+/// Like [`find`], but only a compiler whose version is `line`: the one that built a committed file.
+pub fn find_version(line: &str) -> Result<Compiler> {
+    search(|version| version.line == line)
+}
+
+fn search(wanted: impl Fn(&Version) -> bool) -> Result<Compiler> {
+    let mut tried = Vec::new();
+    let mut candidates = Vec::new();
+    // A compiler named by hand is used or refused; another in its place would be a surprise.
+    if let Some(path) = std::env::var_os(VARIABLE) {
+        candidates.push((Origin::Variable, PathBuf::from(path)));
+    } else {
+        tried.push(format!("{}: not set", Origin::Variable));
+        candidates.push((Origin::Distribution, PathBuf::from("/usr/bin/rustc")));
+        match rustup_toolchains() {
+            Ok(list) => candidates.extend(list),
+            Err(error) => tried.push(format!("rustup: {error:#}")),
+        }
+    }
+    for (origin, rustc) in candidates {
+        match ask(&rustc).and_then(|facts| judge(&origin, &facts)) {
+            Ok(version) if wanted(&version) => return Ok(Compiler { rustc, version }),
+            Ok(version) => tried.push(format!("{origin} ({}): it is {}", rustc.display(), version.line)),
+            Err(error) => tried.push(format!("{origin} ({}): {error:#}", rustc.display())),
+        }
+    }
+    bail!("{}", not_found(&tried));
+}
+
+/// Every installed toolchain with the path of its rustc (not rustup's proxy).
+fn rustup_toolchains() -> Result<Vec<(Origin, PathBuf)>> {
+    let (list, _) = capture(Command::new("rustup").args(["toolchain", "list"]))?;
+    // A line is a name, perhaps with "(default)" behind it; with no toolchain there is a sentence instead.
+    let names = list.lines().filter(|line| !line.starts_with("no ")).filter_map(|line| line.split_whitespace().next());
+    let rustc = |name: &str| {
+        let sysroot = capture(Command::new("rustup").args(["run", name, "rustc", "--print", "sysroot"]));
+        // A broken toolchain gives an empty path here, which is then refused by its name.
+        Path::new(sysroot.map(|(out, _)| out).unwrap_or_default().trim()).join("bin/rustc")
+    };
+    Ok(names.map(|name| (Origin::Rustup(name.into()), rustc(name))).collect())
+}
+
+fn ask(rustc: &Path) -> Result<Facts> {
+    if !rustc.is_file() {
+        bail!("there is no such file");
+    }
+    let ask = |args: &[&str]| capture(Command::new(rustc).args(args).env_remove("RUSTUP_TOOLCHAIN"));
+    let (verbose_version, _) = ask(&["-vV"])?;
+    let (sysroot, _) = ask(&["--print", "sysroot"])?;
+    let library = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library");
+    let has_library = ["Cargo.lock", "core/src/lib.rs"].iter().all(|file| library.join(file).is_file());
+    let cpus = ask(&["--print", "target-cpus", "--target", TRIPLE]).ok().map(|(list, _)| list);
+    Ok(Facts { verbose_version, library, has_library, cpus })
+}
+
+fn judge(origin: &Origin, facts: &Facts) -> Result<Version> {
+    let version = Version::parse(&facts.verbose_version)?;
+    let oldest = origin.oldest();
+    if version.number < oldest {
+        bail!("{} is older than {}.{}", version.line, oldest.0, oldest.1);
+    }
+    if !facts.has_library {
+        bail!("no library source in {}: {}", facts.library.display(), origin.source_hint());
+    }
+    match &facts.cpus {
+        None => bail!("it does not know the target {TRIPLE}"),
+        Some(cpus) if !cpus.split_whitespace().any(|cpu| cpu == NEEDED_CPU) => {
+            bail!("its LLVM does not know {NEEDED_CPU}")
+        }
+        Some(_) => Ok(version),
+    }
+}
+
+fn not_found(tried: &[String]) -> String {
+    let tried: String = tried.iter().map(|line| format!("  - {line}\n")).collect();
+    format!(
+        "no compiler for the kernels. Tried:\n{tried}\
+         Install one of these:\n  \
+         Debian 12: apt-get install rustc-web rust-web-src\n  \
+         elsewhere: rustup toolchain install nightly --profile minimal --component rust-src\n\
+         or set {VARIABLE} to the path of a rustc that has the source of its library in its sysroot."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEBIAN: &str = "rustc 1.96.0 (ac68faa20 2026-05-25) (built from a source tarball)\nbinary: rustc\n\
+        host: x86_64-unknown-linux-gnu\nrelease: 1.96.0\nLLVM version: 22.1.8\n";
+
+    fn facts(version: &str) -> Facts {
+        let cpus = "Available CPUs for this target:\n    sm_75\n    sm_90\n".to_string();
+        Facts { verbose_version: version.into(), library: "LIB".into(), has_library: true, cpus: Some(cpus) }
+    }
+
+    fn refusal(origin: &Origin, facts: &Facts) -> String {
+        format!("{:#}", judge(origin, facts).unwrap_err())
+    }
+
+    #[test]
+    fn versions_are_read() {
+        let version = Version::parse(DEBIAN).unwrap();
+        assert_eq!(version.number, (1, 96));
+        assert_eq!(version.line, "rustc 1.96.0 (ac68faa20 2026-05-25) (built from a source tarball), LLVM 22.1.8");
+        let nightly = "rustc 1.97.0-nightly (e50aa6fba 2026-05-19)\nrelease: 1.97.0-nightly\nLLVM version: 22.1.4\n";
+        assert_eq!(Version::parse(nightly).unwrap().number, (1, 97));
+        for bad in ["", "gcc 12\n", "rustc 1.96.0\n", "rustc x\nrelease: x\nLLVM version: 1\n"] {
+            assert!(Version::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_release_depends_on_where_it_comes_from() {
+        let rustup = Origin::Rustup("1.96.0".into());
+        assert!(judge(&Origin::Distribution, &facts(DEBIAN)).is_ok());
+        assert!(judge(&Origin::Variable, &facts(DEBIAN)).is_ok());
+        assert!(refusal(&rustup, &facts(DEBIAN)).contains("is older than 1.97"));
+        let old = DEBIAN.replace("1.96.0", "1.63.0");
+        assert!(refusal(&Origin::Distribution, &facts(&old)).contains("1.63.0 (ac68faa20"));
+    }
+
+    #[test]
+    fn a_missing_source_says_how_to_get_it() {
+        let facts = Facts { has_library: false, ..facts(&DEBIAN.replace("1.96.0", "1.98.0")) };
+        assert!(refusal(&Origin::Distribution, &facts).contains("apt-get install rust-web-src"));
+        let rustup = refusal(&Origin::Rustup("nightly".into()), &facts);
+        assert!(rustup.contains("LIB: rustup component add rust-src --toolchain nightly"), "{rustup}");
+    }
+
+    #[test]
+    fn a_compiler_without_the_gpu_is_refused() {
+        let none = Facts { cpus: None, ..facts(DEBIAN) };
+        assert!(refusal(&Origin::Distribution, &none).contains(TRIPLE));
+        let old = Facts { cpus: Some("sm_75\nsm_90a".into()), ..facts(DEBIAN) };
+        assert!(refusal(&Origin::Distribution, &old).contains("does not know sm_90"));
+    }
+
+    #[test]
+    fn the_final_message_lists_what_was_tried_and_what_to_install() {
+        let text = not_found(&["the distribution (/usr/bin/rustc): there is no such file".into()]);
+        assert!(text.contains("  - the distribution (/usr/bin/rustc): there is no such file\n"));
+        assert!(text.contains("apt-get install rustc-web rust-web-src") && text.contains("rustup toolchain install"));
+        assert!(text.contains(VARIABLE));
+    }
+}

@@ -1,0 +1,151 @@
+//! `cargo xtask gpu-bundle`: what a GPU machine needs, built on one that has neither GPU nor CUDA.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::process::{capture, cargo, stdout_of};
+use crate::workspace;
+
+/// Build what a GPU machine needs to test and measure; no GPU or CUDA is needed here.
+///
+/// In release and with the feature cuda: the test binaries, the example voxels, and xtask itself for its command
+/// bench, all stripped, beside a run.sh that says how to use them.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The folder to fill; it is emptied first. [default: target/gpu-bundle]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+const RUN: &str = include_str!("gpu_bundle.sh");
+/// Its presence says that a folder is a bundle, so that only bundles are ever emptied.
+const MANIFEST: &str = "manifest.txt";
+
+/// One executable that cargo built.
+#[derive(Debug, PartialEq, Eq)]
+struct Binary {
+    /// Where it goes in the bundle.
+    place: String,
+    built: PathBuf,
+}
+
+/// `cargo xtask gpu-bundle`.
+pub fn main(args: &Args) -> Result<()> {
+    let root = workspace::root()?;
+    let output = args.output.clone().unwrap_or_else(|| root.join("target/gpu-bundle"));
+    let tests = build(&root, &["warpnest", "warpnest-tests"], &["test", "--no-run", "--tests"])?;
+    let example = build(&root, &["warpnest"], &["build", "--example", "voxels"])?;
+    let xtask = build(&root, &["xtask"], &["build"])?;
+    let binaries: Vec<Binary> = [tests, example, xtask].into_iter().flatten().collect();
+
+    if output.exists() {
+        ensure!(
+            output.join(MANIFEST).is_file() || fs::read_dir(&output)?.next().is_none(),
+            "{} is neither empty nor a bundle: name another folder",
+            output.display()
+        );
+        fs::remove_dir_all(&output).with_context(|| format!("cannot empty {}", output.display()))?;
+    }
+    let mut manifest = describe(&root)?;
+    let mut total = 0;
+    for binary in &binaries {
+        let place = output.join(&binary.place);
+        ensure!(!place.exists(), "two binaries are named {}", binary.place);
+        let size = copy_stripped(&binary.built, &place)?;
+        total += size;
+        manifest += &format!("{size:>12}  {}\n", binary.place);
+    }
+    let run = output.join("run.sh");
+    fs::write(&run, RUN)?;
+    capture(Command::new("chmod").arg("+x").arg(&run))?;
+    fs::write(output.join(MANIFEST), &manifest)?;
+
+    print!("{manifest}");
+    println!("\n{} MiB in {}. On the GPU machine:", total.div_ceil(1 << 20), output.display());
+    for line in RUN.lines().filter_map(|line| line.strip_prefix("#   ")) {
+        println!("  ./{line}");
+    }
+    Ok(())
+}
+
+/// Builds one selection of packages and returns its executables.
+fn build(root: &Path, packages: &[&str], words: &[&str]) -> Result<Vec<Binary>> {
+    let mut command = cargo();
+    command.current_dir(root).args(words).args(["--release", "--message-format=json-render-diagnostics"]);
+    command.args(packages.iter().flat_map(|package| ["-p", package]));
+    command.args(workspace::feature_args(root, "cuda", packages)?);
+    println!("building {} ({})", packages.join(", "), words.join(" "));
+    let messages = stdout_of(&mut command)?;
+    let found = executables(&messages)?;
+    ensure!(!found.is_empty(), "cargo built no executable for {}", packages.join(", "));
+    Ok(found)
+}
+
+/// The executables in cargo's stream of messages.
+fn executables(messages: &str) -> Result<Vec<Binary>> {
+    let mut found = Vec::new();
+    for line in messages.lines().filter(|line| line.starts_with('{')) {
+        let message: Value = serde_json::from_str(line).context("cargo wrote a line that is not JSON")?;
+        let Some(built) = message["executable"].as_str() else { continue };
+        let Some(name) = message["target"]["name"].as_str() else { bail!("an executable without a name: {line}") };
+        let kind = message["target"]["kind"][0].as_str().unwrap_or_default();
+        let place = match (message["profile"]["test"] == true, kind) {
+            (true, "test") => format!("tests/{name}"),
+            // Unit tests bear the name of their library, which an integration test may bear too.
+            (true, _) => format!("tests/unit-{name}"),
+            (false, _) => name.to_string(),
+        };
+        found.push(Binary { place, built: built.into() });
+    }
+    Ok(found)
+}
+
+/// Copies without symbols, or whole where there is no `strip`. Returns the size.
+fn copy_stripped(from: &Path, to: &Path) -> Result<u64> {
+    fs::create_dir_all(to.parent().context("no folder to copy to")?)?;
+    if capture(Command::new("strip").arg("-o").arg(to).arg(from)).is_err() {
+        fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
+    }
+    Ok(fs::metadata(to).with_context(|| format!("{} was not written", to.display()))?.len())
+}
+
+/// The manifest's head: the commit (with a `+` if files differ from it) and the date.
+fn describe(root: &Path) -> Result<String> {
+    let git = |args: &[&str]| capture(Command::new("git").args(args).current_dir(root));
+    // A copy of the sources without their history has no commit; the bundle is as good.
+    let mut commit = git(&["rev-parse", "HEAD"]).map_or_else(|_| "unknown".into(), |(out, _)| out.trim().to_string());
+    if commit != "unknown" && git(&["status", "--porcelain"]).is_ok_and(|(out, _)| !out.is_empty()) {
+        commit.push('+');
+    }
+    let (date, _) = capture(Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]))?;
+    Ok(format!("commit: {commit}\ndate: {}\n", date.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn executables_are_found_among_cargos_messages() {
+        let messages = r#"
+{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"serde"},"profile":{"test":false},"executable":null}
+{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"warpnest"},"profile":{"test":true},"executable":"/t/warpnest-1"}
+{"reason":"compiler-artifact","target":{"kind":["test"],"name":"page_map"},"profile":{"test":true},"executable":"/t/page_map-2"}
+{"reason":"compiler-artifact","target":{"kind":["example"],"name":"voxels"},"profile":{"test":false},"executable":"/t/voxels"}
+{"reason":"build-finished","success":true}
+"#;
+        let places: Vec<_> = executables(messages).unwrap().into_iter().map(|binary| binary.place).collect();
+        assert_eq!(places, ["tests/unit-warpnest", "tests/page_map", "voxels"]);
+        assert!(executables("{broken").is_err());
+    }
+
+    #[test]
+    fn the_script_says_how_to_run_it() {
+        let usage = RUN.lines().filter(|line| line.starts_with("#   run.sh ")).count();
+        assert_eq!(usage, 4);
+    }
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Runs a bundle that `cargo xtask gpu-bundle` made, on a machine with a GPU and its driver.
+#
+#   run.sh tests [ARGS]            every test binary; ARGS go to each (a filter, --test-threads=1)
+#   run.sh bench [ARGS]            the benchmarks: cargo xtask bench ARGS
+#   run.sh sanitize TOOL [FILTER]  every test binary under compute-sanitizer: memcheck racecheck initcheck synccheck
+#   run.sh voxels [ARGS]           the example
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+usage() {
+    sed -n 's/^#   //p' "${BASH_SOURCE[0]}" >&2
+    exit 2
+}
+
+# Without this, tests pass silently over a GPU that they cannot use.
+export WARPNEST_REQUIRE_CUDA=1
+# There is no Git here: what the measurements record as their commit.
+WARPNEST_COMMIT=$(sed -n 's/^commit: //p' "$here/manifest.txt")
+export WARPNEST_COMMIT
+
+# Runs every test binary behind the given command, all of them even if one fails.
+each_test() {
+    local failed=() name
+    for test in "$here"/tests/*; do
+        name=$(basename "$test")
+        echo "== $name"
+        "$@" || failed+=("$name")
+    done
+    if ((${#failed[@]})); then
+        echo "FAILED: ${failed[*]}"
+        return 1
+    fi
+    echo "all test binaries passed"
+}
+
+run_test() { "$test" "$@"; }
+
+sanitize_test() {
+    local tool=$1
+    shift
+    compute-sanitizer --tool "$tool" --error-exitcode 1 --target-processes all "$test" --test-threads=1 "$@"
+}
+
+[ $# -ge 1 ] || usage
+command=$1
+shift
+case $command in
+    tests) each_test run_test "$@" ;;
+    bench) exec "$here/xtask" bench "$@" ;;
+    sanitize)
+        [ $# -ge 1 ] || usage
+        each_test sanitize_test "$@"
+        ;;
+    voxels) exec "$here/voxels" "$@" ;;
+    *) usage ;;
+esac
