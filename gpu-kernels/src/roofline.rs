@@ -92,7 +92,7 @@ kernel! {
 }
 
 kernel! {
-    /// Copies `words` words, two a thread and access.
+    /// Copies `words` words, an even number, two a thread and access.
     Copy<>, "roofline_copy", threads 256;
     { source: Global<u64>, target: Global<u64>, words: u64 }
     |args, block| {

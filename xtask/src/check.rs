@@ -12,7 +12,7 @@ use crate::{ptxas, workspace};
 
 /// Run every check that stands before a merge.
 ///
-/// rustfmt; clippy without and with the feature cuda; rustdoc; and of the committed PTX: that it was built from these
+/// rustfmt; clippy without and with the feature cuda; rustdoc; tests with that feature; and of the committed PTX: that it was built from these
 /// sources, the lint, a new build that must give the same bytes, and ptxas with a table of what each kernel uses.
 ///
 /// All steps run even if one fails. What this machine lacks a tool for is skipped with a line that says how to get
@@ -22,6 +22,9 @@ pub struct Args {
     /// Leave out rustfmt.
     #[arg(long)]
     no_fmt: bool,
+    /// Leave out the tests that need the feature cuda.
+    #[arg(long)]
+    no_tests: bool,
     /// Leave out clippy.
     #[arg(long)]
     no_clippy: bool,
@@ -86,6 +89,22 @@ pub fn main(args: &Args) -> Result<()> {
     report.step("clippy with cuda", args.no_clippy, || with_cuda(&cuda, || clippy(&root, &cuda)));
     // With the feature, or links to what it brings in could not be resolved.
     report.step("rustdoc with cuda", args.no_doc, || cargo_step(&root, &["doc", "--workspace", "--no-deps"], &cuda));
+    // A program with the feature must start where there is no driver, and say so to whoever shares memory with `cust`.
+    report.step("tests with cuda", args.no_tests, || {
+        let words = [
+            "test",
+            "--release",
+            "-p",
+            "warpnest-tests",
+            "--features",
+            "cuda",
+            "--test",
+            "no_driver",
+            "--test",
+            "interop",
+        ];
+        cargo_step(&root, &words, &[])
+    });
     report.step("PTX: digest of the sources", false, || digests(&root));
     report.step("PTX: lint", false, || lints(&root));
     report.step("PTX: new build, same bytes", args.no_rebuild, || rebuild(&root));

@@ -162,7 +162,7 @@ impl Event {
     /// Milliseconds of device time from `earlier` to this event; waits for both.
     ///
     /// # Errors
-    /// [`Error::Driver`], also if the events are on different devices.
+    /// [`Error::WrongDevice`] if the events are on devices of different kinds, [`Error::Driver`].
     pub fn milliseconds_since(&self, earlier: &Event) -> Result<f64> {
         self.0.milliseconds_since(&*earlier.0)
     }

@@ -13,7 +13,7 @@ pub trait Block: Sized {
     /// An array in the block's shared memory.
     type Shared<T: Word>: Shared<T>;
     /// A tile of `LANES` lanes of this block: 4, 8, 16 or 32.
-    type Tile<const LANES: u32>: Tile;
+    type Tile<const LANES: usize>: Tile;
 
     /// The number of this block in the grid.
     fn index(&self) -> u32;
@@ -42,7 +42,7 @@ pub trait Block: Sized {
     fn count<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) -> bool + Sync) -> u32;
 
     /// Cuts the block into tiles and runs `work` with each one.
-    fn tiles<const LANES: u32>(&mut self, work: impl Fn(&mut Self::Tile<LANES>) + Sync);
+    fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut Self::Tile<LANES>) + Sync);
 }
 
 /// A tile: lanes of one warp, in step, that can vote and read each other's registers without a barrier.

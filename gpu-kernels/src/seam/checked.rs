@@ -4,7 +4,6 @@
 //! The plain CPU back end hides a missing barrier, because thread 0 always comes first. This one does not: the order
 //! changes from phase to phase, shared memory starts with random words, and every conflict is reported.
 
-use super::cpu::LaneStates;
 use super::std::boxed::Box;
 use super::std::cell::RefCell;
 use super::std::collections::HashMap;
@@ -118,7 +117,7 @@ impl<const THREADS: usize> Drop for CheckedBlock<'_, THREADS> {
 impl<'c, const THREADS: usize> Block for CheckedBlock<'c, THREADS> {
     type Local<T> = [T; THREADS];
     type Shared<T: Word> = CheckedShared<T>;
-    type Tile<const LANES: u32> = CheckedTile<'c, LANES>;
+    type Tile<const LANES: usize> = CheckedTile<'c, LANES>;
 
     fn index(&self) -> u32 {
         self.index
@@ -154,47 +153,46 @@ impl<'c, const THREADS: usize> Block for CheckedBlock<'c, THREADS> {
         self.log.barrier(self.checker);
         total
     }
-    fn tiles<const LANES: u32>(&mut self, work: impl Fn(&mut CheckedTile<'c, LANES>) + Sync) {
-        for tile in self.checker.shuffled(THREADS as u32 / LANES) {
-            work(&mut CheckedTile { first: tile * LANES, checker: self.checker, log: self.log.clone() });
+    fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut CheckedTile<'c, LANES>) + Sync) {
+        for tile in self.checker.shuffled(THREADS as u32 / LANES as u32) {
+            work(&mut CheckedTile { first: tile * LANES as u32, checker: self.checker, log: self.log.clone() });
         }
     }
 }
 
 /// A tile whose lanes run in shuffled order.
-pub struct CheckedTile<'c, const LANES: u32> {
+pub struct CheckedTile<'c, const LANES: usize> {
     first: u32,
     checker: &'c Checker,
     log: Rc<Log>,
 }
 
-impl<const LANES: u32> Tile for CheckedTile<'_, LANES> {
-    type Local<T> = LaneStates<T>;
+impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
+    type Local<T> = [T; LANES];
 
     fn first_thread(&self) -> u32 {
         self.first
     }
-    fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> LaneStates<T> {
+    fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> [T; LANES] {
         core::array::from_fn(|lane| {
-            let lane = (lane as u32).min(LANES - 1);
-            self.log.thread.set(self.first + lane);
-            initial(lane)
+            self.log.thread.set(self.first + lane as u32);
+            initial(lane as u32)
         })
     }
-    fn each<T>(&mut self, local: &mut LaneStates<T>, work: impl Fn(u32, &mut T) + Sync) {
-        for lane in self.checker.shuffled(LANES) {
+    fn each<T>(&mut self, local: &mut [T; LANES], work: impl Fn(u32, &mut T) + Sync) {
+        for lane in self.checker.shuffled(LANES as u32) {
             self.log.thread.set(self.first + lane);
             work(lane, &mut local[lane as usize]);
         }
     }
-    fn ballot<T>(&mut self, local: &LaneStates<T>, test: impl Fn(u32, &T) -> bool + Sync) -> u32 {
-        self.checker.shuffled(LANES).into_iter().fold(0, |votes, lane| {
+    fn ballot<T>(&mut self, local: &[T; LANES], test: impl Fn(u32, &T) -> bool + Sync) -> u32 {
+        self.checker.shuffled(LANES as u32).into_iter().fold(0, |votes, lane| {
             self.log.thread.set(self.first + lane);
             votes | (test(lane, &local[lane as usize]) as u32) << lane
         })
     }
-    fn pick<T>(&mut self, local: &LaneStates<T>, lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
-        read(&local[(lane % LANES) as usize])
+    fn pick<T>(&mut self, local: &[T; LANES], lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
+        read(&local[lane as usize % LANES])
     }
 }
 

@@ -20,7 +20,7 @@ impl<const THREADS: usize> CpuBlock<THREADS> {
 impl<const THREADS: usize> Block for CpuBlock<THREADS> {
     type Local<T> = [T; THREADS];
     type Shared<T: Word> = CpuShared<T>;
-    type Tile<const LANES: u32> = CpuTile<LANES>;
+    type Tile<const LANES: usize> = CpuTile<LANES>;
 
     #[inline(always)]
     fn index(&self) -> u32 {
@@ -53,8 +53,8 @@ impl<const THREADS: usize> Block for CpuBlock<THREADS> {
         local.iter_mut().enumerate().map(|(thread, state)| work(thread as u32, state) as u32).sum()
     }
     #[inline(always)]
-    fn tiles<const LANES: u32>(&mut self, work: impl Fn(&mut CpuTile<LANES>) + Sync) {
-        for first in (0..THREADS as u32).step_by(LANES as usize) {
+    fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut CpuTile<LANES>) + Sync) {
+        for first in (0..THREADS as u32).step_by(LANES) {
             work(&mut CpuTile { first });
         }
     }
@@ -62,39 +62,35 @@ impl<const THREADS: usize> Block for CpuBlock<THREADS> {
 
 /// `LANES` threads of a block, run one after the other.
 #[derive(Debug)]
-pub struct CpuTile<const LANES: u32> {
+pub struct CpuTile<const LANES: usize> {
     pub(super) first: u32,
 }
 
-/// What the lanes of a tile keep: the first `LANES` places of the widest tile.
-pub type LaneStates<T> = [T; 32];
-
-impl<const LANES: u32> Tile for CpuTile<LANES> {
-    type Local<T> = LaneStates<T>;
+impl<const LANES: usize> Tile for CpuTile<LANES> {
+    type Local<T> = [T; LANES];
 
     #[inline(always)]
     fn first_thread(&self) -> u32 {
         self.first
     }
     #[inline(always)]
-    fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> LaneStates<T> {
-        // Places past the last lane hold a copy of its start and take no part.
-        core::array::from_fn(|lane| initial((lane as u32).min(LANES - 1)))
+    fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> [T; LANES] {
+        core::array::from_fn(|lane| initial(lane as u32))
     }
     #[inline(always)]
-    fn each<T>(&mut self, local: &mut LaneStates<T>, work: impl Fn(u32, &mut T) + Sync) {
-        for (lane, state) in local[..LANES as usize].iter_mut().enumerate() {
+    fn each<T>(&mut self, local: &mut [T; LANES], work: impl Fn(u32, &mut T) + Sync) {
+        for (lane, state) in local.iter_mut().enumerate() {
             work(lane as u32, state);
         }
     }
     #[inline(always)]
-    fn ballot<T>(&mut self, local: &LaneStates<T>, test: impl Fn(u32, &T) -> bool + Sync) -> u32 {
-        let lanes = local[..LANES as usize].iter().enumerate();
+    fn ballot<T>(&mut self, local: &[T; LANES], test: impl Fn(u32, &T) -> bool + Sync) -> u32 {
+        let lanes = local.iter().enumerate();
         lanes.fold(0, |votes, (lane, state)| votes | (test(lane as u32, state) as u32) << lane)
     }
     #[inline(always)]
-    fn pick<T>(&mut self, local: &LaneStates<T>, lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
-        read(&local[lane as usize % LANES as usize])
+    fn pick<T>(&mut self, local: &[T; LANES], lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
+        read(&local[lane as usize % LANES])
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Register<T>(T);
 impl<const THREADS: u32> Block for GpuBlock<THREADS> {
     type Local<T> = Register<T>;
     type Shared<T: Word> = GpuShared<T>;
-    type Tile<const LANES: u32> = GpuTile<LANES>;
+    type Tile<const LANES: usize> = GpuTile<LANES>;
 
     #[inline(always)]
     fn index(&self) -> u32 {
@@ -56,24 +56,24 @@ impl<const THREADS: u32> Block for GpuBlock<THREADS> {
         thread::sync_threads_count(counts as u32)
     }
     #[inline(always)]
-    fn tiles<const LANES: u32>(&mut self, work: impl Fn(&mut GpuTile<LANES>) + Sync) {
+    fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut GpuTile<LANES>) + Sync) {
         work(&mut GpuTile);
     }
 }
 
 /// The tile of `LANES` lanes that this thread belongs to.
-pub struct GpuTile<const LANES: u32>;
+pub struct GpuTile<const LANES: usize>;
 
-impl<const LANES: u32> GpuTile<LANES> {
+impl<const LANES: usize> GpuTile<LANES> {
     #[inline(always)]
     fn lane() -> u32 {
-        thread::thread_idx_x() % LANES
+        thread::thread_idx_x() % LANES as u32
     }
 
     /// The warp's lane that is the first of this tile.
     #[inline(always)]
     fn shift() -> u32 {
-        if LANES == 32 { 0 } else { warp::lane_id() & !(LANES - 1) }
+        if LANES == 32 { 0 } else { warp::lane_id() & !(LANES as u32 - 1) }
     }
 
     /// The tile's lanes in the warp's mask.
@@ -83,12 +83,12 @@ impl<const LANES: u32> GpuTile<LANES> {
     }
 }
 
-impl<const LANES: u32> Tile for GpuTile<LANES> {
+impl<const LANES: usize> Tile for GpuTile<LANES> {
     type Local<T> = Register<T>;
 
     #[inline(always)]
     fn first_thread(&self) -> u32 {
-        thread::thread_idx_x() & !(LANES - 1)
+        thread::thread_idx_x() & !(LANES as u32 - 1)
     }
     #[inline(always)]
     fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> Register<T> {
@@ -105,7 +105,7 @@ impl<const LANES: u32> Tile for GpuTile<LANES> {
     }
     #[inline(always)]
     fn pick<T>(&mut self, local: &Register<T>, lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
-        warp::warp_shuffle_idx(Self::mask(), read(&local.0), Self::shift() + lane % LANES)
+        warp::warp_shuffle_idx(Self::mask(), read(&local.0), Self::shift() + lane % LANES as u32)
     }
 }
 

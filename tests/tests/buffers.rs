@@ -1,0 +1,192 @@
+//! Buffers, devices and answers: what goes in comes out, on every engine. `streams.rs` has the order of work.
+
+use std::collections::HashMap;
+use warpnest::{Answers, Buffer, BuildReport, CuckooConfig, CuckooMap, Device, Error, Event, Key, Stream};
+use warpnest_tests::{TestEngine, distinct_keys, engines};
+
+fn sizes(engine: &TestEngine) -> [usize; 8] {
+    [0, 1, 2, 3, 31, 64, 1001, engine.most_items]
+}
+
+fn round_trips<K: Key>() {
+    for engine in engines() {
+        let device = &engine.device;
+        let stream = device.stream().unwrap();
+        for size in sizes(engine) {
+            let (first, second): (Vec<K>, Vec<K>) = (distinct_keys(size, 1), distinct_keys(size, 2));
+            let mut buffer = Buffer::from_slice(device, &first).unwrap();
+            assert_eq!((buffer.len(), buffer.is_empty()), (size, size == 0));
+            assert_eq!(buffer.download(&stream).unwrap(), first, "{size} on {}", device.name());
+            buffer.upload(&stream, &second).unwrap();
+            assert_eq!(buffer.download(device.default_stream()).unwrap(), second);
+
+            let mut zeroed = Buffer::<K>::zeroed(device, size).unwrap();
+            assert_eq!(zeroed.download(&stream).unwrap(), vec![K::default(); size]);
+            for byte in [0xff, 0, 0x5a] {
+                zeroed.fill(&stream, byte).unwrap();
+                let word = K::from_u64(u64::from_ne_bytes([byte; 8]));
+                assert_eq!(zeroed.download(&stream).unwrap(), vec![word; size]);
+            }
+            zeroed.copy_from(&stream, &buffer).unwrap();
+            buffer.fill(&stream, 1).unwrap();
+            assert_eq!(zeroed.download(&stream).unwrap(), second, "a copy is its own");
+        }
+    }
+}
+
+#[test]
+fn words_of_32_bits_come_back_as_they_went() {
+    round_trips::<u32>();
+}
+
+#[test]
+fn words_of_64_bits_come_back_as_they_went() {
+    round_trips::<u64>();
+}
+
+#[test]
+fn buffers_do_not_overlap_and_begin_at_multiples_of_256() {
+    for engine in engines() {
+        let buffers: Vec<Buffer<u32>> =
+            (0..20).map(|size| Buffer::from_slice(&engine.device, &vec![size as u32; size]).unwrap()).collect();
+        for (size, buffer) in buffers.iter().enumerate() {
+            assert_eq!(buffer.address() % 256, 0);
+            assert_eq!(buffer.download(engine.device.default_stream()).unwrap(), vec![size as u32; size]);
+        }
+        let mut ends: Vec<(usize, usize)> =
+            buffers.iter().map(|buffer| (buffer.address(), buffer.address() + (4 * buffer.len()).max(1))).collect();
+        ends.sort_unstable();
+        assert!(ends.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{ends:x?}");
+    }
+}
+
+#[test]
+fn copies_between_different_lengths_are_refused_and_change_nothing() {
+    for engine in engines() {
+        let (device, stream) = (&engine.device, engine.device.default_stream());
+        let mut buffer = Buffer::from_slice(device, &[1u64, 2, 3]).unwrap();
+        for length in [0, 2, 4] {
+            let slice = vec![9; length];
+            let error = buffer.upload(stream, &slice).unwrap_err();
+            let expected = |first| Error::LengthsDiffer {
+                first,
+                first_length: length as u64,
+                second: "the buffer",
+                second_length: 3,
+            };
+            assert_eq!(error, expected("the slice"));
+            let error = buffer.copy_from(stream, &Buffer::from_slice(device, &slice).unwrap()).unwrap_err();
+            assert_eq!(error, expected("the source"));
+        }
+        assert_eq!(buffer.download(stream).unwrap(), [1, 2, 3]);
+    }
+}
+
+#[test]
+fn a_clone_of_a_device_is_the_same_device() {
+    for (i, engine) in engines().iter().enumerate() {
+        let (device, clone) = (&engine.device, engine.device.clone());
+        assert_eq!(&clone, device);
+        assert!(std::ptr::eq(clone.default_stream(), device.default_stream()));
+        assert_eq!(clone.name(), device.name());
+        for (j, other) in engines().iter().enumerate() {
+            assert_eq!(&other.device == device, i == j);
+        }
+        // Work on both meets no wall between them, and what one allocated outlives it.
+        let mut buffer = Buffer::from_slice(&clone, &[1u32, 2]).unwrap();
+        drop(clone);
+        buffer.copy_from(device.default_stream(), &Buffer::from_slice(device, &[3, 4]).unwrap()).unwrap();
+        assert_eq!(buffer.download(&device.stream().unwrap()).unwrap(), [3, 4]);
+        let memory = device.memory().unwrap();
+        assert!(memory.free > 0 && memory.free <= memory.total, "{memory:?}");
+    }
+    assert_eq!(Device::cpu(), Device::cpu());
+}
+
+#[test]
+fn absent_keys_get_the_value_0_and_bits_past_the_last_query_are_0() {
+    for engine in engines() {
+        let (device, stream) = (&engine.device, engine.device.default_stream());
+        let keys: Vec<u32> = distinct_keys(300, 1);
+        let values: Vec<u64> = keys.iter().map(|&key| !(key as u64)).collect();
+        let map = CuckooMap::build(device, &keys, &values).unwrap();
+        let reference: HashMap<u32, u64> = keys.iter().copied().zip(values).collect();
+        for length in [1, 2, 31, 32, 33, 95, 96, 97, 255, 256, 257, 300] {
+            // First all of the queries are found, then every third of them, then none, in the same buffers.
+            let mut answers = Answers::new(device, length).unwrap();
+            let mut found = Buffer::zeroed(device, length.div_ceil(32)).unwrap();
+            for absent in [|_: usize| false, |i: usize| !i.is_multiple_of(3), |_: usize| true] {
+                let queries: Vec<u32> =
+                    (0..length).map(|i| if absent(i) { keys[i] ^ 0x8000_0001 } else { keys[i] }).collect();
+                let expected: Vec<u64> = queries.iter().map(|key| reference.get(key).copied().unwrap_or(0)).collect();
+                let mut bits = vec![0u32; length.div_ceil(32)];
+                let there = |key: &u32| reference.contains_key(key);
+                queries
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, key)| there(key))
+                    .for_each(|(i, _)| bits[i / 32] |= 1 << (i % 32));
+                let queries = Buffer::from_slice(device, &queries).unwrap();
+
+                map.get_many_into(stream, &queries, &mut answers).unwrap();
+                assert_eq!((answers.len(), answers.is_empty()), (length, false));
+                assert_eq!(answers.values().download(stream).unwrap(), expected, "{length} on {}", device.name());
+                assert_eq!(answers.found().download(stream).unwrap(), bits, "{length} on {}", device.name());
+                let fresh = map.get_many_on(stream, &queries).unwrap();
+                assert_eq!(fresh.found().download(stream).unwrap(), bits);
+                assert_eq!(fresh.download(stream).unwrap(), answers.download(stream).unwrap());
+
+                found.fill(stream, 0xff).unwrap();
+                map.contains_many_into(stream, &queries, &mut found).unwrap();
+                assert_eq!(found.download(stream).unwrap(), bits, "{length} on {}", device.name());
+            }
+        }
+        let none = map.get_many_on(stream, &Buffer::from_slice(device, &[]).unwrap()).unwrap();
+        assert_eq!((none.len(), none.is_empty(), none.found().len()), (0, true, 0));
+        assert_eq!(none.download(stream).unwrap(), []);
+    }
+}
+
+#[test]
+fn what_users_hold_may_be_sent_to_and_shared_with_other_threads() {
+    fn shared<T: Send + Sync + 'static>() {}
+    shared::<Device>();
+    shared::<Stream>();
+    shared::<Event>();
+    shared::<Buffer<u32>>();
+    shared::<Buffer<u64>>();
+    shared::<Answers<u64>>();
+    shared::<CuckooMap<u32, u64>>();
+    shared::<CuckooConfig>();
+    shared::<BuildReport>();
+    shared::<Error>();
+}
+
+#[test]
+fn several_host_threads_look_up_in_one_map_at_the_same_time() {
+    for engine in engines() {
+        let device = &engine.device;
+        let n = engine.most_items.min(1 << 16);
+        let keys: Vec<u64> = distinct_keys(2 * n, 6);
+        let map: CuckooMap<u64, u32> = CuckooMap::build(device, &keys[..n], &vec![7; n]).unwrap();
+        let shared_queries = Buffer::from_slice(device, &keys).unwrap();
+        let expected: Vec<Option<u32>> = (0..2 * n).map(|i| (i < n).then_some(7)).collect();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (map, keys, shared_queries, expected) = (&map, &keys, &shared_queries, &expected);
+                scope.spawn(move || {
+                    let stream = device.stream().unwrap();
+                    for round in 0..3 {
+                        let answers = map.get_many_on(&stream, shared_queries).unwrap();
+                        assert_eq!(&answers.download(&stream).unwrap(), expected, "thread {thread}, round {round}");
+                        // And all of them on the one default stream.
+                        let from = thread * n / 4;
+                        assert_eq!(map.get_many(&keys[from..]).unwrap(), expected[from..]);
+                        let built = CuckooMap::build(device, &keys[..n / 4], &vec![thread as u32; n / 4]).unwrap();
+                        assert_eq!(built.get_many(&keys[..n / 4]).unwrap(), vec![Some(thread as u32); n / 4]);
+                    }
+                });
+            }
+        });
+    }
+}

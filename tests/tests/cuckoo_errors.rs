@@ -1,0 +1,369 @@
+//! Every error that a user of the cuckoo map can cause, on every engine: its figures, its advice, and what is left behind.
+//!
+//! `cuckoo_faults.rs` has the failures that come from the device.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use warpnest::Arithmetic::{Exact, Wrapping};
+use warpnest::engine::{Cores, HostEngine, Runner};
+use warpnest::kernels::seam::Kernel;
+use warpnest::{Answers, Buffer, CuckooConfig, CuckooMap, Device, Error, HashFamily};
+use warpnest_tests::{distinct_keys, engines};
+
+fn on_all(test: impl Fn(&Device)) {
+    engines().iter().for_each(|engine| test(&engine.device));
+}
+
+fn default() -> CuckooConfig {
+    CuckooConfig::default().seed(5)
+}
+
+fn linear(prime: u32) -> HashFamily {
+    HashFamily::Linear { prime, arithmetic: Exact }
+}
+
+/// What `config` answers to `pairs` pairs: the same from slices, from buffers and from the question for its memory.
+fn refused(device: &Device, config: &CuckooConfig, pairs: usize) -> Error {
+    let keys: Vec<u32> = distinct_keys(pairs, 1);
+    let error = config.build(device, &keys, &keys).unwrap_err();
+    let buffer = Buffer::from_slice(device, &keys).unwrap();
+    let on_buffers = config.build_on(device.default_stream(), device, &buffer, &buffer).unwrap_err();
+    // As texts, since a figure may be NaN.
+    assert_eq!(format!("{on_buffers:?}"), format!("{error:?}"));
+    assert_eq!(format!("{:?}", config.memory_bytes::<u32, u32>(pairs as u64).unwrap_err()), format!("{error:?}"));
+    error
+}
+
+/// Fails unless the error's text holds all of `words`.
+fn says(error: &Error, words: &[&str]) {
+    let text = error.to_string();
+    assert!(words.iter().all(|word| text.contains(word)), "{text:?} should say {words:?}");
+}
+
+fn assert_lengths(error: Error, first: (&str, u64), second: (&str, u64)) {
+    says(&error, &[first.0, &first.1.to_string(), second.0, &second.1.to_string(), "must be equally long"]);
+    let Error::LengthsDiffer { first_length, second_length, .. } = error else { panic!("{error:?}") };
+    assert_eq!((first_length, second_length), (first.1, second.1));
+}
+
+/// Fails unless the map holds `keys`, each as its own value, and nothing else.
+fn holds(map: &CuckooMap<u64, u64>, keys: &[u64]) {
+    let queries: Vec<u64> = keys.iter().flat_map(|&key| [key, !key]).collect();
+    let expected: Vec<Option<u64>> = keys.iter().flat_map(|&key| [Some(key), None]).collect();
+    assert_eq!(map.get_many(&queries).unwrap(), expected, "on {}", map.device().name());
+    assert_eq!(map.len(), keys.len() as u64);
+    let mut pairs = map.to_pairs().unwrap();
+    pairs.sort_unstable();
+    let mut sorted: Vec<(u64, u64)> = keys.iter().map(|&key| (key, key)).collect();
+    sorted.sort_unstable();
+    assert_eq!(pairs, sorted);
+}
+
+/// Fails unless the map is empty; `once` are keys that it held or was to hold.
+fn is_empty(map: &CuckooMap<u64, u64>, once: &[u64]) {
+    assert_eq!(map.get_many(once).unwrap(), vec![None; once.len()], "on {}", map.device().name());
+    assert_eq!(map.contains_many(once).unwrap(), vec![false; once.len()]);
+    assert_eq!((map.len(), map.is_empty(), map.to_pairs().unwrap()), (0, true, vec![]));
+}
+
+#[test]
+fn inputs_whose_lengths_differ_are_refused_with_both_lengths() {
+    on_all(|device| {
+        let stream = device.default_stream();
+        let error = default().build(device, &[1u32, 2, 3], &[1u64, 2]).unwrap_err();
+        assert_lengths(error, ("the keys", 3), ("the values", 2));
+        let (keys, few) =
+            (Buffer::from_slice(device, &[1u64, 2, 3]).unwrap(), Buffer::from_slice(device, &[7u64]).unwrap());
+        let error = default().build_on(stream, device, &keys, &few).unwrap_err();
+        assert_lengths(error, ("the keys", 3), ("the values", 1));
+
+        let mut map = default().build_on(stream, device, &keys, &keys).unwrap();
+        let report = map.report().clone();
+        let error = map.rebuild(stream, &few, &keys).unwrap_err();
+        assert_lengths(error, ("the keys", 1), ("the values", 3));
+        holds(&map, &[1, 2, 3]);
+        assert_eq!(map.report(), &report);
+
+        for length in [2, 4] {
+            let mut answers = Answers::new(device, length).unwrap();
+            let error = map.get_many_into(stream, &keys, &mut answers).unwrap_err();
+            assert_lengths(error, ("the queries", 3), ("the answers", length as u64));
+        }
+        let queries = Buffer::<u64>::zeroed(device, 33).unwrap();
+        for length in [0, 1, 3, 33] {
+            let mut found = Buffer::zeroed(device, length).unwrap();
+            let error = map.contains_many_into(stream, &queries, &mut found).unwrap_err();
+            assert_lengths(error, ("the queries, in words of 32,", 2), ("the found-words", length as u64));
+        }
+        map.contains_many_into(stream, &queries, &mut Buffer::zeroed(device, 2).unwrap()).unwrap();
+    });
+}
+
+#[test]
+fn fewer_than_2_and_more_than_5_functions_are_refused() {
+    on_all(|device| {
+        for asked in [0, 1, 6, u32::MAX] {
+            let error = refused(device, &default().functions(asked), 3);
+            assert_eq!(error, Error::FunctionCount { asked });
+            says(&error, &[&asked.to_string(), "choose 2 to 5"]);
+        }
+        for functions in 2..=5 {
+            let map = default().functions(functions).slots_per_pair(3.0).build(device, &[9u32], &[1u32]).unwrap();
+            assert_eq!(map.probe_histogram().unwrap().len(), functions as usize);
+        }
+    });
+}
+
+#[test]
+fn slots_a_pair_that_are_no_size_are_refused() {
+    on_all(|device| {
+        for asked in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5, 0.0, -0.0, -1.0, 1.0 - f64::EPSILON] {
+            let error = refused(device, &default().slots_per_pair(asked), 3);
+            let Error::SlotsPerPair { asked: figure } = error else { panic!("{asked} gave {error:?}") };
+            assert_eq!(figure.to_bits(), asked.to_bits());
+            says(&error, &[&asked.to_string(), "a finite number of at least 1"]);
+        }
+    });
+}
+
+#[test]
+fn a_chain_limit_of_0_is_refused() {
+    on_all(|device| {
+        let error = refused(device, &default().chain_limit(0), 3);
+        assert_eq!(error, Error::ChainLimit);
+        says(&error, &["at least 1", "leave it to the default"]);
+        default().chain_limit(1).build(device, &[9u32], &[1u32]).unwrap();
+    });
+}
+
+#[test]
+fn more_slots_than_hash_functions_reach_are_refused() {
+    let limit = (1 << 32) - 2;
+    on_all(|device| {
+        for asked in [limit + 1, 1 << 32, u64::MAX] {
+            let error = refused(device, &default().slots(asked), 3);
+            assert_eq!(error, Error::TooManySlots { asked, limit });
+            says(&error, &[&asked.to_string(), &limit.to_string(), "build several tables"]);
+        }
+        assert_eq!(
+            refused(device, &default().slots_per_pair(2e9), 3),
+            Error::TooManySlots { asked: 6_000_000_000, limit }
+        );
+        assert_eq!(
+            refused(device, &default().slots_per_pair(1e300), 3),
+            Error::TooManySlots { asked: u64::MAX, limit }
+        );
+    });
+    let bytes = |config: CuckooConfig, pairs| config.memory_bytes::<u32, u32>(pairs);
+    assert_eq!(bytes(default().slots(limit), 3), Ok(8 * limit + 72));
+    assert_eq!(bytes(default(), 3_500_000_000), Err(Error::TooManySlots { asked: 4_375_000_000, limit }));
+    assert!(matches!(bytes(default(), u64::MAX), Err(Error::TooManySlots { .. })));
+}
+
+#[test]
+fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_below() {
+    const PAIRS: u64 = 250;
+    let keys: Vec<u64> = distinct_keys(PAIRS as usize, 8);
+    on_all(|device| {
+        for (functions, least_slots, per_pair) in [(2, 525, 2.1), (3, 275, 1.1), (4, 258, 1.03), (5, 255, 1.02)] {
+            let config = default().functions(functions).restarts(1000);
+            let error = refused(device, &config.clone().slots(least_slots - 1), PAIRS as usize);
+            let slots = least_slots - 1;
+            assert_eq!(error, Error::LoadTooHigh { pairs: PAIRS, slots, functions, least_slots });
+            says(&error, &["250", &slots.to_string(), &least_slots.to_string(), "more slots", "more functions"]);
+            let error = refused(device, &config.clone().slots_per_pair(per_pair - 0.01), PAIRS as usize);
+            assert!(matches!(error, Error::LoadTooHigh { .. }), "{error}");
+
+            let mut map = config.clone().slots(least_slots).build(device, &keys, &keys).unwrap();
+            holds(&map, &keys);
+            assert_eq!(config.slots_per_pair(per_pair).build(device, &keys, &keys).unwrap().slots(), least_slots);
+            // One pair more in the slots that there are: refused, and the map is as it was.
+            let more = Buffer::from_slice(device, &distinct_keys::<u64>(PAIRS as usize + 2, 9)).unwrap();
+            let error = map.rebuild(device.default_stream(), &more, &more).unwrap_err();
+            let Error::LoadTooHigh { pairs, slots, .. } = error else { panic!("{error}") };
+            assert_eq!((pairs, slots), (PAIRS + 2, least_slots));
+            holds(&map, &keys);
+        }
+        assert_eq!(
+            refused(device, &default().slots(0), 0),
+            Error::LoadTooHigh { pairs: 0, slots: 0, functions: 4, least_slots: 1 }
+        );
+    });
+}
+
+/// 2.1, 1.1, 1.03 and 1.02 slots a pair are promised to be enough, in whole slots, whatever binary fractions make of them.
+#[test]
+fn the_fewest_slots_are_the_promised_number_to_the_slot() {
+    for (functions, hundredths) in [(2, 210u64), (3, 110), (4, 103), (5, 102)] {
+        for pairs in 1..=1000 {
+            let least = (pairs * hundredths).div_ceil(100);
+            let bytes = |slots| default().functions(functions).slots(slots).memory_bytes::<u32, u32>(pairs);
+            assert_eq!(bytes(least), Ok(8 * least + 72), "{pairs} pairs, {functions} functions");
+            assert!(bytes(least - 1).is_err(), "{pairs} pairs, {functions} functions");
+        }
+    }
+}
+
+#[test]
+fn a_modulus_that_is_no_prime_is_refused() {
+    on_all(|device| {
+        for modulus in [0, 1, 4, 334_214_458, 65_521 * 65_521, u32::MAX] {
+            for family in [linear(modulus), HashFamily::Xor { prime: modulus, arithmetic: Wrapping }] {
+                let error = refused(device, &default().hash(family), 3);
+                assert_eq!(error, Error::NotPrime { modulus });
+                says(&error, &[&modulus.to_string(), "not a prime", "4294967291"]);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_prime_below_the_number_of_slots_is_refused_and_one_equal_to_it_is_not() {
+    let keys: Vec<u64> = (0..200).collect();
+    on_all(|device| {
+        let config = default().hash(linear(257)).restarts(1000);
+        let error = refused(device, &config.clone().slots(258), 200);
+        assert_eq!(error, Error::PrimeBelowSlots { prime: 257, slots: 258 });
+        says(&error, &["257", "258", "a larger prime", "fewer slots", "the default hash family"]);
+        holds(&config.slots(257).build(device, &keys, &keys).unwrap(), &keys);
+    });
+}
+
+/// The CPU, counting the attempts of builds.
+#[derive(Debug)]
+struct Counting(Arc<AtomicU32>);
+
+impl Runner for Counting {
+    fn name(&self) -> &str {
+        "counting CPU"
+    }
+    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> warpnest::Result<()> {
+        self.0.fetch_add(kernel.name().starts_with("cuckoo_insert") as u32, Relaxed);
+        // SAFETY: the caller's.
+        unsafe { Cores.run(kernel, blocks) }
+    }
+}
+
+const PRIME: u32 = 334_214_459;
+
+/// `alike` keys that agree modulo [`PRIME`], spread among 100 others.
+fn with_keys_alike(alike: u64) -> Vec<u64> {
+    let mut keys: Vec<u64> = (0..100).map(|i| 1_000_003 * (i + 1)).collect();
+    (0..alike).for_each(|i| keys.insert(9 * i as usize, 40 + i * PRIME as u64));
+    keys
+}
+
+fn assert_keys_agree(error: Error) {
+    says(&error, &["334214459", "wrapping arithmetic", "a larger prime", "the default hash family"]);
+    let Error::KeysAgreeModuloPrime { key, prime, functions } = error else { panic!("{error}") };
+    assert_eq!((key % PRIME as u64, prime, functions), (40, PRIME, 4));
+    says(&Error::KeysAgreeModuloPrime { key, prime, functions }, &[&key.to_string()]);
+}
+
+#[test]
+fn more_keys_than_functions_that_agree_modulo_the_prime_are_told_apart_from_bad_luck() {
+    on_all(|device| {
+        let exact = default().hash(linear(PRIME));
+        for alike in [5, 6, 12] {
+            let keys = with_keys_alike(alike);
+            assert_keys_agree(exact.build(device, &keys, &keys).unwrap_err());
+            let narrow: Vec<u32> = keys.iter().map(|&key| key as u32).collect();
+            assert_keys_agree(exact.build(device, &narrow, &keys).unwrap_err());
+            assert_keys_agree(exact.build(device, &narrow, &narrow).unwrap_err());
+            let wrapping = HashFamily::Linear { prime: PRIME, arithmetic: Wrapping };
+            for family in [HashFamily::Mix, wrapping, HashFamily::Xor { prime: PRIME, arithmetic: Wrapping }] {
+                holds(&default().hash(family).build(device, &keys, &keys).unwrap(), &keys);
+            }
+        }
+        // Four keys can share four slots; repeats of them change nothing.
+        let four = with_keys_alike(4);
+        let config = default().hash(linear(PRIME)).restarts(1000).slots_per_pair(3.0);
+        let mut map = config.build(device, &four, &four).unwrap();
+        holds(&map, &four);
+        let repeated: Vec<u64> = four.iter().chain(&[40, 40, 40]).copied().collect();
+        holds(&config.build(device, &repeated, &repeated).unwrap(), &four);
+        let five = with_keys_alike(5);
+        let buffer = Buffer::from_slice(device, &five).unwrap();
+        assert_keys_agree(map.rebuild(device.default_stream(), &buffer, &buffer).unwrap_err());
+        is_empty(&map, &five);
+    });
+}
+
+#[test]
+fn keys_that_agree_are_found_within_a_few_attempts() {
+    let attempts = Arc::new(AtomicU32::new(0));
+    let device = Device::from_engine(HostEngine::new(Counting(attempts.clone()))).unwrap();
+    let keys = with_keys_alike(5);
+    for seed in 0..100 {
+        let before = attempts.load(Relaxed);
+        let config = default().hash(linear(PRIME)).restarts(1000).seed(seed);
+        assert_keys_agree(config.build(&device, &keys, &keys).unwrap_err());
+        let tried = attempts.load(Relaxed) - before;
+        assert!((1..=3).contains(&tried), "{tried} attempts with seed {seed}");
+    }
+}
+
+/// Copies of one key prove nothing about the others: four distinct keys fit four slots, however often they are repeated.
+#[test]
+fn copies_of_keys_that_agree_are_not_taken_for_more_keys() {
+    let devices = [&engines()[0].device, &engines()[1].device];
+    for (seed, device) in (0..200).flat_map(|seed| devices.map(|device| (seed, device))) {
+        // Three copies of each, in an order of their own for each seed.
+        let mut keys: Vec<u64> = (0..12).map(|i| 40 + i % 4 * PRIME as u64).collect();
+        keys.sort_by_cached_key(|key| (key ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(seed as u32));
+        keys.rotate_left(seed as usize % 12);
+        for chain_limit in [1, 2, 3, 4, 5, 6, 7, 9, 11, 13] {
+            let config = default().hash(linear(PRIME)).seed(seed).restarts(3).slots(64).chain_limit(chain_limit);
+            match config.build(device, &keys, &keys) {
+                Ok(map) => assert_eq!(map.len(), 4),
+                Err(error) => assert!(matches!(error, Error::BuildFailed { .. }), "{error}"),
+            }
+        }
+        let map = default().hash(linear(PRIME)).seed(seed).restarts(100).build(device, &keys, &keys).unwrap();
+        assert_eq!(map.len(), 4);
+    }
+}
+
+#[test]
+fn families_under_which_no_keys_agree_for_ever_fail_as_builds() {
+    // All keys agree modulo the prime, and a chain limit of 1 fails every attempt.
+    let keys: Vec<u64> = (0..300).map(|i| 40 + i * PRIME as u64).collect();
+    on_all(|device| {
+        let wrapping = HashFamily::Linear { prime: PRIME, arithmetic: Wrapping };
+        let xor = [Exact, Wrapping].map(|arithmetic| HashFamily::Xor { prime: PRIME, arithmetic });
+        for family in [HashFamily::Mix, wrapping, xor[0], xor[1]] {
+            let error = default().hash(family).chain_limit(1).restarts(3).build(device, &keys, &keys).unwrap_err();
+            assert!(matches!(error, Error::BuildFailed { attempts: 4, .. }), "{family:?}: {error}");
+        }
+    });
+}
+
+#[test]
+fn a_build_that_fails_says_after_how_many_attempts_and_leaves_an_empty_map() {
+    let keys: Vec<u64> = distinct_keys(300, 4);
+    on_all(|device| {
+        for restarts in [0, 3] {
+            let config = default().chain_limit(1).restarts(restarts).slots(375);
+            let error = config.build(device, &keys, &keys).unwrap_err();
+            let attempts = restarts + 1;
+            assert_eq!(
+                error,
+                Error::BuildFailed { attempts, pairs: 300, slots: 375, functions: 4, chain_limit: 1 },
+                "on {}",
+                device.name()
+            );
+            says(
+                &error,
+                &[&format!("{attempts} attempts"), "300", "375", "more slots", "higher chain limit", "more restarts"],
+            );
+            let mut map = config.build(device, &keys[..1], &keys[..1]).unwrap();
+            holds(&map, &keys[..1]);
+            let buffer = Buffer::from_slice(device, &keys).unwrap();
+            assert_eq!(map.rebuild(device.default_stream(), &buffer, &buffer).unwrap_err(), error);
+            is_empty(&map, &keys);
+            let one = Buffer::from_slice(device, &keys[1..2]).unwrap();
+            map.rebuild(device.default_stream(), &one, &one).unwrap();
+            holds(&map, &keys[1..2]);
+        }
+    });
+}

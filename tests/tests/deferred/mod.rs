@@ -1,0 +1,292 @@
+//! An engine that puts work off, as a GPU does, and runs it in the least convenient order that streams and events allow.
+//!
+//! On the host engines every operation is done when its call returns, so a missing wait between streams would go unnoticed there.
+//! Here it does not: queued work runs when somebody waits for it, sometimes only what that wait needs, sometimes with other
+//! streams' work thrown in at random.
+
+use gpu_kernels::seam::{Kernel, checked::Checker};
+use std::any::Any;
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use warpnest::engine::{Engine, HostEngine, Mark, Queue};
+use warpnest::{Device, Memory, Result};
+use warpnest_tests::PtxRunner;
+
+/// A device on a deferred engine over the interpreter, and the complaints that it collects.
+pub fn device(seed: u64) -> (Device, Complaints) {
+    let inner = HostEngine::new(PtxRunner::baseline(seed));
+    let immediate = inner.queue().unwrap();
+    let world = Arc::new(World { inner, immediate, state: Mutex::new(State { random: seed, ..State::default() }) });
+    (Device::from_engine(Deferred(world.clone())).unwrap(), Complaints(world))
+}
+
+/// What the library did wrong: memory given back that queued work still uses.
+pub struct Complaints(Arc<World>);
+
+impl Complaints {
+    /// All so far.
+    pub fn all(&self) -> Vec<String> {
+        self.0.state().complaints.clone()
+    }
+}
+
+type Work = Box<dyn FnOnce(&dyn Queue) -> Result<()> + Send>;
+
+/// Something in a queue.
+enum Step {
+    /// With the memory that it uses: first addresses and ends.
+    Run {
+        work: Work,
+        uses: Vec<(usize, usize)>,
+    },
+    WaitFor(Point),
+}
+
+/// After so many steps of a queue.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    queue: usize,
+    steps: u64,
+}
+
+#[derive(Default)]
+struct Line {
+    pending: VecDeque<Step>,
+    queued: u64,
+    done: u64,
+}
+
+#[derive(Default)]
+struct State {
+    lines: Vec<Line>,
+    random: u64,
+    complaints: Vec<String>,
+}
+
+struct World {
+    inner: HostEngine<PtxRunner>,
+    immediate: Box<dyn Queue>,
+    state: Mutex<State>,
+}
+
+impl State {
+    fn reached(&self, point: Point) -> bool {
+        self.lines[point.queue].done >= point.steps
+    }
+
+    fn random(&mut self, below: usize) -> usize {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 33) as usize % below
+    }
+
+    /// The queue whose next step has to run so that `queue` gets on: itself, or one that it waits for.
+    fn needed(&self, queue: usize) -> usize {
+        match self.lines[queue].pending.front() {
+            Some(Step::WaitFor(point)) if !self.reached(*point) => self.needed(point.queue),
+            _ => queue,
+        }
+    }
+}
+
+impl World {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run_until(&self, point: Point) -> Result<()> {
+        let mut state = self.state();
+        // Every other time nothing runs that need not.
+        let lazy = state.random(2) == 0;
+        while !state.reached(point) {
+            let queues = state.lines.len();
+            let any = if lazy { point.queue } else { state.random(queues) };
+            let any = if state.lines[any].pending.is_empty() { point.queue } else { any };
+            let queue = state.needed(any);
+            let line = &mut state.lines[queue];
+            line.done += 1;
+            if let Some(Step::Run { work, .. }) = line.pending.pop_front() {
+                work(&*self.immediate)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Deferred(Arc<World>);
+
+impl fmt::Debug for Deferred {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Deferred")
+    }
+}
+
+// SAFETY: memory is the inner engine's, given back only when no queued work uses it; steps do what the queue's methods say.
+unsafe impl Engine for Deferred {
+    fn name(&self) -> &str {
+        "deferring engine"
+    }
+    fn memory(&self) -> Result<Memory> {
+        self.0.inner.memory()
+    }
+    fn allocate(&self, bytes: usize) -> Result<usize> {
+        let address = self.0.inner.allocate(bytes)?;
+        // Memory of a GPU holds whatever was there before.
+        // SAFETY: the allocation has that many bytes and is nobody's yet.
+        unsafe { self.0.immediate.fill(address, 0xa5, bytes)? };
+        Ok(address)
+    }
+    unsafe fn free(&self, address: usize, bytes: usize) {
+        let mut state = self.0.state();
+        let overlaps = |&(first, end): &(usize, usize)| first < address + bytes && address < end;
+        let in_use = state.lines.iter().flat_map(|line| &line.pending).any(|step| match step {
+            Step::Run { uses, .. } => uses.iter().any(overlaps),
+            Step::WaitFor(_) => false,
+        });
+        if in_use {
+            // The memory is leaked, so that the work that is still to run does no harm.
+            return state.complaints.push(format!("{bytes} bytes were given back while queued work uses them"));
+        }
+        // SAFETY: the caller's.
+        unsafe { self.0.inner.free(address, bytes) };
+    }
+    fn queue(&self) -> Result<Box<dyn Queue>> {
+        let mut state = self.0.state();
+        state.lines.push(Line::default());
+        Ok(Box::new(DeferredQueue { world: self.0.clone(), index: state.lines.len() - 1 }))
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+struct DeferredQueue {
+    world: Arc<World>,
+    index: usize,
+}
+
+impl fmt::Debug for DeferredQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeferredQueue({})", self.index)
+    }
+}
+
+impl DeferredQueue {
+    fn push(&self, step: Step) -> Result<()> {
+        let line = &mut self.world.state().lines[self.index];
+        line.pending.push_back(step);
+        line.queued += 1;
+        Ok(())
+    }
+    fn run(
+        &self,
+        uses: Vec<(usize, usize)>,
+        work: impl FnOnce(&dyn Queue) -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        self.push(Step::Run { work: Box::new(work), uses })
+    }
+    fn end(&self) -> Point {
+        Point { queue: self.index, steps: self.world.state().lines[self.index].queued }
+    }
+}
+
+impl Queue for DeferredQueue {
+    unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
+        self.synchronize()?;
+        // SAFETY: the caller's.
+        unsafe { self.world.immediate.upload(from, to) }
+    }
+    unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
+        self.synchronize()?;
+        // SAFETY: the caller's.
+        unsafe { self.world.immediate.download(from, to) }
+    }
+    unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's; memory in use is not given back.
+        self.run(vec![(from, from + bytes), (to, to + bytes)], move |queue| unsafe { queue.copy(from, to, bytes) })
+    }
+    unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()> {
+        // SAFETY: as in `copy`.
+        self.run(vec![(at, at + bytes)], move |queue| unsafe { queue.fill(at, byte, bytes) })
+    }
+    unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
+        let mut recorded = Recorded { name: kernel.name(), threads: kernel.threads(), arguments: Vec::new() };
+        let mut uses = Vec::new();
+        kernel.arguments(&mut |argument, bytes| {
+            // SAFETY: the kernel shows its own arguments, which have no padding.
+            let bytes = unsafe { std::slice::from_raw_parts(argument.cast::<u8>(), bytes) };
+            // A pointer, or a number that is no address.
+            uses.extend(<[u8; 8]>::try_from(bytes).map(usize::from_ne_bytes).map(|at| (at, at.saturating_add(1))));
+            recorded.arguments.push(bytes.to_vec());
+        });
+        // SAFETY: as in `copy`; the copy of the arguments says what the arguments said.
+        self.run(uses, move |queue| unsafe { queue.launch(&recorded, blocks) })
+    }
+    fn record(&self, _timed: bool) -> Result<Arc<dyn Mark>> {
+        Ok(Arc::new(DeferredMark { world: self.world.clone(), point: self.end() }))
+    }
+    fn wait(&self, mark: &dyn Mark) -> Result<()> {
+        match mark.as_any().downcast_ref::<DeferredMark>() {
+            Some(mark) => self.push(Step::WaitFor(mark.point)),
+            None => mark.synchronize(),
+        }
+    }
+    fn synchronize(&self) -> Result<()> {
+        self.world.run_until(self.end())
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+struct DeferredMark {
+    world: Arc<World>,
+    point: Point,
+}
+
+impl fmt::Debug for DeferredMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeferredMark({:?})", self.point)
+    }
+}
+
+impl Mark for DeferredMark {
+    fn synchronize(&self) -> Result<()> {
+        self.world.run_until(self.point)
+    }
+    fn is_done(&self) -> Result<bool> {
+        Ok(self.world.state().reached(self.point))
+    }
+    fn milliseconds_since(&self, _earlier: &dyn Mark) -> Result<f64> {
+        Ok(0.0)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A launch to be run later, by name: enough for the interpreter.
+struct Recorded {
+    name: &'static str,
+    threads: u32,
+    arguments: Vec<Vec<u8>>,
+}
+
+impl Kernel for Recorded {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+    fn arguments(&self, visit: &mut dyn FnMut(*const (), usize)) {
+        self.arguments.iter().for_each(|argument| visit(argument.as_ptr().cast(), argument.len()));
+    }
+    unsafe fn run_on_cpu(&self, _blocks: Range<u32>, _grid: u32) {
+        unreachable!("the interpreter runs it")
+    }
+    unsafe fn run_checked(&self, _block: u32, _grid: u32, _checker: &Checker) {
+        unreachable!("the interpreter runs it")
+    }
+}

@@ -1,0 +1,142 @@
+//! Sharing memory and streams with `cust`. What refuses a CPU device is tested everywhere, the rest where there is a GPU.
+#![cfg(feature = "cuda")]
+
+use cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice};
+use warpnest::{Buffer, CuckooMap, Device, Error};
+use warpnest_tests::{distinct_keys, engines};
+
+/// The CUDA device, with its context current on this thread, as `cust` needs it; `None` where there is none.
+fn cuda() -> Option<&'static Device> {
+    let device =
+        engines().iter().map(|engine| &engine.device).find(|device| device.default_stream().cust().is_some())?;
+    device.memory().unwrap();
+    Some(device)
+}
+
+fn assert_refused<T: std::fmt::Debug>(done: Result<T, Error>, device: &Device) {
+    let error = done.unwrap_err();
+    assert!(error.to_string().contains("a CUDA device"), "{error}");
+    let Error::WrongDevice { found, expected, .. } = error else { panic!("{error:?}") };
+    assert_eq!((found.as_str(), expected.as_str()), (device.name(), "a CUDA device"));
+}
+
+#[test]
+fn a_device_that_is_not_cuda_shares_nothing_with_cust_and_says_so() {
+    let devices = engines().iter().map(|engine| &engine.device);
+    for device in devices.filter(|device| device.default_stream().cust().is_none()) {
+        let stream = device.stream().unwrap();
+        assert!(stream.cust().is_none());
+        let mut buffer = Buffer::from_slice(device, &[1u32, 2]).unwrap();
+        // SAFETY: neither closure accesses anything.
+        let (lent, lent_mut) = unsafe {
+            (
+                buffer.lend::<()>(&stream, |_, _| panic!("nothing to lend")),
+                buffer.lend_mut::<()>(&stream, |_, _| panic!("nothing to lend")),
+            )
+        };
+        assert_refused(lent, device);
+        assert_refused(lent_mut, device);
+        assert_eq!(buffer.download(&stream).unwrap(), [1, 2]);
+        assert_refused(buffer.into_cust().map(|_| ()), device);
+        // SAFETY: no elements, which nobody accesses or frees.
+        let empty = || unsafe { DeviceBuffer::<u32>::from_raw_parts(DevicePointer::null(), 0) };
+        assert_refused(Buffer::from_cust(device, empty()), device);
+        // SAFETY: as above.
+        let slice = unsafe { DeviceSlice::<u32>::from_raw_parts(DevicePointer::null(), 0) };
+        assert_refused(Buffer::borrow_cust(device, &slice, |_| panic!("nothing to borrow")), device);
+    }
+    let devices = engines().iter().filter(|engine| engine.device.default_stream().cust().is_none());
+    assert_eq!(devices.count(), 4);
+}
+
+#[test]
+fn a_buffer_that_is_lent_shows_what_other_streams_wrote_before() {
+    let Some(device) = cuda() else { return };
+    let (writer, reader) = (device.stream().unwrap(), device.stream().unwrap());
+    let mut buffer = Buffer::<u32>::zeroed(device, 1 << 22).unwrap();
+    for round in 1..=20u8 {
+        buffer.fill(&writer, round).unwrap();
+        let mut host = vec![0; buffer.len()];
+        // SAFETY: the copy is asynchronous and on the stream that is given; `host` stays until it is done.
+        let seen = unsafe {
+            buffer.lend(&reader, |slice, stream| {
+                slice.async_copy_to(&mut host, stream).unwrap();
+                stream.synchronize().unwrap();
+                host
+            })
+        };
+        assert!(seen.unwrap().iter().all(|&word| word == u32::from_ne_bytes([round; 4])), "round {round}");
+    }
+}
+
+#[test]
+fn work_that_cust_queues_on_a_lent_buffer_comes_before_later_work_of_other_streams() {
+    let Some(device) = cuda() else { return };
+    let (writer, reader) = (device.stream().unwrap(), device.stream().unwrap());
+    let mut buffer = Buffer::<u32>::zeroed(device, 1 << 22).unwrap();
+    let mut copy = Buffer::<u32>::zeroed(device, 1 << 22).unwrap();
+    for round in 1..=20 {
+        // SAFETY: the slice is used on the stream that is given, asynchronously; the buffer orders the work after it.
+        let lent = unsafe { buffer.lend_mut(&writer, |slice, stream| slice.set_32_async(round, stream)) };
+        lent.unwrap().unwrap();
+        copy.copy_from(&reader, &buffer).unwrap();
+        assert!(copy.download(&reader).unwrap().iter().all(|&word| word == round), "round {round}");
+    }
+    let cpu = Device::cpu();
+    // SAFETY: the closure accesses nothing.
+    let foreign = unsafe { buffer.lend(cpu.default_stream(), |_, _| ()) }.unwrap_err();
+    assert!(matches!(foreign, Error::WrongDevice { .. }), "{foreign}");
+}
+
+#[test]
+fn a_buffer_taken_over_from_cust_serves_as_any_other() {
+    let Some(device) = cuda() else { return };
+    let keys: Vec<u64> = distinct_keys(5000, 1);
+    let taken = Buffer::from_cust(device, DeviceBuffer::from_slice(&keys).unwrap()).unwrap();
+    assert_eq!(taken.len(), 5000);
+    let stream = device.stream().unwrap();
+    assert_eq!(taken.download(&stream).unwrap(), keys);
+    let map = warpnest::CuckooConfig::default().build_on(&stream, device, &taken, &taken).unwrap();
+    drop(taken);
+    assert_eq!(map.get_many(&keys).unwrap(), keys.iter().map(|&key| Some(key)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_buffer_given_to_cust_has_all_that_was_queued_for_it() {
+    let Some(device) = cuda() else { return };
+    let stream = device.stream().unwrap();
+    for round in 1..=20u8 {
+        let mut buffer = Buffer::<u32>::zeroed(device, 1 << 22).unwrap();
+        buffer.fill(&stream, round).unwrap();
+        let given = buffer.into_cust().unwrap();
+        assert!(given.as_host_vec().unwrap().iter().all(|&word| word == u32::from_ne_bytes([round; 4])));
+        // And back again.
+        let back = Buffer::from_cust(device, given).unwrap();
+        assert_eq!(back.download(&stream).unwrap()[77], u32::from_ne_bytes([round; 4]));
+    }
+}
+
+#[test]
+fn a_borrowed_cust_buffer_answers_queries_and_stays_custs() {
+    let Some(device) = cuda() else { return };
+    let keys: Vec<u32> = distinct_keys(4000, 1);
+    let map = CuckooMap::build(device, &keys[..2000], &keys[..2000]).unwrap();
+    let stream = device.stream().unwrap();
+    let theirs = DeviceBuffer::from_slice(&keys).unwrap();
+    let answers = Buffer::borrow_cust(device, &theirs, |queries| map.get_many_on(&stream, queries).unwrap()).unwrap();
+    let expected: Vec<Option<u32>> = keys.iter().enumerate().map(|(i, &key)| (i < 2000).then_some(key)).collect();
+    assert_eq!(answers.download(&stream).unwrap(), expected);
+    assert_eq!(theirs.as_host_vec().unwrap(), keys, "it was not freed");
+    assert!(stream.cust().is_some());
+}
+
+#[test]
+fn empty_buffers_go_back_and_forth() {
+    let Some(device) = cuda() else { return };
+    let given = Buffer::<u64>::zeroed(device, 0).unwrap().into_cust().unwrap();
+    assert!(given.is_empty());
+    let borrowed = Buffer::borrow_cust(device, &given, |buffer| buffer.download(device.default_stream()).unwrap());
+    assert_eq!(borrowed.unwrap(), [0; 0]);
+    let taken = Buffer::from_cust(device, given).unwrap();
+    assert_eq!(taken.download(device.default_stream()).unwrap(), [0; 0]);
+}

@@ -1,0 +1,242 @@
+//! The committed PTX: clean, complete, as documented, and run by an interpreter that can fail.
+
+use gpu_kernels::cuckoo::{
+    Census, Find, FindPlan, Histogram, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable,
+};
+use gpu_kernels::hash::{Formula, HashFunctions};
+use gpu_kernels::roofline::{Access, Copy, Random, RandomPlan};
+use gpu_kernels::seam::Kernel;
+use ptx_tools::{Fault, Module, Regions, Schedule};
+use std::collections::BTreeSet;
+use warpnest::engine::{HostEngine, Runner};
+use warpnest::{Buffer, CuckooConfig, Device, Error, Key, Result, Value};
+use warpnest_tests::{PtxRunner, distinct_keys, engines, null};
+
+const BASELINE: &str = include_str!("../../crates/warpnest/ptx/kernels_sm75.ptx");
+const HOPPER: &str = include_str!("../../crates/warpnest/ptx/kernels_sm90.ptx");
+
+/// The kernels of the cuckoo table for one pair of types, with nothing to do and nowhere to do it.
+fn cuckoo<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
+    let functions = HashFunctions::new(Formula::Mix, 4, 1, 0, K::BITS, || 0);
+    let pairs = PairsPlan { functions, pairs: 0 };
+    let plan = InsertPlan { functions, pairs: 0, chain_limit: 1, statistics: 0 };
+    let (keys, values, words, header) = (null::<K>(), null::<V>(), null(), null());
+    let find = FindPlan { functions, queries: 0 };
+    vec![
+        Box::new(Insert::<K, V> { keys, values, words, header, plan }),
+        Box::new(Census::<K, V> { words, header, functions }),
+        Box::new(Last::<K, V> { keys, words, header, last: null(), plan: pairs }),
+        Box::new(PlaceValues::<K, V> { keys, values, words, header, last: null(), plan: pairs }),
+        Box::new(Unplaceable::<K, V> { keys, words, header, plan: pairs }),
+        Box::new(Histogram::<K, V> { words, probes: null(), functions }),
+        Box::new(Find::<K, V> { queries: keys, words, header, values, found: null(), plan: find }),
+    ]
+}
+
+/// Every kernel, for every choice of its types. A new kernel belongs here: its entry in the PTX fails the tests until it is.
+fn kernels() -> Vec<Box<dyn Kernel>> {
+    let plan = RandomPlan { accesses: 0, words: 1, seed: 0, access: 0, padding: 0 };
+    let words = null();
+    let roofline: Vec<Box<dyn Kernel>> = vec![
+        Box::new(Random { memory: words, input: null(), output: null(), plan }),
+        Box::new(Copy { source: words, target: words, words: 0 }),
+    ];
+    let cuckoo = [cuckoo::<u32, u32>(), cuckoo::<u32, u64>(), cuckoo::<u64, u32>(), cuckoo::<u64, u64>()];
+    cuckoo.into_iter().flatten().chain(roofline).collect()
+}
+
+fn arguments(kernel: &dyn Kernel) -> Vec<Vec<u8>> {
+    let mut arguments = Vec::new();
+    kernel.arguments(&mut |argument, bytes| {
+        // SAFETY: the kernel shows its own arguments, which have no padding.
+        arguments.push(unsafe { std::slice::from_raw_parts(argument.cast::<u8>(), bytes) }.to_vec());
+    });
+    arguments
+}
+
+#[test]
+fn the_lint_finds_nothing() {
+    for ptx in [BASELINE, HOPPER] {
+        assert_eq!(ptx_tools::lint(ptx), []);
+    }
+    assert_ne!(ptx_tools::lint(&BASELINE.replace("ld.global", "ld")), [], "the lint can find something");
+}
+
+#[test]
+fn targets_and_versions_are_as_documented() {
+    let documented = include_str!("../../docs/toolchain.md");
+    for (ptx, target, version, flag) in [(BASELINE, "sm_75", "7.4", "+ptx74"), (HOPPER, "sm_90", "8.3", "+ptx83")] {
+        let module = Module::parse(ptx).unwrap();
+        assert_eq!((module.target.as_str(), module.version.as_str()), (target, version));
+        assert!(documented.contains(target) && documented.contains(version));
+        let header = |name: &str| {
+            let line = ptx.lines().take(6).find_map(|line| line.strip_prefix(&format!("// {name}: ")));
+            line.unwrap_or_else(|| panic!("the header of {target} has no {name}"))
+        };
+        assert!(header("flags").contains(&format!("-Ctarget-cpu={target}")) && header("flags").contains(flag));
+        assert!(header("flags").contains("-Zmir-enable-passes=-JumpThreading"));
+        assert!(header("compiler").starts_with("rustc "));
+        let digest = header("sources-sha256");
+        assert!(digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()), "{digest}");
+    }
+}
+
+#[test]
+fn every_kernel_has_its_entry_and_every_entry_its_kernel() {
+    let names: BTreeSet<&str> = kernels().iter().map(|kernel| kernel.name()).collect();
+    assert_eq!(names.len(), kernels().len(), "two kernels have one name");
+    for ptx in [BASELINE, HOPPER] {
+        let module = Module::parse(ptx).unwrap();
+        let entries: BTreeSet<&str> = module.entries.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(entries, names);
+        assert_eq!(entries.len(), module.entries.len());
+    }
+}
+
+#[test]
+fn parameters_in_the_ptx_are_the_arguments_of_the_kernels() {
+    for ptx in [BASELINE, HOPPER] {
+        let module = Module::parse(ptx).unwrap();
+        for kernel in kernels() {
+            let entry = module.entry(kernel.name()).unwrap();
+            let given: Vec<usize> = arguments(&*kernel).iter().map(Vec::len).collect();
+            let expected: Vec<usize> = entry.params.iter().map(|param| param.size).collect();
+            assert_eq!(given, expected, "{}", kernel.name());
+            // Each argument is copied to where its alignment puts it, which is 8 at most.
+            assert!(entry.params.iter().all(|param| param.align <= 8));
+            assert!(entry.max_threads.is_none_or(|most| kernel.threads() <= most), "{}", kernel.name());
+            assert!(entry.shared_bytes <= 48 << 10, "{}: more needs an attribute of the function", kernel.name());
+        }
+    }
+}
+
+#[test]
+fn the_interpreter_knows_every_instruction() {
+    for ptx in [BASELINE, HOPPER] {
+        let module = Module::parse(ptx).unwrap();
+        for kernel in kernels() {
+            let arguments = arguments(&*kernel);
+            let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
+            let (regions, schedule) = (Regions::new(), Schedule::default());
+            let done = module.launch(kernel.name(), 1, kernel.threads(), &arguments, &regions, schedule);
+            // With nothing to do most kernels end well, and some look at memory that is not there.
+            assert!(matches!(done, Ok(()) | Err(Fault::OutOfBounds { .. })), "{done:?}");
+        }
+    }
+}
+
+/// The interpreter, where allocations of one size are told to be shorter than they are.
+#[derive(Debug)]
+struct CutShort {
+    inner: PtxRunner,
+    bytes: usize,
+    by: usize,
+}
+
+impl Runner for CutShort {
+    fn name(&self) -> &str {
+        "cut short"
+    }
+    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.inner.run(kernel, blocks) }
+    }
+    fn allocated(&self, address: usize, bytes: usize) {
+        self.inner.allocated(address, if bytes == self.bytes { bytes - self.by } else { bytes });
+    }
+    fn freed(&self, address: usize) {
+        self.inner.freed(address);
+    }
+}
+
+#[test]
+fn an_access_beyond_a_buffer_is_an_error_that_names_the_kernel() {
+    let keys: Vec<u32> = distinct_keys(300, 2);
+    let values: Vec<u64> = vec![1; 300];
+    // The last slot, the last key, the last value, and of the header the cell of the key that is all ones.
+    let cuts =
+        [(16 * 401, 16, "cuckoo_"), (1200, 4, "cuckoo_insert"), (2400, 8, "cuckoo_place"), (72, 32, "cuckoo_find")];
+    for (bytes, by, kernel) in cuts {
+        for runner in [PtxRunner::baseline, PtxRunner::hopper] {
+            let build = |by| {
+                let device = Device::from_engine(HostEngine::new(CutShort { inner: runner(5), bytes, by })).unwrap();
+                let map = CuckooConfig::default().seed(1).slots(401).build(&device, &keys, &values)?;
+                map.get_many(&[u32::MAX])
+            };
+            assert_eq!(build(0), Ok(vec![None]));
+            let error = build(by).unwrap_err();
+            let Error::Kernel { kernel: found, fault } = &error else { panic!("{error:?}") };
+            assert!(
+                found.starts_with(kernel) && fault.contains("out of bounds") && fault.contains("global"),
+                "{error}"
+            );
+        }
+    }
+}
+
+/// Runs `Random` over `words` words that hold 1000000 + their number; gives the words and the output.
+fn random(device: &Device, access: Access, accesses: u64, words: u64) -> (Vec<u64>, Vec<u32>) {
+    let initial: Vec<u64> = (0..words).map(|word| 1_000_000 + word).collect();
+    let memory = Buffer::from_slice(device, &initial).unwrap();
+    let input = Buffer::<u32>::zeroed(device, 2 * accesses as usize).unwrap();
+    let output = Buffer::<u32>::zeroed(device, accesses as usize).unwrap();
+    let plan = RandomPlan { accesses, words, seed: 9, access: access as u32, padding: 0 };
+    let stream = device.default_stream();
+    // SAFETY: the buffers are as long as the kernel's text demands, and the launch names them.
+    unsafe {
+        let kernel = Random { memory: memory.global(), input: input.global(), output: output.global(), plan };
+        stream.launch(&kernel, accesses, &[&input], &[&memory, &output]).unwrap();
+    }
+    (memory.download(stream).unwrap(), output.download(stream).unwrap())
+}
+
+#[test]
+fn the_rooflines_random_accesses_have_the_same_effects_everywhere() {
+    const ACCESSES: u64 = 300;
+    const WORDS: u64 = 97;
+    let initial: Vec<u64> = (0..WORDS).map(|word| 1_000_000 + word).collect();
+    // A lookup writes down which word it read; so access i goes to word `goes_to[i]`, on every engine.
+    let goes_to: Vec<u64> =
+        random(&Device::cpu(), Access::Find, ACCESSES, WORDS).1.iter().map(|&read| read as u64 - 1_000_000).collect();
+    let reached: BTreeSet<u64> = goes_to.iter().copied().collect();
+    assert!(reached.len() > 80 && reached.iter().all(|&word| word < WORDS), "{} words were reached", reached.len());
+    for engine in engines() {
+        let run = |access| random(&engine.device, access, ACCESSES, WORDS);
+        let (memory, output) = run(Access::Find);
+        assert_eq!(memory, initial);
+        assert!(output.iter().zip(&goes_to).all(|(&read, word)| read as u64 == 1_000_000 + word));
+        for access in [Access::Read, Access::CompareExchange] {
+            assert_eq!(run(access), (initial.clone(), vec![0; ACCESSES as usize]), "{access:?}");
+        }
+        for access in [Access::Write, Access::Exchange, Access::Insert] {
+            let (memory, output) = run(access);
+            assert_eq!(output, vec![0; ACCESSES as usize]);
+            for (word, &found) in memory.iter().enumerate() {
+                // One of the accesses that went to a word came last.
+                let written = reached.contains(&(word as u64));
+                let fits =
+                    if written { goes_to.get(found as usize) == Some(&(word as u64)) } else { found == initial[word] };
+                assert!(fits, "{access:?}: word {word} holds {found} on {}", engine.device.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_rooflines_copy_copies_all_words_and_no_more() {
+    for engine in engines() {
+        let stream = engine.device.default_stream();
+        for words in [0, 2, 510, 512, 514, 1000usize] {
+            let source = Buffer::from_slice(&engine.device, &distinct_keys::<u64>(words, 3)).unwrap();
+            let target = Buffer::from_slice(&engine.device, &vec![7u64; words + 6]).unwrap();
+            // SAFETY: both buffers have at least so many words, and the launch names them.
+            unsafe {
+                let copy = Copy { source: source.global(), target: target.global(), words: words as u64 };
+                stream.launch(&copy, words as u64 / 2, &[&source], &[&target]).unwrap();
+            }
+            let copied = target.download(stream).unwrap();
+            assert_eq!(copied[..words], source.download(stream).unwrap(), "{words} on {}", engine.device.name());
+            assert_eq!(copied[words..], [7; 6]);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Global memory through the seam's CPU back end: every access, every atomic, in every scope, on both widths.
+
+use gpu_kernels::seam::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope};
+use gpu_kernels::types::Key;
+use std::collections::HashSet;
+use warpnest_tests::null;
+
+/// Words aligned as [`Global::new`] demands.
+#[repr(align(16))]
+struct Aligned<T, const N: usize>([T; N]);
+
+fn global<T, const N: usize>(words: &mut Aligned<T, N>) -> Global<T> {
+    // SAFETY: the tests stay inside the array while it lives; what several threads touch, they touch atomically.
+    unsafe { Global::new(words.0.as_mut_ptr()) }
+}
+
+fn plain_accesses<K: Key>() {
+    let word = |i: u64| K::from_u64(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut words = Aligned(std::array::from_fn::<K, 16, _>(|i| word(i as u64)));
+    let memory = global(&mut words);
+    for i in 0..16 {
+        memory.prefetch(i);
+        let loads = [memory.load(i), memory.load_streaming(i), memory.load_read_only(i), memory.atomic(i).load()];
+        assert_eq!(loads, [word(i); 4]);
+    }
+    // A prefetch accesses nothing, wherever it points.
+    memory.prefetch(1 << 40);
+    for i in (0..16).step_by(2) {
+        assert_eq!(memory.load_pair_read_only(i), [word(i), word(i + 1)]);
+    }
+    memory.store(3, K::ALL_ONES);
+    memory.store_streaming(4, K::default());
+    let mut expected: [K; 16] = std::array::from_fn(|i| word(i as u64));
+    (expected[3], expected[4]) = (K::ALL_ONES, K::default());
+    assert_eq!(words.0, expected, "a store changes its own word and no other");
+}
+
+#[test]
+fn plain_loads_and_stores_reach_the_word_that_they_name() {
+    plain_accesses::<u32>();
+    plain_accesses::<u64>();
+}
+
+#[test]
+fn null_is_null_and_a_cast_keeps_the_address() {
+    assert!(null::<u64>().is_null() && null::<u64>().cast::<u32>().is_null());
+    let mut words = Aligned([0x1111_2222_3333_4444u64, 5]);
+    let memory = global(&mut words);
+    assert!(!memory.is_null());
+    let halves: Global<u32> = memory.cast();
+    let expected = if cfg!(target_endian = "little") { [0x3333_4444, 0x1111_2222] } else { [0x1111_2222, 0x3333_4444] };
+    assert_eq!(halves.load_pair_read_only(0), expected);
+    assert_eq!(halves.cast::<u64>().load(1), 5);
+}
+
+/// Each operation on one word, by one thread.
+fn one_thread<K: Key, S: Scope>() {
+    let k = K::from_u64;
+    let mut words = Aligned([k(10), k(20), k(30)]);
+    let memory = global(&mut words);
+    let word: Atomic<K, S> = memory.atomic(1).scoped();
+    assert_eq!(word.load(), k(20));
+    word.store(k(21));
+    assert_eq!(word.exchange(k(22)), k(21));
+    assert_eq!(word.compare_exchange(k(21), k(99)), k(22), "it holds another word: it fails, and says what it holds");
+    assert_eq!(word.load(), k(22));
+    assert_eq!(word.compare_exchange(k(22), k(23)), k(22));
+    assert_eq!(word.fetch_add(k(7)), k(23));
+    assert_eq!(word.fetch_max(k(29)), k(30));
+    assert_eq!(word.fetch_max(k(31)), k(30));
+    assert_eq!(word.fetch_add(K::ALL_ONES), k(31));
+    assert_eq!(word.exchange(K::ALL_ONES), k(30), "adding all ones subtracts one");
+    assert_eq!(word.fetch_add(k(2)), K::ALL_ONES);
+    assert_eq!(word.load(), k(1), "additions wrap");
+    word.store(k(1 << (K::BITS - 1)));
+    assert_eq!(word.fetch_max(k(5)), k(1 << (K::BITS - 1)), "the comparison has no sign");
+    assert_eq!(words.0, [k(10), k(1 << (K::BITS - 1)), k(30)], "the neighbours are as they were");
+}
+
+/// Several threads at one word of each kind: nothing is lost and nothing is seen twice.
+fn many_threads<K: Key, S: Scope>() {
+    const THREADS: u64 = 4;
+    const ROUNDS: u64 = 3000;
+    let mut words = Aligned([K::default(); 4]);
+    let memory = global(&mut words);
+    let mut seen: Vec<[Vec<u64>; 3]> = Vec::new();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                scope.spawn(move || {
+                    let word = |index| memory.atomic(index).scoped::<S>();
+                    let mut seen: [Vec<u64>; 3] = Default::default();
+                    for round in 0..ROUNDS {
+                        let own = K::from_u64(1 + thread * ROUNDS + round);
+                        seen[0].push(word(0).fetch_add(K::from_u64(1)).to_u64());
+                        seen[1].push(word(1).exchange(own).to_u64());
+                        word(2).fetch_max(own);
+                        // An increment by compare and exchange.
+                        let mut old = word(3).load();
+                        loop {
+                            let current = word(3).compare_exchange(old, K::from_u64(old.to_u64() + 1));
+                            if current == old {
+                                break seen[2].push(old.to_u64());
+                            }
+                            old = current;
+                        }
+                    }
+                    seen
+                })
+            })
+            .collect();
+        seen = workers.into_iter().map(|worker| worker.join().unwrap()).collect();
+    });
+    let all = |kind: usize| seen.iter().flat_map(|seen| seen[kind].iter().copied()).collect::<Vec<u64>>();
+    let sorted = |mut numbers: Vec<u64>| {
+        numbers.sort_unstable();
+        numbers
+    };
+    let total = THREADS * ROUNDS;
+    assert_eq!(sorted(all(0)), (0..total).collect::<Vec<_>>());
+    assert_eq!(sorted(all(2)), (0..total).collect::<Vec<_>>());
+    let exchanged: HashSet<u64> = all(1).into_iter().chain([words.0[1].to_u64()]).collect();
+    assert_eq!(exchanged, (0..=total).collect::<HashSet<_>>());
+    assert_eq!([words.0[0], words.0[2], words.0[3]], [K::from_u64(total); 3]);
+}
+
+fn in_every_scope<K: Key>() {
+    one_thread::<K, BlockScope>();
+    one_thread::<K, DeviceScope>();
+    one_thread::<K, SystemScope>();
+    many_threads::<K, BlockScope>();
+    many_threads::<K, DeviceScope>();
+    many_threads::<K, SystemScope>();
+}
+
+#[test]
+fn atomics_on_32_bits_lose_nothing_and_return_what_was_there() {
+    in_every_scope::<u32>();
+}
+
+#[test]
+fn atomics_on_64_bits_lose_nothing_and_return_what_was_there() {
+    in_every_scope::<u64>();
+}
