@@ -31,21 +31,27 @@ pub fn measure<K: Key, V: Value>(
     let mut map = config.build_on(stream, device, &keys, &values)?;
     let any_ms = median_ms(stream, 1, runs, || map.rebuild(stream, &keys, &values))?;
 
-    let mut finds = Vec::new();
-    for queries in [&input.present, &input.absent] {
+    let mut records = Vec::new();
+    for (queries, present) in [(&input.present, true), (&input.absent, false)] {
         let buffer = Buffer::from_slice(device, queries)?;
         let mut answers = Answers::new(device, queries.len())?;
-        let ms = median_ms(stream, 2, runs, || map.get_many_into(stream, &buffer, &mut answers))?;
-        finds.push((ms, answers.download(stream)?));
+        let find_ms = median_ms(stream, 2, runs, || map.get_many_into(stream, &buffer, &mut answers))?;
+        let answers = answers.download(stream)?;
+        let wrong = if present { wrong_hits(queries, &answers) } else { wrong_misses(&answers) };
+        let mut found = Buffer::zeroed(device, queries.len().div_ceil(32))?;
+        let contains_ms = median_ms(stream, 2, runs, || map.contains_many_into(stream, &buffer, &mut found))?;
+        let expected = if present { queries.len() as u64 } else { 0 };
+        let contained: u64 = found.download(stream)?.iter().map(|word| word.count_ones() as u64).sum();
+        let (find, contains) = if present { ("find_hit", "contains_hit") } else { ("find_miss", "contains_miss") };
+        if present {
+            // A build is as wrong as what it answers.
+            records.push(run.record(subject("build"), build_ms, insert_limit, wrong));
+            records.push(run.record(subject("build_any"), any_ms, insert_limit, wrong));
+        }
+        records.push(run.record(subject(find), find_ms, find_limit, wrong));
+        records.push(run.record(subject(contains), contains_ms, find_limit, contained.abs_diff(expected)));
     }
-    let hits = wrong_hits(&input.present, &finds[0].1);
-    let misses = wrong_misses(&finds[1].1);
-    Ok(vec![
-        run.record(subject("build"), build_ms, insert_limit, hits),
-        run.record(subject("build_any"), any_ms, insert_limit, hits),
-        run.record(subject("find_hit"), finds[0].0, find_limit, hits),
-        run.record(subject("find_miss"), finds[1].0, find_limit, misses),
-    ])
+    Ok(records)
 }
 
 /// The same input through `hashbrown::HashMap` on one thread, with its default hasher and `with_capacity`.
