@@ -1,12 +1,7 @@
 //! The device's memory: plain, wide and hinted accesses, and atomics with their scope.
 
-use super::backend;
+use super::Word;
 use core::marker::PhantomData;
-
-/// A machine word that kernels load, store and change atomically: `u32` or `u64`.
-pub trait Word: backend::BackendWord + Copy + Send + Sync + Default + 'static {}
-impl Word for u32 {}
-impl Word for u64 {}
 
 /// A pointer to an array in the device's memory, as kernels take it.
 ///

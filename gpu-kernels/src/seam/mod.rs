@@ -11,9 +11,11 @@ mod block;
 mod global;
 #[macro_use]
 mod kernel;
+mod word;
 
 pub use block::{Block, Shared, Tile};
-pub use global::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope, Word};
+pub use global::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope};
+pub use word::Word;
 
 #[cfg(target_arch = "nvptx64")]
 #[macro_use]

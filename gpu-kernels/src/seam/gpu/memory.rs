@@ -1,25 +1,15 @@
 //! Memory operations in inline PTX. Loads, stores and atomics need no convergence, so inline assembly is right for them.
 
 use super::super::Scope;
+use super::super::word::GlobalWord;
 use core::arch::asm;
 
-/// What a word must offer on the GPU.
+/// What a word must offer for shared memory.
 ///
 /// # Safety
-/// The methods access `at`, which must be allocated and aligned; the plain ones must not race.
+/// The methods access `at`, the address of a word in the block's shared memory.
 #[allow(clippy::missing_safety_doc, missing_docs)]
-pub trait BackendWord: Sized {
-    fn prefetch(at: *const Self);
-    unsafe fn load_streaming(at: *const Self) -> Self;
-    unsafe fn load_read_only(at: *const Self) -> Self;
-    unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2];
-    unsafe fn store_streaming(at: *mut Self, value: Self);
-    unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self;
-    unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self);
-    unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self;
-    unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self;
-    unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self;
-    unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self;
+pub trait SharedWord: Sized {
     unsafe fn shared_load(at: u32) -> Self;
     unsafe fn shared_store(at: u32, value: Self);
     unsafe fn shared_add(at: u32, value: Self) -> Self;
@@ -41,7 +31,7 @@ macro_rules! scoped {
 macro_rules! gpu_word {
     ($word:ty, $register:ident, $bits:literal) => {
         // SAFETY (all blocks): the caller vouches for the address; each block is one access of the word's size.
-        impl BackendWord for $word {
+        impl GlobalWord for $word {
             #[inline(always)]
             fn prefetch(_: *const Self) {}
             #[inline(always)]
@@ -100,8 +90,11 @@ macro_rules! gpu_word {
                 unsafe { scoped!(S, "atom.relaxed", concat!("max.u", $bits, " {}, [{}], {};"), out($register) old, in(reg64) at, in($register) value, options(nostack)) };
                 old
             }
-            // Shared memory is reachable by no Rust reference, so `nomem` holds; without `pure` these stay in order among
-            // themselves and around the barriers.
+        }
+
+        // SAFETY (all blocks): the caller vouches for the address. Shared memory is reachable by no Rust reference, so `nomem`
+        // holds; without `pure` these stay in order among themselves and around the barriers.
+        impl SharedWord for $word {
             #[inline(always)]
             unsafe fn shared_load(at: u32) -> Self {
                 let value: Self;

@@ -1,0 +1,96 @@
+//! Memory operations on the CPU. The scope of an atomic makes no difference here.
+
+use super::super::Scope;
+use super::super::word::GlobalWord;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// What a word must offer for shared memory, whose threads come one after the other.
+#[allow(missing_docs)]
+pub trait SharedWord: Sized {
+    fn plus(self, other: Self) -> Self;
+    fn larger(self, other: Self) -> Self;
+}
+
+#[inline(always)]
+fn prefetch(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch accesses nothing, whatever the address; SSE is part of x86-64.
+    unsafe {
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a prefetch accesses nothing, whatever the address.
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{}]", in(reg) at, options(nostack, readonly, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = at;
+}
+
+macro_rules! cpu_word {
+    ($word:ty, $atomic:ty) => {
+        impl SharedWord for $word {
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                self.max(other)
+            }
+        }
+
+        // SAFETY (all blocks): the caller vouches for the address; atomic words are accessed through atomics only
+        // while others may change them.
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        impl GlobalWord for $word {
+            #[inline(always)]
+            fn prefetch(at: *const Self) {
+                prefetch(at.cast())
+            }
+            #[inline(always)]
+            unsafe fn load_streaming(at: *const Self) -> Self {
+                unsafe { at.read() }
+            }
+            #[inline(always)]
+            unsafe fn load_read_only(at: *const Self) -> Self {
+                unsafe { at.read() }
+            }
+            #[inline(always)]
+            unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2] {
+                unsafe { at.cast::<[Self; 2]>().read() }
+            }
+            #[inline(always)]
+            unsafe fn store_streaming(at: *mut Self, value: Self) {
+                unsafe { at.write(value) }
+            }
+            #[inline(always)]
+            unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
+                unsafe { <$atomic>::from_ptr(at) }.load(Relaxed)
+            }
+            #[inline(always)]
+            unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self) {
+                unsafe { <$atomic>::from_ptr(at) }.store(value, Relaxed)
+            }
+            #[inline(always)]
+            unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
+                unsafe { <$atomic>::from_ptr(at) }.swap(value, Relaxed)
+            }
+            #[inline(always)]
+            unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
+                let word = unsafe { <$atomic>::from_ptr(at) };
+                word.compare_exchange(expected, value, Relaxed, Relaxed).unwrap_or_else(|current| current)
+            }
+            #[inline(always)]
+            unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self {
+                unsafe { <$atomic>::from_ptr(at) }.fetch_add(value, Relaxed)
+            }
+            #[inline(always)]
+            unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self {
+                unsafe { <$atomic>::from_ptr(at) }.fetch_max(value, Relaxed)
+            }
+        }
+    };
+}
+cpu_word!(u32, AtomicU32);
+cpu_word!(u64, AtomicU64);

@@ -1,0 +1,28 @@
+//! Machine words, and what a back end must offer to access them.
+
+use super::{Scope, backend};
+
+/// A machine word that kernels load, store and change atomically: `u32` or `u64`.
+pub trait Word: GlobalWord + backend::SharedWord + Copy + Send + Sync + Default + 'static {}
+impl Word for u32 {}
+impl Word for u64 {}
+
+/// Accesses to the device's memory, as each back end has them. [`Global`](super::Global) and [`Atomic`](super::Atomic) are
+/// their one user; what each does stands there.
+///
+/// # Safety
+/// The methods access `at`, which must be allocated and aligned; the plain ones must not race.
+#[allow(clippy::missing_safety_doc, missing_docs)]
+pub trait GlobalWord: Sized {
+    fn prefetch(at: *const Self);
+    unsafe fn load_streaming(at: *const Self) -> Self;
+    unsafe fn load_read_only(at: *const Self) -> Self;
+    unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2];
+    unsafe fn store_streaming(at: *mut Self, value: Self);
+    unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self;
+    unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self);
+    unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self;
+    unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self;
+    unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self;
+    unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self;
+}
