@@ -15,7 +15,7 @@ fn says(error: &Error, words: &[&str]) {
 }
 
 fn assert_out_of_memory(error: Error, device: &Device, asked: u64) {
-    says(&error, &[&asked.to_string(), device.name(), "fewer slots", "free buffers"]);
+    says(&error, &[&asked.to_string(), device.name(), "take less", "free buffers"]);
     let Error::OutOfMemory { asked: figure, free, device: name } = error else { panic!("{error:?}") };
     assert_eq!((figure, name.as_str()), (asked, device.name()));
     assert!(free < asked && free > 0, "{free} bytes free, {asked} asked for");
@@ -46,13 +46,25 @@ fn a_table_larger_than_the_memory_is_refused_with_what_was_asked_and_what_is_fre
 }
 
 #[test]
+fn a_device_is_chosen_by_name_and_a_name_that_is_none_says_what_would_be() {
+    assert_eq!("cpu".parse::<Device>().unwrap(), Device::cpu());
+    assert!("best".parse::<Device>().is_ok());
+    for name in ["", "gpu", "cpu:0", "cuda:", "cuda:-1", "cuda:x", "CPU"] {
+        let error = name.parse::<Device>().unwrap_err();
+        assert_eq!(error, Error::DeviceName { asked: name.to_owned() });
+        assert!(error.to_string().contains("best, cpu, cuda or cuda:N"), "{error}");
+    }
+    assert!(matches!("cuda:9999".parse::<Device>(), Err(Error::NoDevice { ordinal: 9999, .. })));
+}
+
+#[test]
 fn a_cuda_device_that_is_not_there_says_what_to_do() {
     for ordinal in [9999, u32::MAX] {
         let error = Device::cuda(ordinal).unwrap_err();
         let advice: &[&str] = match Device::cuda(0) {
             Ok(_) => &["numbered from 0"],
             Err(_) if cfg!(feature = "cuda") => &["driver"],
-            Err(_) => &["feature `cuda`", "add it", "Device::cpu()"],
+            Err(_) => &["feature `cuda`", "build it with that", "the CPU"],
         };
         says(&error, advice);
         says(&error, &[&ordinal.to_string()]);

@@ -1,9 +1,9 @@
 //! `cargo xtask chains`: how long eviction chains become, from which the default limit follows.
 
 use comfy_table::{CellAlignment, Table, presets};
-use warpnest::{CuckooConfig, Error};
+use warpnest::{CuckooConfig, Device, Error};
 
-use crate::bench::DeviceChoice;
+use crate::bench::parse_size;
 
 /// Measure eviction chains over load and number of hash functions.
 ///
@@ -13,12 +13,12 @@ use crate::bench::DeviceChoice;
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.
     #[arg(long, default_value = "best")]
-    device: DeviceChoice,
+    device: String,
     /// Numbers of pairs.
-    #[arg(long, value_delimiter = ',', default_value = "300,4096,65536,1048576")]
-    n: Vec<u32>,
+    #[arg(long, value_delimiter = ',', default_value = "300,4096,65536,1048576", value_parser = parse_size)]
+    n: Vec<u64>,
     /// Builds of each kind, with different seeds.
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     builds: u64,
     /// Multiples of the chapter's smallest table (2.1, 1.1, 1.03 and 1.02 slots a pair for two to five functions).
     #[arg(long, value_delimiter = ',', default_value = "1,1.02,1.05,1.1,1.2136,1.5,2")]
@@ -26,14 +26,14 @@ pub struct Args {
 }
 
 pub fn main(args: &Args) -> anyhow::Result<()> {
-    let device = args.device.open()?;
+    let device = args.device.parse::<Device>()?;
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);
     table.set_header(["functions", "slots/n", "n", "mean", "longest", "longest / lg n", "failed builds"]);
     for (functions, least) in [(2, 2.1), (3, 1.1), (4, 1.03), (5, 1.02)] {
         for size in &args.sizes {
             for &n in &args.n {
-                let keys: Vec<u32> = (0..n).map(|i| i.wrapping_mul(0x9e37_79b1)).collect();
+                let keys: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(0x9e37_79b1)).collect();
                 let (mut mean, mut longest, mut failed, mut built) = (0.0, 0, 0u64, 0.0);
                 for seed in 0..args.builds {
                     let config = CuckooConfig::default().functions(functions).slots_per_pair(least * size);

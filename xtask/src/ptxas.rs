@@ -13,8 +13,7 @@ use crate::workspace;
 pub const VARIABLE: &str = "WARPNEST_PTXAS";
 
 /// What a skipped step tells the user to do.
-pub const HOW_TO_GET: &str =
-    "ptxas not found: skipped; pip install nvidia-cuda-nvcc into a venv at target/ptxas, or set WARPNEST_PTXAS";
+pub const HOW_TO_GET: &str = "ptxas not found: skipped; pip install --no-deps 'nvidia-cuda-nvcc<14' into a venv at target/ptxas, or set WARPNEST_PTXAS";
 
 /// What one kernel uses. Stack and spills include those of the functions that it calls.
 #[derive(Debug, Default, PartialEq, Eq)]

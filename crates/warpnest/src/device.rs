@@ -1,8 +1,9 @@
 //! Devices.
 
 use crate::engine::{Cores, Engine, HostEngine, Memory};
-use crate::{Result, Stream};
+use crate::{Error, Result, Stream};
 use std::fmt;
+use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
 /// A GPU, or the CPU engine. Cheap to clone; clones are the same device.
@@ -31,9 +32,9 @@ impl Device {
         #[cfg(feature = "cuda")]
         return crate::engine::cuda::device(ordinal);
         #[cfg(not(feature = "cuda"))]
-        Err(crate::Error::NoDevice {
+        Err(Error::NoDevice {
             ordinal,
-            reason: "this program was built without warpnest's feature `cuda`; add it, or use Device::cpu()".to_owned(),
+            reason: "this program was built without the feature `cuda`; build it with that, or use the CPU".to_owned(),
         })
     }
 
@@ -91,6 +92,22 @@ impl Device {
 
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine
+    }
+}
+
+/// A device by name: `best`, `cpu`, `cuda` (the first one) or `cuda:N`, as programs take it from their users.
+impl FromStr for Device {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let unknown = || Error::DeviceName { asked: name.to_owned() };
+        match name.split_once(':') {
+            None if name == "best" => Self::best(),
+            None if name == "cpu" => Ok(Self::cpu()),
+            None if name == "cuda" => Self::cuda(0),
+            Some(("cuda", ordinal)) => Self::cuda(ordinal.parse().map_err(|_| unknown())?),
+            _ => Err(unknown()),
+        }
     }
 }
 

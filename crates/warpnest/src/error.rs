@@ -11,7 +11,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[non_exhaustive]
 pub enum Error {
     /// Two inputs that belong together have different lengths.
-    #[error("{first} holds {first_length} items and {second} holds {second_length}: they must be equally long")]
+    #[error("lengths differ: {first} {first_length}, {second} {second_length}; they must be equally long")]
     LengthsDiffer {
         /// What the first input is.
         first: &'static str,
@@ -55,7 +55,7 @@ pub enum Error {
     /// The pairs do not fit the slots with this number of hash functions.
     #[error(
         "{pairs} pairs do not fit {slots} slots with {functions} hash functions, which need at least {least_slots}: \
-         take more slots, or more functions"
+         take more slots (`slots` or `slots_per_pair`), or more functions (at most 5)"
     )]
     LoadTooHigh {
         /// The number of pairs.
@@ -105,7 +105,7 @@ pub enum Error {
     /// A build failed with every set of constants that it drew.
     #[error(
         "{attempts} attempts to build a table of {pairs} pairs in {slots} slots with {functions} hash functions and at most \
-         {chain_limit} exchanges a chain all failed: take more slots or functions, a higher chain limit, or more restarts"
+         {chain_limit} exchanges a chain all failed: take more slots or functions, a higher chain limit, more restarts, or the default hash family"
     )]
     BuildFailed {
         /// How often it was tried.
@@ -121,7 +121,7 @@ pub enum Error {
     },
 
     /// The device has not enough memory.
-    #[error("{asked} bytes were asked for and {device} has {free} free: take fewer slots, or free buffers first")]
+    #[error("{asked} bytes were asked for and {device} has {free} free: take less, or free buffers first")]
     OutOfMemory {
         /// Bytes asked for.
         asked: u64,
@@ -151,6 +151,13 @@ pub enum Error {
         block: u32,
         /// The most blocks of a grid.
         limit: u32,
+    },
+
+    /// No device has this name.
+    #[error("no device is named {asked}: give best, cpu, cuda or cuda:N")]
+    DeviceName {
+        /// The name given.
+        asked: String,
     },
 
     /// There is no such device, or it cannot be used.

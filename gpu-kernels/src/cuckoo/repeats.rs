@@ -26,7 +26,9 @@ fn locate<K: Key, V: Value>(table: &Table<K, V>, keys: Global<K>, pairs: u64, in
     if key == K::ALL_ONES {
         return (key, NO_SLOT);
     }
-    (key, table.functions.slot(0, key))
+    let slot = table.functions.slot(0, key);
+    table.prefetch(slot);
+    (key, slot)
 }
 
 kernel! {
@@ -40,13 +42,8 @@ kernel! {
     |args, block| {
         let table = Table::<K, V>::new(args.words, args.plan.functions);
         let first = block.first_thread();
-        let mut located = block.local(|thread| {
-            let (key, slot) = locate(&table, args.keys, args.plan.pairs, first + thread as u64);
-            if slot != NO_SLOT {
-                table.prefetch(slot);
-            }
-            (key, slot)
-        });
+        let mut located =
+            block.local(|thread| locate(&table, args.keys, args.plan.pairs, first + thread as u64));
         block.each(&mut located, |thread, &mut (key, slot)| {
             if slot == NO_SLOT {
                 return;
@@ -73,9 +70,7 @@ kernel! {
         let mut located = block.local(|thread| {
             let index = first + thread as u64;
             let (key, slot) = locate(&table, args.keys, args.plan.pairs, index);
-            if slot != NO_SLOT {
-                table.prefetch(slot);
-            } else if index < args.plan.pairs && args.header.atomic(header::CELL).load() == index + 1 {
+            if slot == NO_SLOT && index < args.plan.pairs && args.header.atomic(header::CELL).load() == index + 1 {
                 args.header.atomic(header::CELL_VALUE).store(args.values.load(index).to_u64());
             }
             (key, slot)

@@ -4,6 +4,9 @@
 //! * [`Shared`]: memory of one block. [`Global`] and [`Atomic`]: memory of the device.
 //! * [`kernel!`](crate::kernel): declares a kernel once, for both.
 //!
+//! Smaller tiles than a warp, [`Tile::pick`] and the narrow and wide scopes have no user yet: the bucketed tables and those that
+//! several devices share will be written with them. They are tested on every back end that runs here.
+//!
 //! Back ends: `gpu` (the NVPTX target), [`cpu`] (a block runs on one thread of the CPU, its threads one after the
 //! other), [`checked`] (the same in shuffled order, reporting conflicts within a phase).
 

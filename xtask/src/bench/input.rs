@@ -13,13 +13,8 @@ pub struct Input<K, V> {
 }
 
 impl<K: Key, V: Value> Input<K, V> {
-    /// # Panics
-    /// If there are not twice as many keys as `n`.
+    /// `n` is at most 2^31, so that there are as many absent keys.
     pub fn new(n: u64) -> Self {
-        assert!(
-            K::BITS == 64 || n <= 1 << 31,
-            "there are 2^32 keys of 32 bits, and half of the queries are absent ones"
-        );
         let keys: Vec<K> = (0..n).map(key).collect();
         // A prime step that does not divide n visits every index once.
         let step = [2_654_435_761u64, 2_147_483_647].into_iter().find(|&step| !n.is_multiple_of(step)).unwrap_or(1);

@@ -12,7 +12,7 @@ use std::{
     cmp::Ordering,
     io::{self, Write},
     path::{Path, PathBuf},
-    str::FromStr,
+    process::ExitCode,
     time::{Duration, Instant},
 };
 
@@ -35,11 +35,11 @@ struct Arguments {
     /// Another mesh
     b: Option<PathBuf>,
     /// Voxels along each side of the grid, 8 to 4096 (memory grows with the square)
-    #[arg(short, long, default_value_t = 1024)]
+    #[arg(short, long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(8..=4096))]
     grid: u32,
     /// Where the tables live: best, cpu, cuda or cuda:N
     #[arg(short, long, default_value = "best")]
-    device: Choice,
+    device: String,
     /// Where to write the picture
     #[arg(short, long, default_value = "voxels.png")]
     output: PathBuf,
@@ -58,29 +58,6 @@ struct Arguments {
     /// Where the picture is seen from, in degrees
     #[arg(long, value_name = "YAW,PITCH", value_parser = numbers::<2>, default_value = "28,38", allow_hyphen_values = true)]
     view: [f64; 2],
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Choice {
-    Best,
-    Cpu,
-    Cuda(u16),
-}
-
-impl FromStr for Choice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Choice, String> {
-        match text.split_once(':') {
-            None if text == "best" => Ok(Choice::Best),
-            None if text == "cpu" => Ok(Choice::Cpu),
-            None if text == "cuda" => Ok(Choice::Cuda(0)),
-            Some(("cuda", number)) => {
-                number.parse().map(Choice::Cuda).map_err(|_| format!("{number:?} is not the number of a device"))
-            }
-            _ => Err("give best, cpu, cuda or cuda:N".to_owned()),
-        }
-    }
 }
 
 fn numbers<const N: usize>(text: &str) -> Result<[f64; N], String> {
@@ -110,22 +87,24 @@ struct Measured {
     answers: Vec<Option<u32>>,
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+fn main() -> ExitCode {
+    let Err(error) = run(&Arguments::parse()) else { return ExitCode::SUCCESS };
+    // Only the words: with RUST_BACKTRACE set, returning the error would bury them under a backtrace.
+    eprintln!("error: {error:#}");
+    ExitCode::FAILURE
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let start = Instant::now();
     // Not `println!`, which panics where the output is a pipe that nobody reads any more.
     let out = &mut io::stdout();
-    let device = match arguments.device {
-        Choice::Best => Device::best(),
-        Choice::Cpu => Ok(Device::cpu()),
-        Choice::Cuda(number) => Device::cuda(number.into()),
-    }?;
+    let device: Device = arguments.device.parse()?;
     writeln!(out, "device     {}", device.name())?;
     if let Some(reason) = device.fallback_reason() {
         writeln!(out, "           ({reason})")?;
     }
 
-    let [a, b] = meshes(&arguments)?;
+    let [a, b] = meshes(arguments)?;
     let sides = [voxelized("A", a, arguments.grid), voxelized("B", b, arguments.grid)];
     let [a, b] = &sides;
 
@@ -319,9 +298,8 @@ mod tests {
             assert!(numbers::<3>(text).is_err(), "{text:?}");
         }
         assert!(positive("0.5").is_ok() && positive("0").is_err() && positive("-1").is_err());
-        assert!(matches!("cuda:3".parse(), Ok(Choice::Cuda(3))));
-        for text in ["", "gpu", "cuda:", "cuda:-1", "cpu:0", "cuda:70000"] {
-            assert!(text.parse::<Choice>().is_err(), "{text:?}");
+        for grid in ["7", "4097", "x"] {
+            assert!(Arguments::try_parse_from(["voxels", "--grid", grid]).is_err(), "{grid}");
         }
         let shifted =
             Arguments::try_parse_from(["voxels", "a.ply", "--offset-b", "-1,0,0", "--view", "-30,-10"]).unwrap();

@@ -127,7 +127,7 @@ impl CuckooConfig {
         self
     }
 
-    /// Slots for each pair; at least 2.1, 1.1, 1.03 or 1.02 for 2 to 5 functions.
+    /// Slots for each pair; at least 2.1, 1.1, 1.03 or 1.02 for 2 to 5 functions. A table has at least 8 slots.
     #[must_use]
     pub fn slots_per_pair(mut self, slots: f64) -> Self {
         self.size = Size::PerPair(slots);

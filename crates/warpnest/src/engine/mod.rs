@@ -1,6 +1,6 @@
 //! The seam on the host: what runs launches and holds memory.
 //!
-//! [`cpu`](self) runs kernels as functions on all cores, `cuda` as PTX on a GPU. The trait is public so that tests can put
+//! [`HostEngine`] with [`Cores`] runs kernels as functions on all cores, the CUDA engine runs PTX on a GPU. The trait is public so that tests can put
 //! other engines under the same tables: the checking back end, or an interpreter of the PTX.
 
 #[cfg(feature = "cuda")]
