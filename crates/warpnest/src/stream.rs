@@ -112,7 +112,7 @@ impl Stream {
     /// Lets work that is queued from now on wait for `event`.
     ///
     /// # Errors
-    /// [`Error::Driver`].
+    /// [`Error::WrongDevice`] if the stream is on a CUDA device and the event is not; [`Error::Driver`].
     pub fn wait(&self, event: &Event) -> Result<()> {
         self.queue.wait(&*event.0)
     }

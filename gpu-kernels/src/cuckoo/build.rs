@@ -31,8 +31,7 @@ kernel! {
     ///
     /// An evicted pair goes on to its next slot. A thread is done when it meets an empty slot, or another copy of the key in
     /// its hands, of which one then remains; on long chains it looks for such a copy in all the key's slots, so that copies do
-    /// not make a build fail. Blocks have 64 threads, as in the chapter,
-    /// so that a long chain keeps few threads waiting.
+    /// not make a build fail. Blocks have 64 threads, as in the chapter, so that a long chain keeps few threads waiting.
     Insert<K: Key, V: Value>, "cuckoo_insert", threads 64, shared totals: u64 = 2;
     { keys: Global<K>, values: Global<V>, words: Global<Slot<K, V>>, header: Global<u64>, plan: InsertPlan }
     |args, block| {

@@ -30,7 +30,7 @@ pub trait Kernel: Send + Sync {
 /// kernel! {
 ///     /// What it does.
 ///     Name<K: Key, V: Value>, "entry_point", threads 64, shared totals: u64 = 2;
-///     { keys: Global<K>, table: Table<K, V>, limits: Limits }
+///     { keys: Global<K>, words: Global<Slot<K, V>>, plan: Plan }
 ///     |args, block| { … }
 /// }
 /// ```

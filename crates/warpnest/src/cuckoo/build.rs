@@ -46,21 +46,20 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Self> {
-        stream.check_device(device)?;
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        check_inputs(device, stream, keys, values)?;
         let slots = config.check(keys.len() as u64)?;
         let words = Buffer::uninitialized(device, (slots * slot_words::<K, V>()) as usize)?;
         let mut map = Self {
             device: device.clone(),
             functions: HashFunctions::new(Formula::Mix, config.functions, slots as u32, 0, K::BITS, || 0),
             words,
-            header: Buffer::zeroed(device, header::WORDS)?,
+            header: Buffer::uninitialized(device, header::WORDS)?,
             length: 0,
             report: BuildReport { seed: 0, restarts: 0, chain_limit: 0, repeated_keys: false, chains: None },
             types: PhantomData,
-            config,
+            config: config.slots(slots),
         };
-        map.rebuild(stream, keys, values)?;
+        map.attempt_until_built(stream, keys, values)?;
         Ok(map)
     }
 
@@ -72,11 +71,8 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
     /// As for [`CuckooConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
     /// another error it is empty, and [`CuckooMap::report`] still tells of the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        stream.check_device(&self.device)?;
-        keys.check_device("the buffer of keys", &self.device)?;
-        values.check_device("the buffer of values", &self.device)?;
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        self.config.clone().slots(self.slots()).check_size(keys.len() as u64)?;
+        check_inputs(&self.device, stream, keys, values)?;
+        self.config.check_size(keys.len() as u64)?;
         self.length = 0;
         let built = self.attempt_until_built(stream, keys, values);
         if built.is_err() {
@@ -218,4 +214,17 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         let key = found[header::UNPLACEABLE_KEY as usize];
         Err(Error::KeysAgreeModuloPrime { key, prime, functions: self.config.functions })
     }
+}
+
+/// Fails unless all is on `device`, and there is a value for each key.
+fn check_inputs<K: Key, V: Value>(
+    device: &Device,
+    stream: &Stream,
+    keys: &Buffer<K>,
+    values: &Buffer<V>,
+) -> Result<()> {
+    stream.check_device(device)?;
+    keys.check_device("the buffer of keys", device)?;
+    values.check_device("the buffer of values", device)?;
+    crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))
 }
