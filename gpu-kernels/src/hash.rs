@@ -128,10 +128,10 @@ impl HashFunctions {
         if function as u32 >= self.count {
             return NO_SLOT;
         }
-        let [a, b] = self.constants[function];
-        if self.formula == Formula::Mix as u32 {
-            return ((key.mix(a, b) as u64 * self.slots.get() as u64) >> 32) as u32;
+        if self.is_mix() {
+            return self.mixed(function, key);
         }
+        let [a, b] = self.constants[function];
         let wrapping = self.formula == Formula::LinearWrapping as u32 || self.formula == Formula::XorWrapping as u32;
         let residue = |x| self.prime.remainder(x);
         let sum = if self.formula <= Formula::LinearWrapping as u32 {
@@ -140,6 +140,19 @@ impl HashFunctions {
             key.xor(a, b, residue, wrapping)
         };
         self.slots.remainder(self.prime.remainder(sum)) as u32
+    }
+
+    /// Whether the functions follow [`Formula::Mix`].
+    #[inline(always)]
+    pub(crate) fn is_mix(&self) -> bool {
+        self.formula == Formula::Mix as u32
+    }
+
+    /// The slot of `key` under function `function`, which follows [`Formula::Mix`].
+    #[inline(always)]
+    pub(crate) fn mixed<K: Key>(&self, function: usize, key: K) -> u32 {
+        let [a, b] = self.constants[function];
+        ((key.mix(a, b) as u64 * self.slots.get() as u64) >> 32) as u32
     }
 
     /// Visits the slots of `key` in the order of the functions until `visit` gives an answer.

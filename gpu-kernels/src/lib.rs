@@ -15,7 +15,11 @@
 
 #[macro_use]
 pub mod seam;
+pub mod compact;
 pub mod cuckoo;
 pub mod hash;
+pub mod look_back;
+pub mod radix;
 pub mod roofline;
+pub mod scan;
 pub mod types;

@@ -1,10 +1,13 @@
 //! The committed PTX: clean, complete, as documented, and run by an interpreter that can fail.
 
+use gpu_kernels::compact::{Compact, CompactPlan, LastOfEach};
 use gpu_kernels::cuckoo::{
     Census, Find, FindPlan, Histogram, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable,
 };
 use gpu_kernels::hash::{Formula, HashFunctions};
+use gpu_kernels::radix::{Digit, Histogram as RadixHistogram, HistogramPlan, Partition, PartitionPlan};
 use gpu_kernels::roofline::{Access, Copy, Random, RandomPlan};
+use gpu_kernels::scan::{Scan, ScanPlan};
 use gpu_kernels::seam::Kernel;
 use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;
@@ -33,6 +36,31 @@ fn cuckoo<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     ]
 }
 
+/// The kernels of the primitives that take one type.
+fn primitives<K: Key>() -> Vec<Box<dyn Kernel>> {
+    let (keys, state) = (null::<K>(), null());
+    let plan = HistogramPlan { digit: digit(), items: 0, digits: 1, padding: 0 };
+    let items = CompactPlan { items: 0 };
+    vec![
+        Box::new(Scan::<K> { input: keys, output: keys, total: keys, state, plan: ScanPlan { items: 0 } }),
+        Box::new(Compact::<K> { input: keys, keep: null(), output: keys, count: null(), state, plan: items }),
+        Box::new(LastOfEach::<K> { keys, keep: null(), plan: items }),
+        Box::new(RadixHistogram::<K> { keys, counts: null(), plan }),
+    ]
+}
+
+fn digit() -> Digit {
+    let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, 32, || 0);
+    Digit { functions, of_bucket: 0, shift: 0, bits: 1, padding: 0 }
+}
+
+fn partition<K: Key, V: Value>() -> Box<dyn Kernel> {
+    let plan = PartitionPlan { digit: digit(), first: 0, end: 0, base: 0, padding: 0 };
+    let (digit_starts, next_starts, state) = (null(), null(), null());
+    let (keys, values) = (null::<K>(), null::<V>());
+    Box::new(Partition { keys, values, keys_out: keys, values_out: values, digit_starts, next_starts, state, plan })
+}
+
 /// Every kernel, for every choice of its types. A new kernel belongs here: its entry in the PTX fails the tests until it is.
 fn kernels() -> Vec<Box<dyn Kernel>> {
     let plan = RandomPlan { accesses: 0, words: 1, seed: 0, access: 0, padding: 0 };
@@ -42,7 +70,10 @@ fn kernels() -> Vec<Box<dyn Kernel>> {
         Box::new(Copy { source: words, target: words, words: 0 }),
     ];
     let cuckoo = [cuckoo::<u32, u32>(), cuckoo::<u32, u64>(), cuckoo::<u64, u32>(), cuckoo::<u64, u64>()];
-    cuckoo.into_iter().flatten().chain(roofline).collect()
+    let primitives = primitives::<u32>().into_iter().chain(primitives::<u64>());
+    let partitions =
+        [partition::<u32, u32>(), partition::<u32, u64>(), partition::<u64, u32>(), partition::<u64, u64>()];
+    cuckoo.into_iter().flatten().chain(roofline).chain(primitives).chain(partitions).collect()
 }
 
 fn arguments(kernel: &dyn Kernel) -> Vec<Vec<u8>> {

@@ -48,7 +48,13 @@ impl Target {
     fn flags(&self) -> Vec<String> {
         let mut flags = vec![format!("-Ctarget-cpu={}", self.cpu), format!("-Ctarget-feature=+{}", self.ptx_version)];
         flags.extend(
-            ["-Zmir-enable-passes=-JumpThreading", "-Zunstable-options", "-Cpanic=immediate-abort"].map(Into::into),
+            [
+                "-Zmir-enable-passes=-JumpThreading",
+                "-Cllvm-args=-unroll-threshold=4000",
+                "-Zunstable-options",
+                "-Cpanic=immediate-abort",
+            ]
+            .map(Into::into),
         );
         flags
     }
@@ -216,7 +222,12 @@ mod tests {
     #[test]
     fn every_module_turns_jump_threading_off() {
         for target in &TARGETS {
-            assert!(target.flags().iter().any(|flag| flag == "-Zmir-enable-passes=-JumpThreading"));
+            assert!(
+                target
+                    .flags()
+                    .iter()
+                    .any(|flag| flag == "-Zmir-enable-passes=-JumpThreading", "-Cllvm-args=-unroll-threshold=4000")
+            );
             assert_eq!(target.file, format!("kernels_{}.ptx", target.cpu.replace('_', "")));
         }
     }

@@ -120,6 +120,30 @@ pub enum Error {
         chain_limit: u32,
     },
 
+    /// More items than a primitive can number.
+    #[error("{asked} items were given, and one call takes at most {limit}: work in several batches")]
+    TooManyItems {
+        /// Items given.
+        asked: u64,
+        /// The most items.
+        limit: u64,
+    },
+
+    /// A bit field that a key does not have, or of too many bits.
+    #[error(
+        "{bits} bits from bit {shift} on: a field has 1 to {most_bits} bits and lies within the {key_bits} bits of a key"
+    )]
+    BitField {
+        /// The lowest bit.
+        shift: u32,
+        /// The number of bits.
+        bits: u32,
+        /// Bits of a key.
+        key_bits: u32,
+        /// The most bits of a field.
+        most_bits: u32,
+    },
+
     /// The device has not enough memory.
     #[error("{asked} bytes were asked for and {device} has {free} free: take less, or free buffers first")]
     OutOfMemory {

@@ -8,6 +8,7 @@ mod cuckoo;
 mod device;
 pub mod engine;
 mod error;
+pub mod primitives;
 mod stream;
 
 pub use buffer::{Allocation, Buffer, Tracked};

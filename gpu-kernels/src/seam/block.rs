@@ -43,7 +43,23 @@ pub trait Block: Sized {
 
     /// Cuts the block into tiles and runs `work` with each one.
     fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut Self::Tile<LANES>) + Sync);
+
+    /// The same, with what the tile's threads keep: their part of the block's `local` is the tile's.
+    fn tiles_of<const LANES: usize, T>(
+        &mut self,
+        local: &mut Self::Local<T>,
+        work: impl Fn(&mut Self::Tile<LANES>, &mut TileLocal<Self, LANES, T>) + Sync,
+    );
+
+    /// A barrier.
+    fn sync(&mut self);
 }
+
+/// What the lanes of a block's tile keep.
+pub type TileLocal<B, const LANES: usize, T> = <<B as Block>::Tile<LANES> as Tile>::Local<T>;
+
+/// The class of a lane that [`Tile::count_in_order`] does not count.
+pub const NO_CLASS: u32 = u32::MAX;
 
 /// A tile: lanes of one warp, in step, that can vote and read each other's registers without a barrier.
 pub trait Tile {
@@ -64,6 +80,27 @@ pub trait Tile {
 
     /// What `read` gives on lane `lane`, told to all.
     fn pick<T>(&mut self, local: &Self::Local<T>, lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32;
+
+    /// Tells every lane the sum of `read` over the lanes before it, and over all lanes (both wrapping).
+    fn exclusive_sum<T, N: Word>(
+        &mut self,
+        local: &mut Self::Local<T>,
+        read: impl Fn(u32, &T) -> N + Sync,
+        tell: impl Fn(u32, &mut T, N, N) + Sync,
+    );
+
+    /// Counts the lanes by class, in their order: each lane adds one to the counter of its class and is told what the counter
+    /// held. A lane of [`NO_CLASS`] is told nothing of use.
+    ///
+    /// Counters have 16 bits, two in a word of `counters`, and must not overflow. Other tiles must not use the same ones
+    /// until the next barrier.
+    fn count_in_order<T>(
+        &mut self,
+        local: &mut Self::Local<T>,
+        counters: impl Shared<u32>,
+        class: impl Fn(&T) -> u32 + Sync,
+        tell: impl Fn(&mut T, u32) + Sync,
+    );
 }
 
 /// An array in a block's shared memory. Its words hold anything at first.
@@ -71,6 +108,10 @@ pub trait Tile {
 /// Reads and writes of different threads to one word need a barrier between them ([`Block::phase`] ends with one), or the
 /// atomic operations.
 pub trait Shared<T: Word>: Copy + Sync {
+    /// The same memory as words of another type.
+    type As<U: Word>: Shared<U>;
+    /// The same memory as words of another type. An array of `u32` is aligned for `u64` at its start.
+    fn cast<U: Word>(self) -> Self::As<U>;
     /// Reads word `index`.
     fn get(self, index: u32) -> T;
     /// Writes word `index`.

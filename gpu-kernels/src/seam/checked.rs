@@ -4,12 +4,13 @@
 //! The plain CPU back end hides a missing barrier, because thread 0 always comes first. This one does not: the order
 //! changes from phase to phase, shared memory starts with random words, and every conflict is reported.
 
+use super::cpu::count_one;
 use super::std::boxed::Box;
 use super::std::cell::RefCell;
 use super::std::collections::HashMap;
 use super::std::rc::Rc;
 use super::std::vec::Vec;
-use super::{Block, Shared, Tile, Word};
+use super::{Block, NO_CLASS, Shared, Tile, Word};
 use core::cell::Cell;
 
 /// Collects what checked blocks report.
@@ -158,6 +159,20 @@ impl<'c, const THREADS: usize> Block for CheckedBlock<'c, THREADS> {
             work(&mut CheckedTile { first: tile * LANES as u32, checker: self.checker, log: self.log.clone() });
         }
     }
+    fn tiles_of<const LANES: usize, T>(
+        &mut self,
+        local: &mut [T; THREADS],
+        work: impl Fn(&mut CheckedTile<'c, LANES>, &mut [T; LANES]) + Sync,
+    ) {
+        let parts = local.as_chunks_mut::<LANES>().0;
+        for tile in self.checker.shuffled(parts.len() as u32) {
+            let mut lanes = CheckedTile { first: tile * LANES as u32, checker: self.checker, log: self.log.clone() };
+            work(&mut lanes, &mut parts[tile as usize]);
+        }
+    }
+    fn sync(&mut self) {
+        self.log.barrier(self.checker);
+    }
 }
 
 /// A tile whose lanes run in shuffled order.
@@ -194,6 +209,38 @@ impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
     fn pick<T>(&mut self, local: &[T; LANES], lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
         read(&local[lane as usize % LANES])
     }
+    fn exclusive_sum<T, N: Word>(
+        &mut self,
+        local: &mut [T; LANES],
+        read: impl Fn(u32, &T) -> N + Sync,
+        tell: impl Fn(u32, &mut T, N, N) + Sync,
+    ) {
+        let mut values = [N::default(); LANES];
+        for lane in self.checker.shuffled(LANES as u32) {
+            self.log.thread.set(self.first + lane);
+            values[lane as usize] = read(lane, &local[lane as usize]);
+        }
+        let sum_of = |lanes: &[N]| lanes.iter().fold(N::default(), |sum, &value| sum.plus(value));
+        for lane in self.checker.shuffled(LANES as u32) {
+            self.log.thread.set(self.first + lane);
+            tell(lane, &mut local[lane as usize], sum_of(&values[..lane as usize]), sum_of(&values));
+        }
+    }
+    fn count_in_order<T>(
+        &mut self,
+        local: &mut [T; LANES],
+        counters: impl Shared<u32>,
+        class: impl Fn(&T) -> u32 + Sync,
+        tell: impl Fn(&mut T, u32) + Sync,
+    ) {
+        for (lane, state) in local.iter_mut().enumerate() {
+            self.log.thread.set(self.first + lane as u32);
+            let class = class(state);
+            if class != NO_CLASS {
+                tell(state, count_one(counters, class));
+            }
+        }
+    }
 }
 
 /// A shared array whose uses are noted.
@@ -225,6 +272,11 @@ impl<T: Word> CheckedShared<T> {
 }
 
 impl<T: Word> Shared<T> for CheckedShared<T> {
+    type As<U: Word> = CheckedShared<U>;
+    fn cast<U: Word>(self) -> CheckedShared<U> {
+        let bytes = self.length as usize * size_of::<T>();
+        CheckedShared { words: self.words.cast(), length: (bytes / size_of::<U>()) as u32, log: self.log }
+    }
     fn get(self, index: u32) -> T {
         self.access(index, false, true, |old| old)
     }

@@ -57,6 +57,12 @@ impl<T> Global<T> {
         Global(self.0.cast())
     }
 
+    /// The array from element `index` on.
+    #[inline(always)]
+    pub fn offset(self, index: u64) -> Self {
+        Self(self.at(index))
+    }
+
     #[inline(always)]
     fn at(self, index: u64) -> *mut T {
         self.0.wrapping_add(index as usize)

@@ -38,12 +38,14 @@ pub trait Kernel: Send + Sync {
 /// This gives `struct Name<K, V>` whose fields are the arguments: on the host a value of it is a launch. With one type
 /// parameter there is an entry point for each of `u32` and `u64` (`entry_point_u32` …), with two for each pair. Arguments
 /// become parameters one by one, so that LLVM sees which are pointers to global memory; scalars go together in one
-/// `repr(C)` struct. Shared arrays are declared here, once, because each expansion on the GPU is an array of its own.
+/// `repr(C)` struct. Shared arrays are declared here, once, because each expansion on the GPU is an array of its own. After the
+/// threads, `resident 2` asks for so few registers that 2 blocks fit a multiprocessor.
 #[macro_export]
 macro_rules! kernel {
     (
         $(#[$doc:meta])*
         $name:ident <$($generic:ident : $bound:ident),*>, $entry:literal, threads $threads:literal
+        $(, resident $resident:literal)?
         $(, shared $shared:ident : $word:ty = $length:expr)* ;
         { $( $argument:ident : $type:ty ),* $(,)? }
         |$args:ident, $block:ident| $body:block
@@ -64,7 +66,7 @@ macro_rules! kernel {
         }
 
         $crate::backend_kernel! {
-            $name [$($generic : $bound),*] $entry, $threads, [$($shared : $word = $length),*] [$($argument : $type),*]
+            $name [$($generic : $bound),*] $entry, $threads, [$($resident)?], [$($shared : $word = $length),*] [$($argument : $type),*]
         }
     };
 }

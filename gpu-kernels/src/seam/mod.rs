@@ -16,7 +16,7 @@ mod global;
 mod kernel;
 mod word;
 
-pub use block::{Block, Shared, Tile};
+pub use block::{Block, NO_CLASS, Shared, Tile, TileLocal};
 pub use global::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope};
 pub use word::Word;
 
@@ -37,3 +37,9 @@ pub mod cpu;
 use cpu::memory as backend;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use kernel::Kernel;
+
+/// Lets others run while this thread waits for a word that another block is about to write.
+#[inline(always)]
+pub fn pause() {
+    backend::pause();
+}

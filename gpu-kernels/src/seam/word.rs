@@ -3,9 +3,22 @@
 use super::{Scope, backend};
 
 /// A machine word that kernels load, store and change atomically: `u32` or `u64`.
-pub trait Word: GlobalWord + backend::SharedWord + Copy + Send + Sync + Default + 'static {}
-impl Word for u32 {}
-impl Word for u64 {}
+pub trait Word: GlobalWord + backend::SharedWord + Copy + Send + Sync + Default + 'static {
+    /// The sum, wrapping.
+    fn plus(self, other: Self) -> Self;
+}
+impl Word for u32 {
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+}
+impl Word for u64 {
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+}
 
 /// Accesses to the device's memory, as each back end has them. [`Global`](super::Global) and [`Atomic`](super::Atomic) are
 /// their one user; what each does stands there.

@@ -2,6 +2,7 @@
 
 mod cuckoo;
 mod input;
+mod primitives;
 mod record;
 mod roofline;
 
@@ -43,12 +44,24 @@ pub struct Args {
     /// Only the limits, no tables.
     #[arg(long)]
     only_limits: bool,
+    /// What to measure: all of it by default.
+    #[arg(long, value_delimiter = ',', value_enum)]
+    only: Vec<Part>,
     /// Also measure hashbrown::HashMap on one thread, with the same input in the same run.
     #[arg(long)]
     beside_hashbrown: bool,
     /// The folder for the records; none are kept without it.
     #[arg(long)]
     output: Option<PathBuf>,
+}
+
+/// A part of the library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Scan, compaction, histogram, partition, sort.
+    Primitives,
+    /// `CuckooMap`.
+    Cuckoo,
 }
 
 pub fn parse_size(text: &str) -> anyhow::Result<u64> {
@@ -92,8 +105,17 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         ([], false) => &[1 << 20, 1 << 22],
         (given, _) => given,
     };
+    let wanted = |part| args.only.is_empty() || args.only.contains(&part);
     for &n in if args.only_limits { &[] } else { sizes } {
-        for &slots in &args.slots_per_pair {
+        if wanted(Part::Primitives) {
+            progress.set_message(format!("primitives, {n} items"));
+            progress.tick();
+            keep(primitives::measure::<u32, u32>(&device, &run, &roofline, n, args.runs)?);
+            if args.wide {
+                keep(primitives::measure::<u64, u64>(&device, &run, &roofline, n, args.runs)?);
+            }
+        }
+        for &slots in args.slots_per_pair.iter().filter(|_| wanted(Part::Cuckoo)) {
             progress.set_message(format!("CuckooMap, {n} pairs, {slots} slots a pair"));
             progress.tick();
             keep(cuckoo::measure::<u32, u32>(&device, &run, &roofline, n, slots, args.runs)?);

@@ -7,8 +7,12 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 /// What a word must offer for shared memory, whose threads come one after the other.
 #[allow(missing_docs)]
 pub trait SharedWord: Sized {
-    fn plus(self, other: Self) -> Self;
     fn larger(self, other: Self) -> Self;
+}
+
+/// Blocks run on all cores and there may be more threads than those: whoever is waited for must get its turn.
+pub fn pause() {
+    super::super::std::thread::yield_now();
 }
 
 #[inline(always)]
@@ -30,10 +34,6 @@ fn prefetch(at: *const u8) {
 macro_rules! cpu_word {
     ($word:ty, $atomic:ty) => {
         impl SharedWord for $word {
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self {
-                self.wrapping_add(other)
-            }
             #[inline(always)]
             fn larger(self, other: Self) -> Self {
                 self.max(other)

@@ -2,7 +2,7 @@
 
 pub(super) mod memory;
 
-use super::{Block, Shared, Tile, Word};
+use super::{Block, NO_CLASS, Shared, Tile, Word};
 use core::cell::UnsafeCell;
 
 /// A block of `THREADS` threads on this CPU thread.
@@ -60,6 +60,18 @@ impl<const THREADS: usize> Block for CpuBlock<THREADS> {
             work(&mut CpuTile { first });
         }
     }
+    #[inline(always)]
+    fn tiles_of<const LANES: usize, T>(
+        &mut self,
+        local: &mut [T; THREADS],
+        work: impl Fn(&mut CpuTile<LANES>, &mut [T; LANES]) + Sync,
+    ) {
+        for (tile, local) in local.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            work(&mut CpuTile { first: (tile * LANES) as u32 }, local);
+        }
+    }
+    #[inline(always)]
+    fn sync(&mut self) {}
 }
 
 /// `LANES` threads of a block, run one after the other.
@@ -94,10 +106,49 @@ impl<const LANES: usize> Tile for CpuTile<LANES> {
     fn pick<T>(&mut self, local: &[T; LANES], lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
         read(&local[lane as usize % LANES])
     }
+    #[inline(always)]
+    fn exclusive_sum<T, N: Word>(
+        &mut self,
+        local: &mut [T; LANES],
+        read: impl Fn(u32, &T) -> N + Sync,
+        tell: impl Fn(u32, &mut T, N, N) + Sync,
+    ) {
+        let lanes = local.iter().enumerate();
+        let total = lanes.fold(N::default(), |sum, (lane, state)| sum.plus(read(lane as u32, state)));
+        let mut before = N::default();
+        for (lane, state) in local.iter_mut().enumerate() {
+            let value = read(lane as u32, state);
+            tell(lane as u32, state, before, total);
+            before = before.plus(value);
+        }
+    }
+    #[inline(always)]
+    fn count_in_order<T>(
+        &mut self,
+        local: &mut [T; LANES],
+        counters: impl Shared<u32>,
+        class: impl Fn(&T) -> u32 + Sync,
+        tell: impl Fn(&mut T, u32) + Sync,
+    ) {
+        for state in local {
+            let class = class(state);
+            if class != NO_CLASS {
+                tell(state, count_one(counters, class));
+            }
+        }
+    }
+}
+
+/// Adds one to the 16-bit counter `class` and returns what it held.
+#[inline(always)]
+pub(super) fn count_one(counters: impl Shared<u32>, class: u32) -> u32 {
+    let half = class % 2 * 16;
+    counters.fetch_add(class / 2, 1 << half) >> half & 0xffff
 }
 
 /// Storage of a shared array.
 #[derive(Debug)]
+#[repr(align(16))]
 pub struct SharedStorage<T, const LENGTH: usize>(UnsafeCell<[T; LENGTH]>);
 
 impl<T: Word, const LENGTH: usize> SharedStorage<T, LENGTH> {
@@ -146,6 +197,12 @@ impl<T: Word> CpuShared<T> {
 }
 
 impl<T: Word> Shared<T> for CpuShared<T> {
+    type As<U: Word> = CpuShared<U>;
+    #[inline(always)]
+    fn cast<U: Word>(self) -> CpuShared<U> {
+        let bytes = self.length as usize * size_of::<T>();
+        CpuShared { words: self.words.cast(), length: (bytes / size_of::<U>()) as u32 }
+    }
     #[inline(always)]
     fn get(self, index: u32) -> T {
         // SAFETY: `at` checked the index, and `SharedStorage::handle` that the storage lives and is used by this thread.
@@ -175,7 +232,7 @@ impl<T: Word> Shared<T> for CpuShared<T> {
 #[macro_export]
 macro_rules! backend_kernel {
     (
-        $name:ident [$($generic:ident : $bound:ident),*] $entry:literal, $threads:literal,
+        $name:ident [$($generic:ident : $bound:ident),*] $entry:literal, $threads:literal, [$($resident:literal)?],
         [$($shared:ident : $word:ty = $length:expr),*] [$($argument:ident : $type:ty),*]
     ) => {
         impl<$($generic: $bound),*> $crate::seam::Kernel for $name<$($generic),*> {

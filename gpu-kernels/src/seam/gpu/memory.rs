@@ -2,6 +2,7 @@
 
 use super::super::Scope;
 use super::super::word::GlobalWord;
+use super::warp::LaneWord;
 use core::arch::asm;
 
 /// What a word must offer for shared memory.
@@ -9,12 +10,19 @@ use core::arch::asm;
 /// # Safety
 /// The methods access `at`, the address of a word in the block's shared memory.
 #[allow(clippy::missing_safety_doc, missing_docs)]
-pub trait SharedWord: Sized {
+pub trait SharedWord: LaneWord {
     unsafe fn shared_load(at: u32) -> Self;
     unsafe fn shared_store(at: u32, value: Self);
     unsafe fn shared_add(at: u32, value: Self) -> Self;
     unsafe fn shared_max(at: u32, value: Self) -> Self;
     unsafe fn shared_exchange(at: u32, value: Self) -> Self;
+}
+
+/// Waits a moment.
+#[inline(always)]
+pub fn pause() {
+    // SAFETY: touches nothing.
+    unsafe { asm!("nanosleep.u32 32;", options(nomem, nostack)) };
 }
 
 /// The same instruction in the three scopes.

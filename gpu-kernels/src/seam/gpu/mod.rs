@@ -12,7 +12,7 @@ pub mod warp;
 
 pub use shared::GpuShared;
 
-use super::{Block, Tile, Word};
+use super::{Block, NO_CLASS, Shared, Tile, Word};
 
 /// The block that this thread belongs to.
 pub struct GpuBlock<const THREADS: u32>;
@@ -58,6 +58,18 @@ impl<const THREADS: u32> Block for GpuBlock<THREADS> {
     #[inline(always)]
     fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut GpuTile<LANES>) + Sync) {
         work(&mut GpuTile);
+    }
+    #[inline(always)]
+    fn tiles_of<const LANES: usize, T>(
+        &mut self,
+        local: &mut Register<T>,
+        work: impl Fn(&mut GpuTile<LANES>, &mut Register<T>) + Sync,
+    ) {
+        work(&mut GpuTile, local);
+    }
+    #[inline(always)]
+    fn sync(&mut self) {
+        thread::sync_threads();
     }
 }
 
@@ -107,6 +119,53 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
     fn pick<T>(&mut self, local: &Register<T>, lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
         warp::warp_shuffle_idx(Self::mask(), read(&local.0), Self::shift() + lane % LANES as u32)
     }
+    #[inline(always)]
+    fn exclusive_sum<T, N: Word>(
+        &mut self,
+        local: &mut Register<T>,
+        read: impl Fn(u32, &T) -> N + Sync,
+        tell: impl Fn(u32, &mut T, N, N) + Sync,
+    ) {
+        let lane = Self::lane();
+        let value = read(lane, &local.0);
+        // Doubling steps (Hillis and Steele, 1986): after each one a lane has the sum of twice as many lanes up to itself.
+        let mut sum = value;
+        let mut distance = 1;
+        while distance < LANES as u32 {
+            let earlier =
+                sum.from_lane(Self::mask(), Self::shift() + (lane.wrapping_sub(distance) & (LANES as u32 - 1)));
+            if lane >= distance {
+                sum = sum.plus(earlier);
+            }
+            distance *= 2;
+        }
+        let total = sum.from_lane(Self::mask(), Self::shift() + LANES as u32 - 1);
+        tell(lane, &mut local.0, sum.minus(value), total);
+    }
+    #[inline(always)]
+    fn count_in_order<T>(
+        &mut self,
+        local: &mut Register<T>,
+        counters: impl Shared<u32>,
+        class: impl Fn(&T) -> u32 + Sync,
+        tell: impl Fn(&mut T, u32) + Sync,
+    ) {
+        let class = class(&local.0);
+        let peers = warp::warp_match_any(Self::mask(), class);
+        let lane = warp::lane_id();
+        let first = peers.trailing_zeros();
+        let half = class % 2 * 16;
+        let mut held = 0;
+        // The first lane of each class counts for all of them.
+        if lane == first && class != NO_CLASS {
+            held = counters.fetch_add(class / 2, peers.count_ones() << half) >> half & 0xffff;
+        }
+        held = warp::warp_shuffle_idx(Self::mask(), held, first);
+        let before = (peers & ((1 << lane) - 1)).count_ones();
+        if class != NO_CLASS {
+            tell(&mut local.0, held + before);
+        }
+    }
 }
 
 /// What a kernel declaration adds on the GPU: an entry point for each type that the kernel is generic over.
@@ -133,9 +192,15 @@ macro_rules! backend_kernel {
 #[macro_export]
 macro_rules! entry_point {
     (
-        $name:ident [$($generic:ident = $concrete:ident),*] $entry:expr, $threads:literal,
+        $name:ident [$($generic:ident = $concrete:ident),*] $entry:expr, $threads:literal, [$($resident:literal)?],
         [$($shared:ident : $word:ty = $length:expr),*] [$($argument:ident : $type:ty),*]
     ) => {
+        $(
+            // A comment in the PTX, which `cargo xtask build-ptx` turns into directives: Rust has no attribute for them.
+            core::arch::global_asm!(concat!(
+                "//@launch_bounds ", $entry, " maxntid=", stringify!($threads), " minnctapersm=", stringify!($resident)
+            ));
+        )?
         const _: () = {
             $( type $generic = $concrete; )*
             #[unsafe(export_name = $entry)]

@@ -31,6 +31,11 @@ impl<T> GpuShared<T> {
 }
 
 impl<T: Word> Shared<T> for GpuShared<T> {
+    type As<U: Word> = GpuShared<U>;
+    #[inline(always)]
+    fn cast<U: Word>(self) -> GpuShared<U> {
+        GpuShared(self.0, PhantomData)
+    }
     #[inline(always)]
     fn get(self, index: u32) -> T {
         // SAFETY: `GpuShared::new` vouched for the array.

@@ -1,0 +1,64 @@
+//! Stream compaction.
+
+use super::{Scratch, check_items};
+use crate::{Buffer, Key, Result, Stream};
+use gpu_kernels::compact::{Compact, CompactPlan, LastOfEach, TILE, state_words};
+use gpu_kernels::types::Scalar;
+
+/// Queues the compaction of `input`: its elements `i` whose bit `i % 32` of `keep[i / 32]` is set go, in their order, to the
+/// front of `output`, and their number to `count[0]`. What stands behind them in `output` stays as it was.
+///
+/// `keep` is laid out as [`Answers::found`](crate::Answers::found). One pass: reads the elements that are kept and writes them
+/// once. Takes 8 bytes of scratch for each 4,096 elements.
+///
+/// # Errors
+/// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `keep` has a word for each 32 elements, `output` is as long as
+/// `input`, and `count` has one element; [`Error::TooManyItems`](crate::Error::TooManyItems),
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+/// [`Error::Driver`](crate::Error::Driver).
+pub fn compact<T: Scalar>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    input: &Buffer<T>,
+    keep: &Buffer<u32>,
+    output: &mut Buffer<T>,
+    count: &mut Buffer<u32>,
+) -> Result<()> {
+    check_keep(input.len(), keep)?;
+    crate::error::same_length(("the input", input.len()), ("the output", output.len()))?;
+    crate::error::same_length(("one count", 1), ("the count", count.len()))?;
+    if input.is_empty() {
+        return count.fill(stream, 0);
+    }
+    let items = check_items(input.len())?;
+    let state = scratch.reserve(stream, state_words(items), state_words(items))?;
+    let compact = Compact::<T> {
+        input: input.argument(),
+        keep: keep.argument(),
+        output: output.argument(),
+        count: count.argument(),
+        state: state.argument(),
+        plan: CompactPlan { items },
+    };
+    // SAFETY: input and output have that many items, `keep` a bit for each, and the state is large enough and zero.
+    unsafe { stream.launch(&compact, items.div_ceil(TILE) * 256, &[input, keep], &[&*output, &*count, state]) }
+}
+
+/// Queues marking, in `keep`, the last of each run of equal `keys`: with [`sort_pairs`](super::sort_pairs) before and
+/// [`compact`] after it, of each repeated key the last pair in input order remains.
+///
+/// # Errors
+/// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `keep` has a word for each 32 keys;
+/// [`Error::TooManyItems`](crate::Error::TooManyItems), [`Error::WrongDevice`](crate::Error::WrongDevice),
+/// [`Error::Driver`](crate::Error::Driver).
+pub fn mark_last_of_each<K: Key>(stream: &Stream, keys: &Buffer<K>, keep: &mut Buffer<u32>) -> Result<()> {
+    check_keep(keys.len(), keep)?;
+    let items = check_items(keys.len())?;
+    let mark = LastOfEach::<K> { keys: keys.argument(), keep: keep.argument(), plan: CompactPlan { items } };
+    // SAFETY: there are that many keys and a bit for each.
+    unsafe { stream.launch(&mark, items, &[keys], &[&*keep]) }
+}
+
+fn check_keep(items: usize, keep: &Buffer<u32>) -> Result<()> {
+    crate::error::same_length(("the items, in words of 32,", items.div_ceil(32)), ("the words to keep", keep.len()))
+}

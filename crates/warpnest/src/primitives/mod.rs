@@ -1,0 +1,42 @@
+//! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction.
+//!
+//! All of them enqueue their work and wait for nothing. They work in a [`Scratch`], which grows as they need it and is best kept
+//! for the next call: only growing allocates.
+//!
+//! ```
+//! use warpnest::primitives::{Scratch, sort_pairs};
+//! use warpnest::{Buffer, Device};
+//!
+//! let device = Device::best()?;
+//! let stream = device.default_stream();
+//! let mut scratch = Scratch::new(&device);
+//! let mut keys = Buffer::from_slice(&device, &[30u32, 10, 20, 10])?;
+//! let mut values = Buffer::from_slice(&device, &[0u32, 1, 2, 3])?;
+//! sort_pairs(stream, &mut scratch, &mut keys, &mut values)?;
+//! assert_eq!(keys.download(stream)?, [10, 10, 20, 30]);
+//! assert_eq!(values.download(stream)?, [1, 3, 2, 0]);
+//! # Ok::<(), warpnest::Error>(())
+//! ```
+
+mod compact;
+mod radix;
+mod scan;
+mod scratch;
+
+pub use compact::{compact, mark_last_of_each};
+pub use radix::{BitField, MOST_BITS, histogram, partition_pairs, sort_pairs};
+pub(crate) use radix::{Pairs, RadixPasses};
+pub use scan::{exclusive_scan, exclusive_scan_in_place};
+pub use scratch::Scratch;
+
+use crate::{Error, Result};
+
+/// The most items of one call: places have 32 bits.
+pub const MOST_ITEMS: u64 = u32::MAX as u64;
+
+fn check_items(items: usize) -> Result<u64> {
+    match items as u64 {
+        items if items <= MOST_ITEMS => Ok(items),
+        asked => Err(Error::TooManyItems { asked, limit: MOST_ITEMS }),
+    }
+}

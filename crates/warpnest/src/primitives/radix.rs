@@ -1,0 +1,297 @@
+//! Radix partition and sort.
+
+use super::{Scratch, check_items};
+use crate::buffer::Tracked;
+use crate::{Buffer, Error, Key, Result, Stream, Value};
+use gpu_kernels::hash::{Formula, HashFunctions};
+use gpu_kernels::radix::{self, Digit, Histogram, HistogramPlan, PORTION, Partition, PartitionPlan};
+use gpu_kernels::scan::{Scan, ScanPlan};
+use gpu_kernels::seam::Global;
+
+pub use gpu_kernels::radix::MOST_BITS;
+
+/// Some bits of a key: `bits` of them, from bit `shift` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BitField {
+    /// The lowest bit.
+    pub shift: u32,
+    /// The number of bits: 1 to [`MOST_BITS`].
+    pub bits: u32,
+}
+
+impl BitField {
+    fn digit<K: Key>(self) -> Result<Digit> {
+        let Self { shift, bits } = self;
+        if !(1..=MOST_BITS).contains(&bits) || shift.saturating_add(bits) > K::BITS {
+            return Err(Error::BitField { shift, bits, key_bits: K::BITS, most_bits: MOST_BITS });
+        }
+        // The functions are not asked: the digit is of the key.
+        let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0);
+        Ok(Digit { functions, of_bucket: 0, shift, bits, padding: 0 })
+    }
+
+    fn values(self) -> usize {
+        1 << self.bits
+    }
+}
+
+/// Queues counting the values of a bit field: `counts[v]` becomes the number of `keys` with value `v`.
+///
+/// # Errors
+/// [`Error::BitField`]; [`Error::LengthsDiffer`] unless `counts` has an element for each value of the field;
+/// [`Error::TooManyItems`], [`Error::WrongDevice`], [`Error::Driver`].
+pub fn histogram<K: Key>(stream: &Stream, keys: &Buffer<K>, field: BitField, counts: &mut Buffer<u32>) -> Result<()> {
+    let digit = field.digit::<K>()?;
+    crate::error::same_length(("the values of the field", field.values()), ("the counts", counts.len()))?;
+    let items = check_items(keys.len())?;
+    counts.fill(stream, 0)?;
+    let plan = HistogramPlan { digit, items, digits: 1, padding: 0 };
+    let histogram = Histogram::<K> { keys: keys.argument(), counts: counts.argument(), plan };
+    // SAFETY: there are that many keys, and a count for each value.
+    unsafe { stream.launch(&histogram, histogram_threads(items), &[keys], &[&*counts]) }
+}
+
+/// Threads that count: enough to fill a large device, so that each block's counters are worth adding up.
+fn histogram_threads(items: u64) -> u64 {
+    items.div_ceil(8).min(1024 * 256)
+}
+
+/// Queues a stable partition: pairs go to the outputs in the order of a bit field of their keys, and among equal ones in
+/// their order in the input. `starts[v]` becomes the place of the first pair with value `v`, whether there is one or not.
+///
+/// Reads the keys twice, the values once, and writes each once. The scratch takes `2^(bits + 2)` bytes for each 8,192 pairs of
+/// 32-bit keys and values, twice that for wider ones.
+///
+/// # Errors
+/// [`Error::BitField`]; [`Error::LengthsDiffer`] unless keys, values and outputs are equally long, and `starts` has an element
+/// for each value of the field; [`Error::TooManyItems`], [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
+#[allow(clippy::too_many_arguments, reason = "two arrays in, three out, and where to work")]
+pub fn partition_pairs<K: Key, V: Value>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    field: BitField,
+    (keys, values): (&Buffer<K>, &Buffer<V>),
+    (keys_out, values_out): (&mut Buffer<K>, &mut Buffer<V>),
+    starts: &mut Buffer<u32>,
+) -> Result<()> {
+    let digit = field.digit::<K>()?;
+    crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+    crate::error::same_length(("the keys", keys.len()), ("the keys' output", keys_out.len()))?;
+    crate::error::same_length(("the keys", keys.len()), ("the values' output", values_out.len()))?;
+    crate::error::same_length(("the values of the field", field.values()), ("the starts", starts.len()))?;
+    let passes = RadixPasses::<K, V>::new(digit, 1, check_items(keys.len())?);
+    let work = scratch.reserve(stream, passes.words(), passes.zeros())?;
+    let input = Pairs { keys: keys.argument(), values: values.argument() };
+    let output = Pairs { keys: keys_out.argument(), values: values_out.argument() };
+    let (reads, writes): ([&dyn Tracked; 2], [&dyn Tracked; 4]) =
+        ([keys, values], [keys_out, values_out, starts, work]);
+    // SAFETY: inputs and outputs have that many pairs, `work` the words that were asked for, zeros among them.
+    unsafe {
+        passes.count(stream, work.argument(), keys.argument(), &reads, &writes)?;
+        passes.scan(stream, work.argument(), &writes)?;
+    }
+    let bytes = 4 * starts.len();
+    let (from, to) = (work.address(), starts.address());
+    // SAFETY: the scanned counts are the first words of `work`, as many as `starts` has.
+    stream.enqueue(&[work], &[&*starts], |queue| unsafe { queue.copy(from, to, bytes) })?;
+    // SAFETY: as above.
+    unsafe { passes.pass(stream, work.argument(), 0, input, output, &reads, &writes) }
+}
+
+/// Queues a stable sort of pairs by key, in place.
+///
+/// Four passes over 32-bit keys, eight over 64-bit ones. The scratch takes as much memory as the pairs, and 4 KiB (keys of 64
+/// bits 8 KiB) for each 8,192 of them, more where a key or value is wide.
+///
+/// # Errors
+/// [`Error::LengthsDiffer`], [`Error::TooManyItems`], [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
+pub fn sort_pairs<K: Key, V: Value>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &mut Buffer<K>,
+    values: &mut Buffer<V>,
+) -> Result<()> {
+    crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+    let items = check_items(keys.len())?;
+    let digit = BitField { shift: 0, bits: 8 }.digit::<K>()?;
+    let passes = RadixPasses::<K, V>::new(digit, K::BITS / 8, items);
+    let work = scratch.reserve(stream, passes.words() + Pairs::<K, V>::words(items), passes.zeros())?;
+    let own = Pairs::<K, V> { keys: keys.argument(), values: values.argument() };
+    let other = Pairs::at(work.argument::<u64>().offset(passes.words()), items);
+    let writes: [&dyn Tracked; 3] = [keys, values, work];
+    // SAFETY: both arrays have that many pairs, `work` the words that were asked for, zeros among them.
+    unsafe {
+        passes.count(stream, work.argument(), own.keys, &[], &writes)?;
+        passes.scan(stream, work.argument(), &writes)?;
+        for pass in 0..K::BITS / 8 {
+            let (from, to) = if pass % 2 == 0 { (own, other) } else { (other, own) };
+            passes.pass(stream, work.argument(), pass, from, to, &[], &writes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where keys and their values stand.
+#[derive(Debug)]
+pub(crate) struct Pairs<K, V> {
+    pub keys: Global<K>,
+    pub values: Global<V>,
+}
+
+impl<K, V> Clone for Pairs<K, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K, V> Copy for Pairs<K, V> {}
+
+impl<K: Key, V: Value> Pairs<K, V> {
+    /// 64-bit words that `items` pairs take: each array is aligned to two of them.
+    pub fn words(items: u64) -> u64 {
+        Self::keys_words(items) + (items * V::BITS as u64).div_ceil(128) * 2
+    }
+
+    fn keys_words(items: u64) -> u64 {
+        (items * K::BITS as u64).div_ceil(128) * 2
+    }
+
+    /// The arrays for `items` pairs in the memory from `words` on, which must be aligned to 16 bytes.
+    pub fn at(words: Global<u64>, items: u64) -> Self {
+        Self { keys: words.cast(), values: words.offset(Self::keys_words(items)).cast() }
+    }
+}
+
+/// Least-significant-digit passes over pairs, and the layout of what they work in: counts, what the scan publishes in, what
+/// each pass publishes in, and where the digits of later portions start. Counts and published words must be 0 at first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RadixPasses<K, V> {
+    first: Digit,
+    digits: u32,
+    items: u64,
+    types: std::marker::PhantomData<(K, V)>,
+}
+
+impl<K: Key, V: Value> RadixPasses<K, V> {
+    /// Passes by `digits` digits of as many bits each, of which `first` is the lowest.
+    pub fn new(first: Digit, digits: u32, items: u64) -> Self {
+        Self { first, digits, items, types: std::marker::PhantomData }
+    }
+
+    fn counters(&self) -> u64 {
+        (self.digits as u64) << self.first.bits
+    }
+
+    fn counts_words(&self) -> u64 {
+        self.counters().div_ceil(4) * 2
+    }
+
+    fn scan_words(&self) -> u64 {
+        gpu_kernels::scan::state_words::<u32>(self.counters()).next_multiple_of(2)
+    }
+
+    /// The words that one portion publishes in.
+    fn state_words(&self, items: u64) -> u64 {
+        radix::state_words::<K, V>(items, self.first.bits).next_multiple_of(2)
+    }
+
+    fn portions(&self) -> u64 {
+        self.items.div_ceil(PORTION).max(1)
+    }
+
+    /// The words that one pass publishes in.
+    fn pass_words(&self) -> u64 {
+        (0..self.portions()).map(|portion| self.state_words((self.items - portion * PORTION).min(PORTION))).sum()
+    }
+
+    /// The words that must be 0 before the first step.
+    pub fn zeros(&self) -> u64 {
+        self.counts_words() + self.scan_words() + self.digits as u64 * self.pass_words()
+    }
+
+    /// All words.
+    pub fn words(&self) -> u64 {
+        self.zeros() + self.portions() * self.later_starts_words()
+    }
+
+    fn later_starts_words(&self) -> u64 {
+        (1u64 << self.first.bits).div_ceil(4) * 2
+    }
+
+    /// Counts the digits of `keys`.
+    ///
+    /// # Safety
+    /// There are `items` keys, and `work` has the words that were asked for; all lie in the buffers named.
+    pub unsafe fn count(
+        &self,
+        stream: &Stream,
+        work: Global<u64>,
+        keys: Global<K>,
+        reads: &[&dyn Tracked],
+        writes: &[&dyn Tracked],
+    ) -> Result<()> {
+        let plan = HistogramPlan { digit: self.first, items: self.items, digits: self.digits, padding: 0 };
+        let histogram = Histogram { keys, counts: work.cast(), plan };
+        // SAFETY: the caller's.
+        unsafe { stream.launch(&histogram, histogram_threads(self.items), reads, writes) }
+    }
+
+    /// Turns the counts into where each digit's pairs start.
+    ///
+    /// # Safety
+    /// As for [`RadixPasses::count`].
+    pub unsafe fn scan(&self, stream: &Stream, work: Global<u64>, writes: &[&dyn Tracked]) -> Result<()> {
+        let counts = work.cast::<u32>();
+        let scan = Scan::<u32> {
+            input: counts,
+            output: counts,
+            // SAFETY: the kernel's text allows no total.
+            total: unsafe { Global::null() },
+            state: work.offset(self.counts_words()),
+            plan: ScanPlan { items: self.counters() },
+        };
+        // SAFETY: the caller's. The counters fit one tile.
+        unsafe { stream.launch(&scan, self.counters().div_ceil(gpu_kernels::scan::TILE) * 256, &[], writes) }
+    }
+
+    /// Moves the pairs to the places of digit `pass`.
+    ///
+    /// # Safety
+    /// As for [`RadixPasses::count`]; `from` and `to` have `items` pairs each and do not overlap.
+    #[allow(clippy::too_many_arguments, reason = "where from, where to, where to work, and the buffers of all three")]
+    pub unsafe fn pass(
+        &self,
+        stream: &Stream,
+        work: Global<u64>,
+        pass: u32,
+        from: Pairs<K, V>,
+        to: Pairs<K, V>,
+        reads: &[&dyn Tracked],
+        writes: &[&dyn Tracked],
+    ) -> Result<()> {
+        let digit = Digit { shift: self.first.shift + pass * self.first.bits, ..self.first };
+        let mut state = self.counts_words() + self.scan_words() + pass as u64 * self.pass_words();
+        let mut digit_starts = work.cast::<u32>().offset((pass as u64) << self.first.bits);
+        let mut base = (pass as u64 * self.items) as u32;
+        for portion in 0..self.portions() {
+            let first = portion * PORTION;
+            let end = self.items.min(first + PORTION);
+            let next_starts = work.offset(self.zeros() + portion * self.later_starts_words()).cast();
+            let partition = Partition {
+                keys: from.keys,
+                values: from.values,
+                keys_out: to.keys,
+                values_out: to.values,
+                digit_starts,
+                next_starts,
+                state: work.offset(state),
+                plan: PartitionPlan { digit, first, end, base, padding: 0 },
+            };
+            let blocks = (end - first).div_ceil(radix::tile::<K, V>());
+            // SAFETY: the caller's; the words of this pass and portion are its own.
+            unsafe { stream.launch(&partition, blocks * 512, reads, writes)? };
+            state += self.state_words(end - first);
+            (digit_starts, base) = (next_starts, 0);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! Exclusive scan.
+
+use super::{Scratch, check_items};
+use crate::{Buffer, Result, Stream};
+use gpu_kernels::scan::{Scan, ScanPlan, TILE, state_words};
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::Scalar;
+
+/// Queues `output[i] = input[0] + … + input[i - 1]`, wrapping. If `output` has one element more than `input`, its last one
+/// becomes the sum of all.
+///
+/// One pass: reads and writes each element once. Takes 8 bytes of scratch for each 4,096 elements of `u32`, 16 of `u64`.
+///
+/// # Errors
+/// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) and those of [`exclusive_scan_in_place`].
+pub fn exclusive_scan<T: Scalar>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    input: &Buffer<T>,
+    output: &mut Buffer<T>,
+) -> Result<()> {
+    let with_total = output.len() == input.len() + 1;
+    if !with_total {
+        crate::error::same_length(("the input", input.len()), ("the output", output.len()))?;
+    }
+    if input.is_empty() {
+        return output.fill(stream, 0);
+    }
+    let items = check_items(input.len())?;
+    let state = scratch.reserve(stream, state_words::<T>(items), state_words::<T>(items))?;
+    // SAFETY: the kernel's text allows no total.
+    let no_total = || unsafe { Global::null() };
+    let output_at = output.argument::<T>();
+    let total = if with_total { output_at.offset(items) } else { no_total() };
+    let scan =
+        Scan { input: input.argument(), output: output_at, total, state: state.argument(), plan: ScanPlan { items } };
+    // SAFETY: input and output have that many items, the output one more if there is a total, and the state is large enough
+    // and zero.
+    unsafe { stream.launch(&scan, blocks_of(items), &[input], &[&*output, state]) }
+}
+
+/// The same in place.
+///
+/// # Errors
+/// [`Error::TooManyItems`](crate::Error::TooManyItems), [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+/// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+pub fn exclusive_scan_in_place<T: Scalar>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    buffer: &mut Buffer<T>,
+) -> Result<()> {
+    let items = check_items(buffer.len())?;
+    let state = scratch.reserve(stream, state_words::<T>(items), state_words::<T>(items))?;
+    // SAFETY: the kernel's text allows no total.
+    let total = unsafe { Global::null() };
+    let (input, output) = (buffer.argument(), buffer.argument());
+    let scan = Scan::<T> { input, output, total, state: state.argument(), plan: ScanPlan { items } };
+    // SAFETY: the buffer has that many items, and the state is large enough and zero.
+    unsafe { stream.launch(&scan, blocks_of(items), &[], &[&*buffer, state]) }
+}
+
+/// The number of threads that gives a block to each tile.
+fn blocks_of(items: u64) -> u64 {
+    items.div_ceil(TILE) * 256
+}

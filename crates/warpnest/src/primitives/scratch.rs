@@ -1,0 +1,47 @@
+//! Memory that operations work in.
+
+use crate::{Buffer, Device, Result, Stream};
+
+/// Memory on a device that operations work in. It grows when an operation needs more and stays for the next one.
+///
+/// Operations on several streams may share one: like any buffer's, its uses wait for each other. A scratch for each stream lets
+/// them overlap.
+#[derive(Debug)]
+pub struct Scratch {
+    device: Device,
+    words: Option<Buffer<u64>>,
+}
+
+impl Scratch {
+    /// An empty one; nothing is allocated yet.
+    pub fn new(device: &Device) -> Self {
+        Self { device: device.clone(), words: None }
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Bytes that it holds on the device.
+    pub fn memory_bytes(&self) -> u64 {
+        self.words.as_ref().map_or(0, |words| 8 * words.len() as u64)
+    }
+
+    /// Gives its memory back, once nothing uses it any more.
+    pub fn release(&mut self) {
+        self.words = None;
+    }
+
+    /// At least `words` words, the first `zeros` of which are 0.
+    pub(crate) fn reserve(&mut self, stream: &Stream, words: u64, zeros: u64) -> Result<&Buffer<u64>> {
+        if self.words.as_ref().is_none_or(|held| (held.len() as u64) < words) {
+            // The old ones first: both together may be more than there is.
+            self.words = None;
+            self.words = Some(Buffer::uninitialized(&self.device, words as usize)?);
+        }
+        let Some(held) = &mut self.words else { unreachable!("it was filled above") };
+        held.fill_front(stream, 0, zeros as usize)?;
+        Ok(held)
+    }
+}

@@ -1,0 +1,76 @@
+//! How often each digit occurs, for several digits at once.
+
+use super::Digit;
+use crate::seam::{Global, Shared};
+use crate::types::Key;
+
+/// The most counters: digits times the values of each.
+pub const MOST_COUNTERS: u32 = 4096;
+
+/// Keys that a thread reads at once.
+const ITEMS: usize = 8;
+
+/// What is to be counted.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct HistogramPlan {
+    /// The first digit; the others have as many bits each, and follow it upwards.
+    pub digit: Digit,
+    /// The number of keys.
+    pub items: u64,
+    /// The number of digits: with their values, at most [`MOST_COUNTERS`].
+    pub digits: u32,
+    /// Nothing.
+    pub padding: u32,
+}
+
+kernel! {
+    /// Adds to `counts[d << bits | v]` how many keys have value `v` in digit `d`. Any number of blocks share the keys.
+    Histogram<K: Key>, "radix_histogram", threads 256, shared counters: u32 = MOST_COUNTERS as usize;
+    { keys: Global<K>, counts: Global<u32>, plan: HistogramPlan }
+    |args, block| {
+        let HistogramPlan { digit, items, digits, .. } = args.plan;
+        let (threads, used) = (block.threads(), digits << digit.bits);
+        let step = block.grid() as u64 * threads as u64;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.phase(&mut nothing, |thread, _| {
+            let mut counter = thread;
+            while counter < used {
+                counters.set(counter, 0);
+                counter += threads;
+            }
+        });
+        block.phase(&mut nothing, |thread, _| {
+            let mut next = first + thread as u64;
+            while next < items {
+                let keys: [K; ITEMS] = core::array::from_fn(|i| {
+                    let index = next + i as u64 * step;
+                    if index < items { args.keys.load_streaming(index) } else { K::default() }
+                });
+                for (i, &key) in keys.iter().enumerate() {
+                    if next + (i as u64) * step < items {
+                        let word = digit.word(key) >> digit.shift;
+                        let mut d = 0;
+                        while d < digits {
+                            let value = (word >> (d * digit.bits)) as u32 & (digit.bins() - 1);
+                            counters.fetch_add(d << digit.bits | value, 1);
+                            d += 1;
+                        }
+                    }
+                }
+                next += ITEMS as u64 * step;
+            }
+        });
+        block.each(&mut nothing, |thread, _| {
+            let mut counter = thread;
+            while counter < used {
+                let count = counters.get(counter);
+                if count != 0 {
+                    args.counts.atomic(counter as u64).fetch_add(count);
+                }
+                counter += threads;
+            }
+        });
+    }
+}

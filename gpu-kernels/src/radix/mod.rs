@@ -1,0 +1,80 @@
+//! Stable radix partition by any bit field, and from it a radix sort: one histogram of all digits, then one pass a digit, as
+//! in Adinets and Merrill, *Onesweep: A Faster Least Significant Digit Radix Sort for GPUs* (2022).
+//!
+//! A pass moves every item to the place of its digit, in the order of the input ([`Partition`]). [`Histogram`] counts the
+//! digits of all passes in one reading of the keys; an exclusive [`Scan`](crate::scan::Scan) over the counts says where each
+//! digit's items begin.
+
+mod histogram;
+mod partition;
+
+pub use histogram::{Histogram, HistogramPlan, MOST_COUNTERS};
+pub use partition::{PORTION, Partition, PartitionPlan, state_words, tile};
+
+use crate::hash::HashFunctions;
+use crate::types::Key;
+
+/// The most bits of a digit.
+pub const MOST_BITS: u32 = 10;
+
+/// Which bits of a key, or of its bucket, a digit is.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Digit {
+    /// Gives a key its bucket, by the first function.
+    pub functions: HashFunctions,
+    /// 1 if the digit is of the key's bucket, 0 if it is of the key.
+    pub of_bucket: u32,
+    /// The digit's lowest bit.
+    pub shift: u32,
+    /// The number of bits: 1 to [`MOST_BITS`].
+    pub bits: u32,
+    /// Nothing.
+    pub padding: u32,
+}
+
+impl Digit {
+    /// What digits are taken from: the key or its bucket.
+    #[inline(always)]
+    fn word<K: Key>(&self, key: K) -> u64 {
+        if self.of_bucket != 0 { self.functions.slot(0, key) as u64 } else { key.to_u64() }
+    }
+
+    #[inline(always)]
+    fn field(&self, word: u64) -> u32 {
+        (word >> self.shift) as u32 & (self.bins() - 1)
+    }
+
+    /// The digit of `key`.
+    #[inline(always)]
+    pub fn of<K: Key>(&self, key: K) -> u32 {
+        self.field(self.word(key))
+    }
+
+    /// The digits of many keys. What digits are taken from is asked once, and not for each key: on the GPU the loops are
+    /// unrolled, and the way that is taken should be short.
+    #[inline(always)]
+    fn of_each<K: Key, const N: usize>(&self, keys: &[K; N]) -> [u32; N] {
+        let mut digits = [0; N];
+        if self.of_bucket == 0 {
+            for i in 0..N {
+                digits[i] = self.field(keys[i].to_u64());
+            }
+        } else if self.functions.is_mix() {
+            for i in 0..N {
+                digits[i] = self.field(self.functions.mixed(0, keys[i]) as u64);
+            }
+        } else {
+            for i in 0..N {
+                digits[i] = self.of(keys[i]);
+            }
+        }
+        digits
+    }
+
+    /// The number of values of the digit.
+    #[inline(always)]
+    pub fn bins(&self) -> u32 {
+        1 << self.bits
+    }
+}

@@ -1,0 +1,307 @@
+//! One pass: a stable partition of pairs by one digit.
+
+use super::{Digit, MOST_BITS};
+use crate::look_back;
+use crate::seam::{Block, Global, NO_CLASS, Shared, Tile, pause};
+use crate::types::{Key, Value};
+
+/// Threads of a block.
+const THREADS: usize = 512;
+const WARPS: u32 = THREADS as u32 / 32;
+/// The most items of a thread.
+const MOST_ITEMS: usize = 16;
+/// The most items of one launch: a tile publishes sums of 30 bits.
+pub const PORTION: u64 = 1 << 29;
+
+/// Words of 64 bits for the warps' counters, and then for the items on their way out.
+const ROOM: usize = 4096;
+/// Counters of 16 bits: as many for each warp as a digit has values. They fill the room.
+const _: () = assert!(ROOM * 4 == (WARPS as usize) << MOST_BITS);
+
+/// Items of a thread: fewer of the wide ones, so that they fit the registers.
+const fn items<K: Key, V: Value>() -> usize {
+    if K::BITS + V::BITS == 64 { MOST_ITEMS } else { MOST_ITEMS / 2 }
+}
+
+/// Items of a tile, which is what one block moves.
+pub const fn tile<K: Key, V: Value>() -> u64 {
+    (THREADS * items::<K, V>()) as u64
+}
+
+/// Items that go out through the room at once: half a tile.
+const fn staged<K: Key, V: Value>() -> u32 {
+    tile::<K, V>() as u32 / 2
+}
+
+/// The number of words that a pass over `items` items (at most [`PORTION`]) publishes in; all must be 0.
+pub const fn state_words<K: Key, V: Value>(items: u64, bits: u32) -> u64 {
+    1 + items.div_ceil(tile::<K, V>()) * ((1 << bits) / 2)
+}
+
+/// What a pass is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PartitionPlan {
+    /// The digit that items are ordered by.
+    pub digit: Digit,
+    /// The first item of this launch.
+    pub first: u64,
+    /// The item behind its last one, at most [`PORTION`] further.
+    pub end: u64,
+    /// What is taken off `digit_starts`, modulo 2^32: a scan over the counts of several digits goes on from digit to digit.
+    pub base: u32,
+    /// Nothing.
+    pub padding: u32,
+}
+
+/// What a thread holds: item `i` is of its warp's row `i`.
+struct Held<K, V> {
+    keys: [K; MOST_ITEMS],
+    values: [V; MOST_ITEMS],
+    /// The item's digit above its rank among the items of the warp with that digit; [`NO_CLASS`] where there is no item.
+    ranks: [u32; MOST_ITEMS],
+    /// The item's place in the tile, 16 bits each; [`NO_PLACE`] where there is no item.
+    places: [u32; MOST_ITEMS / 2],
+}
+
+/// A place that no item has.
+const NO_PLACE: u32 = 0xffff;
+
+/// A rank is below the digit's bits.
+const RANK_BITS: u32 = 16;
+const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
+
+/// A tile publishes the sums of two neighbouring digits in one word: in each half 30 bits and the status above them.
+const SUM: u64 = 0x4000_0000_4000_0000;
+const PREFIX: u64 = 0x8000_0000_8000_0000;
+const SUMS: u64 = 0x3fff_ffff_3fff_ffff;
+
+kernel! {
+    /// Moves the pairs `first..end` to the places of their digits: those with digit `d` begin at `digit_starts[d]`, less
+    /// `base`, in the order of the input. `next_starts[d]` becomes where the next portion's pairs with digit `d` begin.
+    /// One block a [`tile`]; `state` has [`state_words`].
+    ///
+    /// A warp ranks its items row by row ([`Tile::count_in_order`]), the block adds up its warps' counters, publishes each
+    /// digit's sum, and while the tiles before it do the same puts its items in order in shared memory: neighbours there go to
+    /// neighbouring places, so that they can be written together.
+    Partition<K: Key, V: Value>, "radix_partition", threads 512, resident 2,
+        shared ticket: u64 = 1, shared room: u64 = ROOM, shared starts: u32 = 1 << MOST_BITS, shared sums: u32 = 16;
+    {
+        keys: Global<K>, values: Global<V>, keys_out: Global<K>, values_out: Global<V>, digit_starts: Global<u32>,
+        next_starts: Global<u32>, state: Global<u64>, plan: PartitionPlan,
+    }
+    |args, block| {
+        let digit = args.plan.digit;
+        let pairs = digit.bins() / 2;
+        let counters = room.cast::<u32>();
+        look_back::take_ticket(block, ticket, args.state);
+        let mut held = block.local(|_| Held::<K, V> {
+            keys: [K::default(); MOST_ITEMS],
+            values: [V::default(); MOST_ITEMS],
+            ranks: [NO_CLASS; MOST_ITEMS],
+            places: [0; MOST_ITEMS / 2],
+        });
+        // Two 16-bit counters a word: the counters of a warp take as many words as there are pairs of digits.
+        block.phase(&mut held, |thread, _| {
+            let mut word = thread;
+            while word < WARPS * pairs {
+                counters.set(word, 0);
+                word += THREADS as u32;
+            }
+        });
+
+        block.tiles_of::<32, _>(&mut held, |warp, held| {
+            let first_thread = warp.first_thread();
+            let counters_of_warp = first_thread / 32 * digit.bins();
+            warp.each(held, |lane, held| {
+                let (first, left) = rows::<K, V>(&args.plan, ticket.get(0), first_thread + lane);
+                let keys = args.keys.offset(first);
+                for row in 0..items::<K, V>() {
+                    if row as u32 * 32 < left {
+                        held.keys[row] = keys.load_streaming(row as u64 * 32);
+                    }
+                }
+                held.ranks = digit.of_each(&held.keys);
+                for row in 0..items::<K, V>() {
+                    if row as u32 * 32 >= left {
+                        held.ranks[row] = NO_CLASS;
+                    }
+                }
+            });
+            for row in 0..items::<K, V>() {
+                warp.count_in_order(
+                    held,
+                    counters,
+                    |held| if held.ranks[row] == NO_CLASS { NO_CLASS } else { counters_of_warp + held.ranks[row] },
+                    |held, rank| held.ranks[row] = held.ranks[row] << RANK_BITS | rank,
+                );
+            }
+        });
+        block.sync();
+
+        // What each pair of digits has in this tile, and in the warps before each one.
+        let mut sum = block.local(|_| DigitSums { tile: 0, start: 0 });
+        block.each(&mut sum, |thread, sum| {
+            if thread < pairs {
+                let mut run = 0;
+                for warp in 0..WARPS {
+                    let word = warp * pairs + thread;
+                    let count = counters.get(word);
+                    counters.set(word, run);
+                    run += count;
+                }
+                sum.tile = (run & 0xffff) as u64 | (run as u64 >> 16) << 32;
+                let status = if ticket.get(0) == 0 { PREFIX } else { SUM };
+                args.state.atomic(word_of(ticket.get(0), pairs, thread)).store(status | sum.tile);
+            }
+        });
+        exclusive_sum(block, &mut sum, sums);
+        block.phase(&mut sum, |thread, sum| {
+            if thread < pairs {
+                starts.set(2 * thread, sum.start);
+                starts.set(2 * thread + 1, sum.start + sum.tile as u32);
+            }
+        });
+
+        // Where each item belongs in the tile.
+        block.phase(&mut held, |thread, held| {
+            let counters_of_warp = thread / 32 * pairs;
+            held.places = [0; MOST_ITEMS / 2];
+            for row in 0..items::<K, V>() {
+                let mut place = NO_PLACE;
+                if held.ranks[row] != NO_CLASS {
+                    let (digit, rank) = (held.ranks[row] >> RANK_BITS, held.ranks[row] & RANK_MASK);
+                    let before = counters.get(counters_of_warp + digit / 2) >> (digit % 2 * 16) & 0xffff;
+                    place = starts.get(digit) + before + rank;
+                }
+                held.places[row / 2] |= place << (row % 2 * 16);
+            }
+            let (first, left) = rows::<K, V>(&args.plan, ticket.get(0), thread);
+            let values = args.values.offset(first);
+            for row in 0..items::<K, V>() {
+                if row as u32 * 32 < left {
+                    held.values[row] = values.load_streaming(row as u64 * 32);
+                }
+            }
+        });
+
+        // Where the digits' items begin in the output, less where they begin in the tile.
+        block.each(&mut sum, |thread, sum| {
+            if thread < pairs {
+                let index = ticket.get(0);
+                let before = sums_before(args.state, index, pairs, thread);
+                if index != 0 {
+                    args.state.atomic(word_of(index, pairs, thread)).store(PREFIX | (before + sum.tile));
+                }
+                let last = args.plan.first + (index + 1) * tile::<K, V>() >= args.plan.end;
+                for half in 0..2 {
+                    let d = 2 * thread + half;
+                    let start = args.digit_starts.load_read_only(d as u64).wrapping_sub(args.plan.base);
+                    let begin = start.wrapping_add((before >> (32 * half)) as u32);
+                    starts.set(d, begin.wrapping_sub(starts.get(d)));
+                    if last {
+                        args.next_starts.store(d as u64, begin.wrapping_add((sum.tile >> (32 * half)) as u32));
+                    }
+                }
+            }
+        });
+
+        // Out, half a tile at a time.
+        let staged = staged::<K, V>();
+        let staged_keys = room.cast::<K>();
+        let staged_values = room.cast::<V>();
+        let values_at = staged * K::BITS / V::BITS;
+        for half in 0..2 {
+            block.phase(&mut held, |_, held| {
+                for row in 0..items::<K, V>() {
+                    let place = (held.places[row / 2] >> (row % 2 * 16) & 0xffff).wrapping_sub(half * staged);
+                    if place < staged {
+                        staged_keys.set(place, held.keys[row]);
+                        staged_values.set(values_at + place, held.values[row]);
+                    }
+                }
+            });
+            block.phase(&mut held, |thread, _| {
+                let before = args.plan.first + ticket.get(0) * tile::<K, V>() + (half * staged) as u64;
+                let here = args.plan.end.saturating_sub(before).min(staged as u64) as u32;
+                let mut place = thread;
+                while place < here {
+                    let key = staged_keys.get(place);
+                    let to = starts.get(digit.of(key)).wrapping_add(half * staged + place) as u64;
+                    args.keys_out.store(to, key);
+                    args.values_out.store(to, staged_values.get(values_at + place));
+                    place += THREADS as u32;
+                }
+            });
+        }
+    }
+}
+
+/// What the thread of two digits knows of them.
+struct DigitSums {
+    /// How many items of the tile have them, one in each half.
+    tile: u64,
+    /// How many items of the tile have smaller digits.
+    start: u32,
+}
+
+/// The first item of a thread, which has one in each row of its warp, and how many more items there are from there on (or more
+/// than any thread's rows reach).
+#[inline(always)]
+fn rows<K: Key, V: Value>(plan: &PartitionPlan, tile_index: u64, thread: u32) -> (u64, u32) {
+    let of_warp = (thread & !31) as u64 * items::<K, V>() as u64;
+    let first = plan.first + tile_index * tile::<K, V>() + of_warp + (thread % 32) as u64;
+    (first, plan.end.saturating_sub(first).min(1 << 30) as u32)
+}
+
+/// The word in which `tile` publishes its sums for pair of digits `pair`.
+#[inline(always)]
+fn word_of(tile: u64, pairs: u32, pair: u32) -> u64 {
+    1 + tile * pairs as u64 + pair as u64
+}
+
+/// The sums of the tiles before `tile`: see [`look_back`](crate::look_back), here by one thread for two digits.
+#[inline(always)]
+fn sums_before(state: Global<u64>, tile: u64, pairs: u32, pair: u32) -> u64 {
+    let mut sums = 0;
+    let mut earlier = tile;
+    while earlier != 0 {
+        let word = state.atomic(word_of(earlier - 1, pairs, pair)).load();
+        if word == 0 {
+            pause();
+            continue;
+        }
+        sums += word & SUMS;
+        if word & PREFIX != 0 {
+            break;
+        }
+        earlier -= 1;
+    }
+    sums
+}
+
+/// Gives each thread the sum of what the threads before it have. Ends with a barrier.
+#[inline(always)]
+fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, sums: impl Shared<u32>) {
+    block.tiles_of::<32, _>(local, |warp, local| {
+        let number = warp.first_thread() / 32;
+        warp.exclusive_sum(
+            local,
+            |_, sum| sum.tile as u32 + (sum.tile >> 32) as u32,
+            |lane, sum, before, total| {
+                sum.start = before;
+                if lane == 0 {
+                    sums.set(number, total);
+                }
+            },
+        );
+    });
+    block.sync();
+    block.each(local, |thread, sum| {
+        for warp in 0..WARPS {
+            if warp < thread / 32 {
+                sum.start += sums.get(warp);
+            }
+        }
+    });
+}

@@ -1,0 +1,96 @@
+//! Benchmarks of scan, compaction, histogram, partition and sort.
+
+use super::input::Input;
+use super::record::{Record, Run, Subject};
+use super::roofline::{Roofline, median_ms};
+use warpnest::primitives::{BitField, Scratch, compact, exclusive_scan, histogram, partition_pairs, sort_pairs};
+use warpnest::{Buffer, Device, Key, Value};
+
+/// Measures all of them on `n` items. The limit of each is what a copy of as many bytes takes, read and written once.
+pub fn measure<K: Key, V: Value>(
+    device: &Device,
+    run: &Run,
+    roofline: &Roofline,
+    n: u64,
+    runs: u32,
+) -> anyhow::Result<Vec<Record>> {
+    let stream = device.default_stream();
+    let input = Input::<K, V>::new(n);
+    let (key_bytes, value_bytes) = (K::BITS as u64 / 8, V::BITS as u64 / 8);
+    // Bytes a second, read and written together.
+    let words = (n * (key_bytes + value_bytes) / 8).next_multiple_of(2);
+    let copy_rate = (words * 16) as f64 / roofline.copy_milliseconds(words)? / 1e6;
+    let limit = |bytes: f64| copy_rate / bytes;
+    let subject = |table, op, value_bits| Subject { table, op, n, load: 0.0, key_bits: K::BITS, value_bits };
+    let mut scratch = Scratch::new(device);
+    let mut records = Vec::new();
+
+    let keys = Buffer::from_slice(device, &input.keys)?;
+    let mut keys_out = Buffer::<K>::zeroed(device, n as usize)?;
+    let scan_ms = median_ms(stream, 2, runs, || exclusive_scan(stream, &mut scratch, &keys, &mut keys_out))?;
+    let mut sum = 0u64;
+    let mut wrong = 0;
+    for (scanned, key) in keys_out.download(stream)?.into_iter().zip(&input.keys) {
+        wrong += (scanned != K::from_u64(sum)) as u64;
+        sum = sum.wrapping_add(key.to_u64());
+    }
+    records.push(run.record(subject("exclusive_scan", "scan", 0), scan_ms, limit(2.0 * key_bytes as f64), wrong));
+
+    let keep_words: Vec<u32> =
+        (0..n.div_ceil(32)).map(|i| (i as u32).wrapping_mul(0x9e37_79b1) ^ 0x5bd1_e995).collect();
+    let keep = Buffer::from_slice(device, &keep_words)?;
+    let mut count = Buffer::<u32>::zeroed(device, 1)?;
+    let compact_ms =
+        median_ms(stream, 2, runs, || compact(stream, &mut scratch, &keys, &keep, &mut keys_out, &mut count))?;
+    let kept: Vec<K> =
+        (0..n as usize).filter(|&i| keep_words[i / 32] >> (i % 32) & 1 != 0).map(|i| input.keys[i]).collect();
+    let found = keys_out.download(stream)?;
+    let wrong = kept.iter().zip(&found).filter(|(kept, found)| kept != found).count() as u64;
+    let wrong = wrong + (kept.len() as u64).abs_diff(count.download(stream)?[0] as u64);
+    // Everything is read, since half of the items of each sector are kept; half is written.
+    let bytes = key_bytes as f64 * (1.0 + kept.len() as f64 / n as f64) + 0.125;
+    records.push(run.record(subject("compact", "compact", 0), compact_ms, limit(bytes), wrong));
+
+    let values = Buffer::from_slice(device, &input.values)?;
+    let mut values_out = Buffer::<V>::zeroed(device, n as usize)?;
+    let partitions = ["partition_6", "partition_7", "partition_8", "partition_9", "partition_10"];
+    for (bits, op) in (6..).zip(partitions) {
+        let field = BitField { shift: K::BITS - bits, bits };
+        let mut starts = Buffer::<u32>::zeroed(device, 1 << bits)?;
+        if bits == 8 {
+            let ms = median_ms(stream, 2, runs, || histogram(stream, &keys, field, &mut starts))?;
+            let counted: u64 = starts.download(stream)?.iter().map(|&count| count as u64).sum();
+            let limit = limit(key_bytes as f64);
+            records.push(run.record(subject("histogram", "histogram", 0), ms, limit, counted.abs_diff(n)));
+        }
+        let ms = median_ms(stream, 2, runs, || {
+            let output = (&mut keys_out, &mut values_out);
+            partition_pairs(stream, &mut scratch, field, (&keys, &values), output, &mut starts)
+        })?;
+        let mut expected: Vec<(K, V)> = input.keys.iter().copied().zip(input.values.iter().copied()).collect();
+        expected.sort_by_key(|(key, _)| key.to_u64() >> field.shift);
+        let found = keys_out.download(stream)?.into_iter().zip(values_out.download(stream)?);
+        let wrong = found.zip(&expected).filter(|(found, expected)| found != *expected).count() as u64;
+        let limit = limit((3 * key_bytes + 2 * value_bytes) as f64);
+        records.push(run.record(subject("partition_pairs", op, V::BITS), ms, limit, wrong));
+    }
+
+    let mut keys_sorted = Buffer::from_slice(device, &input.keys)?;
+    let mut values_sorted = Buffer::from_slice(device, &input.values)?;
+    let mut times = Vec::new();
+    for _ in 0..runs + 2 {
+        keys_sorted.copy_from(stream, &keys)?;
+        values_sorted.copy_from(stream, &values)?;
+        times.push(median_ms(stream, 0, 1, || sort_pairs(stream, &mut scratch, &mut keys_sorted, &mut values_sorted))?);
+    }
+    let mut times = times.split_off(2);
+    times.sort_by(f64::total_cmp);
+    let mut expected: Vec<(K, V)> = input.keys.iter().copied().zip(input.values.iter().copied()).collect();
+    expected.sort_unstable();
+    let found = keys_sorted.download(stream)?.into_iter().zip(values_sorted.download(stream)?);
+    let wrong = found.zip(&expected).filter(|(found, expected)| found != *expected).count() as u64;
+    let passes = K::BITS as u64 / 8;
+    let limit = limit((key_bytes + passes * 2 * (key_bytes + value_bytes)) as f64);
+    records.push(run.record(subject("sort_pairs", "sort", V::BITS), times[times.len() / 2], limit, wrong));
+    Ok(records)
+}
