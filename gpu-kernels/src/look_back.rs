@@ -47,21 +47,44 @@ fn publish<T: Scalar>(state: Global<u64>, tile: u64, status: u64, value: T) {
     }
 }
 
-/// Waits until `tile` has published something; says whether it is its prefix.
+/// What `tile` has published: its status, 0 if it is nothing yet, and its value.
 #[inline(always)]
-fn published<T: Scalar>(state: Global<u64>, tile: u64) -> (bool, T) {
+fn published<T: Scalar>(state: Global<u64>, tile: u64) -> (u64, T) {
+    let low = state.atomic(1 + tile * parts::<T>()).load();
+    let status = low >> 32;
+    if parts::<T>() == 1 {
+        return (status, T::from_u64(low));
+    }
+    let high = state.atomic(2 + tile * parts::<T>()).load();
+    // Halves of different statuses do not belong together.
+    (if high >> 32 == status { status } else { 0 }, T::from_u64(low & 0xffff_ffff | high << 32))
+}
+
+/// Tiles that a lane reads in one step back.
+const WINDOW: usize = 4;
+
+/// The sum of the [`WINDOW`] tiles before `end`, or from the nearest one that knows its prefix on, and whether there is one.
+/// Waits until they have published something. Before the first tile there is nothing, and that is known.
+#[inline(always)]
+fn sum_of_window<T: Scalar>(state: Global<u64>, end: u64) -> (bool, T) {
     loop {
-        let low = state.atomic(1 + tile * parts::<T>()).load();
-        let status = low >> 32;
-        if parts::<T>() == 1 {
-            if status != 0 {
-                return (status == PREFIX, T::from_u64(low));
+        let (mut statuses, mut values) = ([PREFIX; WINDOW], [T::default(); WINDOW]);
+        for back in 0..WINDOW {
+            if (back as u64) < end {
+                (statuses[back], values[back]) = published(state, end - 1 - back as u64);
             }
-        } else {
-            let high = state.atomic(2 + tile * parts::<T>()).load();
-            if status != 0 && high >> 32 == status {
-                return (status == PREFIX, T::from_u64(low & 0xffff_ffff | high << 32));
+        }
+        let mut sum = T::default();
+        let (mut missing, mut prefix) = (false, false);
+        for back in 0..WINDOW {
+            missing |= !prefix && statuses[back] == 0;
+            if !prefix {
+                sum = sum.plus(values[back]);
             }
+            prefix |= statuses[back] == PREFIX;
+        }
+        if !missing {
+            return (prefix, sum);
         }
         pause();
     }
@@ -115,13 +138,12 @@ pub fn sum_before<T: Scalar, B: Block>(
                 publish(state, index, if index == 0 { PREFIX } else { SUM }, walk.own);
             }
         });
-        // A window of one tile for each lane at a time; before the first tile everything is known.
+        // A window for each lane at a time.
         while warp.ballot(&lanes, |_, walk| walk.prefix) == 0 {
             warp.each(&mut lanes, |lane, walk| {
-                let back = lane as u64 + 1;
-                (walk.prefix, walk.value) =
-                    if back > walk.end { (true, T::default()) } else { published(state, walk.end - back) };
-                walk.end = walk.end.saturating_sub(32);
+                let nearer = lane as u64 * WINDOW as u64;
+                (walk.prefix, walk.value) = sum_of_window(state, walk.end.saturating_sub(nearer));
+                walk.end = walk.end.saturating_sub(32 * WINDOW as u64);
             });
             let nearest = warp.ballot(&lanes, |_, walk| walk.prefix).trailing_zeros();
             warp.exclusive_sum(

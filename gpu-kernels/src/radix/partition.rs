@@ -9,7 +9,7 @@ use crate::types::{Key, Value};
 const THREADS: usize = 512;
 const WARPS: u32 = THREADS as u32 / 32;
 /// The most items of a thread.
-const MOST_ITEMS: usize = 16;
+const MOST_ITEMS: usize = 12;
 /// The most items of one launch: a tile publishes sums of 30 bits.
 pub const PORTION: u64 = 1 << 29;
 
@@ -20,7 +20,7 @@ const _: () = assert!(ROOM * 4 == (WARPS as usize) << MOST_BITS);
 
 /// Items of a thread: fewer of the wide ones, so that they fit the registers.
 const fn items<K: Key, V: Value>() -> usize {
-    if K::BITS + V::BITS == 64 { MOST_ITEMS } else { MOST_ITEMS / 2 }
+    if K::BITS + V::BITS == 64 { MOST_ITEMS } else { 8 }
 }
 
 /// Items of a tile, which is what one block moves.
@@ -128,12 +128,19 @@ kernel! {
                     }
                 }
             });
-            for row in 0..items::<K, V>() {
-                warp.count_in_order(
+            // Four rows at a time, so that they need not wait for each other.
+            for group in 0..items::<K, V>() / 4 {
+                warp.count_in_order::<_, 4>(
                     held,
                     counters,
-                    |held| if held.ranks[row] == NO_CLASS { NO_CLASS } else { counters_of_warp + held.ranks[row] },
-                    |held, rank| held.ranks[row] = held.ranks[row] << RANK_BITS | rank,
+                    digit.bits,
+                    |held, row| match held.ranks[4 * group + row] {
+                        NO_CLASS => NO_CLASS,
+                        digit => counters_of_warp + digit,
+                    },
+                    |held, row, rank| {
+                        held.ranks[4 * group + row] = held.ranks[4 * group + row] << RANK_BITS | rank;
+                    },
                 );
             }
         });
@@ -143,19 +150,22 @@ kernel! {
         let mut sum = block.local(|_| DigitSums { tile: 0, start: 0 });
         block.each(&mut sum, |thread, sum| {
             if thread < pairs {
+                // First all the reads: they need not wait for the writes.
+                let mut counts = [0; WARPS as usize];
+                for warp in 0..WARPS {
+                    counts[warp as usize] = counters.get(warp * pairs + thread);
+                }
                 let mut run = 0;
                 for warp in 0..WARPS {
-                    let word = warp * pairs + thread;
-                    let count = counters.get(word);
-                    counters.set(word, run);
-                    run += count;
+                    counters.set(warp * pairs + thread, run);
+                    run += counts[warp as usize];
                 }
                 sum.tile = (run & 0xffff) as u64 | (run as u64 >> 16) << 32;
                 let status = if ticket.get(0) == 0 { PREFIX } else { SUM };
                 args.state.atomic(word_of(ticket.get(0), pairs, thread)).store(status | sum.tile);
             }
         });
-        exclusive_sum(block, &mut sum, sums);
+        exclusive_sum(block, &mut sum, sums, pairs);
         block.phase(&mut sum, |thread, sum| {
             if thread < pairs {
                 starts.set(2 * thread, sum.start);
@@ -264,25 +274,39 @@ fn word_of(tile: u64, pairs: u32, pair: u32) -> u64 {
 #[inline(always)]
 fn sums_before(state: Global<u64>, tile: u64, pairs: u32, pair: u32) -> u64 {
     let mut sums = 0;
-    let mut earlier = tile;
-    while earlier != 0 {
-        let word = state.atomic(word_of(earlier - 1, pairs, pair)).load();
-        if word == 0 {
+    let mut end = tile;
+    let mut known = tile == 0;
+    while !known {
+        // Several at a time: what they published is read at once, and each step back takes as long as one read.
+        let mut words = [PREFIX; WINDOW];
+        for back in 0..WINDOW {
+            if (back as u64) < end {
+                words[back] = state.atomic(word_of(end - 1 - back as u64, pairs, pair)).load();
+            }
+        }
+        // No early exit: on the GPU the loop is to be unrolled.
+        let mut missing = false;
+        for back in 0..WINDOW {
+            missing |= words[back] == 0;
+            if !missing && !known {
+                sums += words[back] & SUMS;
+                end = end.saturating_sub(1);
+                known = words[back] & PREFIX != 0;
+            }
+        }
+        if missing && !known {
             pause();
-            continue;
         }
-        sums += word & SUMS;
-        if word & PREFIX != 0 {
-            break;
-        }
-        earlier -= 1;
     }
     sums
 }
 
+/// Tiles that a step back reads.
+const WINDOW: usize = 4;
+
 /// Gives each thread the sum of what the threads before it have. Ends with a barrier.
 #[inline(always)]
-fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, sums: impl Shared<u32>) {
+fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, sums: impl Shared<u32>, pairs: u32) {
     block.tiles_of::<32, _>(local, |warp, local| {
         let number = warp.first_thread() / 32;
         warp.exclusive_sum(
@@ -298,8 +322,8 @@ fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, sums:
     });
     block.sync();
     block.each(local, |thread, sum| {
-        for warp in 0..WARPS {
-            if warp < thread / 32 {
+        if thread < pairs {
+            for warp in 0..thread / 32 {
                 sum.start += sums.get(warp);
             }
         }

@@ -89,17 +89,19 @@ pub trait Tile {
         tell: impl Fn(u32, &mut T, N, N) + Sync,
     );
 
-    /// Counts the lanes by class, in their order: each lane adds one to the counter of its class and is told what the counter
-    /// held. A lane of [`NO_CLASS`] is told nothing of use.
+    /// Counts by class what the lanes hold in `ROWS` rows, in the order of the rows and in each of the lanes: each item adds one to
+    /// the counter of its class and is told what the counter held. An item of [`NO_CLASS`] is not counted and told nothing.
     ///
     /// Counters have 16 bits, two in a word of `counters`, and must not overflow. Other tiles must not use the same ones
-    /// until the next barrier.
-    fn count_in_order<T>(
+    /// until the next barrier. The classes of all lanes must agree in all but the lowest `bits` bits, of which there are at most
+    /// 10.
+    fn count_in_order<T, const ROWS: usize>(
         &mut self,
         local: &mut Self::Local<T>,
         counters: impl Shared<u32>,
-        class: impl Fn(&T) -> u32 + Sync,
-        tell: impl Fn(&mut T, u32) + Sync,
+        bits: u32,
+        class: impl Fn(&T, usize) -> u32 + Sync,
+        tell: impl Fn(&mut T, usize, u32) + Sync,
     );
 }
 

@@ -226,18 +226,21 @@ impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
             tell(lane, &mut local[lane as usize], sum_of(&values[..lane as usize]), sum_of(&values));
         }
     }
-    fn count_in_order<T>(
+    fn count_in_order<T, const ROWS: usize>(
         &mut self,
         local: &mut [T; LANES],
         counters: impl Shared<u32>,
-        class: impl Fn(&T) -> u32 + Sync,
-        tell: impl Fn(&mut T, u32) + Sync,
+        _bits: u32,
+        class: impl Fn(&T, usize) -> u32 + Sync,
+        tell: impl Fn(&mut T, usize, u32) + Sync,
     ) {
-        for (lane, state) in local.iter_mut().enumerate() {
-            self.log.thread.set(self.first + lane as u32);
-            let class = class(state);
-            if class != NO_CLASS {
-                tell(state, count_one(counters, class));
+        for row in 0..ROWS {
+            for (lane, state) in local.iter_mut().enumerate() {
+                self.log.thread.set(self.first + lane as u32);
+                let class = class(state, row);
+                if class != NO_CLASS {
+                    tell(state, row, count_one(counters, class));
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Scratch, check_items};
 use crate::{Buffer, Key, Result, Stream};
-use gpu_kernels::compact::{Compact, CompactPlan, LastOfEach, TILE, state_words};
+use gpu_kernels::compact::{Compact, CompactPlan, LastOfEach, state_words, tile};
 use gpu_kernels::types::Scalar;
 
 /// Queues the compaction of `input`: its elements `i` whose bit `i % 32` of `keep[i / 32]` is set go, in their order, to the
@@ -31,7 +31,7 @@ pub fn compact<T: Scalar>(
         return count.fill(stream, 0);
     }
     let items = check_items(input.len())?;
-    let state = scratch.reserve(stream, state_words(items), state_words(items))?;
+    let state = scratch.reserve(stream, state_words::<T>(items), state_words::<T>(items))?;
     let compact = Compact::<T> {
         input: input.argument(),
         keep: keep.argument(),
@@ -41,7 +41,7 @@ pub fn compact<T: Scalar>(
         plan: CompactPlan { items },
     };
     // SAFETY: input and output have that many items, `keep` a bit for each, and the state is large enough and zero.
-    unsafe { stream.launch(&compact, items.div_ceil(TILE) * 256, &[input, keep], &[&*output, &*count, state]) }
+    unsafe { stream.launch(&compact, items.div_ceil(tile::<T>()) * 256, &[input, keep], &[&*output, &*count, state]) }
 }
 
 /// Queues marking, in `keep`, the last of each run of equal `keys`: with [`sort_pairs`](super::sort_pairs) before and

@@ -250,7 +250,7 @@ impl<K: Key, V: Value> RadixPasses<K, V> {
             plan: ScanPlan { items: self.counters() },
         };
         // SAFETY: the caller's. The counters fit one tile.
-        unsafe { stream.launch(&scan, self.counters().div_ceil(gpu_kernels::scan::TILE) * 256, &[], writes) }
+        unsafe { stream.launch(&scan, self.counters().div_ceil(gpu_kernels::scan::tile::<u32>()) * 256, &[], writes) }
     }
 
     /// Moves the pairs to the places of digit `pass`.

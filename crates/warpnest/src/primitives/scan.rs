@@ -2,7 +2,7 @@
 
 use super::{Scratch, check_items};
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::scan::{Scan, ScanPlan, TILE, state_words};
+use gpu_kernels::scan::{Scan, ScanPlan, state_words, tile};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::Scalar;
 
@@ -36,7 +36,7 @@ pub fn exclusive_scan<T: Scalar>(
         Scan { input: input.argument(), output: output_at, total, state: state.argument(), plan: ScanPlan { items } };
     // SAFETY: input and output have that many items, the output one more if there is a total, and the state is large enough
     // and zero.
-    unsafe { stream.launch(&scan, blocks_of(items), &[input], &[&*output, state]) }
+    unsafe { stream.launch(&scan, blocks_of::<T>(items), &[input], &[&*output, state]) }
 }
 
 /// The same in place.
@@ -56,10 +56,10 @@ pub fn exclusive_scan_in_place<T: Scalar>(
     let (input, output) = (buffer.argument(), buffer.argument());
     let scan = Scan::<T> { input, output, total, state: state.argument(), plan: ScanPlan { items } };
     // SAFETY: the buffer has that many items, and the state is large enough and zero.
-    unsafe { stream.launch(&scan, blocks_of(items), &[], &[&*buffer, state]) }
+    unsafe { stream.launch(&scan, blocks_of::<T>(items), &[], &[&*buffer, state]) }
 }
 
 /// The number of threads that gives a block to each tile.
-fn blocks_of(items: u64) -> u64 {
-    items.div_ceil(TILE) * 256
+fn blocks_of<T: Scalar>(items: u64) -> u64 {
+    items.div_ceil(tile::<T>()) * 256
 }

@@ -123,17 +123,20 @@ impl<const LANES: usize> Tile for CpuTile<LANES> {
         }
     }
     #[inline(always)]
-    fn count_in_order<T>(
+    fn count_in_order<T, const ROWS: usize>(
         &mut self,
         local: &mut [T; LANES],
         counters: impl Shared<u32>,
-        class: impl Fn(&T) -> u32 + Sync,
-        tell: impl Fn(&mut T, u32) + Sync,
+        _bits: u32,
+        class: impl Fn(&T, usize) -> u32 + Sync,
+        tell: impl Fn(&mut T, usize, u32) + Sync,
     ) {
-        for state in local {
-            let class = class(state);
-            if class != NO_CLASS {
-                tell(state, count_one(counters, class));
+        for row in 0..ROWS {
+            for state in local.iter_mut() {
+                let class = class(state, row);
+                if class != NO_CLASS {
+                    tell(state, row, count_one(counters, class));
+                }
             }
         }
     }

@@ -88,6 +88,25 @@ impl<const LANES: usize> GpuTile<LANES> {
         if LANES == 32 { 0 } else { warp::lane_id() & !(LANES as u32 - 1) }
     }
 
+    /// The lanes of this tile that have the same class, of those that have one. A vote a bit: several times as fast as
+    /// `match.any` (docs/two-level.md).
+    #[inline(always)]
+    fn peers(class: u32, bits: u32) -> u32 {
+        let vote = |peers: u32, bit: u32| {
+            let set = class >> bit & 1 != 0;
+            let votes = warp::warp_vote_ballot(Self::mask(), set);
+            peers & if set { votes } else { !votes }
+        };
+        let mut peers = warp::warp_vote_ballot(Self::mask(), class != NO_CLASS);
+        for bit in 0..8 {
+            peers = vote(peers, bit);
+        }
+        if bits > 8 {
+            peers = vote(vote(peers, 8), 9);
+        }
+        peers
+    }
+
     /// The tile's lanes in the warp's mask.
     #[inline(always)]
     fn mask() -> u32 {
@@ -143,27 +162,34 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
         tell(lane, &mut local.0, sum.minus(value), total);
     }
     #[inline(always)]
-    fn count_in_order<T>(
+    fn count_in_order<T, const ROWS: usize>(
         &mut self,
         local: &mut Register<T>,
         counters: impl Shared<u32>,
-        class: impl Fn(&T) -> u32 + Sync,
-        tell: impl Fn(&mut T, u32) + Sync,
+        bits: u32,
+        class: impl Fn(&T, usize) -> u32 + Sync,
+        tell: impl Fn(&mut T, usize, u32) + Sync,
     ) {
-        let class = class(&local.0);
-        let peers = warp::warp_match_any(Self::mask(), class);
         let lane = warp::lane_id();
-        let first = peers.trailing_zeros();
-        let half = class % 2 * 16;
-        let mut held = 0;
-        // The first lane of each class counts for all of them.
-        if lane == first && class != NO_CLASS {
-            held = counters.fetch_add(class / 2, peers.count_ones() << half) >> half & 0xffff;
+        let (mut peers, mut held) = ([0; ROWS], [0; ROWS]);
+        for row in 0..ROWS {
+            peers[row] = Self::peers(class(&local.0, row), bits);
         }
-        held = warp::warp_shuffle_idx(Self::mask(), held, first);
-        let before = (peers & ((1 << lane) - 1)).count_ones();
-        if class != NO_CLASS {
-            tell(&mut local.0, held + before);
+        // The first lane of each class counts for all of them, row after row.
+        for row in 0..ROWS {
+            let class = class(&local.0, row);
+            if peers[row].trailing_zeros() == lane && class != NO_CLASS {
+                held[row] = counters.fetch_add(class / 2, peers[row].count_ones() << (class % 2 * 16));
+            }
+            warp::sync_warp(Self::mask());
+        }
+        for row in 0..ROWS {
+            let word = warp::warp_shuffle_idx(Self::mask(), held[row], peers[row].trailing_zeros());
+            let class = class(&local.0, row);
+            if class != NO_CLASS {
+                let before = (peers[row] & ((1 << lane) - 1)).count_ones();
+                tell(&mut local.0, row, (word >> (class % 2 * 16) & 0xffff) + before);
+            }
         }
     }
 }

@@ -5,10 +5,10 @@ unsafe extern "C" {
     fn read_lane() -> u32;
     #[link_name = "llvm.nvvm.vote.ballot.sync"]
     fn ballot(mask: u32, predicate: bool) -> u32;
+    #[link_name = "llvm.nvvm.bar.warp.sync"]
+    fn sync(mask: u32);
     #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
     fn shuffle(mask: u32, value: u32, lane: u32, clamp: u32) -> u32;
-    #[link_name = "llvm.nvvm.match.any.sync.i32"]
-    fn match_any(mask: u32, value: u32) -> u32;
 }
 
 /// The lane's number in its warp.
@@ -16,6 +16,13 @@ unsafe extern "C" {
 pub fn lane_id() -> u32 {
     // SAFETY: reads a special register.
     unsafe { read_lane() }
+}
+
+/// Waits for the lanes in `mask`; what they did to memory comes before what they do next.
+#[inline(always)]
+pub fn sync_warp(mask: u32) {
+    // SAFETY: `Tile` calls it with all of the mask's lanes in step.
+    unsafe { sync(mask) }
 }
 
 /// The votes of the lanes in `mask`.
@@ -30,13 +37,6 @@ pub fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {
 pub fn warp_shuffle_idx(mask: u32, value: u32, lane: u32) -> u32 {
     // SAFETY: `Tile` calls it with all of the mask's lanes in step, and names a lane of the mask.
     unsafe { shuffle(mask, value, lane, 31) }
-}
-
-/// The lanes of `mask` that hold the same `value` as this one.
-#[inline(always)]
-pub fn warp_match_any(mask: u32, value: u32) -> u32 {
-    // SAFETY: `Tile` calls it with all of the mask's lanes in step.
-    unsafe { match_any(mask, value) }
 }
 
 /// A word that lanes pass to each other.
