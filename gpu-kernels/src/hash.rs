@@ -57,48 +57,21 @@ pub enum Formula {
     XorWrapping = 4,
 }
 
-/// The hash functions of one table: their formula, number and constants, and the number of slots they map to.
+/// A family of hash functions: how a key and two random constants give a slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
-pub struct HashFunctions {
-    /// The random constants (a, b) of each function.
-    constants: [[u64; 2]; MAX_FUNCTIONS],
+pub struct Family {
     prime: Divisor,
     slots: Divisor,
     formula: u32,
+    /// How many functions of the family a table uses.
     count: u32,
 }
 
-/// A function that a table does not have (its number is at or beyond the count) maps every key here.
-pub const NO_SLOT: u32 = u32::MAX;
-
-impl HashFunctions {
-    /// `count` functions (2 to 5) onto `slots` slots. `prime` is unused by [`Formula::Mix`].
-    ///
-    /// The constants are taken as `formula` needs them: below the prime for the exact linear form, whole words else.
-    pub fn new(
-        formula: Formula,
-        count: u32,
-        slots: u32,
-        prime: u32,
-        key_bits: u32,
-        mut random: impl FnMut() -> u64,
-    ) -> Self {
-        let prime = Divisor::new(prime);
-        let constants = core::array::from_fn(|_| {
-            let (a, b) = (random(), random());
-            let (a, b) = match (formula, key_bits) {
-                // a is not 0 modulo p, or the function would send every key to one slot.
-                (Formula::Linear, _) => (1 + a % (prime.get() as u64).max(2).wrapping_sub(1), prime.remainder(b)),
-                (Formula::LinearWrapping, 32) => ((a | 1) & 0xffff_ffff, b & 0xffff_ffff),
-                (Formula::LinearWrapping, _) => (a | 1, b),
-                (Formula::Xor, 64) => (a, b & 0xffff_ffff),
-                (Formula::Xor | Formula::XorWrapping, 32) => (a & 0xffff_ffff, b & 0xffff_ffff),
-                _ => (a, b),
-            };
-            [a, b]
-        });
-        Self { constants, prime, slots: Divisor::new(slots), formula: formula as u32, count }
+impl Family {
+    /// The family of `formula` onto `slots` slots, `count` functions of which are used. `prime` is unused by [`Formula::Mix`].
+    pub fn new(formula: Formula, count: u32, slots: u32, prime: u32) -> Self {
+        Self { prime: Divisor::new(prime), slots: Divisor::new(slots), formula: formula as u32, count }
     }
 
     /// The number of functions.
@@ -113,25 +86,22 @@ impl HashFunctions {
         self.slots.get()
     }
 
-    /// The key modulo the prime: keys that agree here share all their slots under [`Formula::Linear`].
     #[inline(always)]
-    pub fn residue<K: Key>(&self, key: K) -> u64 {
-        self.prime.remainder(key.to_u64())
+    fn is_mix(&self) -> bool {
+        self.formula == Formula::Mix as u32
     }
 
-    /// The slot of `key` under function `function`, or [`NO_SLOT`] if the table has fewer functions.
-    ///
-    /// `function` should be a constant once loops are unrolled: on the GPU a constant index keeps the constants out of
-    /// local memory.
     #[inline(always)]
-    pub fn slot<K: Key>(&self, function: usize, key: K) -> u32 {
-        if function as u32 >= self.count {
-            return NO_SLOT;
-        }
+    fn mixed<K: Key>(&self, [a, b]: [u64; 2], key: K) -> u32 {
+        ((key.mix(a, b) as u64 * self.slots.get() as u64) >> 32) as u32
+    }
+
+    /// The slot of `key` under constants `a` and `b`.
+    #[inline(always)]
+    pub fn slot<K: Key>(&self, [a, b]: [u64; 2], key: K) -> u32 {
         if self.is_mix() {
-            return self.mixed(function, key);
+            return self.mixed([a, b], key);
         }
-        let [a, b] = self.constants[function];
         let wrapping = self.formula == Formula::LinearWrapping as u32 || self.formula == Formula::XorWrapping as u32;
         let residue = |x| self.prime.remainder(x);
         let sum = if self.formula <= Formula::LinearWrapping as u32 {
@@ -141,18 +111,90 @@ impl HashFunctions {
         };
         self.slots.remainder(self.prime.remainder(sum)) as u32
     }
+}
+
+/// The hash functions of one table: a family and the constants of each function.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct HashFunctions {
+    /// The random constants (a, b) of each function.
+    constants: [[u64; 2]; MAX_FUNCTIONS],
+    family: Family,
+}
+
+/// A function that a table does not have (its number is at or beyond the count) maps every key here.
+pub const NO_SLOT: u32 = u32::MAX;
+
+impl HashFunctions {
+    /// `count` functions (1 to 5) onto `slots` slots. `prime` is unused by [`Formula::Mix`].
+    ///
+    /// The constants are taken as `formula` needs them: below the prime for the exact linear form, whole words else.
+    pub fn new(
+        formula: Formula,
+        count: u32,
+        slots: u32,
+        prime: u32,
+        key_bits: u32,
+        mut random: impl FnMut() -> u64,
+    ) -> Self {
+        let family = Family::new(formula, count, slots, prime);
+        let prime = family.prime;
+        let constants = core::array::from_fn(|_| {
+            let (a, b) = (random(), random());
+            let (a, b) = match (formula, key_bits) {
+                // a is not 0 modulo p, or the function would send every key to one slot.
+                (Formula::Linear, _) => (1 + a % (prime.get() as u64).max(2).wrapping_sub(1), prime.remainder(b)),
+                (Formula::LinearWrapping, 32) => ((a | 1) & 0xffff_ffff, b & 0xffff_ffff),
+                (Formula::LinearWrapping, _) => (a | 1, b),
+                (Formula::Xor, 64) => (a, b & 0xffff_ffff),
+                (Formula::Xor | Formula::XorWrapping, 32) => (a & 0xffff_ffff, b & 0xffff_ffff),
+                _ => (a, b),
+            };
+            [a, b]
+        });
+        Self { constants, family }
+    }
+
+    /// The number of functions.
+    #[inline(always)]
+    pub fn count(&self) -> u32 {
+        self.family.count
+    }
+
+    /// The number of slots.
+    #[inline(always)]
+    pub fn slots(&self) -> u32 {
+        self.family.slots()
+    }
+
+    /// The key modulo the prime: keys that agree here share all their slots under [`Formula::Linear`].
+    #[inline(always)]
+    pub fn residue<K: Key>(&self, key: K) -> u64 {
+        self.family.prime.remainder(key.to_u64())
+    }
+
+    /// The slot of `key` under function `function`, or [`NO_SLOT`] if the table has fewer functions.
+    ///
+    /// `function` should be a constant once loops are unrolled: on the GPU a constant index keeps the constants out of
+    /// local memory.
+    #[inline(always)]
+    pub fn slot<K: Key>(&self, function: usize, key: K) -> u32 {
+        if function as u32 >= self.family.count {
+            return NO_SLOT;
+        }
+        self.family.slot(self.constants[function], key)
+    }
 
     /// Whether the functions follow [`Formula::Mix`].
     #[inline(always)]
     pub(crate) fn is_mix(&self) -> bool {
-        self.formula == Formula::Mix as u32
+        self.family.is_mix()
     }
 
     /// The slot of `key` under function `function`, which follows [`Formula::Mix`].
     #[inline(always)]
     pub(crate) fn mixed<K: Key>(&self, function: usize, key: K) -> u32 {
-        let [a, b] = self.constants[function];
-        ((key.mix(a, b) as u64 * self.slots.get() as u64) >> 32) as u32
+        self.family.mixed(self.constants[function], key)
     }
 
     /// Visits the slots of `key` in the order of the functions until `visit` gives an answer.

@@ -6,7 +6,10 @@
 //!
 //! * [`seam`]: what differs between GPU and CPU, and nothing else.
 //! * [`types`]: the key and value types, and [`hash`]: hash functions drawn from random constants.
+//! * [`scan`], [`compact`], [`radix`]: the building blocks, on [`look_back`].
+//! * [`slots`] and [`lookup`]: what the cuckoo tables share.
 //! * [`cuckoo`]: the single-level cuckoo table of Alcantara et al. (2011).
+//! * [`two_level`]: the two-level FKS-cuckoo table of Alcantara et al. (2009).
 //! * [`roofline`]: kernels that measure what the memory system allows.
 #![no_std]
 // The two attributes of the GPU target that Rust accepts only here; every other question about the target is the seam's.
@@ -19,7 +22,10 @@ pub mod compact;
 pub mod cuckoo;
 pub mod hash;
 pub mod look_back;
+pub mod lookup;
 pub mod radix;
 pub mod roofline;
 pub mod scan;
+pub mod slots;
+pub mod two_level;
 pub mod types;

@@ -4,11 +4,15 @@ use gpu_kernels::compact::{Compact, CompactPlan, LastOfEach};
 use gpu_kernels::cuckoo::{
     Census, Find, FindPlan, Histogram, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable,
 };
-use gpu_kernels::hash::{Formula, HashFunctions};
+use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::radix::{Digit, Histogram as RadixHistogram, HistogramPlan, Partition, PartitionPlan};
 use gpu_kernels::roofline::{Access, Copy, Random, RandomPlan};
 use gpu_kernels::scan::{Scan, ScanPlan};
 use gpu_kernels::seam::Kernel;
+use gpu_kernels::two_level::{
+    BucketStarts, BuildBuckets, BuildPlan, Find as TwoLevelFind, FindPlan as TwoLevelFindPlan,
+    Histogram as TwoLevelHistogram, Layout, StartsPlan,
+};
 use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;
 use warpnest::engine::{HostEngine, Runner};
@@ -36,16 +40,35 @@ fn cuckoo<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     ]
 }
 
+/// The kernels of the two-level table for one pair of types.
+fn two_level<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
+    let layout = Layout {
+        buckets: HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0),
+        places: Family::new(Formula::Mix, 3, 1, 0),
+    };
+    let plan = BuildPlan { layout, seed: 0, seeds: 1, rounds: 1, statistics: 0 };
+    let (keys, values, words, seeds, header) = (null::<K>(), null::<V>(), null(), null(), null());
+    let find = TwoLevelFindPlan { layout, queries: 0 };
+    vec![
+        Box::new(BuildBuckets::<K, V> { keys, values, starts: null(), words_out: words, seeds, header, plan }),
+        Box::new(TwoLevelFind::<K, V> { queries: keys, words, seeds, header, values, found: null(), plan: find }),
+        Box::new(TwoLevelHistogram::<K, V> { words, probes: null(), layout }),
+    ]
+}
+
 /// The kernels of the primitives that take one type.
 fn primitives<K: Key>() -> Vec<Box<dyn Kernel>> {
     let (keys, state) = (null::<K>(), null());
     let plan = HistogramPlan { digit: digit(), items: 0, digits: 1, padding: 0 };
     let items = CompactPlan { items: 0 };
+    let layout = Layout { buckets: digit().functions, places: Family::new(Formula::Mix, 3, 1, 0) };
+    let starts = StartsPlan { layout, pairs: 0, capacity: 1 };
     vec![
         Box::new(Scan::<K> { input: keys, output: keys, total: keys, state, plan: ScanPlan { items: 0 } }),
         Box::new(Compact::<K> { input: keys, keep: null(), output: keys, count: null(), state, plan: items }),
         Box::new(LastOfEach::<K> { keys, keep: null(), plan: items }),
         Box::new(RadixHistogram::<K> { keys, counts: null(), plan }),
+        Box::new(BucketStarts::<K> { keys, starts: null(), header: null(), plan: starts }),
     ]
 }
 
@@ -73,7 +96,9 @@ fn kernels() -> Vec<Box<dyn Kernel>> {
     let primitives = primitives::<u32>().into_iter().chain(primitives::<u64>());
     let partitions =
         [partition::<u32, u32>(), partition::<u32, u64>(), partition::<u64, u32>(), partition::<u64, u64>()];
-    cuckoo.into_iter().flatten().chain(roofline).chain(primitives).chain(partitions).collect()
+    let two_level =
+        [two_level::<u32, u32>(), two_level::<u32, u64>(), two_level::<u64, u32>(), two_level::<u64, u64>()];
+    cuckoo.into_iter().chain(two_level).flatten().chain(roofline).chain(primitives).chain(partitions).collect()
 }
 
 fn arguments(kernel: &dyn Kernel) -> Vec<Vec<u8>> {
@@ -184,9 +209,9 @@ impl Runner for CutShort {
 fn an_access_beyond_a_buffer_is_an_error_that_names_the_kernel() {
     let keys: Vec<u32> = distinct_keys(300, 2);
     let values: Vec<u64> = vec![1; 300];
-    // The last slot, the last key, the last value, and of the header the cell of the key that is all ones.
+    // The last slot, the last key, the last value, and of the header all but the cell of the key that is all ones.
     let cuts =
-        [(16 * 401, 16, "cuckoo_"), (1200, 4, "cuckoo_insert"), (2400, 8, "cuckoo_place"), (72, 32, "cuckoo_find")];
+        [(16 * 401, 16, "cuckoo_"), (1200, 4, "cuckoo_insert"), (2400, 8, "cuckoo_place"), (72, 56, "cuckoo_insert")];
     for (bytes, by, kernel) in cuts {
         for runner in [PtxRunner::baseline, PtxRunner::hopper] {
             let build = |by| {

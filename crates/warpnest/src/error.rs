@@ -1,6 +1,7 @@
 //! What can go wrong, with the figures and what to do about it.
 
 use crate::engine::Engine;
+use crate::{Buffer, Device, Key, Stream, Value};
 use std::sync::Arc;
 
 /// The result of an operation of this crate.
@@ -118,6 +119,64 @@ pub enum Error {
         functions: u32,
         /// The most exchanges of one eviction chain.
         chain_limit: u32,
+    },
+
+    /// Buckets of a size that a two-level map cannot have.
+    #[error(
+        "buckets of at most {capacity} items and {mean} on average: take 1 to {most_in_bucket} at most, and on average at least 1 \
+         and no more than that"
+    )]
+    Bucket {
+        /// The most items of a bucket.
+        capacity: u32,
+        /// Items of a bucket on average.
+        mean: f64,
+        /// The largest capacity.
+        most_in_bucket: u32,
+    },
+
+    /// Sub-tables of a number or size that a two-level map cannot have.
+    #[error(
+        "{tables} sub-tables of {slots} slots for buckets of up to {capacity} items: take 2 to 4, with at least {capacity} and \
+         at most {most_slots} slots together"
+    )]
+    SubTables {
+        /// The number of sub-tables.
+        tables: u32,
+        /// The slots of each.
+        slots: u32,
+        /// The most items of a bucket.
+        capacity: u32,
+        /// The most slots of a bucket.
+        most_slots: u32,
+    },
+
+    /// A bucket could not even be tried.
+    #[error("{seeds} seeds a bucket and {rounds} rounds a seed: take at least 1 of each")]
+    Attempts {
+        /// The seeds that a bucket may try.
+        seeds: u32,
+        /// The rounds that it may take with each.
+        rounds: u32,
+    },
+
+    /// A two-level build failed with every hash function that it drew.
+    #[error(
+        "a table of {pairs} pairs in {buckets} buckets could not be built: {overflows} attempts gave a bucket more than {capacity} \
+         items, and in {failures} a bucket found no seed: take fewer items per bucket, more slots, seeds, rounds or restarts, or \
+         the default hash family"
+    )]
+    TwoLevelBuildFailed {
+        /// The number of pairs.
+        pairs: u64,
+        /// The number of buckets.
+        buckets: u64,
+        /// Attempts in which a bucket overflowed.
+        overflows: u32,
+        /// Attempts in which a bucket could not be built.
+        failures: u32,
+        /// The most items of a bucket.
+        capacity: u32,
     },
 
     /// More items than a primitive can number.
@@ -241,4 +300,24 @@ pub(crate) fn same_device(what: &'static str, found: &Arc<dyn Engine>, expected:
     }
     let (found, expected) = (found.name().to_owned(), expected.name().to_owned());
     Err(Error::WrongDevice { what, found, expected })
+}
+
+/// Fails if a table would have more slots than can be numbered.
+pub(crate) fn check_slots(asked: u64) -> Result<()> {
+    // The last number stands for "no slot".
+    let limit = u32::MAX as u64 - 1;
+    if asked > limit { Err(Error::TooManySlots { asked, limit }) } else { Ok(()) }
+}
+
+/// Fails unless all is on `device`, and there is a value for each key.
+pub(crate) fn check_pairs<K: Key, V: Value>(
+    device: &Device,
+    stream: &Stream,
+    keys: &Buffer<K>,
+    values: &Buffer<V>,
+) -> Result<()> {
+    stream.check_device(device)?;
+    keys.check_device("the buffer of keys", device)?;
+    values.check_device("the buffer of values", device)?;
+    same_length(("the keys", keys.len()), ("the values", values.len()))
 }

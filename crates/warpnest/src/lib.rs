@@ -3,19 +3,26 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("warpnest needs a 64-bit host: a table may take more than 4 GiB");
 
+mod answers;
 mod buffer;
 mod cuckoo;
 mod device;
 pub mod engine;
 mod error;
+mod hash;
+mod lookup;
 pub mod primitives;
 mod stream;
+mod two_level;
 
+pub use answers::Answers;
 pub use buffer::{Allocation, Buffer, Tracked};
-pub use cuckoo::{Answers, Arithmetic, BuildReport, Chains, CuckooConfig, CuckooMap, HashFamily};
+pub use cuckoo::{BuildReport, Chains, CuckooConfig, CuckooMap};
 pub use device::Device;
 pub use engine::Memory;
 pub use error::{Error, Result};
 pub use gpu_kernels as kernels;
 pub use gpu_kernels::types::{Key, Value};
+pub use hash::{Arithmetic, HashFamily};
 pub use stream::{Event, Stream};
+pub use two_level::{Stages, TwoLevelConfig, TwoLevelMap, TwoLevelReport};

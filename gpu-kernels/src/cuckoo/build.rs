@@ -3,6 +3,7 @@
 use super::{EMPTY, Slot, Table, header};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Global, Shared, Tile};
+use crate::slots::Slots;
 use crate::types::{Key, Value};
 
 /// What a build is to do.
@@ -96,8 +97,8 @@ fn start<K: Key, V: Value>(table: &Table<K, V>, args: &Insert<K, V>, index: u64)
         return nothing;
     }
     let slot = table.functions.slot(0, key);
-    table.prefetch(slot);
-    Journey { item: Table::<K, V>::item(key, value), slot, exchanges: 0 }
+    table.slots.prefetch(slot);
+    Journey { item: Slots::<K, V>::item(key, value), slot, exchanges: 0 }
 }
 
 /// Exchanges what the journey carries with its slot; returns where the evicted pair goes, or [`NO_SLOT`] at the end.
@@ -107,13 +108,13 @@ fn step<K: Key, V: Value>(table: &Table<K, V>, args: &Insert<K, V>, journey: &mu
         raise(args.header, header::FAILED);
         return NO_SLOT;
     }
-    let evicted = table.exchange(journey.slot, journey.item);
+    let evicted = table.slots.exchange(journey.slot, journey.item);
     journey.exchanges += 1;
     if evicted == EMPTY {
         return NO_SLOT;
     }
-    let key = Table::<K, V>::key_of(evicted);
-    if key == Table::<K, V>::key_of(journey.item) {
+    let key = Slots::<K, V>::key_of(evicted);
+    if key == Slots::<K, V>::key_of(journey.item) {
         raise(args.header, header::REPEATED);
         return NO_SLOT;
     }
@@ -124,7 +125,7 @@ fn step<K: Key, V: Value>(table: &Table<K, V>, args: &Insert<K, V>, journey: &mu
         return NO_SLOT;
     }
     let next = next_slot(&slots, journey.slot);
-    table.prefetch(next);
+    table.slots.prefetch(next);
     journey.item = evicted;
     next
 }
@@ -143,8 +144,8 @@ fn in_one_of<K: Key, V: Value>(table: &Table<K, V>, key: K, slots: &[u32; MAX_FU
     let mut found = false;
     for &slot in slots {
         if slot != NO_SLOT {
-            let item = table.item_at(slot);
-            found |= item != EMPTY && Table::<K, V>::key_of(item) == key;
+            let item = table.slots.item_at(slot);
+            found |= item != EMPTY && Slots::<K, V>::key_of(item) == key;
         }
     }
     found
@@ -197,9 +198,9 @@ kernel! {
             if index >= args.functions.slots() as u64 || args.header.load_read_only(header::FAILED) != 0 {
                 return EMPTY;
             }
-            let item = table.item_at(index as u32);
+            let item = table.slots.item_at(index as u32);
             if item != EMPTY {
-                for_each_earlier(&table, Table::<K, V>::key_of(item), index as u32, |_, slot| table.prefetch(slot));
+                for_each_earlier(&table, Slots::<K, V>::key_of(item), index as u32, |_, slot| table.slots.prefetch(slot));
             }
             item
         });
@@ -208,7 +209,7 @@ kernel! {
                 return false;
             }
             let slot = (first + thread as u64) as u32;
-            let earlier = has_earlier_copy(&table, Table::<K, V>::key_of(*item), slot);
+            let earlier = has_earlier_copy(&table, Slots::<K, V>::key_of(*item), slot);
             if earlier {
                 raise(args.header, header::REPEATED);
             }
@@ -227,8 +228,8 @@ kernel! {
 pub(super) fn has_earlier_copy<K: Key, V: Value>(table: &Table<K, V>, key: K, slot: u32) -> bool {
     let mut items = [EMPTY; MAX_FUNCTIONS - 1];
     // First all the reads, then the comparisons: the reads need not wait for each other.
-    for_each_earlier(table, key, slot, |function, earlier| items[function] = table.item_at(earlier));
-    items.iter().any(|&item| item != EMPTY && Table::<K, V>::key_of(item) == key)
+    for_each_earlier(table, key, slot, |function, earlier| items[function] = table.slots.item_at(earlier));
+    items.iter().any(|&item| item != EMPTY && Slots::<K, V>::key_of(item) == key)
 }
 
 /// Visits the slots of `key` before `slot`, with the numbers of their functions.

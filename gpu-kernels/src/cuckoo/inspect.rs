@@ -4,6 +4,7 @@ use super::build::has_earlier_copy;
 use super::{EMPTY, PairsPlan, Slot, Table, header};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Global, Shared};
+use crate::slots::Slots;
 use crate::types::{Key, Value};
 
 kernel! {
@@ -25,11 +26,11 @@ kernel! {
             if slot >= args.functions.slots() as u64 {
                 return;
             }
-            let item = table.item_at(slot as u32);
+            let item = table.slots.item_at(slot as u32);
             if item == EMPTY {
                 return;
             }
-            let key = Table::<K, V>::key_of(item);
+            let key = Slots::<K, V>::key_of(item);
             if has_earlier_copy(&table, key, slot as u32) {
                 return;
             }
@@ -88,8 +89,8 @@ fn shares_all_slots<K: Key, V: Value>(table: &Table<K, V>, key: K) -> bool {
         if slots[..function].contains(&slot) {
             return false;
         }
-        let item = table.item_at(slot);
-        let holder = Table::<K, V>::key_of(item);
+        let item = table.slots.item_at(slot);
+        let holder = Slots::<K, V>::key_of(item);
         // The holders must differ from the key and from each other: copies of one key prove nothing.
         let seen = holder == key || holders[..function].contains(&holder);
         if item == EMPTY || seen || table.functions.residue(holder) != residue {

@@ -27,7 +27,7 @@ fn locate<K: Key, V: Value>(table: &Table<K, V>, keys: Global<K>, pairs: u64, in
         return (key, NO_SLOT);
     }
     let slot = table.functions.slot(0, key);
-    table.prefetch(slot);
+    table.slots.prefetch(slot);
     (key, slot)
 }
 
@@ -81,7 +81,7 @@ kernel! {
                 && let Some(slot) = table.position(key)
                 && (args.last.is_null() || args.last.load_read_only(slot as u64) == index as u32)
             {
-                table.store_value(slot, key, args.values.load_streaming(index));
+                table.slots.store_value(slot, key, args.values.load_streaming(index));
             }
         });
     }

@@ -1,11 +1,12 @@
 //! Benchmarks of the cuckoo map, and of `hashbrown` beside it.
 
 use super::input::{Input, wrong_hits, wrong_misses};
+use super::maps::Subjects;
 use super::record::{Record, Run, Subject};
-use super::roofline::{Roofline, median_ms};
+use super::roofline::Roofline;
 use std::time::Instant;
 use warpnest::kernels::roofline::Access;
-use warpnest::{Answers, Buffer, CuckooConfig, Device, Key, Value};
+use warpnest::{CuckooConfig, Device, Key, Value};
 
 /// Builds a map of `n` pairs in `slots_per_pair` slots a pair and looks up present and absent keys.
 pub fn measure<K: Key, V: Value>(
@@ -17,40 +18,22 @@ pub fn measure<K: Key, V: Value>(
     runs: u32,
 ) -> anyhow::Result<Vec<Record>> {
     let stream = device.default_stream();
-    let input = Input::<K, V>::new(n);
-    let keys = Buffer::from_slice(device, &input.keys)?;
-    let values = Buffer::from_slice(device, &input.values)?;
+    let subjects = Subjects::<K, V>::new(device, n, runs)?;
     let config = CuckooConfig::default().slots_per_pair(slots_per_pair).seed(1);
-    let mut map = config.clone().assume_unique().build_on(stream, device, &keys, &values)?;
-    let load = (n * (K::BITS + V::BITS) as u64 / 8) as f64 / map.memory_bytes() as f64;
-    let subject = |op| Subject { table: "CuckooMap", op, n, load, key_bits: K::BITS, value_bits: V::BITS };
+    let mut map = config.clone().assume_unique().build_on(stream, device, &subjects.keys, &subjects.values)?;
     let words = map.memory_bytes() / 8;
     let (insert_limit, find_limit) = (roofline.gops(Access::Insert, words)?, roofline.gops(Access::Find, words)?);
-    let build_ms = median_ms(stream, 1, runs, || map.rebuild(stream, &keys, &values))?;
+    let build_ms = subjects.rebuild_ms(&mut map)?;
     drop(map);
-    let mut map = config.build_on(stream, device, &keys, &values)?;
-    let any_ms = median_ms(stream, 1, runs, || map.rebuild(stream, &keys, &values))?;
-
-    let mut records = Vec::new();
-    for (queries, present) in [(&input.present, true), (&input.absent, false)] {
-        let buffer = Buffer::from_slice(device, queries)?;
-        let mut answers = Answers::new(device, queries.len())?;
-        let find_ms = median_ms(stream, 2, runs, || map.get_many_into(stream, &buffer, &mut answers))?;
-        let answers = answers.download(stream)?;
-        let wrong = if present { wrong_hits(queries, &answers) } else { wrong_misses(&answers) };
-        let mut found = Buffer::zeroed(device, queries.len().div_ceil(32))?;
-        let contains_ms = median_ms(stream, 2, runs, || map.contains_many_into(stream, &buffer, &mut found))?;
-        let expected = if present { queries.len() as u64 } else { 0 };
-        let contained: u64 = found.download(stream)?.iter().map(|word| word.count_ones() as u64).sum();
-        let (find, contains) = if present { ("find_hit", "contains_hit") } else { ("find_miss", "contains_miss") };
-        if present {
-            // A build is as wrong as what it answers.
-            records.push(run.record(subject("build"), build_ms, insert_limit, wrong));
-            records.push(run.record(subject("build_any"), any_ms, insert_limit, wrong));
-        }
-        records.push(run.record(subject(find), find_ms, find_limit, wrong));
-        records.push(run.record(subject(contains), contains_ms, find_limit, contained.abs_diff(expected)));
-    }
+    let mut map = config.build_on(stream, device, &subjects.keys, &subjects.values)?;
+    let any_ms = subjects.rebuild_ms(&mut map)?;
+    let (lookups, wrong) = subjects.lookups(run, &map, find_limit)?;
+    // A build is as wrong as what it answers.
+    let mut records = vec![
+        run.record(subjects.subject(&map, "build"), build_ms, insert_limit, wrong),
+        run.record(subjects.subject(&map, "build_any"), any_ms, insert_limit, wrong),
+    ];
+    records.extend(lookups);
     Ok(records)
 }
 

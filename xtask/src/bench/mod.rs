@@ -2,9 +2,11 @@
 
 mod cuckoo;
 mod input;
+mod maps;
 mod primitives;
 mod record;
 mod roofline;
+mod two_level;
 
 use std::path::PathBuf;
 
@@ -31,6 +33,9 @@ pub struct Args {
     /// Slots for each pair: 1.25 is a load of .8.
     #[arg(long, value_delimiter = ',', default_value = "1.25")]
     slots_per_pair: Vec<f64>,
+    /// Items of a bucket of `TwoLevelMap` on average; without it, the default, which shrinks with the number of pairs.
+    #[arg(long)]
+    items_per_bucket: Option<f64>,
     /// Also measure 64-bit keys and values.
     #[arg(long)]
     wide: bool,
@@ -62,6 +67,8 @@ enum Part {
     Primitives,
     /// `CuckooMap`.
     Cuckoo,
+    /// `TwoLevelMap`.
+    TwoLevel,
 }
 
 pub fn parse_size(text: &str) -> anyhow::Result<u64> {
@@ -121,6 +128,15 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             keep(cuckoo::measure::<u32, u32>(&device, &run, &roofline, n, slots, args.runs)?);
             if args.wide {
                 keep(cuckoo::measure::<u64, u64>(&device, &run, &roofline, n, slots, args.runs)?);
+            }
+        }
+        if wanted(Part::TwoLevel) {
+            progress.set_message(format!("TwoLevelMap, {n} pairs"));
+            progress.tick();
+            let mean = args.items_per_bucket;
+            keep(two_level::measure::<u32, u32>(&device, &run, &roofline, n, mean, args.runs)?);
+            if args.wide {
+                keep(two_level::measure::<u64, u64>(&device, &run, &roofline, n, mean, args.runs)?);
             }
         }
         if args.beside_hashbrown {

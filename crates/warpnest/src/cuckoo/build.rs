@@ -9,7 +9,6 @@ use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::seam::Global;
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::marker::PhantomData;
 
 /// How a build went.
@@ -46,7 +45,7 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Self> {
-        check_inputs(device, stream, keys, values)?;
+        crate::error::check_pairs(device, stream, keys, values)?;
         let slots = config.check(keys.len() as u64)?;
         let words = Buffer::uninitialized(device, (slots * slot_words::<K, V>()) as usize)?;
         let mut map = Self {
@@ -71,7 +70,7 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
     /// As for [`CuckooConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
     /// another error it is empty, and [`CuckooMap::report`] still tells of the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        check_inputs(&self.device, stream, keys, values)?;
+        crate::error::check_pairs(&self.device, stream, keys, values)?;
         self.config.check_size(keys.len() as u64)?;
         self.length = 0;
         let built = self.attempt_until_built(stream, keys, values);
@@ -89,7 +88,7 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
 
     fn attempt_until_built(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         let pairs = keys.len() as u64;
-        let seed = self.config.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        let seed = self.config.seed.unwrap_or_else(crate::hash::random_seed);
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let chain_limit = self.config.chain_limit_for(pairs, self.slots());
         for restarts in 0..=self.config.restarts {
@@ -214,17 +213,4 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         let key = found[header::UNPLACEABLE_KEY as usize];
         Err(Error::KeysAgreeModuloPrime { key, prime, functions: self.config.functions })
     }
-}
-
-/// Fails unless all is on `device`, and there is a value for each key.
-fn check_inputs<K: Key, V: Value>(
-    device: &Device,
-    stream: &Stream,
-    keys: &Buffer<K>,
-    values: &Buffer<V>,
-) -> Result<()> {
-    stream.check_device(device)?;
-    keys.check_device("the buffer of keys", device)?;
-    values.check_device("the buffer of values", device)?;
-    crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))
 }

@@ -1,69 +1,9 @@
 //! How a cuckoo table is to be built.
 
 use super::CuckooMap;
-use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Error, HashFamily, Key, Result, Stream, Value};
 use gpu_kernels::cuckoo::{header, slot_words};
-use gpu_kernels::hash::{Formula, MAX_FUNCTIONS};
-
-/// The family that hash functions are drawn from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum HashFamily {
-    /// A bijective mix of the key with random constants, scaled to the table by a multiplication. The default: it spreads any
-    /// input that was not made to defeat it.
-    #[default]
-    Mix,
-    /// The chapter's family: `(a·k + b) mod p mod slots`.
-    Linear {
-        /// The prime p: 334214459 in the chapter, 4294967291 in CUDPP.
-        prime: u32,
-        /// How `a·k + b` is computed.
-        arithmetic: Arithmetic,
-    },
-    /// The chapter's XOR form, which CUDPP uses: `((a ^ k) + b) mod p mod slots`.
-    Xor {
-        /// The prime p.
-        prime: u32,
-        /// How `(a ^ k) + b` is computed.
-        arithmetic: Arithmetic,
-    },
-}
-
-/// How a hash function computes before it reduces by the prime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Arithmetic {
-    /// Without loss, as the formula stands. Under [`HashFamily::Linear`], keys that agree modulo p then have all their slots in
-    /// common: more of them than functions make every build fail
-    /// ([`Error::KeysAgreeModuloPrime`](crate::Error::KeysAgreeModuloPrime)). Among 2^27 random 32-bit keys and
-    /// p = 334214459 there are such.
-    Exact,
-    /// Modulo 2^32 or 2^64, the key's width, as CUDA's unsigned arithmetic does it. Keys that agree under one function
-    /// need not agree under the next one.
-    Wrapping,
-}
-
-impl HashFamily {
-    /// The chapter's linear family with its prime and 32-bit arithmetic.
-    pub const CHAPTER: Self = Self::Linear { prime: 334_214_459, arithmetic: Arithmetic::Wrapping };
-    /// CUDPP's XOR family with its prime.
-    pub const CUDPP: Self = Self::Xor { prime: 4_294_967_291, arithmetic: Arithmetic::Wrapping };
-
-    pub(crate) fn formula(self) -> Formula {
-        match self {
-            Self::Mix => Formula::Mix,
-            Self::Linear { arithmetic: Arithmetic::Exact, .. } => Formula::Linear,
-            Self::Linear { arithmetic: Arithmetic::Wrapping, .. } => Formula::LinearWrapping,
-            Self::Xor { arithmetic: Arithmetic::Exact, .. } => Formula::Xor,
-            Self::Xor { arithmetic: Arithmetic::Wrapping, .. } => Formula::XorWrapping,
-        }
-    }
-
-    pub(crate) fn prime(self) -> Option<u32> {
-        match self {
-            Self::Mix => None,
-            Self::Linear { prime, .. } | Self::Xor { prime, .. } => Some(prime),
-        }
-    }
-}
+use gpu_kernels::hash::MAX_FUNCTIONS;
 
 /// The configuration of a [`CuckooMap`].
 ///
@@ -225,10 +165,8 @@ impl CuckooConfig {
 
     /// The number of slots for `pairs` pairs, if the configuration makes sense and they can be placed.
     pub(super) fn check(&self, pairs: u64) -> Result<u64> {
-        match self.hash.prime() {
-            Some(prime) if !is_prime(prime) => Err(Error::NotPrime { modulus: prime }),
-            _ => self.check_size(pairs),
-        }
+        self.hash.check_prime()?;
+        self.check_size(pairs)
     }
 
     /// [`CuckooConfig::check`] without the test of the prime, for a configuration that has passed it.
@@ -246,11 +184,7 @@ impl CuckooConfig {
             Size::PerPair(asked) => return Err(Error::SlotsPerPair { asked }),
             Size::Slots(slots) => slots,
         };
-        // The last number stands for "no slot".
-        let limit = u32::MAX as u64 - 1;
-        if asked > limit {
-            return Err(Error::TooManySlots { asked, limit });
-        }
+        crate::error::check_slots(asked)?;
         let least_slots = pairs.saturating_mul(LEAST_PERCENT[self.functions as usize - 2]).div_ceil(100).max(1);
         if asked < least_slots {
             return Err(Error::LoadTooHigh { pairs, slots: asked, functions: self.functions, least_slots });
@@ -284,10 +218,6 @@ fn default_chain_limit(functions: u32, pairs: u64, slots: u64) -> u32 {
 /// 5 functions.
 const THRESHOLDS: [f64; MAX_FUNCTIONS - 1] = [0.5, 0.9179, 0.9768, 0.9924];
 
-fn is_prime(n: u32) -> bool {
-    n >= 2 && (2..).take_while(|d| d * d <= n as u64).all(|d| !(n as u64).is_multiple_of(d))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,12 +238,5 @@ mod tests {
             assert!(limit(least) > limit(least * 1.02) && limit(least * 1.1) >= limit(least * 2.0));
             assert!(limit(least) < 10_000);
         }
-    }
-
-    #[test]
-    fn primes() {
-        let primes: Vec<u32> = (0..30).filter(|&n| is_prime(n)).collect();
-        assert_eq!(primes, [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]);
-        assert!(is_prime(334_214_459) && is_prime(4_294_967_291) && !is_prime(u32::MAX));
     }
 }

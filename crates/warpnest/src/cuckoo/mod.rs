@@ -1,14 +1,12 @@
 //! [`CuckooMap`]: the single-level cuckoo table of 2011. docs/cuckoo.md has layout, algorithm, guarantees and figures.
 
-mod answers;
 mod build;
 mod config;
 
-pub use answers::Answers;
 pub use build::{BuildReport, Chains};
-pub use config::{Arithmetic, CuckooConfig, HashFamily};
+pub use config::CuckooConfig;
 
-use crate::{Buffer, Device, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
 use gpu_kernels::cuckoo::{EMPTY, Find, FindPlan, Histogram, Slot, header, packed, slot_words};
 use gpu_kernels::hash::{HashFunctions, MAX_FUNCTIONS};
 use gpu_kernels::seam::Global;
@@ -41,6 +39,8 @@ pub struct CuckooMap<K: Key, V: Value> {
     types: PhantomData<(K, V)>,
 }
 
+crate::lookup::lookup_methods!(CuckooMap);
+
 impl<K: Key, V: Value> CuckooMap<K, V> {
     /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`CuckooConfig::build`] takes another.
     ///
@@ -59,84 +59,25 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         CuckooConfig::default().build(device, keys, values)
     }
 
-    /// The values of `queries`, in their order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn get_many(&self, queries: &[K]) -> Result<Vec<Option<V>>> {
-        let stream = self.device.default_stream();
-        let queries = Buffer::from_slice(&self.device, queries)?;
-        self.get_many_on(stream, &queries)?.download(stream)
-    }
-
-    /// Which of `queries` the map has, in their order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>> {
-        let stream = self.device.default_stream();
-        let buffer = Buffer::from_slice(&self.device, queries)?;
-        let mut found = Buffer::uninitialized(&self.device, queries.len().div_ceil(32))?;
-        self.contains_many_into(stream, &buffer, &mut found)?;
-        let words = found.download(stream)?;
-        Ok((0..queries.len()).map(|i| answers::bit(&words, i)).collect())
-    }
-
-    /// Queues the lookup of `queries`; waits for nothing, copies nothing.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn get_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Answers<V>> {
-        let mut answers = Answers::uninitialized(&self.device, queries.len())?;
-        self.get_many_into(stream, queries, &mut answers)?;
-        Ok(answers)
-    }
-
-    /// Queues the lookup of `queries` into answers that are there already; allocates nothing.
-    ///
-    /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> Result<()> {
-        crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
-        let find = self.find(queries, answers.values.argument(), &answers.found);
-        // SAFETY: as many values and found-words as queries; the table and its functions belong together.
-        unsafe {
-            stream.launch(
-                &find,
-                queries.len() as u64,
-                &[queries, &self.words, &self.header],
-                &[&answers.values, &answers.found],
-            )
-        }
-    }
-
-    /// Queues the question which of `queries` the map has: bit `i % 32` of `found[i / 32]` answers query `i`.
-    ///
-    /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `found` has a word for each 32 queries,
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
-        crate::error::same_length(
-            ("the queries, in words of 32,", queries.len().div_ceil(32)),
-            ("the found-words", found.len()),
-        )?;
-        // SAFETY: the kernel's text allows no values.
-        let find = self.find(queries, unsafe { Global::null() }, found);
-        // SAFETY: a found-word for each 32 queries, and no values; the table and its functions belong together.
-        unsafe { stream.launch(&find, queries.len() as u64, &[queries, &self.words, &self.header], &[found]) }
-    }
-
-    fn find(&self, queries: &Buffer<K>, values: Global<V>, found: &Buffer<u32>) -> Find<K, V> {
-        Find {
+    /// Queues a lookup: `values` may be null.
+    fn find(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<K>,
+        values: Global<V>,
+        found: &Buffer<u32>,
+        writes: &[&dyn Tracked],
+    ) -> Result<()> {
+        let find = Find {
             queries: queries.argument(),
             words: self.slots_pointer(),
             header: self.header.argument(),
             values,
             found: found.argument(),
             plan: FindPlan { functions: self.functions, queries: queries.len() as u64 },
-        }
+        };
+        // SAFETY: as many values, if any, and found-words as queries; the table and its functions belong together.
+        unsafe { stream.launch(&find, queries.len() as u64, &[queries, &self.words, &self.header], writes) }
     }
 
     /// The hash functions of the last build, for a kernel of your own: with [`CuckooMap::words`] they make a

@@ -146,6 +146,9 @@ impl<K, V> Clone for Pairs<K, V> {
 impl<K, V> Copy for Pairs<K, V> {}
 
 impl<K: Key, V: Value> Pairs<K, V> {
+    /// The most words of [`Pairs::words`] that are there for alignment alone.
+    pub const MOST_PADDING: u64 = 4;
+
     /// 64-bit words that `items` pairs take: each array is aligned to two of them.
     pub fn words(items: u64) -> u64 {
         Self::keys_words(items) + (items * V::BITS as u64).div_ceil(128) * 2

@@ -33,14 +33,17 @@ impl Scratch {
         self.words = None;
     }
 
-    /// At least `words` words, the first `zeros` of which are 0.
+    /// Makes it at least `words` words long, sets the first `zeros` of them to 0, and shows them.
     pub(crate) fn reserve(&mut self, stream: &Stream, words: u64, zeros: u64) -> Result<&Buffer<u64>> {
-        if self.words.as_ref().is_none_or(|held| (held.len() as u64) < words) {
-            // The old ones first: both together may be more than there is.
-            self.words = None;
-            self.words = Some(Buffer::uninitialized(&self.device, words as usize)?);
-        }
-        let Some(held) = &mut self.words else { unreachable!("it was filled above") };
+        let held = match self.words.take() {
+            Some(held) if held.len() as u64 >= words => held,
+            old => {
+                // Before the new ones: both together may be more than there is.
+                drop(old);
+                Buffer::uninitialized(&self.device, words as usize)?
+            }
+        };
+        let held = self.words.insert(held);
         held.fill_front(stream, 0, zeros as usize)?;
         Ok(held)
     }

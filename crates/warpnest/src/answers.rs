@@ -19,7 +19,7 @@ impl<V: Value> Answers<V> {
     }
 
     /// Room that a lookup is about to fill.
-    pub(super) fn uninitialized(device: &Device, queries: usize) -> Result<Self> {
+    pub(crate) fn uninitialized(device: &Device, queries: usize) -> Result<Self> {
         Ok(Self {
             values: Buffer::uninitialized(device, queries)?,
             found: Buffer::uninitialized(device, queries.div_ceil(32))?,

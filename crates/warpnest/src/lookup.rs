@@ -1,0 +1,83 @@
+//! The methods of every map that answers many lookups at once.
+
+/// Gives a map with a private method `find`, which queues a lookup, the public ones.
+macro_rules! lookup_methods {
+    ($map:ident) => {
+        impl<K: crate::Key, V: crate::Value> $map<K, V> {
+            /// The values of `queries`, in their order.
+            ///
+            /// # Errors
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+            pub fn get_many(&self, queries: &[K]) -> crate::Result<Vec<Option<V>>> {
+                let stream = self.device.default_stream();
+                let queries = crate::Buffer::from_slice(&self.device, queries)?;
+                self.get_many_on(stream, &queries)?.download(stream)
+            }
+
+            /// Which of `queries` the map has, in their order.
+            ///
+            /// # Errors
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+            pub fn contains_many(&self, queries: &[K]) -> crate::Result<Vec<bool>> {
+                let stream = self.device.default_stream();
+                let buffer = crate::Buffer::from_slice(&self.device, queries)?;
+                let mut found = crate::Buffer::uninitialized(&self.device, queries.len().div_ceil(32))?;
+                self.contains_many_into(stream, &buffer, &mut found)?;
+                let words = found.download(stream)?;
+                Ok((0..queries.len()).map(|i| crate::answers::bit(&words, i)).collect())
+            }
+
+            /// Queues the lookup of `queries`; waits for nothing, copies nothing.
+            ///
+            /// # Errors
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+            /// [`Error::Driver`](crate::Error::Driver).
+            pub fn get_many_on(
+                &self,
+                stream: &crate::Stream,
+                queries: &crate::Buffer<K>,
+            ) -> crate::Result<crate::Answers<V>> {
+                let mut answers = crate::Answers::uninitialized(&self.device, queries.len())?;
+                self.get_many_into(stream, queries, &mut answers)?;
+                Ok(answers)
+            }
+
+            /// Queues the lookup of `queries` into answers that are there already; allocates nothing.
+            ///
+            /// # Errors
+            /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
+            /// [`Error::Driver`](crate::Error::Driver).
+            pub fn get_many_into(
+                &self,
+                stream: &crate::Stream,
+                queries: &crate::Buffer<K>,
+                answers: &mut crate::Answers<V>,
+            ) -> crate::Result<()> {
+                crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
+                let values = answers.values.argument();
+                self.find(stream, queries, values, &answers.found, &[&answers.values, &answers.found])
+            }
+
+            /// Queues the question which of `queries` the map has: bit `i % 32` of `found[i / 32]` answers query `i`.
+            ///
+            /// # Errors
+            /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `found` has a word for each 32 queries,
+            /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+            pub fn contains_many_into(
+                &self,
+                stream: &crate::Stream,
+                queries: &crate::Buffer<K>,
+                found: &mut crate::Buffer<u32>,
+            ) -> crate::Result<()> {
+                crate::error::same_length(
+                    ("the queries, in words of 32,", queries.len().div_ceil(32)),
+                    ("the found-words", found.len()),
+                )?;
+                // SAFETY: the kernels' texts allow no values.
+                let no_values = unsafe { gpu_kernels::seam::Global::null() };
+                self.find(stream, queries, no_values, found, &[&*found])
+            }
+        }
+    };
+}
+pub(crate) use lookup_methods;

@@ -1,0 +1,373 @@
+//! Building a two-level table: count, scan, shuffle, build the buckets; again with another hash function if one overflows.
+
+use super::{TwoLevelConfig, TwoLevelMap};
+use crate::buffer::Tracked;
+use crate::primitives::{MOST_BITS, Pairs, RadixPasses, Scratch, compact, mark_last_of_each, sort_pairs};
+use crate::{Buffer, Device, Error, Event, Key, Result, Stream, Value};
+use gpu_kernels::hash::{Family, Formula, HashFunctions};
+use gpu_kernels::radix::Digit;
+use gpu_kernels::seam::Kernel;
+use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildPlan, Layout, StartsPlan, header};
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use std::marker::PhantomData;
+
+/// How a build went.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TwoLevelReport {
+    /// Where the random constants started: [`TwoLevelConfig::seed`] with it repeats the build's constants.
+    pub seed: u64,
+    /// Attempts that ended because a bucket got too many items.
+    pub overflows: u32,
+    /// Attempts that ended because a bucket could not be built with any of its seeds.
+    pub failures: u32,
+    /// Seeds that did not do, over all buckets of the attempt that succeeded.
+    pub reseeded: u64,
+    /// Whether the pairs were sorted and the repeated keys taken out before they went into buckets.
+    pub sorted: bool,
+    /// The most rounds that a bucket took with one seed, and those of all buckets together, if
+    /// [`TwoLevelConfig::statistics`] asked for them.
+    pub rounds: Option<(u64, u64)>,
+    /// How long the stages of the attempt that succeeded took, if [`TwoLevelConfig::timings`] asked for it.
+    pub stages: Option<Stages>,
+}
+
+/// Milliseconds of device time that the stages of a build took, named as in the poster.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Stages {
+    /// Initialization: counters and published words are set to 0.
+    pub initialization: f64,
+    /// Assigning keys to buckets and counting them.
+    pub count: f64,
+    /// Determining the buckets' data locations: the scan.
+    pub scan: f64,
+    /// Shuffling the pairs into the buckets, and checking that none overflows.
+    pub shuffle: f64,
+    /// Cuckoo hashing in every bucket.
+    pub cuckoo: f64,
+}
+
+impl Stages {
+    /// All of it.
+    pub fn total(&self) -> f64 {
+        self.initialization + self.count + self.scan + self.shuffle + self.cuckoo
+    }
+}
+
+/// How an attempt ended.
+enum Outcome {
+    Built { repeats: u64 },
+    Overflow,
+    Failure,
+}
+
+/// The sizes of a build, and the layout of its scratch: what the passes work in, a place for the pairs, the buckets' starts.
+pub(super) struct Plan<K, V> {
+    pairs: u64,
+    buckets: u64,
+    digits: u32,
+    bits: u32,
+    types: PhantomData<(K, V)>,
+}
+
+impl<K: Key, V: Value> Plan<K, V> {
+    pub fn new(pairs: u64, buckets: u64) -> Self {
+        // As many passes as the bits of a bucket's number take, of as few bits each as that allows.
+        let bits = u64::BITS - (buckets - 1).leading_zeros();
+        let digits = bits.div_ceil(MOST_BITS);
+        let bits = bits.div_ceil(digits.max(1)).max(1);
+        Self { pairs, buckets, digits, bits, types: PhantomData }
+    }
+
+    /// The passes that order the pairs by bucket. There are none if there is one bucket.
+    fn passes(&self, functions: HashFunctions) -> RadixPasses<K, V> {
+        let digit = Digit { functions, of_bucket: 1, shift: 0, bits: self.bits, padding: 0 };
+        RadixPasses::new(digit, self.digits, self.pairs)
+    }
+
+    fn passes_words(&self) -> u64 {
+        // The functions make no difference to the sizes.
+        self.passes(HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0)).words()
+    }
+
+    fn starts_at(&self) -> u64 {
+        self.passes_words() + Pairs::<K, V>::words(self.pairs)
+    }
+
+    pub fn scratch_words(&self) -> u64 {
+        self.starts_at() + (self.buckets + 1).div_ceil(2)
+    }
+}
+
+/// The pairs to build from: the caller's, or what remained of them without repeated keys.
+struct Source<'b, K, V> {
+    keys: &'b Buffer<K>,
+    values: &'b Buffer<V>,
+    pairs: u64,
+}
+
+impl<K: Key, V: Value> TwoLevelMap<K, V> {
+    pub(super) fn create(
+        config: TwoLevelConfig,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<Self> {
+        crate::error::check_pairs(device, stream, keys, values)?;
+        let buckets = config.check(keys.len() as u64)?;
+        let mut map = Self {
+            device: device.clone(),
+            layout: layout::<K>(&config, buckets, || 0),
+            words: Buffer::uninitialized(device, config.words::<K, V>(buckets) as usize)?,
+            seeds: Buffer::uninitialized(device, buckets as usize)?,
+            header: Buffer::uninitialized(device, header::WORDS)?,
+            scratch: Scratch::new(device),
+            length: 0,
+            report: TwoLevelReport {
+                seed: 0,
+                overflows: 0,
+                failures: 0,
+                reseeded: 0,
+                sorted: false,
+                rounds: None,
+                stages: None,
+            },
+            types: PhantomData,
+            config,
+        };
+        map.attempt_until_built(stream, keys, values)?;
+        map.scratch.release();
+        Ok(map)
+    }
+
+    /// Builds the map anew from other pairs; waits until it is known that the build succeeded.
+    ///
+    /// For data that changes as a whole, frame after frame: the memory of the table is used again if it is enough, and the scratch
+    /// stays for the next time ([`TwoLevelMap::shrink_to_fit`] gives it back).
+    ///
+    /// # Errors
+    /// As for [`TwoLevelConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
+    /// another error it is empty, and [`TwoLevelMap::report`] still tells of the last build that succeeded.
+    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+        crate::error::check_pairs(&self.device, stream, keys, values)?;
+        self.config.check(keys.len() as u64)?;
+        self.length = 0;
+        let built = self.attempt_until_built(stream, keys, values);
+        if built.is_err() {
+            // If this fails too, the device is lost; the first error says more.
+            let _ = self.clear(stream);
+        }
+        built
+    }
+
+    fn clear(&mut self, stream: &Stream) -> Result<()> {
+        self.words.fill(stream, 0xff)?;
+        self.seeds.fill(stream, 0)?;
+        self.header.fill(stream, 0)
+    }
+
+    fn attempt_until_built(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+        let seed = self.config.seed.unwrap_or_else(crate::hash::random_seed);
+        let mut random = Xoshiro256StarStar::seed_from_u64(seed);
+        let (mut overflows, mut failures) = (0, 0);
+        let mut unique: Option<(Buffer<K>, Buffer<V>, u64)> = None;
+        for _ in 0..=self.config.restarts {
+            let source = match &unique {
+                Some((keys, values, pairs)) => Source { keys, values, pairs: *pairs },
+                None => Source { keys, values, pairs: keys.len() as u64 },
+            };
+            let mut stages = StageClock::new(self.config.timings);
+            match self.attempt(stream, &source, &mut random, &mut stages)? {
+                Outcome::Built { repeats } => {
+                    let found = self.header.download(stream)?;
+                    let rounds = [header::MOST_ROUNDS, header::ROUNDS].map(|word| found[word as usize]);
+                    self.length = if self.config.unique { source.pairs } else { source.pairs - repeats };
+                    self.report = TwoLevelReport {
+                        seed,
+                        overflows,
+                        failures,
+                        reseeded: found[header::RESEEDED as usize],
+                        sorted: unique.is_some(),
+                        rounds: self.config.statistics.then_some(rounds.into()),
+                        stages: stages.finish()?,
+                    };
+                    return Ok(());
+                }
+                Outcome::Failure => failures += 1,
+                Outcome::Overflow => {
+                    overflows += 1;
+                    // Once is bad luck. Twice may be copies of one key, which no function can spread.
+                    if overflows == 2 && !self.config.unique {
+                        unique = Some(self.without_repeats(stream, keys, values)?);
+                    }
+                }
+            }
+        }
+        Err(Error::TwoLevelBuildFailed {
+            pairs: keys.len() as u64,
+            buckets: self.buckets(),
+            overflows,
+            failures,
+            capacity: self.config.capacity,
+        })
+    }
+
+    /// One attempt with fresh hash functions.
+    fn attempt(
+        &mut self,
+        stream: &Stream,
+        source: &Source<K, V>,
+        random: &mut impl Rng,
+        stages: &mut StageClock,
+    ) -> Result<Outcome> {
+        let buckets = self.config.check(source.pairs)?;
+        self.make_room(buckets)?;
+        self.layout = layout::<K>(&self.config, buckets, || random.next_u64());
+        let bucket_seed = random.next_u32();
+        let plan = Plan::<K, V>::new(source.pairs, buckets);
+        let passes = plan.passes(self.layout.buckets);
+        stages.mark(stream)?;
+        self.header.fill(stream, 0)?;
+        let Self { scratch, words, seeds, header, layout, config, .. } = self;
+        let scratch = scratch.reserve(stream, plan.scratch_words(), passes.zeros())?;
+        stages.mark(stream)?;
+
+        let reads: [&dyn Tracked; 2] = [source.keys, source.values];
+        let writes: [&dyn Tracked; 4] = [scratch, words, seeds, header];
+        let work = scratch.argument::<u64>();
+        let starts = work.offset(plan.starts_at()).cast::<u32>();
+        let input = Pairs { keys: source.keys.argument::<K>(), values: source.values.argument::<V>() };
+        // SAFETY, all launches: the scratch has the words of its plan, the table those of as many pairs; the passes move the
+        // pairs between the two and end in the scratch; the starts and seeds have a word for each bucket, the starts one more.
+        unsafe {
+            if plan.digits > 0 {
+                passes.count(stream, work, input.keys, &reads, &writes)?;
+            }
+            stages.mark(stream)?;
+            if plan.digits > 0 {
+                passes.scan(stream, work, &writes)?;
+            }
+            stages.mark(stream)?;
+            let in_scratch = Pairs::at(work.offset(plan.passes_words()), plan.pairs);
+            let in_table = Pairs::at(words.argument(), plan.pairs);
+            let mut from = input;
+            for pass in 0..plan.digits {
+                let to = if (plan.digits - pass) % 2 == 1 { in_scratch } else { in_table };
+                passes.pass(stream, work, pass, from, to, &reads, &writes)?;
+                from = to;
+            }
+            let find_starts = BucketStarts {
+                keys: from.keys,
+                starts,
+                header: header.argument(),
+                plan: StartsPlan { layout: *layout, pairs: plan.pairs, capacity: config.capacity as u64 },
+            };
+            stream.launch(&find_starts, plan.pairs + 1, &reads, &writes)?;
+            stages.mark(stream)?;
+            let build = BuildBuckets {
+                keys: from.keys,
+                values: from.values,
+                starts,
+                words_out: words.argument(),
+                seeds: seeds.argument(),
+                header: header.argument(),
+                plan: BuildPlan {
+                    layout: *layout,
+                    seed: bucket_seed,
+                    seeds: config.seeds,
+                    rounds: config.rounds,
+                    statistics: config.statistics as u32,
+                },
+            };
+            stream.launch(&build, buckets * build.threads() as u64, &reads, &writes)?;
+            stages.mark(stream)?;
+        }
+        let found = self.header.download(stream)?;
+        Ok(match (found[header::OVERFLOW as usize], found[header::FAILED as usize]) {
+            (0, 0) => Outcome::Built { repeats: found[header::REPEATS as usize] },
+            (0, _) => Outcome::Failure,
+            _ => Outcome::Overflow,
+        })
+    }
+
+    /// Takes more memory if the table has not enough for `buckets` buckets.
+    fn make_room(&mut self, buckets: u64) -> Result<()> {
+        let words = self.config.words::<K, V>(buckets) as usize;
+        if self.words.len() < words {
+            // Tiny ones first, so that there is a table, an empty one, if the large ones cannot be had.
+            self.words = Buffer::uninitialized(&self.device, self.config.words::<K, V>(1) as usize)?;
+            self.layout = layout::<K>(&self.config, 1, || 0);
+            self.words = Buffer::uninitialized(&self.device, words)?;
+        }
+        if self.seeds.len() < buckets as usize {
+            self.seeds = Buffer::uninitialized(&self.device, buckets as usize)?;
+        }
+        Ok(())
+    }
+
+    /// The pairs sorted by key, of each key only the last one in input order.
+    fn without_repeats(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<(Buffer<K>, Buffer<V>, u64)> {
+        let device = &self.device;
+        let mut sorted_keys = Buffer::uninitialized(device, keys.len())?;
+        let mut sorted_values = Buffer::uninitialized(device, values.len())?;
+        sorted_keys.copy_from(stream, keys)?;
+        sorted_values.copy_from(stream, values)?;
+        sort_pairs(stream, &mut self.scratch, &mut sorted_keys, &mut sorted_values)?;
+        let mut keep = Buffer::uninitialized(device, keys.len().div_ceil(32))?;
+        mark_last_of_each(stream, &sorted_keys, &mut keep)?;
+        let mut unique_keys = Buffer::uninitialized(device, keys.len())?;
+        let mut count = Buffer::uninitialized(device, 1)?;
+        compact(stream, &mut self.scratch, &sorted_keys, &keep, &mut unique_keys, &mut count)?;
+        // The sorted keys have done their work: what follows should not need room for three copies of everything.
+        drop(sorted_keys);
+        let mut unique_values = Buffer::uninitialized(device, values.len())?;
+        compact(stream, &mut self.scratch, &sorted_values, &keep, &mut unique_values, &mut count)?;
+        let pairs = count.download(stream)?[0] as u64;
+        Ok((unique_keys, unique_values, pairs))
+    }
+}
+
+fn layout<K: Key>(config: &TwoLevelConfig, buckets: u64, random: impl FnMut() -> u64) -> Layout {
+    let (hash, inner) = (config.hash, config.sub_table_hash);
+    let prime = hash.prime().unwrap_or(0);
+    Layout {
+        buckets: HashFunctions::new(hash.formula(), 1, buckets as u32, prime, K::BITS, random),
+        places: Family::new(inner.formula(), config.sub_tables, config.sub_table_slots, inner.prime().unwrap_or(0)),
+    }
+}
+
+/// The events between the stages of an attempt, if they are wanted.
+struct StageClock {
+    wanted: bool,
+    marks: Vec<Event>,
+}
+
+impl StageClock {
+    fn new(wanted: bool) -> Self {
+        Self { wanted, marks: Vec::new() }
+    }
+
+    fn mark(&mut self, stream: &Stream) -> Result<()> {
+        if self.wanted {
+            self.marks.push(stream.record()?);
+        }
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<Option<Stages>> {
+        let stage = |i: usize| self.marks[i + 1].milliseconds_since(&self.marks[i]);
+        if self.marks.is_empty() {
+            return Ok(None);
+        }
+        let (initialization, count, scan) = (stage(0)?, stage(1)?, stage(2)?);
+        Ok(Some(Stages { initialization, count, scan, shuffle: stage(3)?, cuckoo: stage(4)? }))
+    }
+}

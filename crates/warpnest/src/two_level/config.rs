@@ -1,0 +1,290 @@
+//! What a two-level map is to be like.
+
+use super::TwoLevelMap;
+use crate::primitives::{MOST_ITEMS, Pairs};
+use crate::{Arithmetic, Buffer, Device, Error, HashFamily, Key, Result, Stream, Value};
+use gpu_kernels::slots::slot_words;
+use gpu_kernels::two_level::{MOST_IN_BUCKET, MOST_SLOTS, MOST_SUB_TABLES, header};
+
+/// The configuration of a [`TwoLevelMap`].
+///
+/// ```
+/// use warpnest::{Device, TwoLevelConfig, TwoLevelMap};
+///
+/// let device = Device::cpu();
+/// let config = TwoLevelConfig::default().items_per_bucket(300.0).seed(42);
+/// let keys: Vec<u64> = (0..1000).collect();
+/// let map: TwoLevelMap<u64, u32> = config.build(&device, &keys, &[5; 1000])?;
+/// assert_eq!((map.buckets(), map.slots()), (4, 4 * 576));
+/// assert_eq!(map.memory_bytes(), config.memory_bytes::<u64, u32>(1000)?);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct TwoLevelConfig {
+    pub(super) capacity: u32,
+    mean: Option<f64>,
+    pub(super) sub_tables: u32,
+    pub(super) sub_table_slots: u32,
+    pub(super) hash: HashFamily,
+    pub(super) sub_table_hash: HashFamily,
+    pub(super) seeds: u32,
+    pub(super) rounds: u32,
+    pub(super) restarts: u32,
+    pub(super) seed: Option<u64>,
+    pub(super) unique: bool,
+    pub(super) statistics: bool,
+    pub(super) timings: bool,
+}
+
+impl Default for TwoLevelConfig {
+    /// Buckets of at most 512 items and of 409 or a little fewer on average, three sub-tables of 192 slots, [`HashFamily::Mix`] on
+    /// both levels, 20 seeds a bucket, 50 rounds a seed, 25 restarts, a random seed, repeated keys handled, no statistics and no
+    /// timings.
+    fn default() -> Self {
+        Self {
+            capacity: MOST_IN_BUCKET,
+            mean: None,
+            sub_tables: 3,
+            sub_table_slots: 192,
+            hash: HashFamily::Mix,
+            sub_table_hash: HashFamily::Mix,
+            seeds: 20,
+            rounds: 50,
+            restarts: 25,
+            seed: None,
+            unique: false,
+            statistics: false,
+            timings: false,
+        }
+    }
+}
+
+/// How likely an attempt may be to overflow by default.
+const OVERFLOW_CHANCE: f64 = 0.01;
+
+/// The fullest that buckets are on average by default: four fifths, as in the poster and in Sahu's report.
+const FULLEST: f64 = 0.8;
+
+impl TwoLevelConfig {
+    /// Sahu's report: prime 1900813 and wrapping 32-bit products on both levels, buckets filled to 80 % of 512, three sub-tables of
+    /// 512/4 + 512/8 slots, 20 seeds of at most 100 rounds each. docs/two-level.md says up to which size that can work.
+    pub fn sahu() -> Self {
+        let hash = HashFamily::Linear { prime: 1_900_813, arithmetic: Arithmetic::Wrapping };
+        Self { mean: Some(FULLEST * 512.0), hash, sub_table_hash: hash, rounds: 100, ..Self::default() }
+    }
+
+    /// The most items of a bucket: 1 to 512.
+    #[must_use]
+    pub fn bucket_capacity(mut self, items: u32) -> Self {
+        self.capacity = items;
+        self
+    }
+
+    /// The number of items of a bucket on average: at most its capacity. The default is four fifths of it, or as many fewer as
+    /// keep the chance that a bucket of the table overflows below one in a hundred.
+    #[must_use]
+    pub fn items_per_bucket(mut self, items: f64) -> Self {
+        self.mean = Some(items);
+        self
+    }
+
+    /// The number of sub-tables of a bucket, 2 to 4, and the slots of each. A bucket has as many slots as its capacity or more, at
+    /// most 1024.
+    #[must_use]
+    pub fn sub_tables(mut self, tables: u32, slots: u32) -> Self {
+        (self.sub_tables, self.sub_table_slots) = (tables, slots);
+        self
+    }
+
+    /// The hash family of the first level, from keys to buckets.
+    #[must_use]
+    pub fn hash(mut self, family: HashFamily) -> Self {
+        self.hash = family;
+        self
+    }
+
+    /// The hash family of the second level, from keys to the slots of sub-tables.
+    #[must_use]
+    pub fn sub_table_hash(mut self, family: HashFamily) -> Self {
+        self.sub_table_hash = family;
+        self
+    }
+
+    /// How many seeds a bucket may try before the build restarts, and how many rounds it may take with each.
+    #[must_use]
+    pub fn seeds(mut self, seeds: u32, rounds: u32) -> Self {
+        (self.seeds, self.rounds) = (seeds, rounds);
+        self
+    }
+
+    /// How often a failed build may start again with a fresh first-level function.
+    #[must_use]
+    pub fn restarts(mut self, restarts: u32) -> Self {
+        self.restarts = restarts;
+        self
+    }
+
+    /// Where the random constants start, so that a build can be repeated. [`TwoLevelReport`](crate::TwoLevelReport) names it.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Promises that no key is repeated. If one is all the same, the build succeeds unless a bucket overflows with its copies, a
+    /// lookup gives one of the key's values, whole, and [`TwoLevelMap::len`] counts the key several times.
+    #[must_use]
+    pub fn assume_unique(mut self) -> Self {
+        self.unique = true;
+        self
+    }
+
+    /// Counts the rounds that buckets take.
+    #[must_use]
+    pub fn statistics(mut self) -> Self {
+        self.statistics = true;
+        self
+    }
+
+    /// Measures the stages of the build; [`TwoLevelReport::stages`](crate::TwoLevelReport::stages) has them.
+    #[must_use]
+    pub fn timings(mut self) -> Self {
+        self.timings = true;
+        self
+    }
+
+    /// Bytes that a map of `pairs` pairs will keep on the device.
+    ///
+    /// # Errors
+    /// As for [`TwoLevelConfig::build`], as far as they follow from the configuration and the number of pairs.
+    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+        let buckets = self.check(pairs)?;
+        Ok(8 * (self.words::<K, V>(buckets) + header::WORDS as u64) + 4 * buckets)
+    }
+
+    /// Bytes that a build of `pairs` pairs takes on the device besides the map and its input.
+    ///
+    /// # Errors
+    /// As for [`TwoLevelConfig::memory_bytes`].
+    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+        let buckets = self.check(pairs)?;
+        Ok(8 * super::build::Plan::<K, V>::new(pairs, buckets).scratch_words())
+    }
+
+    /// Builds a map of `keys[i]` to `values[i]`; returns when it stands.
+    ///
+    /// # Errors
+    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Bucket`], [`Error::SubTables`], [`Error::Attempts`],
+    ///   [`Error::TooManyItems`], [`Error::TooManySlots`], [`Error::NotPrime`], [`Error::PrimeBelowSlots`].
+    /// * The build did not succeed: [`Error::TwoLevelBuildFailed`].
+    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<TwoLevelMap<K, V>> {
+        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        // Before the copies: what cannot work should not cost them.
+        self.check(keys.len() as u64)?;
+        let (keys, values) = (Buffer::from_slice(device, keys)?, Buffer::from_slice(device, values)?);
+        self.build_on(device.default_stream(), device, &keys, &values)
+    }
+
+    /// Builds a map from buffers, on `stream`; waits until it is known that the build succeeded.
+    ///
+    /// # Errors
+    /// As for [`TwoLevelConfig::build`], and [`Error::WrongDevice`].
+    pub fn build_on<K: Key, V: Value>(
+        &self,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<TwoLevelMap<K, V>> {
+        TwoLevelMap::create(self.clone(), stream, device, keys, values)
+    }
+
+    /// The number of buckets for `pairs` pairs, if the configuration makes sense.
+    pub(super) fn check(&self, pairs: u64) -> Result<u64> {
+        let (capacity, most) = (self.capacity, MOST_IN_BUCKET);
+        let mean = self.mean.unwrap_or_else(|| default_mean(capacity, pairs));
+        if !(1..=most).contains(&capacity) || !(mean >= 1.0 && mean <= capacity as f64) {
+            return Err(Error::Bucket { capacity, mean, most_in_bucket: most });
+        }
+        let (tables, slots) = (self.sub_tables, self.sub_table_slots);
+        let bucket_slots = tables.saturating_mul(slots);
+        if !(2..=MOST_SUB_TABLES as u32).contains(&tables) || !(capacity..=MOST_SLOTS).contains(&bucket_slots) {
+            return Err(Error::SubTables { tables, slots, capacity, most_slots: MOST_SLOTS });
+        }
+        if self.seeds == 0 || self.rounds == 0 {
+            return Err(Error::Attempts { seeds: self.seeds, rounds: self.rounds });
+        }
+        if pairs > MOST_ITEMS {
+            return Err(Error::TooManyItems { asked: pairs, limit: MOST_ITEMS });
+        }
+        self.hash.check_prime()?;
+        self.sub_table_hash.check_prime()?;
+        let buckets = ((pairs as f64 / mean).ceil() as u64).max(1);
+        crate::error::check_slots(buckets * bucket_slots as u64)?;
+        for (hash, slots) in [(self.hash, buckets), (self.sub_table_hash, slots as u64)] {
+            if let Some(prime) = hash.prime().filter(|&prime| (prime as u64) < slots) {
+                return Err(Error::PrimeBelowSlots { prime, slots });
+            }
+        }
+        Ok(buckets)
+    }
+
+    /// The words of the slots of `buckets` buckets; enough for as many pairs, which are moved through them on their way.
+    pub(super) fn words<K: Key, V: Value>(&self, buckets: u64) -> u64 {
+        let slots = buckets * (self.sub_tables * self.sub_table_slots) as u64;
+        slots * slot_words::<K, V>() + Pairs::<K, V>::MOST_PADDING
+    }
+}
+
+/// The mean at which `pairs` pairs overflow some bucket of `capacity` items with a chance of [`OVERFLOW_CHANCE`], or [`FULLEST`]
+/// of the capacity if that is less.
+fn default_mean(capacity: u32, pairs: u64) -> f64 {
+    let overflows = |mean: f64| pairs as f64 / mean * poisson_tail(mean, capacity) > OVERFLOW_CHANCE;
+    let (mut low, mut high) = (1.0, (FULLEST * capacity as f64).max(1.0));
+    if !overflows(high) {
+        return high;
+    }
+    while high - low > 0.1 {
+        let middle = f64::midpoint(low, high);
+        if overflows(middle) { high = middle } else { low = middle }
+    }
+    low
+}
+
+/// The chance that a Poisson variable of mean `mean`, at most `most`, is above `most`: so are the items of a bucket spread.
+fn poisson_tail(mean: f64, most: u32) -> f64 {
+    let log_factorial: f64 = (1..=most).map(|k| (k as f64).ln()).sum();
+    let mut term = (most as f64 * mean.ln() - mean - log_factorial).exp();
+    let mut tail = 0.0;
+    // Terms fall by mean/k each; a thousand of them are more than a double can tell apart.
+    for k in most + 1..most + 1000 {
+        term *= mean / k as f64;
+        tail += term;
+    }
+    tail
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tails_of_poisson_variables() {
+        // 1 - e^-1 (1 + 1 + 1/2), and 1 - e^-2 (1 + 2).
+        assert!((poisson_tail(1.0, 2) - 0.080_301_397).abs() < 1e-8);
+        assert!((poisson_tail(2.0, 1) - 0.593_994_15).abs() < 1e-8);
+    }
+
+    #[test]
+    fn the_default_mean_is_four_fifths_for_small_tables_and_shrinks_with_their_size() {
+        assert_eq!(default_mean(512, 0), 409.6);
+        assert_eq!(default_mean(512, 1 << 16), 409.6);
+        let means: Vec<f64> = [24, 27, 30].map(|lg| default_mean(512, 1 << lg)).into();
+        assert!(means[0] > means[1] && means[1] > means[2] && means[2] > 380.0, "{means:?}");
+        for (lg, mean) in [24, 27, 30].into_iter().zip(means) {
+            let chance = (1u64 << lg) as f64 / mean * poisson_tail(mean, 512);
+            assert!(chance > 0.005 && chance <= 0.01, "{chance}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! [`TwoLevelMap`]: the two-level FKS-cuckoo table of 2009. docs/two-level.md has layout, algorithm, guarantees and figures.
+
+mod build;
+mod config;
+
+pub use build::{Stages, TwoLevelReport};
+pub use config::TwoLevelConfig;
+
+use crate::primitives::Scratch;
+use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
+use gpu_kernels::seam::Global;
+use gpu_kernels::slots::{EMPTY, Slots, packed, slot_words};
+use gpu_kernels::two_level::{Find, FindPlan, Histogram, Layout, MOST_SUB_TABLES, header};
+use std::marker::PhantomData;
+
+/// A map that is built by sorting its pairs into small buckets and building each one on chip, and then answers every lookup
+/// with at most as many probes as a bucket has sub-tables (2 to 4; by default 3).
+///
+/// Source: Alcantara et al., *Real-Time Parallel Hashing on the GPU* (2009); Sahu, *Two Phase Cuckoo's Hashing on GPU* (2015).
+///
+/// * **Keys and values** are `u32` or `u64`; all of them are legal.
+/// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins. So many copies of a key that a bucket
+///   overflows cost a sort of all pairs; [`TwoLevelConfig::assume_unique`] never takes that way.
+/// * **Complexity.** A build reads and writes every pair a fixed number of times, in streams: two or three passes that order the
+///   pairs by bucket, one that builds the buckets. A lookup makes one to as many random accesses as there are sub-tables, and one
+///   more into the buckets' seeds, which are few enough for the cache.
+/// * **Memory.** By default 576 slots for each 392 to 409 pairs, of 8 bytes for `u32` keys and values and 16 otherwise, and 4 bytes
+///   a bucket; [`TwoLevelConfig::memory_bytes`] says so beforehand, [`TwoLevelConfig::scratch_bytes`] what a build takes besides.
+/// * **Beside other work.** A map does not change after its build, so any number of streams may look up at the same time.
+///   [`TwoLevelMap::rebuild`] takes the map exclusively and waits for running lookups by itself.
+#[derive(Debug)]
+pub struct TwoLevelMap<K: Key, V: Value> {
+    device: Device,
+    config: TwoLevelConfig,
+    layout: Layout,
+    words: Buffer<u64>,
+    seeds: Buffer<u32>,
+    header: Buffer<u64>,
+    scratch: Scratch,
+    length: u64,
+    report: TwoLevelReport,
+    types: PhantomData<(K, V)>,
+}
+
+crate::lookup::lookup_methods!(TwoLevelMap);
+
+impl<K: Key, V: Value> TwoLevelMap<K, V> {
+    /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`TwoLevelConfig::build`] takes another.
+    ///
+    /// ```
+    /// use warpnest::{Device, TwoLevelMap};
+    ///
+    /// let device = Device::best()?;
+    /// let map: TwoLevelMap<u32, u32> = TwoLevelMap::build(&device, &[7, 8, 7], &[1, 2, 3])?;
+    /// assert_eq!(map.get_many(&[7, 8, 9])?, [Some(3), Some(2), None]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`TwoLevelConfig::build`].
+    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
+        TwoLevelConfig::default().build(device, keys, values)
+    }
+
+    /// Queues a lookup: `values` may be null.
+    fn find(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<K>,
+        values: Global<V>,
+        found: &Buffer<u32>,
+        writes: &[&dyn Tracked],
+    ) -> Result<()> {
+        let find = Find::<K, V> {
+            queries: queries.argument(),
+            words: self.words.argument(),
+            seeds: self.seeds.argument(),
+            header: self.header.argument(),
+            values,
+            found: found.argument(),
+            plan: FindPlan { layout: self.layout, queries: queries.len() as u64 },
+        };
+        let reads: [&dyn Tracked; 4] = [queries, &self.words, &self.seeds, &self.header];
+        // SAFETY: as many values, if any, and found-words as queries; the table and its layout belong together.
+        unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
+    }
+
+    /// How the table hashes, for a kernel of your own: with [`TwoLevelMap::words`] and [`TwoLevelMap::seeds`] it makes a
+    /// [`Table`](gpu_kernels::two_level::Table).
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The slots: [`slot_words`] words each, and perhaps some more words that the table has no use for.
+    pub fn words(&self) -> &Buffer<u64> {
+        &self.words
+    }
+
+    /// A seed for each bucket.
+    pub fn seeds(&self) -> &Buffer<u32> {
+        &self.seeds
+    }
+
+    /// The words beside the slots, which [`header`] names.
+    pub fn header(&self) -> &Buffer<u64> {
+        &self.header
+    }
+
+    /// The number of keys. With [`TwoLevelConfig::assume_unique`], the number of pairs that it was built from.
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether it has no keys.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The number of buckets.
+    pub fn buckets(&self) -> u64 {
+        self.layout.buckets.slots() as u64
+    }
+
+    /// The number of slots of all buckets.
+    pub fn slots(&self) -> u64 {
+        self.buckets() * self.layout.bucket_slots() as u64
+    }
+
+    /// Bytes that the map keeps on the device, without the scratch that [`TwoLevelMap::rebuild`] may have left.
+    pub fn memory_bytes(&self) -> u64 {
+        8 * (self.words.len() as u64 + self.header.len() as u64) + 4 * self.seeds.len() as u64
+    }
+
+    /// Gives the scratch of rebuilds back. The next one takes it again.
+    pub fn shrink_to_fit(&mut self) {
+        self.scratch.release();
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How the build went.
+    pub fn report(&self) -> &TwoLevelReport {
+        &self.report
+    }
+
+    /// How many keys a lookup finds with its first probe, its second, and so on: one number for each sub-table. A key that lives
+    /// in the cell beside the slots is not counted: it takes no probe.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn probe_histogram(&self) -> Result<Vec<u64>> {
+        let stream = self.device.default_stream();
+        let probes = Buffer::<u64>::zeroed(&self.device, MOST_SUB_TABLES)?;
+        let histogram =
+            Histogram::<K, V> { words: self.words.argument(), probes: probes.argument(), layout: self.layout };
+        // SAFETY: the table and its layout belong together; there is a word for each sub-table.
+        unsafe { stream.launch(&histogram, self.slots(), &[&self.words], &[&probes])? };
+        let mut probes = probes.download(stream)?;
+        probes.truncate(self.layout.places.count() as usize);
+        Ok(probes)
+    }
+
+    /// All pairs, in no particular order. Copies the whole table to the host.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
+        let stream = self.device.default_stream();
+        let (words, header) = (self.words.download(stream)?, self.header.download(stream)?);
+        let cell = (header[header::CELL as usize] != 0)
+            .then(|| (K::ALL_ONES, V::from_u64(header[header::CELL_VALUE as usize])));
+        let slot_words = slot_words::<K, V>() as usize;
+        let slots = words[..self.slots() as usize * slot_words].chunks_exact(slot_words);
+        let pairs = slots.filter(|slot| slot[0] != EMPTY).map(|slot| {
+            let value = if packed::<K, V>() { slot[0] & u32::MAX as u64 } else { slot[1] };
+            (Slots::<K, V>::key_of(slot[0]), V::from_u64(value))
+        });
+        Ok(cell.into_iter().chain(pairs).collect())
+    }
+}

@@ -1,0 +1,236 @@
+//! Building the buckets: a parallel cuckoo hash in shared memory for each.
+
+use super::{Layout, MOST_SUB_TABLES, header};
+use crate::seam::{Global, Shared};
+use crate::slots::{EMPTY, Slot, Slots, packed};
+use crate::types::{Key, Value};
+
+/// Threads of a block.
+const THREADS: u32 = 128;
+/// Items of a thread.
+const ITEMS: usize = 4;
+/// The most items of a bucket: 512, as in the poster.
+pub const MOST_IN_BUCKET: u32 = THREADS * ITEMS as u32;
+/// The most slots of a bucket.
+pub const MOST_SLOTS: u32 = 1024;
+
+/// What a build is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct BuildPlan {
+    /// How the table hashes.
+    pub layout: Layout,
+    /// Where the buckets' seeds start.
+    pub seed: u32,
+    /// The most seeds that a bucket tries.
+    pub seeds: u32,
+    /// The most rounds with one seed.
+    pub rounds: u32,
+    /// 1 to count rounds.
+    pub statistics: u32,
+}
+
+/// An item is in no sub-table.
+const OUT: u32 = u32::MAX;
+/// A slot that no item is in.
+const NONE: u32 = u32::MAX;
+
+/// An item on its way into the bucket.
+#[derive(Clone, Copy)]
+struct Item {
+    /// Its slots in the sub-tables, 16 bits each.
+    places: u64,
+    /// The sub-table that it wrote itself to last, or [`OUT`].
+    table: u32,
+    /// Whether there is an item, and its key is not the one that lives in the header.
+    live: bool,
+}
+
+impl Item {
+    #[inline(always)]
+    fn place(&self, table: u32) -> u32 {
+        (self.places >> (16 * table)) as u32 & 0xffff
+    }
+}
+
+/// Words of shared memory besides those of items and slots.
+mod word {
+    /// 1 + the number of the last item whose key is all ones.
+    pub const CELL: u32 = 0;
+    /// Slots that hold an item.
+    pub const OCCUPIED: u32 = 1;
+}
+
+kernel! {
+    /// Builds bucket `b` by block `b`, from its pairs in their input order. Does nothing after an overflow.
+    ///
+    /// All items that are in no sub-table write themselves to their slots in the first; whoever finds, after a barrier, another
+    /// item in its slot goes on to the second, and so on; who loses in the last begins again, and so does in its turn everyone
+    /// who was overwritten. Sub-table `t` is written in step `t` only and each item looks at its slot in the next step, so no step
+    /// reads what it writes. If a round leaves nobody out, the bucket is built; if that takes too many, it begins anew with
+    /// another seed.
+    ///
+    /// A slot holds the number of an item. Copies of a key have the same slots and all regard a slot with one of them as theirs:
+    /// they move together, end in one slot, and the last of them in input order wins it.
+    BuildBuckets<K: Key, V: Value>, "two_level_build", threads 128, resident 12,
+        shared pairs: u64 = 2 * MOST_IN_BUCKET as usize, shared slots: u32 = MOST_SLOTS as usize, shared words: u32 = 2;
+    {
+        keys: Global<K>, values: Global<V>, starts: Global<u32>, words_out: Global<Slot<K, V>>, seeds: Global<u32>,
+        header: Global<u64>, plan: BuildPlan,
+    }
+    |args, block| {
+        if args.header.load_read_only(header::OVERFLOW) != 0 {
+            return;
+        }
+        let BuildPlan { layout, rounds, .. } = args.plan;
+        let (bucket, tables, bucket_slots) = (block.index(), layout.places.count(), layout.bucket_slots());
+        let start = args.starts.load_read_only(bucket as u64);
+        let size = args.starts.load_read_only(bucket as u64 + 1) - start;
+        let key_of = |item: u32| Slots::<K, V>::key_of(pairs.get(item));
+
+        let mut items = block.local(|_| [Item { places: 0, table: OUT, live: false }; ITEMS]);
+        block.phase(&mut items, |thread, _| {
+            if thread < 2 {
+                words.set(thread, 0);
+            }
+        });
+        block.phase(&mut items, |thread, items| {
+            let (keys, values) = (args.keys.offset(start as u64), args.values.offset(start as u64));
+            let (mut key, mut value) = ([K::default(); ITEMS], [V::default(); ITEMS]);
+            for i in 0..ITEMS {
+                let number = thread + i as u32 * THREADS;
+                if number < size {
+                    key[i] = keys.load_streaming(number as u64);
+                    value[i] = values.load_streaming(number as u64);
+                }
+            }
+            for i in 0..ITEMS {
+                let number = thread + i as u32 * THREADS;
+                if number < size {
+                    pairs.set(number, Slots::<K, V>::item(key[i], value[i]));
+                    if !packed::<K, V>() {
+                        pairs.set(MOST_IN_BUCKET + number, value[i].to_u64());
+                    }
+                    items[i].live = key[i] != K::ALL_ONES;
+                    if !items[i].live {
+                        words.fetch_max(word::CELL, number + 1);
+                    }
+                }
+            }
+        });
+
+        let (mut tried, mut built, mut seed) = (0, false, 0);
+        while !built && tried < args.plan.seeds {
+            // A mix, so that the seeds of neighbours and of later tries have nothing in common.
+            seed = (bucket ^ tried << 27).mix(args.plan.seed as u64, 0x9e37_79b9 ^ tried as u64);
+            tried += 1;
+            block.phase(&mut items, |thread, items| {
+                let mut slot = thread;
+                while slot < bucket_slots {
+                    slots.set(slot, NONE);
+                    slot += THREADS;
+                }
+                for i in 0..ITEMS {
+                    items[i].table = OUT;
+                    items[i].places = 0;
+                    if items[i].live {
+                        let key = key_of(thread + i as u32 * THREADS);
+                        for table in 0..MOST_SUB_TABLES {
+                            let place = layout.place(seed, table, key) as u64 & 0xffff;
+                            items[i].places |= place << (16 * table);
+                        }
+                    }
+                }
+            });
+            // Whether another key is where the item wrote itself.
+            let lost = |item: &Item, number: u32| {
+                let holder = slots.get(item.place(item.table));
+                holder != number && key_of(holder) != key_of(number)
+            };
+            let mut round = 0;
+            while !built && round < rounds {
+                round += 1;
+                for table in 0..tables {
+                    block.phase(&mut items, |thread, items| {
+                        for i in 0..ITEMS {
+                            let (item, number) = (&mut items[i], thread + i as u32 * THREADS);
+                            // Out of the sub-table before, or of all of them (`OUT` is the one before the first).
+                            if item.live && item.table == table.wrapping_sub(1) && (table == 0 || lost(item, number)) {
+                                // Atomic, because many may write here, and one is to win.
+                                slots.exchange(item.place(table), number);
+                                item.table = table;
+                            }
+                        }
+                    });
+                }
+                let out = block.count(&mut items, |thread, items| {
+                    let mut any = false;
+                    for i in 0..ITEMS {
+                        let (item, number) = (&mut items[i], thread + i as u32 * THREADS);
+                        if item.live && item.table == tables - 1 && lost(item, number) {
+                            item.table = OUT;
+                            any = true;
+                        }
+                    }
+                    any
+                });
+                built = out == 0;
+            }
+            if args.plan.statistics != 0 {
+                block.each(&mut items, |thread, _| {
+                    if thread == 0 {
+                        args.header.atomic(header::MOST_ROUNDS).fetch_max(round as u64);
+                        args.header.atomic(header::ROUNDS).fetch_add(round as u64);
+                    }
+                });
+            }
+        }
+
+        block.phase(&mut items, |thread, items| {
+            for i in 0..ITEMS {
+                if items[i].live && built {
+                    slots.fetch_max(items[i].place(items[i].table), thread + i as u32 * THREADS);
+                }
+            }
+        });
+        block.phase(&mut items, |thread, _| {
+            let table = Slots::<K, V>::new(args.words_out);
+            let mut occupied = 0;
+            let mut slot = thread;
+            while slot < bucket_slots {
+                let item = slots.get(slot);
+                let mut pair = [EMPTY, 0];
+                if item != NONE {
+                    occupied += 1;
+                    pair = [pairs.get(item), if packed::<K, V>() { 0 } else { pairs.get(MOST_IN_BUCKET + item) }];
+                }
+                table.store(bucket * bucket_slots + slot, pair);
+                slot += THREADS;
+            }
+            words.fetch_add(word::OCCUPIED, occupied);
+        });
+        block.each(&mut items, |thread, _| {
+            if thread != 0 {
+                return;
+            }
+            args.seeds.store(bucket as u64, seed);
+            if tried > 1 {
+                args.header.atomic(header::RESEEDED).fetch_add(tried as u64 - 1);
+            }
+            if !built {
+                args.header.atomic(header::FAILED).fetch_add(1);
+            }
+            let cell = words.get(word::CELL);
+            if cell != 0 {
+                let item = cell - 1;
+                let value = pairs.get(if packed::<K, V>() { item } else { MOST_IN_BUCKET + item });
+                args.header.store(header::CELL_VALUE, V::from_u64(value).to_u64());
+                args.header.store(header::CELL, 1);
+            }
+            let repeats = size - words.get(word::OCCUPIED) - (cell != 0) as u32;
+            if built && repeats != 0 {
+                args.header.atomic(header::REPEATS).fetch_add(repeats as u64);
+            }
+        });
+    }
+}

@@ -1,0 +1,33 @@
+//! Looking up many keys.
+
+use super::{Layout, Table};
+use crate::lookup::{Lookup, answer};
+use crate::seam::Global;
+use crate::slots::Slot;
+use crate::types::{Key, Value};
+
+/// What a lookup is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FindPlan {
+    /// How the table hashes.
+    pub layout: Layout,
+    /// The number of queries.
+    pub queries: u64,
+}
+
+kernel! {
+    /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values`
+    /// may be null.
+    Find<K: Key, V: Value>, "two_level_find", threads 256;
+    {
+        queries: Global<K>, words: Global<Slot<K, V>>, seeds: Global<u32>, header: Global<u64>, values: Global<V>,
+        found: Global<u32>, plan: FindPlan,
+    }
+    |args, block| {
+        let table = Table::<K, V>::new(args.words, args.seeds, args.plan.layout);
+        let lookup =
+            Lookup { queries: args.queries, count: args.plan.queries, values: args.values, found: args.found };
+        answer(block, &lookup, &table.slots, args.header, |key| table.slots_of(key));
+    }
+}

@@ -1,0 +1,35 @@
+//! Looking at a table: where its keys sit.
+
+use super::{Layout, MOST_SUB_TABLES};
+use crate::seam::{Global, Shared};
+use crate::slots::{EMPTY, Slot, Slots};
+use crate::types::{Key, Value};
+
+kernel! {
+    /// Counts in `probes[t]` the keys in sub-table `t` of their bucket. `probes` has [`MOST_SUB_TABLES`] words.
+    Histogram<K: Key, V: Value>, "two_level_histogram", threads 256, shared counts: u64 = MOST_SUB_TABLES;
+    { words: Global<Slot<K, V>>, probes: Global<u64>, layout: Layout }
+    |args, block| {
+        let slots = Slots::<K, V>::new(args.words);
+        let all = args.layout.buckets.slots() as u64 * args.layout.bucket_slots() as u64;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.phase(&mut nothing, |thread, _| {
+            if thread < MOST_SUB_TABLES as u32 {
+                counts.set(thread, 0);
+            }
+        });
+        block.phase(&mut nothing, |thread, _| {
+            let slot = first + thread as u64;
+            if slot < all && slots.item_at(slot as u32) != EMPTY {
+                let table = slot as u32 % args.layout.bucket_slots() / args.layout.places.slots();
+                counts.fetch_add(table, 1);
+            }
+        });
+        block.each(&mut nothing, |thread, _| {
+            if thread < MOST_SUB_TABLES as u32 {
+                args.probes.atomic(thread as u64).fetch_add(counts.get(thread));
+            }
+        });
+    }
+}

@@ -1,0 +1,135 @@
+//! The two-level table of Alcantara et al., *Real-Time Parallel Hashing on the GPU* (2009), whose phases Sahu, *Two Phase
+//! Cuckoo's Hashing on GPU* (2015), describes one by one.
+//!
+//! A first-level hash function sends every key to one of many buckets, as in the perfect hashing of Fredman, Komlós and Szemerédi
+//! (1984). A bucket is small enough to be built in shared memory: a parallel cuckoo hash with a few sub-tables
+//! ([`BuildBuckets`]), whose functions follow from a seed of the bucket's own. A lookup reads one slot in each sub-table at
+//! most ([`Find`]). docs/two-level.md has the whole.
+//!
+//! **Layout.** Bucket by bucket, sub-table by sub-table, in [`slots`](crate::slots); and the seeds of the buckets.
+
+mod build;
+mod find;
+mod inspect;
+mod starts;
+
+pub use build::{BuildBuckets, BuildPlan, MOST_IN_BUCKET, MOST_SLOTS};
+pub use find::{Find, FindPlan};
+pub use inspect::Histogram;
+pub use starts::{BucketStarts, StartsPlan};
+
+use crate::hash::{Family, HashFunctions, MAX_FUNCTIONS, NO_SLOT};
+use crate::seam::Global;
+use crate::slots::{Slot, Slots};
+use crate::types::{Key, Value};
+
+/// The most sub-tables of a bucket.
+pub const MOST_SUB_TABLES: usize = 4;
+
+/// The words beside the slots: what a build found out, and the cell of the key that is all ones.
+pub mod header {
+    /// 1 if the table has the key that is all ones.
+    pub const CELL: u64 = crate::slots::cell::HELD;
+    /// The value of that key.
+    pub const CELL_VALUE: u64 = crate::slots::cell::VALUE;
+    /// 1 if a bucket got more items than it may have.
+    pub const OVERFLOW: u64 = 2;
+    /// How many buckets could not be built with any of the seeds that they tried.
+    pub const FAILED: u64 = 3;
+    /// How many pairs have a key that a later pair has too.
+    pub const REPEATS: u64 = 4;
+    /// How many seeds were tried and did not do.
+    pub const RESEEDED: u64 = 5;
+    /// The most rounds that building a bucket took, if they are counted.
+    pub const MOST_ROUNDS: u64 = 6;
+    /// The rounds of all buckets, if they are counted.
+    pub const ROUNDS: u64 = 7;
+    /// The number of words.
+    pub const WORDS: usize = 8;
+}
+
+/// How a table hashes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Layout {
+    /// Its first function gives a key its bucket.
+    pub buckets: HashFunctions,
+    /// The functions onto the slots of a sub-table, one for each of them.
+    pub places: Family,
+}
+
+/// What a bucket's seed is combined with for the constants of each sub-table. The first three pairs are those of Sahu's
+/// report; the fourth table is not in it.
+const SEEDED: [[u32; 2]; MOST_SUB_TABLES] = [[0xffff, 0xcba9], [0x7531, 0xbeef], [0xd9f1, 0x337a], [0x5a4d, 0x86c3]];
+
+impl Layout {
+    /// The number of slots of a bucket.
+    #[inline(always)]
+    pub fn bucket_slots(&self) -> u32 {
+        self.places.count() * self.places.slots()
+    }
+
+    /// The bucket of `key`.
+    #[inline(always)]
+    pub fn bucket<K: Key>(&self, key: K) -> u32 {
+        self.buckets.slot(0, key)
+    }
+
+    /// The slot of `key` in sub-table `table` (a constant once loops are unrolled), counted from the first slot of its bucket,
+    /// whose seed is `seed`. [`NO_SLOT`] if there are fewer sub-tables.
+    #[inline(always)]
+    pub fn place<K: Key>(&self, seed: u32, table: usize, key: K) -> u32 {
+        if table as u32 >= self.places.count() {
+            return NO_SLOT;
+        }
+        let [a, b] = SEEDED[table];
+        let constants = [(seed ^ a) as u64, (seed ^ b) as u64];
+        table as u32 * self.places.slots() + self.places.slot(constants, key)
+    }
+}
+
+/// A table as kernels hold it.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<K, V> {
+    slots: Slots<K, V>,
+    seeds: Global<u32>,
+    layout: Layout,
+}
+
+impl<K: Key, V: Value> Table<K, V> {
+    /// The table whose slots and seeds are at the addresses.
+    #[inline(always)]
+    pub fn new(words: Global<Slot<K, V>>, seeds: Global<u32>, layout: Layout) -> Self {
+        Self { slots: Slots::new(words), seeds, layout }
+    }
+
+    /// The slots of `key`, in the order in which lookups read them; [`NO_SLOT`] behind the last.
+    #[inline(always)]
+    pub fn slots_of(&self, key: K) -> [u32; MAX_FUNCTIONS] {
+        let bucket = self.layout.bucket(key);
+        let seed = self.seeds.load_read_only(bucket as u64);
+        let first = bucket * self.layout.bucket_slots();
+        let mut slots = [NO_SLOT; MAX_FUNCTIONS];
+        for table in 0..MOST_SUB_TABLES {
+            let place = self.layout.place(seed, table, key);
+            if place != NO_SLOT {
+                slots[table] = first + place;
+            }
+        }
+        slots
+    }
+
+    /// The value of `key`: at most one probe a sub-table. No thread of the launch may change the table, and the key that is
+    /// all ones is not found here but in the [`header`].
+    #[inline(always)]
+    pub fn get(&self, key: K) -> Option<V> {
+        let slots = self.slots_of(key);
+        let mut answer = None;
+        for slot in slots {
+            if answer.is_none() && slot != NO_SLOT {
+                answer = self.slots.probe(slot, key);
+            }
+        }
+        answer.flatten()
+    }
+}

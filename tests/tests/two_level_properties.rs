@@ -1,0 +1,103 @@
+//! The two-level map beside `std::collections::HashMap`, in every configuration, on every engine.
+
+use proptest::prelude::*;
+use std::collections::HashMap;
+use warpnest::{Arithmetic, Error, HashFamily, Key, TwoLevelConfig, Value};
+use warpnest_tests::{TestEngine, key, on_every_engine};
+
+fn family() -> impl Strategy<Value = HashFamily> {
+    let arithmetic = prop_oneof![Just(Arithmetic::Exact), Just(Arithmetic::Wrapping)];
+    let prime = prop_oneof![Just(334_214_459), Just(4_294_967_291), Just(1_900_813)];
+    prop_oneof![
+        2 => Just(HashFamily::Mix),
+        1 => (prime.clone(), arithmetic.clone()).prop_map(|(prime, arithmetic)| HashFamily::Linear { prime, arithmetic }),
+        1 => (prime, arithmetic).prop_map(|(prime, arithmetic)| HashFamily::Xor { prime, arithmetic }),
+    ]
+}
+
+/// Configurations that build tables of any keys: small buckets too, so that small inputs have many of them.
+fn config() -> impl Strategy<Value = TwoLevelConfig> {
+    let shape = (16u32..=512, 0.05..0.6f64, 2u32..=4, 1.0..2.0f64);
+    (shape, family(), family(), any::<u64>(), any::<bool>()).prop_map(
+        |((capacity, fill, tables, room), first, second, seed, statistics)| {
+            // Slots for each item of a full bucket: one that is not far from full must still find a seed.
+            let least = [2.6, 1.5, 1.4][tables as usize - 2];
+            let capacity = capacity.min((1024.0 / least) as u32);
+            let slots = ((capacity as f64 * least * room / tables as f64).ceil() as u32).min(1024 / tables);
+            let config = TwoLevelConfig::default()
+                .bucket_capacity(capacity)
+                .items_per_bucket((capacity as f64 * fill).max(1.0))
+                .sub_tables(tables, slots)
+                .hash(first)
+                .sub_table_hash(second)
+                .restarts(200)
+                .seed(seed);
+            if statistics { config.statistics().timings() } else { config }
+        },
+    )
+}
+
+/// Builds a map of `pairs` and compares all that it says with the reference.
+fn check<K: Key, V: Value>(
+    engine: &TestEngine,
+    config: &TwoLevelConfig,
+    weak: bool,
+    pairs: &[(K, V)],
+    absent: &[K],
+) -> Result<(), TestCaseError> {
+    let (keys, values): (Vec<K>, Vec<V>) = pairs.iter().copied().unzip();
+    let reference: HashMap<K, V> = pairs.iter().copied().collect();
+    let map = match config.build(&engine.device, &keys, &values) {
+        Ok(map) => map,
+        // Keys that agree modulo the prime, or in all but high bits, share bucket and slots under the weak families.
+        Err(Error::TwoLevelBuildFailed { .. }) if weak => return Ok(()),
+        Err(error) => return Err(TestCaseError::fail(format!("{config:?}: {error}"))),
+    };
+    prop_assert_eq!(map.len(), reference.len() as u64);
+    let queries: Vec<K> = keys.iter().chain(absent).copied().collect();
+    let expected: Vec<Option<V>> = queries.iter().map(|key| reference.get(key).copied()).collect();
+    prop_assert_eq!(map.get_many(&queries).unwrap(), expected.clone());
+    let contained: Vec<bool> = expected.iter().map(Option::is_some).collect();
+    prop_assert_eq!(map.contains_many(&queries).unwrap(), contained);
+    let found: HashMap<K, V> = map.to_pairs().unwrap().into_iter().collect();
+    prop_assert_eq!(&found, &reference);
+    prop_assert_eq!(map.to_pairs().unwrap().len(), reference.len());
+    let in_slots = reference.keys().filter(|&&key| key != K::ALL_ONES).count() as u64;
+    prop_assert_eq!(map.probe_histogram().unwrap().iter().sum::<u64>(), in_slots);
+    Ok(())
+}
+
+fn property<K: Key, V: Value>() {
+    on_every_engine(
+        |engine| {
+            let most = engine.most_items.min(3000);
+            let pairs = prop::collection::vec((key::<K>(), any::<u64>()), 0..most);
+            (config(), pairs, prop::collection::vec(key::<K>(), 0..40))
+        },
+        |engine, (config, pairs, absent)| {
+            let pairs: Vec<(K, V)> = pairs.into_iter().map(|(key, value)| (key, V::from_u64(value))).collect();
+            let weak = format!("{config:?}").matches("Mix").count() < 2;
+            check(engine, &config, weak, &pairs, &absent)
+        },
+    );
+}
+
+#[test]
+fn keys_32_values_32() {
+    property::<u32, u32>();
+}
+
+#[test]
+fn keys_32_values_64() {
+    property::<u32, u64>();
+}
+
+#[test]
+fn keys_64_values_32() {
+    property::<u64, u32>();
+}
+
+#[test]
+fn keys_64_values_64() {
+    property::<u64, u64>();
+}

@@ -1,0 +1,74 @@
+//! Benchmarks of the two-level map.
+
+use super::maps::Subjects;
+use super::record::{Record, Run};
+use super::roofline::Roofline;
+use warpnest::kernels::roofline::Access;
+use warpnest::{Device, Key, Stages, TwoLevelConfig, Value};
+
+/// Builds a map of `n` pairs and looks up present and absent keys. The limits of a build and its stages are what copies of as
+/// many bytes take: keys once for counting; each pass over keys and values in and out for shuffling, and the keys once more for
+/// the buckets' starts; keys and values in and the slots out for the cuckoo hashing.
+pub fn measure<K: Key, V: Value>(
+    device: &Device,
+    run: &Run,
+    roofline: &Roofline,
+    n: u64,
+    items_per_bucket: Option<f64>,
+    runs: u32,
+) -> anyhow::Result<Vec<Record>> {
+    let stream = device.default_stream();
+    let subjects = Subjects::<K, V>::new(device, n, runs)?;
+    let config = TwoLevelConfig::default().seed(1).timings();
+    let config = match items_per_bucket {
+        Some(items) => config.items_per_bucket(items),
+        None => config,
+    };
+    let mut map = config.clone().assume_unique().build_on(stream, device, &subjects.keys, &subjects.values)?;
+    let words = map.memory_bytes() / 8;
+    let find_limit = roofline.gops(Access::Find, words)?;
+    let copied = (n * (K::BITS + V::BITS) as u64 / 64).next_multiple_of(2);
+    let copy_rate = (16 * copied) as f64 / roofline.copy_milliseconds(copied)? / 1e6;
+    let limit = |bytes: u64| copy_rate * n as f64 / bytes as f64;
+    let (key_bytes, pair_bytes) = (n * K::BITS as u64 / 8, n * (K::BITS + V::BITS) as u64 / 8);
+    let passes = (map.buckets() as f64).log2().ceil() as u64;
+    let shuffled = passes.div_ceil(10) * 2 * pair_bytes + key_bytes;
+    let built = pair_bytes + map.memory_bytes();
+
+    let build_ms = subjects.rebuild_ms(&mut map)?;
+    let stages = median_stages(runs, || {
+        map.rebuild(stream, &subjects.keys, &subjects.values)?;
+        Ok(map.report().stages)
+    })?;
+    drop(map);
+    let mut map = config.build_on(stream, device, &subjects.keys, &subjects.values)?;
+    let any_ms = subjects.rebuild_ms(&mut map)?;
+    let (lookups, wrong) = subjects.lookups(run, &map, find_limit)?;
+    let all = limit(key_bytes + shuffled + built);
+    let mut records = Vec::new();
+    let mut keep = |op, ms, limit| records.push(run.record(subjects.subject(&map, op), ms, limit, wrong));
+    keep("build", build_ms, all);
+    keep("build_any", any_ms, all);
+    if let Some(stages) = stages {
+        keep("initialization", stages.initialization, 0.0);
+        keep("count", stages.count, limit(key_bytes));
+        keep("scan", stages.scan, 0.0);
+        keep("shuffle", stages.shuffle, limit(shuffled));
+        keep("cuckoo", stages.cuckoo, limit(built));
+    }
+    records.extend(lookups);
+    Ok(records)
+}
+
+/// The stages of the build whose total is the median of `runs` builds.
+pub fn median_stages(
+    runs: u32,
+    mut build: impl FnMut() -> warpnest::Result<Option<Stages>>,
+) -> warpnest::Result<Option<Stages>> {
+    let mut found = Vec::new();
+    for _ in 0..runs {
+        found.extend(build()?);
+    }
+    found.sort_by(|a, b| a.total().total_cmp(&b.total()));
+    Ok(found.get(found.len() / 2).copied())
+}
