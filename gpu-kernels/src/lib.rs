@@ -6,7 +6,7 @@
 //!
 //! * [`seam`]: what differs between GPU and CPU, and nothing else.
 //! * [`types`]: the key and value types, and [`hash`]: hash functions drawn from random constants.
-//! * [`scan`], [`compact`], [`radix`]: the building blocks, on [`look_back`].
+//! * [`scan`], [`compact`], [`radix`], [`search`]: the building blocks, most of them on [`look_back`].
 //! * [`slots`] and [`lookup`]: what the cuckoo tables share.
 //! * [`cuckoo`]: the single-level cuckoo table of Alcantara et al. (2011).
 //! * [`two_level`]: the two-level FKS-cuckoo table of Alcantara et al. (2009).
@@ -26,6 +26,7 @@ pub mod lookup;
 pub mod radix;
 pub mod roofline;
 pub mod scan;
+pub mod search;
 pub mod slots;
 pub mod two_level;
 pub mod types;

@@ -1,11 +1,11 @@
-//! Scan, histogram, partition, sort and compaction beside the standard library, on every engine.
+//! Scan, histogram, partition, sort, compaction and binary search beside the standard library, on every engine.
 
 use proptest::prelude::*;
 use warpnest::primitives::{
-    BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, histogram, mark_last_of_each, partition_pairs,
-    sort_pairs,
+    BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, histogram, mark_last_of_each,
+    partition_pairs, sort_pairs,
 };
-use warpnest::{Buffer, Key, Value};
+use warpnest::{Answers, Buffer, Key, Value};
 use warpnest_tests::{TestEngine, key, on_every_engine};
 
 /// Items for an engine: some cases should take several tiles, which have up to 8,192.
@@ -127,7 +127,16 @@ fn check_sort<K: Key, V: Value>(engine: &TestEngine, keys: &[K]) -> Result<(), T
     sort_pairs(stream, &mut Scratch::new(device), &mut keys, &mut values).unwrap();
     let sorted = keys.download(stream).unwrap();
     let found: Vec<(K, V)> = sorted.iter().copied().zip(values.download(stream).unwrap()).collect();
-    prop_assert_eq!(found, expected);
+    prop_assert_eq!(&found, &expected);
+
+    // Every key, and neighbours of keys that may be there or not.
+    let queries: Vec<K> = sorted.iter().flat_map(|&key| [key, K::from_u64(key.to_u64() ^ 1)]).collect();
+    let on_device = Buffer::from_slice(device, &queries).unwrap();
+    let mut answers = Answers::new(device, queries.len()).unwrap();
+    binary_search(stream, (&keys, &values), &on_device, &mut answers).unwrap();
+    let first = |key: &K| expected.get(expected.partition_point(|pair| pair.0 < *key)).filter(|pair| pair.0 == *key);
+    let expected_answers: Vec<Option<V>> = queries.iter().map(|key| first(key).map(|pair| pair.1)).collect();
+    prop_assert_eq!(answers.download(stream).unwrap(), expected_answers);
 
     let mut last = Buffer::zeroed(device, sorted.len().div_ceil(32)).unwrap();
     mark_last_of_each(stream, &keys, &mut last).unwrap();

@@ -9,6 +9,7 @@ use gpu_kernels::radix::{Digit, Histogram as RadixHistogram, HistogramPlan, Part
 use gpu_kernels::roofline::{Access, Copy, Random, RandomPlan};
 use gpu_kernels::scan::{Scan, ScanPlan};
 use gpu_kernels::seam::Kernel;
+use gpu_kernels::search::{BinarySearch, SearchPlan};
 use gpu_kernels::two_level::{
     BucketStarts, BuildBuckets, BuildPlan, Find as TwoLevelFind, FindPlan as TwoLevelFindPlan,
     Histogram as TwoLevelHistogram, Layout, StartsPlan,
@@ -40,7 +41,7 @@ fn cuckoo<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     ]
 }
 
-/// The kernels of the two-level table for one pair of types.
+/// The kernels of the two-level table, and the others that take two types, for one pair of them.
 fn two_level<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     let layout = Layout {
         buckets: HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0),
@@ -49,7 +50,9 @@ fn two_level<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     let plan = BuildPlan { layout, seed: 0, seeds: 1, rounds: 1, statistics: 0 };
     let (keys, values, words, seeds, header) = (null::<K>(), null::<V>(), null(), null(), null());
     let find = TwoLevelFindPlan { layout, queries: 0 };
+    let search = SearchPlan { keys: 0, queries: 0 };
     vec![
+        Box::new(BinarySearch { keys, values, queries: keys, values_out: values, found: null(), plan: search }),
         Box::new(BuildBuckets::<K, V> { keys, values, starts: null(), words_out: words, seeds, header, plan }),
         Box::new(TwoLevelFind::<K, V> { queries: keys, words, seeds, header, values, found: null(), plan: find }),
         Box::new(TwoLevelHistogram::<K, V> { words, probes: null(), layout }),

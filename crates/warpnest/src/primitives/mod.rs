@@ -1,4 +1,4 @@
-//! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction.
+//! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction, binary search.
 //!
 //! All of them enqueue their work and wait for nothing. They work in a [`Scratch`], which grows as they need it and is best kept
 //! for the next call: only growing allocates.
@@ -22,12 +22,14 @@ mod compact;
 mod radix;
 mod scan;
 mod scratch;
+mod search;
 
 pub use compact::{compact, mark_last_of_each};
 pub use radix::{BitField, MOST_BITS, histogram, partition_pairs, sort_pairs};
 pub(crate) use radix::{Pairs, RadixPasses};
 pub use scan::{exclusive_scan, exclusive_scan_in_place};
 pub use scratch::Scratch;
+pub use search::binary_search;
 
 use crate::{Error, Result};
 

@@ -79,7 +79,7 @@ pub fn partition_pairs<K: Key, V: Value>(
     crate::error::same_length(("the keys", keys.len()), ("the keys' output", keys_out.len()))?;
     crate::error::same_length(("the keys", keys.len()), ("the values' output", values_out.len()))?;
     crate::error::same_length(("the values of the field", field.values()), ("the starts", starts.len()))?;
-    let passes = RadixPasses::<K, V>::new(digit, 1, check_items(keys.len())?);
+    let passes = RadixPasses::<K, V>::new(digit, field.bits, check_items(keys.len())?);
     let work = scratch.reserve(stream, passes.words(), passes.zeros())?;
     let input = Pairs { keys: keys.argument(), values: values.argument() };
     let output = Pairs { keys: keys_out.argument(), values: values_out.argument() };
@@ -114,7 +114,7 @@ pub fn sort_pairs<K: Key, V: Value>(
     crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
     let items = check_items(keys.len())?;
     let digit = BitField { shift: 0, bits: 8 }.digit::<K>()?;
-    let passes = RadixPasses::<K, V>::new(digit, K::BITS / 8, items);
+    let passes = RadixPasses::<K, V>::new(digit, K::BITS, items);
     let work = scratch.reserve(stream, passes.words() + Pairs::<K, V>::words(items), passes.zeros())?;
     let own = Pairs::<K, V> { keys: keys.argument(), values: values.argument() };
     let other = Pairs::at(work.argument::<u64>().offset(passes.words()), items);
@@ -123,7 +123,7 @@ pub fn sort_pairs<K: Key, V: Value>(
     unsafe {
         passes.count(stream, work.argument(), own.keys, &[], &writes)?;
         passes.scan(stream, work.argument(), &writes)?;
-        for pass in 0..K::BITS / 8 {
+        for pass in 0..passes.digits() {
             let (from, to) = if pass % 2 == 0 { (own, other) } else { (other, own) };
             passes.pass(stream, work.argument(), pass, from, to, &[], &writes)?;
         }
@@ -170,14 +170,24 @@ impl<K: Key, V: Value> Pairs<K, V> {
 pub(crate) struct RadixPasses<K, V> {
     first: Digit,
     digits: u32,
+    /// Bits of the last digit, which may be fewer than those of the others.
+    last_bits: u32,
     items: u64,
     types: std::marker::PhantomData<(K, V)>,
 }
 
 impl<K: Key, V: Value> RadixPasses<K, V> {
-    /// Passes by `digits` digits of as many bits each, of which `first` is the lowest.
-    pub fn new(first: Digit, digits: u32, items: u64) -> Self {
-        Self { first, digits, items, types: std::marker::PhantomData }
+    /// Passes by the lowest `bits` bits above `first.shift`, by as many digits as that takes: each has the bits of `first`, the
+    /// last one those that are left.
+    pub fn new(first: Digit, bits: u32, items: u64) -> Self {
+        let digits = bits.div_ceil(first.bits);
+        let last_bits = bits - (digits.max(1) - 1) * first.bits;
+        Self { first, digits, last_bits, items, types: std::marker::PhantomData }
+    }
+
+    /// The number of passes.
+    pub fn digits(&self) -> u32 {
+        self.digits
     }
 
     fn counters(&self) -> u64 {
@@ -271,7 +281,8 @@ impl<K: Key, V: Value> RadixPasses<K, V> {
         reads: &[&dyn Tracked],
         writes: &[&dyn Tracked],
     ) -> Result<()> {
-        let digit = Digit { shift: self.first.shift + pass * self.first.bits, ..self.first };
+        let bits = if pass + 1 == self.digits { self.last_bits } else { self.first.bits };
+        let digit = Digit { shift: self.first.shift + pass * self.first.bits, bits, ..self.first };
         let mut state = self.counts_words() + self.scan_words() + pass as u64 * self.pass_words();
         let mut digit_starts = work.cast::<u32>().offset((pass as u64) << self.first.bits);
         let mut base = (pass as u64 * self.items) as u32;

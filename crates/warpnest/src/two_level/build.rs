@@ -67,24 +67,22 @@ enum Outcome {
 pub(super) struct Plan<K, V> {
     pairs: u64,
     buckets: u64,
-    digits: u32,
+    /// Bits of a bucket's number.
     bits: u32,
     types: PhantomData<(K, V)>,
 }
 
 impl<K: Key, V: Value> Plan<K, V> {
     pub fn new(pairs: u64, buckets: u64) -> Self {
-        // As many passes as the bits of a bucket's number take, of as few bits each as that allows.
-        let bits = u64::BITS - (buckets - 1).leading_zeros();
-        let digits = bits.div_ceil(MOST_BITS);
-        let bits = bits.div_ceil(digits.max(1)).max(1);
-        Self { pairs, buckets, digits, bits, types: PhantomData }
+        Self { pairs, buckets, bits: u64::BITS - (buckets - 1).leading_zeros(), types: PhantomData }
     }
 
     /// The passes that order the pairs by bucket. There are none if there is one bucket.
     fn passes(&self, functions: HashFunctions) -> RadixPasses<K, V> {
-        let digit = Digit { functions, of_bucket: 1, shift: 0, bits: self.bits, padding: 0 };
-        RadixPasses::new(digit, self.digits, self.pairs)
+        // As few passes as that takes, and of as few bits each as that allows.
+        let passes = self.bits.div_ceil(MOST_BITS).max(1);
+        let digit = Digit { functions, of_bucket: 1, shift: 0, bits: self.bits.div_ceil(passes).max(1), padding: 0 };
+        RadixPasses::new(digit, self.bits, self.pairs)
     }
 
     fn passes_words(&self) -> u64 {
@@ -243,19 +241,19 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         // SAFETY, all launches: the scratch has the words of its plan, the table those of as many pairs; the passes move the
         // pairs between the two and end in the scratch; the starts and seeds have a word for each bucket, the starts one more.
         unsafe {
-            if plan.digits > 0 {
+            if passes.digits() > 0 {
                 passes.count(stream, work, input.keys, &reads, &writes)?;
             }
             stages.mark(stream)?;
-            if plan.digits > 0 {
+            if passes.digits() > 0 {
                 passes.scan(stream, work, &writes)?;
             }
             stages.mark(stream)?;
             let in_scratch = Pairs::at(work.offset(plan.passes_words()), plan.pairs);
             let in_table = Pairs::at(words.argument(), plan.pairs);
             let mut from = input;
-            for pass in 0..plan.digits {
-                let to = if (plan.digits - pass) % 2 == 1 { in_scratch } else { in_table };
+            for pass in 0..passes.digits() {
+                let to = if (passes.digits() - pass) % 2 == 1 { in_scratch } else { in_table };
                 passes.pass(stream, work, pass, from, to, &reads, &writes)?;
                 from = to;
             }

@@ -1,0 +1,34 @@
+//! Binary search.
+
+use crate::{Answers, Buffer, Key, Result, Stream, Value};
+use gpu_kernels::search::{BinarySearch, SearchPlan};
+
+/// Queues the lookup of `queries` among sorted `keys`, by binary search: the values that stand beside the first of the keys that
+/// are equal. With [`sort_pairs`](super::sort_pairs) before it, this is what the papers compare their tables with.
+///
+/// About `lg n` dependent reads a query. Keys that are not sorted give answers of no use.
+///
+/// # Errors
+/// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
+/// [`Error::Driver`](crate::Error::Driver).
+pub fn binary_search<K: Key, V: Value>(
+    stream: &Stream,
+    (keys, values): (&Buffer<K>, &Buffer<V>),
+    queries: &Buffer<K>,
+    answers: &mut Answers<V>,
+) -> Result<()> {
+    crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+    crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
+    let search = BinarySearch::<K, V> {
+        keys: keys.argument(),
+        values: values.argument(),
+        queries: queries.argument(),
+        values_out: answers.values.argument(),
+        found: answers.found.argument(),
+        plan: SearchPlan { keys: keys.len() as u64, queries: queries.len() as u64 },
+    };
+    // SAFETY: as many values as keys, and as many answers and found-words as queries.
+    unsafe {
+        stream.launch(&search, queries.len() as u64, &[keys, values, queries], &[&answers.values, &answers.found])
+    }
+}

@@ -1,0 +1,76 @@
+//! Looking up many keys in a sorted array, by binary search.
+
+use crate::seam::{Global, Tile};
+use crate::types::{Key, Value};
+
+/// What a search is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SearchPlan {
+    /// The number of sorted keys.
+    pub keys: u64,
+    /// The number of queries.
+    pub queries: u64,
+}
+
+/// A query: where its key may still be, and its answer.
+struct Query<K, V> {
+    key: K,
+    /// The keys before this one are smaller.
+    low: u64,
+    /// The keys from this one on are not.
+    high: u64,
+    answer: Option<V>,
+}
+
+kernel! {
+    /// Answers query `i` by thread `i`: `values_out[i]` is the value of the first of the sorted keys that equals it, or 0, and bit
+    /// `i mod 32` of `found[i / 32]` says which. About `lg n` dependent reads a query.
+    BinarySearch<K: Key, V: Value>, "binary_search", threads 256;
+    {
+        keys: Global<K>, values: Global<V>, queries: Global<K>, values_out: Global<V>, found: Global<u32>,
+        plan: SearchPlan,
+    }
+    |args, block| {
+        let block_first = block.first_thread();
+        block.tiles::<32>(|tile| {
+            let first = block_first + tile.first_thread() as u64;
+            let mut queries = tile.local(|lane| {
+                let index = first + lane as u64;
+                let there = index < args.plan.queries;
+                let key = if there { args.queries.load_streaming(index) } else { K::default() };
+                Query { key, low: 0, high: if there { args.plan.keys } else { 0 }, answer: None }
+            });
+            // Step by step: on the CPU, each lane's next key is on its way to the cache while the others go on.
+            while tile.ballot(&queries, |_, query| query.low < query.high) != 0 {
+                tile.each(&mut queries, |_, query| {
+                    if query.low < query.high {
+                        let middle = query.low.midpoint(query.high);
+                        if args.keys.load_read_only(middle) < query.key {
+                            query.low = middle + 1;
+                        } else {
+                            query.high = middle;
+                        }
+                        args.keys.prefetch(query.low.midpoint(query.high));
+                    }
+                });
+            }
+            tile.each(&mut queries, |lane, query| {
+                let there = first + (lane as u64) < args.plan.queries && query.low < args.plan.keys;
+                if there && args.keys.load_read_only(query.low) == query.key {
+                    query.answer = Some(args.values.load_read_only(query.low));
+                }
+            });
+            let found = tile.ballot(&queries, |_, query| query.answer.is_some());
+            tile.each(&mut queries, |lane, query| {
+                let index = first + lane as u64;
+                if index < args.plan.queries {
+                    args.values_out.store_streaming(index, query.answer.unwrap_or_default());
+                    if lane == 0 {
+                        args.found.store(index / 32, found);
+                    }
+                }
+            });
+        });
+    }
+}
