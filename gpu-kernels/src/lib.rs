@@ -12,6 +12,10 @@
 //! * [`two_level`]: the two-level FKS-cuckoo table of Alcantara et al. (2009).
 //! * [`roofline`]: kernels that measure what the memory system allows.
 #![no_std]
+#![allow(
+    clippy::needless_range_loop,
+    reason = "on the GPU, index loops of constant trip count are unrolled; iterators over arrays end on the stack"
+)]
 // The two attributes of the GPU target that Rust accepts only here; every other question about the target is the seam's.
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics))]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]

@@ -19,12 +19,12 @@ pub struct PtxRunner {
 impl PtxRunner {
     /// The PTX for every device.
     pub fn baseline(seed: u64) -> Self {
-        Self::new("PTX for sm_75", include_str!("../../crates/warpnest/ptx/kernels_sm75.ptx"), seed)
+        Self::new("PTX for sm_75", warpnest::ptx::BASELINE, seed)
     }
 
     /// The PTX for Hopper and later.
     pub fn hopper(seed: u64) -> Self {
-        Self::new("PTX for sm_90", include_str!("../../crates/warpnest/ptx/kernels_sm90.ptx"), seed)
+        Self::new("PTX for sm_90", warpnest::ptx::HOPPER, seed)
     }
 
     fn new(name: &'static str, ptx: &str, seed: u64) -> Self {

@@ -17,11 +17,9 @@ use gpu_kernels::two_level::{
 use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;
 use warpnest::engine::{HostEngine, Runner};
+use warpnest::ptx::{BASELINE, HOPPER};
 use warpnest::{Buffer, CuckooConfig, Device, Error, Key, Result, Value};
 use warpnest_tests::{PtxRunner, distinct_keys, engines, null};
-
-const BASELINE: &str = include_str!("../../crates/warpnest/ptx/kernels_sm75.ptx");
-const HOPPER: &str = include_str!("../../crates/warpnest/ptx/kernels_sm90.ptx");
 
 /// The kernels of the cuckoo table for one pair of types, with nothing to do and nowhere to do it.
 fn cuckoo<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {

@@ -50,6 +50,7 @@ impl Target {
         flags.extend(
             [
                 "-Zmir-enable-passes=-JumpThreading",
+                // Loops over what a thread holds must be unrolled before LLVM splits arrays into registers.
                 "-Cllvm-args=-unroll-threshold=4000",
                 "-Zunstable-options",
                 "-Cpanic=immediate-abort",

@@ -12,8 +12,8 @@ use crate::workspace;
 
 /// Build what a GPU machine needs to test and measure; no GPU or CUDA is needed here.
 ///
-/// In release and with the feature cuda: the test binaries, the example voxels, and xtask itself for its command
-/// bench, all stripped, beside a run.sh that says how to use them.
+/// In release and with the feature cuda: the test binaries, the example voxels, and xtask itself for its commands
+/// bench and figures, all stripped, beside a run.sh that says how to use them.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder to fill; it is emptied first. [default: target/gpu-bundle]
@@ -63,9 +63,15 @@ pub fn main(args: &Args) -> Result<()> {
     fs::write(&run, RUN)?;
     capture(Command::new("chmod").arg("+x").arg(&run))?;
     fs::write(output.join(MANIFEST), &manifest)?;
+    let archive = output.with_extension("tar.gz");
+    let name = output.file_name().context("the folder has no name")?;
+    let parent = output.parent().context("the folder has no parent")?;
+    capture(Command::new("tar").arg("-czf").arg(&archive).arg("-C").arg(parent).arg(name))?;
+    let packed = fs::metadata(&archive)?.len();
 
     print!("{manifest}");
-    println!("\n{} MiB in {}. On the GPU machine:", total.div_ceil(1 << 20), output.display());
+    println!("\n{} MiB in {},", total.div_ceil(1 << 20), output.display());
+    println!("{} MiB in {}. On the GPU machine:", packed.div_ceil(1 << 20), archive.display());
     for line in RUN.lines().filter_map(|line| line.strip_prefix("#   ")) {
         println!("  ./{line}");
     }
@@ -146,6 +152,6 @@ mod tests {
     #[test]
     fn the_script_says_how_to_run_it() {
         let usage = RUN.lines().filter(|line| line.starts_with("#   run.sh ")).count();
-        assert_eq!(usage, 4);
+        assert_eq!(usage, 5);
     }
 }

@@ -114,13 +114,6 @@ impl<T: Word> Buffer<T> {
         stream.enqueue(&[], &[self], |queue| unsafe { queue.fill(address, byte, bytes) })
     }
 
-    /// Queues filling every byte of the first `elements` elements with `byte`.
-    pub(crate) fn fill_front(&mut self, stream: &Stream, byte: u8, elements: usize) -> Result<()> {
-        let (address, bytes) = (self.allocation.address, elements.min(self.length) * size_of::<T>());
-        // SAFETY: the buffer has that many bytes.
-        stream.enqueue(&[], &[self], |queue| unsafe { queue.fill(address, byte, bytes) })
-    }
-
     fn bytes(&self) -> usize {
         self.length * size_of::<T>()
     }

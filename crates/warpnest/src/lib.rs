@@ -12,6 +12,7 @@ mod error;
 mod hash;
 mod lookup;
 pub mod primitives;
+pub mod ptx;
 mod stream;
 mod two_level;
 

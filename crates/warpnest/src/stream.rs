@@ -2,7 +2,7 @@
 
 use crate::buffer::Tracked;
 use crate::engine::{Engine, Mark, Queue};
-use crate::{Device, Error, Result};
+use crate::{Buffer, Device, Error, Result};
 use gpu_kernels::seam::Kernel;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,15 +66,21 @@ impl Stream {
         reads: &[&dyn Tracked],
         writes: &[&dyn Tracked],
     ) -> Result<()> {
-        let blocks = threads.div_ceil(kernel.threads() as u64);
-        if blocks > MOST_BLOCKS as u64 {
-            return Err(Error::GridTooLarge { threads, block: kernel.threads(), limit: MOST_BLOCKS });
-        }
-        if blocks == 0 {
+        if threads == 0 {
             return Ok(());
         }
-        // SAFETY: the caller vouches for the arguments; `enqueue` orders the launch against other uses of the buffers.
-        self.enqueue(reads, writes, |queue| unsafe { queue.launch(kernel, blocks as u32) })
+        // SAFETY: the caller vouches for the arguments; `batch` orders the launch against other uses of the buffers.
+        self.batch(reads, writes, |batch| unsafe { batch.launch(kernel, threads) })
+    }
+
+    /// Queues several steps on the same buffers, after the work of other streams that they depend on: one event for all of them.
+    pub(crate) fn batch(
+        &self,
+        reads: &[&dyn Tracked],
+        writes: &[&dyn Tracked],
+        steps: impl FnOnce(&Batch<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.enqueue(reads, writes, |queue| steps(&Batch(queue)))
     }
 
     /// Queues `work`, which reads and writes the given buffers, after the work of other streams that it depends on.
@@ -129,6 +135,45 @@ impl Stream {
     #[cfg(feature = "cuda")]
     pub(crate) fn queue(&self) -> &dyn Queue {
         &*self.queue
+    }
+}
+
+/// Where the steps of [`Stream::batch`] are queued.
+pub(crate) struct Batch<'q>(&'q dyn Queue);
+
+impl Batch<'_> {
+    /// Runs `kernel` on at least `threads` threads.
+    ///
+    /// # Safety
+    /// As for [`Stream::launch`], with the buffers of the batch.
+    pub unsafe fn launch(&self, kernel: &dyn Kernel, threads: u64) -> Result<()> {
+        let blocks = threads.div_ceil(kernel.threads() as u64);
+        if blocks > MOST_BLOCKS as u64 {
+            return Err(Error::GridTooLarge { threads, block: kernel.threads(), limit: MOST_BLOCKS });
+        }
+        // SAFETY: the caller's.
+        if blocks == 0 { Ok(()) } else { unsafe { self.0.launch(kernel, blocks as u32) } }
+    }
+
+    /// Sets the first `elements` elements of a buffer, which the batch writes, to 0.
+    pub fn zero<T>(&self, buffer: &Buffer<T>, elements: usize) -> Result<()> {
+        let bytes = elements.min(buffer.len()) * size_of::<T>();
+        // SAFETY: the buffer has that many bytes.
+        if bytes == 0 { Ok(()) } else { unsafe { self.0.fill(buffer.address(), 0, bytes) } }
+    }
+
+    /// Copies on the device.
+    ///
+    /// # Safety
+    /// Both ranges lie in buffers of the batch, which writes the second.
+    pub unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.0.copy(from, to, bytes) }
+    }
+
+    /// Marks the end of what has been queued so far.
+    pub fn record(&self) -> Result<Event> {
+        Ok(Event(self.0.record(true)?))
     }
 }
 

@@ -28,7 +28,7 @@ impl<K: Key, V: Value> Input<K, V> {
 }
 
 /// A bijection of the words of the key's width (a multiplication by an odd number between two shifts), so that keys differ.
-fn key<K: Key>(index: u64) -> K {
+pub fn key<K: Key>(index: u64) -> K {
     if K::BITS == 32 {
         let mut x = (index as u32).wrapping_mul(0x9e37_79b1);
         x ^= x >> 15;

@@ -1,12 +1,12 @@
 //! `cargo xtask bench`: every table and operation beside the memory system's limits.
 
 mod cuckoo;
-mod input;
+pub mod input;
 mod maps;
 mod primitives;
-mod record;
-mod roofline;
-mod two_level;
+pub mod record;
+pub mod roofline;
+pub mod two_level;
 
 use std::path::PathBuf;
 
@@ -86,7 +86,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     if let Some(reason) = device.fallback_reason() {
         eprintln!("on the CPU engine: {reason}");
     }
-    let name = if on_gpu { device.name().to_owned() } else { format!("CPU, {} threads", threads()) };
+    let name = device_name(&device);
     let run = Run::new(&name);
     let roofline = Roofline::new(&device, if on_gpu { 1 << 27 } else { 1 << 22 }, args.runs)?;
     let mut records = Vec::new();
@@ -157,8 +157,13 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+/// How records name a device: the CPU engine with its number of threads.
+pub fn device_name(device: &Device) -> String {
+    if *device == Device::cpu() {
+        format!("CPU, {} threads", std::thread::available_parallelism().map_or(1, usize::from))
+    } else {
+        device.name().to_owned()
+    }
 }
 
 /// The rates of each kind of random access over `words` words of 64 bits, and of a streaming copy.

@@ -30,9 +30,9 @@ pub struct Record {
 /// What all records of a run share.
 #[derive(Clone, Debug)]
 pub struct Run {
-    date: String,
-    commit: String,
-    device: String,
+    pub date: String,
+    pub commit: String,
+    pub device: String,
 }
 
 /// What one measurement is of.
@@ -80,7 +80,7 @@ impl Run {
 }
 
 /// Four digits are more than the clock gives.
-fn rounded(x: f64) -> f64 {
+pub fn rounded(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return 0.0;
     }

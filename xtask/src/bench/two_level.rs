@@ -19,7 +19,7 @@ pub fn measure<K: Key, V: Value>(
 ) -> anyhow::Result<Vec<Record>> {
     let stream = device.default_stream();
     let subjects = Subjects::<K, V>::new(device, n, runs)?;
-    let config = TwoLevelConfig::default().seed(1).timings();
+    let config = TwoLevelConfig::default().seed(1);
     let config = match items_per_bucket {
         Some(items) => config.items_per_bucket(items),
         None => config,
@@ -36,6 +36,9 @@ pub fn measure<K: Key, V: Value>(
     let built = pair_bytes + map.memory_bytes();
 
     let build_ms = subjects.rebuild_ms(&mut map)?;
+    drop(map);
+    let timed = config.clone().assume_unique().timings();
+    let mut map = timed.build_on(stream, device, &subjects.keys, &subjects.values)?;
     let stages = median_stages(runs, || {
         map.rebuild(stream, &subjects.keys, &subjects.values)?;
         Ok(map.report().stages)

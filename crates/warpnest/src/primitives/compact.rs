@@ -31,7 +31,7 @@ pub fn compact<T: Scalar>(
         return count.fill(stream, 0);
     }
     let items = check_items(input.len())?;
-    let state = scratch.reserve(stream, state_words::<T>(items), state_words::<T>(items))?;
+    let state = scratch.reserve(state_words::<T>(items))?;
     let compact = Compact::<T> {
         input: input.argument(),
         keep: keep.argument(),
@@ -40,8 +40,11 @@ pub fn compact<T: Scalar>(
         state: state.argument(),
         plan: CompactPlan { items },
     };
-    // SAFETY: input and output have that many items, `keep` a bit for each, and the state is large enough and zero.
-    unsafe { stream.launch(&compact, items.div_ceil(tile::<T>()) * 256, &[input, keep], &[&*output, &*count, state]) }
+    stream.batch(&[input, keep], &[&*output, &*count, state], |batch| {
+        batch.zero(state, state_words::<T>(items) as usize)?;
+        // SAFETY: input and output have that many items, `keep` a bit for each, and the state is large enough and zero.
+        unsafe { batch.launch(&compact, items.div_ceil(tile::<T>()) * 256) }
+    })
 }
 
 /// Queues marking, in `keep`, the last of each run of equal `keys`: with [`sort_pairs`](super::sort_pairs) before and

@@ -1,7 +1,7 @@
 //! Radix partition and sort.
 
 use super::{Scratch, check_items};
-use crate::buffer::Tracked;
+use crate::stream::Batch;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::radix::{self, Digit, Histogram, HistogramPlan, PORTION, Partition, PartitionPlan};
@@ -80,22 +80,21 @@ pub fn partition_pairs<K: Key, V: Value>(
     crate::error::same_length(("the keys", keys.len()), ("the values' output", values_out.len()))?;
     crate::error::same_length(("the values of the field", field.values()), ("the starts", starts.len()))?;
     let passes = RadixPasses::<K, V>::new(digit, field.bits, check_items(keys.len())?);
-    let work = scratch.reserve(stream, passes.words(), passes.zeros())?;
+    let work = scratch.reserve(passes.words())?;
     let input = Pairs { keys: keys.argument(), values: values.argument() };
     let output = Pairs { keys: keys_out.argument(), values: values_out.argument() };
-    let (reads, writes): ([&dyn Tracked; 2], [&dyn Tracked; 4]) =
-        ([keys, values], [keys_out, values_out, starts, work]);
-    // SAFETY: inputs and outputs have that many pairs, `work` the words that were asked for, zeros among them.
-    unsafe {
-        passes.count(stream, work.argument(), keys.argument(), &reads, &writes)?;
-        passes.scan(stream, work.argument(), &writes)?;
-    }
-    let bytes = 4 * starts.len();
-    let (from, to) = (work.address(), starts.address());
-    // SAFETY: the scanned counts are the first words of `work`, as many as `starts` has.
-    stream.enqueue(&[work], &[&*starts], |queue| unsafe { queue.copy(from, to, bytes) })?;
-    // SAFETY: as above.
-    unsafe { passes.pass(stream, work.argument(), 0, input, output, &reads, &writes) }
+    let (scanned, starts_at, bytes) = (work.address(), starts.address(), 4 * starts.len());
+    stream.batch(&[keys, values], &[keys_out, values_out, &*starts, work], |batch| {
+        // SAFETY: inputs and outputs have that many pairs, `work` the words that were asked for; the scanned counts are its first
+        // words, as many as `starts` has.
+        unsafe {
+            passes.clear(batch, work)?;
+            passes.count(batch, work, input.keys)?;
+            passes.scan(batch, work)?;
+            batch.copy(scanned, starts_at, bytes)?;
+            passes.pass(batch, work, 0, input, output)
+        }
+    })
 }
 
 /// Queues a stable sort of pairs by key, in place.
@@ -115,20 +114,22 @@ pub fn sort_pairs<K: Key, V: Value>(
     let items = check_items(keys.len())?;
     let digit = BitField { shift: 0, bits: 8 }.digit::<K>()?;
     let passes = RadixPasses::<K, V>::new(digit, K::BITS, items);
-    let work = scratch.reserve(stream, passes.words() + Pairs::<K, V>::words(items), passes.zeros())?;
+    let work = scratch.reserve(passes.words() + Pairs::<K, V>::words(items))?;
     let own = Pairs::<K, V> { keys: keys.argument(), values: values.argument() };
     let other = Pairs::at(work.argument::<u64>().offset(passes.words()), items);
-    let writes: [&dyn Tracked; 3] = [keys, values, work];
-    // SAFETY: both arrays have that many pairs, `work` the words that were asked for, zeros among them.
-    unsafe {
-        passes.count(stream, work.argument(), own.keys, &[], &writes)?;
-        passes.scan(stream, work.argument(), &writes)?;
-        for pass in 0..passes.digits() {
-            let (from, to) = if pass % 2 == 0 { (own, other) } else { (other, own) };
-            passes.pass(stream, work.argument(), pass, from, to, &[], &writes)?;
+    stream.batch(&[], &[keys, values, work], |batch| {
+        // SAFETY: both arrays have that many pairs, `work` the words that were asked for.
+        unsafe {
+            passes.clear(batch, work)?;
+            passes.count(batch, work, own.keys)?;
+            passes.scan(batch, work)?;
+            for pass in 0..passes.digits() {
+                let (from, to) = if pass % 2 == 0 { (own, other) } else { (other, own) };
+                passes.pass(batch, work, pass, from, to)?;
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Where keys and their values stand.
@@ -217,7 +218,7 @@ impl<K: Key, V: Value> RadixPasses<K, V> {
     }
 
     /// The words that must be 0 before the first step.
-    pub fn zeros(&self) -> u64 {
+    fn zeros(&self) -> u64 {
         self.counts_words() + self.scan_words() + self.digits as u64 * self.pass_words()
     }
 
@@ -230,57 +231,54 @@ impl<K: Key, V: Value> RadixPasses<K, V> {
         (1u64 << self.first.bits).div_ceil(4) * 2
     }
 
+    /// Sets the words to 0 that must be: the first step.
+    pub fn clear(&self, batch: &Batch<'_>, work: &Buffer<u64>) -> Result<()> {
+        batch.zero(work, self.zeros() as usize)
+    }
+
     /// Counts the digits of `keys`.
     ///
     /// # Safety
-    /// There are `items` keys, and `work` has the words that were asked for; all lie in the buffers named.
-    pub unsafe fn count(
-        &self,
-        stream: &Stream,
-        work: Global<u64>,
-        keys: Global<K>,
-        reads: &[&dyn Tracked],
-        writes: &[&dyn Tracked],
-    ) -> Result<()> {
+    /// There are `items` keys, and `work` begins with the words that were asked for, cleared; all lie in buffers of the batch,
+    /// which writes `work`.
+    pub unsafe fn count(&self, batch: &Batch<'_>, work: &Buffer<u64>, keys: Global<K>) -> Result<()> {
         let plan = HistogramPlan { digit: self.first, items: self.items, digits: self.digits, padding: 0 };
-        let histogram = Histogram { keys, counts: work.cast(), plan };
+        let histogram = Histogram { keys, counts: work.argument(), plan };
         // SAFETY: the caller's.
-        unsafe { stream.launch(&histogram, histogram_threads(self.items), reads, writes) }
+        unsafe { batch.launch(&histogram, histogram_threads(self.items)) }
     }
 
     /// Turns the counts into where each digit's pairs start.
     ///
     /// # Safety
-    /// As for [`RadixPasses::count`].
-    pub unsafe fn scan(&self, stream: &Stream, work: Global<u64>, writes: &[&dyn Tracked]) -> Result<()> {
-        let counts = work.cast::<u32>();
+    /// As for [`RadixPasses::count`], which comes before.
+    pub unsafe fn scan(&self, batch: &Batch<'_>, work: &Buffer<u64>) -> Result<()> {
+        let counts = work.argument::<u32>();
         let scan = Scan::<u32> {
             input: counts,
             output: counts,
             // SAFETY: the kernel's text allows no total.
             total: unsafe { Global::null() },
-            state: work.offset(self.counts_words()),
+            state: work.argument::<u64>().offset(self.counts_words()),
             plan: ScanPlan { items: self.counters() },
         };
-        // SAFETY: the caller's. The counters fit one tile.
-        unsafe { stream.launch(&scan, self.counters().div_ceil(gpu_kernels::scan::tile::<u32>()) * 256, &[], writes) }
+        // SAFETY: the caller's.
+        unsafe { batch.launch(&scan, self.counters().div_ceil(gpu_kernels::scan::tile::<u32>()) * 256) }
     }
 
     /// Moves the pairs to the places of digit `pass`.
     ///
     /// # Safety
-    /// As for [`RadixPasses::count`]; `from` and `to` have `items` pairs each and do not overlap.
-    #[allow(clippy::too_many_arguments, reason = "where from, where to, where to work, and the buffers of all three")]
+    /// As for [`RadixPasses::scan`], which comes before; `from` and `to` have `items` pairs each and do not overlap.
     pub unsafe fn pass(
         &self,
-        stream: &Stream,
-        work: Global<u64>,
+        batch: &Batch<'_>,
+        work: &Buffer<u64>,
         pass: u32,
         from: Pairs<K, V>,
         to: Pairs<K, V>,
-        reads: &[&dyn Tracked],
-        writes: &[&dyn Tracked],
     ) -> Result<()> {
+        let work = work.argument::<u64>();
         let bits = if pass + 1 == self.digits { self.last_bits } else { self.first.bits };
         let digit = Digit { shift: self.first.shift + pass * self.first.bits, bits, ..self.first };
         let mut state = self.counts_words() + self.scan_words() + pass as u64 * self.pass_words();
@@ -302,7 +300,7 @@ impl<K: Key, V: Value> RadixPasses<K, V> {
             };
             let blocks = (end - first).div_ceil(radix::tile::<K, V>());
             // SAFETY: the caller's; the words of this pass and portion are its own.
-            unsafe { stream.launch(&partition, blocks * 512, reads, writes)? };
+            unsafe { batch.launch(&partition, blocks * 512)? };
             state += self.state_words(end - first);
             (digit_starts, base) = (next_starts, 0);
         }

@@ -27,16 +27,19 @@ pub fn exclusive_scan<T: Scalar>(
         return output.fill(stream, 0);
     }
     let items = check_items(input.len())?;
-    let state = scratch.reserve(stream, state_words::<T>(items), state_words::<T>(items))?;
+    let state = scratch.reserve(state_words::<T>(items))?;
     // SAFETY: the kernel's text allows no total.
     let no_total = || unsafe { Global::null() };
     let output_at = output.argument::<T>();
     let total = if with_total { output_at.offset(items) } else { no_total() };
     let scan =
         Scan { input: input.argument(), output: output_at, total, state: state.argument(), plan: ScanPlan { items } };
-    // SAFETY: input and output have that many items, the output one more if there is a total, and the state is large enough
-    // and zero.
-    unsafe { stream.launch(&scan, blocks_of::<T>(items), &[input], &[&*output, state]) }
+    stream.batch(&[input], &[&*output, state], |batch| {
+        batch.zero(state, state_words::<T>(items) as usize)?;
+        // SAFETY: input and output have that many items, the output one more if there is a total, and the state is large enough
+        // and zero.
+        unsafe { batch.launch(&scan, threads_of::<T>(items)) }
+    })
 }
 
 /// The same in place.
@@ -50,16 +53,19 @@ pub fn exclusive_scan_in_place<T: Scalar>(
     buffer: &mut Buffer<T>,
 ) -> Result<()> {
     let items = check_items(buffer.len())?;
-    let state = scratch.reserve(stream, state_words::<T>(items), state_words::<T>(items))?;
+    let state = scratch.reserve(state_words::<T>(items))?;
     // SAFETY: the kernel's text allows no total.
     let total = unsafe { Global::null() };
     let (input, output) = (buffer.argument(), buffer.argument());
     let scan = Scan::<T> { input, output, total, state: state.argument(), plan: ScanPlan { items } };
-    // SAFETY: the buffer has that many items, and the state is large enough and zero.
-    unsafe { stream.launch(&scan, blocks_of::<T>(items), &[], &[&*buffer, state]) }
+    stream.batch(&[], &[&*buffer, state], |batch| {
+        batch.zero(state, state_words::<T>(items) as usize)?;
+        // SAFETY: the buffer has that many items, and the state is large enough and zero.
+        unsafe { batch.launch(&scan, threads_of::<T>(items)) }
+    })
 }
 
 /// The number of threads that gives a block to each tile.
-fn blocks_of<T: Scalar>(items: u64) -> u64 {
+fn threads_of<T: Scalar>(items: u64) -> u64 {
     items.div_ceil(tile::<T>()) * 256
 }

@@ -1,6 +1,6 @@
 //! Memory that operations work in.
 
-use crate::{Buffer, Device, Result, Stream};
+use crate::{Buffer, Device, Result};
 
 /// Memory on a device that operations work in. It grows when an operation needs more and stays for the next one.
 ///
@@ -33,8 +33,8 @@ impl Scratch {
         self.words = None;
     }
 
-    /// Makes it at least `words` words long, sets the first `zeros` of them to 0, and shows them.
-    pub(crate) fn reserve(&mut self, stream: &Stream, words: u64, zeros: u64) -> Result<&Buffer<u64>> {
+    /// Makes it at least `words` words long and shows them. They hold anything.
+    pub(crate) fn reserve(&mut self, words: u64) -> Result<&Buffer<u64>> {
         let held = match self.words.take() {
             Some(held) if held.len() as u64 >= words => held,
             old => {
@@ -43,8 +43,6 @@ impl Scratch {
                 Buffer::uninitialized(&self.device, words as usize)?
             }
         };
-        let held = self.words.insert(held);
-        held.fill_front(stream, 0, zeros as usize)?;
-        Ok(held)
+        Ok(self.words.insert(held))
     }
 }

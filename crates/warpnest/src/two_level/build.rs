@@ -3,6 +3,7 @@
 use super::{TwoLevelConfig, TwoLevelMap};
 use crate::buffer::Tracked;
 use crate::primitives::{MOST_BITS, Pairs, RadixPasses, Scratch, compact, mark_last_of_each, sort_pairs};
+use crate::stream::Batch;
 use crate::{Buffer, Device, Error, Event, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::radix::Digit;
@@ -227,34 +228,34 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         let bucket_seed = random.next_u32();
         let plan = Plan::<K, V>::new(source.pairs, buckets);
         let passes = plan.passes(self.layout.buckets);
-        stages.mark(stream)?;
-        self.header.fill(stream, 0)?;
         let Self { scratch, words, seeds, header, layout, config, .. } = self;
-        let scratch = scratch.reserve(stream, plan.scratch_words(), passes.zeros())?;
-        stages.mark(stream)?;
+        let scratch = scratch.reserve(plan.scratch_words())?;
 
-        let reads: [&dyn Tracked; 2] = [source.keys, source.values];
-        let writes: [&dyn Tracked; 4] = [scratch, words, seeds, header];
         let work = scratch.argument::<u64>();
-        let starts = work.offset(plan.starts_at()).cast::<u32>();
         let input = Pairs { keys: source.keys.argument::<K>(), values: source.values.argument::<V>() };
-        // SAFETY, all launches: the scratch has the words of its plan, the table those of as many pairs; the passes move the
+        let in_scratch = Pairs::at(work.offset(plan.passes_words()), plan.pairs);
+        let in_table = Pairs::at(words.argument(), plan.pairs);
+        let starts = work.offset(plan.starts_at()).cast::<u32>();
+        let reads: [&dyn Tracked; 2] = [source.keys, source.values];
+        // SAFETY: of all launches: the scratch has the words of its plan, the table those of as many pairs; the passes move the
         // pairs between the two and end in the scratch; the starts and seeds have a word for each bucket, the starts one more.
-        unsafe {
+        stream.batch(&reads, &[scratch, words, seeds, header], |batch| unsafe {
+            stages.mark(batch)?;
+            batch.zero(header, header::WORDS)?;
+            passes.clear(batch, scratch)?;
+            stages.mark(batch)?;
             if passes.digits() > 0 {
-                passes.count(stream, work, input.keys, &reads, &writes)?;
+                passes.count(batch, scratch, input.keys)?;
             }
-            stages.mark(stream)?;
+            stages.mark(batch)?;
             if passes.digits() > 0 {
-                passes.scan(stream, work, &writes)?;
+                passes.scan(batch, scratch)?;
             }
-            stages.mark(stream)?;
-            let in_scratch = Pairs::at(work.offset(plan.passes_words()), plan.pairs);
-            let in_table = Pairs::at(words.argument(), plan.pairs);
+            stages.mark(batch)?;
             let mut from = input;
             for pass in 0..passes.digits() {
                 let to = if (passes.digits() - pass) % 2 == 1 { in_scratch } else { in_table };
-                passes.pass(stream, work, pass, from, to, &reads, &writes)?;
+                passes.pass(batch, scratch, pass, from, to)?;
                 from = to;
             }
             let find_starts = BucketStarts {
@@ -263,8 +264,8 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
                 header: header.argument(),
                 plan: StartsPlan { layout: *layout, pairs: plan.pairs, capacity: config.capacity as u64 },
             };
-            stream.launch(&find_starts, plan.pairs + 1, &reads, &writes)?;
-            stages.mark(stream)?;
+            batch.launch(&find_starts, plan.pairs + 1)?;
+            stages.mark(batch)?;
             let build = BuildBuckets {
                 keys: from.keys,
                 values: from.values,
@@ -280,9 +281,9 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
                     statistics: config.statistics as u32,
                 },
             };
-            stream.launch(&build, buckets * build.threads() as u64, &reads, &writes)?;
-            stages.mark(stream)?;
-        }
+            batch.launch(&build, buckets * build.threads() as u64)?;
+            stages.mark(batch)
+        })?;
         let found = self.header.download(stream)?;
         Ok(match (found[header::OVERFLOW as usize], found[header::FAILED as usize]) {
             (0, 0) => Outcome::Built { repeats: found[header::REPEATS as usize] },
@@ -353,9 +354,9 @@ impl StageClock {
         Self { wanted, marks: Vec::new() }
     }
 
-    fn mark(&mut self, stream: &Stream) -> Result<()> {
+    fn mark(&mut self, batch: &Batch<'_>) -> Result<()> {
         if self.wanted {
-            self.marks.push(stream.record()?);
+            self.marks.push(batch.record()?);
         }
         Ok(())
     }

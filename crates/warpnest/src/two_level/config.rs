@@ -204,7 +204,7 @@ impl TwoLevelConfig {
     pub(super) fn check(&self, pairs: u64) -> Result<u64> {
         let (capacity, most) = (self.capacity, MOST_IN_BUCKET);
         let mean = self.mean.unwrap_or_else(|| default_mean(capacity, pairs));
-        if !(1..=most).contains(&capacity) || !(mean >= 1.0 && mean <= capacity as f64) {
+        if !(1..=most).contains(&capacity) || !(1.0..=capacity as f64).contains(&mean) {
             return Err(Error::Bucket { capacity, mean, most_in_bucket: most });
         }
         let (tables, slots) = (self.sub_tables, self.sub_table_slots);

@@ -1,16 +1,12 @@
 //! The kernels in a context: the PTX, compiled by the driver once, and its entry points.
 
 use super::{error_name, result};
+use crate::ptx::{BASELINE, HOPPER};
 use crate::{Error, Result};
 use cust::sys;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::sync::{Mutex, PoisonError};
-
-/// For every device from compute capability 7.5 on.
-const BASELINE: &str = include_str!("../../../ptx/kernels_sm75.ptx");
-/// For 9.0 and later.
-const HOPPER: &str = include_str!("../../../ptx/kernels_sm90.ptx");
 
 /// The loaded module. It stays loaded as long as the process runs, as its device does.
 pub(super) struct Kernels {
