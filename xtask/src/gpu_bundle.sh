@@ -3,6 +3,7 @@
 #
 #   run.sh tests [ARGS]            every test binary; ARGS go to each (a filter, --test-threads=1)
 #   run.sh bench [ARGS]            the benchmarks: cargo xtask bench ARGS
+#   run.sh figures [ARGS]          the figures: cargo xtask figures ARGS
 #   run.sh sanitize TOOL [FILTER]  every test binary under compute-sanitizer: memcheck racecheck initcheck synccheck
 #   run.sh voxels [ARGS]           the example
 set -euo pipefail
@@ -50,6 +51,7 @@ shift
 case $command in
     tests) each_test run_test "$@" ;;
     bench) exec "$here/xtask" bench "$@" ;;
+    figures) exec "$here/xtask" figures "$@" ;;
     sanitize)
         [ $# -ge 1 ] || usage
         each_test sanitize_test "$@"

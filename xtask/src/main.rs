@@ -6,6 +6,7 @@ mod chains;
 mod check;
 mod compiler;
 mod digest;
+mod figures;
 mod gpu_bundle;
 mod header;
 mod launch_bounds;
@@ -32,6 +33,7 @@ enum Command {
     BuildPtx(build_ptx::Args),
     Chains(chains::Args),
     Check(check::Args),
+    Figures(figures::Args),
     GpuBundle(gpu_bundle::Args),
 }
 
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Command::Chains(args) => chains::main(&args),
         Command::BuildPtx(args) => build_ptx::main(&args),
         Command::Check(args) => check::main(&args),
+        Command::Figures(args) => figures::main(&args),
         Command::GpuBundle(args) => gpu_bundle::main(&args),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };

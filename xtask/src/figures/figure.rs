@@ -1,0 +1,77 @@
+//! What a figure shows, apart from how it is drawn: and its numbers as JSON lines.
+
+use serde::{Deserialize, Serialize};
+
+use super::scale::Scale;
+use crate::bench::record::{Run, rounded};
+
+/// One figure: lines over one pair of axes.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// The name of its file, without the extension.
+    pub name: &'static str,
+    pub title: String,
+    /// What one must know to read it, in one line.
+    pub note: String,
+    pub x: Axis,
+    pub y: Axis,
+    pub series: Vec<Series>,
+    pub end: Option<End>,
+}
+
+/// An axis, its unit in the label.
+#[derive(Clone, Copy, Debug)]
+pub struct Axis {
+    pub label: &'static str,
+    pub scale: Scale,
+}
+
+/// One line.
+#[derive(Clone, Debug)]
+pub struct Series {
+    pub name: &'static str,
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Where all lines end because there is nothing to measure.
+#[derive(Clone, Debug)]
+pub struct End {
+    pub x: f64,
+    pub name: String,
+}
+
+/// A line of figures.jsonl: a number drawn. `y` is null where the lines end.
+#[derive(Debug, Deserialize, PartialEq, Serialize)]
+pub struct Line {
+    pub figure: String,
+    pub series: String,
+    pub x: f64,
+    pub y: Option<f64>,
+    pub device: String,
+    pub commit: String,
+    pub date: String,
+}
+
+impl Figure {
+    /// The numbers drawn, one line each.
+    pub fn json_lines(&self, run: &Run) -> serde_json::Result<String> {
+        let points =
+            self.series.iter().flat_map(|series| series.points.iter().map(|&(x, y)| (series.name, x, Some(y))));
+        let end = self.end.iter().map(|end| (end.name.as_str(), end.x, None));
+        let mut lines = String::new();
+        for (series, x, y) in points.chain(end) {
+            let line = Line {
+                figure: self.name.to_owned(),
+                series: series.to_owned(),
+                x,
+                y: y.map(rounded),
+                device: run.device.clone(),
+                commit: run.commit.clone(),
+                date: run.date.clone(),
+            };
+            lines += &serde_json::to_string(&line)?;
+            lines.push('\n');
+        }
+        Ok(lines)
+    }
+}

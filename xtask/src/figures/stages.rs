@@ -1,0 +1,143 @@
+//! The stages of building a two-level map: Sahu's figures, and the poster's.
+
+use anyhow::Context as _;
+use warpnest::{Answers, Buffer, Device, Error, Stages, TwoLevelConfig};
+
+use super::figure::{Axis, End, Figure, Series};
+use super::scale::{Scale, power_of_two};
+use super::{FEWEST, Lab};
+use crate::bench::input::{Input, wrong_hits};
+use crate::bench::two_level::median_stages;
+
+/// A line of a figure: its name there, and the stage that it shows.
+type Line = (&'static str, fn(&Stages) -> f64);
+
+/// Sahu's kernels, in the order of their work. He does not count the initialization.
+const KERNELS: [Line; 4] = [
+    ("phase 1: assigning, counting", |stages| stages.count),
+    ("prefix sum: scan", |stages| stages.scan),
+    ("store: shuffle", |stages| stages.shuffle),
+    ("phase 2: cuckoo hashing", |stages| stages.cuckoo),
+];
+
+/// The poster's stages, in its legend's order.
+const STAGES: [Line; 5] = [
+    ("cuckoo hashing", |stages| stages.cuckoo),
+    ("assigning keys, counting", |stages| stages.count),
+    ("shuffling into the buckets", |stages| stages.shuffle),
+    ("initialization", |stages| stages.initialization),
+    ("bucket data locations", |stages| stages.scan),
+];
+
+const MILLISECONDS: &str = "time (ms)";
+
+/// The time of each of Sahu's kernels, from 512 pairs on and doubling: with the configuration `sahu` for as long as it works, and
+/// with the default one.
+pub fn kernels(lab: &Lab, sahu: &TwoLevelConfig) -> anyhow::Result<[Figure; 2]> {
+    let sizes: Vec<u64> =
+        std::iter::successors(Some(FEWEST), |n| Some(2 * n)).take_while(|&n| n <= lab.largest).collect();
+    lab.begin("Sahu's kernels", sizes.len());
+    let (mut his, mut default) = (Vec::new(), Vec::new());
+    let mut end = None;
+    for n in sizes {
+        lab.step(format!("{n} pairs"));
+        let pairs = Pairs::new(&lab.device, n).with_context(|| format!("{n} pairs"))?;
+        if end.is_none() {
+            match pairs.stages(sahu, lab.runs) {
+                Ok(stages) => his.push((n, stages)),
+                Err(error) => match error.downcast_ref() {
+                    Some(&Error::TwoLevelBuildFailed { overflows, failures, .. }) => {
+                        end = Some((n, overflows, failures));
+                    }
+                    _ => return Err(error.context(format!("{n} pairs, Sahu's configuration"))),
+                },
+            }
+        }
+        default.push((n, pairs.stages(&TwoLevelConfig::default(), lab.runs).with_context(|| format!("{n} pairs"))?));
+    }
+    let mut note = "Prime 1900813, wrapping 32-bit products, buckets of 512 filled to 80 %.".to_owned();
+    if let Some((n, overflows, failures)) = end {
+        let n = power_of_two(n.ilog2());
+        note += &format!(" {n} pairs: {overflows} attempts overflowed a bucket, {failures} failed in one.");
+    }
+    let figure = |name, title: &str, note, measured: &[_]| Figure {
+        name,
+        title: title.to_owned(),
+        note,
+        x: Axis { label: "pairs (N)", scale: Scale::Log2 },
+        y: Axis { label: MILLISECONDS, scale: Scale::Log10 },
+        series: series(&KERNELS, measured, 1.0),
+        end: None,
+    };
+    let his = Figure {
+        end: end.map(|(n, ..)| End { x: n as f64, name: format!("no table of {} pairs", power_of_two(n.ilog2())) }),
+        ..figure("sahu_kernels", "Sahu's variant: time of each kernel", note, &his)
+    };
+    let note = "Three sub-tables a bucket, mixing hash functions of 32 bits. Keys known to be unique.".to_owned();
+    Ok([his, figure("default_kernels", "Default configuration: time of each kernel", note, &default)])
+}
+
+/// The poster's stages over half a million to ten million pairs, or to fewer where that is the limit.
+pub fn poster(lab: &Lab) -> anyhow::Result<Figure> {
+    const POINTS: u64 = 20;
+    let most = lab.largest.min(10_000_000);
+    lab.begin("stages", POINTS as usize);
+    let mut measured = Vec::new();
+    for n in (1..=POINTS).map(|i| most * i / POINTS) {
+        lab.step(format!("{n} pairs"));
+        let pairs = Pairs::new(&lab.device, n).with_context(|| format!("{n} pairs"))?;
+        let stages = pairs.stages(&TwoLevelConfig::default(), lab.runs).with_context(|| format!("{n} pairs"))?;
+        measured.push((n, stages));
+    }
+    Ok(Figure {
+        name: "poster_stages",
+        title: "Time of each stage of building TwoLevelMap".to_owned(),
+        note: "Random keys of 32 bits, known to be unique, and values of 32 bits; default configuration.".to_owned(),
+        x: Axis { label: "pairs (millions)", scale: Scale::Linear },
+        y: Axis { label: MILLISECONDS, scale: Scale::Linear },
+        series: series(&STAGES, &measured, 1e6),
+        end: None,
+    })
+}
+
+fn series(lines: &[Line], measured: &[(u64, Stages)], x_unit: f64) -> Vec<Series> {
+    let points = |of: fn(&Stages) -> f64| measured.iter().map(|(n, stages)| (*n as f64 / x_unit, of(stages))).collect();
+    lines.iter().map(|&(name, of)| Series { name, points: points(of) }).collect()
+}
+
+/// Pairs on a device, and the queries for them.
+struct Pairs<'d> {
+    device: &'d Device,
+    keys: Buffer<u32>,
+    values: Buffer<u32>,
+    queries: Vec<u32>,
+}
+
+impl<'d> Pairs<'d> {
+    fn new(device: &'d Device, n: u64) -> anyhow::Result<Self> {
+        let input = Input::<u32, u32>::new(n);
+        let keys = Buffer::from_slice(device, &input.keys)?;
+        let values = Buffer::from_slice(device, &input.values)?;
+        Ok(Self { device, keys, values, queries: input.present })
+    }
+
+    /// The stages of the median build of a map like `config`, whose answers are all right. Attempts that did not succeed are
+    /// not in it.
+    fn stages(&self, config: &TwoLevelConfig, runs: u32) -> anyhow::Result<Stages> {
+        let stream = self.device.default_stream();
+        let config = config.clone().assume_unique().timings().seed(1);
+        let mut map = config.build_on(stream, self.device, &self.keys, &self.values)?;
+        // A build keeps no scratch, a rebuild does: the first one is still to take it.
+        map.rebuild(stream, &self.keys, &self.values)?;
+        let stages = median_stages(runs, || {
+            map.rebuild(stream, &self.keys, &self.values)?;
+            Ok(map.report().stages)
+        })?;
+        let queries = Buffer::from_slice(self.device, &self.queries)?;
+        let mut answers = Answers::new(self.device, self.queries.len())?;
+        map.get_many_into(stream, &queries, &mut answers)?;
+        let wrong = wrong_hits::<u32, u32>(&self.queries, &answers.download(stream)?);
+        anyhow::ensure!(wrong == 0, "{wrong} of {} answers are wrong", self.queries.len());
+        stages.context("the build measured no stages")
+    }
+}

@@ -1,0 +1,75 @@
+//! All figures on the CPU engine, tiny.
+
+use std::collections::HashSet;
+
+use indicatif::ProgressBar;
+use warpnest::{Device, TwoLevelConfig};
+
+use super::figure::Line;
+use super::voxelization::Model;
+use super::{Lab, measure, parse_largest, plot, save, stages};
+use crate::bench::record::Run;
+
+fn lab() -> Lab {
+    Lab { device: Device::cpu(), runs: 1, largest: 2048, progress: ProgressBar::hidden() }
+}
+
+fn run() -> Run {
+    Run { date: "2026-01-02".to_owned(), commit: "abc".to_owned(), device: "A <GPU> & more".to_owned() }
+}
+
+#[test]
+fn every_figure_is_an_svg_with_all_series_and_has_its_numbers_in_the_file() {
+    let mut model = Model::torus_knot(60, 8);
+    model.name = "a <knot> & more".to_owned();
+    let figures = measure(&lab(), &model).unwrap();
+    let run = run();
+    let folder = std::env::temp_dir().join(format!("warpnest-figures-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let files = save(&folder, &figures, &run).unwrap();
+    let text_of: Vec<String> = files.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    std::fs::remove_dir_all(&folder).unwrap();
+
+    let (lines, svgs) = text_of.split_last().unwrap();
+    assert_eq!(svgs.len(), 4);
+    for (figure, svg) in figures.iter().zip(svgs) {
+        let document = roxmltree::Document::parse(svg).unwrap();
+        let texts: HashSet<&str> = document.descendants().filter_map(|node| node.text()).map(str::trim).collect();
+        let axes = [figure.x.label, figure.y.label, figure.title.as_str(), figure.note.as_str()];
+        let names = figure.series.iter().map(|series| series.name);
+        for text in axes.into_iter().chain(names).chain(["A <GPU> & more, commit abc, 2026-01-02"]) {
+            assert!(texts.contains(text), "{}: no {text:?} among {texts:?}", figure.name);
+        }
+        let lines_drawn = document.descendants().filter(|node| node.has_tag_name("polyline")).count();
+        assert!(lines_drawn >= figure.series.len(), "{}: {lines_drawn} lines", figure.name);
+    }
+
+    let lines: Vec<Line> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let points = figures.iter().flat_map(|figure| figure.series.iter().map(|series| series.points.len()));
+    assert_eq!(lines.len(), points.sum::<usize>());
+    let sizes = lines.iter().filter(|line| line.figure == "sahu_kernels" && line.series == "store: shuffle");
+    assert_eq!(sizes.map(|line| line.x).collect::<Vec<_>>(), [512.0, 1024.0, 2048.0]);
+    assert!(lines.iter().all(|line| line.y.is_some() && line.device == run.device));
+}
+
+#[test]
+fn where_a_configuration_builds_no_table_its_lines_end_and_the_point_is_marked() {
+    // 512 pairs leave two buckets room; 1024 would have to fall into three almost evenly.
+    let config = TwoLevelConfig::sahu().bucket_capacity(342).items_per_bucket(342.0).restarts(0);
+    let [his, default] = stages::kernels(&lab(), &config).unwrap();
+    assert!(his.series.iter().all(|series| series.points.len() == 1 && series.points[0].0 == 512.0));
+    assert!(default.end.is_none() && default.series.iter().all(|series| series.points.len() == 3));
+    let end = his.end.as_ref().unwrap();
+    assert_eq!((end.x, end.name.as_str()), (1024.0, "no table of 2¹⁰ pairs"));
+    assert!(his.note.ends_with("2¹⁰ pairs: 1 attempts overflowed a bucket, 0 failed in one."), "{}", his.note);
+    assert!(plot::svg(&his, &run()).unwrap().contains(&end.name));
+    let lines = his.json_lines(&run()).unwrap();
+    let last: Line = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    assert_eq!((last.x, last.y, last.series), (1024.0, None, end.name.clone()));
+}
+
+#[test]
+fn fewer_pairs_than_the_figures_start_at_are_refused() {
+    assert_eq!(parse_largest("2^9").unwrap(), 512);
+    assert!(parse_largest("511").is_err() && parse_largest("2^32").is_err() && parse_largest("many").is_err());
+}

@@ -1,0 +1,50 @@
+//! Voxels of a mesh, by the code of the example `voxels`: the sources are the same files.
+
+#[allow(dead_code, reason = "the example, whose file this is, uses more of it")]
+#[path = "../../../crates/warpnest/examples/voxels/mesh.rs"]
+mod mesh;
+#[allow(dead_code, reason = "the example, whose file this is, uses more of it")]
+#[path = "../../../crates/warpnest/examples/voxels/shapes.rs"]
+mod shapes;
+#[allow(dead_code, reason = "the example, whose file this is, uses more of it")]
+#[path = "../../../crates/warpnest/examples/voxels/voxelize.rs"]
+mod voxelize;
+
+use std::path::Path;
+
+use mesh::Mesh;
+
+/// The finest grid whose voxels have numbers of 32 bits: ten for each coordinate, as in the poster.
+pub const FINEST: u32 = 1024;
+/// The coarsest grid that the voxelizer takes.
+pub const COARSEST: u32 = *voxelize::GRIDS.start();
+
+/// A mesh and its name.
+pub struct Model {
+    pub name: String,
+    mesh: Mesh,
+}
+
+impl Model {
+    /// Reads a mesh, or makes the example's torus knot.
+    pub fn load(path: Option<&Path>) -> anyhow::Result<Self> {
+        let Some(path) = path else { return Ok(Self::torus_knot(1400, 96)) };
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        Ok(Self { name, mesh: mesh::load(path)? })
+    }
+
+    /// The knot with as many corners around it, and around its tube.
+    pub fn torus_knot(around_knot: u32, around_tube: u32) -> Self {
+        Self { name: "a torus knot".to_owned(), mesh: shapes::torus_knot(around_knot, around_tube) }
+    }
+
+    /// The voxels that the surface touches on a grid of at most [`FINEST`] voxels a side: each once with one of its triangles,
+    /// in ascending order.
+    pub fn voxels(&self, grid: u32) -> anyhow::Result<Vec<(u32, u32)>> {
+        let (mesh, _) = voxelize::fit_to_grid(self.mesh.clone(), Mesh::default(), grid)?;
+        let surface = voxelize::voxelize(&mesh, grid, |_| ());
+        // The example's keys have more bits for each coordinate; the coordinates' order, and so the keys', stays.
+        let number = |key| voxelize::unpack(key).into_iter().rev().fold(0, |number, x| number << 10 | x);
+        Ok(surface.keys.into_iter().map(number).zip(surface.triangles).collect())
+    }
+}

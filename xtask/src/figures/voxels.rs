@@ -1,0 +1,123 @@
+//! The poster's comparison of a hash table with a sorted array, for finer and finer voxels of a mesh.
+
+use anyhow::{Context as _, ensure};
+use warpnest::primitives::{Scratch, binary_search, sort_pairs};
+use warpnest::{Answers, Buffer, TwoLevelConfig, TwoLevelMap};
+
+use super::Lab;
+use super::figure::{Axis, Figure, Series};
+use super::scale::Scale;
+use super::voxelization::{COARSEST, FINEST, Model};
+use crate::bench::input;
+use crate::bench::roofline::median_ms;
+
+/// What is measured of each voxelization, as the poster names it.
+const NAMES: [&str; 4] =
+    ["hash: construction", "hash: retrieval", "sorted array: radix sort", "sorted array: binary search"];
+
+/// Builds a map of each voxelization and looks all voxels up, in random order; sorts the same pairs, and looks them up
+/// by binary search.
+pub fn poster(lab: &Lab, model: &Model) -> anyhow::Result<Figure> {
+    let grids = grids(lab.largest);
+    lab.begin("voxels", grids.len());
+    let mut series = NAMES.map(|name| Series { name, points: Vec::new() });
+    for grid in grids {
+        lab.step(format!("{grid} x {grid} x {grid}"));
+        let voxels = model.voxels(grid)?;
+        let times = measure(lab, &voxels).with_context(|| format!("voxels of {}, grid {grid}", model.name))?;
+        for (series, time) in series.iter_mut().zip(times) {
+            series.points.push((voxels.len() as f64 / 1e6, time));
+        }
+    }
+    Ok(Figure {
+        name: "poster_voxels",
+        title: "Finer and finer voxels: hash table and sorted array".to_owned(),
+        note: format!(
+            "Voxels of {} as keys of 32 bits, triangles as values; all keys looked up in random order.",
+            model.name
+        ),
+        x: Axis { label: "keys (millions)", scale: Scale::Linear },
+        y: Axis { label: "time (ms)", scale: Scale::Linear },
+        series: series.into(),
+        end: None,
+    })
+}
+
+/// Grids on which the voxels of a surface, whose number grows with the square of the side, are evenly more: ten of them, or
+/// fewer where they are coarse. A surface touches about five voxels for each voxel of the grid's face.
+fn grids(largest: u64) -> Vec<u32> {
+    let finest = (largest as f64 / 5.0).sqrt().min(FINEST as f64);
+    let mut grids: Vec<u32> = (1..=10).map(|i| (finest * (i as f64 / 10.0).sqrt()) as u32).collect();
+    grids.iter_mut().for_each(|grid| *grid = (*grid).max(COARSEST));
+    grids.dedup();
+    grids
+}
+
+/// Milliseconds of what [`NAMES`] names. `voxels` are in ascending order of the keys.
+fn measure(lab: &Lab, voxels: &[(u32, u32)]) -> anyhow::Result<[f64; NAMES.len()]> {
+    let (device, stream) = (&lab.device, lab.device.default_stream());
+    // A voxelizer on a GPU leaves its voxels in no order, and whoever asks for them has an order of its own.
+    let (keys, values) = in_random_order(voxels, |key| key);
+    let (queries, expected) = in_random_order(voxels, |key| !key);
+    let (keys, values) = (Buffer::from_slice(device, &keys)?, Buffer::from_slice(device, &values)?);
+    let queries = Buffer::from_slice(device, &queries)?;
+
+    let config = TwoLevelConfig::default().assume_unique().seed(1);
+    let mut map: TwoLevelMap<u32, u32> = config.build_on(stream, device, &keys, &values)?;
+    let construction = median_ms(stream, 1, lab.runs, || map.rebuild(stream, &keys, &values))?;
+    let mut answers = Answers::new(device, queries.len())?;
+    let retrieval = median_ms(stream, 1, lab.runs, || map.get_many_into(stream, &queries, &mut answers))?;
+    check(&answers.download(stream)?, &expected).context("the map")?;
+
+    let mut scratch = Scratch::new(device);
+    let (mut sorted_keys, mut sorted_values) =
+        (Buffer::zeroed(device, keys.len())?, Buffer::zeroed(device, values.len())?);
+    let mut times = Vec::new();
+    // A sort is in place, so that each needs its input anew; the first one, which takes the scratch, warms up.
+    for _ in 0..=lab.runs {
+        sorted_keys.copy_from(stream, &keys)?;
+        sorted_values.copy_from(stream, &values)?;
+        times.push(median_ms(stream, 0, 1, || sort_pairs(stream, &mut scratch, &mut sorted_keys, &mut sorted_values))?);
+    }
+    let times = &mut times[1..];
+    times.sort_by(f64::total_cmp);
+    let sort = times[times.len() / 2];
+    let sorted = sorted_keys.download(stream)?.into_iter().zip(sorted_values.download(stream)?);
+    ensure!(sorted.eq(voxels.iter().copied()), "the sorted array is wrong");
+    // New answers: those of the map must not be taken for these.
+    let mut answers = Answers::new(device, queries.len())?;
+    let search = median_ms(stream, 1, lab.runs, || {
+        binary_search(stream, (&sorted_keys, &sorted_values), &queries, &mut answers)
+    })?;
+    check(&answers.download(stream)?, &expected).context("the binary search")?;
+    Ok([construction, retrieval, sort, search])
+}
+
+fn check(answers: &[Option<u32>], expected: &[u32]) -> anyhow::Result<()> {
+    ensure!(answers.len() == expected.len(), "{} answers to {} queries", answers.len(), expected.len());
+    let wrong = answers.iter().zip(expected).filter(|(answer, expected)| **answer != Some(**expected)).count();
+    ensure!(wrong == 0, "{wrong} of {} answers are wrong", answers.len());
+    Ok(())
+}
+
+/// Keys and values in an order that has nothing to do with that of the keys; each `salt` makes another one.
+fn in_random_order(voxels: &[(u32, u32)], salt: impl Fn(u32) -> u32) -> (Vec<u32>, Vec<u32>) {
+    let mut voxels = voxels.to_vec();
+    voxels.sort_unstable_by_key(|&(key, _)| input::key::<u32>(salt(key) as u64));
+    voxels.into_iter().unzip()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grids_are_finer_and_finer_and_in_range() {
+        for largest in [512, 1 << 10, 1 << 20, 1 << 31] {
+            let grids = grids(largest);
+            assert!(grids.is_sorted_by(|a, b| a < b) && grids[0] >= COARSEST, "{grids:?}");
+        }
+        assert_eq!(grids(1 << 27).last(), Some(&FINEST));
+        assert_eq!(grids(1 << 27).len(), 10);
+    }
+}
