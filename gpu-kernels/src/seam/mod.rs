@@ -16,7 +16,7 @@ mod global;
 mod kernel;
 mod word;
 
-pub use block::{Block, NO_CLASS, Shared, Tile, TileLocal};
+pub use block::{Block, Shared, Tile, TileLocal};
 pub use global::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope};
 pub use word::Word;
 

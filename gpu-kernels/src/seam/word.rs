@@ -31,7 +31,9 @@ pub trait GlobalWord: Sized {
     unsafe fn load_streaming(at: *const Self) -> Self;
     unsafe fn load_read_only(at: *const Self) -> Self;
     unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2];
+    unsafe fn load_four_streaming(at: *const Self) -> [Self; 4];
     unsafe fn store_streaming(at: *mut Self, value: Self);
+    unsafe fn store_four_streaming(at: *mut Self, values: [Self; 4]);
     unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self;
     unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self);
     unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self;

@@ -61,6 +61,14 @@ macro_rules! cpu_word {
                 unsafe { at.cast::<[Self; 2]>().read() }
             }
             #[inline(always)]
+            unsafe fn load_four_streaming(at: *const Self) -> [Self; 4] {
+                unsafe { at.cast::<[Self; 4]>().read() }
+            }
+            #[inline(always)]
+            unsafe fn store_four_streaming(at: *mut Self, values: [Self; 4]) {
+                unsafe { at.cast::<[Self; 4]>().write(values) }
+            }
+            #[inline(always)]
             unsafe fn store_streaming(at: *mut Self, value: Self) {
                 unsafe { at.write(value) }
             }

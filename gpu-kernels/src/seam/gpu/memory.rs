@@ -36,8 +36,30 @@ macro_rules! scoped {
     };
 }
 
+/// Four words, 16 bytes an access.
+macro_rules! four {
+    (load "32", $register:ident, $at:ident) => {{
+        let (a, b, c, d): (u32, u32, u32, u32);
+        asm!("ld.global.cs.v4.b32 {{{}, {}, {}, {}}}, [{}];", out($register) a, out($register) b, out($register) c, out($register) d, in(reg64) $at, options(nostack, readonly));
+        [a, b, c, d]
+    }};
+    (load "64", $register:ident, $at:ident) => {{
+        let (a, b, c, d): (u64, u64, u64, u64);
+        asm!("ld.global.cs.v2.b64 {{{}, {}}}, [{}];", out($register) a, out($register) b, in(reg64) $at, options(nostack, readonly));
+        asm!("ld.global.cs.v2.b64 {{{}, {}}}, [{}+16];", out($register) c, out($register) d, in(reg64) $at, options(nostack, readonly));
+        [a, b, c, d]
+    }};
+    (store "32", $register:ident, $at:ident, $($value:ident),*) => {
+        asm!("st.global.cs.v4.b32 [{}], {{{}, {}, {}, {}}};", in(reg64) $at, $(in($register) $value),*, options(nostack))
+    };
+    (store "64", $register:ident, $at:ident, $a:ident, $b:ident, $c:ident, $d:ident) => {{
+        asm!("st.global.cs.v2.b64 [{}], {{{}, {}}};", in(reg64) $at, in($register) $a, in($register) $b, options(nostack));
+        asm!("st.global.cs.v2.b64 [{}+16], {{{}, {}}};", in(reg64) $at, in($register) $c, in($register) $d, options(nostack));
+    }};
+}
+
 macro_rules! gpu_word {
-    ($word:ty, $register:ident, $bits:literal) => {
+    ($word:ty, $register:ident, $bits:tt) => {
         // SAFETY (all blocks): the caller vouches for the address; each block is one access of the word's size.
         impl GlobalWord for $word {
             #[inline(always)]
@@ -59,6 +81,14 @@ macro_rules! gpu_word {
                 let (first, second): (Self, Self);
                 unsafe { asm!(concat!("ld.global.nc.v2.b", $bits, " {{{}, {}}}, [{}];"), out($register) first, out($register) second, in(reg64) at, options(nostack, pure, readonly)) };
                 [first, second]
+            }
+            #[inline(always)]
+            unsafe fn load_four_streaming(at: *const Self) -> [Self; 4] {
+                unsafe { four!(load $bits, $register, at) }
+            }
+            #[inline(always)]
+            unsafe fn store_four_streaming(at: *mut Self, [a, b, c, d]: [Self; 4]) {
+                unsafe { four!(store $bits, $register, at, a, b, c, d) }
             }
             #[inline(always)]
             unsafe fn store_streaming(at: *mut Self, value: Self) {

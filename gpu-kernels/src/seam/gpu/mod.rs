@@ -12,7 +12,7 @@ pub mod warp;
 
 pub use shared::GpuShared;
 
-use super::{Block, NO_CLASS, Shared, Tile, Word};
+use super::{Block, Shared, Tile, Word};
 
 /// The block that this thread belongs to.
 pub struct GpuBlock<const THREADS: u32>;
@@ -88,16 +88,16 @@ impl<const LANES: usize> GpuTile<LANES> {
         if LANES == 32 { 0 } else { warp::lane_id() & !(LANES as u32 - 1) }
     }
 
-    /// The lanes of this tile that have the same class, of those that have one. A vote a bit: several times as fast as
-    /// `match.any` (docs/two-level.md).
+    /// The lanes of this tile that have the same class. A vote a bit: several times as fast as `match.any`
+    /// (docs/two-level.md).
     #[inline(always)]
     fn peers(class: u32, bits: u32) -> u32 {
         let vote = |peers: u32, bit: u32| {
-            let set = class >> bit & 1 != 0;
+            let set = class & 1 << bit != 0;
             let votes = warp::warp_vote_ballot(Self::mask(), set);
-            peers & if set { votes } else { !votes }
+            peers & (votes ^ if set { 0 } else { u32::MAX })
         };
-        let mut peers = warp::warp_vote_ballot(Self::mask(), class != NO_CLASS);
+        let mut peers = Self::mask();
         for bit in 0..8 {
             peers = vote(peers, bit);
         }
@@ -166,30 +166,29 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
         &mut self,
         local: &mut Register<T>,
         counters: impl Shared<u32>,
+        first: u32,
         bits: u32,
         class: impl Fn(&T, usize) -> u32 + Sync,
         tell: impl Fn(&mut T, usize, u32) + Sync,
     ) {
-        let lane = warp::lane_id();
+        let earlier_lanes = (1 << warp::lane_id()) - 1;
         let (mut peers, mut held) = ([0; ROWS], [0; ROWS]);
         for row in 0..ROWS {
             peers[row] = Self::peers(class(&local.0, row), bits);
         }
-        // The first lane of each class counts for all of them, row after row.
+        // The last lane of each class counts for all of them, row after row.
         for row in 0..ROWS {
             let class = class(&local.0, row);
-            if peers[row].trailing_zeros() == lane && class != NO_CLASS {
-                held[row] = counters.fetch_add(class / 2, peers[row].count_ones() << (class % 2 * 16));
+            if warp::highest_bit(peers[row]) == warp::lane_id() {
+                held[row] = counters.fetch_add(first / 2 + class / 2, peers[row].count_ones() << (class % 2 * 16));
             }
             warp::sync_warp(Self::mask());
         }
         for row in 0..ROWS {
-            let word = warp::warp_shuffle_idx(Self::mask(), held[row], peers[row].trailing_zeros());
-            let class = class(&local.0, row);
-            if class != NO_CLASS {
-                let before = (peers[row] & ((1 << lane) - 1)).count_ones();
-                tell(&mut local.0, row, (word >> (class % 2 * 16) & 0xffff) + before);
-            }
+            let word = warp::warp_shuffle_idx(Self::mask(), held[row], warp::highest_bit(peers[row]));
+            let before = (peers[row] & earlier_lanes).count_ones();
+            let half = class(&local.0, row) % 2 * 16;
+            tell(&mut local.0, row, (word >> half & 0xffff) + before);
         }
     }
 }
