@@ -37,17 +37,21 @@ pub struct CompactPlan {
 kernel! {
     /// Writes the items `input[i]` whose bit `i mod 32` of `keep[i / 32]` is set, in their order, to the front of `output`, and
     /// their number to `count`. `output` is not `input`. One block a [`tile`]; `state` has [`state_words`].
-    Compact<T: Scalar>, "compact", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 9;
+    Compact<T: Scalar>, "compact", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
     { input: Global<T>, keep: Global<u32>, output: Global<T>, count: Global<u32>, state: Global<u64>, plan: CompactPlan }
     |args, block| {
+        let tiles = args.plan.items.div_ceil(tile::<T>());
         look_back::take_ticket(block, ticket, args.state);
-        let mut held = block.local(|_| Held { items: [T::default(); MOST_ITEMS], keep: 0, before: 0 });
+        let mut held = block.local(|_| Held { items: [T::default(); MOST_ITEMS], keep: 0, before: 0, ahead: 0 });
         block.tiles_of::<32, _>(&mut held, |warp, held| {
             let first_thread = warp.first_thread();
             warp.each(held, |lane, held| {
                 let (first, left) = rows::<T>(&args.plan, ticket.get(0), first_thread);
                 held.keep = keep_of(args.keep, first, left, lane, items::<T>() as u32);
+                let (first, left) = rows::<T>(&args.plan, ticket.get(0) + look_back::ahead(tiles), first_thread);
+                held.ahead = keep_of(args.keep, first, left, lane, items::<T>() as u32);
                 // All items, kept or not: so the loads need not wait for the words of `keep`.
+                let (first, left) = rows::<T>(&args.plan, ticket.get(0), first_thread);
                 let input = args.input.offset(first + lane as u64);
                 for row in 0..items::<T>() {
                     if row as u32 * 32 + lane < left {
@@ -65,9 +69,18 @@ kernel! {
                     }
                 },
             );
+            warp.exclusive_sum(
+                held,
+                |_, held| held.ahead.count_ones(),
+                |lane, _, _, total| {
+                    if lane == 0 {
+                        sums.set(WARPS + 1 + first_thread / 32, total);
+                    }
+                },
+            );
         });
         block.sync();
-        look_back::sum_before(block, sums, WARPS, ticket, args.state);
+        look_back::sum_before(block, sums, WARPS, ticket, args.state, tiles);
         block.tiles_of::<32, _>(&mut held, |warp, held| {
             let before_warp = sums.get(warp.first_thread() / 32);
             for row in 0..items::<T>() {
@@ -96,6 +109,8 @@ struct Held<T> {
     keep: u32,
     /// How many items of the rows before are.
     before: u32,
+    /// Which items of the row are kept in the tile [`look_back::ahead`].
+    ahead: u32,
 }
 
 /// The bits of the items that are kept in row `row` of the `rows` of a warp whose first item is `first`, with `left` items from

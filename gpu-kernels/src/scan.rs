@@ -41,16 +41,19 @@ struct Held<T> {
     fours: [[T; FOUR]; MOST_ITEMS / FOUR],
     /// The sum of the warp's rows so far.
     sum: T,
+    /// The sum of what the thread has of the tile [`look_back::ahead`].
+    ahead: T,
 }
 
 kernel! {
     /// `output[i]` becomes the sum of `input[..i]`, wrapping, and `total`, if it is not null, the sum of all. `output` may be
     /// `input`. One block a [`tile`]; `state` has [`state_words`].
-    Scan<T: Scalar>, "scan", threads 256, resident 4, shared ticket: u64 = 1, shared sums: T = 9;
+    Scan<T: Scalar>, "scan", threads 256, resident 4, shared ticket: u64 = 1, shared sums: T = 17;
     { input: Global<T>, output: Global<T>, total: Global<T>, state: Global<u64>, plan: ScanPlan }
     |args, block| {
+        let tiles = args.plan.items.div_ceil(tile::<T>());
         look_back::take_ticket(block, ticket, args.state);
-        let mut held = block.local(|_| Held { fours: [[T::default(); FOUR]; MOST_ITEMS / FOUR], sum: T::default() });
+        let mut held = block.local(|_| Held { fours: [[T::default(); FOUR]; MOST_ITEMS / FOUR], sum: T::default(), ahead: T::default() });
         block.tiles_of::<32, _>(&mut held, |warp, held| {
             let first_thread = warp.first_thread();
             warp.each(held, |lane, held| {
@@ -65,6 +68,25 @@ kernel! {
                         for i in 0..FOUR {
                             if ((row * ROW + i) as u32) < left {
                                 held.fours[row][i] = input.load_streaming((row * ROW + i) as u64);
+                            }
+                        }
+                    }
+                }
+            });
+            warp.each(held, |lane, held| {
+                let index = ticket.get(0) + look_back::ahead(tiles);
+                let (first, left) = rows::<T>(&args.plan, index, first_thread + lane);
+                let input = args.input.offset(first);
+                if whole::<T>(&args.plan, index) {
+                    for row in 0..rows_of_warp::<T>() {
+                        let four = input.load_four((row * ROW) as u64);
+                        held.ahead = held.ahead.plus(four[0].plus(four[1])).plus(four[2].plus(four[3]));
+                    }
+                } else {
+                    for row in 0..rows_of_warp::<T>() {
+                        for i in 0..FOUR {
+                            if ((row * ROW + i) as u32) < left {
+                                held.ahead = held.ahead.plus(input.load((row * ROW + i) as u64));
                             }
                         }
                     }
@@ -90,9 +112,18 @@ kernel! {
                     sums.set(first_thread / 32, held.sum);
                 }
             });
+            warp.exclusive_sum(
+                held,
+                |_, held| held.ahead,
+                |lane, _, _, total| {
+                    if lane == 0 {
+                        sums.set(WARPS + 1 + first_thread / 32, total);
+                    }
+                },
+            );
         });
         block.sync();
-        look_back::sum_before(block, sums, WARPS, ticket, args.state);
+        look_back::sum_before(block, sums, WARPS, ticket, args.state, tiles);
         block.each(&mut held, |thread, held| {
             let before = sums.get(thread / 32);
             let (first, left) = rows::<T>(&args.plan, ticket.get(0), thread);

@@ -2,7 +2,7 @@
 
 use super::{Digit, MOST_BITS};
 use crate::look_back;
-use crate::seam::{Atomic, Block, DeviceScope, Global, Shared, Tile, pause};
+use crate::seam::{Atomic, Block, DeviceScope, Global, Shared, Tile, Word, pause, settled};
 use crate::types::{Key, Value};
 
 /// Threads of a block.
@@ -110,17 +110,14 @@ kernel! {
         block.tiles_of::<32, _>(&mut held, |warp, held| {
             let first_thread = warp.first_thread();
             warp.each(held, |lane, held| {
-                let (first, left) = rows::<K, V>(&args.plan, ticket.get(0), first_thread + lane);
-                let keys = args.keys.offset(first);
-                for row in 0..items::<K, V>() {
-                    if row as u32 * 32 < left {
-                        held.keys[row] = keys.load_streaming(row as u64 * 32);
-                    }
-                }
+                let thread = first_thread + lane;
+                let here = load_rows::<K, V, K>(args.keys, &args.plan, ticket.get(0), thread, &mut held.keys);
                 held.places = digit.of_each(&held.keys);
-                for row in 0..items::<K, V>() {
-                    if row as u32 * 32 >= left {
-                        held.places[row] = digit.bins() - 1;
+                if here as u64 != tile::<K, V>() {
+                    for row in 0..items::<K, V>() {
+                        if place_of_row::<K, V>(thread, row) >= here {
+                            held.places[row] = digit.bins() - 1;
+                        }
                     }
                 }
             });
@@ -133,7 +130,7 @@ kernel! {
                     digit.bits,
                     |held, row| held.places[4 * group + row],
                     |held, row, rank| {
-                        held.places[4 * group + row] = held.places[4 * group + row] << RANK_BITS | rank;
+                        held.places[4 * group + row] = settled(held.places[4 * group + row] << RANK_BITS | rank);
                     },
                 );
             }
@@ -179,15 +176,9 @@ kernel! {
             for row in 0..items::<K, V>() {
                 let (digit, rank) = (held.places[row] >> RANK_BITS, held.places[row] & RANK_MASK);
                 let begin = counters.get(counters_of_warp + digit / 2) >> (digit % 2 * 16) & 0xffff;
-                held.places[row] = begin + rank;
+                held.places[row] = settled(begin + rank);
             }
-            let (first, left) = rows::<K, V>(&args.plan, ticket.get(0), thread);
-            let values = args.values.offset(first);
-            for row in 0..items::<K, V>() {
-                if row as u32 * 32 < left {
-                    held.values[row] = values.load_streaming(row as u64 * 32);
-                }
-            }
+            load_rows::<K, V, V>(args.values, &args.plan, ticket.get(0), thread, &mut held.values);
         });
         let staged_keys = room.cast::<K>();
         block.each(&mut held, |_, held| {
@@ -269,16 +260,38 @@ struct DigitSums {
 #[inline(always)]
 fn here<K: Key, V: Value>(plan: &PartitionPlan, tile_index: u64) -> u32 {
     let first = plan.first + tile_index * tile::<K, V>();
-    plan.end.saturating_sub(first).min(tile::<K, V>()) as u32
+    settled(plan.end.saturating_sub(first).min(tile::<K, V>()) as u32)
 }
 
-/// The first item of a thread, which has one in each row of its warp, and how many more items there are from there on (or more
-/// than any thread's rows reach).
+/// Where in its tile item `row` of a thread stands.
 #[inline(always)]
-fn rows<K: Key, V: Value>(plan: &PartitionPlan, tile_index: u64, thread: u32) -> (u64, u32) {
-    let of_warp = (thread & !31) as u64 * items::<K, V>() as u64;
-    let first = plan.first + tile_index * tile::<K, V>() + of_warp + (thread % 32) as u64;
-    (first, plan.end.saturating_sub(first).min(1 << 30) as u32)
+fn place_of_row<K: Key, V: Value>(thread: u32, row: usize) -> u32 {
+    (thread & !31) * items::<K, V>() as u32 + row as u32 * 32 + thread % 32
+}
+
+/// Reads the items of a thread, as far as the tile has them; returns how many the tile has.
+#[inline(always)]
+fn load_rows<K: Key, V: Value, T: Word>(
+    from: Global<T>,
+    plan: &PartitionPlan,
+    tile_index: u64,
+    thread: u32,
+    into: &mut [T; MOST_ITEMS],
+) -> u32 {
+    let from = from.offset(plan.first + tile_index * tile::<K, V>() + place_of_row::<K, V>(thread, 0) as u64);
+    let here = here::<K, V>(plan, tile_index);
+    if here as u64 == tile::<K, V>() {
+        for row in 0..items::<K, V>() {
+            into[row] = from.load_streaming(row as u64 * 32);
+        }
+    } else {
+        for row in 0..items::<K, V>() {
+            if place_of_row::<K, V>(thread, row) < here {
+                into[row] = from.load_streaming(row as u64 * 32);
+            }
+        }
+    }
+    here
 }
 
 /// The word in which `tile` publishes its sums for pair of digits `pair`. Numbers of words fit 32 bits.
@@ -341,8 +354,10 @@ fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, sums:
     block.sync();
     block.each(local, |thread, sum| {
         if thread < pairs {
-            for warp in 0..thread / 32 {
-                sum.start += sums.get(warp);
+            for warp in 0..WARPS {
+                // All are read, so that the reads need not wait for each other.
+                let earlier = sums.get(warp);
+                sum.start += if warp < thread / 32 { earlier } else { 0 };
             }
         }
     });

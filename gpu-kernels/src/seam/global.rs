@@ -106,6 +106,13 @@ impl<T: Word> Global<T> {
         unsafe { T::load_four_streaming(self.at(index)) }
     }
 
+    /// Four neighbours, 16 bytes at once. `index` must be a multiple of 4. No other thread may write them meanwhile.
+    #[inline(always)]
+    pub fn load_four(self, index: u64) -> [T; 4] {
+        // SAFETY: as in `load_four_streaming`.
+        unsafe { T::load_four(self.at(index)) }
+    }
+
     /// Four neighbours, 16 bytes at once, of data that is not soon read again. `index` must be a multiple of 4.
     #[inline(always)]
     pub fn store_four_streaming(self, index: u64, values: [T; 4]) {

@@ -25,6 +25,15 @@ pub fn pause() {
     unsafe { asm!("nanosleep.u32 32;", options(nomem, nostack)) };
 }
 
+/// `word`, made here and of unknown origin: see [`settled`](crate::seam::settled). Costs nothing: ptxas sees through it.
+#[inline(always)]
+pub fn settled(word: u32) -> u32 {
+    let same: u32;
+    // SAFETY: computes; needs no convergence.
+    unsafe { asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) word, options(nomem, nostack)) };
+    same
+}
+
 /// The same instruction in the three scopes.
 macro_rules! scoped {
     ($scope:ty, $before:literal, $after:expr, $($operands:tt)*) => {
@@ -38,15 +47,15 @@ macro_rules! scoped {
 
 /// Four words, 16 bytes an access.
 macro_rules! four {
-    (load "32", $register:ident, $at:ident) => {{
+    (load $hint:literal, "32", $register:ident, $at:ident) => {{
         let (a, b, c, d): (u32, u32, u32, u32);
-        asm!("ld.global.cs.v4.b32 {{{}, {}, {}, {}}}, [{}];", out($register) a, out($register) b, out($register) c, out($register) d, in(reg64) $at, options(nostack, readonly));
+        asm!(concat!("ld.global", $hint, ".v4.b32 {{{}, {}, {}, {}}}, [{}];"), out($register) a, out($register) b, out($register) c, out($register) d, in(reg64) $at, options(nostack, readonly));
         [a, b, c, d]
     }};
-    (load "64", $register:ident, $at:ident) => {{
+    (load $hint:literal, "64", $register:ident, $at:ident) => {{
         let (a, b, c, d): (u64, u64, u64, u64);
-        asm!("ld.global.cs.v2.b64 {{{}, {}}}, [{}];", out($register) a, out($register) b, in(reg64) $at, options(nostack, readonly));
-        asm!("ld.global.cs.v2.b64 {{{}, {}}}, [{}+16];", out($register) c, out($register) d, in(reg64) $at, options(nostack, readonly));
+        asm!(concat!("ld.global", $hint, ".v2.b64 {{{}, {}}}, [{}];"), out($register) a, out($register) b, in(reg64) $at, options(nostack, readonly));
+        asm!(concat!("ld.global", $hint, ".v2.b64 {{{}, {}}}, [{}+16];"), out($register) c, out($register) d, in(reg64) $at, options(nostack, readonly));
         [a, b, c, d]
     }};
     (store "32", $register:ident, $at:ident, $($value:ident),*) => {
@@ -83,8 +92,12 @@ macro_rules! gpu_word {
                 [first, second]
             }
             #[inline(always)]
+            unsafe fn load_four(at: *const Self) -> [Self; 4] {
+                unsafe { four!(load "", $bits, $register, at) }
+            }
+            #[inline(always)]
             unsafe fn load_four_streaming(at: *const Self) -> [Self; 4] {
-                unsafe { four!(load $bits, $register, at) }
+                unsafe { four!(load ".cs", $bits, $register, at) }
             }
             #[inline(always)]
             unsafe fn store_four_streaming(at: *mut Self, [a, b, c, d]: [Self; 4]) {

@@ -88,23 +88,13 @@ impl<const LANES: usize> GpuTile<LANES> {
         if LANES == 32 { 0 } else { warp::lane_id() & !(LANES as u32 - 1) }
     }
 
-    /// The lanes of this tile that have the same class. A vote a bit: several times as fast as `match.any`
-    /// (docs/two-level.md).
+    /// Those of the lanes `peers` that have the same `bit` of their class as this one.
     #[inline(always)]
-    fn peers(class: u32, bits: u32) -> u32 {
-        let vote = |peers: u32, bit: u32| {
-            let set = class & 1 << bit != 0;
-            let votes = warp::warp_vote_ballot(Self::mask(), set);
-            peers & (votes ^ if set { 0 } else { u32::MAX })
-        };
-        let mut peers = Self::mask();
-        for bit in 0..8 {
-            peers = vote(peers, bit);
-        }
-        if bits > 8 {
-            peers = vote(vote(peers, 8), 9);
-        }
-        peers
+    fn peers(peers: u32, class: u32, bit: u32) -> u32 {
+        // Settled, because LLVM would test the bit in two ways, one for the vote and one for the choice.
+        let set = class & memory::settled(1 << bit) != 0;
+        let votes = warp::warp_vote_ballot(Self::mask(), set);
+        peers & (votes ^ if set { 0 } else { u32::MAX })
     }
 
     /// The tile's lanes in the warp's mask.
@@ -172,9 +162,19 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
         tell: impl Fn(&mut T, usize, u32) + Sync,
     ) {
         let earlier_lanes = (1 << warp::lane_id()) - 1;
-        let (mut peers, mut held) = ([0; ROWS], [0; ROWS]);
+        let (mut peers, mut held) = ([Self::mask(); ROWS], [0; ROWS]);
+        // A vote a bit: several times as fast as `match.any` (docs/two-level.md).
         for row in 0..ROWS {
-            peers[row] = Self::peers(class(&local.0, row), bits);
+            for bit in 0..8 {
+                peers[row] = Self::peers(peers[row], class(&local.0, row), bit);
+            }
+        }
+        if bits > 8 {
+            for row in 0..ROWS {
+                for bit in 8..10 {
+                    peers[row] = Self::peers(peers[row], class(&local.0, row), bit);
+                }
+            }
         }
         // The last lane of each class counts for all of them, row after row.
         for row in 0..ROWS {

@@ -52,18 +52,12 @@ pub fn highest_bit(word: u32) -> u32 {
 pub trait LaneWord: Sized {
     /// The word as lane `lane` of the warp holds it.
     fn from_lane(self, mask: u32, lane: u32) -> Self;
-    /// The difference, wrapping.
-    fn minus(self, other: Self) -> Self;
 }
 
 impl LaneWord for u32 {
     #[inline(always)]
     fn from_lane(self, mask: u32, lane: u32) -> Self {
         warp_shuffle_idx(mask, self, lane)
-    }
-    #[inline(always)]
-    fn minus(self, other: Self) -> Self {
-        self.wrapping_sub(other)
     }
 }
 
@@ -72,9 +66,5 @@ impl LaneWord for u64 {
     fn from_lane(self, mask: u32, lane: u32) -> Self {
         let [low, high] = [self as u32, (self >> 32) as u32].map(|half| warp_shuffle_idx(mask, half, lane) as u64);
         low | high << 32
-    }
-    #[inline(always)]
-    fn minus(self, other: Self) -> Self {
-        self.wrapping_sub(other)
     }
 }
