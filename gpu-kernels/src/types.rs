@@ -19,7 +19,7 @@ pub trait Scalar: Word + sealed::Sealed + Eq + Ord + core::hash::Hash + core::fm
     /// Zero-extends to 64 bits.
     fn to_u64(self) -> u64;
     /// 32 bits from bit `shift` on, which must be one of the word's.
-    fn from_bit(self, shift: u32) -> u32;
+    fn bits_from(self, shift: u32) -> u32;
     /// Takes the low bits of `wide`.
     fn from_u64(wide: u64) -> Self;
 }
@@ -35,7 +35,7 @@ macro_rules! scalar {
                 self as u64
             }
             #[inline(always)]
-            fn from_bit(self, shift: u32) -> u32 {
+            fn bits_from(self, shift: u32) -> u32 {
                 (self >> shift) as u32
             }
             #[inline(always)]

@@ -43,7 +43,7 @@ impl Digit {
     /// The digit of `word`, in the word's own width.
     #[inline(always)]
     fn field<S: Scalar>(&self, word: S) -> u32 {
-        word.from_bit(self.shift) & (self.bins() - 1)
+        word.bits_from(self.shift) & (self.bins() - 1)
     }
 
     /// The digits of many keys. What digits are taken from is asked once, and not for each key: on the GPU the loops are

@@ -1,5 +1,7 @@
 //! One pass: a stable partition of pairs by one digit.
 
+#![allow(clippy::needless_range_loop, reason = "loops by index unroll on the GPU, iterators over arrays may not")]
+
 use super::{Digit, MOST_BITS};
 use crate::look_back;
 use crate::seam::{Atomic, Block, DeviceScope, Global, Shared, Tile, Word, pause, settled};
