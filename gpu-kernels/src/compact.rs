@@ -1,4 +1,4 @@
-//! Stream compaction, in one pass over the data ([`look_back`](crate::look_back)).
+//! Stream compaction, in one pass over the data ([`crate::look_back`]).
 
 use crate::look_back;
 use crate::seam::{Global, Shared, Tile};
@@ -7,7 +7,7 @@ use crate::types::{Key, Scalar};
 /// Threads of a block.
 const THREADS: usize = 256;
 /// The most items of a thread.
-const MOST_ITEMS: usize = 16;
+const MOST_ITEMS: usize = 32;
 
 /// Items of a thread: fewer of the wide ones, so that they fit the registers.
 const fn items<T: Scalar>() -> usize {
@@ -37,42 +37,64 @@ pub struct CompactPlan {
 kernel! {
     /// Writes the items `input[i]` whose bit `i mod 32` of `keep[i / 32]` is set, in their order, to the front of `output`, and
     /// their number to `count`. `output` is not `input`. One block a [`tile`]; `state` has [`state_words`].
-    Compact<T: Scalar>, "compact", threads 256, resident 5, shared ticket: u64 = 1, shared sums: u32 = 9;
+    Compact<T: Scalar>, "compact", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
     { input: Global<T>, keep: Global<u32>, output: Global<T>, count: Global<u32>, state: Global<u64>, plan: CompactPlan }
     |args, block| {
+        let tiles = args.plan.items.div_ceil(tile::<T>());
         look_back::take_ticket(block, ticket, args.state);
-        // A thread holds one item of each row of its warp, which has a word of `keep`.
-        let mut held = block.local(|_| [T::default(); MOST_ITEMS]);
-        block.phase(&mut held, |thread, held| {
-            let (first, left) = rows::<T>(&args.plan, ticket.get(0), thread & !31);
-            let lane = thread % 32;
-            let input = args.input.offset(first + lane as u64);
-            let mut count = 0;
-            for row in 0..items::<T>() {
-                let keep = keep_of(args.keep, first, left, row);
-                count += keep.count_ones();
-                if keep >> lane & 1 != 0 {
-                    held[row] = input.load_streaming(row as u64 * 32);
+        let mut held = block.local(|_| Held { items: [T::default(); MOST_ITEMS], keep: 0, before: 0, ahead: 0 });
+        block.tiles_of::<32, _>(&mut held, |warp, held| {
+            let first_thread = warp.first_thread();
+            warp.each(held, |lane, held| {
+                let (first, left) = rows::<T>(&args.plan, ticket.get(0), first_thread);
+                held.keep = keep_of(args.keep, first, left, lane, items::<T>() as u32);
+                let (first, left) = rows::<T>(&args.plan, ticket.get(0) + look_back::ahead(tiles), first_thread);
+                held.ahead = keep_of(args.keep, first, left, lane, items::<T>() as u32);
+                // All items, kept or not: so the loads need not wait for the words of `keep`.
+                let (first, left) = rows::<T>(&args.plan, ticket.get(0), first_thread);
+                let input = args.input.offset(first + lane as u64);
+                for row in 0..items::<T>() {
+                    if row as u32 * 32 + lane < left {
+                        held.items[row] = input.load_streaming(row as u64 * 32);
+                    }
                 }
-            }
-            if lane == 0 {
-                sums.set(thread / 32, count);
+            });
+            warp.exclusive_sum(
+                held,
+                |_, held| held.keep.count_ones(),
+                |lane, held, before, total| {
+                    held.before = before;
+                    if lane == 0 {
+                        sums.set(first_thread / 32, total);
+                    }
+                },
+            );
+            warp.exclusive_sum(
+                held,
+                |_, held| held.ahead.count_ones(),
+                |lane, _, _, total| {
+                    if lane == 0 {
+                        sums.set(WARPS + 1 + first_thread / 32, total);
+                    }
+                },
+            );
+        });
+        block.sync();
+        look_back::sum_before(block, sums, WARPS, ticket, args.state, tiles);
+        block.tiles_of::<32, _>(&mut held, |warp, held| {
+            let before_warp = sums.get(warp.first_thread() / 32);
+            for row in 0..items::<T>() {
+                let keep = warp.pick(held, row as u32, |held| held.keep);
+                let before = before_warp + warp.pick(held, row as u32, |held| held.before);
+                warp.each(held, |lane, held| {
+                    if keep >> lane & 1 != 0 {
+                        let rank = (keep & ((1 << lane) - 1)).count_ones();
+                        args.output.store((before + rank) as u64, held.items[row]);
+                    }
+                });
             }
         });
-        look_back::sum_before(block, sums, WARPS, ticket, args.state);
-        block.each(&mut held, |thread, held| {
-            let (first, left) = rows::<T>(&args.plan, ticket.get(0), thread & !31);
-            let lane = thread % 32;
-            let mut before = sums.get(thread / 32);
-            for row in 0..items::<T>() {
-                // Read again: it is in the cache, and registers are few.
-                let keep = keep_of(args.keep, first, left, row);
-                if keep >> lane & 1 != 0 {
-                    let rank = (keep & ((1 << lane) - 1)).count_ones();
-                    args.output.store_streaming((before + rank) as u64, held[row]);
-                }
-                before += keep.count_ones();
-            }
+        block.each(&mut held, |thread, _| {
             if thread == 0 && (ticket.get(0) + 1) * tile::<T>() >= args.plan.items {
                 args.count.store(0, sums.get(WARPS));
             }
@@ -80,18 +102,30 @@ kernel! {
     }
 }
 
-/// The bits of the items that are kept in row `row` of a warp whose first item is `first`, with `left` items from there on.
-#[inline(always)]
-fn keep_of(keep: Global<u32>, first: u64, left: u32, row: usize) -> u32 {
-    let beyond = (row as u32 * 32 + 32).saturating_sub(left);
-    if beyond >= 32 { 0 } else { keep.load_read_only(first / 32 + row as u64) & u32::MAX >> beyond }
+/// What a thread holds: item `i` is of its warp's row `i`, and the words are of the row with the lane's number.
+struct Held<T> {
+    items: [T; MOST_ITEMS],
+    /// Which items of the row are kept.
+    keep: u32,
+    /// How many items of the rows before are.
+    before: u32,
+    /// Which items of the row are kept in the tile [`look_back::ahead`].
+    ahead: u32,
 }
 
-/// The first item of a thread, which has one in each row of its warp, and how many more items there are from there on (or more
-/// than any thread's rows reach).
+/// The bits of the items that are kept in row `row` of the `rows` of a warp whose first item is `first`, with `left` items from
+/// there on.
+#[inline(always)]
+fn keep_of(keep: Global<u32>, first: u64, left: u32, row: u32, rows: u32) -> u32 {
+    let beyond = (row * 32 + 32).saturating_sub(left);
+    if row >= rows || beyond >= 32 { 0 } else { keep.load_read_only(first / 32 + row as u64) & u32::MAX >> beyond }
+}
+
+/// The first item of the warp that begins with `thread`, and how many more items there are from there on (or more than the warp's
+/// rows reach).
 #[inline(always)]
 fn rows<T: Scalar>(plan: &CompactPlan, index: u64, thread: u32) -> (u64, u32) {
-    let first = index * tile::<T>() + (thread & !31) as u64 * items::<T>() as u64 + (thread % 32) as u64;
+    let first = index * tile::<T>() + thread as u64 * items::<T>() as u64;
     (first, plan.items.saturating_sub(first).min(1 << 30) as u32)
 }
 

@@ -1,10 +1,13 @@
 //! Single-pass sums over tiles: decoupled look-back (Merrill and Garland, *Single-pass Parallel Prefix Scan with Decoupled
 //! Look-back*, NVIDIA technical report NVR-2016-002).
 //!
-//! Blocks take tiles in the order in which they start ([`take_ticket`]). A tile first publishes its own sum, then finds the sum
-//! of all earlier tiles by walking back over what they published, adding sums until it meets a tile that knows its whole
-//! prefix, and then publishes its own prefix. Whoever waits, waits for tiles that have started: on any machine that lets
-//! started blocks go on, nobody waits for ever.
+//! Blocks take tiles in the order in which they start ([`take_ticket`]). A block first publishes the sum of a later tile
+//! ([`ahead`]; the first blocks that of their own too), then finds the sum of all tiles up to its own by walking back over what
+//! was published, adding sums until it meets a tile that knows its whole prefix, and then publishes its own prefix. Whoever
+//! waits, waits for blocks that have started: on any machine that lets started blocks go on, nobody waits for ever.
+//!
+//! A block goes on only when the sum of its own tile has been published, so it may then overwrite the tile: whoever published the
+//! sum has read it.
 //!
 //! **State.** What a tile publishes has its status in the same word as its value, so relaxed accesses are enough: nothing is
 //! read through the status. A 32-bit sum takes one word, a 64-bit one two halves with a status each; both carry the same
@@ -37,6 +40,17 @@ pub fn take_ticket<B: Block>(block: &mut B, ticket: impl Shared<u64>, state: Glo
             ticket.set(0, state.atomic(0).fetch_add(1));
         }
     });
+}
+
+/// Tiles that are under way at once on a large device, more or less.
+const UNDER_WAY: u64 = 512;
+
+/// How many tiles before its own a tile's sum is published, by the block of that earlier tile: as many as are under way, so that
+/// a block finds the sums of all earlier tiles when it needs them. Reading a tile twice costs less than waiting for those that
+/// started a moment earlier: the second time it comes from the cache.
+#[inline(always)]
+pub fn ahead(tiles: u64) -> u64 {
+    (tiles / 2).clamp(1, UNDER_WAY)
 }
 
 #[inline(always)]
@@ -107,8 +121,9 @@ struct Walk<T> {
 }
 
 /// Turns the sums of a block's warps, in the first `warps` words of `sums`, into the sums of all that comes before each of
-/// them on the whole device; the word behind them becomes the sum up to the end of this tile. The tile's number stands in word
-/// 0 of `ticket`. A barrier must come before, and one comes after.
+/// them on the whole device; the word behind them becomes the sum up to the end of this tile. As many words behind that have the
+/// sums of the warps of the tile [`ahead`], if it is one of the `tiles`. The tile's number stands in word 0 of `ticket`. A
+/// barrier must come before, and one comes after.
 #[inline(always)]
 pub fn sum_before<T: Scalar, B: Block>(
     block: &mut B,
@@ -116,28 +131,44 @@ pub fn sum_before<T: Scalar, B: Block>(
     warps: u32,
     ticket: impl Shared<u64>,
     state: Global<u64>,
+    tiles: u64,
 ) {
     block.tiles::<32>(|warp| {
         if warp.first_thread() != 0 {
             return;
         }
         let index = ticket.get(0);
-        let mut lanes = warp.local(|lane| {
-            let value = if lane < warps { sums.get(lane) } else { T::default() };
-            Walk { value, before: T::default(), own: T::default(), end: index, prefix: index == 0, sum: T::default() }
+        let ahead = ahead(tiles);
+        let sum_of_warp = |lane: u32, first: u32| if lane < warps { sums.get(first + lane) } else { T::default() };
+        let mut lanes = warp.local(|lane| Walk {
+            value: sum_of_warp(lane, 0),
+            before: T::default(),
+            own: T::default(),
+            end: index + 1,
+            prefix: false,
+            sum: T::default(),
         });
+        if index + ahead < tiles {
+            warp.exclusive_sum(
+                &mut lanes,
+                |lane, _| sum_of_warp(lane, warps + 1),
+                |lane, _, _, total| {
+                    if lane == 0 {
+                        publish(state, index + ahead, SUM, total);
+                    }
+                },
+            );
+        }
         warp.exclusive_sum(
             &mut lanes,
             |_, lane| lane.value,
-            |_, lane, before, total| {
-                (lane.before, lane.own) = (before, total);
+            |lane, walk, before, total| {
+                (walk.before, walk.own) = (before, total);
+                if lane == 0 && index < ahead {
+                    publish(state, index, SUM, total);
+                }
             },
         );
-        warp.each(&mut lanes, |lane, walk| {
-            if lane == 0 {
-                publish(state, index, if index == 0 { PREFIX } else { SUM }, walk.own);
-            }
-        });
         // A window for each lane at a time.
         while warp.ballot(&lanes, |_, walk| walk.prefix) == 0 {
             warp.each(&mut lanes, |lane, walk| {
@@ -154,14 +185,11 @@ pub fn sum_before<T: Scalar, B: Block>(
         }
         warp.each(&mut lanes, |lane, walk| {
             if lane < warps {
-                sums.set(lane, walk.sum.plus(walk.before));
+                sums.set(lane, walk.sum.minus(walk.own).plus(walk.before));
             }
             if lane == 0 {
-                let prefix = walk.sum.plus(walk.own);
-                sums.set(warps, prefix);
-                if index != 0 {
-                    publish(state, index, PREFIX, prefix);
-                }
+                sums.set(warps, walk.sum);
+                publish(state, index, PREFIX, walk.sum);
             }
         });
     });

@@ -18,6 +18,8 @@ pub trait Scalar: Word + sealed::Sealed + Eq + Ord + core::hash::Hash + core::fm
     const ALL_ONES: Self;
     /// Zero-extends to 64 bits.
     fn to_u64(self) -> u64;
+    /// 32 bits from bit `shift` on, which must be one of the word's.
+    fn bits_from(self, shift: u32) -> u32;
     /// Takes the low bits of `wide`.
     fn from_u64(wide: u64) -> Self;
 }
@@ -31,6 +33,10 @@ macro_rules! scalar {
             #[inline(always)]
             fn to_u64(self) -> u64 {
                 self as u64
+            }
+            #[inline(always)]
+            fn bits_from(self, shift: u32) -> u32 {
+                (self >> shift) as u32
             }
             #[inline(always)]
             fn from_u64(wide: u64) -> Self {

@@ -12,7 +12,7 @@ pub use histogram::{Histogram, HistogramPlan, MOST_COUNTERS};
 pub use partition::{PORTION, Partition, PartitionPlan, state_words, tile};
 
 use crate::hash::HashFunctions;
-use crate::types::Key;
+use crate::types::{Key, Scalar};
 
 /// The most bits of a digit.
 pub const MOST_BITS: u32 = 10;
@@ -40,15 +40,10 @@ impl Digit {
         if self.of_bucket != 0 { self.functions.slot(0, key) as u64 } else { key.to_u64() }
     }
 
+    /// The digit of `word`, in the word's own width.
     #[inline(always)]
-    fn field(&self, word: u64) -> u32 {
-        (word >> self.shift) as u32 & (self.bins() - 1)
-    }
-
-    /// The digit of `key`.
-    #[inline(always)]
-    pub fn of<K: Key>(&self, key: K) -> u32 {
-        self.field(self.word(key))
+    fn field<S: Scalar>(&self, word: S) -> u32 {
+        word.bits_from(self.shift) & (self.bins() - 1)
     }
 
     /// The digits of many keys. What digits are taken from is asked once, and not for each key: on the GPU the loops are
@@ -58,15 +53,15 @@ impl Digit {
         let mut digits = [0; N];
         if self.of_bucket == 0 {
             for i in 0..N {
-                digits[i] = self.field(keys[i].to_u64());
+                digits[i] = self.field(keys[i]);
             }
         } else if self.functions.is_mix() {
             for i in 0..N {
-                digits[i] = self.field(self.functions.mixed(0, keys[i]) as u64);
+                digits[i] = self.field(self.functions.mixed(0, keys[i]));
             }
         } else {
             for i in 0..N {
-                digits[i] = self.of(keys[i]);
+                digits[i] = self.field(self.functions.slot(0, keys[i]));
             }
         }
         digits

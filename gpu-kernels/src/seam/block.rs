@@ -58,9 +58,6 @@ pub trait Block: Sized {
 /// What the lanes of a block's tile keep.
 pub type TileLocal<B, const LANES: usize, T> = <<B as Block>::Tile<LANES> as Tile>::Local<T>;
 
-/// The class of a lane that [`Tile::count_in_order`] does not count.
-pub const NO_CLASS: u32 = u32::MAX;
-
 /// A tile: lanes of one warp, in step, that can vote and read each other's registers without a barrier.
 pub trait Tile {
     /// One `T` for each lane.
@@ -90,15 +87,16 @@ pub trait Tile {
     );
 
     /// Counts by class what the lanes hold in `ROWS` rows, in the order of the rows and in each of the lanes: each item adds one to
-    /// the counter of its class and is told what the counter held. An item of [`NO_CLASS`] is not counted and told nothing.
+    /// the counter of its class and is told what the counter held.
     ///
+    /// Classes have `bits` bits, at most 10. The counter of class 0 is number `first`, which must be even; the others follow it.
     /// Counters have 16 bits, two in a word of `counters`, and must not overflow. Other tiles must not use the same ones
-    /// until the next barrier. The classes of all lanes must agree in all but the lowest `bits` bits, of which there are at most
-    /// 10.
+    /// until the next barrier.
     fn count_in_order<T, const ROWS: usize>(
         &mut self,
         local: &mut Self::Local<T>,
         counters: impl Shared<u32>,
+        first: u32,
         bits: u32,
         class: impl Fn(&T, usize) -> u32 + Sync,
         tell: impl Fn(&mut T, usize, u32) + Sync,

@@ -10,7 +10,7 @@ use super::std::cell::RefCell;
 use super::std::collections::HashMap;
 use super::std::rc::Rc;
 use super::std::vec::Vec;
-use super::{Block, NO_CLASS, Shared, Tile, Word};
+use super::{Block, Shared, Tile, Word};
 use core::cell::Cell;
 
 /// Collects what checked blocks report.
@@ -230,6 +230,7 @@ impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
         &mut self,
         local: &mut [T; LANES],
         counters: impl Shared<u32>,
+        first: u32,
         _bits: u32,
         class: impl Fn(&T, usize) -> u32 + Sync,
         tell: impl Fn(&mut T, usize, u32) + Sync,
@@ -237,10 +238,7 @@ impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
         for row in 0..ROWS {
             for (lane, state) in local.iter_mut().enumerate() {
                 self.log.thread.set(self.first + lane as u32);
-                let class = class(state, row);
-                if class != NO_CLASS {
-                    tell(state, row, count_one(counters, class));
-                }
+                tell(state, row, count_one(counters, first + class(state, row)));
             }
         }
     }

@@ -98,6 +98,28 @@ impl<T: Word> Global<T> {
         unsafe { T::load_pair_read_only(self.at(index)) }
     }
 
+    /// Four neighbours, 16 bytes at once, of data that is read once: it should not stay in the caches. `index` must be a
+    /// multiple of 4.
+    #[inline(always)]
+    pub fn load_four_streaming(self, index: u64) -> [T; 4] {
+        // SAFETY: as in `load`; such an index keeps the alignment of 16 bytes.
+        unsafe { T::load_four_streaming(self.at(index)) }
+    }
+
+    /// Four neighbours, 16 bytes at once. `index` must be a multiple of 4. No other thread may write them meanwhile.
+    #[inline(always)]
+    pub fn load_four(self, index: u64) -> [T; 4] {
+        // SAFETY: as in `load_four_streaming`.
+        unsafe { T::load_four(self.at(index)) }
+    }
+
+    /// Four neighbours, 16 bytes at once, of data that is not soon read again. `index` must be a multiple of 4.
+    #[inline(always)]
+    pub fn store_four_streaming(self, index: u64, values: [T; 4]) {
+        // SAFETY: as in `load_four_streaming`.
+        unsafe { T::store_four_streaming(self.at(index), values) }
+    }
+
     /// A plain store.
     #[inline(always)]
     pub fn store(self, index: u64, value: T) {

@@ -4,7 +4,7 @@
 //! * [`Shared`]: memory of one block. [`Global`] and [`Atomic`]: memory of the device.
 //! * [`kernel!`](crate::kernel): declares a kernel once, for both.
 //!
-//! Smaller tiles than a warp, [`Tile::pick`] and the narrow and wide scopes have no user yet: the bucketed tables and those that
+//! Smaller tiles than a warp, and the narrow and wide scopes, have no user yet: the bucketed tables and those that
 //! several devices share will be written with them. They are tested on every back end that runs here.
 //!
 //! Back ends: `gpu` (the NVPTX target), [`cpu`] (a block runs on one thread of the CPU, its threads one after the
@@ -16,7 +16,7 @@ mod global;
 mod kernel;
 mod word;
 
-pub use block::{Block, NO_CLASS, Shared, Tile, TileLocal};
+pub use block::{Block, Shared, Tile, TileLocal};
 pub use global::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope};
 pub use word::Word;
 
@@ -37,6 +37,13 @@ pub mod cpu;
 use cpu::memory as backend;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use kernel::Kernel;
+
+/// `word`, of which the compiler then knows nothing. Says that a thread should keep this word and not the ones that it was made
+/// of: LLVM would take packed words apart, and put off computing what is used after a barrier, which takes more registers.
+#[inline(always)]
+pub fn settled(word: u32) -> u32 {
+    backend::settled(word)
+}
 
 /// Lets others run while this thread waits for a word that another block is about to write.
 #[inline(always)]

@@ -6,17 +6,27 @@ use super::{Scope, backend};
 pub trait Word: GlobalWord + backend::SharedWord + Copy + Send + Sync + Default + 'static {
     /// The sum, wrapping.
     fn plus(self, other: Self) -> Self;
+    /// The difference, wrapping.
+    fn minus(self, other: Self) -> Self;
 }
 impl Word for u32 {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         self.wrapping_add(other)
     }
+    #[inline(always)]
+    fn minus(self, other: Self) -> Self {
+        self.wrapping_sub(other)
+    }
 }
 impl Word for u64 {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         self.wrapping_add(other)
+    }
+    #[inline(always)]
+    fn minus(self, other: Self) -> Self {
+        self.wrapping_sub(other)
     }
 }
 
@@ -31,7 +41,10 @@ pub trait GlobalWord: Sized {
     unsafe fn load_streaming(at: *const Self) -> Self;
     unsafe fn load_read_only(at: *const Self) -> Self;
     unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2];
+    unsafe fn load_four(at: *const Self) -> [Self; 4];
+    unsafe fn load_four_streaming(at: *const Self) -> [Self; 4];
     unsafe fn store_streaming(at: *mut Self, value: Self);
+    unsafe fn store_four_streaming(at: *mut Self, values: [Self; 4]);
     unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self;
     unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self);
     unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self;

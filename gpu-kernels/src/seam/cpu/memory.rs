@@ -15,6 +15,12 @@ pub fn pause() {
     super::super::std::thread::yield_now();
 }
 
+/// A CPU's compiler may do as it likes.
+#[inline(always)]
+pub fn settled(word: u32) -> u32 {
+    word
+}
+
 #[inline(always)]
 fn prefetch(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -59,6 +65,18 @@ macro_rules! cpu_word {
             #[inline(always)]
             unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2] {
                 unsafe { at.cast::<[Self; 2]>().read() }
+            }
+            #[inline(always)]
+            unsafe fn load_four(at: *const Self) -> [Self; 4] {
+                unsafe { at.cast::<[Self; 4]>().read() }
+            }
+            #[inline(always)]
+            unsafe fn load_four_streaming(at: *const Self) -> [Self; 4] {
+                unsafe { at.cast::<[Self; 4]>().read() }
+            }
+            #[inline(always)]
+            unsafe fn store_four_streaming(at: *mut Self, values: [Self; 4]) {
+                unsafe { at.cast::<[Self; 4]>().write(values) }
             }
             #[inline(always)]
             unsafe fn store_streaming(at: *mut Self, value: Self) {

@@ -2,7 +2,7 @@
 
 pub(super) mod memory;
 
-use super::{Block, NO_CLASS, Shared, Tile, Word};
+use super::{Block, Shared, Tile, Word};
 use core::cell::UnsafeCell;
 
 /// A block of `THREADS` threads on this CPU thread.
@@ -127,26 +127,24 @@ impl<const LANES: usize> Tile for CpuTile<LANES> {
         &mut self,
         local: &mut [T; LANES],
         counters: impl Shared<u32>,
+        first: u32,
         _bits: u32,
         class: impl Fn(&T, usize) -> u32 + Sync,
         tell: impl Fn(&mut T, usize, u32) + Sync,
     ) {
         for row in 0..ROWS {
             for state in local.iter_mut() {
-                let class = class(state, row);
-                if class != NO_CLASS {
-                    tell(state, row, count_one(counters, class));
-                }
+                tell(state, row, count_one(counters, first + class(state, row)));
             }
         }
     }
 }
 
-/// Adds one to the 16-bit counter `class` and returns what it held.
+/// Adds one to 16-bit counter `number` and returns what it held.
 #[inline(always)]
-pub(super) fn count_one(counters: impl Shared<u32>, class: u32) -> u32 {
-    let half = class % 2 * 16;
-    counters.fetch_add(class / 2, 1 << half) >> half & 0xffff
+pub(super) fn count_one(counters: impl Shared<u32>, number: u32) -> u32 {
+    let half = number % 2 * 16;
+    counters.fetch_add(number / 2, 1 << half) >> half & 0xffff
 }
 
 /// Storage of a shared array.

@@ -25,6 +25,15 @@ pub fn pause() {
     unsafe { asm!("nanosleep.u32 32;", options(nomem, nostack)) };
 }
 
+/// `word`, made here and of unknown origin: see [`settled`](crate::seam::settled). Costs nothing: ptxas sees through it.
+#[inline(always)]
+pub fn settled(word: u32) -> u32 {
+    let same: u32;
+    // SAFETY: computes; needs no convergence.
+    unsafe { asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) word, options(nomem, nostack)) };
+    same
+}
+
 /// The same instruction in the three scopes.
 macro_rules! scoped {
     ($scope:ty, $before:literal, $after:expr, $($operands:tt)*) => {
@@ -36,8 +45,30 @@ macro_rules! scoped {
     };
 }
 
+/// Four words, 16 bytes an access.
+macro_rules! four {
+    (load $hint:literal, "32", $register:ident, $at:ident) => {{
+        let (a, b, c, d): (u32, u32, u32, u32);
+        asm!(concat!("ld.global", $hint, ".v4.b32 {{{}, {}, {}, {}}}, [{}];"), out($register) a, out($register) b, out($register) c, out($register) d, in(reg64) $at, options(nostack, readonly));
+        [a, b, c, d]
+    }};
+    (load $hint:literal, "64", $register:ident, $at:ident) => {{
+        let (a, b, c, d): (u64, u64, u64, u64);
+        asm!(concat!("ld.global", $hint, ".v2.b64 {{{}, {}}}, [{}];"), out($register) a, out($register) b, in(reg64) $at, options(nostack, readonly));
+        asm!(concat!("ld.global", $hint, ".v2.b64 {{{}, {}}}, [{}+16];"), out($register) c, out($register) d, in(reg64) $at, options(nostack, readonly));
+        [a, b, c, d]
+    }};
+    (store "32", $register:ident, $at:ident, $($value:ident),*) => {
+        asm!("st.global.cs.v4.b32 [{}], {{{}, {}, {}, {}}};", in(reg64) $at, $(in($register) $value),*, options(nostack))
+    };
+    (store "64", $register:ident, $at:ident, $a:ident, $b:ident, $c:ident, $d:ident) => {{
+        asm!("st.global.cs.v2.b64 [{}], {{{}, {}}};", in(reg64) $at, in($register) $a, in($register) $b, options(nostack));
+        asm!("st.global.cs.v2.b64 [{}+16], {{{}, {}}};", in(reg64) $at, in($register) $c, in($register) $d, options(nostack));
+    }};
+}
+
 macro_rules! gpu_word {
-    ($word:ty, $register:ident, $bits:literal) => {
+    ($word:ty, $register:ident, $bits:tt) => {
         // SAFETY (all blocks): the caller vouches for the address; each block is one access of the word's size.
         impl GlobalWord for $word {
             #[inline(always)]
@@ -59,6 +90,18 @@ macro_rules! gpu_word {
                 let (first, second): (Self, Self);
                 unsafe { asm!(concat!("ld.global.nc.v2.b", $bits, " {{{}, {}}}, [{}];"), out($register) first, out($register) second, in(reg64) at, options(nostack, pure, readonly)) };
                 [first, second]
+            }
+            #[inline(always)]
+            unsafe fn load_four(at: *const Self) -> [Self; 4] {
+                unsafe { four!(load "", $bits, $register, at) }
+            }
+            #[inline(always)]
+            unsafe fn load_four_streaming(at: *const Self) -> [Self; 4] {
+                unsafe { four!(load ".cs", $bits, $register, at) }
+            }
+            #[inline(always)]
+            unsafe fn store_four_streaming(at: *mut Self, [a, b, c, d]: [Self; 4]) {
+                unsafe { four!(store $bits, $register, at, a, b, c, d) }
             }
             #[inline(always)]
             unsafe fn store_streaming(at: *mut Self, value: Self) {

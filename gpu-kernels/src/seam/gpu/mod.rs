@@ -12,7 +12,7 @@ pub mod warp;
 
 pub use shared::GpuShared;
 
-use super::{Block, NO_CLASS, Shared, Tile, Word};
+use super::{Block, Shared, Tile, Word};
 
 /// The block that this thread belongs to.
 pub struct GpuBlock<const THREADS: u32>;
@@ -88,23 +88,13 @@ impl<const LANES: usize> GpuTile<LANES> {
         if LANES == 32 { 0 } else { warp::lane_id() & !(LANES as u32 - 1) }
     }
 
-    /// The lanes of this tile that have the same class, of those that have one. A vote a bit: several times as fast as
-    /// `match.any` (docs/two-level.md).
+    /// Those of the lanes `peers` that have the same `bit` of their class as this one.
     #[inline(always)]
-    fn peers(class: u32, bits: u32) -> u32 {
-        let vote = |peers: u32, bit: u32| {
-            let set = class >> bit & 1 != 0;
-            let votes = warp::warp_vote_ballot(Self::mask(), set);
-            peers & if set { votes } else { !votes }
-        };
-        let mut peers = warp::warp_vote_ballot(Self::mask(), class != NO_CLASS);
-        for bit in 0..8 {
-            peers = vote(peers, bit);
-        }
-        if bits > 8 {
-            peers = vote(vote(peers, 8), 9);
-        }
-        peers
+    fn peers(peers: u32, class: u32, bit: u32) -> u32 {
+        // Settled, because LLVM would test the bit in two ways, one for the vote and one for the choice.
+        let set = class & memory::settled(1 << bit) != 0;
+        let votes = warp::warp_vote_ballot(Self::mask(), set);
+        peers & (votes ^ if set { 0 } else { u32::MAX })
     }
 
     /// The tile's lanes in the warp's mask.
@@ -166,30 +156,39 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
         &mut self,
         local: &mut Register<T>,
         counters: impl Shared<u32>,
+        first: u32,
         bits: u32,
         class: impl Fn(&T, usize) -> u32 + Sync,
         tell: impl Fn(&mut T, usize, u32) + Sync,
     ) {
-        let lane = warp::lane_id();
-        let (mut peers, mut held) = ([0; ROWS], [0; ROWS]);
+        let earlier_lanes = (1 << warp::lane_id()) - 1;
+        let (mut peers, mut held) = ([Self::mask(); ROWS], [0; ROWS]);
+        // A vote a bit: several times as fast as `match.any` (docs/two-level.md).
         for row in 0..ROWS {
-            peers[row] = Self::peers(class(&local.0, row), bits);
+            for bit in 0..8 {
+                peers[row] = Self::peers(peers[row], class(&local.0, row), bit);
+            }
         }
-        // The first lane of each class counts for all of them, row after row.
+        if bits > 8 {
+            for row in 0..ROWS {
+                for bit in 8..10 {
+                    peers[row] = Self::peers(peers[row], class(&local.0, row), bit);
+                }
+            }
+        }
+        // The last lane of each class counts for all of them, row after row.
         for row in 0..ROWS {
             let class = class(&local.0, row);
-            if peers[row].trailing_zeros() == lane && class != NO_CLASS {
-                held[row] = counters.fetch_add(class / 2, peers[row].count_ones() << (class % 2 * 16));
+            if warp::highest_bit(peers[row]) == warp::lane_id() {
+                held[row] = counters.fetch_add(first / 2 + class / 2, peers[row].count_ones() << (class % 2 * 16));
             }
             warp::sync_warp(Self::mask());
         }
         for row in 0..ROWS {
-            let word = warp::warp_shuffle_idx(Self::mask(), held[row], peers[row].trailing_zeros());
-            let class = class(&local.0, row);
-            if class != NO_CLASS {
-                let before = (peers[row] & ((1 << lane) - 1)).count_ones();
-                tell(&mut local.0, row, (word >> (class % 2 * 16) & 0xffff) + before);
-            }
+            let word = warp::warp_shuffle_idx(Self::mask(), held[row], warp::highest_bit(peers[row]));
+            let before = (peers[row] & earlier_lanes).count_ones();
+            let half = class(&local.0, row) % 2 * 16;
+            tell(&mut local.0, row, (word >> half & 0xffff) + before);
         }
     }
 }
