@@ -7,11 +7,11 @@ use crate::types::{Key, Scalar};
 /// Threads of a block.
 const THREADS: usize = 256;
 /// The most items of a thread.
-const MOST_ITEMS: usize = 32;
+const MOST_ITEMS: usize = 28;
 
 /// Items of a thread: fewer of the wide ones, so that they fit the registers.
 const fn items<T: Scalar>() -> usize {
-    MOST_ITEMS * 32 / T::BITS as usize
+    if T::BITS == 32 { MOST_ITEMS } else { MOST_ITEMS / 2 }
 }
 
 /// Items of a tile, which is what one block compacts.

@@ -10,8 +10,9 @@
 //! sum has read it.
 //!
 //! **State.** What a tile publishes has its status in the same word as its value, so relaxed accesses are enough: nothing is
-//! read through the status. A 32-bit sum takes one word, a 64-bit one two halves with a status each; both carry the same
-//! status once they belong together, since a tile publishes each status at most once. All words must start as 0.
+//! read through the status. A 32-bit sum takes one word, a 64-bit one two halves with a status each: halves of one status belong
+//! together, since each status of a tile is published once, and the second one by a block that has seen the first. All words must
+//! start as 0.
 
 use crate::seam::{Block, Global, Shared, Tile, pause};
 use crate::types::Scalar;

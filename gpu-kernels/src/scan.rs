@@ -13,7 +13,7 @@ const FOUR: usize = 4;
 
 /// Items of a thread: fewer of the wide ones, so that they fit the registers.
 const fn items<T: Scalar>() -> usize {
-    MOST_ITEMS * 32 / T::BITS as usize
+    if T::BITS == 32 { MOST_ITEMS } else { 8 }
 }
 
 /// Items of a tile, which is what one block scans.

@@ -140,3 +140,17 @@ fn empty_buffers_go_back_and_forth() {
     let taken = Buffer::from_cust(device, given).unwrap();
     assert_eq!(taken.download(device.default_stream()).unwrap(), [0; 0]);
 }
+
+#[test]
+fn a_cust_slice_that_begins_in_the_middle_of_16_bytes_is_refused() {
+    let Some(device) = cuda() else { return };
+    let numbers: Vec<u32> = (0..10_000).collect();
+    let whole = DeviceBuffer::from_slice(&numbers).unwrap();
+    for first in [1, 2, 3] {
+        let error = Buffer::borrow_cust(device, &whole.index(first..), |_| ()).unwrap_err();
+        assert!(matches!(error, Error::Misaligned { alignment: 16, .. }), "{error:?}");
+        assert!(error.to_string().contains("copy the part"), "{error}");
+    }
+    let kept = Buffer::borrow_cust(device, &whole.index(4..), |part| part.download(device.default_stream()).unwrap());
+    assert_eq!(kept.unwrap(), numbers[4..]);
+}

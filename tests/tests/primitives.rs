@@ -11,8 +11,8 @@ use warpnest_tests::{TestEngine, key, on_every_engine};
 /// Items for an engine: some cases should take several tiles, which have up to 8,192.
 fn most(engine: &TestEngine) -> usize {
     match engine.most_items {
-        ..1000 => 9_000,
-        ..10_000 => 20_000,
+        0..1000 => 9_000,
+        1000..10_000 => 20_000,
         _ => 60_000,
     }
 }

@@ -45,7 +45,7 @@ fn two_level<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
         buckets: HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0),
         places: Family::new(Formula::Mix, 3, 1, 0),
     };
-    let plan = BuildPlan { layout, seed: 0, seeds: 1, rounds: 1, statistics: 0 };
+    let plan = BuildPlan { layout, capacity: 1, seed: 0, seeds: 1, rounds: 1, statistics: 0, padding: 0 };
     let (keys, values, words, seeds, header) = (null::<K>(), null::<V>(), null(), null(), null());
     let find = TwoLevelFindPlan { layout, queries: 0 };
     let search = SearchPlan { keys: 0, queries: 0 };
@@ -63,13 +63,13 @@ fn primitives<K: Key>() -> Vec<Box<dyn Kernel>> {
     let plan = HistogramPlan { digit: digit(), items: 0, digits: 1, padding: 0 };
     let items = CompactPlan { items: 0 };
     let layout = Layout { buckets: digit().functions, places: Family::new(Formula::Mix, 3, 1, 0) };
-    let starts = StartsPlan { layout, pairs: 0, capacity: 1 };
+    let starts = StartsPlan { layout, pairs: 0 };
     vec![
         Box::new(Scan::<K> { input: keys, output: keys, total: keys, state, plan: ScanPlan { items: 0 } }),
         Box::new(Compact::<K> { input: keys, keep: null(), output: keys, count: null(), state, plan: items }),
         Box::new(LastOfEach::<K> { keys, keep: null(), plan: items }),
         Box::new(RadixHistogram::<K> { keys, counts: null(), plan }),
-        Box::new(BucketStarts::<K> { keys, starts: null(), header: null(), plan: starts }),
+        Box::new(BucketStarts::<K> { keys, starts: null(), plan: starts }),
     ]
 }
 

@@ -27,12 +27,17 @@ pub struct Usage {
     spill_loads: u32,
 }
 
+/// Exceptions to the rule, with the bytes that are allowed of each kind. A radix pass whose threads hold 16 items and spill a few
+/// words is faster than one whose threads hold 12 and spill none (docs/primitives.md).
+const ALLOWED: [(&str, u32); 1] = [("radix_partition_", 96)];
+
 impl Usage {
     /// The rule, here and nowhere else: a kernel's state lives in registers. A stack or a spill means memory traffic
     /// that nobody wrote; usually an array indexed by a variable, or bounds that leave too few registers.
     pub fn violation(&self) -> Option<String> {
         let Usage { kernel, stack, spill_stores, spill_loads, .. } = self;
-        (stack + spill_stores + spill_loads > 0)
+        let allowed = ALLOWED.iter().find(|(name, _)| kernel.starts_with(name)).map_or(0, |(_, bytes)| *bytes);
+        (*stack.max(spill_stores).max(spill_loads) > allowed)
             .then(|| format!("{kernel}: {stack} bytes of stack, {spill_stores} spilled, {spill_loads} loaded back"))
     }
 }
@@ -152,6 +157,8 @@ ptxas info    : Used 32 registers, used 1 barriers, 64 bytes cumulative stack si
         let kernels = parse(OUTPUT).unwrap();
         assert_eq!(kernels[0].violation(), None);
         assert_eq!(kernels[1].violation().unwrap(), "build: 64 bytes of stack, 8 spilled, 12 loaded back");
+        let partition = |stack| Usage { kernel: "radix_partition_u32_u32".into(), stack, ..Usage::default() };
+        assert!(partition(96).violation().is_none() && partition(97).violation().is_some());
     }
 
     #[test]

@@ -164,7 +164,7 @@ pub enum Error {
     #[error(
         "a table of {pairs} pairs in {buckets} buckets could not be built: {overflows} attempts gave a bucket more than {capacity} \
          items, and in {failures} a bucket found no seed: take fewer items per bucket, more slots, seeds, rounds or restarts, or \
-         the default hash family"
+         the default hash family; if keys are repeated, allow a restart at least and do not assume that they are unique"
     )]
     TwoLevelBuildFailed {
         /// The number of pairs.
@@ -223,6 +223,17 @@ pub enum Error {
         found: String,
         /// The device of the operation.
         expected: String,
+    },
+
+    /// An array that somebody else allocated does not begin where kernels can read it.
+    #[error(
+        "the array begins at {address:#x}, which is no multiple of {alignment}: borrow the whole allocation, or copy the part"
+    )]
+    Misaligned {
+        /// The address of the first element.
+        address: u64,
+        /// What it must be a multiple of.
+        alignment: u64,
     },
 
     /// A launch would need more blocks than a grid can have.

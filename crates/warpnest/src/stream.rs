@@ -50,7 +50,7 @@ impl Stream {
     }
 
     /// Runs `kernel` on at least `threads` threads, after what was queued before and after whatever other streams still do
-    /// with the buffers. This is the one way in which a kernel is launched, the library's own included.
+    /// with the buffers.
     ///
     /// # Errors
     /// [`Error::GridTooLarge`], [`Error::WrongDevice`], [`Error::Driver`].
@@ -66,9 +66,6 @@ impl Stream {
         reads: &[&dyn Tracked],
         writes: &[&dyn Tracked],
     ) -> Result<()> {
-        if threads == 0 {
-            return Ok(());
-        }
         // SAFETY: the caller vouches for the arguments; `batch` orders the launch against other uses of the buffers.
         self.batch(reads, writes, |batch| unsafe { batch.launch(kernel, threads) })
     }
@@ -142,7 +139,7 @@ impl Stream {
 pub(crate) struct Batch<'q>(&'q dyn Queue);
 
 impl Batch<'_> {
-    /// Runs `kernel` on at least `threads` threads.
+    /// Runs `kernel` on at least `threads` threads. This is the one way in which a kernel is launched.
     ///
     /// # Safety
     /// As for [`Stream::launch`], with the buffers of the batch.

@@ -337,7 +337,7 @@ fn sums_before(state: Global<u64>, pairs: u32, pair: u32, tile: u32) -> u64 {
 /// Tiles that a step back reads.
 const WINDOW: usize = 4;
 
-/// Gives each thread the sum of what the threads before it have. Ends with a barrier.
+/// Gives each thread the sum of what the threads before it have. There is no barrier at the end.
 #[inline(always)]
 fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, sums: impl Shared<u32>, pairs: u32) {
     block.tiles_of::<32, _>(local, |warp, local| {

@@ -50,36 +50,52 @@ impl Checker {
     }
 }
 
-/// How one word was used since the last barrier.
+/// How 32 bits of shared memory were used since the last barrier.
 #[derive(Clone, Copy)]
 struct Use {
     thread: u32,
     others: bool,
     written: bool,
     plain: bool,
+    /// Whether they were used as the upper half of a word.
+    upper: bool,
+}
+
+impl Use {
+    fn is_conflict(&self) -> bool {
+        self.others && self.written && self.plain
+    }
 }
 
 /// What the threads of one block did since its last barrier.
 #[derive(Default)]
 struct Log {
     thread: Cell<u32>,
-    uses: RefCell<HashMap<*const (), Use>>,
+    /// By address: each 32 bits for themselves, since the same memory may be used as words of different types.
+    uses: RefCell<HashMap<usize, Use>>,
 }
 
 impl Log {
-    fn note(&self, word: *const (), writes: bool, plain: bool) {
+    fn note<T>(&self, word: *const T, writes: bool, plain: bool) {
         let thread = self.thread.get();
         let mut uses = self.uses.borrow_mut();
-        let entry = uses.entry(word).or_insert(Use { thread, others: false, written: false, plain: false });
-        entry.others |= entry.thread != thread;
-        entry.written |= writes;
-        entry.plain |= plain;
+        for at in (0..size_of::<T>()).step_by(4) {
+            let unused = Use { thread, others: false, written: false, plain: false, upper: false };
+            let entry = uses.entry(word.addr() + at).or_insert(unused);
+            entry.others |= entry.thread != thread;
+            entry.written |= writes;
+            entry.plain |= plain;
+            entry.upper |= at != 0;
+        }
     }
 
     fn barrier(&self, checker: &Checker) {
         let mut uses = self.uses.borrow_mut();
-        let conflicts = uses.drain().filter(|(_, used)| used.others && used.written && used.plain);
+        // The two halves of a word are one conflict.
+        let lower_too = |at: usize| uses.get(&(at - 4)).is_some_and(Use::is_conflict);
+        let conflicts = uses.iter().filter(|(at, used)| used.is_conflict() && !(used.upper && lower_too(**at)));
         checker.conflicts.set(checker.conflicts.get() + conflicts.count() as u64);
+        uses.clear();
     }
 }
 
@@ -262,7 +278,7 @@ impl<T: Word> CheckedShared<T> {
         // SAFETY: the block owns the log and the array and outlives its kernel, which alone holds this handle; the index
         // is checked above.
         unsafe {
-            (*self.log).note(word.cast_const().cast(), writes, plain);
+            (*self.log).note(word.cast_const(), writes, plain);
             let old = word.read();
             if writes {
                 word.write(change(old));

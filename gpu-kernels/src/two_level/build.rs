@@ -20,6 +20,8 @@ pub const MOST_SLOTS: u32 = 1024;
 pub struct BuildPlan {
     /// How the table hashes.
     pub layout: Layout,
+    /// The most items of a bucket, at most [`MOST_IN_BUCKET`].
+    pub capacity: u32,
     /// Where the buckets' seeds start.
     pub seed: u32,
     /// The most seeds that a bucket tries.
@@ -28,6 +30,8 @@ pub struct BuildPlan {
     pub rounds: u32,
     /// 1 to count rounds.
     pub statistics: u32,
+    /// Nothing.
+    pub padding: u32,
 }
 
 /// An item is in no sub-table.
@@ -62,7 +66,8 @@ mod word {
 }
 
 kernel! {
-    /// Builds bucket `b` by block `b`, from its pairs in their input order. Does nothing after an overflow.
+    /// Builds bucket `b` by block `b`, from its pairs in their input order. If they are more than the capacity it raises
+    /// [`header::OVERFLOW`] and leaves it at that.
     ///
     /// All items that are in no sub-table write themselves to their slots in the first; whoever finds, after a barrier, another
     /// item in its slot goes on to the second, and so on; who loses in the last begins again, and so does in its turn everyone
@@ -79,13 +84,19 @@ kernel! {
         header: Global<u64>, plan: BuildPlan,
     }
     |args, block| {
-        if args.header.load_read_only(header::OVERFLOW) != 0 {
-            return;
-        }
         let BuildPlan { layout, rounds, .. } = args.plan;
         let (bucket, tables, bucket_slots) = (block.index(), layout.places.count(), layout.bucket_slots());
         let start = args.starts.load_read_only(bucket as u64);
         let size = args.starts.load_read_only(bucket as u64 + 1) - start;
+        if size > args.plan.capacity {
+            let mut nothing = block.local(|_| ());
+            block.each(&mut nothing, |thread, _| {
+                if thread == 0 {
+                    args.header.atomic(header::OVERFLOW).store(1);
+                }
+            });
+            return;
+        }
         let key_of = |item: u32| Slots::<K, V>::key_of(pairs.get(item));
 
         let mut items = block.local(|_| [Item { places: 0, table: OUT, live: false }; ITEMS]);

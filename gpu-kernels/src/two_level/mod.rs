@@ -16,7 +16,7 @@ mod starts;
 pub use build::{BuildBuckets, BuildPlan, MOST_IN_BUCKET, MOST_SLOTS};
 pub use find::{Find, FindPlan};
 pub use inspect::Histogram;
-pub use starts::{BucketStarts, StartsPlan};
+pub use starts::{BucketStarts, KEYS as KEYS_OF_STARTS, StartsPlan};
 
 use crate::hash::{Family, HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::Global;

@@ -1,6 +1,6 @@
 //! Where each bucket's pairs begin, once they are in the order of their buckets.
 
-use super::{Layout, header};
+use super::Layout;
 use crate::seam::Global;
 use crate::types::Key;
 
@@ -12,34 +12,46 @@ pub struct StartsPlan {
     pub layout: Layout,
     /// The number of pairs.
     pub pairs: u64,
-    /// The most pairs of a bucket.
-    pub capacity: u64,
 }
+
+/// Keys that a thread reads.
+pub const KEYS: usize = 4;
 
 kernel! {
     /// `starts[b]` becomes the place of the first pair of bucket `b` or of a later one; `starts` has a word more than there are
-    /// buckets. Thread `i` compares key `i` with the one before; there is one thread more than there are keys. Raises
-    /// [`header::OVERFLOW`] if a bucket has too many pairs: if the pairs at both ends of so many are of one bucket.
+    /// buckets. A thread compares [`KEYS`] keys with the ones before them; there is one comparison more than there are keys.
     BucketStarts<K: Key>, "two_level_starts", threads 256;
-    { keys: Global<K>, starts: Global<u32>, header: Global<u64>, plan: StartsPlan }
+    { keys: Global<K>, starts: Global<u32>, plan: StartsPlan }
     |args, block| {
-        let StartsPlan { layout, pairs, capacity } = args.plan;
-        let first = block.first_thread();
-        let bucket_of = |index: u64| layout.bucket(args.keys.load_read_only(index));
+        let StartsPlan { layout, pairs } = args.plan;
+        let first_thread = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
-            let index = first + thread as u64;
-            if index > pairs {
+            let first = (first_thread + thread as u64) * KEYS as u64;
+            if first > pairs {
                 return;
             }
-            let bucket = if index == pairs { layout.buckets.slots() } else { bucket_of(index) };
-            let mut next = if index == 0 { 0 } else { bucket_of(index - 1) + 1 };
-            while next <= bucket {
-                args.starts.store(next as u64, index as u32);
-                next += 1;
+            let mut keys = [K::default(); KEYS];
+            if first + KEYS as u64 <= pairs {
+                keys = args.keys.load_four(first);
+            } else {
+                for i in 0..KEYS {
+                    if first + (i as u64) < pairs {
+                        keys[i] = args.keys.load(first + i as u64);
+                    }
+                }
             }
-            if index < pairs && index >= capacity && bucket_of(index - capacity) == bucket {
-                args.header.atomic(header::OVERFLOW).store(1);
+            // The bucket behind that of the key before: it and those that follow, up to that of the key, begin here.
+            let mut next = if first == 0 { 0 } else { layout.bucket(args.keys.load(first - 1)) + 1 };
+            for i in 0..KEYS {
+                let index = first + i as u64;
+                if index <= pairs {
+                    let bucket = if index == pairs { layout.buckets.slots() } else { layout.bucket(keys[i]) };
+                    while next <= bucket {
+                        args.starts.store(next as u64, index as u32);
+                        next += 1;
+                    }
+                }
             }
         });
     }

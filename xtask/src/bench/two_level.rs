@@ -31,8 +31,7 @@ pub fn measure<K: Key, V: Value>(
     let copy_rate = (16 * copied) as f64 / roofline.copy_milliseconds(copied)? / 1e6;
     let limit = |bytes: u64| copy_rate * n as f64 / bytes as f64;
     let (key_bytes, pair_bytes) = (n * K::BITS as u64 / 8, n * (K::BITS + V::BITS) as u64 / 8);
-    let passes = (map.buckets() as f64).log2().ceil() as u64;
-    let shuffled = passes.div_ceil(10) * 2 * pair_bytes + key_bytes;
+    let shuffled = map.report().passes as u64 * 2 * pair_bytes + key_bytes;
     let built = pair_bytes + map.memory_bytes();
 
     let build_ms = subjects.rebuild_ms(&mut map)?;

@@ -1,7 +1,7 @@
 //! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction, binary search.
 //!
 //! All of them enqueue their work and wait for nothing. They work in a [`Scratch`], which grows as they need it and is best kept
-//! for the next call: only growing allocates.
+//! for the next call: only growing allocates, and waits for what still uses the memory before.
 //!
 //! ```
 //! use warpnest::primitives::{Scratch, sort_pairs};

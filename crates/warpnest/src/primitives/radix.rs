@@ -44,11 +44,13 @@ pub fn histogram<K: Key>(stream: &Stream, keys: &Buffer<K>, field: BitField, cou
     let digit = field.digit::<K>()?;
     crate::error::same_length(("the values of the field", field.values()), ("the counts", counts.len()))?;
     let items = check_items(keys.len())?;
-    counts.fill(stream, 0)?;
     let plan = HistogramPlan { digit, items, digits: 1, padding: 0 };
     let histogram = Histogram::<K> { keys: keys.argument(), counts: counts.argument(), plan };
-    // SAFETY: there are that many keys, and a count for each value.
-    unsafe { stream.launch(&histogram, histogram_threads(items), &[keys], &[&*counts]) }
+    stream.batch(&[keys], &[&*counts], |batch| {
+        batch.zero(counts, counts.len())?;
+        // SAFETY: there are that many keys, and a count for each value.
+        unsafe { batch.launch(&histogram, histogram_threads(items)) }
+    })
 }
 
 /// Threads that count: enough to fill a large device, so that each block's counters are worth adding up.
@@ -99,8 +101,8 @@ pub fn partition_pairs<K: Key, V: Value>(
 
 /// Queues a stable sort of pairs by key, in place.
 ///
-/// Four passes over 32-bit keys, eight over 64-bit ones. The scratch takes as much memory as the pairs, and 4 KiB (keys of 64
-/// bits 8 KiB) for each 8,192 of them, more where a key or value is wide.
+/// Four passes over 32-bit keys, eight over 64-bit ones. The scratch takes as much memory as the pairs, and 1 KiB a pass for each
+/// 8,192 of them, or for each 4,096 where a key or value has 64 bits.
 ///
 /// # Errors
 /// [`Error::LengthsDiffer`], [`Error::TooManyItems`], [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].

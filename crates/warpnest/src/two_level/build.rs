@@ -8,7 +8,7 @@ use crate::{Buffer, Device, Error, Event, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::radix::Digit;
 use gpu_kernels::seam::Kernel;
-use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildPlan, Layout, StartsPlan, header};
+use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildPlan, KEYS_OF_STARTS, Layout, StartsPlan, header};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
@@ -25,6 +25,8 @@ pub struct TwoLevelReport {
     pub failures: u32,
     /// Seeds that did not do, over all buckets of the attempt that succeeded.
     pub reseeded: u64,
+    /// The radix passes that ordered the pairs by bucket, in the attempt that succeeded.
+    pub passes: u32,
     /// Whether the pairs were sorted and the repeated keys taken out before they went into buckets.
     pub sorted: bool,
     /// The most rounds that a bucket took with one seed, and those of all buckets together, if
@@ -59,10 +61,14 @@ impl Stages {
 
 /// How an attempt ended.
 enum Outcome {
-    Built { repeats: u64 },
+    Built { found: Vec<u64>, passes: u32 },
     Overflow,
     Failure,
 }
+
+/// The most bits of a pass if there are several: from 9 bits on the pairs that a tile has for one digit become few, and are
+/// written in pieces smaller than the memory likes (docs/two-level.md has the times).
+const FEW_BITS: u32 = 8;
 
 /// The sizes of a build, and the layout of its scratch: what the passes work in, a place for the pairs, the buckets' starts.
 pub(super) struct Plan<K, V> {
@@ -80,8 +86,8 @@ impl<K: Key, V: Value> Plan<K, V> {
 
     /// The passes that order the pairs by bucket. There are none if there is one bucket.
     fn passes(&self, functions: HashFunctions) -> RadixPasses<K, V> {
-        // As few passes as that takes, and of as few bits each as that allows.
-        let passes = self.bits.div_ceil(MOST_BITS).max(1);
+        // One pass if that will do, since each costs a launch; else passes of few bits, which cost less than fewer of many.
+        let passes = if self.bits <= MOST_BITS { 1 } else { self.bits.div_ceil(FEW_BITS) };
         let digit = Digit { functions, of_bucket: 1, shift: 0, bits: self.bits.div_ceil(passes).max(1), padding: 0 };
         RadixPasses::new(digit, self.bits, self.pairs)
     }
@@ -105,6 +111,7 @@ struct Source<'b, K, V> {
     keys: &'b Buffer<K>,
     values: &'b Buffer<V>,
     pairs: u64,
+    buckets: u64,
 }
 
 impl<K: Key, V: Value> TwoLevelMap<K, V> {
@@ -130,6 +137,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
                 overflows: 0,
                 failures: 0,
                 reseeded: 0,
+                passes: 0,
                 sorted: false,
                 rounds: None,
                 stages: None,
@@ -137,7 +145,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
             types: PhantomData,
             config,
         };
-        map.attempt_until_built(stream, keys, values)?;
+        map.attempt_until_built(stream, keys, values, buckets)?;
         map.scratch.release();
         Ok(map)
     }
@@ -152,9 +160,9 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
     /// another error it is empty, and [`TwoLevelMap::report`] still tells of the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         crate::error::check_pairs(&self.device, stream, keys, values)?;
-        self.config.check(keys.len() as u64)?;
+        let buckets = self.config.check(keys.len() as u64)?;
         self.length = 0;
-        let built = self.attempt_until_built(stream, keys, values);
+        let built = self.attempt_until_built(stream, keys, values, buckets);
         if built.is_err() {
             // If this fails too, the device is lost; the first error says more.
             let _ = self.clear(stream);
@@ -168,39 +176,51 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         self.header.fill(stream, 0)
     }
 
-    fn attempt_until_built(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+    fn attempt_until_built(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+        buckets: u64,
+    ) -> Result<()> {
         let seed = self.config.seed.unwrap_or_else(crate::hash::random_seed);
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let (mut overflows, mut failures) = (0, 0);
-        let mut unique: Option<(Buffer<K>, Buffer<V>, u64)> = None;
-        for _ in 0..=self.config.restarts {
+        // Pairs without repeats, their number, and the buckets for them.
+        let mut unique: Option<(Buffer<K>, Buffer<V>, u64, u64)> = None;
+        for restarts in 0..=self.config.restarts {
             let source = match &unique {
-                Some((keys, values, pairs)) => Source { keys, values, pairs: *pairs },
-                None => Source { keys, values, pairs: keys.len() as u64 },
+                Some((keys, values, pairs, buckets)) => Source { keys, values, pairs: *pairs, buckets: *buckets },
+                None => Source { keys, values, pairs: keys.len() as u64, buckets },
             };
             let mut stages = StageClock::new(self.config.timings);
             match self.attempt(stream, &source, &mut random, &mut stages)? {
-                Outcome::Built { repeats } => {
-                    let found = self.header.download(stream)?;
+                Outcome::Built { found, passes } => {
+                    let stages = stages.finish()?;
                     let rounds = [header::MOST_ROUNDS, header::ROUNDS].map(|word| found[word as usize]);
+                    let repeats = found[header::REPEATS as usize];
                     self.length = if self.config.unique { source.pairs } else { source.pairs - repeats };
                     self.report = TwoLevelReport {
                         seed,
                         overflows,
                         failures,
                         reseeded: found[header::RESEEDED as usize],
+                        passes,
                         sorted: unique.is_some(),
                         rounds: self.config.statistics.then_some(rounds.into()),
-                        stages: stages.finish()?,
+                        stages,
                     };
                     return Ok(());
                 }
                 Outcome::Failure => failures += 1,
                 Outcome::Overflow => {
                     overflows += 1;
-                    // Once is bad luck. Twice may be copies of one key, which no function can spread.
-                    if overflows == 2 && !self.config.unique {
-                        unique = Some(self.without_repeats(stream, keys, values)?);
+                    // Once may be bad luck. Twice may be copies of one key, which no function can spread. There must be an
+                    // attempt left for what the sort gives, and the last one is not left to luck.
+                    let left = self.config.restarts - restarts;
+                    if unique.is_none() && !self.config.unique && (left == 1 || left > 1 && overflows >= 2) {
+                        let (keys, values, pairs) = self.without_repeats(stream, keys, values)?;
+                        unique = Some((keys, values, pairs, self.config.check(pairs)?));
                     }
                 }
             }
@@ -222,7 +242,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         random: &mut impl Rng,
         stages: &mut StageClock,
     ) -> Result<Outcome> {
-        let buckets = self.config.check(source.pairs)?;
+        let buckets = source.buckets;
         self.make_room(buckets)?;
         self.layout = layout::<K>(&self.config, buckets, || random.next_u64());
         let bucket_seed = random.next_u32();
@@ -237,7 +257,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         let in_table = Pairs::at(words.argument(), plan.pairs);
         let starts = work.offset(plan.starts_at()).cast::<u32>();
         let reads: [&dyn Tracked; 2] = [source.keys, source.values];
-        // SAFETY: of all launches: the scratch has the words of its plan, the table those of as many pairs; the passes move the
+        // SAFETY: this holds for all launches: the scratch has the words of its plan, the table those of as many pairs; the passes move the
         // pairs between the two and end in the scratch; the starts and seeds have a word for each bucket, the starts one more.
         stream.batch(&reads, &[scratch, words, seeds, header], |batch| unsafe {
             stages.mark(batch)?;
@@ -258,13 +278,9 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
                 passes.pass(batch, scratch, pass, from, to)?;
                 from = to;
             }
-            let find_starts = BucketStarts {
-                keys: from.keys,
-                starts,
-                header: header.argument(),
-                plan: StartsPlan { layout: *layout, pairs: plan.pairs, capacity: config.capacity as u64 },
-            };
-            batch.launch(&find_starts, plan.pairs + 1)?;
+            let plan_of_starts = StartsPlan { layout: *layout, pairs: plan.pairs };
+            let find_starts = BucketStarts { keys: from.keys, starts, plan: plan_of_starts };
+            batch.launch(&find_starts, (plan.pairs + 1).div_ceil(KEYS_OF_STARTS as u64))?;
             stages.mark(batch)?;
             let build = BuildBuckets {
                 keys: from.keys,
@@ -275,10 +291,12 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
                 header: header.argument(),
                 plan: BuildPlan {
                     layout: *layout,
+                    capacity: config.capacity,
                     seed: bucket_seed,
                     seeds: config.seeds,
                     rounds: config.rounds,
                     statistics: config.statistics as u32,
+                    padding: 0,
                 },
             };
             batch.launch(&build, buckets * build.threads() as u64)?;
@@ -286,7 +304,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         })?;
         let found = self.header.download(stream)?;
         Ok(match (found[header::OVERFLOW as usize], found[header::FAILED as usize]) {
-            (0, 0) => Outcome::Built { repeats: found[header::REPEATS as usize] },
+            (0, 0) => Outcome::Built { found, passes: passes.digits() },
             (0, _) => Outcome::Failure,
             _ => Outcome::Overflow,
         })

@@ -80,8 +80,8 @@ impl TwoLevelConfig {
         self
     }
 
-    /// The number of items of a bucket on average: at most its capacity. The default is four fifths of it, or as many fewer as
-    /// keep the chance that a bucket of the table overflows below one in a hundred.
+    /// The number of items of a bucket on average: at least 1, and at most its capacity. The default is four fifths of it, or as many
+    /// fewer as keep the chance that a bucket of the table overflows below one in a hundred; buckets of a few items cannot keep it.
     #[must_use]
     pub fn items_per_bucket(mut self, items: f64) -> Self {
         self.mean = Some(items);
@@ -117,7 +117,8 @@ impl TwoLevelConfig {
         self
     }
 
-    /// How often a failed build may start again with a fresh first-level function.
+    /// How often a failed build may start again with a fresh first-level function. Keys that are repeated so often that their bucket
+    /// overflows need one restart at least.
     #[must_use]
     pub fn restarts(mut self, restarts: u32) -> Self {
         self.restarts = restarts;
@@ -162,7 +163,9 @@ impl TwoLevelConfig {
         Ok(8 * (self.words::<K, V>(buckets) + header::WORDS as u64) + 4 * buckets)
     }
 
-    /// Bytes that a build of `pairs` pairs takes on the device besides the map and its input.
+    /// Bytes that a build of `pairs` pairs takes on the device besides the map and its input. A build that meets so many copies of a
+    /// key that it has to sort takes more while it does: two copies of the pairs and the scratch of
+    /// [`sort_pairs`](crate::primitives::sort_pairs).
     ///
     /// # Errors
     /// As for [`TwoLevelConfig::memory_bytes`].
@@ -203,7 +206,8 @@ impl TwoLevelConfig {
     /// The number of buckets for `pairs` pairs, if the configuration makes sense.
     pub(super) fn check(&self, pairs: u64) -> Result<u64> {
         let (capacity, most) = (self.capacity, MOST_IN_BUCKET);
-        let mean = self.mean.unwrap_or_else(|| default_mean(capacity, pairs));
+        // The default is asked for a sensible capacity only: for a huge one it takes its time.
+        let mean = self.mean.unwrap_or_else(|| default_mean(capacity.min(most), pairs));
         if !(1..=most).contains(&capacity) || !(1.0..=capacity as f64).contains(&mean) {
             return Err(Error::Bucket { capacity, mean, most_in_bucket: most });
         }
@@ -257,9 +261,12 @@ fn poisson_tail(mean: f64, most: u32) -> f64 {
     let log_factorial: f64 = (1..=most).map(|k| (k as f64).ln()).sum();
     let mut term = (most as f64 * mean.ln() - mean - log_factorial).exp();
     let mut tail = 0.0;
-    // Terms fall by mean/k each; a thousand of them are more than a double can tell apart.
-    for k in most + 1..most + 1000 {
+    // Terms fall by mean/k each, until one makes no difference.
+    for k in most + 1.. {
         term *= mean / k as f64;
+        if tail + term == tail {
+            break;
+        }
         tail += term;
     }
     tail

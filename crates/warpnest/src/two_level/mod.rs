@@ -21,10 +21,10 @@ use std::marker::PhantomData;
 /// * **Keys and values** are `u32` or `u64`; all of them are legal.
 /// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins. So many copies of a key that a bucket
 ///   overflows cost a sort of all pairs; [`TwoLevelConfig::assume_unique`] never takes that way.
-/// * **Complexity.** A build reads and writes every pair a fixed number of times, in streams: two or three passes that order the
-///   pairs by bucket, one that builds the buckets. A lookup makes one to as many random accesses as there are sub-tables, and one
+/// * **Complexity.** A build reads and writes every pair a fixed number of times, in streams: one to three passes that order the
+///   pairs by bucket (none if there is one bucket), one that builds the buckets. A lookup makes one to as many random accesses as there are sub-tables, and one
 ///   more into the buckets' seeds, which are few enough for the cache.
-/// * **Memory.** By default 576 slots for each 392 to 409 pairs, of 8 bytes for `u32` keys and values and 16 otherwise, and 4 bytes
+/// * **Memory.** By default 576 slots for each 390 to 409 pairs, of 8 bytes for `u32` keys and values and 16 otherwise, and 4 bytes
 ///   a bucket; [`TwoLevelConfig::memory_bytes`] says so beforehand, [`TwoLevelConfig::scratch_bytes`] what a build takes besides.
 /// * **Beside other work.** A map does not change after its build, so any number of streams may look up at the same time.
 ///   [`TwoLevelMap::rebuild`] takes the map exclusively and waits for running lookups by itself.

@@ -1,8 +1,14 @@
 //! Memory operations on the CPU. The scope of an atomic makes no difference here.
+//!
+//! Loads acquire and stores release, which the seam does not promise: a scan in place reads a tile, publishes its sum, and another
+//! block then writes the tile. On a GPU the sum's dependence on what was read orders them; Rust wants to be told.
 
 use super::super::Scope;
 use super::super::word::GlobalWord;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 
 /// What a word must offer for shared memory, whose threads come one after the other.
 #[allow(missing_docs)]
@@ -84,11 +90,11 @@ macro_rules! cpu_word {
             }
             #[inline(always)]
             unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
-                unsafe { <$atomic>::from_ptr(at) }.load(Relaxed)
+                unsafe { <$atomic>::from_ptr(at) }.load(Acquire)
             }
             #[inline(always)]
             unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self) {
-                unsafe { <$atomic>::from_ptr(at) }.store(value, Relaxed)
+                unsafe { <$atomic>::from_ptr(at) }.store(value, Release)
             }
             #[inline(always)]
             unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {

@@ -163,7 +163,7 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
     ) {
         let earlier_lanes = (1 << warp::lane_id()) - 1;
         let (mut peers, mut held) = ([Self::mask(); ROWS], [0; ROWS]);
-        // A vote a bit: several times as fast as `match.any` (docs/two-level.md).
+        // A vote a bit: faster than `match.any` (docs/two-level.md, "Tried and dropped").
         for row in 0..ROWS {
             for bit in 0..8 {
                 peers[row] = Self::peers(peers[row], class(&local.0, row), bit);

@@ -107,19 +107,26 @@ impl<T: Word + DeviceCopy> Buffer<T> {
     /// Borrows a `cust` buffer for reading: inside `work` it is a [`Buffer`]. Waits, at the end, for the work that uses it.
     ///
     /// # Errors
-    /// As for [`Buffer::from_cust`].
+    /// As for [`Buffer::from_cust`], and [`Error::Misaligned`] if the slice does not begin at a multiple of 16 bytes: the kernels
+    /// read as many at once.
     pub fn borrow_cust<R>(device: &Device, slice: &DeviceSlice<T>, work: impl FnOnce(&Buffer<T>) -> R) -> Result<R> {
         check_context(device, slice)?;
         if slice.is_empty() {
             return Ok(work(&Self::uninitialized(device, 0)?));
         }
         let address = slice.as_device_ptr().as_raw() as usize;
+        if !address.is_multiple_of(ALIGNMENT) {
+            return Err(Error::Misaligned { address: address as u64, alignment: ALIGNMENT as u64 });
+        }
         let allocation = Allocation::new(device.engine().clone(), address, slice.len() * size_of::<T>(), Owner::Other);
         // Its drop waits for its last uses, also when `work` panics.
         let buffer = Self::from_allocation(allocation, slice.len());
         Ok(work(&buffer))
     }
 }
+
+/// What the start of an array is aligned to, as [`Global::new`](gpu_kernels::seam::Global::new) demands.
+const ALIGNMENT: usize = 16;
 
 fn cuda_engine<'e>(engine: &'e dyn std::any::Any, name: &str) -> Result<&'e CudaEngine> {
     engine.downcast_ref().ok_or_else(|| Error::WrongDevice {

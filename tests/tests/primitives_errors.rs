@@ -1,0 +1,305 @@
+//! Every error that a user of the primitives can cause, on every engine: its figures, its advice, and that nothing has changed.
+
+use std::any::Any;
+use std::sync::Arc;
+use warpnest::engine::{Cores, Engine, HostEngine, Mark, Queue, Runner};
+use warpnest::kernels::seam::Kernel;
+use warpnest::primitives::{
+    BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, histogram, mark_last_of_each, partition_pairs,
+    sort_pairs,
+};
+use warpnest::{Buffer, Device, Error, Memory, Result};
+use warpnest_tests::engines;
+
+fn on_all(test: impl Fn(&Device)) {
+    engines().iter().for_each(|engine| test(&engine.device));
+}
+
+fn says(error: &Error, words: &[&str]) {
+    let text = error.to_string();
+    assert!(words.iter().all(|word| text.contains(word)), "{text:?} should say {words:?}");
+}
+
+fn lengths(error: Error, first: u64, second: u64) {
+    says(&error, &[&first.to_string(), &second.to_string(), "must be equally long"]);
+    let Error::LengthsDiffer { first_length, second_length, .. } = error else { panic!("{error:?}") };
+    assert_eq!((first_length, second_length), (first, second));
+}
+
+/// A buffer of `n` words that show whether anybody wrote them.
+fn marked(device: &Device, n: usize) -> Buffer<u32> {
+    Buffer::from_slice(device, &vec![0xabab; n]).unwrap()
+}
+
+fn untouched(device: &Device, buffers: &[&Buffer<u32>]) {
+    for buffer in buffers {
+        let words = buffer.download(device.default_stream()).unwrap();
+        assert!(words.iter().all(|&word| word == 0xabab), "on {}: {words:?}", device.name());
+    }
+}
+
+#[test]
+fn bit_fields_that_a_key_does_not_have_or_of_too_many_bits_are_refused() {
+    on_all(|device| {
+        let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+        let narrow = marked(device, 10);
+        let wide = Buffer::from_slice(device, &[7u64; 10]).unwrap();
+        let (mut counts, mut keys_out, mut values_out) = (marked(device, 16), marked(device, 10), marked(device, 10));
+        let mut wide_out = Buffer::<u64>::zeroed(device, 10).unwrap();
+        let common = [(0, 0), (0, 11), (5, u32::MAX), (u32::MAX, 1), (u32::MAX, u32::MAX), (64, 1), (61, 4)];
+        for (shift, bits) in common.into_iter().chain([(32, 1), (29, 4), (23, 10)]) {
+            let field = BitField { shift, bits };
+            let error = histogram(stream, &narrow, field, &mut counts).unwrap_err();
+            assert_eq!(error, Error::BitField { shift, bits, key_bits: 32, most_bits: 10 });
+            says(&error, &[&format!("{bits} bits from bit {shift} on"), "1 to 10 bits", "the 32 bits of a key"]);
+            let (input, output) = ((&narrow, &narrow), (&mut keys_out, &mut values_out));
+            assert_eq!(partition_pairs(stream, &mut scratch, field, input, output, &mut counts).unwrap_err(), error);
+        }
+        for (shift, bits) in common {
+            let error = histogram(stream, &wide, BitField { shift, bits }, &mut counts).unwrap_err();
+            assert_eq!(error, Error::BitField { shift, bits, key_bits: 64, most_bits: 10 });
+            let (input, output) = ((&wide, &narrow), (&mut wide_out, &mut values_out));
+            let field = BitField { shift, bits };
+            assert_eq!(partition_pairs(stream, &mut scratch, field, input, output, &mut counts).unwrap_err(), error);
+        }
+        untouched(device, &[&counts, &keys_out, &values_out]);
+        // The highest fields that there are.
+        histogram(stream, &narrow, BitField { shift: 28, bits: 4 }, &mut counts).unwrap();
+        assert_eq!(counts.download(stream).unwrap()[0], 10);
+        histogram(stream, &wide, BitField { shift: 60, bits: 4 }, &mut counts).unwrap();
+        assert_eq!(counts.download(stream).unwrap()[0], 10);
+    });
+}
+
+#[test]
+fn arrays_whose_lengths_do_not_belong_together_are_refused() {
+    on_all(|device| {
+        let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+        let scratch = &mut scratch;
+        let (five, six) = (marked(device, 5), marked(device, 6));
+        for length in [0, 4, 7] {
+            let mut output = marked(device, length);
+            lengths(exclusive_scan(stream, scratch, &five, &mut output).unwrap_err(), 5, length as u64);
+            untouched(device, &[&output]);
+        }
+        let field = BitField { shift: 0, bits: 3 };
+        let (mut out, mut long, mut starts) = (marked(device, 5), marked(device, 6), marked(device, 8));
+        for length in [0, 7, 9] {
+            let mut counts = marked(device, length);
+            lengths(histogram(stream, &five, field, &mut counts).unwrap_err(), 8, length as u64);
+            let mut other = marked(device, 5);
+            let (input, output) = ((&five, &five), (&mut out, &mut other));
+            let refused = partition_pairs(stream, scratch, field, input, output, &mut counts);
+            lengths(refused.unwrap_err(), 8, length as u64);
+            untouched(device, &[&counts, &other]);
+        }
+        let mut other = marked(device, 5);
+        let refused = partition_pairs(stream, scratch, field, (&five, &six), (&mut out, &mut other), &mut starts);
+        lengths(refused.unwrap_err(), 5, 6);
+        let refused = partition_pairs(stream, scratch, field, (&five, &five), (&mut long, &mut other), &mut starts);
+        lengths(refused.unwrap_err(), 5, 6);
+        let refused = partition_pairs(stream, scratch, field, (&five, &five), (&mut out, &mut long), &mut starts);
+        lengths(refused.unwrap_err(), 5, 6);
+        lengths(sort_pairs(stream, scratch, &mut out, &mut long).unwrap_err(), 5, 6);
+
+        let (keep, mut count) = (marked(device, 1), marked(device, 1));
+        lengths(compact(stream, scratch, &five, &starts, &mut out, &mut count).unwrap_err(), 1, 8);
+        lengths(compact(stream, scratch, &five, &keep, &mut long, &mut count).unwrap_err(), 5, 6);
+        lengths(compact(stream, scratch, &five, &keep, &mut out, &mut starts).unwrap_err(), 1, 8);
+        lengths(mark_last_of_each(stream, &five, &mut starts).unwrap_err(), 1, 8);
+        let mut none = marked(device, 0);
+        lengths(mark_last_of_each(stream, &five, &mut none).unwrap_err(), 1, 0);
+        untouched(device, &[&out, &long, &starts, &count, &five]);
+        assert_eq!(scratch.memory_bytes(), 0, "what is refused takes no scratch");
+    });
+}
+
+/// The CPU under another name.
+#[derive(Debug)]
+struct Elsewhere;
+
+impl Runner for Elsewhere {
+    fn name(&self) -> &str {
+        "another CPU"
+    }
+    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { Cores.run(kernel, blocks) }
+    }
+}
+
+fn elsewhere() -> Device {
+    Device::from_engine(HostEngine::new(Elsewhere)).unwrap()
+}
+
+/// Fails unless the error says that something is on `found` and the operation runs on `expected`.
+fn wrong(result: Result<()>, found: &Device, expected: &Device) {
+    let error = result.unwrap_err();
+    says(&error, &[found.name(), expected.name(), "copy it there first"]);
+    let Error::WrongDevice { found: is_on, expected: runs_on, .. } = error else { panic!("{error:?}") };
+    assert_eq!((is_on.as_str(), runs_on.as_str()), (found.name(), expected.name()));
+}
+
+#[test]
+fn what_belongs_to_another_device_is_refused_and_nothing_has_changed() {
+    let there = &elsewhere();
+    on_all(|here| {
+        let (stream, mut scratch) = (here.default_stream(), Scratch::new(here));
+        let scratch = &mut scratch;
+        let (input, theirs) = (marked(here, 32), marked(there, 32));
+        let (mut first, mut second, mut words) = (marked(here, 32), marked(here, 32), marked(here, 1));
+        let (keep, their_keep) = (marked(here, 1), marked(there, 1));
+        let (mut their_32, mut their_1) = (marked(there, 32), marked(there, 1));
+        wrong(exclusive_scan(stream, scratch, &theirs, &mut first), there, here);
+        wrong(exclusive_scan(stream, scratch, &input, &mut their_32), there, here);
+        wrong(exclusive_scan_in_place(stream, scratch, &mut their_32), there, here);
+        wrong(sort_pairs(stream, scratch, &mut first, &mut their_32), there, here);
+        wrong(sort_pairs(stream, scratch, &mut their_32, &mut first), there, here);
+        wrong(compact(stream, scratch, &theirs, &keep, &mut first, &mut words), there, here);
+        wrong(compact(stream, scratch, &input, &their_keep, &mut first, &mut words), there, here);
+        wrong(compact(stream, scratch, &input, &keep, &mut their_32, &mut words), there, here);
+        wrong(compact(stream, scratch, &input, &keep, &mut first, &mut their_1), there, here);
+        wrong(mark_last_of_each(stream, &theirs, &mut words), there, here);
+        wrong(mark_last_of_each(stream, &input, &mut their_1), there, here);
+        let field = BitField { shift: 0, bits: 5 };
+        let mut starts = marked(here, 32);
+        let mut other = marked(there, 32);
+        wrong(
+            partition_pairs(stream, scratch, field, (&theirs, &input), (&mut first, &mut second), &mut starts),
+            there,
+            here,
+        );
+        wrong(
+            partition_pairs(stream, scratch, field, (&input, &theirs), (&mut first, &mut second), &mut starts),
+            there,
+            here,
+        );
+        wrong(
+            partition_pairs(stream, scratch, field, (&input, &input), (&mut other, &mut second), &mut starts),
+            there,
+            here,
+        );
+        wrong(
+            partition_pairs(stream, scratch, field, (&input, &input), (&mut first, &mut other), &mut starts),
+            there,
+            here,
+        );
+        wrong(
+            partition_pairs(stream, scratch, field, (&input, &input), (&mut first, &mut second), &mut other),
+            there,
+            here,
+        );
+        wrong(histogram(stream, &input, field, &mut other), there, here);
+        let mut foreign = Scratch::new(there);
+        wrong(exclusive_scan(stream, &mut foreign, &input, &mut first), there, here);
+        wrong(sort_pairs(stream, &mut foreign, &mut first, &mut second), there, here);
+        wrong(exclusive_scan(there.default_stream(), scratch, &input, &mut first), here, there);
+        untouched(here, &[&input, &first, &second, &words, &starts]);
+        untouched(there, &[&theirs, &their_32, &their_1, &other]);
+    });
+}
+
+#[test]
+fn a_histogram_of_keys_of_another_device_leaves_the_counts_as_they_were() {
+    let there = &elsewhere();
+    on_all(|here| {
+        let (theirs, mut counts) = (marked(there, 32), marked(here, 32));
+        wrong(histogram(here.default_stream(), &theirs, BitField { shift: 0, bits: 5 }, &mut counts), there, here);
+        untouched(here, &[&counts]);
+    });
+}
+
+/// The CPU with allocations of any size: the large ones are addresses that nobody may use.
+#[derive(Debug)]
+struct Boastful(HostEngine<Cores>);
+
+const LARGE: usize = 1 << 28;
+
+// SAFETY: small memory is the inner engine's. Large memory is there for calls that refuse it: nothing is filled or launched.
+unsafe impl Engine for Boastful {
+    fn name(&self) -> &str {
+        "boastful CPU"
+    }
+    fn memory(&self) -> Result<Memory> {
+        Ok(Memory { total: u64::MAX, free: u64::MAX })
+    }
+    fn allocate(&self, bytes: usize) -> Result<usize> {
+        if bytes < LARGE { self.0.allocate(bytes) } else { Ok(1 << 46) }
+    }
+    unsafe fn free(&self, address: usize, bytes: usize) {
+        if bytes < LARGE {
+            // SAFETY: the caller's.
+            unsafe { self.0.free(address, bytes) };
+        }
+    }
+    fn queue(&self) -> Result<Box<dyn Queue>> {
+        Ok(Box::new(BoastfulQueue(self.0.queue()?)))
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[derive(Debug)]
+struct BoastfulQueue(Box<dyn Queue>);
+
+impl Queue for BoastfulQueue {
+    unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.0.upload(from, to) }
+    }
+    unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.0.download(from, to) }
+    }
+    unsafe fn copy(&self, _from: usize, _to: usize, _bytes: usize) -> Result<()> {
+        panic!("a call that is refused copied something")
+    }
+    unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's, where there is memory.
+        if bytes < LARGE { unsafe { self.0.fill(at, byte, bytes) } } else { Ok(()) }
+    }
+    unsafe fn launch(&self, kernel: &dyn Kernel, _blocks: u32) -> Result<()> {
+        panic!("a call that is refused launched {}", kernel.name())
+    }
+    fn record(&self, timed: bool) -> Result<Arc<dyn Mark>> {
+        self.0.record(timed)
+    }
+    fn wait(&self, mark: &dyn Mark) -> Result<()> {
+        self.0.wait(mark)
+    }
+    fn synchronize(&self) -> Result<()> {
+        self.0.synchronize()
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[test]
+fn more_items_than_places_have_numbers_are_refused_before_anything_is_done() {
+    let device = &Device::from_engine(Boastful(HostEngine::new(Cores))).unwrap();
+    let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+    let scratch = &mut scratch;
+    for asked in [1usize << 32, (1 << 32) + 1, 1 << 40] {
+        let large = || Buffer::<u32>::zeroed(device, asked).unwrap();
+        let small = |n| Buffer::<u32>::zeroed(device, n).unwrap();
+        let refused = |result: Result<()>| {
+            let error = result.unwrap_err();
+            assert_eq!(error, Error::TooManyItems { asked: asked as u64, limit: u32::MAX as u64 });
+            says(&error, &[&asked.to_string(), "4294967295", "in several batches"]);
+        };
+        let field = BitField { shift: 0, bits: 4 };
+        refused(exclusive_scan(stream, scratch, &large(), &mut large()));
+        refused(exclusive_scan_in_place(stream, scratch, &mut large()));
+        refused(histogram(stream, &large(), field, &mut small(16)));
+        refused(sort_pairs(stream, scratch, &mut large(), &mut large()));
+        let (mut keys, mut values) = (large(), large());
+        let (input, output) = ((&large(), &large()), (&mut keys, &mut values));
+        refused(partition_pairs(stream, scratch, field, input, output, &mut small(16)));
+        let mut words = Buffer::zeroed(device, asked.div_ceil(32)).unwrap();
+        refused(mark_last_of_each(stream, &large(), &mut words));
+        refused(compact(stream, scratch, &large(), &words, &mut large(), &mut small(1)));
+        assert_eq!(scratch.memory_bytes(), 0);
+    }
+}

@@ -1,0 +1,364 @@
+//! What tiles do beyond votes: state that outlives the tile, sums, counting in order; and the block's barrier and casts.
+//!
+//! Every kernel runs on the plain CPU back end and, 50 times, on the checking one in shuffled order, beside a reference.
+
+use gpu_kernels::kernel;
+use gpu_kernels::seam::{Global, Kernel, Shared, Tile, Word, checked::Checker};
+use gpu_kernels::types::Key;
+
+/// The array as kernels take it.
+fn global<T>(words: &mut [T]) -> Global<T> {
+    // SAFETY: the callers launch kernels on it while the array lives and nothing else uses it; no kernel here loads pairs.
+    unsafe { Global::new(words.as_mut_ptr()) }
+}
+
+/// What `kernel` makes of `fresh`, on the CPU and 50 times checked: always `expected`, without a conflict.
+fn everywhere<T: Copy + PartialEq + std::fmt::Debug, K: Kernel>(
+    blocks: u32,
+    fresh: &[T],
+    kernel: impl Fn(Global<T>) -> K,
+    expected: &[T],
+) {
+    let mut words = fresh.to_vec();
+    // SAFETY: the kernels of this file stay inside the arrays that their tests make.
+    unsafe { kernel(global(&mut words)).run_on_cpu(0..blocks, blocks) };
+    assert_eq!(words, expected, "on the CPU");
+    for seed in 0..50 {
+        let mut words = fresh.to_vec();
+        let (launch, checker) = (kernel(global(&mut words)), Checker::new(seed));
+        for block in 0..blocks {
+            // SAFETY: as above.
+            unsafe { launch.run_checked(block, blocks, &checker) };
+        }
+        assert_eq!(checker.conflicts(), 0, "conflicts with seed {seed}");
+        assert_eq!(words, expected, "with seed {seed}");
+    }
+}
+
+const THREADS: usize = 64;
+
+/// A kernel over tiles of some number of lanes, in two blocks: each thread's state goes through tiles twice, with a phase
+/// of the block between them. Two words a thread.
+macro_rules! kept_kernel {
+    ($name:ident, $entry:literal, $lanes:literal) => {
+        kernel! {
+            /// State of the block's threads in tiles.
+            $name<>, $entry, threads 64, shared words: u64 = 64;
+            { out: Global<u64> }
+            |args, block| {
+                let first = block.first_thread();
+                let mut held = block.local(|thread| [thread as u64, 7]);
+                block.tiles_of::<$lanes, _>(&mut held, |tile, held| {
+                    let in_block = tile.first_thread() as u64;
+                    tile.each(held, |lane, held| held[1] = held[0] * 1000 + in_block + lane as u64);
+                });
+                block.phase(&mut held, |thread, held| {
+                    held[1] += 1_000_000;
+                    words.set(thread, held[1]);
+                });
+                block.tiles_of::<$lanes, _>(&mut held, |tile, held| {
+                    let in_block = tile.first_thread();
+                    // The mirrored thread's word: of another tile, so the phase's barrier counts.
+                    tile.each(held, |lane, held| held[0] = words.get(63 - in_block - lane));
+                    let votes = tile.ballot(held, |_, held| held[1] % 3 == 0);
+                    tile.each(held, |_, held| held[1] += (votes as u64) << 32);
+                });
+                block.each(&mut held, |thread, held| {
+                    args.out.store(2 * (first + thread as u64), held[0]);
+                    args.out.store(2 * (first + thread as u64) + 1, held[1]);
+                });
+            }
+        }
+    };
+}
+kept_kernel!(Kept4, "test_kept_4", 4);
+kept_kernel!(Kept8, "test_kept_8", 8);
+kept_kernel!(Kept16, "test_kept_16", 16);
+kept_kernel!(Kept32, "test_kept_32", 32);
+
+fn kept<K: Kernel>(lanes: usize, kernel: impl Fn(Global<u64>) -> K) {
+    let held: Vec<u64> = (0..THREADS as u64).map(|thread| 1_000_000 + thread * 1001).collect();
+    let mut expected = Vec::new();
+    for thread in (0..THREADS).cycle().take(2 * THREADS) {
+        let tile = &held[thread / lanes * lanes..][..lanes];
+        let votes = tile.iter().enumerate().fold(0, |votes, (lane, held)| votes | u64::from(held % 3 == 0) << lane);
+        expected.extend([held[THREADS - 1 - thread], held[thread] + (votes << 32)]);
+    }
+    everywhere(2, &[0; 4 * THREADS], kernel, &expected);
+}
+
+#[test]
+fn what_a_tiles_lanes_keep_is_their_threads_part_of_the_blocks_state() {
+    kept(4, |out| Kept4 { out });
+    kept(8, |out| Kept8 { out });
+    kept(16, |out| Kept16 { out });
+    kept(32, |out| Kept32 { out });
+}
+
+kernel! {
+    /// Tiles write, and read what the other tile wrote; `missing` leaves out the barrier between.
+    Sync<>, "test_sync", threads 64, shared words: u32 = 64;
+    { out: Global<u32>, missing: u32 }
+    |args, block| {
+        let mut held = block.local(|_| 0u32);
+        block.tiles_of::<32, _>(&mut held, |tile, held| {
+            let first = tile.first_thread();
+            tile.each(held, |lane, held| {
+                *held = first + lane;
+                words.set(first + lane, 3 * (first + lane));
+            });
+        });
+        if args.missing == 0 {
+            block.sync();
+        }
+        block.tiles_of::<32, _>(&mut held, |tile, held| {
+            tile.each(held, |_, held| *held = *held * 1000 + words.get(63 - *held));
+        });
+        block.each(&mut held, |thread, held| args.out.store(thread as u64, *held));
+    }
+}
+
+#[test]
+fn a_barrier_between_tiles_is_one_and_the_lack_of_it_is_reported() {
+    let expected: Vec<u32> = (0..64).map(|thread| thread * 1000 + 3 * (63 - thread)).collect();
+    everywhere(1, &[0; 64], |out| Sync { out, missing: 0 }, &expected);
+    for seed in 0..50 {
+        let (mut out, checker) = ([0; 64], Checker::new(seed));
+        // SAFETY: a word for each thread.
+        unsafe { Sync { out: global(&mut out), missing: 1 }.run_checked(0, 1, &checker) };
+        assert_eq!(checker.conflicts(), 64, "each word is written by one thread and read by another");
+    }
+}
+
+/// A kernel that sums in tiles of some number of lanes: three words a thread.
+macro_rules! sum_kernel {
+    ($name:ident, $entry:literal, $lanes:literal) => {
+        kernel! {
+            /// Sums over tiles.
+            $name<K: Key>, $entry, threads 64;
+            { words: Global<K>, out: Global<K> }
+            |args, block| {
+                let block_first = block.first_thread();
+                let mut held = block.local(|thread| [args.words.load(block_first + thread as u64); 3]);
+                block.tiles_of::<$lanes, _>(&mut held, |tile, held| {
+                    tile.exclusive_sum(held, |_, held| held[0], |_, held, before, total| {
+                        (held[1], held[2]) = (before, total);
+                    });
+                    // What lanes are told may be what they read, and every other lane adds nothing.
+                    tile.exclusive_sum(
+                        held,
+                        |lane, held| if lane % 2 == 0 { held[0] } else { K::default() },
+                        |lane, held, before, total| held[0] = if lane % 2 == 0 { before } else { total },
+                    );
+                });
+                block.each(&mut held, |thread, held| {
+                    for i in 0..3 {
+                        args.out.store(3 * (block_first + thread as u64) + i as u64, held[i]);
+                    }
+                });
+            }
+        }
+    };
+}
+sum_kernel!(Sums4, "test_sums_4", 4);
+sum_kernel!(Sums8, "test_sums_8", 8);
+sum_kernel!(Sums16, "test_sums_16", 16);
+sum_kernel!(Sums32, "test_sums_32", 32);
+
+fn total<N: Word>(words: &[N]) -> N {
+    words.iter().fold(N::default(), |sum, &word| sum.plus(word))
+}
+
+fn sums<K: Key, L: Kernel>(lanes: usize, kernel: impl Fn(Global<K>, Global<K>) -> L) {
+    // Large ones, so that the sums wrap, and in the second block small ones, so that they do not.
+    let word = |i: u64| if i < 64 { i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::MAX << 63 } else { i * i };
+    let mut words: Vec<K> = (0..128).map(|i| K::from_u64(word(i) & K::ALL_ONES.to_u64())).collect();
+    let mut expected = Vec::new();
+    for tile in words.chunks(lanes) {
+        let even: Vec<K> = (0..lanes).map(|lane| if lane % 2 == 0 { tile[lane] } else { K::default() }).collect();
+        for lane in 0..lanes {
+            let second = if lane % 2 == 0 { total(&even[..lane]) } else { total(&even) };
+            expected.extend([second, total(&tile[..lane]), total(tile)]);
+        }
+    }
+    let words = global(&mut words);
+    everywhere(2, &[K::default(); 3 * 128], |out| kernel(words, out), &expected);
+}
+
+fn all_sums<K: Key>() {
+    sums::<K, _>(4, |words, out| Sums4 { words, out });
+    sums::<K, _>(8, |words, out| Sums8 { words, out });
+    sums::<K, _>(16, |words, out| Sums16 { words, out });
+    sums::<K, _>(32, |words, out| Sums32 { words, out });
+}
+
+#[test]
+fn every_lane_is_told_the_sum_before_it_and_the_sum_of_all() {
+    all_sums::<u32>();
+    all_sums::<u64>();
+}
+
+/// Words of counters: for each of two tiles 2^10 of them, two in a word, and some before and behind.
+const COUNTER_WORDS: usize = 1024 + 64;
+
+/// A kernel in which two tiles of 32 lanes count 32·ROWS classes each, twice. Two words an item, then the counters.
+macro_rules! count_kernel {
+    ($name:ident, $entry:literal, $rows:literal) => {
+        kernel! {
+            /// Counts in order, from counter `first` on.
+            $name<>, $entry, threads 64, shared counters: u32 = COUNTER_WORDS;
+            { classes: Global<u32>, out: Global<u32>, first: u32, bits: u32 }
+            |args, block| {
+                let mut held = block.local(|thread| (thread, [[u32::MAX; $rows]; 2]));
+                block.phase(&mut held, |thread, _| {
+                    for word in 0..COUNTER_WORDS as u32 / 64 {
+                        counters.set(word * 64 + thread, 0);
+                    }
+                });
+                block.tiles_of::<32, _>(&mut held, |tile, held| {
+                    // Each tile's counters are its own.
+                    let of_tile = args.first + (tile.first_thread() / 32 << args.bits);
+                    for time in 0..2 {
+                        tile.count_in_order::<_, $rows>(
+                            held,
+                            counters,
+                            of_tile,
+                            args.bits,
+                            |(thread, _), row| args.classes.load((row as u32 * 64 + thread) as u64),
+                            |(_, told), row, rank| told[time][row] = rank,
+                        );
+                    }
+                });
+                block.sync();
+                block.each(&mut held, |thread, (_, told)| {
+                    for row in 0..$rows {
+                        for time in 0..2 {
+                            args.out.store(2 * (row as u64 * 64 + thread as u64) + time as u64, told[time][row]);
+                        }
+                    }
+                    for word in 0..COUNTER_WORDS as u32 / 64 {
+                        let word = word * 64 + thread;
+                        args.out.store(2 * 64 * $rows + word as u64, counters.get(word));
+                    }
+                });
+            }
+        }
+    };
+}
+count_kernel!(Count1, "test_count_1", 1);
+count_kernel!(Count3, "test_count_3", 3);
+count_kernel!(Count4, "test_count_4", 4);
+count_kernel!(Count12, "test_count_12", 12);
+
+fn counts<K: Kernel>(
+    rows: usize,
+    (first, bits): (u32, u32),
+    class: impl Fn(u32) -> u32,
+    kernel: impl Fn(Global<u32>, Global<u32>) -> K,
+) {
+    let mut classes: Vec<u32> = (0..64 * rows as u32).map(class).collect();
+    let mut expected = vec![0; 2 * 64 * rows];
+    let mut counters = vec![0u32; 2 * COUNTER_WORDS];
+    for tile in 0..2 {
+        for (time, row) in (0..2).flat_map(|time| (0..rows).map(move |row| (time, row))) {
+            for item in (0..32).map(|lane| row * 64 + tile * 32 + lane) {
+                let counter = &mut counters[first as usize + (tile << bits) + classes[item] as usize];
+                expected[2 * item + time] = *counter;
+                *counter += 1;
+            }
+        }
+    }
+    expected.extend(counters.chunks(2).map(|pair| pair[0] | pair[1] << 16));
+    let fresh = vec![0; expected.len()];
+    let classes = global(&mut classes);
+    everywhere(1, &fresh, |out| kernel(classes, out), &expected);
+}
+
+#[test]
+fn items_are_counted_row_by_row_and_lane_by_lane() {
+    for (first, bits) in [(0, 1), (6, 2), (0, 5), (100, 8), (126, 10)] {
+        let any = |i: u32| i.wrapping_mul(0x9e37_79b9) >> (32 - bits);
+        let highest = |_| (1 << bits) - 1;
+        let two = |i: u32| i / 3 % 2;
+        let classes: [&dyn Fn(u32) -> u32; 3] = [&any, &highest, &two];
+        for class in classes {
+            let place = (first, bits);
+            counts(1, place, class, |classes, out| Count1 { classes, out, first, bits });
+            counts(3, place, class, |classes, out| Count3 { classes, out, first, bits });
+            counts(4, place, class, |classes, out| Count4 { classes, out, first, bits });
+            counts(12, place, class, |classes, out| Count12 { classes, out, first, bits });
+        }
+    }
+}
+
+kernel! {
+    /// Writes words of one type and reads them as the other; `beyond` reads one word further.
+    Cast<>, "test_cast", threads 32, shared narrow: u32 = 64, shared wide: u64 = 32;
+    { out: Global<u64>, beyond: u32 }
+    |args, block| {
+        let mut nothing = block.local(|_| ());
+        block.phase(&mut nothing, |thread, _| {
+            narrow.set(2 * thread, 10 + thread);
+            narrow.set(2 * thread + 1, 20 + thread);
+            wide.cast::<u32>().set(thread, 100 + thread);
+            wide.cast::<u32>().fetch_add(32 + thread, 0);
+        });
+        block.phase(&mut nothing, |thread, _| {
+            wide.cast::<u32>().exchange(32 + thread, 200 + thread);
+            args.out.store(thread as u64, narrow.cast::<u64>().get(thread + args.beyond));
+        });
+        block.each(&mut nothing, |thread, _| {
+            args.out.store(32 + thread as u64, wide.get(thread));
+            args.out.store(64 + thread as u64, wide.cast::<u32>().cast::<u64>().get(thread));
+        });
+    }
+}
+
+#[test]
+fn shared_memory_cast_to_words_of_another_type_is_the_same_memory() {
+    let narrow = (0..32).map(|thread| (10 + thread) | ((20 + thread) << 32));
+    let half = |i: u64| if i < 32 { 100 + i } else { 200 + i - 32 };
+    let wide: Vec<u64> = (0..32).map(|thread| half(2 * thread) | half(2 * thread + 1) << 32).collect();
+    let expected: Vec<u64> = narrow.chain(wide.iter().copied()).chain(wide.iter().copied()).collect();
+    everywhere(1, &[0; 96], |out| Cast { out, beyond: 0 }, &expected);
+    // The end of the array moves with the size of its words.
+    let mut out = [0; 96];
+    let mut caught = |checked: bool| {
+        let launch = Cast { out: global(&mut out), beyond: 1 };
+        let run = || match checked {
+            // SAFETY: a word of the array for each store; the index beyond the shared array is refused before it is used.
+            true => unsafe { launch.run_checked(0, 1, &Checker::new(1)) },
+            // SAFETY: as above.
+            false => unsafe { launch.run_on_cpu(0..1, 1) },
+        };
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err()
+    };
+    assert!(caught(false) && caught(true));
+}
+
+kernel! {
+    /// A conflict that only casting hides: one thread writes a wide word, another reads one of its halves.
+    Halves<>, "test_halves", threads 32, shared wide: u64 = 2;
+    { out: Global<u32>, half: u32 }
+    |args, block| {
+        let mut nothing = block.local(|_| ());
+        block.phase(&mut nothing, |thread, _| {
+            if thread == 3 {
+                wide.set(0, 5);
+            }
+            if thread == 9 {
+                args.out.store(0, wide.cast::<u32>().get(args.half));
+            }
+        });
+    }
+}
+
+#[test]
+fn a_conflict_over_a_half_of_a_word_is_reported() {
+    for half in [0, 1] {
+        let (mut out, checker) = ([0], Checker::new(1));
+        // SAFETY: the one word.
+        unsafe { Halves { out: global(&mut out), half }.run_checked(0, 1, &checker) };
+        assert!(checker.conflicts() > 0, "half {half}");
+    }
+}

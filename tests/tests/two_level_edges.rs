@@ -1,0 +1,393 @@
+//! The two-level map at the edges: extreme keys and values, copies of keys, sizes around every bound, rebuilds.
+//!
+//! `two_level_memory.rs` has the memory that it takes, `two_level_restarts.rs` the attempts that fail.
+
+use std::collections::HashMap;
+use warpnest::{Buffer, HashFamily, Key, TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value};
+use warpnest_tests::{TestEngine, distinct_keys, engines};
+
+fn default() -> TwoLevelConfig {
+    TwoLevelConfig::default().seed(11)
+}
+
+/// Small buckets, so that the few items of the slow engines fill several and their copies overflow one.
+fn small() -> TwoLevelConfig {
+    default().bucket_capacity(64).items_per_bucket(40.0).sub_tables(3, 32)
+}
+
+/// Fails unless the map has the pairs' keys, each with its last value, and nothing else.
+fn holds<K: Key, V: Value>(map: &TwoLevelMap<K, V>, keys: &[K], values: &[V]) {
+    let name = map.device().name();
+    let reference: HashMap<K, V> = keys.iter().copied().zip(values.iter().copied()).collect();
+    assert_eq!((map.len(), map.is_empty()), (reference.len() as u64, keys.is_empty()), "on {name}");
+    let queries: Vec<K> = keys.iter().flat_map(|key| [*key, K::from_u64(key.to_u64() ^ 0x5555)]).collect();
+    let expected: Vec<Option<V>> = queries.iter().map(|key| reference.get(key).copied()).collect();
+    assert_eq!(map.get_many(&queries).unwrap(), expected, "on {name}");
+    let contained: Vec<bool> = expected.iter().map(Option::is_some).collect();
+    assert_eq!(map.contains_many(&queries).unwrap(), contained, "on {name}");
+    let pairs = map.to_pairs().unwrap();
+    assert_eq!(pairs.len(), reference.len(), "on {name}");
+    assert_eq!(pairs.into_iter().collect::<HashMap<K, V>>(), reference, "on {name}");
+}
+
+fn build<K: Key, V: Value>(
+    engine: &TestEngine,
+    config: &TwoLevelConfig,
+    keys: &[K],
+    values: &[V],
+) -> TwoLevelMap<K, V> {
+    let built = config.build(&engine.device, keys, values);
+    let map = built.unwrap_or_else(|error| panic!("{} keys on {}: {error}", keys.len(), engine.device.name()));
+    holds(&map, keys, values);
+    map
+}
+
+fn values<V: Value>(n: usize) -> Vec<V> {
+    (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
+}
+
+/// Builds maps of up to `most` keys on every engine and compares them; `report` sees how each build went.
+fn check<K: Key, V: Value>(
+    config: &TwoLevelConfig,
+    most: usize,
+    keys: impl Fn(usize) -> Vec<K>,
+    report: impl Fn(&TwoLevelReport, usize),
+) {
+    for engine in engines() {
+        let keys = keys(engine.most_items.min(most));
+        report(build::<K, V>(engine, config, &keys, &values(keys.len())).report(), keys.len());
+    }
+}
+
+#[test]
+fn empty_input_and_empty_queries() {
+    for engine in engines() {
+        let empty: TwoLevelMap<u64, u32> = TwoLevelMap::build(&engine.device, &[], &[]).unwrap();
+        assert_eq!((empty.len(), empty.is_empty(), empty.buckets()), (0, true, 1));
+        assert_eq!(empty.get_many(&[]).unwrap(), []);
+        assert_eq!(empty.get_many(&[0, 1, u64::MAX]).unwrap(), [None, None, None]);
+        assert_eq!((empty.to_pairs().unwrap(), empty.probe_histogram().unwrap()), (vec![], vec![0, 0, 0]));
+        let one: TwoLevelMap<u32, u32> = TwoLevelMap::build(&engine.device, &[5], &[6]).unwrap();
+        assert_eq!((one.get_many(&[]).unwrap(), one.contains_many(&[]).unwrap()), (vec![], vec![]));
+    }
+}
+
+#[test]
+fn one_pair_whatever_its_key_and_value() {
+    for engine in engines() {
+        for key in [0u32, 1, u32::MAX - 1, u32::MAX] {
+            for value in [0u32, 1, u32::MAX] {
+                build(engine, &default(), &[key], &[value]);
+            }
+        }
+        for key in [0u64, u32::MAX as u64, u64::MAX - 1, u64::MAX] {
+            build(engine, &default(), &[key], &[u64::MAX]);
+        }
+    }
+}
+
+/// A slot of 32-bit pairs that holds key all-ones and value all-ones would look empty; so would a wide one with that key.
+#[test]
+fn the_key_that_is_all_ones_is_there_or_not_with_every_value() {
+    fn with<K: Key, V: Value>() {
+        for engine in engines() {
+            for value in [0, 1, 77, V::ALL_ONES.to_u64() - 1, V::ALL_ONES.to_u64()] {
+                let mut keys: Vec<K> = distinct_keys(100, 8);
+                let values = [V::from_u64(value); 103];
+                keys.retain(|&key| key != K::ALL_ONES);
+                let without = build(engine, &small(), &keys, &values[..keys.len()]);
+                assert_eq!(without.get_many(&[K::ALL_ONES, K::ALL_ONES]).unwrap(), [None, None]);
+                keys.insert(50, K::ALL_ONES);
+                let map = build(engine, &small(), &keys, &values[..keys.len()]);
+                assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(V::from_u64(value))]);
+                // The last of its copies wins, in the cell as in the slots.
+                keys.extend([K::ALL_ONES; 2]);
+                let mut values = values[..keys.len()].to_vec();
+                values[keys.len() - 1] = V::from_u64(5);
+                let map = build(engine, &small(), &keys, &values);
+                assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(V::from_u64(5))]);
+            }
+        }
+    }
+    with::<u32, u32>();
+    with::<u32, u64>();
+    with::<u64, u32>();
+    with::<u64, u64>();
+}
+
+#[test]
+fn values_that_are_all_zeros_and_all_ones() {
+    for engine in engines() {
+        let keys: Vec<u32> = distinct_keys(90, 3);
+        let wide: Vec<u64> = distinct_keys(90, 3);
+        for value in [0, u64::MAX] {
+            build(engine, &small(), &keys, &[value as u32; 90]);
+            build(engine, &small(), &keys, &[value; 90]);
+            build(engine, &small(), &wide, &[value as u32; 90]);
+            build(engine, &small(), &wide, &[value; 90]);
+        }
+    }
+}
+
+#[test]
+fn all_keys_equal_are_sorted_if_they_are_more_than_a_bucket_holds_and_only_then() {
+    fn with<K: Key, V: Value>(key: u64) {
+        let sorted = |report: &TwoLevelReport, pairs| {
+            assert_eq!((report.sorted, report.overflows), if pairs > 64 { (true, 2) } else { (false, 0) }, "{pairs}");
+        };
+        // 64 copies alone in their bucket just fit; 65 do not.
+        for most in [2, 40, 65, 5000] {
+            check::<K, V>(&small(), most, |n| vec![K::from_u64(key); n], sorted);
+        }
+        check::<K, V>(&small().items_per_bucket(64.0), 64, |n| vec![K::from_u64(key); n], sorted);
+    }
+    for key in [0, 77, u64::MAX] {
+        with::<u32, u32>(key);
+    }
+    with::<u32, u64>(u64::MAX);
+    with::<u64, u32>(0);
+    with::<u64, u64>(1 << 40);
+    with::<u64, u64>(u64::MAX);
+    check::<u32, u32>(&default(), 100_000, |n| vec![5; n], |report, pairs| assert_eq!(report.sorted, pairs > 512));
+}
+
+#[test]
+fn many_copies_of_one_key_among_others_leave_the_others_alone() {
+    for copied in [0u64, 99, u64::MAX] {
+        check::<u64, u32>(
+            &small(),
+            4000,
+            |n| {
+                let mut keys: Vec<u64> = distinct_keys(n, 6);
+                (0..n).filter(|i| i % 3 != 1).for_each(|i| keys[i] = copied);
+                keys
+            },
+            |report, _| assert!(report.sorted && report.overflows == 2),
+        );
+    }
+}
+
+/// All orders of `n` things, by Heap's algorithm.
+fn orders(n: usize) -> Vec<Vec<usize>> {
+    fn extend(order: &mut Vec<usize>, n: usize, all: &mut Vec<Vec<usize>>) {
+        if n == 1 {
+            return all.push(order.clone());
+        }
+        for i in 0..n {
+            extend(order, n - 1, all);
+            order.swap(if n.is_multiple_of(2) { i } else { 0 }, n - 1);
+        }
+    }
+    let mut all = Vec::new();
+    extend(&mut (0..n).collect(), n, &mut all);
+    all
+}
+
+#[test]
+fn the_last_pair_wins_in_every_order_of_repeated_pairs() {
+    let orders = orders(4);
+    assert_eq!(orders.len(), 24);
+    for engine in engines() {
+        for keys in [[7u32, 7, 9, 9], [7, u32::MAX, u32::MAX, 7], [0, 0, 0, 1]] {
+            for order in &orders {
+                let values: Vec<u32> = order.iter().map(|&i| 100 + i as u32).collect();
+                build(engine, &default(), &order.iter().map(|&i| keys[i]).collect::<Vec<_>>(), &values);
+            }
+        }
+        // Forwards, backwards and interleaved; in the buckets and, with so many that they overflow, by the sort.
+        for copies in [2, 20] {
+            let once: Vec<u64> = distinct_keys(14, 4);
+            let forwards: Vec<u64> = once.repeat(copies);
+            let backwards: Vec<u64> = forwards.iter().rev().copied().collect();
+            let runs: Vec<u64> = once.iter().flat_map(|&key| vec![key; copies]).collect();
+            for keys in [forwards, backwards, runs] {
+                let config = default().bucket_capacity(16).items_per_bucket(2.0).sub_tables(3, 16);
+                let map = build::<u64, u64>(engine, &config, &keys, &values(keys.len()));
+                assert_eq!(map.report().sorted, copies == 20, "{:?}", map.report());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_broken_promise_of_unique_keys_gives_one_of_the_values_whole() {
+    for engine in engines() {
+        let once: Vec<u64> = distinct_keys(60, 4);
+        let mut keys = once.repeat(3);
+        keys.extend([u64::MAX; 3]);
+        // The two halves of a value agree.
+        let values: Vec<u64> = (1..=183).map(|i| i << 32 | i).collect();
+        let map = small().assume_unique().build(&engine.device, &keys, &values).unwrap();
+        assert_eq!((map.len(), map.report().sorted), (183, false), "on {}", engine.device.name());
+        let found = map.get_many(&keys).unwrap();
+        for (key, value) in keys.iter().zip(found) {
+            let (low, high) = value.map(|value| (value as u32 as usize, value >> 32)).expect("every key is there");
+            assert_eq!((low as u64, keys[low - 1]), (high, *key), "on {}", engine.device.name());
+        }
+        assert_eq!(map.to_pairs().unwrap().len(), 61, "a key has one slot");
+    }
+}
+
+#[test]
+fn sequential_and_strided_keys() {
+    let exact = HashFamily::Linear { prime: 4_294_967_291, arithmetic: warpnest::Arithmetic::Exact };
+    for family in [HashFamily::Mix, exact] {
+        let config = small().hash(family).sub_table_hash(family);
+        for lg in 0..=24 {
+            let unique = |report: &TwoLevelReport, _| assert!(!report.sorted, "stride 2^{lg}: {report:?}");
+            // No more keys than the stride leaves, so that all differ.
+            let most = 2000.min(1 << (32 - lg));
+            check::<u32, u32>(&config, most, |n| (0..n as u32).map(|i| i << lg).collect(), unique);
+            check::<u64, u32>(&config, 1000, |n| (0..n as u64).map(|i| i << lg).collect(), unique);
+        }
+    }
+}
+
+#[test]
+fn wide_keys_that_differ_in_one_half_only() {
+    for config in [default(), small()] {
+        for other in [0, 1, u32::MAX as u64] {
+            check::<u64, u64>(&config, 2000, |n| (0..n as u64).map(|i| i << 32 | other).collect(), |_, _| {});
+            check::<u64, u32>(&config, 2000, |n| (0..n as u64).map(|i| other << 32 | i).collect(), |_, _| {});
+            // To the highest words of a half, all ones among them.
+            let high = |n| (0..n as u64).map(|i| (u32::MAX as u64 - i) << 32 | other).collect();
+            check::<u64, u32>(&config, 2000, high, |_, _| {});
+            check::<u64, u64>(
+                &config,
+                2000,
+                |n| (0..n as u64).map(|i| (other << 32) + u64::MAX - i).collect(),
+                |_, _| {},
+            );
+        }
+    }
+}
+
+#[test]
+fn sizes_around_powers_of_two_and_around_what_buckets_hold() {
+    for size in [2usize, 3, 31, 32, 33, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 4095, 4097, 65_535, 65_537] {
+        check::<u32, u32>(&default(), size, |n| distinct_keys(n, size as u64), |_, _| {});
+        check::<u64, u64>(&small(), size.min(2000), |n| distinct_keys(n, size as u64), |_, _| {});
+    }
+    for engine in engines() {
+        for (size, buckets) in [(409, 1), (410, 2), (511, 2), (512, 2), (513, 2), (819, 2), (820, 3)] {
+            let keys: Vec<u32> = distinct_keys(size, 5);
+            assert_eq!(build::<_, u32>(engine, &default(), &keys, &values(size)).buckets(), buckets, "{size} keys");
+        }
+    }
+}
+
+#[test]
+fn a_bucket_filled_to_its_capacity() {
+    for engine in engines() {
+        // 512 items in 576 slots: more than one seed may be needed, and room for one attempt is enough.
+        for (size, buckets) in [(511, 1), (512, 1), (513, 2)] {
+            let keys: Vec<u64> = distinct_keys(size, 12);
+            let config = default().items_per_bucket(512.0).restarts(10);
+            let map = build::<_, u32>(engine, &config, &keys, &values(size));
+            assert_eq!((map.buckets(), map.report().overflows, map.report().sorted), (buckets, 0, false));
+        }
+        // A capacity of one: a bucket for each key, which only luck fills without overflow. One pair needs none.
+        build(engine, &default().bucket_capacity(1).items_per_bucket(1.0).sub_tables(2, 1), &[9u32], &[1u32]);
+    }
+}
+
+/// As many pairs as buckets, so that the number of buckets is exact, and the digits that order the pairs by it.
+fn tiny_buckets() -> TwoLevelConfig {
+    default().bucket_capacity(16).items_per_bucket(1.0).sub_tables(3, 8)
+}
+
+#[test]
+fn numbers_of_buckets_around_what_digits_hold() {
+    for engine in engines() {
+        for buckets in [1, 2, 3, 4, 5, 8, 9, 255, 257, 1023, 1024, 1025] {
+            if buckets <= engine.most_items.max(9) {
+                let keys: Vec<u32> = distinct_keys(buckets, 7);
+                let map = build::<_, u64>(engine, &tiny_buckets(), &keys, &values(buckets));
+                assert_eq!(map.buckets(), buckets as u64);
+            }
+        }
+    }
+}
+
+#[test]
+fn more_than_a_million_buckets_take_a_third_digit() {
+    let buckets = (1 << 20) + 1;
+    let keys: Vec<u32> = distinct_keys(buckets, 7);
+    let map = build::<_, u32>(&engines()[0], &tiny_buckets(), &keys, &values(buckets));
+    assert_eq!(map.buckets(), buckets as u64);
+}
+
+#[test]
+fn rebuilds_with_more_and_fewer_and_no_pairs() {
+    fn with<K: Key, V: Value>(device_of: &TestEngine) {
+        let (device, stream) = (&device_of.device, device_of.device.default_stream());
+        let most = device_of.most_items.min(3000);
+        let mut map = build::<K, V>(device_of, &small(), &distinct_keys(100, 1), &values(100));
+        let sizes = [most, most / 2, 0, 1, most - 1, 0, 0, 65, most];
+        for (round, &size) in sizes.iter().enumerate() {
+            let mut keys: Vec<K> = distinct_keys(size, 20 + round as u64);
+            if round % 3 == 1 {
+                // Copies that take the way through the sort, or share buckets.
+                keys.iter_mut().step_by(2).for_each(|key| *key = K::ALL_ONES);
+            }
+            let (on_device, values) = (Buffer::from_slice(device, &keys).unwrap(), values(size));
+            map.rebuild(stream, &on_device, &Buffer::from_slice(device, &values).unwrap()).unwrap();
+            holds(&map, &keys, &values);
+            let before: Vec<K> = distinct_keys(100, 1);
+            let old: Vec<K> = before.into_iter().filter(|key| !keys.contains(key)).collect();
+            assert_eq!(map.get_many(&old).unwrap(), vec![None; old.len()], "on {}", device.name());
+            if round == 4 {
+                map.shrink_to_fit();
+            }
+        }
+    }
+    for engine in engines() {
+        with::<u32, u32>(engine);
+        with::<u64, u64>(engine);
+    }
+}
+
+#[test]
+fn a_seed_repeats_the_constants_of_a_build() {
+    for engine in engines() {
+        let keys: Vec<u32> = distinct_keys(250, 9);
+        let maps = [1, 1, 2].map(|seed| build::<_, u32>(engine, &small().seed(seed), &keys, &values(250)));
+        assert_eq!(maps.each_ref().map(|map| map.report().seed), [1, 1, 2]);
+        assert_eq!(maps[0].layout(), maps[1].layout());
+        assert_ne!(maps[0].layout(), maps[2].layout());
+        let random = TwoLevelConfig::default().build(&engine.device, &keys, &keys).unwrap();
+        let again = TwoLevelConfig::default().seed(random.report().seed).build(&engine.device, &keys, &keys).unwrap();
+        assert_eq!(random.layout(), again.layout());
+    }
+}
+
+#[test]
+fn stages_and_rounds_are_reported_if_they_are_asked_for_and_only_then() {
+    for engine in engines() {
+        for pairs in [0, 1, 250] {
+            let keys: Vec<u32> = distinct_keys(pairs, 9);
+            let plain = build::<_, u32>(engine, &small(), &keys, &values(pairs));
+            assert_eq!((plain.report().stages, plain.report().rounds), (None, None));
+            let timed = build::<_, u32>(engine, &small().timings(), &keys, &values(pairs));
+            assert_eq!(timed.report().rounds, None);
+            let stages = timed.report().stages.expect("they were asked for");
+            let each = [stages.initialization, stages.count, stages.scan, stages.shuffle, stages.cuckoo];
+            assert!(each.iter().all(|&milliseconds| (0.0..60_000.0).contains(&milliseconds)), "{stages:?}");
+            assert!((stages.total() - each.iter().sum::<f64>()).abs() < 1e-9);
+            // To build the buckets takes a while, and with several buckets so does each of the stages before.
+            assert!(stages.cuckoo > 0.0 && (pairs < 250 || each.iter().all(|&time| time > 0.0)), "{stages:?}");
+
+            let counted = build::<_, u32>(engine, &small().statistics(), &keys, &values(pairs));
+            assert_eq!(counted.report().stages, None);
+            let (most, all) = counted.report().rounds.expect("they were asked for");
+            let (buckets, reseeded) = (counted.buckets(), counted.report().reseeded);
+            assert!((1..=50).contains(&most) && all >= buckets && all <= most * (buckets + reseeded), "{most}, {all}");
+            // Without two keys there is nothing to move, and a round says so.
+            assert!(pairs > 1 || (most, all) == (1, 1), "{most}, {all}");
+        }
+        // A bucket that is nearly full takes more than one round.
+        let keys: Vec<u32> = distinct_keys(490, 9);
+        let map = build::<_, u32>(engine, &default().items_per_bucket(512.0).statistics(), &keys, &values(490));
+        assert!(map.report().rounds.unwrap().0 > 1, "{:?}", map.report());
+    }
+}

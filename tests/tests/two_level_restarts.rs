@@ -1,0 +1,274 @@
+//! The three ways in which an attempt of a two-level build fails, each forced: a bucket that overflows by chance, one that
+//! overflows because its keys were chosen so, and one that finds no seed. And Sahu's variant up to where it ends.
+
+use std::collections::HashMap;
+use warpnest::{Arithmetic, Buffer, Device, Error, HashFamily, Key, TwoLevelConfig, TwoLevelMap};
+use warpnest_tests::{TestEngine, distinct_keys, engines};
+
+fn says(error: &Error, words: &[&str]) {
+    let text = error.to_string();
+    assert!(words.iter().all(|word| text.contains(word)), "{text:?} should say {words:?}");
+}
+
+/// The value that tests give a key.
+fn value_of(key: u32) -> u64 {
+    key as u64 * 0x1_0000_0001 + 5
+}
+
+fn values_of(keys: &[u32]) -> Vec<u64> {
+    keys.iter().map(|&key| value_of(key)).collect()
+}
+
+/// Fails unless the map holds `keys`, which are unique, each with its value, and nothing else.
+fn holds(map: &TwoLevelMap<u32, u64>, keys: &[u32]) {
+    let name = map.device().name();
+    assert_eq!(map.len(), keys.len() as u64, "on {name}");
+    let reference: HashMap<u32, u64> = keys.iter().map(|&key| (key, value_of(key))).collect();
+    let queries: Vec<u32> = keys.iter().flat_map(|&key| [key, key ^ 0x8000_0001]).collect();
+    let expected: Vec<Option<u64>> = queries.iter().map(|key| reference.get(key).copied()).collect();
+    assert_eq!(map.get_many(&queries).unwrap(), expected, "on {name}");
+    let pairs = map.to_pairs().unwrap();
+    assert_eq!(pairs.len(), keys.len(), "on {name}");
+    assert_eq!(pairs.into_iter().collect::<HashMap<_, _>>(), reference, "on {name}");
+}
+
+fn build(engine: &TestEngine, config: &TwoLevelConfig, keys: &[u32]) -> warpnest::Result<TwoLevelMap<u32, u64>> {
+    config.build(&engine.device, keys, &values_of(keys))
+}
+
+/// Small buckets with slots enough that only the first level can fail: about 20 of up to 16 items.
+fn small_buckets() -> TwoLevelConfig {
+    TwoLevelConfig::default().bucket_capacity(16).items_per_bucket(10.0).sub_tables(3, 32)
+}
+
+/// The first seed with which the CPU engine builds a map of `keys` after exactly so many overflows.
+fn seed_with_overflows(config: &TwoLevelConfig, keys: &[u32], overflows: u32) -> u64 {
+    let found = (0..1000).find(|&seed| {
+        let map = build(&engines()[0], &config.clone().seed(seed), keys).unwrap();
+        map.report().overflows == overflows
+    });
+    found.unwrap_or_else(|| panic!("no seed gives {overflows} overflows"))
+}
+
+#[test]
+fn a_bucket_that_overflows_by_chance_costs_one_restart_and_no_sort() {
+    let keys: Vec<u32> = distinct_keys(200, 31);
+    let seed = seed_with_overflows(&small_buckets(), &keys, 1);
+    for engine in engines() {
+        // Which keys go to which bucket follows from the seed alone, so it is the same on every engine.
+        let map = build(engine, &small_buckets().seed(seed), &keys).unwrap();
+        let report = map.report();
+        let name = engine.device.name();
+        assert_eq!((report.overflows, report.failures, report.sorted), (1, 0, false), "on {name}");
+        assert_eq!((report.seed, map.buckets()), (seed, 20), "on {name}");
+        holds(&map, &keys);
+        let error = build(engine, &small_buckets().seed(seed).restarts(0), &keys).unwrap_err();
+        let expected = Error::TwoLevelBuildFailed { pairs: 200, buckets: 20, overflows: 1, failures: 0, capacity: 16 };
+        assert_eq!(error, expected, "on {name}");
+        assert!(build(engine, &small_buckets().seed(seed).restarts(1), &keys).is_ok(), "on {name}");
+    }
+}
+
+#[test]
+fn two_overflows_of_unique_keys_sort_them_in_vain_and_lose_none() {
+    let mut keys: Vec<u32> = distinct_keys(199, 32);
+    keys.push(u32::MAX);
+    for overflows in [2, 3] {
+        let seed = seed_with_overflows(&small_buckets(), &keys, overflows);
+        for engine in engines() {
+            let map = build(engine, &small_buckets().seed(seed), &keys).unwrap();
+            assert_eq!((map.report().overflows, map.report().sorted), (overflows, true), "on {}", engine.device.name());
+            holds(&map, &keys);
+            // Whoever promises unique keys does not pay for the sort.
+            let map = build(engine, &small_buckets().seed(seed).assume_unique(), &keys).unwrap();
+            assert_eq!((map.report().overflows, map.report().sorted), (overflows, false));
+            holds(&map, &keys);
+        }
+    }
+}
+
+/// So many unique keys that `map`'s constants send to bucket `bucket`.
+fn keys_of_bucket<K: Key, V: warpnest::Value>(map: &TwoLevelMap<K, V>, bucket: u32, many: usize) -> Vec<K> {
+    let candidates = (0..u32::MAX as u64).map(|i| K::from_u64(i.wrapping_mul(0x9e37_79b9) & 0xffff_ffff));
+    candidates.filter(|&key| map.layout().bucket(key) == bucket).take(many).collect()
+}
+
+#[test]
+fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants() {
+    const PAIRS: usize = 200;
+    let others: Vec<u32> = distinct_keys(PAIRS, 33);
+    // A seed with which the other keys need no restart, so that the layout is that of the first attempt.
+    let seed = seed_with_overflows(&small_buckets(), &others, 0);
+    for engine in engines() {
+        let (device, name) = (&engine.device, engine.device.name());
+        let stream = device.default_stream();
+        let buffers = |keys: &[u32]| {
+            (Buffer::from_slice(device, keys).unwrap(), Buffer::from_slice(device, &values_of(keys)).unwrap())
+        };
+        for (bucket, chosen) in [(0, 17), (7, 40), (19, PAIRS)] {
+            let mut map = build(engine, &small_buckets().seed(seed), &others).unwrap();
+            let mut keys = keys_of_bucket(&map, bucket, chosen);
+            let rest = others.iter().filter(|key| map.layout().bucket(**key) != bucket && !keys.contains(*key));
+            let rest: Vec<u32> = rest.copied().take(PAIRS - chosen).collect();
+            keys.extend(rest);
+            // Among the others, not before them.
+            keys.sort_unstable_by_key(|key| key.rotate_left(9));
+            assert_eq!(keys.len(), PAIRS);
+            let (on_device, values) = buffers(&keys);
+            map.rebuild(stream, &on_device, &values).unwrap();
+            assert!(map.report().overflows >= 1, "bucket {bucket} on {name}: {:?}", map.report());
+            holds(&map, &keys);
+
+            // Without a restart it is an error, and an empty map.
+            let once = small_buckets().seed(seed).restarts(0);
+            let mut map = build(engine, &once, &others).unwrap();
+            let error = map.rebuild(stream, &on_device, &values).unwrap_err();
+            let (overflows, failures, capacity) = (1, 0, 16);
+            let expected = Error::TwoLevelBuildFailed { pairs: 200, buckets: 20, overflows, failures, capacity };
+            assert_eq!(error, expected, "on {name}");
+            says(&error, &["200 pairs", "20 buckets", "1 attempts", "16", "fewer items per bucket", "restarts"]);
+            assert_eq!((map.len(), map.to_pairs().unwrap()), (0, vec![]));
+            assert_eq!(map.get_many(&keys).unwrap(), vec![None; PAIRS], "on {name}");
+            assert_eq!(map.get_many(&others).unwrap(), vec![None; PAIRS], "on {name}");
+            let (back, values) = buffers(&others);
+            map.rebuild(stream, &back, &values).unwrap();
+            holds(&map, &others);
+        }
+        // One more than the most of a bucket overflows, exactly the most does not.
+        let map = build(engine, &small_buckets().seed(seed).restarts(0), &others).unwrap();
+        let full = keys_of_bucket(&map, 3, 16);
+        let rest = others.iter().filter(|key| map.layout().bucket(**key) != 3).copied().take(PAIRS - 16);
+        let keys: Vec<u32> = full.into_iter().chain(rest).collect();
+        assert_eq!(keys.len(), PAIRS, "another seed would do");
+        holds(&build(engine, &small_buckets().seed(seed).restarts(0), &keys).unwrap(), &keys);
+    }
+}
+
+/// Copies of one key overflow their bucket under every constants: two attempts show it, the third has sorted them out.
+#[test]
+fn copies_of_a_key_take_three_attempts_and_cannot_be_built_by_who_promises_that_there_are_none() {
+    let mut keys: Vec<u32> = distinct_keys(200, 37);
+    keys[100..140].fill(7);
+    let unique: Vec<u32> = keys[..101].iter().chain(&keys[140..]).copied().collect();
+    for engine in engines() {
+        let name = engine.device.name();
+        let overflown = |config: TwoLevelConfig| match build(engine, &config.seed(1), &keys) {
+            Err(Error::TwoLevelBuildFailed { pairs: 200, buckets: 20, overflows, failures: 0, capacity: 16 }) => {
+                overflows
+            }
+            other => panic!("on {name}: {other:?}"),
+        };
+        assert_eq!(overflown(small_buckets().restarts(0)), 1);
+        for restarts in [0, 1, 2, 5] {
+            assert_eq!(overflown(small_buckets().restarts(restarts).assume_unique()), restarts + 1, "on {name}");
+        }
+        let map = build(engine, &small_buckets().restarts(10).seed(1), &keys).unwrap();
+        assert!(map.report().sorted && map.report().overflows >= 2, "on {name}: {:?}", map.report());
+        holds(&map, &unique);
+        // With one attempt left the sort does not wait for a second overflow.
+        let copies = [9; 600];
+        let map = build(engine, &TwoLevelConfig::default().restarts(1), &copies).unwrap();
+        assert!(map.report().sorted && map.report().overflows == 1, "on {name}: {:?}", map.report());
+        holds(&map, &[9]);
+    }
+}
+
+#[test]
+fn a_bucket_with_as_many_slots_as_items_finds_no_seed_and_every_attempt_is_counted() {
+    let keys: Vec<u32> = distinct_keys(64, 34);
+    let config = TwoLevelConfig::default().bucket_capacity(64).items_per_bucket(64.0).sub_tables(2, 32).seeds(3, 4);
+    for engine in engines() {
+        for restarts in [0, 2] {
+            let config = config.clone().seed(9).restarts(restarts);
+            let error = build(engine, &config, &keys).unwrap_err();
+            let failures = restarts + 1;
+            let expected = Error::TwoLevelBuildFailed { pairs: 64, buckets: 1, overflows: 0, failures, capacity: 64 };
+            assert_eq!(error, expected, "on {}", engine.device.name());
+            says(&error, &[&format!("in {failures} a bucket found no seed"), "more slots", "seeds", "rounds"]);
+        }
+    }
+}
+
+/// Buckets of about 10 items in 32 slots, most of which are built in one round.
+fn half_empty(seed: u64) -> TwoLevelConfig {
+    small_buckets().bucket_capacity(32).sub_tables(2, 16).seed(seed)
+}
+
+#[test]
+fn a_bucket_that_finds_no_seed_restarts_the_build_with_other_constants() {
+    let keys: Vec<u32> = distinct_keys(30, 35);
+    for engine in engines() {
+        // Who wins a slot depends on the engine, and so does which attempts fail.
+        let config = |seed| half_empty(seed).seeds(1, 1).restarts(1000);
+        let maps = (0..).map(|seed| build(engine, &config(seed), &keys).unwrap());
+        let map = maps.take(200).find(|map| map.report().failures > 0).expect("no attempt ever fails: it is too easy");
+        assert_eq!((map.report().overflows, map.report().reseeded, map.report().sorted), (0, 0, false));
+        holds(&map, &keys);
+    }
+}
+
+#[test]
+fn buckets_take_other_seeds_by_themselves_and_leave_the_other_buckets_alone() {
+    let keys: Vec<u32> = distinct_keys(250, 36);
+    let seed = seed_with_overflows(&half_empty(0), &keys, 0);
+    for engine in engines() {
+        let name = engine.device.name();
+        let patient = build(engine, &half_empty(seed).seeds(20, 100), &keys).unwrap();
+        let hasty = build(engine, &half_empty(seed).seeds(1000, 1), &keys).unwrap();
+        for map in [&patient, &hasty] {
+            assert_eq!((map.report().overflows, map.report().failures), (0, 0), "on {name}");
+            holds(map, &keys);
+        }
+        assert!(hasty.report().reseeded > 0, "one round was enough for every bucket on {name}");
+        let seeds = |map: &TwoLevelMap<u32, u64>| map.seeds().download(map.device().default_stream()).unwrap();
+        let (first, last) = (seeds(&patient), seeds(&hasty));
+        assert_eq!((first.len(), last.len()), (25, 25));
+        let changed = first.iter().zip(&last).filter(|(first, last)| first != last).count() as u64;
+        let reseeded = patient.report().reseeded + hasty.report().reseeded;
+        assert!(changed > 0 && changed <= reseeded && changed < 25, "{changed} seeds changed on {name}");
+    }
+}
+
+/// `n` unique keys in a random-looking order, from a bijection of the 32-bit words.
+fn random_keys(n: u32) -> Vec<u32> {
+    (0..n).map(|i| i.mix(0x1234_5678, 0x9e37_79b9)).collect()
+}
+
+fn builds_and_answers(config: &TwoLevelConfig, n: u32) {
+    let keys = random_keys(n);
+    let map =
+        config.build::<u32, u32>(&Device::cpu(), &keys, &keys).unwrap_or_else(|error| panic!("{n} keys: {error}"));
+    assert_eq!((map.len(), map.buckets()), (n as u64, (n as f64 / 409.6).ceil() as u64));
+    assert!(map.get_many(&keys).unwrap().iter().zip(&keys).all(|(found, key)| *found == Some(*key)), "{n} keys");
+    let absent: Vec<u32> = (n..n + 100_000).map(|i| i.mix(0x1234_5678, 0x9e37_79b9)).collect();
+    assert!(!map.contains_many(&absent).unwrap().contains(&true), "{n} keys");
+}
+
+/// 2^20 keys go into 2,560 buckets, of 742 or 743 residues modulo the prime each: as good as even. At 2^23 it is 92 or 93, and
+/// still hardly a bucket overflows.
+#[test]
+fn sahus_variant_builds_tables_of_a_million_keys_and_of_eight() {
+    for lg in [10, 16, 20, 23] {
+        builds_and_answers(&TwoLevelConfig::sahu().seed(1).restarts(3), 1 << lg);
+    }
+}
+
+/// What ends the variant: once a bucket has only one or two residues, those with two get a third more keys than the mean and
+/// overflow for certain. With Sahu's prime that is so for about 400 to 750 million keys; here with a prime 1/2048 as large.
+#[test]
+fn a_prime_of_less_than_twice_the_number_of_buckets_overflows_with_every_constant() {
+    let config = |prime| {
+        let hash = HashFamily::Linear { prime, arithmetic: Arithmetic::Wrapping };
+        TwoLevelConfig::sahu().hash(hash).sub_table_hash(HashFamily::Mix).seed(1).restarts(3).assume_unique()
+    };
+    const N: u32 = 1 << 18;
+    let keys = random_keys(N);
+    let build = |prime| config(prime).build(&Device::cpu(), &keys, &keys);
+    let error = build(929).unwrap_err();
+    let expected =
+        Error::TwoLevelBuildFailed { pairs: N as u64, buckets: 640, overflows: 4, failures: 0, capacity: 512 };
+    assert_eq!(error, expected);
+    says(&error, &["4 attempts gave a bucket more than 512 items", "default hash family"]);
+    assert_eq!(build(631).unwrap_err(), Error::PrimeBelowSlots { prime: 631, slots: 640 });
+    builds_and_answers(&config(65_521), N);
+}
