@@ -84,7 +84,12 @@ impl<T: Word> Buffer<T> {
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Driver`].
     pub fn download(&self, stream: &Stream) -> Result<Vec<T>> {
-        let mut elements = vec![T::default(); self.length];
+        self.download_front(stream, self.length)
+    }
+
+    /// [`Buffer::download`] of the first `elements` elements, or of all if there are fewer.
+    pub(crate) fn download_front(&self, stream: &Stream, elements: usize) -> Result<Vec<T>> {
+        let mut elements = vec![T::default(); elements.min(self.length)];
         let address = self.allocation.address;
         stream.enqueue(&[self], &[], |queue| {
             // SAFETY: the vector has as many bytes as the buffer.

@@ -169,12 +169,12 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
         let stream = self.device.default_stream();
-        let (words, header) = (self.words.download(stream)?, self.header.download(stream)?);
+        let slot_words = slot_words::<K, V>() as usize;
+        let words = self.words.download_front(stream, self.slots() as usize * slot_words)?;
+        let header = self.header.download(stream)?;
         let cell = (header[header::CELL as usize] != 0)
             .then(|| (K::ALL_ONES, V::from_u64(header[header::CELL_VALUE as usize])));
-        let slot_words = slot_words::<K, V>() as usize;
-        let slots = words[..self.slots() as usize * slot_words].chunks_exact(slot_words);
-        let pairs = slots.filter(|slot| slot[0] != EMPTY).map(|slot| {
+        let pairs = words.chunks_exact(slot_words).filter(|slot| slot[0] != EMPTY).map(|slot| {
             let value = if packed::<K, V>() { slot[0] & u32::MAX as u64 } else { slot[1] };
             (Slots::<K, V>::key_of(slot[0]), V::from_u64(value))
         });
