@@ -16,7 +16,7 @@ use gpu_kernels::seam::Global;
 use proptest::prelude::*;
 use std::sync::LazyLock;
 use warpnest::engine::HostEngine;
-use warpnest::{Device, Key};
+use warpnest::{Arithmetic, Device, Error, HashFamily, Key};
 
 /// An engine under test.
 #[derive(Debug)]
@@ -88,6 +88,30 @@ pub fn distinct_keys<K: Key>(n: usize, seed: u64) -> Vec<K> {
     // An odd multiplier and an addition are a bijection of the words, so different indices give different keys.
     let multiplier = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0xda94_2042_e4dd_58b5) | 1;
     (0..n as u64).map(|i| K::from_u64(i.wrapping_add(seed).wrapping_mul(multiplier) & mask)).collect()
+}
+
+/// A hash family of any kind, with primes from the papers.
+pub fn family() -> impl Strategy<Value = HashFamily> {
+    let arithmetic = prop_oneof![Just(Arithmetic::Exact), Just(Arithmetic::Wrapping)];
+    let prime = prop_oneof![Just(334_214_459), Just(4_294_967_291), Just(1_900_813)];
+    prop_oneof![
+        2 => Just(HashFamily::Mix),
+        1 => (prime.clone(), arithmetic.clone()).prop_map(|(prime, arithmetic)| HashFamily::Linear { prime, arithmetic }),
+        1 => (prime, arithmetic).prop_map(|(prime, arithmetic)| HashFamily::Xor { prime, arithmetic }),
+    ]
+}
+
+/// Fails unless the error's text holds all of `words`.
+pub fn says(error: &Error, words: &[&str]) {
+    let text = error.to_string();
+    assert!(words.iter().all(|word| text.contains(word)), "{text:?} should say {words:?}");
+}
+
+/// Fails unless the error says that two lengths differ, and names both.
+pub fn assert_lengths(error: Error, first: (&str, u64), second: (&str, u64)) {
+    says(&error, &[first.0, &first.1.to_string(), second.0, &second.1.to_string(), "must be equally long"]);
+    let Error::LengthsDiffer { first_length, second_length, .. } = error else { panic!("{error:?}") };
+    assert_eq!((first_length, second_length), (first.1, second.1));
 }
 
 /// No array, for the arguments of a launch that has no use for one.

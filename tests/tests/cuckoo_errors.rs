@@ -8,7 +8,7 @@ use warpnest::Arithmetic::{Exact, Wrapping};
 use warpnest::engine::{Cores, HostEngine, Runner};
 use warpnest::kernels::seam::Kernel;
 use warpnest::{Answers, Buffer, CuckooConfig, CuckooMap, Device, Error, HashFamily};
-use warpnest_tests::{distinct_keys, engines};
+use warpnest_tests::{assert_lengths, distinct_keys, engines, says};
 
 fn on_all(test: impl Fn(&Device)) {
     engines().iter().for_each(|engine| test(&engine.device));
@@ -32,18 +32,6 @@ fn refused(device: &Device, config: &CuckooConfig, pairs: usize) -> Error {
     assert_eq!(format!("{on_buffers:?}"), format!("{error:?}"));
     assert_eq!(format!("{:?}", config.memory_bytes::<u32, u32>(pairs as u64).unwrap_err()), format!("{error:?}"));
     error
-}
-
-/// Fails unless the error's text holds all of `words`.
-fn says(error: &Error, words: &[&str]) {
-    let text = error.to_string();
-    assert!(words.iter().all(|word| text.contains(word)), "{text:?} should say {words:?}");
-}
-
-fn assert_lengths(error: Error, first: (&str, u64), second: (&str, u64)) {
-    says(&error, &[first.0, &first.1.to_string(), second.0, &second.1.to_string(), "must be equally long"]);
-    let Error::LengthsDiffer { first_length, second_length, .. } = error else { panic!("{error:?}") };
-    assert_eq!((first_length, second_length), (first.1, second.1));
 }
 
 /// Fails unless the map holds `keys`, each as its own value, and nothing else.

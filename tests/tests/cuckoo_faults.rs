@@ -7,12 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warpnest::engine::{Cores, Engine, HostEngine, Queue, Runner};
 use warpnest::kernels::seam::Kernel;
 use warpnest::{Buffer, CuckooConfig, CuckooMap, Device, Error, Memory, Result};
-use warpnest_tests::{distinct_keys, engines, null};
-
-fn says(error: &Error, words: &[&str]) {
-    let text = error.to_string();
-    assert!(words.iter().all(|word| text.contains(word)), "{text:?} should say {words:?}");
-}
+use warpnest_tests::{distinct_keys, engines, null, says};
 
 fn assert_out_of_memory(error: Error, device: &Device, asked: u64) {
     says(&error, &[&asked.to_string(), device.name(), "take less", "free buffers"]);

@@ -3,17 +3,7 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 use warpnest::{Arithmetic, CuckooConfig, Error, HashFamily, Key, Value};
-use warpnest_tests::{TestEngine, key, on_every_engine};
-
-fn family() -> impl Strategy<Value = HashFamily> {
-    let arithmetic = prop_oneof![Just(Arithmetic::Exact), Just(Arithmetic::Wrapping)];
-    let prime = prop_oneof![Just(334_214_459), Just(4_294_967_291), Just(1_900_813)];
-    prop_oneof![
-        2 => Just(HashFamily::Mix),
-        1 => (prime.clone(), arithmetic.clone()).prop_map(|(prime, arithmetic)| HashFamily::Linear { prime, arithmetic }),
-        1 => (prime, arithmetic).prop_map(|(prime, arithmetic)| HashFamily::Xor { prime, arithmetic }),
-    ]
-}
+use warpnest_tests::{TestEngine, family, key, on_every_engine};
 
 /// A configuration that still has to learn the number of pairs.
 #[derive(Clone, Debug)]

@@ -9,15 +9,10 @@ use warpnest::primitives::{
     sort_pairs,
 };
 use warpnest::{Buffer, Device, Error, Memory, Result};
-use warpnest_tests::engines;
+use warpnest_tests::{engines, says};
 
 fn on_all(test: impl Fn(&Device)) {
     engines().iter().for_each(|engine| test(&engine.device));
-}
-
-fn says(error: &Error, words: &[&str]) {
-    let text = error.to_string();
-    assert!(words.iter().all(|word| text.contains(word)), "{text:?} should say {words:?}");
 }
 
 fn lengths(error: Error, first: u64, second: u64) {

@@ -2,18 +2,8 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
-use warpnest::{Arithmetic, Error, HashFamily, Key, TwoLevelConfig, Value};
-use warpnest_tests::{TestEngine, key, on_every_engine};
-
-fn family() -> impl Strategy<Value = HashFamily> {
-    let arithmetic = prop_oneof![Just(Arithmetic::Exact), Just(Arithmetic::Wrapping)];
-    let prime = prop_oneof![Just(334_214_459), Just(4_294_967_291), Just(1_900_813)];
-    prop_oneof![
-        2 => Just(HashFamily::Mix),
-        1 => (prime.clone(), arithmetic.clone()).prop_map(|(prime, arithmetic)| HashFamily::Linear { prime, arithmetic }),
-        1 => (prime, arithmetic).prop_map(|(prime, arithmetic)| HashFamily::Xor { prime, arithmetic }),
-    ]
-}
+use warpnest::{Error, Key, TwoLevelConfig, Value};
+use warpnest_tests::{TestEngine, family, key, on_every_engine};
 
 /// Configurations that build tables of any keys: small buckets too, so that small inputs have many of them.
 fn config() -> impl Strategy<Value = TwoLevelConfig> {

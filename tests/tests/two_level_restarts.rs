@@ -3,12 +3,7 @@
 
 use std::collections::HashMap;
 use warpnest::{Arithmetic, Buffer, Device, Error, HashFamily, Key, TwoLevelConfig, TwoLevelMap};
-use warpnest_tests::{TestEngine, distinct_keys, engines};
-
-fn says(error: &Error, words: &[&str]) {
-    let text = error.to_string();
-    assert!(words.iter().all(|word| text.contains(word)), "{text:?} should say {words:?}");
-}
+use warpnest_tests::{TestEngine, distinct_keys, engines, says};
 
 /// The value that tests give a key.
 fn value_of(key: u32) -> u64 {
