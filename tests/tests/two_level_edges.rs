@@ -297,24 +297,39 @@ fn tiny_buckets() -> TwoLevelConfig {
 }
 
 #[test]
-fn numbers_of_buckets_around_what_digits_hold() {
+fn numbers_of_buckets_around_what_one_pass_holds() {
     for engine in engines() {
-        for buckets in [1, 2, 3, 4, 5, 8, 9, 255, 257, 1023, 1024, 1025] {
+        let around = [
+            (1, 0),
+            (2, 1),
+            (3, 1),
+            (4, 1),
+            (5, 1),
+            (8, 1),
+            (9, 1),
+            (255, 1),
+            (257, 1),
+            (1023, 1),
+            (1024, 1),
+            (1025, 2),
+        ];
+        for (buckets, passes) in around {
             if buckets <= engine.most_items.max(9) {
                 let keys: Vec<u32> = distinct_keys(buckets, 7);
                 let map = build::<_, u64>(engine, &tiny_buckets(), &keys, &values(buckets));
-                assert_eq!(map.buckets(), buckets as u64);
+                assert_eq!((map.buckets(), map.report().passes), (buckets as u64, passes));
             }
         }
     }
 }
 
 #[test]
-fn more_than_a_million_buckets_take_a_third_digit() {
-    let buckets = (1 << 20) + 1;
-    let keys: Vec<u32> = distinct_keys(buckets, 7);
-    let map = build::<_, u32>(&engines()[0], &tiny_buckets(), &keys, &values(buckets));
-    assert_eq!(map.buckets(), buckets as u64);
+fn numbers_of_buckets_around_what_two_passes_hold_and_more_than_a_million() {
+    for (buckets, passes) in [(1 << 16, 2), ((1 << 16) + 1, 3), ((1 << 20) + 1, 3)] {
+        let keys: Vec<u32> = distinct_keys(buckets, 7);
+        let map = build::<_, u32>(&engines()[0], &tiny_buckets(), &keys, &values(buckets));
+        assert_eq!((map.buckets(), map.report().passes), (buckets as u64, passes));
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod header;
 mod launch_bounds;
 mod process;
 mod ptxas;
+mod rounds;
 mod workspace;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ enum Command {
     Check(check::Args),
     Figures(figures::Args),
     GpuBundle(gpu_bundle::Args),
+    Rounds(rounds::Args),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::main(&args),
         Command::Figures(args) => figures::main(&args),
         Command::GpuBundle(args) => gpu_bundle::main(&args),
+        Command::Rounds(args) => rounds::main(&args),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     // Only the words: with RUST_BACKTRACE set, returning the error would bury them under a backtrace.

@@ -43,7 +43,7 @@ pub fn compact<T: Scalar>(
     stream.batch(&[input, keep], &[&*output, &*count, state], |batch| {
         batch.zero(state, state_words::<T>(items) as usize)?;
         // SAFETY: input and output have that many items, `keep` a bit for each, and the state is large enough and zero.
-        unsafe { batch.launch(&compact, items.div_ceil(tile::<T>()) * 256) }
+        unsafe { batch.launch_blocks(&compact, items.div_ceil(tile::<T>())) }
     })
 }
 

@@ -67,7 +67,6 @@ fn histogram_threads(items: u64) -> u64 {
 /// # Errors
 /// [`Error::BitField`]; [`Error::LengthsDiffer`] unless keys, values and outputs are equally long, and `starts` has an element
 /// for each value of the field; [`Error::TooManyItems`], [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
-#[allow(clippy::too_many_arguments, reason = "two arrays in, three out, and where to work")]
 pub fn partition_pairs<K: Key, V: Value>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -265,7 +264,7 @@ impl<K: Key, V: Value> RadixPasses<K, V> {
             plan: ScanPlan { items: self.counters() },
         };
         // SAFETY: the caller's.
-        unsafe { batch.launch(&scan, self.counters().div_ceil(gpu_kernels::scan::tile::<u32>()) * 256) }
+        unsafe { batch.launch_blocks(&scan, self.counters().div_ceil(gpu_kernels::scan::tile::<u32>())) }
     }
 
     /// Moves the pairs to the places of digit `pass`.
@@ -302,7 +301,7 @@ impl<K: Key, V: Value> RadixPasses<K, V> {
             };
             let blocks = (end - first).div_ceil(radix::tile::<K, V>());
             // SAFETY: the caller's; the words of this pass and portion are its own.
-            unsafe { batch.launch(&partition, blocks * 512)? };
+            unsafe { batch.launch_blocks(&partition, blocks)? };
             state += self.state_words(end - first);
             (digit_starts, base) = (next_starts, 0);
         }

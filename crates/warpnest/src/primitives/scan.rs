@@ -39,7 +39,7 @@ pub fn exclusive_scan<T: Scalar>(
         batch.zero(state, state_words::<T>(items) as usize)?;
         // SAFETY: input and output have that many items, the output one more if there is a total, and the state is large enough
         // and zero.
-        unsafe { batch.launch(&scan, threads_of::<T>(items)) }
+        unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
     })
 }
 
@@ -62,11 +62,6 @@ pub fn exclusive_scan_in_place<T: Scalar>(
     stream.batch(&[], &[&*buffer, state], |batch| {
         batch.zero(state, state_words::<T>(items) as usize)?;
         // SAFETY: the buffer has that many items, and the state is large enough and zero.
-        unsafe { batch.launch(&scan, threads_of::<T>(items)) }
+        unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
     })
-}
-
-/// The number of threads that gives a block to each tile.
-fn threads_of<T: Scalar>(items: u64) -> u64 {
-    items.div_ceil(tile::<T>()) * 256
 }

@@ -7,7 +7,6 @@ use crate::stream::Batch;
 use crate::{Buffer, Device, Error, Event, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::radix::Digit;
-use gpu_kernels::seam::Kernel;
 use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildPlan, KEYS_OF_STARTS, Layout, StartsPlan, header};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -67,7 +66,7 @@ enum Outcome {
 }
 
 /// The most bits of a pass if there are several: from 9 bits on the pairs that a tile has for one digit become few, and are
-/// written in pieces smaller than the memory likes (docs/two-level.md has the times).
+/// written in pieces smaller than the memory likes (docs/primitives.md has the times).
 const FEW_BITS: u32 = 8;
 
 /// The sizes of a build, and the layout of its scratch: what the passes work in, a place for the pairs, the buckets' starts.
@@ -257,8 +256,8 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         let in_table = Pairs::at(words.argument(), plan.pairs);
         let starts = work.offset(plan.starts_at()).cast::<u32>();
         let reads: [&dyn Tracked; 2] = [source.keys, source.values];
-        // SAFETY: this holds for all launches: the scratch has the words of its plan, the table those of as many pairs; the passes move the
-        // pairs between the two and end in the scratch; the starts and seeds have a word for each bucket, the starts one more.
+        // SAFETY: this holds for all launches: the scratch has the words of its plan, the table those of as many pairs; the passes
+        // move the pairs between the two and end in the scratch; starts and seeds have a word for each bucket, the starts one more.
         stream.batch(&reads, &[scratch, words, seeds, header], |batch| unsafe {
             stages.mark(batch)?;
             batch.zero(header, header::WORDS)?;
@@ -299,7 +298,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
                     padding: 0,
                 },
             };
-            batch.launch(&build, buckets * build.threads() as u64)?;
+            batch.launch_blocks(&build, buckets)?;
             stages.mark(batch)
         })?;
         let found = self.header.download(stream)?;
