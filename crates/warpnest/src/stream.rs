@@ -139,26 +139,26 @@ impl Stream {
 pub(crate) struct Batch<'q>(&'q dyn Queue);
 
 impl Batch<'_> {
-    /// Runs `kernel` on at least `threads` threads.
+    /// Runs `kernel` on at least `threads` threads. This is the one way in which a kernel is launched.
     ///
     /// # Safety
     /// As for [`Stream::launch`], with the buffers of the batch.
     pub unsafe fn launch(&self, kernel: &dyn Kernel, threads: u64) -> Result<()> {
+        let blocks = threads.div_ceil(kernel.threads() as u64);
+        if blocks > MOST_BLOCKS as u64 {
+            return Err(Error::GridTooLarge { threads, block: kernel.threads(), limit: MOST_BLOCKS });
+        }
         // SAFETY: the caller's.
-        unsafe { self.launch_blocks(kernel, threads.div_ceil(kernel.threads() as u64)) }
+        if blocks == 0 { Ok(()) } else { unsafe { self.0.launch(kernel, blocks as u32) } }
     }
 
-    /// Runs `blocks` blocks of `kernel`. This is the one way in which a kernel is launched.
+    /// Runs `blocks` blocks of `kernel`.
     ///
     /// # Safety
     /// As for [`Stream::launch`], with the buffers of the batch.
     pub unsafe fn launch_blocks(&self, kernel: &dyn Kernel, blocks: u64) -> Result<()> {
-        if blocks > MOST_BLOCKS as u64 {
-            let (threads, block) = (blocks.saturating_mul(kernel.threads() as u64), kernel.threads());
-            return Err(Error::GridTooLarge { threads, block, limit: MOST_BLOCKS });
-        }
         // SAFETY: the caller's.
-        if blocks == 0 { Ok(()) } else { unsafe { self.0.launch(kernel, blocks as u32) } }
+        unsafe { self.launch(kernel, blocks.saturating_mul(kernel.threads() as u64)) }
     }
 
     /// Sets the first `elements` elements of a buffer, which the batch writes, to 0.
