@@ -27,6 +27,7 @@ pub mod cuckoo;
 pub mod hash;
 pub mod look_back;
 pub mod lookup;
+pub mod page;
 pub mod radix;
 pub mod roofline;
 pub mod scan;

@@ -1,6 +1,7 @@
 //! The types that tables take: 32- and 64-bit unsigned keys and values.
 
 use crate::seam::Word;
+use core::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
 mod sealed {
     pub trait Sealed {}
@@ -9,7 +10,21 @@ mod sealed {
 }
 
 /// What keys and values have in common: an unsigned word, moved to and from 64 bits without loss.
-pub trait Scalar: Word + sealed::Sealed + Eq + Ord + core::hash::Hash + core::fmt::Debug + core::fmt::Display {
+pub trait Scalar:
+    Word
+    + sealed::Sealed
+    + Eq
+    + Ord
+    + core::hash::Hash
+    + core::fmt::Debug
+    + core::fmt::Display
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + BitXor<Output = Self>
+    + Not<Output = Self>
+    + Shl<u32, Output = Self>
+    + Shr<u32, Output = Self>
+{
     /// Size in bits.
     const BITS: u32;
     /// Place of this type in the kernels' name tables: 0 for `u32`, 1 for `u64`.
@@ -22,10 +37,14 @@ pub trait Scalar: Word + sealed::Sealed + Eq + Ord + core::hash::Hash + core::fm
     fn bits_from(self, shift: u32) -> u32;
     /// Takes the low bits of `wide`.
     fn from_u64(wide: u64) -> Self;
+    /// The word as a fraction of its range, of `whole`: as many of `whole` equal parts of the range lie below it.
+    fn scaled(self, whole: u32) -> u32;
+    /// The number of zeros below the lowest bit that is set.
+    fn low_zeros(self) -> u32;
 }
 
 macro_rules! scalar {
-    ($word:ty, $index:literal) => {
+    ($word:ty, $twice:ty, $index:literal) => {
         impl Scalar for $word {
             const BITS: u32 = <$word>::BITS;
             const INDEX: usize = $index;
@@ -42,18 +61,38 @@ macro_rules! scalar {
             fn from_u64(wide: u64) -> Self {
                 wide as $word
             }
+            #[inline(always)]
+            fn scaled(self, whole: u32) -> u32 {
+                ((self as $twice * whole as $twice) >> <$word>::BITS) as u32
+            }
+            #[inline(always)]
+            fn low_zeros(self) -> u32 {
+                self.trailing_zeros()
+            }
         }
     };
 }
-scalar!(u32, 0);
-scalar!(u64, 1);
+scalar!(u32, u64, 0);
+scalar!(u64, u128, 1);
 
 /// A key of a table: `u32` or `u64`. Every value of the type is a legal key.
 pub trait Key: Scalar {
-    /// A mix of the key whose every bit depends on every bit of the key, under two random words (`b` is used as an odd
+    /// What a key and a value take in a table that stores both as words of one type: the wider of the two.
+    type Joint<V: Value>: Scalar;
+
+    /// A bijection of the keys under which every bit depends on every bit of the key, by two random words (`b` is used as an odd
     /// multiplier). The shifts and the first multiplier are those of published bijective mixers: for 32 bits C. Wellons'
     /// hash-prospector (0x21f0aaad), for 64 bits J. Maiga's "mx3" (0xe9846af9b1a615d).
-    fn mix(self, a: u64, b: u64) -> u32;
+    fn mixed(self, a: u64, b: u64) -> Self;
+
+    /// The key whose [`Key::mixed`] this is.
+    fn unmixed(self, a: u64, b: u64) -> Self;
+
+    /// The upper 32 bits of [`Key::mixed`].
+    #[inline(always)]
+    fn mix(self, a: u64, b: u64) -> u32 {
+        self.mixed(a, b).bits_from(Self::BITS - 32)
+    }
 
     /// `a·k + b` before the reduction by a prime; `wrapping` computes it modulo 2^32 or 2^64, the key's own width.
     fn linear(self, a: u64, b: u64, residue: impl Fn(u64) -> u64, wrapping: bool) -> u64;
@@ -63,19 +102,53 @@ pub trait Key: Scalar {
 }
 
 /// A value of a table: `u32` or `u64`. Every value of the type is legal.
-pub trait Value: Scalar {}
-impl Value for u32 {}
-impl Value for u64 {}
+pub trait Value: Scalar {
+    /// [`Key::Joint`] of a 32-bit key and this value.
+    type Beside32: Scalar;
+}
+impl Value for u32 {
+    type Beside32 = u32;
+}
+impl Value for u64 {
+    type Beside32 = u64;
+}
+
+/// The number that `odd`, an odd one, gives 1 with, modulo 2^64 and so modulo 2^32 too. Each of Newton's steps doubles the bits that
+/// are right; `odd` is its own inverse in the lowest three.
+#[inline(always)]
+const fn inverse(odd: u64) -> u64 {
+    let mut inverse = odd;
+    let mut bits = 3;
+    while bits < 64 {
+        inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
+        bits *= 2;
+    }
+    inverse
+}
+
+const MIX32: u32 = 0x21f0_aaad;
+const MIX64: u64 = 0x0e98_46af_9b1a_615d;
 
 impl Key for u32 {
+    type Joint<V: Value> = V::Beside32;
+
     #[inline(always)]
-    fn mix(self, a: u64, b: u64) -> u32 {
+    fn mixed(self, a: u64, b: u64) -> u32 {
         let mut x = self ^ a as u32;
         x ^= x >> 16;
-        x = x.wrapping_mul(0x21f0_aaad);
+        x = x.wrapping_mul(MIX32);
         x ^= x >> 15;
         x = x.wrapping_mul(b as u32 | 1);
         x ^ x >> 15
+    }
+    #[inline(always)]
+    fn unmixed(self, a: u64, b: u64) -> u32 {
+        // A shift that is less than half of the width takes two more to undo.
+        let mut x = self ^ self >> 15 ^ self >> 30;
+        x = x.wrapping_mul(inverse(b | 1) as u32);
+        x = x ^ x >> 15 ^ x >> 30;
+        x = x.wrapping_mul(const { inverse(MIX32 as u64) as u32 });
+        x ^ x >> 16 ^ a as u32
     }
     #[inline(always)]
     fn linear(self, a: u64, b: u64, _residue: impl Fn(u64) -> u64, wrapping: bool) -> u64 {
@@ -91,14 +164,24 @@ impl Key for u32 {
 }
 
 impl Key for u64 {
+    type Joint<V: Value> = u64;
+
     #[inline(always)]
-    fn mix(self, a: u64, b: u64) -> u32 {
+    fn mixed(self, a: u64, b: u64) -> u64 {
         let mut x = self ^ a;
         x ^= x >> 32;
-        x = x.wrapping_mul(0x0e98_46af_9b1a_615d);
+        x = x.wrapping_mul(MIX64);
         x ^= x >> 32;
         x = x.wrapping_mul(b | 1);
-        ((x ^ x >> 28) >> 32) as u32
+        x ^ x >> 28
+    }
+    #[inline(always)]
+    fn unmixed(self, a: u64, b: u64) -> u64 {
+        let mut x = self ^ self >> 28 ^ self >> 56;
+        x = x.wrapping_mul(inverse(b | 1));
+        x ^= x >> 32;
+        x = x.wrapping_mul(const { inverse(MIX64) });
+        x ^ x >> 32 ^ a
     }
     #[inline(always)]
     fn linear(self, a: u64, b: u64, residue: impl Fn(u64) -> u64, wrapping: bool) -> u64 {

@@ -7,9 +7,13 @@
 //! * the first CUDA device, if there is one and the feature `cuda` is on. `WARPNEST_REQUIRE_CUDA=1` makes its absence a failure.
 
 mod checked;
+mod faults;
 mod interpreted;
+pub mod page_checker;
+pub mod pages;
 
 pub use checked::CheckedRunner;
+pub use faults::{Counts, assert_wrong_device, counting, elsewhere, faulty};
 pub use interpreted::PtxRunner;
 
 use gpu_kernels::seam::Global;

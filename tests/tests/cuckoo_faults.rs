@@ -1,13 +1,9 @@
 //! Failures that come from the device: too little memory, a wrong device, a launch that fails; and what a map is afterwards.
 
 use gpu_kernels::roofline::Copy;
-use std::any::Any;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use warpnest::engine::{Cores, Engine, HostEngine, Queue, Runner};
-use warpnest::kernels::seam::Kernel;
-use warpnest::{Buffer, CuckooConfig, CuckooMap, Device, Error, Memory, Result};
-use warpnest_tests::{distinct_keys, engines, null, says};
+use std::sync::atomic::Ordering::Relaxed;
+use warpnest::{Buffer, CuckooConfig, CuckooMap, Device, Error};
+use warpnest_tests::{assert_wrong_device, counting, distinct_keys, elsewhere, engines, faulty, null, says};
 
 fn assert_out_of_memory(error: Error, device: &Device, asked: u64) {
     says(&error, &[&asked.to_string(), device.name(), "take less", "free buffers"]);
@@ -65,31 +61,6 @@ fn a_cuda_device_that_is_not_there_says_what_to_do() {
         says(&error, &[&ordinal.to_string()]);
         assert!(matches!(error, Error::NoDevice { ordinal: figure, .. } if figure == ordinal), "{error:?}");
     }
-}
-
-/// The CPU under another name.
-#[derive(Debug)]
-struct Elsewhere;
-
-impl Runner for Elsewhere {
-    fn name(&self) -> &str {
-        "another CPU"
-    }
-    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { Cores.run(kernel, blocks) }
-    }
-}
-
-fn elsewhere() -> Device {
-    Device::from_engine(HostEngine::new(Elsewhere)).unwrap()
-}
-
-/// Fails unless the error says that `what` is on `found` and the operation runs on `expected`.
-fn assert_wrong_device(error: Error, what: &str, found: &Device, expected: &Device) {
-    says(&error, &[what, found.name(), expected.name(), "copy it there first"]);
-    let Error::WrongDevice { what: figure, found: is_on, expected: runs_on } = error else { panic!("{error:?}") };
-    assert_eq!((figure, is_on.as_str(), runs_on.as_str()), (what, found.name(), expected.name()));
 }
 
 #[test]
@@ -161,27 +132,9 @@ fn a_grid_with_too_many_blocks_is_refused_and_one_with_none_does_nothing() {
     }
 }
 
-/// The CPU, whose launch fails after some that do not.
-#[derive(Debug)]
-struct Faulty(Arc<AtomicU32>);
-
-impl Runner for Faulty {
-    fn name(&self) -> &str {
-        "faulty CPU"
-    }
-    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        if self.0.fetch_sub(1, Relaxed) == 0 {
-            return Err(Error::Kernel { kernel: kernel.name().to_owned(), fault: "planted".to_owned() });
-        }
-        // SAFETY: the caller's.
-        unsafe { Cores.run(kernel, blocks) }
-    }
-}
-
 #[test]
 fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again() {
-    let good_launches = Arc::new(AtomicU32::new(u32::MAX));
-    let device = Device::from_engine(HostEngine::new(Faulty(good_launches.clone()))).unwrap();
+    let (device, good_launches) = faulty();
     let (old, mut new): (Vec<u32>, Vec<u32>) = (distinct_keys(300, 1), distinct_keys(200, 2));
     // Repeated keys, so that all the kernels of a build run; and the key with a cell of its own.
     new.extend_from_within(..100);
@@ -216,43 +169,9 @@ fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again()
     assert_eq!(kernels, names.map(|name| format!("{name}_u32_u64")));
 }
 
-/// The CPU with room for some more allocations.
-#[derive(Debug)]
-struct Poor {
-    inner: HostEngine<Cores>,
-    allocations: Arc<AtomicU32>,
-}
-
-// SAFETY: all that counts is the inner engine's.
-unsafe impl Engine for Poor {
-    fn name(&self) -> &str {
-        "poor CPU"
-    }
-    fn memory(&self) -> Result<Memory> {
-        self.inner.memory()
-    }
-    fn allocate(&self, bytes: usize) -> Result<usize> {
-        if self.allocations.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err() {
-            return Err(Error::OutOfMemory { asked: bytes as u64, free: 0, device: self.name().to_owned() });
-        }
-        self.inner.allocate(bytes)
-    }
-    unsafe fn free(&self, address: usize, bytes: usize) {
-        // SAFETY: the caller's.
-        unsafe { self.inner.free(address, bytes) };
-    }
-    fn queue(&self) -> Result<Box<dyn Queue>> {
-        self.inner.queue()
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
 #[test]
 fn only_repeated_keys_need_memory_in_a_rebuild_and_without_it_the_map_is_empty() {
-    let allocations = Arc::new(AtomicU32::new(u32::MAX));
-    let device = Device::from_engine(Poor { inner: HostEngine::new(Cores), allocations: allocations.clone() }).unwrap();
+    let (device, counts) = counting();
     let stream = device.default_stream();
     let unique: Vec<u32> = distinct_keys(300, 1);
     let repeated: Vec<u32> = unique[..150].repeat(2);
@@ -261,7 +180,7 @@ fn only_repeated_keys_need_memory_in_a_rebuild_and_without_it_the_map_is_empty()
     let mut answers = map.get_many_on(stream, &unique).unwrap();
     let mut found = Buffer::zeroed(&device, 300usize.div_ceil(32)).unwrap();
 
-    allocations.store(0, Relaxed);
+    counts.allocations.store(0, Relaxed);
     map.rebuild(stream, &unique, &unique).unwrap();
     map.get_many_into(stream, &unique, &mut answers).unwrap();
     map.contains_many_into(stream, &unique, &mut found).unwrap();
@@ -273,7 +192,7 @@ fn only_repeated_keys_need_memory_in_a_rebuild_and_without_it_the_map_is_empty()
     map.get_many_into(stream, &unique, &mut answers).unwrap();
     assert_eq!(answers.download(stream).unwrap(), [None; 300]);
 
-    allocations.store(u32::MAX, Relaxed);
+    counts.allocations.store(u32::MAX, Relaxed);
     map.rebuild(stream, &repeated, &repeated).unwrap();
     assert_eq!(map.len(), 150);
 }

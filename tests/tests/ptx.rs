@@ -5,6 +5,10 @@ use gpu_kernels::cuckoo::{
     Census, Find, FindPlan, Histogram, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable,
 };
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
+use gpu_kernels::page::{
+    BuildPages, BuildPagesInOrder, BuildPlan as PageBuildPlan, Find as PageFind, FindPlan as PageFindPlan,
+    Layout as PageLayout, Split, SplitInOrder, SplitPlan, Unpack, UnpackPlan,
+};
 use gpu_kernels::radix::{Digit, Histogram as RadixHistogram, HistogramPlan, Partition, PartitionPlan};
 use gpu_kernels::roofline::{Access, Copy, Random, RandomPlan};
 use gpu_kernels::scan::{Scan, ScanPlan};
@@ -18,7 +22,7 @@ use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;
 use warpnest::engine::{HostEngine, Runner};
 use warpnest::ptx::{BASELINE, HOPPER};
-use warpnest::{Buffer, CuckooConfig, Device, Error, Key, Result, Value};
+use warpnest::{Buffer, CuckooConfig, Device, Error, Key, PageConfig, Result, Value};
 use warpnest_tests::{PtxRunner, distinct_keys, engines, null};
 
 /// The kernels of the cuckoo table for one pair of types, with nothing to do and nowhere to do it.
@@ -57,13 +61,60 @@ fn two_level<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     ]
 }
 
+/// The kernels of the page map for one pair of types.
+fn page<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
+    let layout = PageLayout::new::<K, V>(0, 0, 0, 20);
+    let (keys, values, words, header) = (null::<K>(), null::<V>(), null(), null());
+    let build = || BuildPages::<K, V> {
+        keys,
+        values,
+        counts: null(),
+        starts: null(),
+        words_out: words,
+        header,
+        plan: PageBuildPlan { layout, page_room: 0, pairs: 0, mixed: 0, padding: 0 },
+    };
+    let split = || Split::<K, V> {
+        keys,
+        values,
+        keys_out: keys,
+        values_out: values,
+        counts_in: null(),
+        counts_out: null(),
+        state: words,
+        header,
+        plan: SplitPlan {
+            a: 0,
+            b: 0,
+            region_room: 0,
+            pairs: 0,
+            bin_room: 0,
+            tiles: 1,
+            shift: K::BITS - 1,
+            bits: 1,
+            crowd: 0,
+            level: 0,
+        },
+    };
+    let find = PageFindPlan { layout, queries: 0 };
+    let unpack = UnpackPlan { layout };
+    vec![
+        Box::new(split()),
+        Box::new(SplitInOrder::from(split())),
+        Box::new(build()),
+        Box::new(BuildPagesInOrder::from(build())),
+        Box::new(PageFind::<K, V> { queries: keys, words, values, found: null(), plan: find }),
+        Box::new(Unpack::<K, V> { words, keys_out: keys, values_out: values, count: null(), plan: unpack }),
+    ]
+}
+
 /// The kernels of the primitives that take one type.
 fn primitives<K: Key>() -> Vec<Box<dyn Kernel>> {
     let (keys, state) = (null::<K>(), null());
     let plan = HistogramPlan { digit: digit(), items: 0, digits: 1, padding: 0 };
     let items = CompactPlan { items: 0 };
     let layout = Layout { buckets: digit().functions, places: Family::new(Formula::Mix, 3, 1, 0) };
-    let starts = StartsPlan { layout, pairs: 0 };
+    let starts = StartsPlan { functions: layout.buckets, pairs: 0 };
     vec![
         Box::new(Scan::<K> { input: keys, output: keys, total: keys, state, plan: ScanPlan { items: 0 } }),
         Box::new(Compact::<K> { input: keys, keep: null(), output: keys, count: null(), state, plan: items }),
@@ -99,7 +150,16 @@ fn kernels() -> Vec<Box<dyn Kernel>> {
         [partition::<u32, u32>(), partition::<u32, u64>(), partition::<u64, u32>(), partition::<u64, u64>()];
     let two_level =
         [two_level::<u32, u32>(), two_level::<u32, u64>(), two_level::<u64, u32>(), two_level::<u64, u64>()];
-    cuckoo.into_iter().chain(two_level).flatten().chain(roofline).chain(primitives).chain(partitions).collect()
+    let page = [page::<u32, u32>(), page::<u32, u64>(), page::<u64, u32>(), page::<u64, u64>()];
+    cuckoo
+        .into_iter()
+        .chain(two_level)
+        .chain(page)
+        .flatten()
+        .chain(roofline)
+        .chain(primitives)
+        .chain(partitions)
+        .collect()
 }
 
 fn arguments(kernel: &dyn Kernel) -> Vec<Vec<u8>> {
@@ -227,6 +287,39 @@ fn an_access_beyond_a_buffer_is_an_error_that_names_the_kernel() {
                 found.starts_with(kernel) && fault.contains("out of bounds") && fault.contains("global"),
                 "{error}"
             );
+        }
+    }
+}
+
+#[test]
+fn an_access_of_the_page_map_beyond_a_buffer_is_an_error_that_names_the_kernel() {
+    let keys: Vec<u32> = distinct_keys(301, 2);
+    let values: Vec<u64> = vec![1; 301];
+    // Four pages, for which the pairs are split.
+    let config = PageConfig::default().seed(1).load(301.0 * 12.0 / (5.0 * 300.0 * 64.0));
+    for config in [config.clone(), config.assume_unique()] {
+        let header = 8 * gpu_kernels::page::header::WORDS;
+        let table = config.memory_bytes::<u32, u64>(301).unwrap() as usize - header;
+        let scratch = config.scratch_bytes::<u32, u64>(301).unwrap() as usize;
+        // The last key, the last value, the last bucket's last values, half of the scratch, the header.
+        let inputs = [(1204, 4, "page_split"), (2408, 8, "page_split")];
+        let others = [(table, 16, "page_build"), (scratch, scratch / 2, "page_"), (header, header, "page_")];
+        for (bytes, by, kernel) in inputs.into_iter().chain(others) {
+            for runner in [PtxRunner::baseline, PtxRunner::hopper] {
+                let build = |by| {
+                    let device =
+                        Device::from_engine(HostEngine::new(CutShort { inner: runner(5), bytes, by })).unwrap();
+                    let map = config.build(&device, &keys, &values)?;
+                    map.get_many(&[keys[300]])
+                };
+                assert_eq!(build(0), Ok(vec![Some(1)]));
+                let error = build(by).expect_err(&format!("{by} of {bytes} bytes are missing"));
+                let Error::Kernel { kernel: found, fault } = &error else { panic!("{error:?}") };
+                assert!(
+                    found.starts_with(kernel) && fault.contains("out of bounds") && fault.contains("global"),
+                    "{bytes} bytes: {error}"
+                );
+            }
         }
     }
 }

@@ -4,10 +4,8 @@
 
 use std::time::Duration;
 use warpnest::Arithmetic::{Exact, Wrapping};
-use warpnest::engine::{Cores, HostEngine, Runner};
-use warpnest::kernels::seam::Kernel;
-use warpnest::{Answers, Buffer, Device, Error, HashFamily, Result, TwoLevelConfig, TwoLevelMap};
-use warpnest_tests::{assert_lengths, distinct_keys, engines, says};
+use warpnest::{Answers, Buffer, Device, Error, HashFamily, TwoLevelConfig, TwoLevelMap};
+use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, engines, says};
 
 fn on_all(test: impl Fn(&Device)) {
     engines().iter().for_each(|engine| test(&engine.device));
@@ -218,45 +216,24 @@ fn a_prime_below_the_number_of_buckets_or_of_a_sub_tables_slots_is_refused_and_o
     });
 }
 
-/// The CPU under another name.
-#[derive(Debug)]
-struct Elsewhere;
-
-impl Runner for Elsewhere {
-    fn name(&self) -> &str {
-        "another CPU"
-    }
-    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { Cores.run(kernel, blocks) }
-    }
-}
-
 #[test]
 fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
-    let there = &Device::from_engine(HostEngine::new(Elsewhere)).unwrap();
+    let there = &elsewhere();
     on_all(|here| {
         let (stream, foreign) = (here.default_stream(), there.default_stream());
-        let wrong = |error: Error, what: &str, found: &Device, expected: &Device| {
-            says(&error, &[what, found.name(), expected.name(), "copy it there first"]);
-            let Error::WrongDevice { what: figure, found: is_on, expected: runs_on } = error else {
-                panic!("{error:?}")
-            };
-            assert_eq!((figure, is_on.as_str(), runs_on.as_str()), (what, found.name(), expected.name()));
-        };
         let keys: Vec<u64> = distinct_keys(100, 3);
         let (ours, theirs) = (Buffer::from_slice(here, &keys).unwrap(), Buffer::from_slice(there, &keys).unwrap());
         let build = |stream, keys, values| default().build_on::<u64, u64>(stream, here, keys, values);
-        wrong(build(foreign, &ours, &ours).unwrap_err(), "the stream", there, here);
-        wrong(build(stream, &theirs, &ours).unwrap_err(), "the buffer of keys", there, here);
-        wrong(build(stream, &ours, &theirs).unwrap_err(), "the buffer of values", there, here);
+        assert_wrong_device(build(foreign, &ours, &ours).unwrap_err(), "the stream", there, here);
+        assert_wrong_device(build(stream, &theirs, &ours).unwrap_err(), "the buffer of keys", there, here);
+        assert_wrong_device(build(stream, &ours, &theirs).unwrap_err(), "the buffer of values", there, here);
         let mut map = build(stream, &ours, &ours).unwrap();
         let report = map.report().clone();
-        wrong(map.rebuild(foreign, &ours, &ours).unwrap_err(), "the stream", there, here);
-        wrong(map.rebuild(stream, &theirs, &ours).unwrap_err(), "the buffer of keys", there, here);
-        wrong(map.rebuild(stream, &ours, &theirs).unwrap_err(), "the buffer of values", there, here);
-        wrong(map.get_many_on(stream, &theirs).unwrap_err(), "a buffer", there, here);
-        wrong(map.get_many_on(foreign, &ours).unwrap_err(), "a buffer", here, there);
+        assert_wrong_device(map.rebuild(foreign, &ours, &ours).unwrap_err(), "the stream", there, here);
+        assert_wrong_device(map.rebuild(stream, &theirs, &ours).unwrap_err(), "the buffer of keys", there, here);
+        assert_wrong_device(map.rebuild(stream, &ours, &theirs).unwrap_err(), "the buffer of values", there, here);
+        assert_wrong_device(map.get_many_on(stream, &theirs).unwrap_err(), "a buffer", there, here);
+        assert_wrong_device(map.get_many_on(foreign, &ours).unwrap_err(), "a buffer", here, there);
         holds(&map, &keys);
         assert_eq!(map.report(), &report);
     });

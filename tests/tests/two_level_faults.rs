@@ -1,30 +1,9 @@
 //! Failures of the device in the midst of a two-level build, and the memory that builds take: what a map is afterwards, and
 //! that no byte is taken beyond what was said.
 
-use std::any::Any;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use warpnest::engine::{Cores, Engine, HostEngine, Queue, Runner};
-use warpnest::kernels::seam::Kernel;
-use warpnest::{Buffer, Device, Error, Key, Memory, Result, TwoLevelConfig, TwoLevelMap, Value};
-use warpnest_tests::distinct_keys;
-
-/// The CPU, whose launch fails after some that do not.
-#[derive(Debug)]
-struct Faulty(Arc<AtomicU32>);
-
-impl Runner for Faulty {
-    fn name(&self) -> &str {
-        "faulty CPU"
-    }
-    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        if self.0.fetch_sub(1, Relaxed) == 0 {
-            return Err(Error::Kernel { kernel: kernel.name().to_owned(), fault: "planted".to_owned() });
-        }
-        // SAFETY: the caller's.
-        unsafe { Cores.run(kernel, blocks) }
-    }
-}
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use warpnest::{Buffer, Error, Key, TwoLevelConfig, TwoLevelMap, Value};
+use warpnest_tests::{counting, distinct_keys, faulty};
 
 fn small() -> TwoLevelConfig {
     TwoLevelConfig::default().bucket_capacity(64).items_per_bucket(40.0).sub_tables(3, 32).seed(2)
@@ -45,8 +24,7 @@ fn is_empty<K: Key, V: Value>(map: &TwoLevelMap<K, V>, once: &[K], after: &str) 
 
 #[test]
 fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again() {
-    let good_launches = Arc::new(AtomicU32::new(u32::MAX));
-    let device = Device::from_engine(HostEngine::new(Faulty(good_launches.clone()))).unwrap();
+    let (device, good_launches) = faulty();
     let stream = device.default_stream();
     let (old, mut new): (Vec<u32>, Vec<u32>) = (distinct_keys(100, 1), distinct_keys(300, 2));
     // Enough copies for the way through the sort, which has all the kernels; and the key with a cell of its own.
@@ -82,57 +60,6 @@ fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again()
     assert_eq!(["two_level_starts", "two_level_build"].map(times), [3, 3], "{kernels:?}");
     assert_eq!(["last_of_each", "compact"].map(times), [1, 2], "{kernels:?}");
     assert_eq!(["radix_histogram", "scan", "radix_partition"].map(times), [4, 4, 3 + 4], "{kernels:?}");
-}
-
-/// The CPU with room for some more allocations, which counts the bytes that are allocated now and the most at once.
-#[derive(Debug)]
-struct Counting {
-    inner: HostEngine<Cores>,
-    counts: Arc<Counts>,
-}
-
-#[derive(Debug)]
-struct Counts {
-    allocations: AtomicU32,
-    bytes: AtomicU64,
-    most: AtomicU64,
-}
-
-// SAFETY: all that counts is the inner engine's.
-unsafe impl Engine for Counting {
-    fn name(&self) -> &str {
-        "counting CPU"
-    }
-    fn memory(&self) -> Result<Memory> {
-        self.inner.memory()
-    }
-    fn allocate(&self, bytes: usize) -> Result<usize> {
-        let counts = &self.counts;
-        if counts.allocations.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err() {
-            return Err(Error::OutOfMemory { asked: bytes as u64, free: 0, device: self.name().to_owned() });
-        }
-        let now = counts.bytes.fetch_add(bytes as u64, Relaxed) + bytes as u64;
-        counts.most.fetch_max(now, Relaxed);
-        self.inner.allocate(bytes)
-    }
-    unsafe fn free(&self, address: usize, bytes: usize) {
-        self.counts.bytes.fetch_sub(bytes as u64, Relaxed);
-        // SAFETY: the caller's.
-        unsafe { self.inner.free(address, bytes) };
-    }
-    fn queue(&self) -> Result<Box<dyn Queue>> {
-        self.inner.queue()
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-fn counting() -> (Device, Arc<Counts>) {
-    let (allocations, bytes, most) = (AtomicU32::new(u32::MAX), AtomicU64::new(0), AtomicU64::new(0));
-    let counts = Arc::new(Counts { allocations, bytes, most });
-    let engine = Counting { inner: HostEngine::new(Cores), counts: counts.clone() };
-    (Device::from_engine(engine).unwrap(), counts)
 }
 
 #[test]

@@ -179,6 +179,26 @@ pub enum Error {
         capacity: u32,
     },
 
+    /// A load factor that no table can have.
+    #[error("a load of {load} was asked for: give one above 0 and at most 1")]
+    Load {
+        /// The load asked for.
+        load: f64,
+    },
+
+    /// A page table could not be built with any of the constants that were drawn.
+    #[error(
+        "a table of {pairs} pairs at load {load} could not be built in {attempts} attempts: take a lower load or more restarts"
+    )]
+    PageBuildFailed {
+        /// The number of pairs.
+        pairs: u64,
+        /// The load asked for.
+        load: f64,
+        /// Attempts that failed.
+        attempts: u32,
+    },
+
     /// More items than a primitive can number.
     #[error("{asked} items were given, and one call takes at most {limit}: work in several batches")]
     TooManyItems {

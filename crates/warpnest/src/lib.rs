@@ -11,8 +11,10 @@ pub mod engine;
 mod error;
 mod hash;
 mod lookup;
+mod page;
 pub mod primitives;
 pub mod ptx;
+mod stages;
 mod stream;
 mod two_level;
 
@@ -25,5 +27,6 @@ pub use error::{Error, Result};
 pub use gpu_kernels as kernels;
 pub use gpu_kernels::types::{Key, Value};
 pub use hash::{Arithmetic, HashFamily};
+pub use page::{PageConfig, PageMap, PageReport, PageStages};
 pub use stream::{Event, Stream};
 pub use two_level::{Stages, TwoLevelConfig, TwoLevelMap, TwoLevelReport};

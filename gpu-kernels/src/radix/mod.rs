@@ -7,9 +7,11 @@
 
 mod histogram;
 mod partition;
+pub(crate) mod tile;
 
 pub use histogram::{Histogram, HistogramPlan, MOST_COUNTERS};
-pub use partition::{PORTION, Partition, PartitionPlan, state_words, tile};
+pub use partition::{PORTION, Partition, PartitionPlan, state_words};
+pub use tile::tile;
 
 use crate::hash::HashFunctions;
 use crate::types::{Key, Scalar};

@@ -2,35 +2,17 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops by index unroll on the GPU, iterators over arrays may not")]
 
+use super::tile::{
+    DigitSums, MOST_ITEMS, PREFIX, Published, RANK_BITS, ROOM, SUM, THREADS, WARPS, begin_sets, exclusive_sum, items,
+    load_rows, place_in_tile, place_of_row, sum_of_sets, tile,
+};
 use super::{Digit, MOST_BITS};
 use crate::look_back;
-use crate::seam::{Atomic, Block, DeviceScope, Global, Shared, Tile, Word, pause, settled};
+use crate::seam::{Global, Shared, Tile, settled};
 use crate::types::{Key, Value};
 
-/// Threads of a block.
-const THREADS: usize = 512;
-const WARPS: u32 = THREADS as u32 / 32;
-/// The most items of a thread.
-const MOST_ITEMS: usize = 16;
 /// The most items of one launch: a tile publishes sums of 30 bits.
 pub const PORTION: u64 = 1 << 29;
-
-/// Words of 64 bits for the warps' counters, and then for the items on their way out.
-const ROOM: usize = 4096;
-/// Counters of 16 bits: as many for each warp as a digit has values. They fill the room.
-const _: () = assert!(ROOM * 4 == (WARPS as usize) << MOST_BITS);
-/// The keys of a tile, or its values, fill it too.
-const _: () = assert!(ROOM as u64 == tile::<u64, u64>() && ROOM as u64 * 2 == tile::<u32, u32>());
-
-/// Items of a thread: fewer of the wide ones, so that they fit the registers.
-const fn items<K: Key, V: Value>() -> usize {
-    if K::BITS + V::BITS == 64 { MOST_ITEMS } else { MOST_ITEMS / 2 }
-}
-
-/// Items of a tile, which is what one block moves.
-pub const fn tile<K: Key, V: Value>() -> u64 {
-    (THREADS * items::<K, V>()) as u64
-}
 
 /// The number of words that a pass over `items` items (at most [`PORTION`]) publishes in; all must be 0.
 pub const fn state_words<K: Key, V: Value>(items: u64, bits: u32) -> u64 {
@@ -63,15 +45,6 @@ struct Held<K, V> {
     targets: [u32; MOST_ITEMS],
 }
 
-/// A rank is below the digit's bits.
-const RANK_BITS: u32 = 16;
-const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
-
-/// A tile publishes the sums of two neighbouring digits in one word: in each half 30 bits and the status above them.
-const SUM: u64 = 0x4000_0000_4000_0000;
-const PREFIX: u64 = 0x8000_0000_8000_0000;
-const SUMS: u64 = 0x3fff_ffff_3fff_ffff;
-
 kernel! {
     /// Moves the pairs `first..end` to the places of their digits: those with digit `d` begin at `digit_starts[d]`, less
     /// `base`, in the order of the input. `next_starts[d]` becomes where the next portion's pairs with digit `d` begin.
@@ -93,6 +66,7 @@ kernel! {
         let digit = args.plan.digit;
         let pairs = digit.bins() / 2;
         let counters = room.cast::<u32>();
+        let published = Published { words: args.state.offset(1), pairs };
         let mut held = block.local(|_| Held::<K, V> {
             keys: [K::default(); MOST_ITEMS],
             values: [V::default(); MOST_ITEMS],
@@ -113,7 +87,8 @@ kernel! {
             let first_thread = warp.first_thread();
             warp.each(held, |lane, held| {
                 let thread = first_thread + lane;
-                let here = load_rows::<K, V, K>(args.keys, &args.plan, ticket.get(0), thread, &mut held.keys);
+                let (here, first) = here::<K, V>(&args.plan, ticket.get(0));
+                load_rows::<K, V, K>(args.keys.offset(first), here, thread, &mut held.keys);
                 held.places = digit.of_each(&held.keys);
                 if here as u64 != tile::<K, V>() {
                     for row in 0..items::<K, V>() {
@@ -143,32 +118,19 @@ kernel! {
         let mut sum = block.local(|_| DigitSums { tile: 0, start: 0 });
         block.each(&mut sum, |thread, sum| {
             if thread < pairs {
-                let mut counts = 0;
-                for warp in 0..WARPS {
-                    counts += counters.get(warp * pairs + thread);
-                }
-                sum.tile = (counts & 0xffff) as u64 | (counts as u64 >> 16) << 32;
+                sum.tile = sum_of_sets(counters, WARPS, pairs, thread);
                 if thread == pairs - 1 {
-                    sum.tile -= (tile::<K, V>() - here::<K, V>(&args.plan, ticket.get(0)) as u64) << 32;
+                    sum.tile -= (tile::<K, V>() - here::<K, V>(&args.plan, ticket.get(0)).0 as u64) << 32;
                 }
                 let status = if ticket.get(0) == 0 { PREFIX } else { SUM };
-                published(args.state, pairs, thread, ticket.get(0) as u32).store(status | sum.tile);
+                published.word(ticket.get(0) as u32, thread).store(status | sum.tile);
             }
         });
         exclusive_sum(block, &mut sum, sums, pairs);
         // The counters become the places where each warp's items of each digit begin.
         block.phase(&mut sum, |thread, sum| {
             if thread < pairs {
-                // First all the reads: they need not wait for the writes.
-                let mut counts = [0; WARPS as usize];
-                for warp in 0..WARPS {
-                    counts[warp as usize] = counters.get(warp * pairs + thread);
-                }
-                let mut begins = sum.start | (sum.start + sum.tile as u32) << 16;
-                for warp in 0..WARPS {
-                    counters.set(warp * pairs + thread, begins);
-                    begins += counts[warp as usize];
-                }
+                begin_sets(counters, WARPS, pairs, thread, sum);
             }
         });
 
@@ -176,11 +138,10 @@ kernel! {
         block.phase(&mut held, |thread, held| {
             let counters_of_warp = thread / 32 * pairs;
             for row in 0..items::<K, V>() {
-                let (digit, rank) = (held.places[row] >> RANK_BITS, held.places[row] & RANK_MASK);
-                let begin = counters.get(counters_of_warp + digit / 2) >> (digit % 2 * 16) & 0xffff;
-                held.places[row] = settled(begin + rank);
+                held.places[row] = place_in_tile(counters, counters_of_warp, held.places[row]);
             }
-            load_rows::<K, V, V>(args.values, &args.plan, ticket.get(0), thread, &mut held.values);
+            let (here, first) = here::<K, V>(&args.plan, ticket.get(0));
+            load_rows::<K, V, V>(args.values.offset(first), here, thread, &mut held.values);
         });
         let staged_keys = room.cast::<K>();
         block.each(&mut held, |_, held| {
@@ -193,9 +154,9 @@ kernel! {
         block.phase(&mut sum, |thread, sum| {
             if thread < pairs {
                 let index = ticket.get(0);
-                let before = sums_before(args.state, pairs, thread, index as u32);
+                let before = published.before(index as u32, thread);
                 if index != 0 {
-                    published(args.state, pairs, thread, index as u32).store(PREFIX | (before + sum.tile));
+                    published.word(index as u32, thread).store(PREFIX | (before + sum.tile));
                 }
                 let last = args.plan.first + (index + 1) * tile::<K, V>() >= args.plan.end;
                 let mut start = sum.start;
@@ -215,7 +176,7 @@ kernel! {
 
         // Out: thread after thread, as the items stand in the room.
         block.phase(&mut held, |thread, held| {
-            let here = here::<K, V>(&args.plan, ticket.get(0));
+            let (here, _) = here::<K, V>(&args.plan, ticket.get(0));
             for group in 0..items::<K, V>() / 4 {
                 let place_of = |i: usize| thread + ((4 * group + i) * THREADS) as u32;
                 let mut keys = [K::default(); 4];
@@ -239,7 +200,7 @@ kernel! {
             }
         });
         block.each(&mut held, |thread, held| {
-            let here = here::<K, V>(&args.plan, ticket.get(0));
+            let (here, _) = here::<K, V>(&args.plan, ticket.get(0));
             for i in 0..items::<K, V>() {
                 let place = thread + (i * THREADS) as u32;
                 if place < here {
@@ -250,117 +211,9 @@ kernel! {
     }
 }
 
-/// What the thread of two digits knows of them.
-struct DigitSums {
-    /// How many items of the tile have them, one in each half.
-    tile: u64,
-    /// How many items of the tile have smaller digits.
-    start: u32,
-}
-
-/// How many items a tile has.
+/// How many items a tile has, and the first of them.
 #[inline(always)]
-fn here<K: Key, V: Value>(plan: &PartitionPlan, tile_index: u64) -> u32 {
+fn here<K: Key, V: Value>(plan: &PartitionPlan, tile_index: u64) -> (u32, u64) {
     let first = plan.first + tile_index * tile::<K, V>();
-    settled(plan.end.saturating_sub(first).min(tile::<K, V>()) as u32)
-}
-
-/// Where in its tile item `row` of a thread stands.
-#[inline(always)]
-fn place_of_row<K: Key, V: Value>(thread: u32, row: usize) -> u32 {
-    (thread & !31) * items::<K, V>() as u32 + row as u32 * 32 + thread % 32
-}
-
-/// Reads the items of a thread, as far as the tile has them; returns how many the tile has.
-#[inline(always)]
-fn load_rows<K: Key, V: Value, T: Word>(
-    from: Global<T>,
-    plan: &PartitionPlan,
-    tile_index: u64,
-    thread: u32,
-    into: &mut [T; MOST_ITEMS],
-) -> u32 {
-    let from = from.offset(plan.first + tile_index * tile::<K, V>() + place_of_row::<K, V>(thread, 0) as u64);
-    let here = here::<K, V>(plan, tile_index);
-    if here as u64 == tile::<K, V>() {
-        for row in 0..items::<K, V>() {
-            into[row] = from.load_streaming(row as u64 * 32);
-        }
-    } else {
-        for row in 0..items::<K, V>() {
-            if place_of_row::<K, V>(thread, row) < here {
-                into[row] = from.load_streaming(row as u64 * 32);
-            }
-        }
-    }
-    here
-}
-
-/// The word in which `tile` publishes its sums for pair of digits `pair`. Numbers of words fit 32 bits.
-#[inline(always)]
-fn published(state: Global<u64>, pairs: u32, pair: u32, tile: u32) -> Atomic<u64, DeviceScope> {
-    state.atomic((1 + tile * pairs + pair) as u64)
-}
-
-/// The sums of the tiles before `tile`: see [`look_back`](crate::look_back), here by one thread for two digits.
-#[inline(always)]
-fn sums_before(state: Global<u64>, pairs: u32, pair: u32, tile: u32) -> u64 {
-    let mut sums = 0;
-    let mut end = tile;
-    let mut known = tile == 0;
-    while !known {
-        // Several at a time: what they published is read at once, and each step back takes as long as one read.
-        let mut words = [PREFIX; WINDOW];
-        for back in 0..WINDOW {
-            if (back as u32) < end {
-                words[back] = published(state, pairs, pair, end - 1 - back as u32).load();
-            }
-        }
-        // No early exit: on the GPU the loop is to be unrolled. Both halves have the same status.
-        let mut missing = false;
-        for back in 0..WINDOW {
-            let low = words[back] as u32;
-            missing |= low < SUM as u32;
-            if !missing && !known {
-                sums += words[back] & SUMS;
-                end = end.wrapping_sub(1);
-                known = low >= PREFIX as u32;
-            }
-        }
-        if missing && !known {
-            pause();
-        }
-    }
-    sums
-}
-
-/// Tiles that a step back reads.
-const WINDOW: usize = 4;
-
-/// Gives each thread the sum of what the threads before it have. There is no barrier at the end.
-#[inline(always)]
-fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, sums: impl Shared<u32>, pairs: u32) {
-    block.tiles_of::<32, _>(local, |warp, local| {
-        let number = warp.first_thread() / 32;
-        warp.exclusive_sum(
-            local,
-            |_, sum| sum.tile as u32 + (sum.tile >> 32) as u32,
-            |lane, sum, before, total| {
-                sum.start = before;
-                if lane == 0 {
-                    sums.set(number, total);
-                }
-            },
-        );
-    });
-    block.sync();
-    block.each(local, |thread, sum| {
-        if thread < pairs {
-            for warp in 0..WARPS {
-                // All are read, so that the reads need not wait for each other.
-                let earlier = sums.get(warp);
-                sum.start += if warp < thread / 32 { earlier } else { 0 };
-            }
-        }
-    });
+    (settled(plan.end.saturating_sub(first).min(tile::<K, V>()) as u32), first)
 }

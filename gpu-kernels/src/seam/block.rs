@@ -122,4 +122,12 @@ pub trait Shared<T: Word>: Copy + Sync {
     fn fetch_max(self, index: u32, value: T) -> T;
     /// Puts `value` into word `index`; returns what it held.
     fn exchange(self, index: u32, value: T) -> T;
+    /// Sets the bits of `value` in word `index`; returns what it held.
+    fn fetch_or(self, index: u32, value: T) -> T;
+    /// Puts `value` into word `index` if it holds `expected`; returns what it held.
+    fn compare_exchange(self, index: u32, expected: T, value: T) -> T;
+    /// Reads word `index`, which other threads may be changing by the atomic operations.
+    fn watch(self, index: u32) -> T;
+    /// Writes word `index`, which other threads may be writing or watching.
+    fn put(self, index: u32, value: T);
 }

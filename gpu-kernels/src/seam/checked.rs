@@ -309,4 +309,16 @@ impl<T: Word> Shared<T> for CheckedShared<T> {
     fn exchange(self, index: u32, value: T) -> T {
         self.access(index, true, false, |_| value)
     }
+    fn fetch_or(self, index: u32, value: T) -> T {
+        self.access(index, true, false, |old| old.either(value))
+    }
+    fn compare_exchange(self, index: u32, expected: T, value: T) -> T {
+        self.access(index, true, false, |old| if old == expected { value } else { old })
+    }
+    fn put(self, index: u32, value: T) {
+        self.access(index, true, false, |_| value);
+    }
+    fn watch(self, index: u32) -> T {
+        self.access(index, false, false, |old| old)
+    }
 }

@@ -113,6 +113,13 @@ impl<T: Word> Global<T> {
         unsafe { T::load_four(self.at(index)) }
     }
 
+    /// Four neighbours, 16 bytes at once. `index` must be a multiple of 4. No thread of this launch may write them.
+    #[inline(always)]
+    pub fn load_four_read_only(self, index: u64) -> [T; 4] {
+        // SAFETY: as in `load_four_streaming`.
+        unsafe { T::load_four_read_only(self.at(index)) }
+    }
+
     /// Four neighbours, 16 bytes at once, of data that is not soon read again. `index` must be a multiple of 4.
     #[inline(always)]
     pub fn store_four_streaming(self, index: u64, values: [T; 4]) {
@@ -139,6 +146,12 @@ impl<T: Word> Global<T> {
     #[inline(always)]
     pub fn prefetch(self, index: u64) {
         T::prefetch(self.at(index));
+    }
+
+    /// Asks for the line of 128 bytes that `index` is in, so that it waits in the cache of the whole device.
+    #[inline(always)]
+    pub fn prefetch_far(self, index: u64) {
+        T::prefetch_far(self.at(index));
     }
 
     /// The element as an atomic of the whole device.

@@ -3,11 +3,13 @@
 use super::{Scope, backend};
 
 /// A machine word that kernels load, store and change atomically: `u32` or `u64`.
-pub trait Word: GlobalWord + backend::SharedWord + Copy + Send + Sync + Default + 'static {
+pub trait Word: GlobalWord + backend::SharedWord + Copy + PartialEq + Send + Sync + Default + 'static {
     /// The sum, wrapping.
     fn plus(self, other: Self) -> Self;
     /// The difference, wrapping.
     fn minus(self, other: Self) -> Self;
+    /// The bits of both.
+    fn either(self, other: Self) -> Self;
 }
 impl Word for u32 {
     #[inline(always)]
@@ -17,6 +19,10 @@ impl Word for u32 {
     #[inline(always)]
     fn minus(self, other: Self) -> Self {
         self.wrapping_sub(other)
+    }
+    #[inline(always)]
+    fn either(self, other: Self) -> Self {
+        self | other
     }
 }
 impl Word for u64 {
@@ -28,6 +34,10 @@ impl Word for u64 {
     fn minus(self, other: Self) -> Self {
         self.wrapping_sub(other)
     }
+    #[inline(always)]
+    fn either(self, other: Self) -> Self {
+        self | other
+    }
 }
 
 /// Accesses to the device's memory, as each back end has them. [`Global`](super::Global) and [`Atomic`](super::Atomic) are
@@ -38,10 +48,12 @@ impl Word for u64 {
 #[allow(clippy::missing_safety_doc, missing_docs)]
 pub trait GlobalWord: Sized {
     fn prefetch(at: *const Self);
+    fn prefetch_far(at: *const Self);
     unsafe fn load_streaming(at: *const Self) -> Self;
     unsafe fn load_read_only(at: *const Self) -> Self;
     unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2];
     unsafe fn load_four(at: *const Self) -> [Self; 4];
+    unsafe fn load_four_read_only(at: *const Self) -> [Self; 4];
     unsafe fn load_four_streaming(at: *const Self) -> [Self; 4];
     unsafe fn store_streaming(at: *mut Self, value: Self);
     unsafe fn store_four_streaming(at: *mut Self, values: [Self; 4]);

@@ -1,6 +1,6 @@
 //! Where each bucket's pairs begin, once they are in the order of their buckets.
 
-use super::Layout;
+use crate::hash::HashFunctions;
 use crate::seam::Global;
 use crate::types::Key;
 
@@ -8,8 +8,8 @@ use crate::types::Key;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct StartsPlan {
-    /// How the table hashes.
-    pub layout: Layout,
+    /// The first function gives a key its bucket.
+    pub functions: HashFunctions,
     /// The number of pairs.
     pub pairs: u64,
 }
@@ -23,7 +23,7 @@ kernel! {
     BucketStarts<K: Key>, "two_level_starts", threads 256;
     { keys: Global<K>, starts: Global<u32>, plan: StartsPlan }
     |args, block| {
-        let StartsPlan { layout, pairs } = args.plan;
+        let StartsPlan { functions, pairs } = args.plan;
         let first_thread = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
@@ -42,11 +42,11 @@ kernel! {
                 }
             }
             // The bucket behind that of the key before: it and those that follow, up to that of the key, begin here.
-            let mut next = if first == 0 { 0 } else { layout.bucket(args.keys.load(first - 1)) + 1 };
+            let mut next = if first == 0 { 0 } else { functions.slot(0, args.keys.load(first - 1)) + 1 };
             for i in 0..KEYS {
                 let index = first + i as u64;
                 if index <= pairs {
-                    let bucket = if index == pairs { layout.buckets.slots() } else { layout.bucket(keys[i]) };
+                    let bucket = if index == pairs { functions.slots() } else { functions.slot(0, keys[i]) };
                     while next <= bucket {
                         args.starts.store(next as u64, index as u32);
                         next += 1;

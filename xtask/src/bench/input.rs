@@ -1,5 +1,8 @@
 //! Input for benchmarks: unique pseudo-random keys, present and absent queries, and how many answers are wrong.
 
+use rand_distr::{Distribution, Zipf};
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::SeedableRng;
 use warpnest::{Key, Value};
 
 /// `n` pairs and two sets of queries.
@@ -40,6 +43,49 @@ pub fn key<K: Key>(index: u64) -> K {
         x = x.wrapping_mul(0xd6e8_feb8_6659_fd93);
         K::from_u64(x ^ x >> 32)
     }
+}
+
+/// How keys are repeated.
+#[derive(Clone, Copy, Debug)]
+pub enum Repeats {
+    /// Every key twice, far apart.
+    Half,
+    /// One key a million times, or as half of the keys if they are fewer than two million; the others once.
+    Million,
+    /// Key `r` about in proportion to 1 / r^1.2.
+    Zipf,
+}
+
+impl Repeats {
+    /// The name of a build of such keys.
+    pub fn op(self) -> &'static str {
+        match self {
+            Self::Half => "build_half_repeated",
+            Self::Million => "build_million_copies",
+            Self::Zipf => "build_zipf_1.2",
+        }
+    }
+}
+
+/// `n` keys, some of them repeated, and how many are different.
+pub fn repeated<K: Key>(n: u64, repeats: Repeats) -> (Vec<K>, u64) {
+    let ranks: Vec<u64> = match repeats {
+        Repeats::Half => (0..n).map(|i| i % n.div_ceil(2)).collect(),
+        Repeats::Million => {
+            // Every so manieth key is the one that is repeated.
+            let step = n.div_ceil(1_000_000).max(2);
+            (0..n).map(|i| if i % step == 0 { 0 } else { i }).collect()
+        }
+        Repeats::Zipf => {
+            let mut random = Xoshiro256StarStar::seed_from_u64(1);
+            let zipf = Zipf::new(n as f64, 1.2).expect("a positive number of ranks and exponent");
+            (0..n).map(|_| zipf.sample(&mut random) as u64).collect()
+        }
+    };
+    let mut seen = vec![0u64; n as usize / 64 + 1];
+    ranks.iter().for_each(|&rank| seen[rank as usize / 64] |= 1 << (rank % 64));
+    let distinct = seen.iter().map(|word| word.count_ones() as u64).sum();
+    (ranks.into_iter().map(key).collect(), distinct)
 }
 
 /// The value that belongs to a key.

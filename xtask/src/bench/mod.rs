@@ -3,6 +3,7 @@
 mod cuckoo;
 pub mod input;
 mod maps;
+mod page;
 mod primitives;
 pub mod record;
 pub mod roofline;
@@ -36,6 +37,9 @@ pub struct Args {
     /// Items of a bucket of `TwoLevelMap` on average; without it, the default, which shrinks with the number of pairs.
     #[arg(long)]
     items_per_bucket: Option<f64>,
+    /// Loads of `PageMap`.
+    #[arg(long, value_delimiter = ',', default_value = "0.8,0.95")]
+    load: Vec<f64>,
     /// Also measure 64-bit keys and values.
     #[arg(long)]
     wide: bool,
@@ -69,6 +73,8 @@ enum Part {
     Cuckoo,
     /// `TwoLevelMap`.
     TwoLevel,
+    /// `PageMap`.
+    Page,
 }
 
 pub fn parse_size(text: &str) -> anyhow::Result<u64> {
@@ -137,6 +143,14 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             keep(two_level::measure::<u32, u32>(&device, &run, &roofline, n, mean, args.runs)?);
             if args.wide {
                 keep(two_level::measure::<u64, u64>(&device, &run, &roofline, n, mean, args.runs)?);
+            }
+        }
+        for &load in args.load.iter().filter(|_| wanted(Part::Page)) {
+            progress.set_message(format!("PageMap, {n} pairs, load {load}"));
+            progress.tick();
+            keep(page::measure::<u32, u32>(&device, &run, &roofline, n, load, args.runs)?);
+            if args.wide {
+                keep(page::measure::<u64, u64>(&device, &run, &roofline, n, load, args.runs)?);
             }
         }
         if args.beside_hashbrown {

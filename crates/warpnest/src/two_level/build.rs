@@ -3,8 +3,8 @@
 use super::{TwoLevelConfig, TwoLevelMap};
 use crate::buffer::Tracked;
 use crate::primitives::{MOST_BITS, Pairs, RadixPasses, Scratch, compact, mark_last_of_each, sort_pairs};
-use crate::stream::Batch;
-use crate::{Buffer, Device, Error, Event, Key, Result, Stream, Value};
+use crate::stages::StageClock;
+use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::radix::Digit;
 use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildPlan, KEYS_OF_STARTS, Layout, StartsPlan, header};
@@ -52,6 +52,10 @@ pub struct Stages {
 }
 
 impl Stages {
+    fn new([initialization, count, scan, shuffle, cuckoo]: [f64; 5]) -> Self {
+        Self { initialization, count, scan, shuffle, cuckoo }
+    }
+
     /// All of it.
     pub fn total(&self) -> f64 {
         self.initialization + self.count + self.scan + self.shuffle + self.cuckoo
@@ -195,7 +199,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
             let mut stages = StageClock::new(self.config.timings);
             match self.attempt(stream, &source, &mut random, &mut stages)? {
                 Outcome::Built { found, passes } => {
-                    let stages = stages.finish()?;
+                    let stages = stages.durations()?.map(Stages::new);
                     let rounds = [header::MOST_ROUNDS, header::ROUNDS].map(|word| found[word as usize]);
                     let repeats = found[header::REPEATS as usize];
                     self.length = if self.config.unique { source.pairs } else { source.pairs - repeats };
@@ -277,7 +281,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
                 passes.pass(batch, scratch, pass, from, to)?;
                 from = to;
             }
-            let plan_of_starts = StartsPlan { layout: *layout, pairs: plan.pairs };
+            let plan_of_starts = StartsPlan { functions: layout.buckets, pairs: plan.pairs };
             let find_starts = BucketStarts { keys: from.keys, starts, plan: plan_of_starts };
             batch.launch(&find_starts, (plan.pairs + 1).div_ceil(KEYS_OF_STARTS as u64))?;
             stages.mark(batch)?;
@@ -357,33 +361,5 @@ fn layout<K: Key>(config: &TwoLevelConfig, buckets: u64, random: impl FnMut() ->
     Layout {
         buckets: HashFunctions::new(hash.formula(), 1, buckets as u32, prime, K::BITS, random),
         places: Family::new(inner.formula(), config.sub_tables, config.sub_table_slots, inner.prime().unwrap_or(0)),
-    }
-}
-
-/// The events between the stages of an attempt, if they are wanted.
-struct StageClock {
-    wanted: bool,
-    marks: Vec<Event>,
-}
-
-impl StageClock {
-    fn new(wanted: bool) -> Self {
-        Self { wanted, marks: Vec::new() }
-    }
-
-    fn mark(&mut self, batch: &Batch<'_>) -> Result<()> {
-        if self.wanted {
-            self.marks.push(batch.record()?);
-        }
-        Ok(())
-    }
-
-    fn finish(&self) -> Result<Option<Stages>> {
-        let stage = |i: usize| self.marks[i + 1].milliseconds_since(&self.marks[i]);
-        if self.marks.is_empty() {
-            return Ok(None);
-        }
-        let (initialization, count, scan) = (stage(0)?, stage(1)?, stage(2)?);
-        Ok(Some(Stages { initialization, count, scan, shuffle: stage(3)?, cuckoo: stage(4)? }))
     }
 }

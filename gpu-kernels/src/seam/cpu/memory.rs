@@ -61,6 +61,8 @@ macro_rules! cpu_word {
                 prefetch(at.cast())
             }
             #[inline(always)]
+            fn prefetch_far(_: *const Self) {}
+            #[inline(always)]
             unsafe fn load_streaming(at: *const Self) -> Self {
                 unsafe { at.read() }
             }
@@ -74,6 +76,10 @@ macro_rules! cpu_word {
             }
             #[inline(always)]
             unsafe fn load_four(at: *const Self) -> [Self; 4] {
+                unsafe { at.cast::<[Self; 4]>().read() }
+            }
+            #[inline(always)]
+            unsafe fn load_four_read_only(at: *const Self) -> [Self; 4] {
                 unsafe { at.cast::<[Self; 4]>().read() }
             }
             #[inline(always)]

@@ -226,6 +226,22 @@ impl<T: Word> Shared<T> for CpuShared<T> {
     fn exchange(self, index: u32, value: T) -> T {
         self.update(index, |_| value)
     }
+    #[inline(always)]
+    fn fetch_or(self, index: u32, value: T) -> T {
+        self.update(index, |old| old.either(value))
+    }
+    #[inline(always)]
+    fn compare_exchange(self, index: u32, expected: T, value: T) -> T {
+        self.update(index, |old| if old == expected { value } else { old })
+    }
+    #[inline(always)]
+    fn put(self, index: u32, value: T) {
+        self.set(index, value);
+    }
+    #[inline(always)]
+    fn watch(self, index: u32) -> T {
+        self.get(index)
+    }
 }
 
 /// What a kernel declaration adds on the CPU: the `Kernel` implementation.

@@ -16,6 +16,10 @@ pub trait SharedWord: LaneWord {
     unsafe fn shared_add(at: u32, value: Self) -> Self;
     unsafe fn shared_max(at: u32, value: Self) -> Self;
     unsafe fn shared_exchange(at: u32, value: Self) -> Self;
+    unsafe fn shared_or(at: u32, value: Self) -> Self;
+    unsafe fn shared_compare_exchange(at: u32, expected: Self, value: Self) -> Self;
+    unsafe fn shared_watch(at: u32) -> Self;
+    unsafe fn shared_put(at: u32, value: Self);
 }
 
 /// Waits a moment.
@@ -74,6 +78,11 @@ macro_rules! gpu_word {
             #[inline(always)]
             fn prefetch(_: *const Self) {}
             #[inline(always)]
+            fn prefetch_far(at: *const Self) {
+                // SAFETY: a prefetch accesses nothing that a program can see, whatever the address.
+                unsafe { asm!("prefetch.global.L2 [{}];", in(reg64) at, options(nostack)) };
+            }
+            #[inline(always)]
             unsafe fn load_streaming(at: *const Self) -> Self {
                 let value: Self;
                 unsafe { asm!(concat!("ld.global.cs.b", $bits, " {}, [{}];"), out($register) value, in(reg64) at, options(nostack, readonly)) };
@@ -94,6 +103,10 @@ macro_rules! gpu_word {
             #[inline(always)]
             unsafe fn load_four(at: *const Self) -> [Self; 4] {
                 unsafe { four!(load "", $bits, $register, at) }
+            }
+            #[inline(always)]
+            unsafe fn load_four_read_only(at: *const Self) -> [Self; 4] {
+                unsafe { four!(load ".nc", $bits, $register, at) }
             }
             #[inline(always)]
             unsafe fn load_four_streaming(at: *const Self) -> [Self; 4] {
@@ -173,6 +186,28 @@ macro_rules! gpu_word {
                 let old: Self;
                 unsafe { asm!(concat!("atom.shared.exch.b", $bits, " {}, [{}], {};"), out($register) old, in(reg32) at, in($register) value, options(nomem, nostack)) };
                 old
+            }
+            #[inline(always)]
+            unsafe fn shared_or(at: u32, value: Self) -> Self {
+                let old: Self;
+                unsafe { asm!(concat!("atom.shared.or.b", $bits, " {}, [{}], {};"), out($register) old, in(reg32) at, in($register) value, options(nomem, nostack)) };
+                old
+            }
+            #[inline(always)]
+            unsafe fn shared_compare_exchange(at: u32, expected: Self, value: Self) -> Self {
+                let old: Self;
+                unsafe { asm!(concat!("atom.shared.cas.b", $bits, " {}, [{}], {}, {};"), out($register) old, in(reg32) at, in($register) expected, in($register) value, options(nomem, nostack)) };
+                old
+            }
+            #[inline(always)]
+            unsafe fn shared_put(at: u32, value: Self) {
+                unsafe { asm!(concat!("st.relaxed.cta.shared.b", $bits, " [{}], {};"), in(reg32) at, in($register) value, options(nomem, nostack)) };
+            }
+            #[inline(always)]
+            unsafe fn shared_watch(at: u32) -> Self {
+                let value: Self;
+                unsafe { asm!(concat!("ld.relaxed.cta.shared.b", $bits, " {}, [{}];"), out($register) value, in(reg32) at, options(nomem, nostack)) };
+                value
             }
         }
     };

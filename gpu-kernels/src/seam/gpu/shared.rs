@@ -61,6 +61,26 @@ impl<T: Word> Shared<T> for GpuShared<T> {
         // SAFETY: as in `get`.
         unsafe { T::shared_exchange(self.at(index), value) }
     }
+    #[inline(always)]
+    fn fetch_or(self, index: u32, value: T) -> T {
+        // SAFETY: as in `get`.
+        unsafe { T::shared_or(self.at(index), value) }
+    }
+    #[inline(always)]
+    fn compare_exchange(self, index: u32, expected: T, value: T) -> T {
+        // SAFETY: as in `get`.
+        unsafe { T::shared_compare_exchange(self.at(index), expected, value) }
+    }
+    #[inline(always)]
+    fn put(self, index: u32, value: T) {
+        // SAFETY: as in `get`.
+        unsafe { T::shared_put(self.at(index), value) }
+    }
+    #[inline(always)]
+    fn watch(self, index: u32) -> T {
+        // SAFETY: as in `get`.
+        unsafe { T::shared_watch(self.at(index)) }
+    }
 }
 
 /// Declares a shared array. Each expansion is an array of its own, so only `kernel!` uses it, once an array and entry.

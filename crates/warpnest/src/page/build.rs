@@ -1,0 +1,350 @@
+//! Building a page map: split, and build the pages; in exactly counted bins if one overflows; again with other constants if a page
+//! cannot be built.
+
+use super::config::{Place, Plan};
+use super::{PageConfig, PageMap};
+use crate::buffer::Tracked;
+use crate::primitives::{MOST_BITS, Pairs, RadixPasses, Scratch};
+use crate::stages::StageClock;
+use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use gpu_kernels::hash::{Formula, HashFunctions};
+use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, header};
+use gpu_kernels::radix::Digit;
+use gpu_kernels::seam::Global;
+use gpu_kernels::two_level::{BucketStarts, KEYS_OF_STARTS, StartsPlan};
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use std::marker::PhantomData;
+
+/// How a build went.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PageReport {
+    /// Where the random constants started: [`PageConfig::seed`] with it repeats the build's constants.
+    pub seed: u64,
+    /// Attempts that ended because a page could not be built.
+    pub failures: u32,
+    /// Whether a bin overflowed, so that the pairs were counted and put in exact places.
+    pub counted: bool,
+    /// Whether pairs were left out early, because a tile of the input had a crowd of equal keys.
+    pub crowded: bool,
+    /// Pairs that found all of their places full, so that others had to make room.
+    pub moved: u64,
+    /// How long the stages of the attempt that succeeded took, if [`PageConfig::timings`] asked for it.
+    pub stages: Option<PageStages>,
+}
+
+/// Milliseconds of device time that the stages of a build took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PageStages {
+    /// Setting counters and published words to 0.
+    pub initialization: f64,
+    /// The first split, or all of the counting and ordering if a bin overflowed.
+    pub first_split: f64,
+    /// The splits after it.
+    pub later_splits: f64,
+    /// Building the pages.
+    pub pages: f64,
+}
+
+impl PageStages {
+    fn new([initialization, first_split, later_splits, pages]: [f64; 4]) -> Self {
+        Self { initialization, first_split, later_splits, pages }
+    }
+
+    /// All of it.
+    pub fn total(&self) -> f64 {
+        self.initialization + self.first_split + self.later_splits + self.pages
+    }
+}
+
+/// How an attempt ended.
+enum Outcome {
+    Built { length: u64, crowded: bool, moved: u64, stages: Option<PageStages> },
+    Overflow,
+    Failure,
+}
+
+/// The most bits of a pass that puts pairs in exact places, if there are several (docs/primitives.md).
+const FEW_BITS: u32 = 8;
+
+/// The passes that order the pairs by page, in exact places.
+fn passes<K: Key, V: Value>(plan: &Plan, functions: HashFunctions) -> RadixPasses<K, V> {
+    let passes = if plan.page_bits <= MOST_BITS { 1 } else { plan.page_bits.div_ceil(FEW_BITS) };
+    let bits = plan.page_bits.div_ceil(passes).max(1);
+    let digit = Digit { functions, of_bucket: 1, shift: 0, bits, padding: 0 };
+    RadixPasses::new(digit, plan.page_bits, plan.pairs)
+}
+
+/// The function that gives a key its page.
+fn page_function<K: Key>(layout: &Layout) -> HashFunctions {
+    let mut constants = [layout.a, layout.b].into_iter().cycle();
+    HashFunctions::new(Formula::Mix, 1, layout.pages(), 0, K::BITS, || constants.next().unwrap_or_default())
+}
+
+impl<K: Key, V: Value> PageMap<K, V> {
+    pub(super) fn create(
+        config: PageConfig,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<Self> {
+        crate::error::check_pairs(device, stream, keys, values)?;
+        let plan = config.plan::<K, V>(keys.len() as u64)?;
+        let mut map = Self {
+            device: device.clone(),
+            layout: Layout::new::<K, V>(0, 0, plan.page_bits, plan.page_buckets),
+            words: Buffer::uninitialized(device, plan.table_words() as usize)?,
+            header: Buffer::uninitialized(device, header::WORDS)?,
+            scratch: Scratch::new(device),
+            length: 0,
+            report: PageReport { seed: 0, failures: 0, counted: false, crowded: false, moved: 0, stages: None },
+            types: PhantomData,
+            config,
+        };
+        map.attempt_until_built(stream, keys, values, &plan)?;
+        map.scratch.release();
+        Ok(map)
+    }
+
+    /// Builds the map anew from other pairs; waits until it is known that the build succeeded.
+    ///
+    /// For data that changes as a whole, frame after frame: the memory of the table is used again if it is enough, and the scratch
+    /// stays for the next time ([`PageMap::shrink_to_fit`] gives it back).
+    ///
+    /// # Errors
+    /// As for [`PageConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
+    /// another error it is empty, and [`PageMap::report`] still tells of the last build that succeeded.
+    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+        crate::error::check_pairs(&self.device, stream, keys, values)?;
+        let plan = self.config.plan::<K, V>(keys.len() as u64)?;
+        self.length = 0;
+        let built = self.attempt_until_built(stream, keys, values, &plan);
+        if built.is_err() {
+            // If this fails too, the device is lost; the first error says more.
+            let _ = self.words.fill(stream, 0);
+        }
+        built
+    }
+
+    fn attempt_until_built(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+        plan: &Plan,
+    ) -> Result<()> {
+        let seed = self.config.seed.unwrap_or_else(crate::hash::random_seed);
+        let mut random = Xoshiro256StarStar::seed_from_u64(seed);
+        self.make_room(plan)?;
+        let attempts = self.config.restarts.saturating_add(1);
+        for failures in 0..attempts {
+            let (a, b) = (random.next_u64(), random.next_u64());
+            self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
+            let (mut counted, mut outcome) = (false, self.attempt(stream, keys, values, plan)?);
+            if matches!(outcome, Outcome::Overflow) {
+                // Other constants would not help against copies of one key, and exact places help against everything.
+                counted = true;
+                outcome = self.attempt_counted(stream, keys, values, plan)?;
+            }
+            if let Outcome::Built { length, crowded, moved, stages } = outcome {
+                self.length = length;
+                self.report = PageReport { seed, failures, counted, crowded, moved, stages };
+                return Ok(());
+            }
+        }
+        Err(Error::PageBuildFailed { pairs: plan.pairs, load: self.config.load, attempts })
+    }
+
+    /// Splits into bins whose room is known beforehand, and builds the pages.
+    fn attempt(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>, plan: &Plan) -> Result<Outcome> {
+        let mut clock = StageClock::new(self.config.timings);
+        let Self { scratch, words, header, layout, config, .. } = self;
+        let scratch = scratch.reserve(plan.scratch_words())?;
+        let work = scratch.argument::<u64>();
+        // SAFETY: the kernels' texts allow no counts and no starts.
+        let nothing = unsafe { Global::<u32>::null() };
+        let reads: [&dyn Tracked; 2] = [keys, values];
+        // SAFETY: this holds for all launches: the scratch has the words of its plan, in which each split's counts, published words
+        // and bins have their place; a split reads where the one before it wrote, and the last one writes to the scratch, where the
+        // pages are built from. The table has the words of its layout.
+        stream.batch(&reads, &[scratch, words, header], |batch| unsafe {
+            clock.mark(batch)?;
+            batch.zero(header, header::WORDS)?;
+            batch.zero(scratch, plan.zeros() as usize)?;
+            clock.mark(batch)?;
+            let mut from = Pairs { keys: keys.argument::<K>(), values: values.argument::<V>() };
+            let mut counts_in = nothing;
+            for (number, level) in plan.levels.iter().enumerate() {
+                let to = place::<K, V>(plan, plan.levels.len() - 1 - number, level.room(), words, scratch);
+                let counts_out = work.offset(plan.counts_at(number)).cast::<u32>();
+                let split = Split {
+                    keys: from.keys,
+                    values: from.values,
+                    keys_out: to.keys,
+                    values_out: to.values,
+                    counts_in,
+                    counts_out,
+                    state: work.offset(plan.state_at(number)),
+                    header: header.argument(),
+                    plan: SplitPlan {
+                        a: layout.a,
+                        b: layout.b,
+                        region_room: level.region_room,
+                        pairs: plan.pairs,
+                        bin_room: level.bin_room as u32,
+                        tiles: level.tiles as u32,
+                        shift: K::BITS - level.bits_so_far,
+                        bits: level.bits,
+                        crowd: level.crowd as u32,
+                        level: number as u32,
+                    },
+                };
+                let blocks = level.regions * level.tiles;
+                match config.unique {
+                    true => batch.launch_blocks(&split, blocks)?,
+                    false => batch.launch_blocks(&SplitInOrder::from(split), blocks)?,
+                }
+                (from, counts_in) = (to, counts_out);
+                if number == 0 {
+                    clock.mark(batch)?;
+                }
+            }
+            if plan.levels.is_empty() {
+                clock.mark(batch)?;
+            }
+            clock.mark(batch)?;
+            let build = BuildPages {
+                keys: from.keys,
+                values: from.values,
+                counts: counts_in,
+                starts: nothing,
+                words_out: words.argument(),
+                header: header.argument(),
+                plan: BuildPlan {
+                    layout: *layout,
+                    page_room: plan.levels.last().map_or(0, |level| level.bin_room),
+                    pairs: plan.pairs,
+                    mixed: !plan.levels.is_empty() as u32,
+                    padding: 0,
+                },
+            };
+            let blocks = layout.pages() as u64;
+            match config.unique {
+                true => batch.launch_blocks(&build, blocks)?,
+                false => batch.launch_blocks(&BuildPagesInOrder::from(build), blocks)?,
+            }
+            clock.mark(batch)
+        })?;
+        self.outcome(stream, &clock)
+    }
+
+    /// Counts the pairs of every page, puts them in exact places, in the order of the input, and builds the pages.
+    fn attempt_counted(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+        plan: &Plan,
+    ) -> Result<Outcome> {
+        let mut clock = StageClock::new(self.config.timings);
+        let Self { scratch, words, header, layout, config, .. } = self;
+        let functions = page_function::<K>(layout);
+        let passes = passes::<K, V>(plan, functions);
+        // The pages' starts stand behind what the splits use, whose places for pairs serve here too.
+        let starts_at = plan.scratch_words();
+        let starts_words = (layout.pages() as u64 + 1).div_ceil(2);
+        let pairs_scratch = scratch.reserve(starts_at + starts_words)?;
+        let starts = pairs_scratch.argument::<u64>().offset(starts_at).cast::<u32>();
+        let mut passes_scratch = Scratch::new(&self.device);
+        let passes_scratch = passes_scratch.reserve(passes.words())?;
+        // SAFETY: the kernel's text allows no counts.
+        let nothing = unsafe { Global::<u32>::null() };
+        let reads: [&dyn Tracked; 2] = [keys, values];
+        // SAFETY: this holds for all launches: every place has room for all pairs, and the last pass writes to the scratch; starts have a
+        // word more than there are pages. The table has the words of its layout.
+        stream.batch(&reads, &[pairs_scratch, passes_scratch, words, header], |batch| unsafe {
+            clock.mark(batch)?;
+            batch.zero(header, header::WORDS)?;
+            passes.clear(batch, passes_scratch)?;
+            clock.mark(batch)?;
+            passes.count(batch, passes_scratch, keys.argument())?;
+            passes.scan(batch, passes_scratch)?;
+            let mut from = Pairs { keys: keys.argument::<K>(), values: values.argument::<V>() };
+            for pass in 0..passes.digits() {
+                let back = (passes.digits() - 1 - pass) as usize;
+                let to = place::<K, V>(plan, back, plan.pairs, words, pairs_scratch);
+                passes.pass(batch, passes_scratch, pass, from, to)?;
+                from = to;
+            }
+            let find_starts =
+                BucketStarts { keys: from.keys, starts, plan: StartsPlan { functions, pairs: plan.pairs } };
+            batch.launch(&find_starts, (plan.pairs + 1).div_ceil(KEYS_OF_STARTS as u64))?;
+            clock.mark(batch)?;
+            clock.mark(batch)?;
+            let build = BuildPages {
+                keys: from.keys,
+                values: from.values,
+                counts: nothing,
+                starts,
+                words_out: words.argument(),
+                header: header.argument(),
+                plan: BuildPlan { layout: *layout, page_room: 0, pairs: plan.pairs, mixed: 0, padding: 0 },
+            };
+            let blocks = layout.pages() as u64;
+            match config.unique {
+                true => batch.launch_blocks(&build, blocks)?,
+                false => batch.launch_blocks(&BuildPagesInOrder::from(build), blocks)?,
+            }
+            clock.mark(batch)
+        })?;
+        self.outcome(stream, &clock)
+    }
+
+    fn outcome(&self, stream: &Stream, clock: &StageClock) -> Result<Outcome> {
+        let found = self.header.download(stream)?;
+        let word = |number: u64| found[number as usize];
+        let of_levels = |first: u64| -> u64 { (first..first + header::LEVELS).map(word).sum() };
+        let overflows = of_levels(header::OVERFLOW);
+        Ok(match (overflows, word(header::FAILED)) {
+            (0, 0) => Outcome::Built {
+                length: word(header::LENGTH),
+                crowded: of_levels(header::DROPPED) != 0,
+                moved: word(header::LEFT),
+                stages: clock.durations()?.map(PageStages::new),
+            },
+            (0, _) => Outcome::Failure,
+            _ => Outcome::Overflow,
+        })
+    }
+
+    /// Takes more memory if the table has not enough.
+    fn make_room(&mut self, plan: &Plan) -> Result<()> {
+        let words = plan.table_words() as usize;
+        if self.words.len() < words {
+            // A tiny one first, so that there is a table, an empty one, if the large one cannot be had.
+            let tiny = PageConfig::default().plan::<K, V>(0)?;
+            self.words = Buffer::uninitialized(&self.device, tiny.table_words() as usize)?;
+            self.layout = Layout::new::<K, V>(0, 0, tiny.page_bits, tiny.page_buckets);
+            self.words = Buffer::uninitialized(&self.device, words)?;
+        }
+        Ok(())
+    }
+}
+
+/// Where pairs are put that `back` steps separate from the last place; arrays for `room` of them.
+fn place<K: Key, V: Value>(
+    plan: &Plan,
+    back: usize,
+    room: u64,
+    words: &Buffer<u64>,
+    scratch: &Buffer<u64>,
+) -> Pairs<K, V> {
+    let at = match plan.place_at(back) {
+        Place::Table => words.argument::<u64>(),
+        Place::Scratch(at) => scratch.argument::<u64>().offset(at),
+    };
+    Pairs { keys: at.cast(), values: at.offset(plan.keys_words(room)).cast() }
+}

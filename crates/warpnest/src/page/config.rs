@@ -1,0 +1,306 @@
+//! What a page map is to be like, and how large that makes it.
+
+use super::PageMap;
+use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use gpu_kernels::page::{
+    BUCKET_WORDS, FEWEST_BUCKETS, Layout, MOST_SPLIT_BITS, fit_page, header, most_page_buckets, split_state_words,
+    split_tile,
+};
+use gpu_kernels::types::Scalar;
+
+/// The most pairs of a page map.
+pub(super) const MOST_PAIRS: u64 = 1 << 31;
+
+/// The configuration of a [`PageMap`].
+///
+/// ```
+/// use warpnest::{Device, PageConfig, PageMap};
+///
+/// let device = Device::cpu();
+/// let config = PageConfig::default().load(0.95).assume_unique().seed(42);
+/// let keys: Vec<u32> = (0..100_000).collect();
+/// let map: PageMap<u32, u32> = config.build(&device, &keys, &keys)?;
+/// assert_eq!(map.len(), 100_000);
+/// assert_eq!(map.memory_bytes(), config.memory_bytes::<u32, u32>(100_000)?);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct PageConfig {
+    pub(super) load: f64,
+    pub(super) restarts: u32,
+    pub(super) seed: Option<u64>,
+    pub(super) unique: bool,
+    pub(super) timings: bool,
+}
+
+impl Default for PageConfig {
+    /// A load of .8, 25 restarts, a random seed, repeated keys handled, no timings.
+    fn default() -> Self {
+        Self { load: 0.8, restarts: 25, seed: None, unique: false, timings: false }
+    }
+}
+
+/// The fullest that slots may be where a bucket has four.
+const FULLEST_OF_FOUR: f64 = 0.7;
+/// While pages are fewer than 2^this, they are small, so that there are enough of them for all multiprocessors.
+const MANY_PAGES_BITS: u32 = 9;
+/// The fewest buckets of a page that is one of few.
+const FEWEST_PAGE_BUCKETS: u64 = 256;
+
+impl PageConfig {
+    /// The load: the bytes of the pairs, as a share of the bytes that the table keeps. Above 0, at most 1.
+    ///
+    /// It is an upper limit: where buckets have four slots, in small tables and those of 64-bit keys or values, at most seven tenths
+    /// of the slots are taken. [`PageMap::memory_bytes`] says what a table takes.
+    #[must_use]
+    pub fn load(mut self, load: f64) -> Self {
+        self.load = load;
+        self
+    }
+
+    /// How often a failed build may start again with fresh random constants.
+    #[must_use]
+    pub fn restarts(mut self, restarts: u32) -> Self {
+        self.restarts = restarts;
+        self
+    }
+
+    /// Where the random constants start, so that a build can be repeated. [`PageReport`](crate::PageReport) names it.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Promises that no key is repeated: the build then need not keep the order of the pairs, and is faster. If a key is repeated
+    /// all the same, a lookup gives one of its values, whole, but [`PageMap::len`] and [`PageMap::to_pairs`] may have the key several
+    /// times, and many copies of a key may make the build fail.
+    #[must_use]
+    pub fn assume_unique(mut self) -> Self {
+        self.unique = true;
+        self
+    }
+
+    /// Measures the stages of the build; [`PageReport::stages`](crate::PageReport::stages) has them.
+    #[must_use]
+    pub fn timings(mut self) -> Self {
+        self.timings = true;
+        self
+    }
+
+    /// Bytes that a map of `pairs` pairs will keep on the device.
+    ///
+    /// # Errors
+    /// As for [`PageConfig::build`], as far as they follow from the configuration and the number of pairs.
+    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+        Ok(8 * (self.plan::<K, V>(pairs)?.table_words() + header::WORDS as u64))
+    }
+
+    /// Bytes that a build of `pairs` pairs takes on the device besides the map and its input. A build that meets so many copies of some
+    /// keys that a bin overflows takes a little more: docs/page-map.md.
+    ///
+    /// # Errors
+    /// As for [`PageConfig::memory_bytes`].
+    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+        Ok(8 * self.plan::<K, V>(pairs)?.scratch_words())
+    }
+
+    /// Builds a map of `keys[i]` to `values[i]`; returns when it stands.
+    ///
+    /// # Errors
+    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Load`], [`Error::TooManyItems`] (more than 2^31 pairs).
+    /// * The build did not succeed: [`Error::PageBuildFailed`].
+    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<PageMap<K, V>> {
+        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        // Before the copies: what cannot work should not cost them.
+        self.plan::<K, V>(keys.len() as u64)?;
+        let (keys, values) = (Buffer::from_slice(device, keys)?, Buffer::from_slice(device, values)?);
+        self.build_on(device.default_stream(), device, &keys, &values)
+    }
+
+    /// Builds a map from buffers, on `stream`; waits until it is known that the build succeeded.
+    ///
+    /// # Errors
+    /// As for [`PageConfig::build`], and [`Error::WrongDevice`].
+    pub fn build_on<K: Key, V: Value>(
+        &self,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<PageMap<K, V>> {
+        PageMap::create(self.clone(), stream, device, keys, values)
+    }
+
+    /// The sizes of a build of `pairs` pairs, if the configuration makes sense.
+    pub(super) fn plan<K: Key, V: Value>(&self, pairs: u64) -> Result<Plan> {
+        // Not the other way round: a load that is no number is refused, too.
+        if !(self.load > 0.0 && self.load <= 1.0) {
+            return Err(Error::Load { load: self.load });
+        }
+        if pairs > MOST_PAIRS {
+            return Err(Error::TooManyItems { asked: pairs, limit: MOST_PAIRS });
+        }
+        let bucket_bytes = (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 8) as f64;
+        let pair_bytes = ((K::BITS + V::BITS) / 8) as f64;
+        let mut buckets = (pairs as f64 * pair_bytes / (self.load * bucket_bytes)).ceil();
+        // A table of more buckets than 32 bits can number does not exist, and the product below is to be exact.
+        let most_buckets = (1u64 << 31) as f64;
+        if Layout::slots_for::<K, V>((buckets.min(most_buckets) as u64).max(FEWEST_BUCKETS as u64)) == 4 {
+            buckets = buckets.max((pairs as f64 / (4.0 * FULLEST_OF_FOUR)).ceil());
+        }
+        if buckets > most_buckets {
+            return Err(Error::Load { load: self.load });
+        }
+        let buckets = (buckets as u64).max(FEWEST_BUCKETS as u64);
+        let most = most_page_buckets::<K, V>() as u64;
+        let mut page_bits = buckets.div_ceil(most).next_power_of_two().ilog2();
+        while page_bits < MANY_PAGES_BITS && buckets >> (page_bits + 1) >= FEWEST_PAGE_BUCKETS {
+            page_bits += 1;
+        }
+        let page_buckets = fit_page(buckets.div_ceil(1 << page_bits) as u32);
+        Ok(Plan::new::<K, V>(pairs, page_bits, page_buckets, !self.unique))
+    }
+}
+
+/// One split: how many bits, how much room its bins have, and how many tiles its regions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    pub bits: u32,
+    /// Bits of the levels up to this one: there are 2^`bits_so_far` bins.
+    pub bits_so_far: u32,
+    pub regions: u64,
+    pub tiles: u64,
+    pub region_room: u64,
+    pub bin_room: u64,
+    pub crowd: u64,
+    /// 64-bit words that it publishes in.
+    state_words: u64,
+}
+
+impl Level {
+    pub fn bins(&self) -> u64 {
+        1 << self.bits_so_far
+    }
+
+    /// Pairs that its output has room for.
+    pub fn room(&self) -> u64 {
+        self.bins() * self.bin_room
+    }
+}
+
+/// The sizes of a build, and the layout of its scratch: counts, then what the splits publish in (both 0 at first), then room for the
+/// bins of every second split, from the last one back, and for those of the others.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub pairs: u64,
+    pub page_bits: u32,
+    pub page_buckets: u32,
+    pub levels: Vec<Level>,
+    table_words: u64,
+    key_bytes: u64,
+    value_bytes: u64,
+}
+
+impl Plan {
+    fn new<K: Key, V: Value>(pairs: u64, page_bits: u32, page_buckets: u32, ordered: bool) -> Self {
+        let splits = page_bits.div_ceil(MOST_SPLIT_BITS);
+        let tile = split_tile::<K, V>();
+        let (mut levels, mut bits_so_far) = (Vec::new(), 0);
+        let mut region_room = pairs;
+        for split in 0..splits {
+            // The first ones may have a bit less: their tiles are then larger shares of their bins.
+            let bits = (page_bits - bits_so_far) / (splits - split);
+            let regions = 1u64 << bits_so_far;
+            let tiles = region_room.div_ceil(tile).max(1);
+            bits_so_far += bits;
+            let mean = pairs as f64 / (1u64 << bits_so_far) as f64;
+            // As many as unique keys under a random mix hardly ever exceed; and an eighth more if keys may be repeated.
+            let slack = 8.0 * mean.sqrt() + 64.0 + if ordered { mean / 8.0 } else { 0.0 };
+            let bin_room = ((mean + slack).ceil() as u64).min(pairs.max(1));
+            let mean_of_tile = (tile >> bits) as f64;
+            levels.push(Level {
+                bits,
+                bits_so_far,
+                regions,
+                tiles,
+                region_room,
+                bin_room,
+                crowd: (mean_of_tile + 5.0 * mean_of_tile.sqrt() + 4.0) as u64,
+                state_words: if ordered { split_state_words(regions, tiles, bits) } else { 0 },
+            });
+            region_room = bin_room;
+        }
+        let bucket_words = (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 64) as u64;
+        let table_words = ((page_buckets as u64) << page_bits) * bucket_words;
+        let (key_bytes, value_bytes) = (K::BITS as u64 / 8, V::BITS as u64 / 8);
+        Self { pairs, page_bits, page_buckets, levels, table_words, key_bytes, value_bytes }
+    }
+
+    /// 64-bit words of the table's buckets.
+    pub fn table_words(&self) -> u64 {
+        self.table_words
+    }
+
+    /// Where the counts of level `level` stand, in 64-bit words.
+    pub fn counts_at(&self, level: usize) -> u64 {
+        self.levels[..level].iter().map(|level| level.bins().div_ceil(2)).sum()
+    }
+
+    /// Where level `level` publishes.
+    pub fn state_at(&self, level: usize) -> u64 {
+        let earlier: u64 = self.levels[..level].iter().map(|level| level.state_words).sum();
+        self.counts_at(self.levels.len()) + earlier
+    }
+
+    /// Words that are 0 at first.
+    pub fn zeros(&self) -> u64 {
+        self.state_at(self.levels.len())
+    }
+
+    /// 64-bit words for `room` pairs: keys, then values, each aligned to 16 bytes.
+    fn pairs_words(&self, room: u64) -> u64 {
+        self.keys_words(room) + (room * self.value_bytes).div_ceil(16) * 2
+    }
+
+    /// 64-bit words for `room` keys.
+    pub fn keys_words(&self, room: u64) -> u64 {
+        (room * self.key_bytes).div_ceil(16) * 2
+    }
+
+    /// Room for the pairs of the splits that write to the same place as the last one (`back` 0) or as the one before it (1).
+    fn place_words(&self, back: usize) -> u64 {
+        let rooms = self.levels.iter().rev().skip(back).step_by(2).map(|level| self.pairs_words(level.room()));
+        rooms.max().unwrap_or(0)
+    }
+
+    /// Where the splits write that end `back` splits before the last one.
+    pub fn place_at(&self, back: usize) -> Place {
+        let last = self.zeros().next_multiple_of(2);
+        match back % 2 {
+            0 => Place::Scratch(last),
+            // The table is not needed before the last stage, which reads from elsewhere.
+            _ if self.place_words(1) <= self.table_words => Place::Table,
+            _ => Place::Scratch(last + self.place_words(0)),
+        }
+    }
+
+    /// 64-bit words of scratch.
+    pub fn scratch_words(&self) -> u64 {
+        let places = (0..2).map(|back| match self.place_at(back) {
+            Place::Table => 0,
+            Place::Scratch(at) => at + self.place_words(back),
+        });
+        places.max().unwrap_or(0)
+    }
+}
+
+/// Where pairs are put.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// In the memory of the table.
+    Table,
+    /// In the scratch, from this word on.
+    Scratch(u64),
+}

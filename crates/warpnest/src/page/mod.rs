@@ -1,0 +1,191 @@
+//! [`PageMap`]: split first, then build whole pages on chip. docs/page-map.md has layout, algorithm, guarantees and figures.
+
+mod build;
+mod config;
+
+pub use build::{PageReport, PageStages};
+pub use config::PageConfig;
+
+use crate::primitives::Scratch;
+use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
+use gpu_kernels::page::{Find, FindPlan, Layout, Unpack, UnpackPlan};
+use gpu_kernels::seam::Global;
+use std::marker::PhantomData;
+
+/// A map that is built in one go at streaming speed, and answers nearly every lookup, present or absent, with one access to memory.
+/// The map to take unless there is a reason for another.
+///
+/// Source: the idea of the two-level table (Alcantara et al., *Real-Time Parallel Hashing on the GPU*, 2009) with quotienting
+/// (Knuth, *The Art of Computer Programming*, volume 3, section 6.4, exercise 13).
+///
+/// * **Keys and values** are `u32` or `u64`; all of them are legal.
+/// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins. [`PageConfig::assume_unique`] promises that
+///   there are none.
+/// * **Complexity.** A build reads and writes every pair once for each split (none to three, by the size of the table) and once for the
+///   pages, in streams. A lookup reads one bucket of 32 bytes (64 if a key or value has 64 bits); in one to five of a hundred cases,
+///   more in small and full tables, the one beside it, and seldom others.
+/// * **Memory.** [`PageConfig::load`] says how full the table is; [`PageConfig::memory_bytes`] and [`PageConfig::scratch_bytes`] say
+///   beforehand what it takes.
+/// * **Two builds of the same pairs** answer every lookup alike. Where pairs stand in the table, and so the order of
+///   [`PageMap::to_pairs`], may differ, also with the same seed.
+/// * **Beside other work.** A map does not change after its build, so any number of streams may look up at the same time.
+///   [`PageMap::rebuild`] takes the map exclusively and waits for running lookups by itself.
+#[derive(Debug)]
+pub struct PageMap<K: Key, V: Value> {
+    device: Device,
+    config: PageConfig,
+    layout: Layout,
+    words: Buffer<u64>,
+    header: Buffer<u64>,
+    scratch: Scratch,
+    length: u64,
+    report: PageReport,
+    types: PhantomData<(K, V)>,
+}
+
+crate::lookup::lookup_methods!(PageMap);
+
+impl<K: Key, V: Value> PageMap<K, V> {
+    /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`PageConfig::build`] takes another.
+    ///
+    /// ```
+    /// use warpnest::{Device, PageMap};
+    ///
+    /// let device = Device::best()?;
+    /// let map: PageMap<u32, u32> = PageMap::build(&device, &[7, 8, 7], &[1, 2, 3])?;
+    /// assert_eq!(map.len(), 2);
+    /// assert_eq!(map.get_many(&[7, 8, 9])?, [Some(3), Some(2), None]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`PageConfig::build`].
+    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
+        PageConfig::default().build(device, keys, values)
+    }
+
+    /// Queues a lookup: `values` may be null.
+    fn find(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<K>,
+        values: Global<V>,
+        found: &Buffer<u32>,
+        writes: &[&dyn Tracked],
+    ) -> Result<()> {
+        let find = Find::<K, V> {
+            queries: queries.argument(),
+            words: self.words.argument(),
+            values,
+            found: found.argument(),
+            plan: FindPlan { layout: self.layout, queries: queries.len() as u64 },
+        };
+        let reads: [&dyn Tracked; 2] = [queries, &self.words];
+        // SAFETY: as many values, if any, and found-words as queries; the table and its layout belong together.
+        unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
+    }
+
+    /// How the table is laid out and how it hashes, for a kernel of your own: with [`PageMap::words`] it makes a
+    /// [`Table`](gpu_kernels::page::Table).
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The buckets, and perhaps some more words that the table has no use for.
+    pub fn words(&self) -> &Buffer<u64> {
+        &self.words
+    }
+
+    /// The number of keys.
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether it has no keys.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The number of slots of all buckets.
+    pub fn slots(&self) -> u64 {
+        self.layout.buckets() as u64 * self.layout.slots as u64
+    }
+
+    /// Bytes that the map keeps on the device, without the scratch that [`PageMap::rebuild`] may have left.
+    pub fn memory_bytes(&self) -> u64 {
+        8 * (self.words.len() as u64 + self.header.len() as u64)
+    }
+
+    /// Gives the scratch of rebuilds back. The next one takes it again.
+    pub fn shrink_to_fit(&mut self) {
+        self.scratch.release();
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How the build went.
+    pub fn report(&self) -> &PageReport {
+        &self.report
+    }
+
+    /// A copy of the map on the same device, made on `stream`. It has no scratch.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        let mut words = Buffer::uninitialized(&self.device, self.words.len())?;
+        words.copy_from(stream, &self.words)?;
+        let mut header = Buffer::uninitialized(&self.device, self.header.len())?;
+        header.copy_from(stream, &self.header)?;
+        Ok(Self {
+            device: self.device.clone(),
+            config: self.config.clone(),
+            layout: self.layout,
+            words,
+            header,
+            scratch: Scratch::new(&self.device),
+            length: self.length,
+            report: self.report.clone(),
+            types: PhantomData,
+        })
+    }
+
+    /// Queues writing all pairs, in no particular order, to the front of `keys` and `values`.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`PageMap::len`] elements,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
+        crate::error::same_length(("the map", self.length as usize), ("the keys", keys.len()))?;
+        crate::error::same_length(("the map", self.length as usize), ("the values", values.len()))?;
+        let count = Buffer::<u64>::zeroed(&self.device, 1)?;
+        let unpack = Unpack::<K, V> {
+            words: self.words.argument(),
+            keys_out: keys.argument(),
+            values_out: values.argument(),
+            count: count.argument(),
+            plan: UnpackPlan { layout: self.layout },
+        };
+        // An empty map may have been left without a table.
+        let buckets = if self.is_empty() { 0 } else { self.layout.buckets() as u64 };
+        // SAFETY: the table has as many pairs as the outputs have elements; the table and its layout belong together.
+        unsafe { stream.launch(&unpack, buckets, &[&self.words], &[&*keys, &*values, &count]) }
+    }
+
+    /// All pairs, in no particular order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
+        let stream = self.device.default_stream();
+        let mut keys = Buffer::uninitialized(&self.device, self.length as usize)?;
+        let mut values = Buffer::uninitialized(&self.device, self.length as usize)?;
+        self.pairs_into(stream, &mut keys, &mut values)?;
+        Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
+    }
+}

@@ -1,0 +1,246 @@
+//! Building the pages, each in the shared memory of one block.
+
+use super::fill::{List, Thread, count_slots, make_rooms, search_slots};
+use super::form::{Five, Form, Four, Six};
+use super::place::Page;
+use super::source::{Entry, Sources};
+use super::{BUCKET_WORDS, Layout, ROOM, header};
+use crate::seam::{Block, Global, Shared, Tile};
+use crate::types::{Key, Scalar, Value};
+
+/// Threads of a block.
+pub(super) const THREADS: usize = 384;
+/// Pairs that a thread reads at once.
+pub(super) const READ: usize = 4;
+/// The most pairs of a page that are noted when their home is full.
+const MOST_OVER: usize = 512;
+/// The most pairs of a page that may be left when their candidates are full.
+const MOST_LEFT: usize = 64;
+/// The most pairs of a page whose slots are counted: counters have 16 bits.
+const MOST_COUNTED: u32 = 0xffff;
+
+/// What is to be built.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct BuildPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// Where the pairs of page `p` begin, if their numbers are known and not their places: `p` times this.
+    pub page_room: u64,
+    /// The number of pairs, if there is one page and nothing else is known.
+    pub pairs: u64,
+    /// 1 if the keys are mixed already.
+    pub mixed: u32,
+    /// Nothing.
+    pub padding: u32,
+}
+
+macro_rules! build_kernel {
+    ($(#[$doc:meta])* $name:ident, $entry:literal, $ordered:literal) => {
+        kernel! {
+            $(#[$doc])*
+            $name<K: Key, V: Value>, $entry, threads 384, resident 4,
+                shared room: u64 = ROOM, shared over: u64 = MOST_OVER, shared left: u64 = MOST_LEFT,
+                shared noted: u32 = 3;
+            {
+                keys: Global<K>, values: Global<V>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
+                header: Global<u64>, plan: BuildPlan,
+            }
+            |args, block| {
+                let Self { keys, values, counts, starts, words_out, header, plan } = args;
+                let args = Arguments { keys, values, counts, starts, words_out, header, plan };
+                build_page::<$ordered, K, V, _>(block, args, room, over, left, noted);
+            }
+        }
+    };
+}
+
+build_kernel! {
+    /// Builds every page from its pairs, a block a page. Those of page `p` begin at `p` times the plan's room and are `counts[p]`; or, if there are no
+    /// counts, stand from `starts[p]` to `starts[p + 1]`; or, if there are neither, are all pairs.
+    ///
+    /// If a bin overflowed before, what it builds is incomplete. If a page cannot be built, the header says so, and other pages may be unfinished.
+    BuildPages, "page_build", false
+}
+build_kernel! {
+    /// [`BuildPages`] of which, of all pairs of a key, the last one wins.
+    BuildPagesInOrder, "page_build_in_order", true
+}
+
+impl<K: Key, V: Value> From<BuildPages<K, V>> for BuildPagesInOrder<K, V> {
+    fn from(launch: BuildPages<K, V>) -> Self {
+        let BuildPages { keys, values, counts, starts, words_out, header, plan } = launch;
+        Self { keys, values, counts, starts, words_out, header, plan }
+    }
+}
+
+/// The arguments of both.
+struct Arguments<K, V> {
+    keys: Global<K>,
+    values: Global<V>,
+    counts: Global<u32>,
+    starts: Global<u32>,
+    words_out: Global<u64>,
+    header: Global<u64>,
+    plan: BuildPlan,
+}
+
+#[inline(always)]
+fn build_page<const ORDERED: bool, K: Key, V: Value, B: Block>(
+    block: &mut B,
+    args: Arguments<K, V>,
+    room: impl Shared<u64>,
+    over: impl Shared<u64>,
+    left: impl Shared<u64>,
+    noted: impl Shared<u32>,
+) {
+    let Arguments { keys, values, counts, starts, words_out, header, plan } = args;
+    let BuildPlan { layout, page_room, pairs, mixed, .. } = plan;
+    let job = Job {
+        sources: Sources { keys, values, counts, starts, page_room, pairs, layout, mixed: mixed != 0 },
+        words_out: words_out.cast(),
+        header,
+    };
+    let memory = Memory {
+        words: room.cast::<K::Joint<V>>(),
+        counts: room.cast::<u32>(),
+        over: List { entries: over, lengths: noted, number: 0, most: MOST_OVER as u32 },
+        left: List { entries: left, lengths: noted, number: 1, most: MOST_LEFT as u32 },
+    };
+    if <K::Joint<V> as Scalar>::BITS > 32 || layout.slots == Four::SLOTS {
+        build::<ORDERED, Four, K, V, _>(block, &job, memory);
+    } else if layout.slots == Six::SLOTS {
+        build::<ORDERED, Six, K, V, _>(block, &job, memory);
+    } else {
+        build::<ORDERED, Five, K, V, _>(block, &job, memory);
+    }
+}
+
+/// What a block is to do.
+struct Job<K: Key, V: Value> {
+    sources: Sources<K, V>,
+    words_out: Global<K::Joint<V>>,
+    header: Global<u64>,
+}
+
+/// The block's shared memory.
+#[derive(Clone, Copy)]
+struct Memory<Words, Counts, Over, Left> {
+    /// The page, and the counts behind it.
+    words: Words,
+    counts: Counts,
+    /// Pairs that found their home full.
+    over: Over,
+    /// Pairs that found all of their candidates full.
+    left: Left,
+}
+
+#[inline(always)]
+fn build<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
+    block: &mut B,
+    job: &Job<K, V>,
+    memory: Memory<
+        impl Shared<K::Joint<V>>,
+        impl Shared<u32>,
+        List<impl Shared<u64>, impl Shared<u32>>,
+        List<impl Shared<u64>, impl Shared<u32>>,
+    >,
+) {
+    let Memory { words, counts, over, left } = memory;
+    let layout = job.sources.layout;
+    let page = Page::<F, K::Joint<V>, _>::new(words, &layout);
+    let counts_at = BUCKET_WORDS * layout.page_buckets * <K::Joint<V> as Scalar>::BITS / 32;
+    let number = block.index();
+    let source = job.sources.page(number as u64);
+    let mut threads = block.local(|thread| Thread {
+        pairs: source.load_first::<ORDERED>(thread),
+        seek: page.seek(0, Scalar::from_u64(0)),
+        entry: Entry { pair: 0, mixed: K::default(), mark: Scalar::from_u64(0) },
+        placed: 0,
+    });
+    // Empty tags; values only where something is to be compared with them.
+    block.phase(&mut threads, |thread, _| {
+        let rows = if ORDERED { BUCKET_WORDS } else { F::TAG_WORDS };
+        let mut word = thread;
+        while word < rows * layout.page_buckets {
+            words.set(word, Scalar::from_u64(0));
+            word += THREADS as u32;
+        }
+        let mut word = thread;
+        while word < layout.page_buckets / 2 {
+            counts.set(counts_at + word, 0);
+            word += THREADS as u32;
+        }
+        if thread == 0 {
+            over.lengths.set(over.number, 0);
+            left.lengths.set(left.number, 0);
+        }
+    });
+
+    // Most pairs get a slot of their home by counting, which is faster than searching.
+    let counted = source.pairs <= MOST_COUNTED;
+    if counted {
+        block.phase(&mut threads, |thread, state| {
+            count_slots::<ORDERED, F, K, V>(thread, state, &source, page, counts, counts_at, over);
+        });
+        if ORDERED {
+            block.phase(&mut threads, |thread, state| {
+                let mut bucket = thread;
+                while bucket < layout.page_buckets {
+                    state.placed = state.placed.wrapping_sub(page.unite_repeats(bucket));
+                    bucket += THREADS as u32;
+                }
+            });
+        }
+    }
+    // The others search. If they are more than were noted, all do: those that have a slot find it.
+    let noted = if counted { over.lengths.get(over.number) } else { u32::MAX };
+    if noted != 0 {
+        let noted = if noted <= over.most { Some(noted) } else { None };
+        search_slots::<ORDERED, F, K, V, B>(block, &mut threads, &source, page, over, noted, left);
+        let count = left.lengths.get(left.number);
+        if count != 0 {
+            block.sync();
+            let failed = make_rooms::<ORDERED, F, K, V, B>(block, &mut threads, &source, page, left, count);
+            block.each(&mut threads, |thread, _| {
+                if thread == 0 {
+                    job.header.atomic(header::LEFT).fetch_add(count as u64);
+                    if failed {
+                        job.header.atomic(header::FAILED).fetch_add(1);
+                    }
+                }
+            });
+        }
+    }
+
+    // Out, half a bucket a thread; the number of a pair gives way to its value.
+    let first_word = number as u64 * (layout.page_buckets * BUCKET_WORDS) as u64;
+    block.phase(&mut threads, |thread, _| {
+        let mut half = thread;
+        while half < 2 * layout.page_buckets {
+            let (bucket, first_row) = (half / 2, half % 2 * 4);
+            let mut out = [<K::Joint<V>>::default(); 4];
+            for i in 0..4 {
+                let row = first_row + i as u32;
+                out[i] = words.get(row * layout.page_buckets + bucket);
+                if ORDERED && row >= F::TAG_WORDS && out[i] != Scalar::from_u64(0) {
+                    out[i] = Scalar::from_u64(source.value(out[i].to_u64() - 1).to_u64());
+                }
+            }
+            job.words_out.store_four_streaming(first_word + half as u64 * 4, out);
+            half += THREADS as u32;
+        }
+    });
+    block.tiles_of::<32, _>(&mut threads, |warp, threads| {
+        warp.exclusive_sum(
+            threads,
+            |_, thread| thread.placed,
+            |lane, _, _, total| {
+                if lane == 0 && total != 0 {
+                    // A warp may have taken out more than it placed: the sum over the block is right, modulo 2^64.
+                    job.header.atomic(header::LENGTH).fetch_add(total as i32 as u64);
+                }
+            },
+        );
+    });
+}

@@ -1,0 +1,214 @@
+//! Giving the pairs of a page their slots.
+
+use super::build::{READ, THREADS};
+use super::form::Form;
+use super::place::{Page, Placed, Seek};
+use super::source::{Entry, Source};
+use crate::seam::{Block, Shared, Tile};
+use crate::types::{Key, Value};
+
+/// What a thread keeps.
+pub struct Thread<K, V, W> {
+    /// The pairs that the thread places next.
+    pub pairs: ([K; READ], [V; READ]),
+    pub seek: Seek<W>,
+    pub entry: Entry<K, W>,
+    /// How many keys it placed, less those that it took out again.
+    pub placed: u32,
+}
+
+/// A list that threads append to.
+#[derive(Clone, Copy)]
+pub struct List<Entries, Lengths> {
+    pub entries: Entries,
+    pub lengths: Lengths,
+    /// Which of the lengths is this list's.
+    pub number: u32,
+    pub most: u32,
+}
+
+impl<Entries: Shared<u64>, Lengths: Shared<u32>> List<Entries, Lengths> {
+    /// Notes an entry if there is room, and counts it in any case.
+    #[inline(always)]
+    pub fn note(&self, entry: u64) {
+        let place = self.lengths.fetch_add(self.number, 1);
+        if place < self.most {
+            self.entries.set(place, entry);
+        }
+    }
+
+    /// Whether there were more entries than there is room for.
+    #[inline(always)]
+    pub fn overflowed(&self) -> bool {
+        self.lengths.watch(self.number) > self.most
+    }
+}
+
+/// Gives pairs slots of their home by counting, as long as it has some; notes the others.
+#[inline(always)]
+pub fn count_slots<const ORDERED: bool, F: Form, K: Key, V: Value>(
+    thread: u32,
+    state: &mut Thread<K, V, K::Joint<V>>,
+    source: &Source<'_, K, V>,
+    page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
+    counts: impl Shared<u32>,
+    counts_at: u32,
+    over: List<impl Shared<u64>, impl Shared<u32>>,
+) {
+    let pairs = source.pairs;
+    let mut first = thread;
+    while first < pairs {
+        // While these get their slots, the next ones are on their way.
+        let some = state.pairs;
+        state.pairs = source.load::<ORDERED>(first + (READ * THREADS) as u32);
+        for i in 0..READ {
+            let pair = first + (i * THREADS) as u32;
+            if pair < pairs {
+                let mixed = source.mixed(some.0[i]);
+                let mark = source.mark::<ORDERED>(pair, some.1[i]);
+                let home = page.layout.home_in_page(mixed);
+                let shift = home % 2 * 16;
+                let slot = counts.fetch_add(counts_at + home / 2, 1 << shift) >> shift & 0xffff;
+                if slot < F::SLOTS {
+                    page.put(home, slot, page.layout.remainder(mixed), mark);
+                    state.placed += 1;
+                } else {
+                    over.note(Entry { pair, mixed, mark }.packed());
+                }
+            }
+        }
+        first += (READ * THREADS) as u32;
+    }
+}
+
+/// Lets the noted pairs search for slots, or all if they are not noted. Ends with a barrier.
+#[inline(always)]
+pub fn search_slots<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K, V, K::Joint<V>>>,
+    source: &Source<'_, K, V>,
+    page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
+    over: List<impl Shared<u64>, impl Shared<u32>>,
+    noted: Option<u32>,
+    left: List<impl Shared<u64>, impl Shared<u32>>,
+) {
+    let count = noted.unwrap_or(source.pairs);
+    // From the last pair to the first: of a key with many pairs, most then find a later one there already.
+    let entry_of = |place: u32| {
+        if noted.is_some() {
+            source.unpacked::<ORDERED>(over.entries.get(place))
+        } else {
+            source.entry::<ORDERED>(source.pairs - 1 - place)
+        }
+    };
+    block.tiles_of::<32, _>(threads, |warp, threads| {
+        let mut first = warp.first_thread();
+        // A page that is lost need not be lost slowly.
+        while first < count && warp.ballot(threads, |_, _| left.overflowed()) == 0 {
+            warp.each(threads, |lane, thread| {
+                thread.seek.placed = Some(Placed::Left);
+                if first + lane < count {
+                    thread.entry = entry_of(first + lane);
+                    let mixed = thread.entry.mixed;
+                    thread.seek = page.seek(page.layout.home_in_page(mixed), page.layout.remainder(mixed));
+                }
+            });
+            // Bucket by bucket, all lanes together: those that are done must not run ahead, or each would go its way alone.
+            while warp.ballot(threads, |_, thread| thread.seek.placed.is_none()) != 0 {
+                warp.each(threads, |_, thread| {
+                    if thread.seek.placed.is_none() {
+                        page.step(&mut thread.seek);
+                    }
+                });
+            }
+            warp.each(threads, |lane, thread| {
+                if first + lane >= count {
+                    return;
+                }
+                if thread.seek.placed == Some(Placed::Left) {
+                    left.note(thread.entry.packed());
+                    return;
+                }
+                thread.placed += (thread.seek.placed == Some(Placed::New)) as u32;
+                let at = thread.seek.at;
+                if !ORDERED {
+                    // If the promise of unique keys is broken, one of the values stays.
+                    page.words.put(at, thread.entry.mark);
+                } else if page.words.watch(at) < thread.entry.mark {
+                    page.words.fetch_max(at, thread.entry.mark);
+                }
+            });
+            first += THREADS as u32;
+        }
+    });
+    block.sync();
+}
+
+/// Behind the lengths of the lists: the number of the thread that makes room.
+const CHOSEN: u32 = 2;
+
+/// Makes room for the pairs that are left, one after the other. Whether that failed. Ends with a barrier.
+#[inline(always)]
+pub fn make_rooms<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K, V, K::Joint<V>>>,
+    source: &Source<'_, K, V>,
+    page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
+    left: List<impl Shared<u64>, impl Shared<u32>>,
+    count: u32,
+) -> bool {
+    if count > left.most {
+        return true;
+    }
+    let sought = |place: u32| {
+        let entry = source.unpacked::<ORDERED>(left.entries.get(place));
+        (page.layout.home_in_page(entry.mixed), page.layout.remainder::<K, K::Joint<V>>(entry.mixed), entry.mark)
+    };
+    let settle = |at: u32, mark: K::Joint<V>| {
+        if ORDERED {
+            page.words.fetch_max(at, mark);
+        } else {
+            page.words.set(at, mark);
+        }
+    };
+    let chosen = left.lengths;
+    let mut place = 0;
+    while place < count {
+        // Room may have been made for another pair of the same key.
+        let still_left = block.count(threads, |thread, state| {
+            if thread != 0 {
+                return false;
+            }
+            chosen.set(CHOSEN, 0);
+            let (home, remainder, mark) = sought(place);
+            let (placed, at) = page.place(home, remainder);
+            if placed != Placed::Left {
+                settle(at, mark);
+            }
+            state.placed += (placed == Placed::New) as u32;
+            placed == Placed::Left
+        });
+        if still_left != 0 {
+            let movable = block.count(threads, |thread, _| {
+                let (home, remainder, _) = sought(place);
+                let movable = thread < page.reach() && page.can_move(home, remainder, thread);
+                if movable {
+                    chosen.fetch_max(CHOSEN, thread);
+                }
+                movable
+            });
+            if movable == 0 {
+                return true;
+            }
+            block.phase(threads, |thread, state| {
+                if thread == chosen.get(CHOSEN) {
+                    let (home, remainder, mark) = sought(place);
+                    settle(page.make_room(home, remainder, thread), mark);
+                    state.placed += 1;
+                }
+            });
+        }
+        place += 1;
+    }
+    false
+}

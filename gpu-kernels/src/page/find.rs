@@ -1,0 +1,139 @@
+//! Looking up many keys.
+
+use super::form::{Form, equal, filter, tags_in};
+use super::{BUCKET_WORDS, CANDIDATES, Layout, STATE_BITS, Table};
+use crate::seam::{Global, Tile, settled};
+use crate::types::{Key, Scalar, Value};
+
+/// What a lookup is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FindPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of queries.
+    pub queries: u64,
+}
+
+/// A query and its answer.
+struct Query<K, V> {
+    mixed: K,
+    answer: Option<V>,
+}
+
+kernel! {
+    /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values`
+    /// may be null. `words` are those of the buckets.
+    Find<K: Key, V: Value>, "page_find", threads 256;
+    { queries: Global<K>, words: Global<u64>, values: Global<V>, found: Global<u32>, plan: FindPlan }
+    |args, block| {
+        let FindPlan { layout, queries: count } = args.plan;
+        let table = Table::<K, V>::new(args.words.cast(), layout);
+        let block_first = block.first_thread();
+        block.tiles::<32>(|tile| {
+            let first = block_first + tile.first_thread() as u64;
+            let mut queries = tile.local(|lane| {
+                let index = first + lane as u64;
+                let mut query = Query::<K, V> { mixed: K::default(), answer: None };
+                if index < count {
+                    query.mixed = args.queries.load_streaming(index).mixed(layout.a, layout.b);
+                    table.prefetch(query.mixed);
+                }
+                query
+            });
+            tile.each(&mut queries, |lane, query| {
+                if first + (lane as u64) < count {
+                    query.answer = table.get_mixed(query.mixed);
+                }
+            });
+            let found = tile.ballot(&queries, |_, query| query.answer.is_some());
+            tile.each(&mut queries, |lane, query| {
+                let index = first + lane as u64;
+                if index < count {
+                    if !args.values.is_null() {
+                        args.values.store_streaming(index, query.answer.unwrap_or_default());
+                    }
+                    if lane == 0 {
+                        args.found.store(index / 32, found);
+                    }
+                }
+            });
+        });
+    }
+}
+
+/// What a look into one bucket says.
+struct Look<V> {
+    answer: Option<V>,
+    /// Whether the bucket has an empty slot.
+    free: bool,
+    /// Whether the filter bit of the key's class is set.
+    filtered: bool,
+}
+
+/// The value of the key whose mixed key this is.
+#[inline(always)]
+pub(super) fn get<F: Form, K: Key, V: Value>(words: Global<K::Joint<V>>, layout: &Layout, mixed: K) -> Option<V> {
+    let home = mixed.scaled(layout.buckets());
+    let remainder = layout.remainder::<K, K::Joint<V>>(mixed);
+    let at_home = look::<F, K, V>(words, home, remainder, 0);
+    if at_home.answer.is_some() || !at_home.filtered {
+        return at_home.answer;
+    }
+    // A key of this class had to leave: it is in the first of its candidates that was not full. Rare: not to be unrolled.
+    let home_in_page = layout.home_in_page(mixed);
+    let page_first = home - home_in_page;
+    let mut number = 1;
+    while number < settled(CANDIDATES) {
+        let bucket = page_first + layout.candidate(home_in_page, remainder, number);
+        let there = look::<F, K, V>(words, bucket, remainder, number);
+        if there.answer.is_some() || there.free {
+            return there.answer;
+        }
+        number += 1;
+    }
+    None
+}
+
+/// Looks for the pair with `remainder` that is in `bucket` as candidate `number`.
+#[inline(always)]
+fn look<F: Form, K: Key, V: Value>(
+    words: Global<K::Joint<V>>,
+    bucket: u32,
+    remainder: K::Joint<V>,
+    number: u32,
+) -> Look<V> {
+    let first = bucket as u64 * BUCKET_WORDS as u64;
+    // At once, since the bucket is one sector of 32 bytes; if it is two, the second one only for its value.
+    let whole = <K::Joint<V> as Scalar>::BITS == 32;
+    let tags = words.load_four_read_only(first);
+    let rest = if whole { words.load_four_read_only(first + 4) } else { Default::default() };
+
+    let tag = remainder << STATE_BITS | Scalar::from_u64(number as u64 + 1);
+    let (filter_word, filter_bit) = filter::<F, K::Joint<V>>(remainder);
+    let mut look = Look { answer: None, free: false, filtered: false };
+    for word in 0..F::TAG_WORDS {
+        let held = tags[word as usize];
+        let count = tags_in::<F>(word);
+        let equal_tags = equal::<F, K::Joint<V>>(held, word, tag);
+        look.free |= equal::<F, K::Joint<V>>(held, word, Scalar::from_u64(0)) != Scalar::from_u64(0);
+        look.filtered |= word == filter_word && held & filter_bit != Scalar::from_u64(0);
+        // The lowest equal one last: it is right.
+        for back in 0..count {
+            let number = count - 1 - back;
+            let top = F::tag_bits::<K::Joint<V>>() * (number + 1) - 1;
+            if equal_tags & Scalar::from_u64(1 << top) != Scalar::from_u64(0) {
+                let at = F::TAG_WORDS + word * F::TAGS + number;
+                let value = if !whole {
+                    words.load_read_only(first + at as u64)
+                } else if at < 4 {
+                    tags[at as usize]
+                } else {
+                    rest[at as usize - 4]
+                };
+                look.answer = Some(V::from_u64(value.to_u64()));
+            }
+        }
+    }
+    look
+}

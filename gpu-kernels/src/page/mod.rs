@@ -1,0 +1,233 @@
+//! The page table: pairs are split by the upper bits of their mixed keys into pages, each page is built in shared memory and
+//! written out whole, and a lookup reads one bucket, nearly always.
+//!
+//! The idea of sending keys to small tables that fit the chip is that of the two-level table of 2009
+//! ([`two_level`](crate::two_level)); quotienting is in Knuth's *The Art of Computer Programming*, volume 3, section 6.4,
+//! exercise 13. docs/page-map.md has the whole.
+//!
+//! **Layout.** A bucket is eight words of the wider of key and value: tags, then values ([`form`]). The mixed key as a fraction of
+//! its range says the bucket; what the bucket's number does not tell is the *remainder*, its lower bits, which the tag keeps
+//! beside a *state*: which of its [`CANDIDATES`] buckets the pair is in. State and remainder and the bucket's number give the key
+//! back, so no key is stored and none is reserved.
+
+mod build;
+mod fill;
+mod find;
+pub mod form;
+mod place;
+mod source;
+mod split;
+mod unpack;
+
+pub use build::{BuildPages, BuildPagesInOrder, BuildPlan};
+pub use find::{Find, FindPlan};
+pub use split::{
+    MOST_SPLIT_BITS, Split, SplitInOrder, SplitPlan, state_words as split_state_words, tile as split_tile,
+};
+pub use unpack::{Unpack, UnpackPlan};
+
+use crate::seam::Global;
+use crate::types::{Key, Scalar, Value};
+use form::{Five, Form, Four, Six};
+
+/// Words of a bucket.
+pub const BUCKET_WORDS: u32 = 8;
+/// Bits of a tag's state: 0 in an empty slot, else the number of the candidate, from 1 on.
+pub const STATE_BITS: u32 = 3;
+/// Buckets that a pair may be in: its home, the other bucket of the same line, and five elsewhere in the page.
+pub const CANDIDATES: u32 = 7;
+/// The fewest buckets of a table: the remainder must fit the longest tag.
+pub const FEWEST_BUCKETS: u32 = 16;
+
+/// Words of 64 bits of shared memory that a page is built in, with half a word a bucket for counting.
+const ROOM: usize = 5552;
+
+/// The most buckets of a page.
+pub const fn most_page_buckets<K: Key, V: Value>() -> u32 {
+    let word_bits = <K::Joint<V> as Scalar>::BITS;
+    let most = (ROOM * 64) as u32 / (BUCKET_WORDS * word_bits + 16);
+    fit_page(most - PAGE_STEP + 1)
+}
+
+/// Pages have 4 more buckets than a multiple of this.
+const PAGE_STEP: u32 = 8;
+
+/// The next number of buckets, from `buckets` on, that a page may have. It is even, since buckets come in lines of two; and such that
+/// the 32-bit words that go out together lie in different banks of shared memory: words of a bucket are a page's number of buckets
+/// apart.
+pub const fn fit_page(buckets: u32) -> u32 {
+    (buckets + 4).div_ceil(PAGE_STEP) * PAGE_STEP - 4
+}
+
+/// The words beside the pages: what a build found out.
+pub mod header {
+    /// One word for each split: 1 if one of its bins got more pairs than it has room for.
+    pub const OVERFLOW: u64 = 0;
+    /// The most splits.
+    pub const LEVELS: u64 = 3;
+    /// How many pages could not be built.
+    pub const FAILED: u64 = 3;
+    /// The number of keys.
+    pub const LENGTH: u64 = 4;
+    /// One word for each split: how many pairs it left out because their key comes again in the same tile.
+    pub const DROPPED: u64 = 5;
+    /// How many pairs found all of their candidates full, so that others had to move, unless that had happened already.
+    pub const LEFT: u64 = 8;
+    /// The number of words.
+    pub const WORDS: usize = 10;
+}
+
+/// How a table's pages are laid out and how it hashes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Layout {
+    /// The constants of the mix.
+    pub a: u64,
+    /// The second one.
+    pub b: u64,
+    /// Bits of a page's number: there are 2^`page_bits` pages.
+    pub page_bits: u32,
+    /// Buckets of a page.
+    pub page_buckets: u32,
+    /// Bits of a remainder.
+    pub remainder_bits: u32,
+    /// Slots of a bucket, which says the form: 6, 5 or 4.
+    pub slots: u32,
+}
+
+impl Layout {
+    /// The layout of 2^`page_bits` pages of `page_buckets` buckets, at least [`FEWEST_BUCKETS`] in all, for the given types.
+    pub fn new<K: Key, V: Value>(a: u64, b: u64, page_bits: u32, page_buckets: u32) -> Self {
+        let buckets = (page_buckets as u64) << page_bits;
+        // The smallest power of two that is no less than the number of mixed keys of a bucket, which is 2^bits / buckets rounded up.
+        let remainder_bits = K::BITS - buckets.ilog2();
+        Self { a, b, page_bits, page_buckets, remainder_bits, slots: Self::slots_for::<K, V>(buckets) }
+    }
+
+    /// Slots of a bucket if there are `buckets`: as many as there is room for beside tags that are long enough.
+    pub fn slots_for<K: Key, V: Value>(buckets: u64) -> u32 {
+        let tag_bits = K::BITS - buckets.ilog2() + STATE_BITS;
+        if <K::Joint<V> as Scalar>::BITS > 32 {
+            Four::SLOTS
+        } else if tag_bits <= Six::tag_bits::<u32>() {
+            Six::SLOTS
+        } else if tag_bits <= Five::tag_bits::<u32>() {
+            Five::SLOTS
+        } else {
+            Four::SLOTS
+        }
+    }
+
+    /// The number of buckets.
+    #[inline(always)]
+    pub fn buckets(&self) -> u32 {
+        self.page_buckets << self.page_bits
+    }
+
+    /// The number of pages.
+    #[inline(always)]
+    pub fn pages(&self) -> u32 {
+        1 << self.page_bits
+    }
+
+    /// Where in its page the home bucket of a mixed key is.
+    #[inline(always)]
+    pub fn home_in_page<K: Key>(&self, mixed: K) -> u32 {
+        // The same as the home bucket less the page's first one, since there are 2^page_bits pages.
+        (mixed << self.page_bits).scaled(self.page_buckets)
+    }
+
+    /// The remainder of a mixed key.
+    #[inline(always)]
+    pub fn remainder<K: Key, W: Scalar>(&self, mixed: K) -> W {
+        let mask = (W::from_u64(1) << self.remainder_bits).minus(W::from_u64(1));
+        W::from_u64(mixed.to_u64()) & mask
+    }
+
+    /// The bucket, within the page, that is candidate `number` of a pair with home bucket `home` and `remainder`: a permutation of
+    /// the page's buckets for each number and remainder.
+    #[inline(always)]
+    pub fn candidate<W: Scalar>(&self, home: u32, remainder: W, number: u32) -> u32 {
+        match number {
+            0 => home,
+            1 => home ^ 1,
+            _ => {
+                let bucket = home + self.distance(remainder, number);
+                if bucket < self.page_buckets { bucket } else { bucket - self.page_buckets }
+            }
+        }
+    }
+
+    /// How far from home candidate `number`, from 2 on, is: 2 to the number of the page's buckets less 1.
+    #[inline(always)]
+    fn distance<W: Scalar>(&self, remainder: W, number: u32) -> u32 {
+        let mut x = remainder.bits_from(0).wrapping_mul(0x9e37_79b1).wrapping_add(number.wrapping_mul(0x85eb_ca77));
+        x = (x ^ x >> 15).wrapping_mul(0x21f0_aaad);
+        2 + (x ^ x >> 16).scaled(self.page_buckets - 2)
+    }
+
+    /// The home, within the page, of a pair that is in `bucket` as candidate `number`: [`Layout::candidate`] undone.
+    #[inline(always)]
+    pub fn home_of<W: Scalar>(&self, bucket: u32, remainder: W, number: u32) -> u32 {
+        match number {
+            0 => bucket,
+            1 => bucket ^ 1,
+            _ => {
+                let distance = self.distance(remainder, number);
+                if bucket >= distance { bucket - distance } else { bucket + self.page_buckets - distance }
+            }
+        }
+    }
+
+    /// The mixed key with home bucket `home`, counted over the whole table, and `remainder`.
+    #[inline(always)]
+    pub fn mixed_of<K: Key>(&self, home: u32, remainder: u64) -> K {
+        // The first mixed key of the bucket is 2^BITS · home / buckets, rounded up.
+        let buckets = self.buckets() as u64;
+        let most = K::ALL_ONES.to_u64();
+        let (quotient, rest) = (most / buckets, most % buckets + 1);
+        let first = home as u64 * quotient + (home as u64 * rest).div_ceil(buckets);
+        let mask = (1u64 << self.remainder_bits) - 1;
+        K::from_u64(first.wrapping_add(remainder.wrapping_sub(first) & mask))
+    }
+}
+
+/// A table as kernels hold it.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<K: Key, V: Value> {
+    words: Global<K::Joint<V>>,
+    layout: Layout,
+}
+
+impl<K: Key, V: Value> Table<K, V> {
+    /// The table whose buckets are at the address.
+    #[inline(always)]
+    pub fn new(words: Global<K::Joint<V>>, layout: Layout) -> Self {
+        Self { words, layout }
+    }
+
+    /// Says that the key whose mixed key this is will be looked up soon.
+    #[inline(always)]
+    pub fn prefetch(&self, mixed: K) {
+        self.words.prefetch(mixed.scaled(self.layout.buckets()) as u64 * BUCKET_WORDS as u64);
+    }
+
+    /// The value of `key`: one bucket is read, nearly always, and seldom more than the two of a line. No thread of the launch may change
+    /// the table.
+    #[inline(always)]
+    pub fn get(&self, key: K) -> Option<V> {
+        self.get_mixed(key.mixed(self.layout.a, self.layout.b))
+    }
+
+    /// The value of the key whose mixed key this is.
+    #[inline(always)]
+    pub fn get_mixed(&self, mixed: K) -> Option<V> {
+        if <K::Joint<V> as Scalar>::BITS > 32 || self.layout.slots == Four::SLOTS {
+            find::get::<Four, K, V>(self.words, &self.layout, mixed)
+        } else if self.layout.slots == Six::SLOTS {
+            find::get::<Six, K, V>(self.words, &self.layout, mixed)
+        } else {
+            find::get::<Five, K, V>(self.words, &self.layout, mixed)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The pairs that a page is built from.
+
+use super::Layout;
+use super::build::{READ, THREADS};
+use crate::seam::Global;
+use crate::types::{Key, Scalar, Value};
+
+/// Where the pairs of the pages are.
+#[derive(Clone, Copy)]
+pub struct Sources<K: Key, V: Value> {
+    pub keys: Global<K>,
+    pub values: Global<V>,
+    pub counts: Global<u32>,
+    pub starts: Global<u32>,
+    /// Where the pairs of page `p` begin, if `counts` says how many they are: `p` times this.
+    pub page_room: u64,
+    /// All pairs.
+    pub pairs: u64,
+    pub layout: Layout,
+    /// Whether the keys are mixed already.
+    pub mixed: bool,
+}
+
+impl<K: Key, V: Value> Sources<K, V> {
+    /// The pairs of page `page`.
+    #[inline(always)]
+    pub fn page(&self, page: u64) -> Source<'_, K, V> {
+        let (first, pairs) = if !self.counts.is_null() {
+            // A page that overflowed has no more than it has room for, and is built in vain.
+            (page * self.page_room, (self.counts.load_read_only(page) as u64).min(self.page_room))
+        } else if !self.starts.is_null() {
+            let start = self.starts.load_read_only(page) as u64;
+            (start, self.starts.load_read_only(page + 1) as u64 - start)
+        } else {
+            (0, self.pairs)
+        };
+        Source { all: self, first: first as u32, pairs: pairs as u32 }
+    }
+}
+
+/// The pairs of one page.
+#[derive(Clone, Copy)]
+pub struct Source<'s, K: Key, V: Value> {
+    all: &'s Sources<K, V>,
+    /// The number of its first pair: numbers of pairs and of places for pairs fit 32 bits.
+    first: u32,
+    pub pairs: u32,
+}
+
+impl<K: Key, V: Value> Source<'_, K, V> {
+    #[inline(always)]
+    fn number(&self, pair: u32) -> u64 {
+        (self.first + pair) as u64
+    }
+
+    /// The value of a pair, once more.
+    #[inline(always)]
+    pub fn value(&self, pair: u64) -> V {
+        self.all.values.load_read_only(self.number(pair as u32))
+    }
+
+    #[inline(always)]
+    pub fn mixed(&self, key: K) -> K {
+        let Layout { a, b, .. } = self.all.layout;
+        if self.all.mixed { key } else { key.mixed(a, b) }
+    }
+
+    /// A noted entry.
+    #[inline(always)]
+    pub fn unpacked<const ORDERED: bool>(&self, entry: u64) -> Entry<K, K::Joint<V>> {
+        if <K::Joint<V> as Scalar>::BITS == 32 {
+            return Entry { pair: 0, mixed: K::from_u64(entry >> 32), mark: Scalar::from_u64(entry) };
+        }
+        self.entry::<ORDERED>(entry as u32)
+    }
+
+    /// The entry of a pair.
+    #[inline(always)]
+    pub fn entry<const ORDERED: bool>(&self, pair: u32) -> Entry<K, K::Joint<V>> {
+        let value = if ORDERED { V::default() } else { self.all.values.load(self.number(pair)) };
+        Entry {
+            pair,
+            mixed: self.mixed(self.all.keys.load(self.number(pair))),
+            mark: self.mark::<ORDERED>(pair, value),
+        }
+    }
+
+    /// [`Source::load`] of the first pairs, or of what stands there if the page has fewer: so that the wait for them and the wait for
+    /// their number are one.
+    #[inline(always)]
+    pub fn load_first<const ORDERED: bool>(&self, thread: u32) -> ([K; READ], [V; READ]) {
+        let room = if self.all.counts.is_null() { self.pairs } else { self.all.page_room as u32 };
+        self.load_below::<ORDERED>(thread, room)
+    }
+
+    /// A thread's pairs from `first` on, as far as there are any; values only if they are wanted.
+    #[inline(always)]
+    pub fn load<const ORDERED: bool>(&self, first: u32) -> ([K; READ], [V; READ]) {
+        self.load_below::<ORDERED>(first, self.pairs)
+    }
+
+    #[inline(always)]
+    fn load_below<const ORDERED: bool>(&self, first: u32, end: u32) -> ([K; READ], [V; READ]) {
+        let (mut keys, mut values) = ([K::default(); READ], [V::default(); READ]);
+        for i in 0..READ {
+            let pair = first + (i * THREADS) as u32;
+            if pair < end {
+                keys[i] = self.all.keys.load_streaming(self.number(pair));
+                if !ORDERED {
+                    values[i] = self.all.values.load_streaming(self.number(pair));
+                }
+            }
+        }
+        (keys, values)
+    }
+
+    /// What stands for a pair's value: its number from 1 on, if the last one of a key is to be found.
+    #[inline(always)]
+    pub fn mark<const ORDERED: bool>(&self, pair: u32, value: V) -> K::Joint<V> {
+        Scalar::from_u64(if ORDERED { pair as u64 + 1 } else { value.to_u64() })
+    }
+}
+
+/// A pair that is sought a slot for.
+#[derive(Clone, Copy)]
+pub struct Entry<K, W> {
+    pub pair: u32,
+    pub mixed: K,
+    /// What is to stand for its value.
+    pub mark: W,
+}
+
+impl<K: Key, W: Scalar> Entry<K, W> {
+    /// The entry in one word: what it takes to place it if that fits, else its number.
+    #[inline(always)]
+    pub fn packed(&self) -> u64 {
+        if W::BITS == 32 { self.mixed.to_u64() << 32 | self.mark.to_u64() } else { self.pair as u64 }
+    }
+}

@@ -1,0 +1,413 @@
+//! Splitting pairs into bins by some bits of their mixed keys, each bin with room of its own.
+
+use crate::look_back;
+use crate::radix::tile::{
+    DigitSums, MOST_ITEMS, PREFIX, Published, RANK_BITS, ROOM, SUM, THREADS, WARPS, begin_sets, exclusive_sum, items,
+    load_rows, place_in_tile, place_of_row, prefetch_rows, sum_of_sets,
+};
+use crate::seam::{Block, Global, Shared, Tile, settled};
+use crate::types::{Key, Value};
+
+use super::header;
+pub use crate::radix::tile::tile;
+
+/// The most bits of a split. A tile may need as many bins again, for pairs that it has not or leaves out.
+pub const MOST_SPLIT_BITS: u32 = crate::radix::MOST_BITS - 1;
+
+/// The number of words that a split publishes in if it keeps the order; all must be 0.
+pub const fn state_words(regions: u64, tiles: u64, bits: u32) -> u64 {
+    1 + regions * tiles * ((1 << bits) / 2)
+}
+
+/// What a split is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SplitPlan {
+    /// The constants of the mix.
+    pub a: u64,
+    /// The second one.
+    pub b: u64,
+    /// Pairs from the beginning of one region of the input to that of the next.
+    pub region_room: u64,
+    /// The number of pairs, if the input is one region.
+    pub pairs: u64,
+    /// Pairs from the beginning of one bin of the output to that of the next.
+    pub bin_room: u32,
+    /// Tiles for each region.
+    pub tiles: u32,
+    /// The lowest bit of a mixed key that says its bin.
+    pub shift: u32,
+    /// How many bits say it.
+    pub bits: u32,
+    /// More pairs of a tile in one bin than are likely unless keys are repeated.
+    pub crowd: u32,
+    /// The number of this split: 0 for the first one, whose keys are not mixed yet.
+    pub level: u32,
+}
+
+/// What a thread holds: item `i` is of its warp's row `i`.
+struct Held<K> {
+    keys: [K; MOST_ITEMS],
+    /// The item's bin above its rank; then the item's place in the tile.
+    places: [u32; MOST_ITEMS],
+    /// Where the items go in the output that this thread takes from the room.
+    targets: [u32; MOST_ITEMS],
+    /// Rows whose key comes again in the tile.
+    dropped: u32,
+}
+
+/// The share of all pairs, one in so many, that earlier splits must have left out for a later one to look for repeated keys in
+/// every tile.
+const MANY_DROPPED: u64 = 8;
+
+/// Where items do not go: behind every output, also with the items of a tile added.
+const NOWHERE: u32 = 0xffff_0000;
+
+macro_rules! split_kernel {
+    ($(#[$doc:meta])* $name:ident, $entry:literal, $ordered:literal) => {
+        kernel! {
+            $(#[$doc])*
+            $name<K: Key, V: Value>, $entry, threads 512, resident 2,
+                shared ticket: u64 = 1, shared room: u64 = ROOM, shared starts: u32 = 1 << MOST_SPLIT_BITS,
+                shared sums: u32 = 16, shared kept: u32 = 1;
+            {
+                keys: Global<K>, values: Global<V>, keys_out: Global<K>, values_out: Global<V>, counts_in: Global<u32>,
+                counts_out: Global<u32>, state: Global<u64>, header: Global<u64>, plan: SplitPlan,
+            }
+            |args, block| {
+                let Self { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan } = args;
+                let args = Arguments { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan };
+                split::<$ordered, K, V, _>(block, args, ticket, room, starts, sums, kept);
+            }
+        }
+    };
+}
+
+split_kernel! {
+    /// Splits each region of the input by the plan's bits into bins: bin `d` of region `r` is number `r · bins + d`, begins at its
+    /// number times the plan's room, and gets `counts_out[number]` pairs. Their keys are mixed. The input's regions have
+    /// `counts_in` pairs, or there is one of all pairs if that is null. `counts_out` must be 0 at first, and so must `state`, which has
+    /// [`state_words`]. As many blocks as regions times tiles.
+    ///
+    /// A bin that gets more pairs than it has room for loses some, and the header's word for this level is set. If the order is kept,
+    /// and a tile has a crowd in one bin, or earlier splits left out many pairs, of pairs of one key in one tile only the last may go on.
+    ///
+    /// The way of a tile is that of [`Partition`](crate::radix::Partition), but a bin's room is known before the keys are counted, so
+    /// nobody counts them; and if the order need not be kept, ranks are what a shared counter says, and tiles take their part of a
+    /// bin by one atomic addition instead of looking back.
+    Split, "page_split", false
+}
+split_kernel! {
+    /// [`Split`] that keeps the order of the pairs of a bin.
+    SplitInOrder, "page_split_in_order", true
+}
+
+impl<K: Key, V: Value> From<Split<K, V>> for SplitInOrder<K, V> {
+    fn from(launch: Split<K, V>) -> Self {
+        let Split { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan } = launch;
+        Self { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan }
+    }
+}
+
+/// The arguments of both.
+#[derive(Clone, Copy)]
+struct Arguments<K, V> {
+    keys: Global<K>,
+    values: Global<V>,
+    keys_out: Global<K>,
+    values_out: Global<V>,
+    counts_in: Global<u32>,
+    counts_out: Global<u32>,
+    state: Global<u64>,
+    header: Global<u64>,
+    plan: SplitPlan,
+}
+
+#[inline(always)]
+fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
+    block: &mut B,
+    args: Arguments<K, V>,
+    ticket: impl Shared<u64>,
+    room: impl Shared<u64>,
+    starts: impl Shared<u32>,
+    sums: impl Shared<u32>,
+    kept: impl Shared<u32>,
+) {
+    let plan = args.plan;
+    for level in 0..plan.level as u64 {
+        if args.header.atomic(header::OVERFLOW + level).load() != 0 {
+            return;
+        }
+    }
+    // Many keys are repeated, so that a page could get too many pairs without a crowd in any tile. What this launch leaves out is
+    // counted elsewhere: all threads must see the same.
+    let mut dropped = 0;
+    for level in 0..plan.level as u64 {
+        dropped += args.header.atomic(header::DROPPED + level).load();
+    }
+    let crowded_before = ORDERED && dropped > plan.pairs / MANY_DROPPED;
+    let index = if ORDERED {
+        look_back::take_ticket(block, ticket, args.state);
+        ticket.get(0) as u32
+    } else {
+        block.index()
+    };
+    let (region, tile_index) = (index / plan.tiles, index % plan.tiles);
+    let size = if args.counts_in.is_null() { plan.pairs } else { args.counts_in.load_read_only(region as u64) as u64 };
+    let first = tile_index as u64 * tile::<K, V>();
+    if first >= size {
+        // Nobody waits for a tile that has nothing: those behind it have nothing either.
+        return;
+    }
+    let here = settled((size - first).min(tile::<K, V>()) as u32);
+    let first = region as u64 * plan.region_room + first;
+    let bins = 1 << plan.bits;
+    let pairs = bins / 2;
+    let bin_of = |key: K| key.bits_from(plan.shift) & (bins - 1);
+    let counters = room.cast::<u32>();
+
+    let mut held = block.local(|_| Held::<K> {
+        keys: [K::default(); MOST_ITEMS],
+        places: [0; MOST_ITEMS],
+        targets: [0; MOST_ITEMS],
+        dropped: 0,
+    });
+    let mut sum = block.local(|_| DigitSums { tile: 0, start: 0 });
+    block.each(&mut held, |thread, held| {
+        load_rows::<K, V, K>(args.keys.offset(first), here, thread, &mut held.keys);
+        prefetch_rows::<K, V, V>(args.values.offset(first), here, thread);
+        if plan.level == 0 {
+            for row in 0..items::<K, V>() {
+                held.keys[row] = held.keys[row].mixed(plan.a, plan.b);
+            }
+        }
+    });
+
+    // Ranks; once more if repeated keys were taken out. What is not there goes to a bin behind the others.
+    let sets = if ORDERED { WARPS } else { 1 };
+    let mut bits = plan.bits + (here as u64 != tile::<K, V>()) as u32;
+    let mut again = ORDERED;
+    loop {
+        let set_words = 1 << (bits - 1);
+        block.phase(&mut held, |thread, held| {
+            // Settled, and so below: what follows should be computed when it is wanted, not kept from the first round on.
+            let (here, shift) = (settled(here), settled(plan.shift));
+            for row in 0..items::<K, V>() {
+                let absent = place_of_row::<K, V>(thread, row) >= here || held.dropped >> row & 1 != 0;
+                held.places[row] = if absent { bins } else { held.keys[row].bits_from(shift) & (bins - 1) };
+            }
+            let mut word = thread;
+            while word < sets * set_words {
+                counters.set(word, 0);
+                word += THREADS as u32;
+            }
+        });
+        if ORDERED {
+            block.tiles_of::<32, _>(&mut held, |warp, held| {
+                let set = warp.first_thread() / 32 * 2 * set_words;
+                // Four rows at a time, so that they need not wait for each other.
+                for group in 0..items::<K, V>() / 4 {
+                    warp.count_in_order::<_, 4>(
+                        held,
+                        counters,
+                        set,
+                        bits,
+                        |held, row| held.places[4 * group + row],
+                        |held, row, rank| {
+                            held.places[4 * group + row] = settled(held.places[4 * group + row] << RANK_BITS | rank);
+                        },
+                    );
+                }
+            });
+        } else {
+            block.each(&mut held, |_, held| {
+                for row in 0..items::<K, V>() {
+                    let bin = held.places[row];
+                    let rank = counters.fetch_add(bin / 2, 1 << (bin % 2 * 16)) >> (bin % 2 * 16) & 0xffff;
+                    held.places[row] = settled(bin << RANK_BITS | rank);
+                }
+            });
+        }
+        block.sync();
+        // Adds up the counters of two bins; whether one of them has a crowd.
+        let add_up = |thread: u32, sum: &mut DigitSums| {
+            sum.tile = if thread < set_words { sum_of_sets(counters, sets, set_words, thread) } else { 0 };
+        };
+        let crowd_in = |thread: u32, sum: &mut DigitSums| {
+            add_up(thread, sum);
+            if thread >= pairs {
+                return false;
+            }
+            let crowds = [sum.tile as u32 > plan.crowd, (sum.tile >> 32) as u32 > plan.crowd];
+            starts.set(2 * thread, crowds[0] as u32);
+            starts.set(2 * thread + 1, crowds[1] as u32);
+            crowds[0] || crowds[1]
+        };
+        if !again {
+            block.each(&mut sum, add_up);
+            break;
+        }
+        if block.count(&mut sum, crowd_in) == 0 && !crowded_before {
+            break;
+        }
+        again = false;
+        bits = plan.bits + 1;
+        // Only those of a crowd: so that no others take their cells.
+        let suspect = |key: K| crowded_before || starts.get(bin_of(key)) != 0;
+        drop_repeats::<K, V, B>(block, &mut held, room.cast::<K>(), here, tile_index, suspect);
+    }
+
+    let set_words = 1 << (bits - 1);
+    let published = Published { words: args.state.offset(1 + region as u64 * plan.tiles as u64 * pairs as u64), pairs };
+    if ORDERED {
+        block.each(&mut sum, |thread, sum| {
+            if thread < pairs {
+                let status = if tile_index == 0 { PREFIX } else { SUM };
+                published.word(tile_index, thread).store(status | sum.tile);
+            }
+        });
+    }
+    exclusive_sum(block, &mut sum, sums, set_words);
+    block.phase(&mut sum, |thread, sum| {
+        if thread < set_words {
+            begin_sets(counters, sets, set_words, thread, sum);
+        }
+        if thread == pairs {
+            let here_kept = if bits > plan.bits { sum.start } else { here };
+            kept.set(0, here_kept);
+            if ORDERED && here_kept < here {
+                args.header.atomic(header::DROPPED + plan.level as u64).fetch_add((here - here_kept) as u64);
+            }
+        }
+    });
+
+    // Where each item belongs in the tile.
+    block.phase(&mut held, |thread, held| {
+        let set = if ORDERED { thread / 32 * set_words } else { 0 };
+        for row in 0..items::<K, V>() {
+            held.places[row] = place_in_tile(counters, set, held.places[row]);
+        }
+    });
+    let staged_keys = room.cast::<K>();
+    block.each(&mut held, |_, held| {
+        for row in 0..items::<K, V>() {
+            staged_keys.set(held.places[row], held.keys[row]);
+        }
+    });
+
+    // Where the bins' items begin in the output, less where they begin in the tile.
+    block.phase(&mut sum, |thread, sum| {
+        if thread < pairs {
+            let before = if ORDERED {
+                published.before(tile_index, thread)
+            } else {
+                // Two counts in one word, as in the sum. Now and not earlier: neighbours in a bin should be written at about the
+                // same time.
+                let counts = args.counts_out.cast::<u64>();
+                counts.atomic(region as u64 * pairs as u64 + thread as u64).fetch_add(sum.tile)
+            };
+            if ORDERED && tile_index != 0 {
+                published.word(tile_index, thread).store(PREFIX | (before + sum.tile));
+            }
+            let last = (tile_index as u64 + 1) * tile::<K, V>() >= size;
+            let mut start = sum.start;
+            for half in 0..2 {
+                let bin = 2 * thread + half;
+                let number = region as u64 * bins as u64 + bin as u64;
+                let own = (sum.tile >> (32 * half)) as u32;
+                let begin = (before >> (32 * half)) as u32;
+                let fits = begin as u64 + own as u64 <= plan.bin_room as u64;
+                let target = if fits { number as u32 * plan.bin_room + begin } else { NOWHERE };
+                starts.set(bin, target.wrapping_sub(start));
+                if !fits {
+                    args.header.atomic(header::OVERFLOW + plan.level as u64).store(1);
+                }
+                if ORDERED && last {
+                    args.counts_out.store(number, begin + own);
+                }
+                start += own;
+            }
+        }
+    });
+
+    // Out: thread after thread, as the items stand in the room.
+    block.phase(&mut held, |thread, held| {
+        let kept = kept.get(0);
+        for row in 0..items::<K, V>() {
+            let place = thread + (row * THREADS) as u32;
+            let key = staged_keys.get(place);
+            let target = starts.get(bin_of(key)).wrapping_add(place);
+            held.targets[row] = if place < kept { target } else { NOWHERE };
+            if held.targets[row] < NOWHERE {
+                args.keys_out.store(target as u64, key);
+            }
+        }
+    });
+    let staged_values = room.cast::<V>();
+    block.phase(&mut held, |thread, held| {
+        let mut values = [V::default(); MOST_ITEMS];
+        load_rows::<K, V, V>(args.values.offset(first), here, thread, &mut values);
+        for row in 0..items::<K, V>() {
+            staged_values.set(held.places[row], values[row]);
+        }
+    });
+    block.each(&mut held, |thread, held| {
+        for row in 0..items::<K, V>() {
+            let value = staged_values.get(thread + (row * THREADS) as u32);
+            if held.targets[row] < NOWHERE {
+                args.values_out.store(held.targets[row] as u64, value);
+            }
+        }
+    });
+}
+
+/// Marks those of the `suspect` items whose key comes again in the tile: most of them if they are many, perhaps none if they are few.
+///
+/// As many cells as a tile has items. A mixed key's upper bits say its cell, and the lower ones, which then say which key it is,
+/// stand there below the place of the last item that came.
+#[inline(always)]
+fn drop_repeats<K: Key, V: Value, B: Block>(
+    block: &mut B,
+    held: &mut B::Local<Held<K>>,
+    cells: impl Shared<K>,
+    here: u32,
+    tile_index: u32,
+    suspect: impl Fn(K) -> bool + Sync,
+) {
+    let place_bits = tile::<K, V>().ilog2();
+    let rest_bits = K::BITS - place_bits;
+    let rest_mask = (K::from_u64(1) << rest_bits).minus(K::from_u64(1));
+    // The upper bits are the bin's; what comes from all bits differs within a bin. And from tile to tile: two keys that share a
+    // cell in one do not in the next.
+    let cell_and_rest = |key: K, tile_index: u32| {
+        let spread = key.mixed(tile_index as u64, 0x9e37_79b9_7f4a_7c15);
+        (spread.bits_from(rest_bits), spread & rest_mask)
+    };
+    block.phase(held, |thread, _| {
+        for row in 0..items::<K, V>() {
+            cells.set(thread + (row * THREADS) as u32, K::default());
+        }
+    });
+    block.phase(held, |thread, held| {
+        let (here, tile_index, thread) = (settled(here), settled(tile_index), settled(thread));
+        for row in 0..items::<K, V>() {
+            let place = place_of_row::<K, V>(thread, row);
+            if place < here && suspect(held.keys[row]) {
+                let (cell, rest) = cell_and_rest(held.keys[row], tile_index);
+                cells.fetch_max(cell, K::from_u64(place as u64) << rest_bits | rest);
+            }
+        }
+    });
+    block.phase(held, |thread, held| {
+        let (here, tile_index, thread) = (settled(here), settled(tile_index), settled(thread));
+        for row in 0..items::<K, V>() {
+            let place = place_of_row::<K, V>(thread, row);
+            if place < here && suspect(held.keys[row]) {
+                let (cell, rest) = cell_and_rest(held.keys[row], tile_index);
+                let last = cells.get(cell);
+                let dropped = last & rest_mask == rest && last.bits_from(rest_bits) > place;
+                held.dropped |= (dropped as u32) << row;
+            }
+        }
+    });
+}

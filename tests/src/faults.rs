@@ -1,0 +1,114 @@
+//! Devices that fail, count or are elsewhere.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use warpnest::engine::{Cores, Engine, HostEngine, Queue, Runner};
+use warpnest::kernels::seam::Kernel;
+use warpnest::{Device, Error, Memory, Result};
+
+/// The CPU under another name.
+#[derive(Debug)]
+struct Elsewhere;
+
+impl Runner for Elsewhere {
+    fn name(&self) -> &str {
+        "another CPU"
+    }
+    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { Cores.run(kernel, blocks) }
+    }
+}
+
+/// A device that is none of the engines'.
+pub fn elsewhere() -> Device {
+    Device::from_engine(HostEngine::new(Elsewhere)).expect("a host engine always has a queue")
+}
+
+/// Fails unless the error says that `what` is on `found` and the operation runs on `expected`.
+pub fn assert_wrong_device(error: Error, what: &str, found: &Device, expected: &Device) {
+    crate::says(&error, &[what, found.name(), expected.name(), "copy it there first"]);
+    let Error::WrongDevice { what: figure, found: is_on, expected: runs_on } = error else { panic!("{error:?}") };
+    assert_eq!((figure, is_on.as_str(), runs_on.as_str()), (what, found.name(), expected.name()));
+}
+
+/// The CPU, whose launch fails after some that do not.
+#[derive(Debug)]
+struct Faulty(Arc<AtomicU32>);
+
+impl Runner for Faulty {
+    fn name(&self) -> &str {
+        "faulty CPU"
+    }
+    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
+        if self.0.fetch_sub(1, Relaxed) == 0 {
+            return Err(Error::Kernel { kernel: kernel.name().to_owned(), fault: "planted".to_owned() });
+        }
+        // SAFETY: the caller's.
+        unsafe { Cores.run(kernel, blocks) }
+    }
+}
+
+/// The CPU, and how many launches go well before one fails.
+pub fn faulty() -> (Device, Arc<AtomicU32>) {
+    let good_launches = Arc::new(AtomicU32::new(u32::MAX));
+    let engine = HostEngine::new(Faulty(good_launches.clone()));
+    (Device::from_engine(engine).expect("a host engine always has a queue"), good_launches)
+}
+
+/// The CPU with room for some more allocations, which counts the bytes that are allocated now and the most at once.
+#[derive(Debug)]
+struct Counting {
+    inner: HostEngine<Cores>,
+    counts: Arc<Counts>,
+}
+
+/// What a counting device has allocated, and may.
+#[derive(Debug)]
+pub struct Counts {
+    /// Allocations before one fails.
+    pub allocations: AtomicU32,
+    /// Bytes that are allocated now.
+    pub bytes: AtomicU64,
+    /// The most bytes at once.
+    pub most: AtomicU64,
+}
+
+// SAFETY: all that counts is the inner engine's.
+unsafe impl Engine for Counting {
+    fn name(&self) -> &str {
+        "counting CPU"
+    }
+    fn memory(&self) -> Result<Memory> {
+        self.inner.memory()
+    }
+    fn allocate(&self, bytes: usize) -> Result<usize> {
+        let counts = &self.counts;
+        if counts.allocations.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err() {
+            return Err(Error::OutOfMemory { asked: bytes as u64, free: 0, device: self.name().to_owned() });
+        }
+        let now = counts.bytes.fetch_add(bytes as u64, Relaxed) + bytes as u64;
+        counts.most.fetch_max(now, Relaxed);
+        self.inner.allocate(bytes)
+    }
+    unsafe fn free(&self, address: usize, bytes: usize) {
+        self.counts.bytes.fetch_sub(bytes as u64, Relaxed);
+        // SAFETY: the caller's.
+        unsafe { self.inner.free(address, bytes) };
+    }
+    fn queue(&self) -> Result<Box<dyn Queue>> {
+        self.inner.queue()
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A counting device, at first with room for any number of allocations.
+pub fn counting() -> (Device, Arc<Counts>) {
+    let (allocations, bytes, most) = (AtomicU32::new(u32::MAX), AtomicU64::new(0), AtomicU64::new(0));
+    let counts = Arc::new(Counts { allocations, bytes, most });
+    let engine = Counting { inner: HostEngine::new(Cores), counts: counts.clone() };
+    (Device::from_engine(engine).expect("a host engine always has a queue"), counts)
+}

@@ -1,0 +1,199 @@
+//! What must hold of the words of a page map, read by a decoder of its own.
+
+use gpu_kernels::page::{CANDIDATES, Layout};
+use gpu_kernels::types::Scalar;
+use std::collections::HashMap;
+use warpnest::{Key, PageMap, Value};
+
+/// How a bucket of eight words is divided, as the pictures in `form.rs` have it.
+struct Shape {
+    slots: usize,
+    tag_words: usize,
+    tags_of_word: usize,
+    tag_bits: u32,
+    /// The word and the bit of each class of remainders.
+    filters: Vec<(usize, u32)>,
+}
+
+impl Shape {
+    fn of(slots: u32, word_bits: u32) -> Result<Self, String> {
+        let [tag_words, tags_of_word, tag_bits] = match (slots, word_bits) {
+            (6, 32) => [2, 3, 10],
+            (5, 32) => [3, 2, 16],
+            (4, _) => [4, 1, word_bits as usize - 1],
+            _ => return Err(format!("no bucket has {slots} slots and words of {word_bits} bits")),
+        };
+        let filters = match slots {
+            6 => vec![(0, 30), (0, 31), (1, 30), (1, 31)],
+            5 => (16..32).map(|bit| (2, bit)).collect(),
+            _ => (0..4).map(|word| (word, word_bits - 1)).collect(),
+        };
+        Ok(Self { slots: slots as usize, tag_words, tags_of_word, tag_bits: tag_bits as u32, filters })
+    }
+}
+
+/// The words of a table as its kernels see them: of 32 or 64 bits.
+struct Words<'w> {
+    words: &'w [u64],
+    bits: u32,
+    shape: Shape,
+}
+
+impl Words<'_> {
+    fn word(&self, bucket: u64, number: usize) -> u64 {
+        let at = bucket as usize * 8 + number;
+        if self.bits == 64 { self.words[at] } else { self.words[at / 2] >> (at % 2 * 32) & 0xffff_ffff }
+    }
+
+    fn tag(&self, bucket: u64, slot: usize) -> u64 {
+        let shift = (slot % self.shape.tags_of_word) as u32 * self.shape.tag_bits;
+        self.word(bucket, slot / self.shape.tags_of_word) >> shift & ((1 << self.shape.tag_bits) - 1)
+    }
+
+    fn value(&self, bucket: u64, slot: usize) -> u64 {
+        self.word(bucket, self.shape.tag_words + slot)
+    }
+
+    fn is_full(&self, bucket: u64) -> bool {
+        (0..self.shape.slots).all(|slot| self.tag(bucket, slot) != 0)
+    }
+
+    fn lets_through(&self, bucket: u64, remainder: u64) -> bool {
+        let (word, bit) = self.shape.filters[remainder as usize % self.shape.filters.len()];
+        self.word(bucket, word) >> bit & 1 == 1
+    }
+}
+
+/// The first of the mixed keys whose home is `bucket`: those below it, as a fraction of all, are as many as the buckets below.
+fn first_of(bucket: u64, buckets: u64, key_bits: u32) -> u128 {
+    ((bucket as u128) << key_bits).div_ceil(buckets as u128)
+}
+
+/// The pairs of the first `pages` pages of a table with `layout`, or what is wrong with them. Words behind those are of no interest.
+pub fn pairs_of_pages<K: Key, V: Value>(layout: &Layout, words: &[u64], pages: u32) -> Result<HashMap<K, V>, String> {
+    let word_bits = <K::Joint<V> as Scalar>::BITS;
+    let page_buckets = layout.page_buckets as u64;
+    let (all, here) = (page_buckets << layout.page_bits, page_buckets * pages as u64);
+    if page_buckets < 4 || !page_buckets.is_multiple_of(2) || pages as u64 > 1 << layout.page_bits {
+        return Err(format!("{pages} pages of {page_buckets} buckets in {layout:?}"));
+    }
+    if layout.remainder_bits + all.ilog2() != K::BITS {
+        return Err(format!("{} bits of remainder for {all} buckets", layout.remainder_bits));
+    }
+    let words = Words { words, bits: word_bits, shape: Shape::of(layout.slots, word_bits)? };
+    if (words.words.len() as u64) < here * 8 * word_bits as u64 / 64 {
+        return Err(format!("{} words are too few for {here} buckets", words.words.len()));
+    }
+    if layout.remainder_bits + 3 > words.shape.tag_bits {
+        return Err(format!("a remainder of {} bits is too long for the tag", layout.remainder_bits));
+    }
+    let mut pairs = HashMap::new();
+    let mut places = HashMap::new();
+    for bucket in 0..here {
+        for slot in 0..words.shape.slots {
+            let tag = words.tag(bucket, slot);
+            if tag == 0 {
+                continue;
+            }
+            let fail = |what: String| Err(format!("bucket {bucket}, slot {slot}: {what}"));
+            let (state, remainder) = ((tag & 7) as u32, tag >> 3);
+            if state == 0 || state > CANDIDATES {
+                return fail(format!("tag {tag:#x} says candidate {state} - 1"));
+            }
+            if remainder >> layout.remainder_bits != 0 {
+                return fail(format!("remainder {remainder:#x} has more than {} bits", layout.remainder_bits));
+            }
+            let page_first = bucket / page_buckets * page_buckets;
+            let in_page = (bucket - page_first) as u32;
+            let home = page_first + layout.home_of(in_page, remainder, state - 1) as u64;
+            let home_in_page = (home - page_first) as u32;
+            if home_in_page >= layout.page_buckets
+                || layout.candidate(home_in_page, remainder, state - 1) as u64 + page_first != bucket
+            {
+                return fail(format!("it is not candidate {} of its home {home}", state - 1));
+            }
+            // The one mixed key from the home's first on that has the remainder.
+            let first = first_of(home, all, K::BITS);
+            let mask = (1u64 << layout.remainder_bits) - 1;
+            let wide = first + (remainder.wrapping_sub(first as u64) & mask) as u128;
+            if wide >= first_of(home + 1, all, K::BITS) {
+                return fail(format!("no key with home {home} has remainder {remainder:#x}"));
+            }
+            let mixed = K::from_u64(wide as u64);
+            let key = mixed.unmixed(layout.a, layout.b);
+            let decoded: K = layout.mixed_of(home as u32, remainder);
+            if decoded != mixed || key.mixed(layout.a, layout.b) != mixed {
+                return fail(format!("key {key} has the mixed key {mixed}, and the layout finds {decoded}"));
+            }
+            let again: K::Joint<V> = layout.remainder(mixed);
+            if (layout.home_in_page(mixed), again.to_u64()) != (home_in_page, remainder) {
+                return fail(format!("key {key} is not at home in bucket {home} with remainder {remainder:#x}"));
+            }
+            if state > 1 && !words.lets_through(home, remainder) {
+                return fail(format!("key {key} left bucket {home}, whose filter does not say so"));
+            }
+            for earlier in 0..state - 1 {
+                let candidate = page_first + layout.candidate(home_in_page, remainder, earlier) as u64;
+                if !words.is_full(candidate) {
+                    return fail(format!("key {key} passed by bucket {candidate}, which is not full"));
+                }
+            }
+            if let Some((bucket, slot)) = places.insert(key, (bucket, slot)) {
+                return fail(format!("key {key} is in bucket {bucket}, slot {slot}, too"));
+            }
+            pairs.insert(key, V::from_u64(words.value(bucket, slot)));
+        }
+    }
+    Ok(pairs)
+}
+
+/// Compares pairs that were found with those that should be there.
+pub fn same_pairs<K: Key, V: Value>(found: &HashMap<K, V>, expected: &HashMap<K, V>) -> Result<(), String> {
+    for (key, value) in found {
+        match expected.get(key) {
+            None => return Err(format!("key {key} should not be there")),
+            Some(right) if right != value => return Err(format!("key {key} has value {value} instead of {right}")),
+            Some(_) => {}
+        }
+    }
+    match expected.keys().find(|key| !found.contains_key(key)) {
+        Some(key) => Err(format!("key {key} is nowhere")),
+        None => Ok(()),
+    }
+}
+
+/// The pairs of the map, or what is wrong with its words.
+pub fn pairs_of_map<K: Key, V: Value>(map: &PageMap<K, V>) -> Result<HashMap<K, V>, String> {
+    let words = map.words().download(map.device().default_stream()).map_err(|error| error.to_string())?;
+    let pairs = pairs_of_pages(map.layout(), &words, map.layout().pages())?;
+    if map.len() != pairs.len() as u64 || map.is_empty() != pairs.is_empty() {
+        return Err(format!("there are {} pairs, and the map says {}", pairs.len(), map.len()));
+    }
+    let slots = map.slots();
+    if slots != (map.layout().slots as u64 * map.layout().page_buckets as u64) << map.layout().page_bits {
+        return Err(format!("the map says it has {slots} slots"));
+    }
+    Ok(pairs)
+}
+
+/// Says what is wrong with the map, if its pairs should be those of `reference`.
+pub fn check_page_map<K: Key, V: Value>(map: &PageMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
+    same_pairs(&pairs_of_map(map)?, reference)
+}
+
+/// Fails unless the map has each key's last value and nothing else, and says so in every way it can.
+pub fn page_map_holds<K: Key, V: Value>(map: &PageMap<K, V>, keys: &[K], values: &[V]) {
+    let reference: HashMap<K, V> = keys.iter().copied().zip(values.iter().copied()).collect();
+    let place = format!("{} keys on {}: {:?}", keys.len(), map.device().name(), map.report());
+    check_page_map(map, &reference).unwrap_or_else(|wrong| panic!("{place}: {wrong}"));
+    let queries: Vec<K> = keys.iter().flat_map(|key| [*key, K::from_u64(key.to_u64() ^ 0x5555)]).collect();
+    let expected: Vec<Option<V>> = queries.iter().map(|key| reference.get(key).copied()).collect();
+    let answers = map.get_many(&queries).unwrap_or_else(|error| panic!("{place}: {error}"));
+    assert!(answers == expected, "answers of {place}");
+    let contained: Vec<bool> = expected.iter().map(Option::is_some).collect();
+    let answers = map.contains_many(&queries).unwrap_or_else(|error| panic!("{place}: {error}"));
+    assert!(answers == contained, "answers of {place}");
+    let pairs = map.to_pairs().unwrap_or_else(|error| panic!("{place}: {error}"));
+    assert_eq!(pairs.len(), reference.len(), "{place}");
+    assert!(pairs.into_iter().collect::<HashMap<K, V>>() == reference, "pairs of {place}");
+}

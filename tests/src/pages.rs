@@ -1,0 +1,128 @@
+//! Some pages of a table that would be too large as a whole, by the kernels of the page map.
+
+use crate::null;
+use gpu_kernels::page::{
+    BUCKET_WORDS, BuildPages, BuildPagesInOrder, BuildPlan, Find, FindPlan, Layout, Unpack, UnpackPlan, header,
+};
+use gpu_kernels::seam::Kernel;
+use gpu_kernels::types::Scalar;
+use warpnest::{Buffer, Device, Key, Result, Value};
+
+/// Buckets that a block of [`Unpack`] writes out.
+const UNPACK_BUCKETS: u64 = 256;
+
+/// The first pages of a table.
+#[derive(Debug)]
+pub struct Pages<K: Key, V: Value> {
+    /// The layout of the whole table.
+    pub layout: Layout,
+    /// The words of its first pages, and some that are 0.
+    pub words: Buffer<u64>,
+    /// What the build found out.
+    pub header: Vec<u64>,
+    pages: u32,
+    types: std::marker::PhantomData<(K, V)>,
+}
+
+/// A key of page `page`: the one whose mixed key has `bits` behind the page's number.
+pub fn key_of_page<K: Key>(layout: &Layout, page: u32, bits: u64) -> K {
+    let below = K::from_u64(bits).to_u64() >> layout.page_bits;
+    let mixed = ((page as u128) << (K::BITS - layout.page_bits)) as u64 | below;
+    K::from_u64(mixed).unmixed(layout.a, layout.b)
+}
+
+impl<K: Key, V: Value> Pages<K, V> {
+    /// Builds the pages from the pairs of each, as a split hands them over: in the order of the input and with their keys mixed.
+    pub fn build(device: &Device, layout: Layout, pairs: &[Vec<(K, V)>], ordered: bool) -> Result<Self> {
+        let stream = device.default_stream();
+        let room = pairs.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let (mut keys, mut values) = (vec![K::ALL_ONES; room * pairs.len()], vec![V::ALL_ONES; room * pairs.len()]);
+        for (page, pairs) in pairs.iter().enumerate() {
+            for (i, (key, value)) in pairs.iter().enumerate() {
+                keys[page * room + i] = key.mixed(layout.a, layout.b);
+                values[page * room + i] = *value;
+            }
+        }
+        let counts: Vec<u32> = pairs.iter().map(|pairs| pairs.len() as u32).collect();
+        let buckets = (pairs.len() as u64 * layout.page_buckets as u64).next_multiple_of(UNPACK_BUCKETS);
+        let words = buckets * (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 64) as u64;
+        let words = Buffer::<u64>::zeroed(device, words as usize)?;
+        let header = Buffer::<u64>::zeroed(device, header::WORDS)?;
+        let keys = Buffer::from_slice(device, &keys)?;
+        let values = Buffer::from_slice(device, &values)?;
+        let counts = Buffer::from_slice(device, &counts)?;
+        let plan = BuildPlan { layout, page_room: room as u64, pairs: 0, mixed: 1, padding: 0 };
+        // SAFETY: as many pages as counts, and words for all of them; the launch names the buffers.
+        unsafe {
+            let build = BuildPages::<K, V> {
+                keys: keys.global(),
+                values: values.global(),
+                counts: counts.global(),
+                starts: null(),
+                words_out: words.global(),
+                header: header.global(),
+                plan,
+            };
+            let threads = pairs.len() as u64 * build.threads() as u64;
+            let build: Box<dyn Kernel> =
+                if ordered { Box::new(BuildPagesInOrder::from(build)) } else { Box::new(build) };
+            stream.launch(&*build, threads, &[&keys, &values, &counts], &[&words, &header])?;
+        }
+        let header = header.download(stream)?;
+        Ok(Self { layout, words, header, pages: pairs.len() as u32, types: std::marker::PhantomData })
+    }
+
+    /// How many pages there are.
+    pub fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// The values of `queries`, all of which must belong to these pages.
+    pub fn find(&self, device: &Device, queries: &[K]) -> Result<Vec<Option<V>>> {
+        let stream = device.default_stream();
+        for query in queries {
+            let page = query.mixed(self.layout.a, self.layout.b).scaled(self.layout.pages());
+            assert!(page < self.pages, "{query} is in page {page}");
+        }
+        let on_device = Buffer::from_slice(device, queries)?;
+        let values = Buffer::<V>::zeroed(device, queries.len())?;
+        let found = Buffer::<u32>::zeroed(device, queries.len().div_ceil(32))?;
+        // SAFETY: the answers have room for all queries, which look at no other pages; the launch names the buffers.
+        unsafe {
+            let find = Find::<K, V> {
+                queries: on_device.global(),
+                words: self.words.global(),
+                values: values.global(),
+                found: found.global(),
+                plan: FindPlan { layout: self.layout, queries: queries.len() as u64 },
+            };
+            stream.launch(&find, queries.len() as u64, &[&on_device, &self.words], &[&values, &found])?;
+        }
+        let (values, found) = (values.download(stream)?, found.download(stream)?);
+        let is_found = |i: usize| found[i / 32] >> (i % 32) & 1 == 1;
+        Ok(values.into_iter().enumerate().map(|(i, value)| is_found(i).then_some(value)).collect())
+    }
+
+    /// All pairs.
+    pub fn unpack(&self, device: &Device) -> Result<Vec<(K, V)>> {
+        let stream = device.default_stream();
+        let buckets = self.pages as u64 * self.layout.page_buckets as u64;
+        let room = (buckets * self.layout.slots as u64) as usize;
+        let (keys, values) = (Buffer::<K>::zeroed(device, room)?, Buffer::<V>::zeroed(device, room)?);
+        let count = Buffer::<u64>::zeroed(device, 1)?;
+        // SAFETY: the outputs have room for all slots; words for whole blocks are there; the launch names the buffers.
+        unsafe {
+            let unpack = Unpack::<K, V> {
+                words: self.words.global(),
+                keys_out: keys.global(),
+                values_out: values.global(),
+                count: count.global(),
+                plan: UnpackPlan { layout: self.layout },
+            };
+            stream.launch(&unpack, buckets, &[&self.words], &[&keys, &values, &count])?;
+        }
+        let pairs = count.download(stream)?[0] as usize;
+        let all = keys.download(stream)?.into_iter().zip(values.download(stream)?);
+        Ok(all.take(pairs).collect())
+    }
+}

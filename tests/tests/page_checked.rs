@@ -1,0 +1,202 @@
+//! The checking engine on the build of a page: it finds a planted missing barrier, and none missing in the library's build.
+
+use gpu_kernels::kernel;
+use gpu_kernels::seam::{Global, Kernel, Shared, checked::Checker};
+use std::collections::HashSet;
+use warpnest::engine::HostEngine;
+use warpnest::kernels::page::{Layout, MOST_SPLIT_BITS, header};
+use warpnest::{Device, Key, PageConfig, PageReport, Value};
+use warpnest_tests::page_checker::{page_map_holds, pairs_of_pages, same_pairs};
+use warpnest_tests::pages::{Pages, key_of_page};
+use warpnest_tests::{CheckedRunner, distinct_keys};
+
+kernel! {
+    /// A page's build in small, one pair a thread: empty tags, places by compare-and-exchange, of each key the last pair, and out.
+    /// `missing` is the number of the step after which the barrier is left out. `out` becomes the slots' pairs, counted from 1,
+    /// and behind them how many pairs had a key that was there.
+    SmallPage<>, "test_small_page", threads 64, shared words: u32 = 64 + 64 + 1;
+    { keys: Global<u32>, out: Global<u32>, missing: u32 }
+    |args, block| {
+        let mut nothing = block.local(|_| ());
+        let clear = |thread: u32, _: &mut ()| {
+            words.set(thread, 0);
+            words.set(64 + thread, 0);
+            if thread == 0 {
+                words.set(128, 0);
+            }
+        };
+        if args.missing == 1 {
+            block.each(&mut nothing, clear);
+        } else {
+            block.phase(&mut nothing, clear);
+        }
+        let place = |thread: u32, _: &mut ()| {
+            let tag = args.keys.load(thread as u64) + 1;
+            let mut at = tag % 64;
+            loop {
+                let held = words.watch(at);
+                if held == tag {
+                    words.fetch_add(128, 1);
+                    break;
+                }
+                if held == 0 && words.compare_exchange(at, 0, tag) == 0 {
+                    break;
+                }
+                if held != 0 {
+                    at = (at + 1) % 64;
+                }
+            }
+            words.fetch_max(64 + at, thread + 1);
+        };
+        if args.missing == 2 {
+            block.each(&mut nothing, place);
+        } else {
+            block.phase(&mut nothing, place);
+        }
+        block.each(&mut nothing, |thread, _| {
+            args.out.store(thread as u64, words.get(64 + thread));
+            if thread == 7 {
+                args.out.store(64, words.get(128));
+            }
+        });
+    }
+}
+
+/// The conflicts of a run, and its answer. Each key comes twice.
+fn small_page(shuffle: u64, missing: u32) -> (u64, Vec<u32>) {
+    let mut keys: Vec<u32> = (0..64).map(|i| i % 32 * 12_345).collect();
+    let (mut out, checker) = (vec![0; 65], Checker::new(shuffle));
+    // SAFETY: 64 keys and 65 words, which outlive the run.
+    unsafe {
+        let (keys, out) = (Global::new(keys.as_mut_ptr()), Global::new(out.as_mut_ptr()));
+        SmallPage { keys, out, missing }.run_checked(0, 1, &checker);
+    }
+    (checker.conflicts(), out)
+}
+
+#[test]
+fn with_all_its_barriers_a_page_is_built_without_a_conflict() {
+    for shuffle in 0..50 {
+        let (conflicts, mut out) = small_page(shuffle, 0);
+        assert_eq!((conflicts, out.pop()), (0, Some(32)), "shuffle {shuffle}");
+        out.sort_unstable();
+        // Half of the slots are empty, and the others have the second pair of each key.
+        let expected: Vec<u32> = [0; 32].into_iter().chain(33..=64).collect();
+        assert_eq!(out, expected, "shuffle {shuffle}");
+    }
+}
+
+#[test]
+fn each_barrier_of_a_page_that_is_left_out_is_noticed() {
+    for missing in 1..=2 {
+        let noticed = (0..50).filter(|&shuffle| small_page(shuffle, missing).0 > 0).count();
+        assert_eq!(noticed, 50, "barrier {missing}");
+    }
+}
+
+/// Builds on a checking engine, where a conflict in any kernel is an error, and compares everything.
+fn no_conflicts<K: Key, V: Value>(config: &PageConfig, keys: &[K]) -> PageReport {
+    let mut report = None;
+    for shuffle in [1, 2, 3] {
+        let device = Device::from_engine(HostEngine::new(CheckedRunner::new(shuffle))).unwrap();
+        let values: Vec<V> = (0..keys.len() as u64).map(V::from_u64).collect();
+        let map = config.build(&device, keys, &values).unwrap();
+        page_map_holds(&map, keys, &values);
+        report = Some(map.report().clone());
+    }
+    report.expect("there were builds")
+}
+
+fn inputs<K: Key, V: Value>() {
+    let default = PageConfig::default().seed(3);
+    let any: Vec<K> = distinct_keys(900, 1);
+    let repeated: Vec<K> = (0..900).map(|i| any[(i * i) % 300]).collect();
+    let copies: Vec<K> = (0..500).map(|i| if i % 5 == 0 { K::ALL_ONES } else { any[i % 2] }).collect();
+    // One page, four pages, and so full that pairs are moved.
+    for config in [default.clone(), default.clone().load(0.1), default.clone().load(1.0)] {
+        for config in [config.clone(), config.timings()] {
+            no_conflicts::<K, V>(&config, &any);
+            no_conflicts::<K, V>(&config.clone().assume_unique(), &any);
+            no_conflicts::<K, V>(&config, &repeated);
+            no_conflicts::<K, V>(&config, &copies);
+            no_conflicts::<K, V>(&config, &any[..1]);
+            no_conflicts::<K, V>(&config, &[]);
+        }
+    }
+    // Many pages, for which the copies of one key are a crowd; and few, whose bins they overflow.
+    let pair_bytes = (K::BITS + V::BITS) as f64 / 8.0;
+    let bucket_bytes = if K::BITS + V::BITS == 64 { 32.0 } else { 64.0 };
+    let split =
+        |pages: f64, pairs: usize| default.clone().load(pairs as f64 * pair_bytes / (pages * 300.0 * bucket_bytes));
+    let most: Vec<K> = (0..600).map(|i| if i % 10 == 7 { any[i] } else { K::default() }).collect();
+    let crowded = no_conflicts::<K, V>(&split(100.0, 600), &most);
+    assert!(crowded.crowded && !crowded.counted, "{crowded:?}");
+    let counted = no_conflicts::<K, V>(&split(6.0, 600), &most);
+    assert!(counted.counted, "{counted:?}");
+}
+
+#[test]
+fn the_librarys_build_has_no_conflicts_with_32_bit_pairs() {
+    inputs::<u32, u32>();
+}
+
+#[test]
+fn the_librarys_build_has_no_conflicts_with_wide_keys_or_values() {
+    inputs::<u64, u32>();
+    inputs::<u32, u64>();
+    inputs::<u64, u64>();
+}
+
+#[test]
+fn splits_of_several_tiles_whose_blocks_look_back_have_no_conflicts() {
+    let keys: Vec<u64> = distinct_keys(9000, 2);
+    let repeated: Vec<u64> = keys.iter().map(|key| key % 3000).collect();
+    let config = PageConfig::default().seed(3);
+    for (config, keys) in [(config.clone(), &keys), (config.clone().assume_unique(), &keys), (config, &repeated)] {
+        let device = Device::from_engine(HostEngine::new(CheckedRunner::new(4))).unwrap();
+        let map = config.build(&device, keys, keys).unwrap();
+        page_map_holds(&map, keys, keys);
+    }
+}
+
+/// As many pages as one split cannot tell apart.
+#[test]
+fn two_splits_have_no_conflicts() {
+    let copies: Vec<u32> = (0..2000).map(|i| if i % 3 == 0 { 7 } else { i * i }).collect();
+    let device = Device::from_engine(HostEngine::new(CheckedRunner::new(4))).unwrap();
+    let map = PageConfig::default().seed(3).load(2000.0 * 8.0 / (800_000.0 * 32.0)).build(&device, &copies, &copies);
+    let map = map.unwrap();
+    assert!(map.layout().page_bits > MOST_SPLIT_BITS && map.report().crowded, "{:?}", map.report());
+    page_map_holds(&map, &copies, &copies);
+}
+
+/// Pages so full that pairs are left when their candidates are full, and others make room.
+#[test]
+fn pairs_that_need_room_are_moved_without_a_conflict() {
+    fn with<K: Key, V: Value>(page_bits: u32, pairs: usize) {
+        let layout = Layout::new::<K, V>(5, 6, page_bits, 20);
+        let mut moved = 0;
+        for seed in 0..15 {
+            let device = Device::from_engine(HostEngine::new(CheckedRunner::new(seed))).unwrap();
+            let keys: HashSet<K> =
+                distinct_keys::<u64>(300, seed).into_iter().map(|bits| key_of_page(&layout, 0, bits)).collect();
+            let once: Vec<(K, V)> = keys.into_iter().take(pairs).map(|key| (key, V::from_u64(!key.to_u64()))).collect();
+            assert_eq!(once.len(), pairs);
+            for ordered in [true, false] {
+                let built = Pages::build(&device, layout, std::slice::from_ref(&once), ordered).unwrap();
+                if built.header[header::FAILED as usize] == 0 {
+                    moved += built.header[header::LEFT as usize];
+                    let words = built.words.download(device.default_stream()).unwrap();
+                    let found = pairs_of_pages(&layout, &words, 1).unwrap();
+                    assert_eq!(same_pairs(&found, &once.iter().copied().collect()), Ok(()));
+                    assert_eq!(built.unpack(&device).unwrap().len(), pairs);
+                }
+            }
+        }
+        assert!(moved > 0, "no pair needed room");
+    }
+    with::<u32, u32>(3, 77);
+    with::<u32, u32>(15, 97);
+    with::<u32, u32>(21, 117);
+    with::<u64, u64>(3, 77);
+}

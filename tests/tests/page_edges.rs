@@ -1,0 +1,289 @@
+//! The page map at the edges: extreme keys and values, sizes around every bound, every load, tables of every form, rebuilds.
+//!
+//! `page_skew.rs` has repeated keys and those that are chosen to be in each other's way.
+
+use warpnest::kernels::page::{header, split_tile};
+use warpnest::{Buffer, Device, Key, PageConfig, PageMap, Value};
+use warpnest_tests::page_checker::{check_page_map, page_map_holds};
+use warpnest_tests::{TestEngine, distinct_keys, engines};
+
+fn default() -> PageConfig {
+    PageConfig::default().seed(11)
+}
+
+fn values<V: Value>(n: usize) -> Vec<V> {
+    (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
+}
+
+fn build<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, keys: &[K], values: &[V]) -> PageMap<K, V> {
+    let built = config.build(&engine.device, keys, values);
+    let map = built.unwrap_or_else(|error| panic!("{} keys on {}: {error}", keys.len(), engine.device.name()));
+    page_map_holds(&map, keys, values);
+    map
+}
+
+/// Builds maps of unique keys, which may be promised or not, on every engine that takes so many.
+fn unique<K: Key, V: Value>(config: &PageConfig, n: usize, keys: impl Fn(u64) -> u64) {
+    for engine in engines().iter().filter(|engine| n <= engine.most_items) {
+        let keys: Vec<K> = (0..n as u64).map(|i| K::from_u64(keys(i))).collect();
+        for config in [config.clone(), config.clone().assume_unique()] {
+            let map = build::<K, V>(engine, &config, &keys, &values(n));
+            assert_eq!((map.len(), map.report().crowded), (n as u64, false), "on {}", engine.device.name());
+        }
+    }
+}
+
+#[test]
+fn empty_input_and_empty_queries() {
+    for engine in engines() {
+        let device = &engine.device;
+        let empty: PageMap<u64, u32> = PageMap::build(device, &[], &[]).unwrap();
+        page_map_holds(&empty, &[], &[]);
+        assert_eq!((empty.len(), empty.is_empty(), empty.to_pairs().unwrap()), (0, true, vec![]));
+        assert_eq!(empty.get_many(&[]).unwrap(), []);
+        assert_eq!(empty.get_many(&[0, 1, u64::MAX]).unwrap(), [None, None, None]);
+        assert_eq!(empty.contains_many(&[0, 1, u64::MAX]).unwrap(), [false; 3]);
+        let one: PageMap<u32, u32> = PageMap::build(device, &[5], &[6]).unwrap();
+        assert_eq!((one.get_many(&[]).unwrap(), one.contains_many(&[]).unwrap()), (vec![], vec![]));
+        build::<u32, u32>(engine, &default().assume_unique(), &[], &[]);
+        build::<u32, u64>(engine, &default().load(1e-300), &[], &[]);
+    }
+}
+
+#[test]
+fn one_pair_of_every_extreme_key_and_value() {
+    fn with<K: Key, V: Value>() {
+        let extremes = [0, 1, 77, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX - 1, u64::MAX];
+        for engine in engines() {
+            for key in extremes.map(K::from_u64) {
+                for value in extremes.map(V::from_u64) {
+                    let map = build(engine, &default(), &[key], &[value]);
+                    assert_eq!(map.to_pairs().unwrap(), [(key, value)]);
+                }
+                let neighbours = [K::from_u64(key.to_u64() ^ 1), K::from_u64(!key.to_u64())];
+                let map = build(engine, &default(), &[key], &[V::ALL_ONES]);
+                assert_eq!(map.get_many(&neighbours).unwrap(), [None, None]);
+            }
+            // All extremes at once, of which the narrow keys have some twice.
+            let keys = extremes.map(K::from_u64);
+            build(engine, &default(), &keys, &values::<V>(keys.len()));
+        }
+    }
+    with::<u32, u32>();
+    with::<u32, u64>();
+    with::<u64, u32>();
+    with::<u64, u64>();
+}
+
+#[test]
+fn values_that_are_all_zeros_and_all_ones() {
+    for engine in engines() {
+        let keys: Vec<u32> = distinct_keys(290, 3);
+        let wide: Vec<u64> = distinct_keys(290, 3);
+        for value in [0, u64::MAX] {
+            for config in [default(), default().assume_unique().load(1.0)] {
+                build(engine, &config, &keys, &[value as u32; 290]);
+                build(engine, &config, &keys, &[value; 290]);
+                build(engine, &config, &wide, &[value as u32; 290]);
+                build(engine, &config, &wide, &[value; 290]);
+            }
+        }
+    }
+}
+
+#[test]
+fn sequential_and_strided_keys() {
+    for lg in 0..=24 {
+        // No more keys than the stride leaves, so that all differ.
+        for most in [290, 2000] {
+            let most = most.min(1 << (32 - lg));
+            unique::<u32, u32>(&default(), most, |i| i << lg);
+            unique::<u64, u32>(&default(), most, |i| (i << lg).reverse_bits());
+        }
+        unique::<u64, u64>(&default(), 290, |i| u64::MAX - (i << lg << 8));
+    }
+    for lg in [0, 1, 7, 12, 15] {
+        unique::<u32, u32>(&default(), 100_000, |i| i << lg);
+        unique::<u64, u64>(&default(), 50_000, |i| i << lg << 32);
+    }
+}
+
+#[test]
+fn wide_keys_that_differ_in_one_half_only() {
+    for other in [0, 1, u32::MAX as u64] {
+        for n in [290, 2000] {
+            unique::<u64, u64>(&default(), n, |i| i << 32 | other);
+            unique::<u64, u32>(&default(), n, |i| other << 32 | i);
+            unique::<u64, u32>(&default(), n, |i| (u32::MAX as u64 - i) << 32 | other);
+            unique::<u64, u64>(&default(), n, |i| other << 32 | (u32::MAX as u64 - i));
+        }
+    }
+}
+
+#[test]
+fn sizes_around_powers_of_two_tiles_and_pages() {
+    let tiles = [split_tile::<u32, u32>() as usize, split_tile::<u64, u64>() as usize];
+    // 56 pairs are as many as the smallest table is for; 1431 are the fewest for two pages.
+    let bounds = [2, 4, 8, 32, 56, 64, 128, 256, 512, 1024, 1431, 2048, 3277, 5000, 16_384, 32_768, 65_536];
+    let mut sizes: Vec<usize> = bounds.into_iter().chain(tiles).chain(tiles.map(|tile| 2 * tile)).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    for size in sizes {
+        for n in size - 1..=size + 1 {
+            unique::<u32, u32>(&default(), n, |i| i.wrapping_mul(0x9e37_79b1));
+            unique::<u64, u64>(&default(), n, |i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            if n < 300 {
+                unique::<u32, u64>(&default(), n, |i| !i);
+                unique::<u64, u32>(&default(), n, |i| !i);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_load_is_kept_and_built() {
+    for load in [1.0, 0.95, 0.9, 0.8, 0.7, 0.5, 0.25, 0.1, 0.05, 0.01] {
+        for n in [1, 50, 290, 2000, 20_000] {
+            let config = default().load(load);
+            unique::<u32, u32>(&config, n, |i| i);
+            unique::<u64, u64>(&config, n, |i| i << 20);
+            if n == 290 {
+                unique::<u32, u64>(&config, n, |i| i << 5);
+                unique::<u64, u32>(&config, n, |i| i << 50);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_table_is_fuller_than_the_load_that_was_asked_for() {
+    fn with<K: Key, V: Value>(pair_bytes: u64) {
+        for load in [1.0, 0.8, 0.5, 0.1] {
+            for n in (1..3000).chain((3000..300_000).step_by(997)) {
+                let bytes = default().load(load).memory_bytes::<K, V>(n).unwrap() - 8 * header::WORDS as u64;
+                let full = (n * pair_bytes) as f64 / bytes as f64;
+                assert!(full <= load, "{n} pairs of {pair_bytes} bytes at load {load}: {full} of {bytes} bytes");
+            }
+        }
+    }
+    with::<u32, u32>(8);
+    with::<u32, u64>(12);
+    with::<u64, u32>(12);
+    with::<u64, u64>(16);
+}
+
+/// Tables with short tags need many buckets: with few pairs, thus of a low load.
+#[test]
+fn tables_of_five_slots_a_bucket_with_few_pairs_and_with_many() {
+    let engine = &engines()[0];
+    for (n, load) in [(1, 1e-7), (3000, 0.0014), (100_000, 0.045)] {
+        let keys: Vec<u32> = distinct_keys(n, 4);
+        for config in [default().load(load), default().load(load).assume_unique()] {
+            let map = build::<u32, u32>(engine, &config, &keys, &values(n));
+            assert!(map.layout().slots == 5 || n == 1, "{n} pairs: {:?}", map.layout());
+        }
+    }
+    for (n, load) in [(1 << 21, 1.0), (2_000_000, 0.95)] {
+        let keys: Vec<u32> = distinct_keys(n, 5);
+        for config in [default().load(load), default().load(load).assume_unique()] {
+            let map = build::<u32, u32>(engine, &config, &keys, &values(n));
+            assert_eq!((map.layout().slots, map.report().failures), (5, 0));
+        }
+    }
+}
+
+/// 2^25 buckets, which take a gigabyte.
+#[test]
+fn a_table_of_six_slots_a_bucket() {
+    let device = Device::cpu();
+    let n = 1 << 20;
+    let keys: Vec<u32> = distinct_keys(n, 6);
+    let mut repeated = keys[n / 2..].to_vec();
+    repeated.extend_from_slice(&keys);
+    for (config, keys) in [(default(), &repeated), (default().assume_unique(), &keys)] {
+        let load = keys.len() as f64 * 8.0 / (1u64 << 30) as f64 / 1.01;
+        let map: PageMap<u32, u32> = config.load(load).build(&device, keys, &values(keys.len())).unwrap();
+        assert_eq!((map.layout().slots, map.len()), (6, n as u64));
+        let reference = keys.iter().copied().zip(values::<u32>(keys.len())).collect();
+        assert_eq!(check_page_map(&map, &reference), Ok(()));
+        let queries: Vec<u32> = keys.iter().take(1000).flat_map(|&key| [key, !key]).collect();
+        let expected: Vec<Option<u32>> = queries.iter().map(|key| reference.get(key).copied()).collect();
+        assert_eq!(map.get_many(&queries).unwrap(), expected);
+        assert_eq!(map.to_pairs().unwrap().len(), n);
+    }
+}
+
+#[test]
+fn rebuilds_with_more_and_fewer_and_no_pairs() {
+    fn with<K: Key, V: Value>(engine: &TestEngine) {
+        let (device, stream) = (&engine.device, engine.device.default_stream());
+        let most = engine.most_items.min(20_000);
+        let mut map = build::<K, V>(engine, &default(), &distinct_keys(100, 1), &values(100));
+        let sizes = [most, most / 2, 0, 1, most - 1, 0, 0, 65, most];
+        for (round, &size) in sizes.iter().enumerate() {
+            let mut keys: Vec<K> = distinct_keys(size, 20 + round as u64);
+            if round % 3 == 1 {
+                keys.iter_mut().step_by(2).for_each(|key| *key = K::ALL_ONES);
+            }
+            let (on_device, values) = (Buffer::from_slice(device, &keys).unwrap(), values(size));
+            map.rebuild(stream, &on_device, &Buffer::from_slice(device, &values).unwrap()).unwrap();
+            page_map_holds(&map, &keys, &values);
+            if round == 4 {
+                map.shrink_to_fit();
+            }
+        }
+        let copy = map.try_clone(stream).unwrap();
+        assert_eq!((copy.memory_bytes(), copy.slots()), (map.memory_bytes(), map.slots()));
+        let none = Buffer::zeroed(device, 0).unwrap();
+        map.rebuild(stream, &none, &Buffer::zeroed(device, 0).unwrap()).unwrap();
+        // The copy is one: it keeps what the map has no more.
+        page_map_holds(&copy, &distinct_keys(most, 28), &values(most));
+        page_map_holds(&map, &[], &[]);
+    }
+    for engine in engines() {
+        with::<u32, u32>(engine);
+        with::<u32, u64>(engine);
+        with::<u64, u32>(engine);
+        with::<u64, u64>(engine);
+    }
+}
+
+#[test]
+fn builds_with_equal_and_with_different_seeds_hold_the_same_pairs() {
+    for engine in engines() {
+        let n = engine.most_items.min(5000);
+        let once: Vec<u32> = distinct_keys(n / 2, 9);
+        let keys: Vec<u32> = once.iter().rev().chain(&once).copied().collect();
+        let maps = [1, 1, 2, 3].map(|seed| build::<_, u32>(engine, &default().seed(seed), &keys, &values(keys.len())));
+        assert_eq!(maps.each_ref().map(|map| map.report().seed), [1, 1, 2, 3]);
+        let constants = maps.each_ref().map(|map| (map.layout().a, map.layout().b));
+        assert!(constants[0] == constants[1] && constants[1] != constants[2] && constants[2] != constants[3]);
+        let sorted = maps.each_ref().map(|map| {
+            let mut pairs = map.to_pairs().unwrap();
+            pairs.sort_unstable();
+            pairs
+        });
+        assert!(sorted.iter().all(|pairs| *pairs == sorted[0]), "on {}", engine.device.name());
+        let random = PageConfig::default().build(&engine.device, &keys, &keys).unwrap();
+        let again = PageConfig::default().seed(random.report().seed).build(&engine.device, &keys, &keys).unwrap();
+        assert_eq!(random.layout(), again.layout());
+    }
+}
+
+#[test]
+fn stages_are_reported_if_they_are_asked_for_and_only_then() {
+    for engine in engines() {
+        for pairs in [0, 1, 250] {
+            let keys: Vec<u32> = distinct_keys(pairs, 9);
+            // So low a load that there are pages to split for.
+            let config = default().load(0.02);
+            assert_eq!(build::<_, u32>(engine, &config, &keys, &values(pairs)).report().stages, None);
+            let timed = build::<_, u32>(engine, &config.timings(), &keys, &values(pairs));
+            let stages = timed.report().stages.expect("they were asked for");
+            let each = [stages.initialization, stages.first_split, stages.later_splits, stages.pages];
+            assert!(each.iter().all(|&milliseconds| (0.0..60_000.0).contains(&milliseconds)), "{stages:?}");
+            assert!((stages.total() - each.iter().sum::<f64>()).abs() < 1e-9);
+            assert!(stages.pages > 0.0 && (pairs < 250 || stages.first_split > 0.0), "{stages:?}");
+        }
+    }
+}

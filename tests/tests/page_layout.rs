@@ -1,0 +1,252 @@
+//! The arithmetic of the page map's layout: mixes, homes, remainders, candidates, and tags packed in words, beside naive models.
+
+use gpu_kernels::page::form::{Five, Form, Four, Six, equal, filter, tag_number, tags_in};
+use gpu_kernels::page::{CANDIDATES, FEWEST_BUCKETS, Layout, fit_page, most_page_buckets};
+use gpu_kernels::types::Scalar;
+use proptest::prelude::*;
+use std::collections::HashSet;
+use warpnest::{Key, Value};
+use warpnest_tests::distinct_keys;
+
+/// Words with few and many bits, and some of any kind.
+fn words() -> Vec<u64> {
+    let powers = (0..64).flat_map(|bit| [1u64 << bit, !(1u64 << bit), (1u64 << bit) - 1]);
+    powers.chain([u64::MAX, 0x5555_5555_5555_5555, 0x0123_4567_89ab_cdef]).chain(distinct_keys(100, 3)).collect()
+}
+
+#[test]
+fn the_mix_and_its_inverse_undo_each_other() {
+    fn with<K: Key>(key: u64, a: u64, b: u64) {
+        let key = K::from_u64(key);
+        assert_eq!(key.mixed(a, b).unmixed(a, b), key, "a {a:#x}, b {b:#x}");
+        assert_eq!(key.unmixed(a, b).mixed(a, b), key, "a {a:#x}, b {b:#x}");
+        assert_eq!(key.mix(a, b) as u64, key.mixed(a, b).to_u64() >> (K::BITS - 32));
+    }
+    for key in words() {
+        for constant in words().into_iter().step_by(7) {
+            with::<u32>(key, constant, !constant);
+            with::<u64>(key, !constant, constant);
+            with::<u32>(key, 0, constant);
+            with::<u64>(key, constant, 0);
+        }
+    }
+}
+
+#[test]
+fn every_bit_of_a_mixed_key_depends_on_every_bit_of_the_key() {
+    fn with<K: Key>() {
+        let keys: Vec<K> = distinct_keys(200, 5);
+        for bit in 0..K::BITS {
+            let mut changed = K::default();
+            for (i, &key) in keys.iter().enumerate() {
+                let (a, b) = (i as u64 * 0x1357_9bdf_0246_8ace, !(i as u64) * 0x2468_ace0);
+                let other = K::from_u64(key.to_u64() ^ 1 << bit);
+                changed = changed | key.mixed(a, b) ^ other.mixed(a, b);
+            }
+            assert_eq!(changed, K::ALL_ONES, "bit {bit}");
+        }
+    }
+    with::<u32>();
+    with::<u64>();
+}
+
+/// Layouts with few and many pages and buckets, whose buckets a key's home can number.
+fn layout<K: Key, V: Value>() -> impl Strategy<Value = Layout> {
+    (any::<u64>(), any::<u64>(), 0u32..=20, 16u32..=most_page_buckets::<K, V>()).prop_map(|(a, b, bits, buckets)| {
+        let buckets = fit_page(buckets).min(most_page_buckets::<K, V>());
+        Layout::new::<K, V>(a, b, bits, buckets)
+    })
+}
+
+fn homes_and_remainders<K: Key, V: Value>() {
+    proptest!(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() }, |(
+        layout in layout::<K, V>(), word in any::<u64>(), high in 0u32..64, number in 0..CANDIDATES,
+    )| {
+        for mixed in [word, word >> high, !(word >> high), u64::MAX, 0].map(K::from_u64) {
+            let buckets = layout.buckets() as u64;
+            let home = ((mixed.to_u64() as u128 * buckets as u128) >> K::BITS) as u64;
+            prop_assert_eq!(mixed.scaled(layout.buckets()) as u64, home);
+            let remainder = mixed.to_u64() & ((1 << layout.remainder_bits) - 1);
+            prop_assert_eq!(layout.remainder::<K, K::Joint<V>>(mixed).to_u64(), remainder);
+            let in_page = layout.home_in_page(mixed);
+            prop_assert_eq!(in_page as u64, home % layout.page_buckets as u64);
+            let page = home / layout.page_buckets as u64;
+            prop_assert_eq!(page, if layout.page_bits == 0 { 0 } else { mixed.to_u64() >> (K::BITS - layout.page_bits) });
+            prop_assert_eq!(layout.mixed_of::<K>(home as u32, remainder), mixed);
+            // What the bucket does not tell fits the tag, and is enough to tell the keys of a bucket apart.
+            prop_assert!(1u128 << layout.remainder_bits >= (1u128 << K::BITS).div_ceil(buckets as u128));
+            let candidate = layout.candidate(in_page, remainder, number);
+            prop_assert!(candidate < layout.page_buckets);
+            prop_assert_eq!(layout.home_of(candidate, remainder, number), in_page);
+            if number > 1 {
+                prop_assert!(candidate != in_page);
+            }
+        }
+    });
+}
+
+#[test]
+fn home_and_remainder_give_the_mixed_key_back() {
+    homes_and_remainders::<u32, u32>();
+    homes_and_remainders::<u32, u64>();
+    homes_and_remainders::<u64, u32>();
+    homes_and_remainders::<u64, u64>();
+}
+
+#[test]
+fn the_first_and_the_last_mixed_key_of_every_bucket_are_found_again() {
+    for (bits, page_buckets) in [(0, 20), (3, 36), (0, 1468), (9, 1468), (16, 20), (17, 268)] {
+        let layout = Layout::new::<u32, u32>(1, 2, bits, page_buckets);
+        let buckets = layout.buckets() as u64;
+        for home in (0..buckets).step_by((buckets / 5000).max(1) as usize).chain([buckets - 1]) {
+            let first = (home << 32).div_ceil(buckets);
+            let last = ((home + 1) << 32).div_ceil(buckets) - 1;
+            for mixed in [first, last].map(|mixed| mixed as u32) {
+                let remainder: u32 = layout.remainder(mixed);
+                assert_eq!(layout.mixed_of::<u32>(home as u32, remainder as u64), mixed, "{layout:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_candidates_of_one_number_and_remainder_are_a_permutation_of_the_page() {
+    for page_buckets in [20, 28, 100, 732, 1468] {
+        let layout = Layout::new::<u64, u64>(1, 2, 4, page_buckets);
+        for remainder in [0, 1, 2, 77, u64::MAX >> 20, 0x5555_5555] {
+            for number in 0..CANDIDATES {
+                let reached: HashSet<u32> =
+                    (0..page_buckets).map(|home| layout.candidate(home, remainder, number)).collect();
+                assert!(reached.len() == page_buckets as usize && reached.iter().all(|&bucket| bucket < page_buckets));
+                let distances: HashSet<u32> = (0..page_buckets)
+                    .map(|home| (layout.candidate(home, remainder, number) + page_buckets - home) % page_buckets)
+                    .collect();
+                // The line's other bucket is one above or below; all others are as far from every home.
+                assert_eq!(distances.len(), if number == 1 { 2 } else { 1 });
+            }
+        }
+    }
+}
+
+/// A lookup that goes on from one candidate to the next would gain nothing from one that most keys share.
+#[test]
+fn candidates_elsewhere_in_the_page_are_spread_evenly() {
+    let layout = Layout::new::<u32, u32>(1, 2, 4, 100);
+    for number in 2..CANDIDATES {
+        let mut keys = vec![0u32; 100];
+        for remainder in 0..20_000u32 {
+            keys[layout.candidate(30, remainder, number) as usize] += 1;
+        }
+        assert_eq!((keys[30], keys.iter().sum::<u32>()), (0, 20_000));
+        let spread = keys.iter().filter(|&&count| (130..290).contains(&count)).count();
+        assert!(spread >= 97, "candidate {number}: {keys:?}");
+    }
+}
+
+#[test]
+fn a_page_has_at_least_the_buckets_that_were_asked_for_and_few_more() {
+    for buckets in FEWEST_BUCKETS..2000 {
+        let fit = fit_page(buckets);
+        assert!(fit >= buckets && fit < buckets + 8 && fit % 8 == 4, "{fit} buckets, {buckets} asked for");
+    }
+}
+
+#[test]
+fn pages_fit_their_room_and_forms_have_the_slots_that_their_tags_allow() {
+    let most = [
+        (most_page_buckets::<u32, u32>(), 4),
+        (most_page_buckets::<u32, u64>(), 8),
+        (most_page_buckets::<u64, u32>(), 8),
+        (most_page_buckets::<u64, u64>(), 8),
+    ];
+    for (buckets, word_bytes) in most {
+        assert!(buckets == fit_page(buckets) && buckets * 8 * word_bytes <= 48 << 10, "{buckets} buckets");
+    }
+    for lg in 4..31 {
+        for (buckets, lg) in [((1u64 << lg) - 1, lg - 1), (1 << lg, lg), ((1 << lg) + 1, lg)] {
+            let narrow = if lg >= 25 {
+                6
+            } else if lg >= 19 {
+                5
+            } else {
+                4
+            };
+            assert_eq!(Layout::slots_for::<u32, u32>(buckets), narrow, "{buckets} buckets");
+            let wide = [Layout::slots_for::<u32, u64>, Layout::slots_for::<u64, u32>, Layout::slots_for::<u64, u64>];
+            assert_eq!(wide.map(|slots| slots(buckets)), [4; 3]);
+        }
+    }
+}
+
+/// The tags of a word one by one.
+fn tags<F: Form, W: Scalar>(word: u64, count: u32) -> Vec<u64> {
+    let bits = F::tag_bits::<W>();
+    (0..count).map(|tag| word >> (tag * bits) & ((1 << bits) - 1)).collect()
+}
+
+fn packed<F: Form, W: Scalar>(cases: u32) {
+    let bits = F::tag_bits::<W>();
+    let most = (1u64 << bits) - 1;
+    // Tags from a few that differ little, so that equal ones meet.
+    let tag = prop_oneof![3 => Just(0u64), 3 => 1u64..4, 1 => Just(most), 1 => Just(most - 1), 2 => any::<u64>()];
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    proptest!(config, |(held in [tag.clone(), tag.clone(), tag.clone()], sought in tag, above in any::<u64>())| {
+        let sought = sought & most;
+        for word in 0..F::TAG_WORDS {
+            let count = tags_in::<F>(word);
+            let mut packed = if count * bits < 64 { above << (count * bits) } else { 0 };
+            for (tag, held) in held.iter().enumerate().take(count as usize) {
+                packed |= (held & most) << (tag as u32 * bits);
+            }
+            let packed = W::from_u64(packed);
+            let found = equal::<F, W>(packed, word, W::from_u64(sought));
+            let expected = tags::<F, W>(packed.to_u64(), count).iter().position(|&tag| tag == sought);
+            prop_assert_eq!(found != W::default(), expected.is_some());
+            // Nothing but highest bits of tags that are there.
+            let tops = (0..count).fold(0u64, |tops, tag| tops | 1 << ((tag + 1) * bits - 1));
+            prop_assert_eq!(found.to_u64() & !tops, 0);
+            if let Some(lowest) = expected {
+                prop_assert_eq!(tag_number::<F, W>(found), lowest as u32);
+            }
+        }
+    });
+}
+
+#[test]
+fn an_equal_tag_is_found_as_one_by_one() {
+    packed::<Six, u32>(20_000);
+    packed::<Five, u32>(20_000);
+    packed::<Four, u32>(5_000);
+    packed::<Four, u64>(5_000);
+}
+
+#[test]
+fn tags_and_filter_bits_fill_the_words_without_overlap() {
+    fn with<F: Form, W: Scalar>() {
+        let mut used = vec![0u64; F::TAG_WORDS as usize];
+        let (mut slots, bits) = (0, F::tag_bits::<W>());
+        for word in 0..F::TAG_WORDS {
+            let count = tags_in::<F>(word);
+            slots += count;
+            assert!(count <= F::TAGS && count * bits <= W::BITS);
+            used[word as usize] = (1u128 << (count * bits)).wrapping_sub(1) as u64;
+        }
+        assert_eq!((slots, F::TAG_WORDS + slots <= 8), (F::SLOTS, true));
+        for class in 0..F::CLASSES {
+            let (word, bit) = F::filter::<W>(class);
+            assert!(bit < W::BITS);
+            assert_eq!(used[word as usize] >> bit & 1, 0, "class {class}");
+            used[word as usize] |= 1 << bit;
+            for remainder in [class, class + F::CLASSES, class + 64 * F::CLASSES] {
+                let (found, mask) = filter::<F, W>(W::from_u64(remainder as u64));
+                assert_eq!((found, mask.to_u64()), (word, 1 << bit), "remainder {remainder}");
+            }
+        }
+        // Of every bit there is one use.
+        assert!(used.iter().all(|&bits| bits == W::ALL_ONES.to_u64()), "{used:x?}");
+    }
+    with::<Six, u32>();
+    with::<Five, u32>();
+    with::<Four, u32>();
+    with::<Four, u64>();
+}

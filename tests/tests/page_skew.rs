@@ -1,0 +1,356 @@
+//! The page map with keys that are repeated, seldom or often, and with keys that are chosen to be in each other's way.
+
+use std::collections::HashSet;
+use warpnest::kernels::page::{CANDIDATES, Layout, MOST_SPLIT_BITS};
+use warpnest::kernels::types::Scalar;
+use warpnest::{Buffer, Error, Key, PageConfig, PageMap, PageReport, Value};
+use warpnest_tests::page_checker::page_map_holds;
+use warpnest_tests::pages::key_of_page;
+use warpnest_tests::{TestEngine, distinct_keys, engines, says};
+
+fn default() -> PageConfig {
+    PageConfig::default().seed(7)
+}
+
+/// So low a load that the slow engines' few pairs are split, into as many pages at least.
+fn split_into(pages: u64, pairs: usize) -> PageConfig {
+    default().load((pairs as f64 * 8.0 / (pages as f64 * 300.0 * 32.0)).min(0.8))
+}
+
+fn values<V: Value>(n: usize) -> Vec<V> {
+    (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
+}
+
+fn build<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, keys: &[K]) -> PageMap<K, V> {
+    let values = values(keys.len());
+    let built = config.build(&engine.device, keys, &values);
+    let map = built.unwrap_or_else(|error| panic!("{} keys on {}: {error}", keys.len(), engine.device.name()));
+    page_map_holds(&map, keys, &values);
+    map
+}
+
+/// Builds maps of up to `most` keys on every engine; `report` sees how each build went.
+fn check<K: Key, V: Value>(
+    config: impl Fn(usize) -> PageConfig,
+    most: usize,
+    keys: impl Fn(usize) -> Vec<K>,
+    report: impl Fn(&PageReport, usize),
+) {
+    for engine in engines() {
+        let keys = keys(engine.most_items.min(most));
+        report(build::<K, V>(engine, &config(keys.len()), &keys).report(), keys.len());
+    }
+}
+
+#[test]
+fn all_keys_equal_however_many() {
+    fn with<K: Key, V: Value>(key: u64) {
+        for most in [1, 2, 33, 300, 1639, 2000, 10_000, 70_000] {
+            check::<K, V>(|_| default(), most, |n| vec![K::from_u64(key); n], |_, _| {});
+        }
+        for pages in [2, 4, 64] {
+            check::<K, V>(|n| split_into(pages, n), 300, |n| vec![K::from_u64(key); n], |_, _| {});
+        }
+    }
+    with::<u32, u32>(0);
+    with::<u32, u32>(77);
+    with::<u32, u64>(u64::MAX);
+    with::<u64, u32>(0);
+    with::<u64, u64>(u64::MAX);
+    let many = build::<u32, u32>(&engines()[0], &default(), &[5; 300_000]);
+    assert!(many.report().crowded && !many.report().counted, "{:?}", many.report());
+    let wide = build::<u64, u64>(&engines()[0], &default(), &[5; 300_000]);
+    assert!(wide.report().crowded && !wide.report().counted, "{:?}", wide.report());
+}
+
+#[test]
+fn two_keys_that_take_turns() {
+    for (one, other) in [(0, u64::MAX), (1, 2), (7, 7 << 32 | 7)] {
+        for most in [300, 2000, 100_000] {
+            let turns = |n: usize| (0..n).map(|i| if i % 2 == 0 { one } else { other });
+            check::<u64, u32>(|_| default(), most, |n| turns(n).collect(), |_, _| {});
+            check::<u32, u64>(|n| split_into(8, n), most, |n| turns(n).map(|key| key as u32).collect(), |_, _| {});
+        }
+    }
+}
+
+/// All orders of `n` things.
+fn orders(n: usize) -> Vec<Vec<usize>> {
+    let mut all = vec![vec![]];
+    for thing in 0..n {
+        let with = |order: &Vec<usize>, at: usize| [&order[..at], &[thing], &order[at..]].concat();
+        all = all.iter().flat_map(|order| (0..=order.len()).map(move |at| with(order, at))).collect();
+    }
+    all
+}
+
+#[test]
+fn the_last_pair_wins_in_every_order_of_repeated_pairs() {
+    assert_eq!(orders(4).iter().collect::<HashSet<_>>().len(), 24);
+    for engine in engines() {
+        for keys in [[7u32, 7, 9, 9], [7, u32::MAX, u32::MAX, 7], [0, 0, 0, 1]] {
+            for order in orders(4) {
+                let ordered: Vec<u32> = order.iter().map(|&i| keys[i]).collect();
+                build::<_, u32>(engine, &default(), &ordered);
+            }
+        }
+        // Forwards, backwards and in runs, in one page and in several.
+        for copies in [2, 20] {
+            let once: Vec<u64> = distinct_keys(14, 4);
+            let forwards: Vec<u64> = once.repeat(copies);
+            let backwards: Vec<u64> = forwards.iter().rev().copied().collect();
+            let runs: Vec<u64> = once.iter().flat_map(|&key| vec![key; copies]).collect();
+            for keys in [forwards, backwards, runs] {
+                build::<u64, u64>(engine, &default(), &keys);
+                build::<u64, u32>(engine, &split_into(4, keys.len()), &keys);
+            }
+        }
+    }
+}
+
+#[test]
+fn half_of_the_input_repeated_once_in_the_same_and_in_the_other_order() {
+    for most in [300, 2000, 100_000] {
+        for load in [0.8, 1.0, 0.1] {
+            let same = |n: usize| distinct_keys::<u32>(n / 2, 3).repeat(2);
+            let other = |n: usize| [distinct_keys::<u32>(n / 2, 3), same(n)[..n / 2].iter().rev().copied().collect()];
+            check::<u32, u32>(|_| default().load(load), most, same, |_, _| {});
+            check::<u32, u64>(|_| default().load(load), most, |n| other(n).concat(), |_, _| {});
+        }
+    }
+}
+
+/// One key among others that are all different, at every `every`-th place.
+fn one_at_every<K: Key>(n: usize, every: usize, key: u64) -> Vec<K> {
+    let mut keys: Vec<K> = distinct_keys(n, 12);
+    keys.iter_mut().step_by(every).for_each(|place| *place = K::from_u64(key));
+    keys
+}
+
+#[test]
+fn a_crowd_of_one_key_in_every_tile_is_thinned_and_leaves_the_others_alone() {
+    let crowded = |report: &PageReport, _| assert!(report.crowded && !report.counted, "{report:?}");
+    for every in [1, 2, 3, 10, 40] {
+        let keys = one_at_every::<u32>(100_000, every, 3);
+        crowded(build::<_, u32>(&engines()[0], &default(), &keys).report(), 0);
+        let keys = one_at_every::<u64>(100_000, every, u64::MAX);
+        crowded(build::<_, u64>(&engines()[0], &default(), &keys).report(), 0);
+    }
+    // So many pages that the few pairs of a slow engine are a crowd.
+    check::<u32, u32>(|n| split_into(100, n), 300, |n| vec![9; n], crowded);
+    check::<u64, u64>(|n| split_into(100, n), 300, |n| one_at_every(n, 2, 0).split_off(n / 100), |_, _| {});
+    check::<u64, u32>(|n| split_into(100, n), 300, |n| vec![u64::MAX - n as u64; n], crowded);
+}
+
+#[test]
+fn a_crowd_in_one_tile_only_and_an_even_part_in_all_others() {
+    for at in [0, 50_000, 92_000] {
+        let mut keys: Vec<u32> = distinct_keys(100_000, 2);
+        keys[at..at + 8000].fill(1234);
+        keys[99_999] = 77;
+        let map = build::<_, u32>(&engines()[0], &default(), &keys);
+        assert!(map.report().crowded, "{:?}", map.report());
+    }
+}
+
+/// No tile has a crowd of the key, and all together have more than its bin has room for.
+#[test]
+fn a_key_that_is_often_everywhere_is_counted() {
+    let counted = |report: &PageReport, _| assert!(report.counted && !report.crowded, "{report:?}");
+    let keys = one_at_every::<u32>(300_000, 480, 3);
+    counted(build::<_, u32>(&engines()[0], &default(), &keys).report(), 0);
+    let keys = one_at_every::<u32>(300_000, 300, 3);
+    counted(build::<_, u64>(&engines()[0], &default(), &keys).report(), 0);
+    // On the slow engines: most of the pairs, which are few in four pages.
+    let most_of = |n: usize| (0..n).map(|i| if i % 10 == 7 { i as u64 } else { 1 << 30 });
+    check::<u32, u32>(|n| split_into(4, n), 300, |n| most_of(n).map(|key| key as u32).collect(), counted);
+    check::<u64, u64>(|n| split_into(4, n), 300, |n| most_of(n).collect(), counted);
+    check::<u32, u64>(|n| split_into(5, n), 300, |n| most_of(n).map(|key| key as u32).collect(), counted);
+}
+
+/// Every 40th pair has the same key, at all sizes: no crowd, a crowd, or counted, and always right.
+#[test]
+fn every_fortieth_pair_and_other_shares_at_many_sizes() {
+    for n in [300, 1700, 2000, 4000, 8192, 8193, 20_000, 60_000, 100_000] {
+        for every in [4, 40, 400] {
+            check::<u32, u32>(|_| default(), n, |n| one_at_every(n, every, 5), |_, _| {});
+            check::<u64, u32>(|_| default().load(0.3), n, |n| one_at_every(n, every, 5), |_, _| {});
+        }
+    }
+}
+
+/// As many pages as one split cannot tell apart: a crowd is met by the first one or the second, or by neither.
+#[test]
+fn two_splits_with_repeated_keys() {
+    let two_splits = |config: PageConfig, keys: &[u32]| {
+        let map = build::<u32, u32>(&engines()[0], &config, keys);
+        assert!(map.layout().page_bits > MOST_SPLIT_BITS, "{:?}", map.layout());
+        (map.report().crowded, map.report().counted)
+    };
+    let low = |n: usize| split_into(2700, n);
+    assert_eq!(two_splits(low(100_000), &distinct_keys(100_000, 3)), (false, false));
+    assert_eq!(two_splits(low(100_000).assume_unique(), &distinct_keys(100_000, 3)), (false, false));
+    assert_eq!(two_splits(low(100_000), &[3; 100_000]), (true, false));
+    for every in [1, 2, 10, 40, 100, 300, 700, 1000, 3000] {
+        let (crowded, counted) = two_splits(low(100_000), &one_at_every(100_000, every, 3));
+        assert!(crowded || counted || every > 300, "every {every}");
+    }
+    let twice: Vec<u32> = distinct_keys::<u32>(50_000, 3).repeat(2);
+    assert_eq!(two_splits(low(100_000), &twice), (false, false));
+    // The same key again and again at one end of the input only.
+    let mut late: Vec<u32> = distinct_keys(100_000, 5);
+    late[99_000..].fill(8);
+    two_splits(low(100_000), &late);
+    late[..1000].fill(8);
+    two_splits(low(100_000), &late);
+}
+
+#[test]
+fn a_few_keys_very_often_and_many_seldom_as_in_texts() {
+    // As likely as 1 / key.
+    let zipf = |n: usize, i: u32| (n as f64).powf(i.mix(1, 2) as f64 / u32::MAX as f64) as u64;
+    for n in [300, 2000, 100_000] {
+        let keys = |n: usize| (0..n as u32).map(move |i| zipf(n, i));
+        check::<u32, u32>(|_| default(), n, |n| keys(n).map(|key| key as u32).collect(), |_, _| {});
+        check::<u64, u64>(|n| split_into(8, n), n, |n| keys(n).map(|key| key << 40).collect(), |_, _| {});
+    }
+}
+
+#[test]
+fn a_broken_promise_of_unique_keys_gives_one_of_the_values_of_each_key() {
+    fn with<K: Key>(engine: &TestEngine, config: &PageConfig, keys: &[K]) {
+        // The two halves of a value agree.
+        let values: Vec<u64> = (1..=keys.len() as u64).map(|i| i << 32 | i).collect();
+        let map = config.clone().assume_unique().build(&engine.device, keys, &values).unwrap();
+        let place = format!("on {}: {:?}", engine.device.name(), map.report());
+        let is_of = |key: K, value: u64| {
+            let (low, high) = (value as u32 as usize, value >> 32);
+            assert_eq!((low as u64, keys[low - 1]), (high, key), "{place}");
+        };
+        for (key, value) in keys.iter().zip(map.get_many(keys).unwrap()) {
+            is_of(*key, value.expect("every key is there"));
+        }
+        // It may have a key several times.
+        let held = map.to_pairs().unwrap();
+        assert_eq!(held.len() as u64, map.len(), "{place}");
+        held.iter().for_each(|&(key, value)| is_of(key, value));
+        let once: HashSet<K> = keys.iter().copied().collect();
+        assert_eq!(held.into_iter().map(|(key, _)| key).collect::<HashSet<K>>(), once, "{place}");
+    }
+    for engine in engines() {
+        let n = engine.most_items.min(30_000);
+        for config in [default(), split_into(4, n), split_into(64, n), default().load(1.0)] {
+            with::<u32>(engine, &config, &distinct_keys::<u32>(n / 3, 4).repeat(3));
+            with::<u64>(engine, &config, &distinct_keys::<u64>(n / 3, 4).repeat(3));
+            with::<u32>(engine, &config, &one_at_every(n, 2, 8));
+            with::<u64>(engine, &config, &vec![u64::MAX; n]);
+        }
+    }
+    with::<u32>(&engines()[0], &default(), &one_at_every(200_000, 2, 8));
+    with::<u64>(&engines()[0], &default(), &[8; 100_000]);
+}
+
+/// The layout of a first attempt with this configuration and so many pairs.
+fn layout_of<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, n: usize) -> Layout {
+    let map = build::<K, V>(engine, config, &distinct_keys(n, 1));
+    assert_eq!(map.report().failures, 0);
+    *map.layout()
+}
+
+/// Keys that no first attempt can place: it fails, the second one does not; without restarts that is an error, and all goes on.
+fn fails_at_first<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, keys: &[K]) {
+    let (device, stream) = (&engine.device, engine.device.default_stream());
+    for config in [config.clone(), config.clone().assume_unique()] {
+        let map = build::<K, V>(engine, &config, keys);
+        assert_eq!(map.report().failures, 1, "on {}", device.name());
+        let alone = config.clone().restarts(0);
+        let values = values::<V>(keys.len());
+        let error = alone.build(device, keys, &values).unwrap_err();
+        let Error::PageBuildFailed { pairs, attempts: 1, .. } = error else { panic!("{error:?}") };
+        assert_eq!(pairs, keys.len() as u64);
+        says(&error, &[&pairs.to_string(), "1 attempt", "a lower load or more restarts"]);
+
+        let others: Vec<K> = distinct_keys(keys.len(), 1);
+        let mut map = build::<K, V>(engine, &alone, &others);
+        let report = map.report().clone();
+        let on_device = Buffer::from_slice(device, keys).unwrap();
+        let device_values = Buffer::from_slice(device, &values).unwrap();
+        assert_eq!(map.rebuild(stream, &on_device, &device_values).unwrap_err(), error);
+        page_map_holds(&map, &[], &[]);
+        let once: Vec<K> = keys.iter().chain(&others).copied().collect();
+        assert_eq!(map.get_many(&once).unwrap(), vec![None; once.len()]);
+        assert_eq!(map.report(), &report);
+        map.rebuild(stream, &Buffer::from_slice(device, &others).unwrap(), &device_values).unwrap();
+        page_map_holds(&map, &others, &values);
+    }
+}
+
+#[test]
+fn keys_that_all_fall_into_one_page_take_other_constants() {
+    fn with<K: Key, V: Value>(engine: &TestEngine, n: usize) {
+        let layout = layout_of::<K, V>(engine, &default(), n);
+        let slots = (layout.page_buckets * layout.slots) as usize;
+        assert!(layout.page_bits > 0 && n > slots, "{n} pairs, {layout:?}");
+        for page in [0, layout.pages() - 1] {
+            let keys: Vec<K> = distinct_keys::<K>(n << layout.page_bits.min(4), 6)
+                .into_iter()
+                .map(|bits| key_of_page(&layout, page, bits.to_u64()))
+                .collect::<HashSet<K>>()
+                .into_iter()
+                .take(n)
+                .collect();
+            assert_eq!(keys.len(), n);
+            fails_at_first::<K, V>(engine, &default(), &keys);
+        }
+    }
+    for engine in engines().iter().filter(|engine| engine.most_items >= 2000) {
+        with::<u32, u32>(engine, 2000);
+        with::<u64, u64>(engine, 2000);
+    }
+    with::<u32, u64>(&engines()[0], 50_000);
+    with::<u64, u32>(&engines()[0], 20_000);
+}
+
+/// Keys of one home whose candidates are all among the first `within` buckets of the page.
+fn crowded_home(layout: &Layout, within: u32, n: usize) -> Vec<u32> {
+    let first = layout.mixed_of::<u32>(0, 0).max(1);
+    let last = (first..u32::MAX).find(|mixed| mixed.scaled(layout.buckets()) != 0).unwrap();
+    let near = |mixed: &u32| {
+        let remainder: u32 = layout.remainder(*mixed);
+        (2..CANDIDATES).all(|number| layout.candidate(0, remainder, number) < within)
+    };
+    (1..last).filter(near).take(n).map(|mixed| mixed.unmixed(layout.a, layout.b)).collect()
+}
+
+#[test]
+fn keys_of_one_bucket_find_places_in_the_page_or_take_other_constants() {
+    for engine in engines() {
+        let n = 290;
+        let layout = layout_of::<u32, u32>(engine, &default(), n);
+        // Some at home and the others elsewhere; too many for a few buckets, by far and by little.
+        let anywhere: Vec<u32> = (1..=n as u32).map(|mixed| (mixed << 15).unmixed(layout.a, layout.b)).collect();
+        assert!(anywhere.iter().all(|key| layout.home_in_page(key.mixed(layout.a, layout.b)) == 0));
+        let map = build::<u32, u32>(engine, &default(), &anywhere);
+        assert_eq!(map.report().failures, 0, "on {}", engine.device.name());
+
+        let near = crowded_home(&layout, 12, n);
+        assert!(near.len() == n, "only {} keys", near.len());
+        fails_at_first::<u32, u32>(engine, &default(), &near);
+        let mut some: Vec<u32> = distinct_keys(n, 1);
+        some[..70].copy_from_slice(&near[..70]);
+        fails_at_first::<u32, u32>(engine, &default(), &some);
+    }
+}
+
+#[test]
+fn with_many_restarts_allowed_the_seed_that_fails_is_not_the_end() {
+    let engine = &engines()[0];
+    let layout = layout_of::<u32, u32>(engine, &default(), 290);
+    let near = crowded_home(&layout, 12, 290);
+    let refused = PageConfig::default().seed(7).restarts(0).build(&engine.device, &near, &near);
+    assert!(matches!(refused, Err(Error::PageBuildFailed { .. })));
+    for seed in [1, 2, 3] {
+        let other = PageConfig::default().seed(seed).restarts(0).build(&engine.device, &near, &near).unwrap();
+        page_map_holds(&other, &near, &near);
+    }
+}
