@@ -60,6 +60,9 @@ struct Held<K> {
 /// every tile.
 const MANY_DROPPED: u64 = 8;
 
+/// The share of a tile's pairs of bins, one in so many, that must have a crowd for the other bins to be looked at, too.
+const MANY_CROWDS: u32 = 16;
+
 /// Where items do not go: behind every output, also with the items of a tile added.
 const NOWHERE: u32 = 0xffff_0000;
 
@@ -186,7 +189,7 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
     // Ranks; once more if repeated keys were taken out. What is not there goes to a bin behind the others.
     let sets = if ORDERED { WARPS } else { 1 };
     let mut bits = plan.bits + (here as u64 != tile::<K, V>()) as u32;
-    let mut again = ORDERED;
+    let (mut again, mut thinned, mut many) = (ORDERED, false, crowded_before);
     loop {
         let set_words = 1 << (bits - 1);
         block.phase(&mut held, |thread, held| {
@@ -247,14 +250,18 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
             block.each(&mut sum, add_up);
             break;
         }
-        if block.count(&mut sum, crowd_in) == 0 && !crowded_before {
+        let crowds = block.count(&mut sum, crowd_in);
+        many |= crowds > pairs / MANY_CROWDS;
+        if crowds == 0 && !many {
             break;
         }
-        again = false;
-        bits = plan.bits + 1;
-        // Only those of a crowd: so that no others take their cells.
-        let suspect = |key: K| crowded_before || starts.get(bin_of(key)) != 0;
+        // Those of crowds first, and for themselves: so that no others take their cells. The others only if many keys are repeated.
+        let only_crowds = crowds != 0 && !thinned;
+        let suspect = |key: K| !only_crowds || starts.get(bin_of(key)) != 0;
         drop_repeats::<K, V, B>(block, &mut held, room.cast::<K>(), here, tile_index, suspect);
+        again = only_crowds && many;
+        thinned = true;
+        bits = plan.bits + 1;
     }
 
     let set_words = 1 << (bits - 1);
