@@ -4,13 +4,13 @@
 use super::config::{Place, Plan};
 use super::{PageConfig, PageMap};
 use crate::buffer::Tracked;
-use crate::primitives::{MOST_BITS, Pairs, RadixPasses, Scratch};
+use crate::primitives::{Pairs, RadixPasses, Scratch};
 use crate::stages::StageClock;
+use crate::stream::Batch;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, header};
-use gpu_kernels::radix::Digit;
-use gpu_kernels::seam::Global;
+use gpu_kernels::seam::{Global, Kernel};
 use gpu_kernels::two_level::{BucketStarts, KEYS_OF_STARTS, StartsPlan};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -64,17 +64,6 @@ enum Outcome {
     Built { length: u64, crowded: bool, moved: u64, stages: Option<PageStages> },
     Overflow,
     Failure,
-}
-
-/// The most bits of a pass that puts pairs in exact places, if there are several (docs/primitives.md).
-const FEW_BITS: u32 = 8;
-
-/// The passes that order the pairs by page, in exact places.
-fn passes<K: Key, V: Value>(plan: &Plan, functions: HashFunctions) -> RadixPasses<K, V> {
-    let passes = if plan.page_bits <= MOST_BITS { 1 } else { plan.page_bits.div_ceil(FEW_BITS) };
-    let bits = plan.page_bits.div_ceil(passes).max(1);
-    let digit = Digit { functions, of_bucket: 1, shift: 0, bits, padding: 0 };
-    RadixPasses::new(digit, plan.page_bits, plan.pairs)
 }
 
 /// The function that gives a key its page.
@@ -203,10 +192,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
                     },
                 };
                 let blocks = level.regions * level.tiles;
-                match config.unique {
-                    true => batch.launch_blocks(&split, blocks)?,
-                    false => batch.launch_blocks(&SplitInOrder::from(split), blocks)?,
-                }
+                launch_one_of(batch, config.unique, &split, &SplitInOrder::from(split), blocks)?;
                 (from, counts_in) = (to, counts_out);
                 if number == 0 {
                     clock.mark(batch)?;
@@ -231,11 +217,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
                     padding: 0,
                 },
             };
-            let blocks = layout.pages() as u64;
-            match config.unique {
-                true => batch.launch_blocks(&build, blocks)?,
-                false => batch.launch_blocks(&BuildPagesInOrder::from(build), blocks)?,
-            }
+            launch_one_of(batch, config.unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64)?;
             clock.mark(batch)
         })?;
         self.outcome(stream, &clock)
@@ -252,7 +234,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, header, layout, config, .. } = self;
         let functions = page_function::<K>(layout);
-        let passes = passes::<K, V>(plan, functions);
+        let passes = RadixPasses::<K, V>::by_bucket(functions, plan.page_bits, plan.pairs);
         // The pages' starts stand behind what the splits use, whose places for pairs serve here too.
         let starts_at = plan.scratch_words();
         let starts_words = (layout.pages() as u64 + 1).div_ceil(2);
@@ -293,11 +275,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
                 header: header.argument(),
                 plan: BuildPlan { layout: *layout, page_room: 0, pairs: plan.pairs, mixed: 0, padding: 0 },
             };
-            let blocks = layout.pages() as u64;
-            match config.unique {
-                true => batch.launch_blocks(&build, blocks)?,
-                false => batch.launch_blocks(&BuildPagesInOrder::from(build), blocks)?,
-            }
+            launch_one_of(batch, config.unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64)?;
             clock.mark(batch)
         })?;
         self.outcome(stream, &clock)
@@ -332,6 +310,21 @@ impl<K: Key, V: Value> PageMap<K, V> {
         }
         Ok(())
     }
+}
+
+/// Runs the kernel that may change the order of pairs if keys are unique, and else the one that keeps it.
+///
+/// # Safety
+/// As for [`Batch::launch_blocks`], for both.
+unsafe fn launch_one_of(
+    batch: &Batch<'_>,
+    unique: bool,
+    in_any_order: &dyn Kernel,
+    in_order: &dyn Kernel,
+    blocks: u64,
+) -> Result<()> {
+    // SAFETY: the caller's.
+    unsafe { batch.launch_blocks(if unique { in_any_order } else { in_order }, blocks) }
 }
 
 /// Where pairs are put that `back` steps separate from the last place; arrays for `room` of them.

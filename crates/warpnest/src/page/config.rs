@@ -304,3 +304,32 @@ pub(super) enum Place {
     /// In the scratch, from this word on.
     Scratch(u64),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kernels number the places of bins with 32 bits, and the last 2^16 of those numbers mean nowhere.
+    #[test]
+    fn places_of_pairs_fit_32_bits() {
+        fn check<K: Key, V: Value>() {
+            for lg in 0..=31 {
+                for load in [1.0, 0.9, 0.5, 0.25, 0.1, 0.01, 0.001] {
+                    for config in [PageConfig::default().load(load), PageConfig::default().load(load).assume_unique()] {
+                        // Some loads give more buckets than a table may have.
+                        let Ok(plan) = config.plan::<K, V>(1 << lg) else { continue };
+                        for level in &plan.levels {
+                            assert!(
+                                level.room() >= plan.pairs && level.room() < 0xffff_0000,
+                                "2^{lg} at {load}: {level:?}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+        check::<u32, u32>();
+        check::<u64, u32>();
+        check::<u64, u64>();
+    }
+}

@@ -154,7 +154,8 @@ impl<K: Key, V: Value> PageMap<K, V> {
         })
     }
 
-    /// Queues writing all pairs, in no particular order, to the front of `keys` and `values`.
+    /// Writes all pairs, in no particular order, to `keys` and `values`; returns when they are written, since the counter that this works
+    /// with is given back then.
     ///
     /// # Errors
     /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`PageMap::len`] elements,
@@ -171,7 +172,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
             count: count.argument(),
             plan: UnpackPlan { layout: self.layout },
         };
-        // An empty map may have been left without a table.
+        // Whatever an empty map's words are: there is no room for pairs.
         let buckets = if self.is_empty() { 0 } else { self.layout.buckets() as u64 };
         // SAFETY: the table has as many pairs as the outputs have elements; the table and its layout belong together.
         unsafe { stream.launch(&unpack, buckets, &[&self.words], &[&*keys, &*values, &count]) }

@@ -166,6 +166,10 @@ impl<K: Key, V: Value> Pairs<K, V> {
     }
 }
 
+/// The most bits of a pass if there are several: from 9 bits on the pairs that a tile has for one digit become few, and are
+/// written in pieces smaller than the memory likes (docs/primitives.md has the times).
+const FEW_BITS: u32 = 8;
+
 /// Least-significant-digit passes over pairs, and the layout of what they work in: counts, what the scan publishes in, what
 /// each pass publishes in, and where the digits of later portions start. Counts and published words must be 0 at first.
 #[derive(Clone, Copy, Debug)]
@@ -185,6 +189,15 @@ impl<K: Key, V: Value> RadixPasses<K, V> {
         let digits = bits.div_ceil(first.bits);
         let last_bits = bits - (digits.max(1) - 1) * first.bits;
         Self { first, digits, last_bits, items, types: std::marker::PhantomData }
+    }
+
+    /// Passes that order pairs by the bucket that the first of `functions` gives their keys, a number of `bits` bits. There are none if
+    /// there is one bucket.
+    pub fn by_bucket(functions: HashFunctions, bits: u32, items: u64) -> Self {
+        // One pass if that will do, since each costs a launch; else passes of few bits, which cost less than fewer of many.
+        let passes = if bits <= MOST_BITS { 1 } else { bits.div_ceil(FEW_BITS) };
+        let digit = Digit { functions, of_bucket: 1, shift: 0, bits: bits.div_ceil(passes).max(1), padding: 0 };
+        Self::new(digit, bits, items)
     }
 
     /// The number of passes.

@@ -2,11 +2,10 @@
 
 use super::{TwoLevelConfig, TwoLevelMap};
 use crate::buffer::Tracked;
-use crate::primitives::{MOST_BITS, Pairs, RadixPasses, Scratch, compact, mark_last_of_each, sort_pairs};
+use crate::primitives::{Pairs, RadixPasses, Scratch, compact, mark_last_of_each, sort_pairs};
 use crate::stages::StageClock;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
-use gpu_kernels::radix::Digit;
 use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildPlan, KEYS_OF_STARTS, Layout, StartsPlan, header};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -69,10 +68,6 @@ enum Outcome {
     Failure,
 }
 
-/// The most bits of a pass if there are several: from 9 bits on the pairs that a tile has for one digit become few, and are
-/// written in pieces smaller than the memory likes (docs/primitives.md has the times).
-const FEW_BITS: u32 = 8;
-
 /// The sizes of a build, and the layout of its scratch: what the passes work in, a place for the pairs, the buckets' starts.
 pub(super) struct Plan<K, V> {
     pairs: u64,
@@ -89,10 +84,7 @@ impl<K: Key, V: Value> Plan<K, V> {
 
     /// The passes that order the pairs by bucket. There are none if there is one bucket.
     fn passes(&self, functions: HashFunctions) -> RadixPasses<K, V> {
-        // One pass if that will do, since each costs a launch; else passes of few bits, which cost less than fewer of many.
-        let passes = if self.bits <= MOST_BITS { 1 } else { self.bits.div_ceil(FEW_BITS) };
-        let digit = Digit { functions, of_bucket: 1, shift: 0, bits: self.bits.div_ceil(passes).max(1), padding: 0 };
-        RadixPasses::new(digit, self.bits, self.pairs)
+        RadixPasses::by_bucket(functions, self.bits, self.pairs)
     }
 
     fn passes_words(&self) -> u64 {
