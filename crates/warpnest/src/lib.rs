@@ -5,6 +5,7 @@ compile_error!("warpnest needs a 64-bit host: a table may take more than 4 GiB")
 
 mod answers;
 mod buffer;
+mod config;
 mod cuckoo;
 mod device;
 pub mod engine;

@@ -1,7 +1,7 @@
 //! How a cuckoo table is to be built.
 
 use super::CuckooMap;
-use crate::{Buffer, Device, Error, HashFamily, Key, Result, Stream, Value};
+use crate::{Error, HashFamily, Key, Result, Value};
 use gpu_kernels::cuckoo::{header, slot_words};
 use gpu_kernels::hash::MAX_FUNCTIONS;
 
@@ -59,6 +59,16 @@ impl Default for CuckooConfig {
     }
 }
 
+crate::config::config_methods! {
+    CuckooConfig builds CuckooMap, BuildReport tells of it;
+    check |config, pairs| config.check(pairs);
+    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::FunctionCount`], [`Error::SlotsPerPair`],
+    ///   [`Error::ChainLimit`], [`Error::TooManySlots`], [`Error::LoadTooHigh`], [`Error::NotPrime`],
+    ///   [`Error::PrimeBelowSlots`].
+    /// * The build cannot succeed or did not: [`Error::KeysAgreeModuloPrime`], [`Error::BuildFailed`].
+    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
+}
+
 impl CuckooConfig {
     /// How many hash functions: 2 to 5. More of them fill the table further and build it faster, fewer find faster.
     #[must_use]
@@ -103,13 +113,6 @@ impl CuckooConfig {
         self
     }
 
-    /// Where the random constants start, so that a build can be repeated. [`BuildReport`](crate::BuildReport) names it.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
     /// Promises that no key is repeated, and saves the pass that looks for repeats. If one is repeated all the same, the build
     /// succeeds, a lookup gives one of the key's values, whole, and [`CuckooMap::len`] counts the key several times.
     #[must_use]
@@ -131,36 +134,6 @@ impl CuckooConfig {
     /// As for [`CuckooConfig::build`], as far as they follow from the configuration and the number of pairs.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         Ok(8 * (self.check(pairs)? * slot_words::<K, V>() + header::WORDS as u64))
-    }
-
-    /// Builds a map of `keys[i]` to `values[i]`; returns when it stands.
-    ///
-    /// # Errors
-    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::FunctionCount`], [`Error::SlotsPerPair`],
-    ///   [`Error::ChainLimit`], [`Error::TooManySlots`], [`Error::LoadTooHigh`], [`Error::NotPrime`],
-    ///   [`Error::PrimeBelowSlots`].
-    /// * The build cannot succeed or did not: [`Error::KeysAgreeModuloPrime`], [`Error::BuildFailed`].
-    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
-    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<CuckooMap<K, V>> {
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        // Before the copies: what cannot work should not cost them.
-        self.check(keys.len() as u64)?;
-        let (keys, values) = (Buffer::from_slice(device, keys)?, Buffer::from_slice(device, values)?);
-        self.build_on(device.default_stream(), device, &keys, &values)
-    }
-
-    /// Builds a map from buffers, on `stream`; waits until it is known that the build succeeded.
-    ///
-    /// # Errors
-    /// As for [`CuckooConfig::build`], and [`Error::WrongDevice`].
-    pub fn build_on<K: Key, V: Value>(
-        &self,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<CuckooMap<K, V>> {
-        CuckooMap::create(self.clone(), stream, device, keys, values)
     }
 
     /// The number of slots for `pairs` pairs, if the configuration makes sense and they can be placed.

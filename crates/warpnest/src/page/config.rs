@@ -1,7 +1,7 @@
 //! What a page map is to be like, and how large that makes it.
 
 use super::PageMap;
-use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use crate::{Error, Key, Result, Value};
 use gpu_kernels::page::{
     BUCKET_WORDS, FEWEST_BUCKETS, Layout, MOST_SPLIT_BITS, fit_page, header, most_page_buckets, split_state_words,
     split_tile,
@@ -47,6 +47,14 @@ const MANY_PAGES_BITS: u32 = 9;
 /// The fewest buckets of a page that is one of few.
 const FEWEST_PAGE_BUCKETS: u64 = 256;
 
+crate::config::config_methods! {
+    PageConfig builds PageMap, PageReport tells of it;
+    check |config, pairs| config.plan::<K, V>(pairs);
+    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Load`], [`Error::TooManyItems`] (more than 2^31 pairs).
+    /// * The build did not succeed: [`Error::PageBuildFailed`].
+    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
+}
+
 impl PageConfig {
     /// The load: the bytes of the pairs, as a share of the bytes that the table keeps. Above 0, at most 1.
     ///
@@ -62,13 +70,6 @@ impl PageConfig {
     #[must_use]
     pub fn restarts(mut self, restarts: u32) -> Self {
         self.restarts = restarts;
-        self
-    }
-
-    /// Where the random constants start, so that a build can be repeated. [`PageReport`](crate::PageReport) names it.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
         self
     }
 
@@ -103,34 +104,6 @@ impl PageConfig {
     /// As for [`PageConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         Ok(8 * self.plan::<K, V>(pairs)?.scratch_words())
-    }
-
-    /// Builds a map of `keys[i]` to `values[i]`; returns when it stands.
-    ///
-    /// # Errors
-    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Load`], [`Error::TooManyItems`] (more than 2^31 pairs).
-    /// * The build did not succeed: [`Error::PageBuildFailed`].
-    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
-    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<PageMap<K, V>> {
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        // Before the copies: what cannot work should not cost them.
-        self.plan::<K, V>(keys.len() as u64)?;
-        let (keys, values) = (Buffer::from_slice(device, keys)?, Buffer::from_slice(device, values)?);
-        self.build_on(device.default_stream(), device, &keys, &values)
-    }
-
-    /// Builds a map from buffers, on `stream`; waits until it is known that the build succeeded.
-    ///
-    /// # Errors
-    /// As for [`PageConfig::build`], and [`Error::WrongDevice`].
-    pub fn build_on<K: Key, V: Value>(
-        &self,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<PageMap<K, V>> {
-        PageMap::create(self.clone(), stream, device, keys, values)
     }
 
     /// The sizes of a build of `pairs` pairs, if the configuration makes sense.

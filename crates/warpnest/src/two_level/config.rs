@@ -2,7 +2,7 @@
 
 use super::TwoLevelMap;
 use crate::primitives::{MOST_ITEMS, Pairs};
-use crate::{Arithmetic, Buffer, Device, Error, HashFamily, Key, Result, Stream, Value};
+use crate::{Arithmetic, Error, HashFamily, Key, Result, Value};
 use gpu_kernels::slots::slot_words;
 use gpu_kernels::two_level::{MOST_IN_BUCKET, MOST_SLOTS, MOST_SUB_TABLES, header};
 
@@ -65,6 +65,15 @@ const OVERFLOW_CHANCE: f64 = 0.01;
 /// The fullest that buckets are on average by default: four fifths, as in the poster and in Sahu's report.
 const FULLEST: f64 = 0.8;
 
+crate::config::config_methods! {
+    TwoLevelConfig builds TwoLevelMap, TwoLevelReport tells of it;
+    check |config, pairs| config.check(pairs);
+    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Bucket`], [`Error::SubTables`], [`Error::Attempts`],
+    ///   [`Error::TooManyItems`], [`Error::TooManySlots`], [`Error::NotPrime`], [`Error::PrimeBelowSlots`].
+    /// * The build did not succeed: [`Error::TwoLevelBuildFailed`].
+    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
+}
+
 impl TwoLevelConfig {
     /// Sahu's report: prime 1900813 and wrapping 32-bit products on both levels, buckets filled to 80 % of 512, three sub-tables of
     /// 512/4 + 512/8 slots, 20 seeds of at most 100 rounds each. docs/two-level.md says up to which size that can work.
@@ -125,13 +134,6 @@ impl TwoLevelConfig {
         self
     }
 
-    /// Where the random constants start, so that a build can be repeated. [`TwoLevelReport`](crate::TwoLevelReport) names it.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
     /// Promises that no key is repeated. If one is all the same, the build succeeds unless a bucket overflows with its copies, a
     /// lookup gives one of the key's values, whole, and [`TwoLevelMap::len`] counts the key several times.
     #[must_use]
@@ -172,35 +174,6 @@ impl TwoLevelConfig {
     pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         let buckets = self.check(pairs)?;
         Ok(8 * super::build::Plan::<K, V>::new(pairs, buckets).scratch_words())
-    }
-
-    /// Builds a map of `keys[i]` to `values[i]`; returns when it stands.
-    ///
-    /// # Errors
-    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Bucket`], [`Error::SubTables`], [`Error::Attempts`],
-    ///   [`Error::TooManyItems`], [`Error::TooManySlots`], [`Error::NotPrime`], [`Error::PrimeBelowSlots`].
-    /// * The build did not succeed: [`Error::TwoLevelBuildFailed`].
-    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
-    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<TwoLevelMap<K, V>> {
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        // Before the copies: what cannot work should not cost them.
-        self.check(keys.len() as u64)?;
-        let (keys, values) = (Buffer::from_slice(device, keys)?, Buffer::from_slice(device, values)?);
-        self.build_on(device.default_stream(), device, &keys, &values)
-    }
-
-    /// Builds a map from buffers, on `stream`; waits until it is known that the build succeeded.
-    ///
-    /// # Errors
-    /// As for [`TwoLevelConfig::build`], and [`Error::WrongDevice`].
-    pub fn build_on<K: Key, V: Value>(
-        &self,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<TwoLevelMap<K, V>> {
-        TwoLevelMap::create(self.clone(), stream, device, keys, values)
     }
 
     /// The number of buckets for `pairs` pairs, if the configuration makes sense.

@@ -1,0 +1,59 @@
+//! What the configurations of all maps have in common.
+
+/// Gives a configuration with the field `seed` the methods that all have. `check` fails if a request for that
+/// many pairs makes no sense; the map has a function `create`. The text after them lists the errors of a build.
+macro_rules! config_methods {
+    (
+        $config:ident builds $map:ident, $report:ident tells of it;
+        check |$this:ident, $pairs:ident| $check:expr;
+        $(#[$errors:meta])*
+    ) => {
+        impl $config {
+            #[doc = concat!(
+                "Where the random constants start, so that a build can be repeated. [`", stringify!($report), "`](crate::",
+                stringify!($report), ") names it."
+            )]
+            #[must_use]
+            pub fn seed(mut self, seed: u64) -> Self {
+                self.seed = Some(seed);
+                self
+            }
+
+            /// Builds a map of `keys[i]` to `values[i]`; returns when it stands.
+            ///
+            /// # Errors
+            $(#[$errors])*
+            pub fn build<K: crate::Key, V: crate::Value>(
+                &self,
+                device: &crate::Device,
+                keys: &[K],
+                values: &[V],
+            ) -> crate::Result<$map<K, V>> {
+                crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+                // Before the copies: what cannot work should not cost them.
+                let ($this, $pairs) = (self, keys.len() as u64);
+                $check?;
+                let keys = crate::Buffer::from_slice(device, keys)?;
+                let values = crate::Buffer::from_slice(device, values)?;
+                self.build_on(device.default_stream(), device, &keys, &values)
+            }
+
+            /// Builds a map from buffers, on `stream`; waits until it is known that the build succeeded.
+            ///
+            /// # Errors
+            #[doc = concat!(
+                "As for [`", stringify!($config), "::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice)."
+            )]
+            pub fn build_on<K: crate::Key, V: crate::Value>(
+                &self,
+                stream: &crate::Stream,
+                device: &crate::Device,
+                keys: &crate::Buffer<K>,
+                values: &crate::Buffer<V>,
+            ) -> crate::Result<$map<K, V>> {
+                $map::create(self.clone(), stream, device, keys, values)
+            }
+        }
+    };
+}
+pub(crate) use config_methods;
