@@ -1,7 +1,7 @@
 //! Building the pages, each in the shared memory of one block.
 
 use super::fill::{List, Thread, count_slots, make_rooms, search_slots};
-use super::form::{Five, Form, Four, Six};
+use super::form::{Form, with_form};
 use super::place::Page;
 use super::source::{Entry, Sources};
 use super::{BUCKET_WORDS, Layout, ROOM, header};
@@ -56,10 +56,11 @@ macro_rules! build_kernel {
 }
 
 build_kernel! {
-    /// Builds every page from its pairs, a block a page. Those of page `p` begin at `p` times the plan's room and are `counts[p]`; or, if there are no
-    /// counts, stand from `starts[p]` to `starts[p + 1]`; or, if there are neither, are all pairs.
+    /// Builds every page from its pairs, a block a page. Those of page `p` begin at `p` times the plan's room and are `counts[p]`; or,
+    /// if there are no counts, stand from `starts[p]` to `starts[p + 1]`; or, if there are neither, are all pairs.
     ///
-    /// If a bin overflowed before, what it builds is incomplete. If a page cannot be built, the header says so, and other pages may be unfinished.
+    /// If a bin overflowed before, what it builds is incomplete. If a page cannot be built, the header says so, and that page is
+    /// unfinished.
     BuildPages, "page_build", false
 }
 build_kernel! {
@@ -107,13 +108,7 @@ fn build_page<const ORDERED: bool, K: Key, V: Value, B: Block>(
         over: List { entries: over, lengths: noted, number: 0, most: MOST_OVER as u32 },
         left: List { entries: left, lengths: noted, number: 1, most: MOST_LEFT as u32 },
     };
-    if <K::Joint<V> as Scalar>::BITS > 32 || layout.slots == Four::SLOTS {
-        build::<ORDERED, Four, K, V, _>(block, &job, memory);
-    } else if layout.slots == Six::SLOTS {
-        build::<ORDERED, Six, K, V, _>(block, &job, memory);
-    } else {
-        build::<ORDERED, Five, K, V, _>(block, &job, memory);
-    }
+    with_form!(layout.slots, K::Joint<V>, F => build::<ORDERED, F, K, V, _>(block, &job, memory));
 }
 
 /// What a block is to do.

@@ -95,6 +95,24 @@ impl Form for Four {
     }
 }
 
+/// Runs `$run` with `$form` as the form of buckets of `$slots` slots, of words of type `$word`: wide words have one form only.
+macro_rules! with_form {
+    ($slots:expr, $word:ty, $form:ident => $run:expr) => {{
+        use crate::page::form::{Five, Form, Four, Six};
+        if <$word as crate::types::Scalar>::BITS > 32 || $slots == Four::SLOTS {
+            type $form = Four;
+            $run
+        } else if $slots == Six::SLOTS {
+            type $form = Six;
+            $run
+        } else {
+            type $form = Five;
+            $run
+        }
+    }};
+}
+pub(super) use with_form;
+
 /// The filter bit for a remainder: the number of its word, and the bit in it.
 #[inline(always)]
 pub fn filter<F: Form, W: Scalar>(remainder: W) -> (u32, W) {

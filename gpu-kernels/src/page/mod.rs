@@ -28,7 +28,7 @@ pub use unpack::{Unpack, UnpackPlan};
 
 use crate::seam::Global;
 use crate::types::{Key, Scalar, Value};
-use form::{Five, Form, Four, Six};
+use form::{Five, Form, Four, Six, with_form};
 
 /// Words of a bucket.
 pub const BUCKET_WORDS: u32 = 8;
@@ -222,12 +222,6 @@ impl<K: Key, V: Value> Table<K, V> {
     /// The value of the key whose mixed key this is.
     #[inline(always)]
     pub fn get_mixed(&self, mixed: K) -> Option<V> {
-        if <K::Joint<V> as Scalar>::BITS > 32 || self.layout.slots == Four::SLOTS {
-            find::get::<Four, K, V>(self.words, &self.layout, mixed)
-        } else if self.layout.slots == Six::SLOTS {
-            find::get::<Six, K, V>(self.words, &self.layout, mixed)
-        } else {
-            find::get::<Five, K, V>(self.words, &self.layout, mixed)
-        }
+        with_form!(self.layout.slots, K::Joint<V>, F => find::get::<F, K, V>(self.words, &self.layout, mixed))
     }
 }

@@ -1,6 +1,6 @@
 //! Writing out all pairs of a table.
 
-use super::form::{Five, Form, Four, Six};
+use super::form::{Form, with_form};
 use super::{BUCKET_WORDS, Layout, STATE_BITS};
 use crate::seam::{Block, Global, Shared, Tile, Word};
 use crate::types::{Key, Scalar, Value};
@@ -30,13 +30,7 @@ kernel! {
         let words = args.words.cast::<K::Joint<V>>();
         let layout = args.plan.layout;
         let output = Output { words, keys: args.keys_out, values: args.values_out, count: args.count };
-        if <K::Joint<V> as Scalar>::BITS > 32 || layout.slots == Four::SLOTS {
-            unpack::<Four, K, V, _>(block, &output, &layout, sums, start);
-        } else if layout.slots == Six::SLOTS {
-            unpack::<Six, K, V, _>(block, &output, &layout, sums, start);
-        } else {
-            unpack::<Five, K, V, _>(block, &output, &layout, sums, start);
-        }
+        with_form!(layout.slots, K::Joint<V>, F => unpack::<F, K, V, _>(block, &output, &layout, sums, start));
     }
 }
 
