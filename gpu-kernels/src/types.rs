@@ -39,6 +39,10 @@ pub trait Scalar:
     fn from_u64(wide: u64) -> Self;
     /// The word as a fraction of its range, of `whole`: as many of `whole` equal parts of the range lie below it.
     fn scaled(self, whole: u32) -> u32;
+    /// [`Scalar::scaled`] of a `whole` as wide as the word.
+    fn scaled_wide(self, whole: Self) -> Self;
+    /// How far into its part the word is, of the `whole` equal parts of [`Scalar::scaled`], as a fraction of the range.
+    fn within_part(self, whole: u32) -> Self;
     /// The number of zeros below the lowest bit that is set.
     fn low_zeros(self) -> u32;
 }
@@ -64,6 +68,14 @@ macro_rules! scalar {
             #[inline(always)]
             fn scaled(self, whole: u32) -> u32 {
                 ((self as $twice * whole as $twice) >> <$word>::BITS) as u32
+            }
+            #[inline(always)]
+            fn scaled_wide(self, whole: Self) -> Self {
+                ((self as $twice * whole as $twice) >> <$word>::BITS) as $word
+            }
+            #[inline(always)]
+            fn within_part(self, whole: u32) -> Self {
+                self.wrapping_mul(whole as $word)
             }
             #[inline(always)]
             fn low_zeros(self) -> u32 {

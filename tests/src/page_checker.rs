@@ -1,6 +1,6 @@
 //! What must hold of the words of a page map, read by a decoder of its own.
 
-use gpu_kernels::page::{CANDIDATES, Layout};
+use gpu_kernels::page::{FEWEST_CANDIDATES, Layout, MOST_CANDIDATES};
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
 use warpnest::{Key, PageMap, Value};
@@ -77,15 +77,20 @@ pub fn pairs_of_pages<K: Key, V: Value>(layout: &Layout, words: &[u64], pages: u
     if page_buckets < 4 || !page_buckets.is_multiple_of(2) || pages as u64 > 1 << layout.page_bits {
         return Err(format!("{pages} pages of {page_buckets} buckets in {layout:?}"));
     }
-    if layout.remainder_bits + all.ilog2() != K::BITS {
-        return Err(format!("{} bits of remainder for {all} buckets", layout.remainder_bits));
+    let least = (1u128 << K::BITS).div_ceil(all as u128) as u64;
+    let remainders = if word_bits == 32 { least } else { least.next_power_of_two() };
+    if layout.remainders != remainders {
+        return Err(format!("{} remainders for {all} buckets", layout.remainders));
+    }
+    if layout.candidates < FEWEST_CANDIDATES || layout.candidates > MOST_CANDIDATES {
+        return Err(format!("{} candidates", layout.candidates));
     }
     let words = Words { words, bits: word_bits, shape: Shape::of(layout.slots, word_bits)? };
     if (words.words.len() as u64) < here * 8 * word_bits as u64 / 64 {
         return Err(format!("{} words are too few for {here} buckets", words.words.len()));
     }
-    if layout.remainder_bits + 3 > words.shape.tag_bits {
-        return Err(format!("a remainder of {} bits is too long for the tag", layout.remainder_bits));
+    if remainders * layout.candidates as u64 >= 1 << words.shape.tag_bits {
+        return Err(format!("{remainders} remainders of {} candidates are too many for the tag", layout.candidates));
     }
     let mut pairs = HashMap::new();
     let mut places = HashMap::new();
@@ -96,32 +101,39 @@ pub fn pairs_of_pages<K: Key, V: Value>(layout: &Layout, words: &[u64], pages: u
                 continue;
             }
             let fail = |what: String| Err(format!("bucket {bucket}, slot {slot}: {what}"));
-            let (state, remainder) = ((tag & 7) as u32, tag >> 3);
-            if state == 0 || state > CANDIDATES {
-                return fail(format!("tag {tag:#x} says candidate {state} - 1"));
+            let (number, remainder) = ((tag - 1) / layout.remainders, (tag - 1) % layout.remainders);
+            if number >= layout.candidates as u64 {
+                return fail(format!("tag {tag:#x} says candidate {number}"));
             }
-            if remainder >> layout.remainder_bits != 0 {
-                return fail(format!("remainder {remainder:#x} has more than {} bits", layout.remainder_bits));
+            let number = number as u32;
+            if layout.untag(<K::Joint<V>>::from_u64(tag)) != (Scalar::from_u64(remainder), number) {
+                return fail(format!("the layout reads another candidate or remainder from tag {tag:#x}"));
             }
             let page_first = bucket / page_buckets * page_buckets;
             let in_page = (bucket - page_first) as u32;
-            let home = page_first + layout.home_of(in_page, remainder, state - 1) as u64;
+            let home = page_first + layout.home_of(in_page, remainder, number) as u64;
             let home_in_page = (home - page_first) as u32;
             if home_in_page >= layout.page_buckets
-                || layout.candidate(home_in_page, remainder, state - 1) as u64 + page_first != bucket
+                || layout.candidate(home_in_page, remainder, number) as u64 + page_first != bucket
             {
-                return fail(format!("it is not candidate {} of its home {home}", state - 1));
+                return fail(format!("it is not candidate {number} of its home {home}"));
             }
-            // The one mixed key from the home's first on that has the remainder.
-            let first = first_of(home, all, K::BITS);
-            let mask = (1u64 << layout.remainder_bits) - 1;
-            let wide = first + (remainder.wrapping_sub(first as u64) & mask) as u128;
-            if wide >= first_of(home + 1, all, K::BITS) {
+            let (first, next) = (first_of(home, all, K::BITS), first_of(home + 1, all, K::BITS));
+            let wide = if word_bits == 32 {
+                // The first mixed key that is so far, or farther, into the home's part of all.
+                let part = ((remainder as u128) << 32).div_ceil(remainders as u128);
+                (((home as u128) << 32) + part).div_ceil(all as u128)
+            } else {
+                // The one mixed key from the home's first on whose low bits are the remainder.
+                first + (remainder.wrapping_sub(first as u64) & (remainders - 1)) as u128
+            };
+            let says = ((wide as u64).wrapping_mul(all) % (1 << 32) * remainders) >> 32;
+            if wide >= next || word_bits == 32 && says != remainder {
                 return fail(format!("no key with home {home} has remainder {remainder:#x}"));
             }
             let mixed = K::from_u64(wide as u64);
             let key = mixed.unmixed(layout.a, layout.b);
-            let decoded: K = layout.mixed_of(home as u32, remainder);
+            let decoded: K = layout.mixed_of::<K, K::Joint<V>>(home as u32, remainder);
             if decoded != mixed || key.mixed(layout.a, layout.b) != mixed {
                 return fail(format!("key {key} has the mixed key {mixed}, and the layout finds {decoded}"));
             }
@@ -129,10 +141,10 @@ pub fn pairs_of_pages<K: Key, V: Value>(layout: &Layout, words: &[u64], pages: u
             if (layout.home_in_page(mixed), again.to_u64()) != (home_in_page, remainder) {
                 return fail(format!("key {key} is not at home in bucket {home} with remainder {remainder:#x}"));
             }
-            if state > 1 && !words.lets_through(home, remainder) {
+            if number > 0 && !words.lets_through(home, remainder) {
                 return fail(format!("key {key} left bucket {home}, whose filter does not say so"));
             }
-            for earlier in 0..state - 1 {
+            for earlier in 0..number {
                 let candidate = page_first + layout.candidate(home_in_page, remainder, earlier) as u64;
                 if !words.is_full(candidate) {
                     return fail(format!("key {key} passed by bucket {candidate}, which is not full"));

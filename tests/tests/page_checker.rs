@@ -106,21 +106,23 @@ fn table<K: Key, V: Value>(page_bits: u32, slots: u32) -> Table<K, V> {
 fn damage_is_found<K: Key, V: Value>(page_bits: u32, slots: u32) {
     let whole = table::<K, V>(page_bits, slots);
     assert_eq!(whole.wrong(), Ok(()));
-    let state = |tag: u64| tag & 7;
+    let layout = whole.layout;
+    let untag = |tag: u64| ((tag - 1) % layout.remainders, ((tag - 1) / layout.remainders) as u32);
+    let tag_of = |remainder: u64, number: u32| remainder + number as u64 * layout.remainders + 1;
     let (full, free) = (whole.slots(|tag| tag != 0), whole.slots(|tag| tag == 0));
-    let away = whole.slots(|tag| state(tag) > 1);
+    let away = whole.slots(|tag| tag != 0 && untag(tag).1 > 0);
     assert!(!free.is_empty() && away.len() > 1, "{} slots are free, {} pairs away", free.len(), away.len());
 
     for &slot in full.iter().step_by(7) {
         let named = format!("bucket {}, slot {}", slot.0, slot.1);
         let tag = whole.tag(slot);
-        if tag & !7 != 0 {
-            whole.damaged(&[&named, "not full"], |table| table.set_tag(slot, tag & !7));
-        }
+        let (remainder, number) = untag(tag);
+        let bits = whole.shape().3;
+        whole.damaged(&[&named, "says candidate"], |table| table.set_tag(slot, (1 << bits) - 1));
         // Another remainder is another key, or none.
-        let other = (tag ^ 1 << (2 + whole.layout.remainder_bits)) | 8;
+        let other = (remainder + layout.remainders / 2) % layout.remainders;
         whole.damaged(&["should not be there", "no key", "filter", "not full", "too"], |table| {
-            table.set_tag(slot, other);
+            table.set_tag(slot, tag_of(other, number));
         });
         // A slot that is emptied: its pair is nowhere, and others may have passed by.
         whole.damaged(&["is nowhere", "not full"], |table| table.set_tag(slot, 0));
@@ -138,17 +140,17 @@ fn damage_is_found<K: Key, V: Value>(page_bits: u32, slots: u32) {
             });
         }
         // Another candidate's number is another key, unless both are one bucket: its home is elsewhere.
-        let home = |number: u64| whole.layout.home_of(slot.0 as u32 % 20, tag >> 3, number as u32 - 1);
-        for number in (1..8).filter(|&number| home(number) != home(state(tag))) {
+        let home = |number: u32| layout.home_of(slot.0 as u32 % 20, remainder, number);
+        for other in (0..layout.candidates).filter(|&other| home(other) != home(number)) {
             let says = ["should not be there", "no key", "filter", "not full", "too", "is nowhere"];
-            whole.damaged(&says, |table| table.set_tag(slot, tag & !7 | number));
+            whole.damaged(&says, |table| table.set_tag(slot, tag_of(remainder, other)));
         }
     }
     for &slot in &away {
         let tag = whole.tag(slot);
         let page_first = slot.0 as u32 / 20 * 20;
-        let number = state(tag) as u32 - 1;
-        let home = whole.layout.home_of(slot.0 as u32 - page_first, tag >> 3, number);
+        let (remainder, number) = untag(tag);
+        let home = layout.home_of(slot.0 as u32 - page_first, remainder, number);
         // All of the home's filter bits go.
         whole.damaged(&["filter does not say so"], |table| {
             let home = (page_first + home) as usize;
@@ -160,7 +162,7 @@ fn damage_is_found<K: Key, V: Value>(page_bits: u32, slots: u32) {
             }
         });
         for earlier in 0..number {
-            let bucket = (page_first + whole.layout.candidate(home, tag >> 3, earlier)) as usize;
+            let bucket = (page_first + layout.candidate(home, remainder, earlier)) as usize;
             let all = 0..whole.shape().1;
             whole.damaged(&["which is not full"], |table| {
                 // Without the bucket's own pairs, so that nothing else is missed first.
@@ -175,7 +177,8 @@ fn damage_is_found<K: Key, V: Value>(page_bits: u32, slots: u32) {
         first.swap_with_slice(&mut second[..words]);
     });
     whole.damaged(&["too few"], |table| table.words.truncate(10));
-    whole.damaged(&["remainder"], |table| table.layout.remainder_bits += 1);
+    whole.damaged(&["remainders"], |table| table.layout.remainders += 1);
+    whole.damaged(&["candidates"], |table| table.layout.candidates = 8);
     whole.damaged(&["pages of"], |table| table.layout.page_buckets += 1);
     whole.damaged(&[""], |table| table.layout.slots = if slots == 5 { 6 } else { 5 });
     whole.damaged(&["should not be there", "no key"], |table| table.layout.a ^= 1);

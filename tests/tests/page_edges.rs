@@ -2,7 +2,7 @@
 //!
 //! `page_skew.rs` has repeated keys and those that are chosen to be in each other's way.
 
-use warpnest::kernels::page::{header, split_tile};
+use warpnest::kernels::page::split_tile;
 use warpnest::{Buffer, Device, Key, PageConfig, PageMap, Value};
 use warpnest_tests::page_checker::{check_page_map, page_map_holds};
 use warpnest_tests::{TestEngine, distinct_keys, engines};
@@ -160,7 +160,7 @@ fn no_table_is_fuller_than_the_load_that_was_asked_for() {
     fn with<K: Key, V: Value>(pair_bytes: u64) {
         for load in [1.0, 0.8, 0.5, 0.1] {
             for n in (1..3000).chain((3000..300_000).step_by(997)) {
-                let bytes = default().load(load).memory_bytes::<K, V>(n).unwrap() - 8 * header::WORDS as u64;
+                let bytes = default().load(load).memory_bytes::<K, V>(n).unwrap();
                 let full = (n * pair_bytes) as f64 / bytes as f64;
                 assert!(full <= load, "{n} pairs of {pair_bytes} bytes at load {load}: {full} of {bytes} bytes");
             }

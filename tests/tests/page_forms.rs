@@ -8,10 +8,14 @@ use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::{Pages, key_of_page};
 use warpnest_tests::{TestEngine, distinct_keys, engines, on_every_engine};
 
-/// Layouts of small pages, with the slots that each is to have.
-fn narrow() -> [(Layout, u32); 3] {
-    let layout = |bits| Layout::new::<u32, u32>(0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, bits, 20);
-    [(layout(2), 4), (layout(15), 5), (layout(21), 6)]
+/// Layouts of small pages, with the slots of a bucket that each is to have: with seven candidates, and with five.
+fn narrow() -> [(Layout, u32); 5] {
+    let layout = |bits, buckets, slots, candidates| {
+        let layout = Layout::new::<u32, u32>(0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, bits, buckets);
+        assert_eq!((layout.slots, layout.candidates), (slots, candidates));
+        (layout, slots)
+    };
+    [layout(2, 20, 4, 7), layout(15, 20, 5, 7), layout(21, 20, 6, 7), layout(13, 44, 5, 5), layout(19, 44, 6, 5)]
 }
 
 fn wide<K: Key, V: Value>() -> Layout {
@@ -92,10 +96,9 @@ fn pages_of_every_form_are_filled_nearly_to_the_last_slot_and_never_beyond() {
     for engine in engines() {
         let step = if engine.most_items < 1000 { 13 } else { 3 };
         for (layout, slots) in narrow() {
-            assert_eq!(layout.slots, slots);
             let (most, moved) = fill::<u32, u32>(engine, layout, step);
-            // Seven candidates and a move fill at least 9 of 10 slots.
-            assert!(most as u32 * 10 >= slots * 20 * 9, "{most} pairs in {slots} slots a bucket");
+            // Five candidates and a move fill at least 9 of 10 slots.
+            assert!(most as u32 * 10 >= slots * layout.page_buckets * 9, "{most} pairs in {slots} slots a bucket");
             assert!(moved > 0, "no pair needed room in a page with {most} pairs");
         }
         for (most, moved) in [
@@ -114,7 +117,7 @@ fn pages_of_every_form_keep_the_last_of_repeated_pairs_also_of_those_that_need_r
         for (layout, slots) in narrow() {
             let mut moved = 0;
             for seed in 0..12 {
-                let once: Vec<(u32, u32)> = pairs(&layout, 1, (slots * 20 * 97 / 100) as usize, seed);
+                let once: Vec<(u32, u32)> = pairs(&layout, 1, (slots * layout.page_buckets * 97 / 100) as usize, seed);
                 let twice = once.iter().chain(once.iter().rev()).enumerate();
                 let twice: Vec<(u32, u32)> = twice.map(|(i, (key, _))| (*key, i as u32)).collect();
                 let built = build(&engine.device, layout, &[Vec::new(), twice], true)
@@ -131,7 +134,7 @@ fn pages_of_every_form_keep_the_last_of_repeated_pairs_also_of_those_that_need_r
 fn a_page_with_far_too_many_pairs_fails_and_says_so() {
     for engine in engines() {
         for (layout, slots) in narrow() {
-            let many: Vec<(u32, u32)> = pairs(&layout, 1, (slots * 20 + 129) as usize, 5);
+            let many: Vec<(u32, u32)> = pairs(&layout, 1, (slots * layout.page_buckets + 129) as usize, 5);
             for ordered in [true, false] {
                 let few = pairs(&layout, 0, 10, 6);
                 let built = Pages::build(&engine.device, layout, &[few, many.clone()], ordered).unwrap();

@@ -1,7 +1,7 @@
 //! The arithmetic of the page map's layout: mixes, homes, remainders, candidates, and tags packed in words, beside naive models.
 
 use gpu_kernels::page::form::{Five, Form, Four, Six, equal, filter, tag_number, tags_in};
-use gpu_kernels::page::{CANDIDATES, FEWEST_BUCKETS, Layout, fit_page, most_page_buckets};
+use gpu_kernels::page::{FEWEST_BUCKETS, Layout, MOST_CANDIDATES, fit_page, most_page_buckets};
 use gpu_kernels::types::Scalar;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -60,21 +60,42 @@ fn layout<K: Key, V: Value>() -> impl Strategy<Value = Layout> {
 
 fn homes_and_remainders<K: Key, V: Value>() {
     proptest!(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() }, |(
-        layout in layout::<K, V>(), word in any::<u64>(), high in 0u32..64, number in 0..CANDIDATES,
+        layout in layout::<K, V>(), word in any::<u64>(), high in 0u32..64, number in 0..MOST_CANDIDATES,
     )| {
         for mixed in [word, word >> high, !(word >> high), u64::MAX, 0].map(K::from_u64) {
             let buckets = layout.buckets() as u64;
             let home = ((mixed.to_u64() as u128 * buckets as u128) >> K::BITS) as u64;
             prop_assert_eq!(mixed.scaled(layout.buckets()) as u64, home);
-            let remainder = mixed.to_u64() & ((1 << layout.remainder_bits) - 1);
-            prop_assert_eq!(layout.remainder::<K, K::Joint<V>>(mixed).to_u64(), remainder);
+            let remainder = layout.remainder::<K, K::Joint<V>>(mixed).to_u64();
+            let first = ((home as u128) << K::BITS).div_ceil(buckets as u128);
+            let in_bucket = (mixed.to_u64() as u128 - first) as u64;
+            let least = (1u128 << K::BITS).div_ceil(buckets as u128) as u64;
+            if <K::Joint<V> as Scalar>::BITS == 32 {
+                let within = mixed.to_u64() * buckets % (1 << 32);
+                prop_assert_eq!(layout.remainders, least);
+                prop_assert_eq!(remainder, (within * least) >> 32);
+                prop_assert!(remainder == in_bucket || remainder == in_bucket + 1, "{} in {:?}", mixed, layout);
+            } else {
+                prop_assert_eq!(layout.remainders, least.next_power_of_two());
+                prop_assert_eq!(remainder, mixed.to_u64() % layout.remainders);
+            }
+            prop_assert!(remainder < layout.remainders);
             let in_page = layout.home_in_page(mixed);
             prop_assert_eq!(in_page as u64, home % layout.page_buckets as u64);
             let page = home / layout.page_buckets as u64;
             prop_assert_eq!(page, if layout.page_bits == 0 { 0 } else { mixed.to_u64() >> (K::BITS - layout.page_bits) });
-            prop_assert_eq!(layout.mixed_of::<K>(home as u32, remainder), mixed);
-            // What the bucket does not tell fits the tag, and is enough to tell the keys of a bucket apart.
-            prop_assert!(1u128 << layout.remainder_bits >= (1u128 << K::BITS).div_ceil(buckets as u128));
+            prop_assert_eq!(layout.mixed_of::<K, K::Joint<V>>(home as u32, remainder), mixed);
+            // Remainder and candidate fit the tag, which is not that of an empty slot.
+            let number = number.min(layout.candidates - 1);
+            let tag = layout.tag::<K::Joint<V>>(Scalar::from_u64(remainder), number);
+            prop_assert!(tag != Scalar::from_u64(0));
+            prop_assert_eq!(layout.untag(tag), (Scalar::from_u64(remainder), number));
+            let bits = match layout.slots {
+                6 => 10,
+                5 => 16,
+                _ => <K::Joint<V> as Scalar>::BITS - 1,
+            };
+            prop_assert!(tag.to_u64() >> bits == 0, "{:?}", layout);
             let candidate = layout.candidate(in_page, remainder, number);
             prop_assert!(candidate < layout.page_buckets);
             prop_assert_eq!(layout.home_of(candidate, remainder, number), in_page);
@@ -103,7 +124,7 @@ fn the_first_and_the_last_mixed_key_of_every_bucket_are_found_again() {
             let last = ((home + 1) << 32).div_ceil(buckets) - 1;
             for mixed in [first, last].map(|mixed| mixed as u32) {
                 let remainder: u32 = layout.remainder(mixed);
-                assert_eq!(layout.mixed_of::<u32>(home as u32, remainder as u64), mixed, "{layout:?}");
+                assert_eq!(layout.mixed_of::<u32, u32>(home as u32, remainder as u64), mixed, "{layout:?}");
             }
         }
     }
@@ -114,7 +135,7 @@ fn the_candidates_of_one_number_and_remainder_are_a_permutation_of_the_page() {
     for page_buckets in [20, 28, 100, 732, 1468] {
         let layout = Layout::new::<u64, u64>(1, 2, 4, page_buckets);
         for remainder in [0, 1, 2, 77, u64::MAX >> 20, 0x5555_5555] {
-            for number in 0..CANDIDATES {
+            for number in 0..MOST_CANDIDATES {
                 let reached: HashSet<u32> =
                     (0..page_buckets).map(|home| layout.candidate(home, remainder, number)).collect();
                 assert!(reached.len() == page_buckets as usize && reached.iter().all(|&bucket| bucket < page_buckets));
@@ -132,7 +153,7 @@ fn the_candidates_of_one_number_and_remainder_are_a_permutation_of_the_page() {
 #[test]
 fn candidates_elsewhere_in_the_page_are_spread_evenly() {
     let layout = Layout::new::<u32, u32>(1, 2, 4, 100);
-    for number in 2..CANDIDATES {
+    for number in 2..MOST_CANDIDATES {
         let mut keys = vec![0u32; 100];
         for remainder in 0..20_000u32 {
             keys[layout.candidate(30, remainder, number) as usize] += 1;
@@ -162,19 +183,27 @@ fn pages_fit_their_room_and_forms_have_the_slots_that_their_tags_allow() {
     for (buckets, word_bytes) in most {
         assert!(buckets == fit_page(buckets) && buckets * 8 * word_bytes <= 48 << 10, "{buckets} buckets");
     }
-    for lg in 4..31 {
-        for (buckets, lg) in [((1u64 << lg) - 1, lg - 1), (1 << lg, lg), ((1 << lg) + 1, lg)] {
-            let narrow = if lg >= 25 {
-                6
-            } else if lg >= 19 {
-                5
-            } else {
-                4
-            };
-            assert_eq!(Layout::slots_for::<u32, u32>(buckets), narrow, "{buckets} buckets");
-            let wide = [Layout::slots_for::<u32, u64>, Layout::slots_for::<u64, u32>, Layout::slots_for::<u64, u64>];
-            assert_eq!(wide.map(|slots| slots(buckets)), [4; 3]);
+    // Where the form or the number of candidates changes: `candidates` times 2^32 / buckets, rounded up, are to be below 2^10 or 2^16.
+    let steps = [
+        (16, 4, 7),
+        (327_686, 5, 5),
+        (393_241, 5, 6),
+        (458_767, 5, 7),
+        (21_053_762, 6, 5),
+        (25_264_514, 6, 6),
+        (29_417_585, 6, 7),
+    ];
+    for (i, &(buckets, slots, candidates)) in steps.iter().enumerate() {
+        assert_eq!(Layout::form_for::<u32, u32>(buckets), (slots, candidates), "{buckets} buckets");
+        if i > 0 {
+            let before = (steps[i - 1].1, steps[i - 1].2);
+            assert_eq!(Layout::form_for::<u32, u32>(buckets - 1), before, "{buckets} buckets less one");
         }
+    }
+    assert_eq!(Layout::form_for::<u32, u32>(1 << 31), (6, 7));
+    for buckets in (4..=31).map(|lg| 1u64 << lg) {
+        let wide = [Layout::form_for::<u32, u64>, Layout::form_for::<u64, u32>, Layout::form_for::<u64, u64>];
+        assert_eq!(wide.map(|form| form(buckets)), [(4, 7); 3]);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The page map with keys that are repeated, seldom or often, and with keys that are chosen to be in each other's way.
 
 use std::collections::HashSet;
-use warpnest::kernels::page::{CANDIDATES, Layout, MOST_SPLIT_BITS};
+use warpnest::kernels::page::{Layout, MOST_SPLIT_BITS};
 use warpnest::kernels::types::Scalar;
 use warpnest::{Buffer, Error, Key, PageConfig, PageMap, PageReport, Value};
 use warpnest_tests::page_checker::page_map_holds;
@@ -313,11 +313,11 @@ fn keys_that_all_fall_into_one_page_take_other_constants() {
 
 /// Keys of one home whose candidates are all among the first `within` buckets of the page.
 fn crowded_home(layout: &Layout, within: u32, n: usize) -> Vec<u32> {
-    let first = layout.mixed_of::<u32>(0, 0).max(1);
+    let first = layout.mixed_of::<u32, u32>(0, 0).max(1);
     let last = (first..u32::MAX).find(|mixed| mixed.scaled(layout.buckets()) != 0).unwrap();
     let near = |mixed: &u32| {
         let remainder: u32 = layout.remainder(*mixed);
-        (2..CANDIDATES).all(|number| layout.candidate(0, remainder, number) < within)
+        (2..layout.candidates).all(|number| layout.candidate(0, remainder, number) < within)
     };
     (1..last).filter(near).take(n).map(|mixed| mixed.unmixed(layout.a, layout.b)).collect()
 }

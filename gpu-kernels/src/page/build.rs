@@ -1,6 +1,6 @@
 //! Building the pages, each in the shared memory of one block.
 
-use super::fill::{List, Thread, count_slots, make_rooms, search_slots};
+use super::fill::{CHOSEN, List, Thread, count_slots, make_rooms, search_slots};
 use super::form::{Form, with_form};
 use super::place::Page;
 use super::source::{Entry, Sources};
@@ -10,8 +10,14 @@ use crate::types::{Key, Scalar, Value};
 
 /// Threads of a block.
 pub(super) const THREADS: usize = 384;
-/// Pairs that a thread reads at once.
-pub(super) const READ: usize = 4;
+/// The most pairs that a thread reads at once.
+pub(super) const MOST_READ: usize = 4;
+
+/// Pairs that a thread reads at once: 16 bytes of keys, and of values.
+#[inline(always)]
+pub(super) const fn read<K: Key, V: Value>() -> usize {
+    MOST_READ * 32 / <K::Joint<V> as Scalar>::BITS as usize
+}
 /// The most pairs of a page that are noted when their home is full.
 const MOST_OVER: usize = 512;
 /// The most pairs of a page that may be left when their candidates are full.
@@ -41,7 +47,7 @@ macro_rules! build_kernel {
             $(#[$doc])*
             $name<K: Key, V: Value>, $entry, threads 384, resident 4,
                 shared room: u64 = ROOM, shared over: u64 = MOST_OVER, shared left: u64 = MOST_LEFT,
-                shared noted: u32 = 3;
+                shared noted: u32 = 4;
             {
                 keys: Global<K>, values: Global<V>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
                 header: Global<u64>, plan: BuildPlan,
@@ -59,8 +65,7 @@ build_kernel! {
     /// Builds every page from its pairs, a block a page. Those of page `p` begin at `p` times the plan's room and are `counts[p]`; or,
     /// if there are no counts, stand from `starts[p]` to `starts[p + 1]`; or, if there are neither, are all pairs.
     ///
-    /// If a bin overflowed before, what it builds is incomplete. If a page cannot be built, the header says so, and that page is
-    /// unfinished.
+    /// A page with more pairs than it has room for is built empty. If a page cannot be built, the header says so, and that page is unfinished.
     BuildPages, "page_build", false
 }
 build_kernel! {
@@ -169,6 +174,7 @@ fn build<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
         if thread == 0 {
             over.lengths.set(over.number, 0);
             left.lengths.set(left.number, 0);
+            left.lengths.set(CHOSEN, 0);
         }
     });
 

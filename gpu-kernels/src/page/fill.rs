@@ -1,8 +1,8 @@
 //! Giving the pairs of a page their slots.
 
-use super::build::{READ, THREADS};
+use super::build::{MOST_READ, THREADS, read};
 use super::form::Form;
-use super::place::{Page, Placed, Seek};
+use super::place::{Page, Placed, Seek, WayIn};
 use super::source::{Entry, Source};
 use crate::seam::{Block, Shared, Tile};
 use crate::types::{Key, Value};
@@ -10,7 +10,7 @@ use crate::types::{Key, Value};
 /// What a thread keeps.
 pub struct Thread<K, V, W> {
     /// The pairs that the thread places next.
-    pub pairs: ([K; READ], [V; READ]),
+    pub pairs: ([K; MOST_READ], [V; MOST_READ]),
     pub seek: Seek<W>,
     pub entry: Entry<K, W>,
     /// How many keys it placed, less those that it took out again.
@@ -60,8 +60,8 @@ pub fn count_slots<const ORDERED: bool, F: Form, K: Key, V: Value>(
     while first < pairs {
         // While these get their slots, the next ones are on their way.
         let some = state.pairs;
-        state.pairs = source.load::<ORDERED>(first + (READ * THREADS) as u32);
-        for i in 0..READ {
+        state.pairs = source.load::<ORDERED>(first + (read::<K, V>() * THREADS) as u32);
+        for i in 0..read::<K, V>() {
             let pair = first + (i * THREADS) as u32;
             if pair < pairs {
                 let mixed = source.mixed(some.0[i]);
@@ -77,7 +77,7 @@ pub fn count_slots<const ORDERED: bool, F: Form, K: Key, V: Value>(
                 }
             }
         }
-        first += (READ * THREADS) as u32;
+        first += (read::<K, V>() * THREADS) as u32;
     }
 }
 
@@ -133,7 +133,7 @@ pub fn search_slots<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
                 let at = thread.seek.at;
                 if !ORDERED {
                     // If the promise of unique keys is broken, one of the values stays.
-                    page.words.put(at, thread.entry.mark);
+                    page.words.exchange(at, thread.entry.mark);
                 } else if page.words.watch(at) < thread.entry.mark {
                     page.words.fetch_max(at, thread.entry.mark);
                 }
@@ -144,8 +144,10 @@ pub fn search_slots<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
     block.sync();
 }
 
-/// Behind the lengths of the lists: the number of the thread that makes room.
-const CHOSEN: u32 = 2;
+/// Behind the lengths of the lists: two words that take turns for the thread that makes room.
+pub const CHOSEN: u32 = 2;
+/// In such a word, above the thread's number from 1 on: the key is there already.
+const REPEATED: u32 = 1 << 16;
 
 /// Makes room for the pairs that are left, one after the other. Whether that failed. Ends with a barrier.
 #[inline(always)]
@@ -164,50 +166,39 @@ pub fn make_rooms<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
         let entry = source.unpacked::<ORDERED>(left.entries.get(place));
         (page.layout.home_in_page(entry.mixed), page.layout.remainder::<K, K::Joint<V>>(entry.mixed), entry.mark)
     };
-    let settle = |at: u32, mark: K::Joint<V>| {
-        if ORDERED {
-            page.words.fetch_max(at, mark);
-        } else {
-            page.words.set(at, mark);
-        }
-    };
-    let chosen = left.lengths;
+    let choices = left.lengths;
     let mut place = 0;
     while place < count {
-        // Room may have been made for another pair of the same key.
-        let still_left = block.count(threads, |thread, state| {
-            if thread != 0 {
-                return false;
-            }
-            chosen.set(CHOSEN, 0);
-            let (home, remainder, mark) = sought(place);
-            let (placed, at) = page.place(home, remainder);
-            if placed != Placed::Left {
-                settle(at, mark);
-            }
-            state.placed += (placed == Placed::New) as u32;
-            placed == Placed::Left
-        });
-        if still_left != 0 {
-            let movable = block.count(threads, |thread, _| {
+        let choice_at = CHOSEN + place % 2;
+        block.phase(threads, |thread, _| {
+            if thread < page.reach() {
                 let (home, remainder, _) = sought(place);
-                let movable = thread < page.reach() && page.can_move(home, remainder, thread);
-                if movable {
-                    chosen.fetch_max(CHOSEN, thread);
+                if let Some(way) = page.way_in(home, remainder, thread) {
+                    let repeated = if way == WayIn::Repeated { REPEATED } else { 0 };
+                    choices.fetch_max(choice_at, repeated | (thread + 1));
                 }
-                movable
-            });
-            if movable == 0 {
-                return true;
             }
-            block.phase(threads, |thread, state| {
-                if thread == chosen.get(CHOSEN) {
-                    let (home, remainder, mark) = sought(place);
-                    settle(page.make_room(home, remainder, thread), mark);
+        });
+        let choice = choices.get(choice_at);
+        if choice == 0 {
+            return true;
+        }
+        block.phase(threads, |thread, state| {
+            if thread + 1 == choice % REPEATED {
+                choices.set(CHOSEN + (place + 1) % 2, 0);
+                let (home, remainder, mark) = sought(place);
+                if choice < REPEATED {
+                    page.make_room(home, remainder, thread);
                     state.placed += 1;
                 }
-            });
-        }
+                let at = page.value_of(home, remainder, thread);
+                if ORDERED {
+                    page.words.fetch_max(at, mark);
+                } else {
+                    page.words.set(at, mark);
+                }
+            }
+        });
         place += 1;
     }
     false

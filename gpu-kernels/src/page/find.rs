@@ -1,8 +1,8 @@
 //! Looking up many keys.
 
 use super::form::{Form, equal, filter, tags_in};
-use super::{BUCKET_WORDS, CANDIDATES, Layout, STATE_BITS, Table};
-use crate::seam::{Global, Tile, settled};
+use super::{BUCKET_WORDS, Layout, Table};
+use crate::seam::{Global, Tile};
 use crate::types::{Key, Scalar, Value};
 
 /// What a lookup is to do.
@@ -76,7 +76,7 @@ struct Look<V> {
 pub(super) fn get<F: Form, K: Key, V: Value>(words: Global<K::Joint<V>>, layout: &Layout, mixed: K) -> Option<V> {
     let home = mixed.scaled(layout.buckets());
     let remainder = layout.remainder::<K, K::Joint<V>>(mixed);
-    let at_home = look::<F, K, V>(words, home, remainder, 0);
+    let at_home = look::<F, K, V>(words, home, remainder, layout.tag(remainder, 0));
     if at_home.answer.is_some() || !at_home.filtered {
         return at_home.answer;
     }
@@ -84,9 +84,9 @@ pub(super) fn get<F: Form, K: Key, V: Value>(words: Global<K::Joint<V>>, layout:
     let home_in_page = layout.home_in_page(mixed);
     let page_first = home - home_in_page;
     let mut number = 1;
-    while number < settled(CANDIDATES) {
+    while number < layout.candidates {
         let bucket = page_first + layout.candidate(home_in_page, remainder, number);
-        let there = look::<F, K, V>(words, bucket, remainder, number);
+        let there = look::<F, K, V>(words, bucket, remainder, layout.tag(remainder, number));
         if there.answer.is_some() || there.free {
             return there.answer;
         }
@@ -95,13 +95,13 @@ pub(super) fn get<F: Form, K: Key, V: Value>(words: Global<K::Joint<V>>, layout:
     None
 }
 
-/// Looks for the pair with `remainder` that is in `bucket` as candidate `number`.
+/// Looks for the pair with `tag` in `bucket`, and for the filter bit of `remainder`.
 #[inline(always)]
 fn look<F: Form, K: Key, V: Value>(
     words: Global<K::Joint<V>>,
     bucket: u32,
     remainder: K::Joint<V>,
-    number: u32,
+    tag: K::Joint<V>,
 ) -> Look<V> {
     let first = bucket as u64 * BUCKET_WORDS as u64;
     // At once, since the bucket is one sector of 32 bytes; if it is two, the second one only for its value.
@@ -109,7 +109,6 @@ fn look<F: Form, K: Key, V: Value>(
     let tags = words.load_four_read_only(first);
     let rest = if whole { words.load_four_read_only(first + 4) } else { Default::default() };
 
-    let tag = remainder << STATE_BITS | Scalar::from_u64(number as u64 + 1);
     let (filter_word, filter_bit) = filter::<F, K::Joint<V>>(remainder);
     let mut look = Look { answer: None, free: false, filtered: false };
     for word in 0..F::TAG_WORDS {

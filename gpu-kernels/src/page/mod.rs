@@ -6,9 +6,9 @@
 //! exercise 13. docs/page-map.md has the whole.
 //!
 //! **Layout.** A bucket is eight words of the wider of key and value: tags, then values ([`form`]). The mixed key as a fraction of
-//! its range says the bucket; what the bucket's number does not tell is the *remainder*, its lower bits, which the tag keeps
-//! beside a *state*: which of its [`CANDIDATES`] buckets the pair is in. State and remainder and the bucket's number give the key
-//! back, so no key is stored and none is reserved.
+//! its range says the bucket; what the bucket's number does not tell is the *remainder*, which the tag keeps beside the number of
+//! the *candidate*: which of its buckets the pair is in. Both and the bucket's number give the key back, so no key is stored and none
+//! is reserved.
 
 mod build;
 mod fill;
@@ -26,17 +26,17 @@ pub use split::{
 };
 pub use unpack::{Unpack, UnpackPlan};
 
-use crate::seam::Global;
+use crate::seam::{Global, settled};
 use crate::types::{Key, Scalar, Value};
 use form::{Five, Form, Four, Six, with_form};
 
 /// Words of a bucket.
 pub const BUCKET_WORDS: u32 = 8;
-/// Bits of a tag's state: 0 in an empty slot, else the number of the candidate, from 1 on.
-pub const STATE_BITS: u32 = 3;
-/// Buckets that a pair may be in: its home, the other bucket of the same line, and five elsewhere in the page.
-pub const CANDIDATES: u32 = 7;
-/// The fewest buckets of a table: the remainder must fit the longest tag.
+/// The most buckets that a pair may be in: its home, the other bucket of the same line, and five elsewhere in the page.
+pub const MOST_CANDIDATES: u32 = 7;
+/// The fewest: with fewer, too many pairs would find all of them full.
+pub const FEWEST_CANDIDATES: u32 = 5;
+/// The fewest buckets of a table: a tag of 31 bits must say the remainder and the candidate.
 pub const FEWEST_BUCKETS: u32 = 16;
 
 /// Words of 64 bits of shared memory that a page is built in, with half a word a bucket for counting.
@@ -89,33 +89,35 @@ pub struct Layout {
     pub page_bits: u32,
     /// Buckets of a page.
     pub page_buckets: u32,
-    /// Bits of a remainder.
-    pub remainder_bits: u32,
     /// Slots of a bucket, which says the form: 6, 5 or 4.
     pub slots: u32,
+    /// Buckets that a pair may be in: [`FEWEST_CANDIDATES`] to [`MOST_CANDIDATES`].
+    pub candidates: u32,
+    /// Remainders are below this.
+    pub remainders: u64,
 }
 
 impl Layout {
     /// The layout of 2^`page_bits` pages of `page_buckets` buckets, at least [`FEWEST_BUCKETS`] in all, for the given types.
     pub fn new<K: Key, V: Value>(a: u64, b: u64, page_bits: u32, page_buckets: u32) -> Self {
         let buckets = (page_buckets as u64) << page_bits;
-        // The smallest power of two that is no less than the number of mixed keys of a bucket, which is 2^bits / buckets rounded up.
-        let remainder_bits = K::BITS - buckets.ilog2();
-        Self { a, b, page_bits, page_buckets, remainder_bits, slots: Self::slots_for::<K, V>(buckets) }
+        let (slots, candidates) = Self::form_for::<K, V>(buckets);
+        Self { a, b, page_bits, page_buckets, slots, candidates, remainders: remainders::<K, K::Joint<V>>(buckets) }
     }
 
-    /// Slots of a bucket if there are `buckets`: as many as there is room for beside tags that are long enough.
-    pub fn slots_for<K: Key, V: Value>(buckets: u64) -> u32 {
-        let tag_bits = K::BITS - buckets.ilog2() + STATE_BITS;
-        if <K::Joint<V> as Scalar>::BITS > 32 {
-            Four::SLOTS
-        } else if tag_bits <= Six::tag_bits::<u32>() {
-            Six::SLOTS
-        } else if tag_bits <= Five::tag_bits::<u32>() {
-            Five::SLOTS
-        } else {
-            Four::SLOTS
+    /// Slots of a bucket, and buckets for a pair, if there are `buckets` buckets: as many slots as there is room for beside tags
+    /// that are long enough for [`FEWEST_CANDIDATES`], and then as many candidates as the tags can number.
+    pub fn form_for<K: Key, V: Value>(buckets: u64) -> (u32, u32) {
+        let numbered = |tag_bits: u32| ((1 << tag_bits) - 1) / remainders::<K, K::Joint<V>>(buckets);
+        if <K::Joint<V> as Scalar>::BITS == 32 {
+            let few_bits = [(Six::SLOTS, Six::tag_bits::<u32>()), (Five::SLOTS, Five::tag_bits::<u32>())];
+            for (slots, tag_bits) in few_bits {
+                if numbered(tag_bits) >= FEWEST_CANDIDATES as u64 {
+                    return (slots, numbered(tag_bits).min(MOST_CANDIDATES as u64) as u32);
+                }
+            }
         }
+        (Four::SLOTS, MOST_CANDIDATES)
     }
 
     /// The number of buckets.
@@ -140,8 +142,34 @@ impl Layout {
     /// The remainder of a mixed key.
     #[inline(always)]
     pub fn remainder<K: Key, W: Scalar>(&self, mixed: K) -> W {
-        let mask = (W::from_u64(1) << self.remainder_bits).minus(W::from_u64(1));
-        W::from_u64(mixed.to_u64()) & mask
+        if W::BITS == 32 {
+            // From one key of a bucket to the next, the place in the bucket's part grows by the number of buckets. That times
+            // `remainders` is no less than the range, so that they get different remainders.
+            let within = mixed.within_part(self.buckets());
+            W::from_u64(within.scaled_wide(K::from_u64(self.remainders)).to_u64())
+        } else {
+            // Tags are long enough: the low bits, which cost less.
+            W::from_u64(mixed.to_u64() & (self.remainders - 1))
+        }
+    }
+
+    /// The tag of a pair with `remainder` that is in candidate `number`. It is not 0, which is that of an empty slot.
+    #[inline(always)]
+    pub fn tag<W: Scalar>(&self, remainder: W, number: u32) -> W {
+        W::from_u64(remainder.to_u64() + number as u64 * self.remainders + 1)
+    }
+
+    /// The remainder, and the number of the candidate, of a pair with this tag, which is not 0.
+    #[inline(always)]
+    pub fn untag<W: Scalar>(&self, tag: W) -> (W, u32) {
+        let remainders = W::from_u64(self.remainders);
+        let (mut remainder, mut number) = (tag.minus(W::from_u64(1)), 0);
+        // Less than a division.
+        while remainder >= remainders && number < settled(MOST_CANDIDATES) {
+            remainder = remainder.minus(remainders);
+            number += 1;
+        }
+        (remainder, number)
     }
 
     /// The bucket, within the page, that is candidate `number` of a pair with home bucket `home` and `remainder`: a permutation of
@@ -181,15 +209,29 @@ impl Layout {
 
     /// The mixed key with home bucket `home`, counted over the whole table, and `remainder`.
     #[inline(always)]
-    pub fn mixed_of<K: Key>(&self, home: u32, remainder: u64) -> K {
+    pub fn mixed_of<K: Key, W: Scalar>(&self, home: u32, remainder: u64) -> K {
         // The first mixed key of the bucket is 2^BITS · home / buckets, rounded up.
         let buckets = self.buckets() as u64;
         let most = K::ALL_ONES.to_u64();
         let (quotient, rest) = (most / buckets, most % buckets + 1);
         let first = home as u64 * quotient + (home as u64 * rest).div_ceil(buckets);
-        let mask = (1u64 << self.remainder_bits) - 1;
-        K::from_u64(first.wrapping_add(remainder.wrapping_sub(first) & mask))
+        if W::BITS > 32 {
+            return K::from_u64(first.wrapping_add(remainder.wrapping_sub(first) & (self.remainders - 1)));
+        }
+        // A key's remainder is its number in the bucket, or one more: docs/page-map.md.
+        let mixed = K::from_u64(first.wrapping_add(remainder));
+        if mixed.scaled(self.buckets()) == home && self.remainder::<K, W>(mixed).to_u64() == remainder {
+            mixed
+        } else {
+            K::from_u64(mixed.to_u64().wrapping_sub(1))
+        }
     }
+}
+
+/// How many remainders the keys of a bucket have: as many as there are mixed keys for each of `buckets`, rounded up, and to a power of
+/// two if words `W` are wide.
+fn remainders<K: Key, W: Scalar>(buckets: u64) -> u64 {
+    if W::BITS == 32 { K::ALL_ONES.to_u64() / buckets + 1 } else { 1 << (K::BITS - buckets.ilog2()) }
 }
 
 /// A table as kernels hold it.

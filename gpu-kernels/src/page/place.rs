@@ -8,8 +8,8 @@
 //! pairs of one key go the same way and meet where the first of them stopped: no key is placed twice by searching, and one that
 //! is at home by counting is seen there.
 
+use super::Layout;
 use super::form::{Form, equal, filter, tag_number};
-use super::{CANDIDATES, Layout, STATE_BITS};
 use crate::seam::{Shared, settled};
 use crate::types::Scalar;
 use core::marker::PhantomData;
@@ -65,11 +65,6 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         word * self.layout.page_buckets + bucket
     }
 
-    #[inline(always)]
-    fn tag(remainder: W, number: u32) -> W {
-        remainder << STATE_BITS | W::from_u64(number as u64 + 1)
-    }
-
     /// The number of the value's word for the tag that `equal` names in tag word `word`.
     #[inline(always)]
     fn value_at(&self, word: u32, bucket: u32, equal: W) -> u32 {
@@ -80,7 +75,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     #[inline(always)]
     pub fn put(&self, home: u32, slot: u32, remainder: W, value: W) {
         let (word, number) = (slot / F::TAGS, slot % F::TAGS);
-        self.words.fetch_or(self.at(word, home), Self::tag(remainder, 0) << (number * F::tag_bits::<W>()));
+        self.words.fetch_or(self.at(word, home), self.layout.tag(remainder, 0) << (number * F::tag_bits::<W>()));
         self.words.set(self.at(F::TAG_WORDS + slot, home), value);
     }
 
@@ -127,7 +122,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     /// Looks at one bucket. Threads may do this at the same time.
     #[inline(always)]
     pub fn step(&self, seek: &mut Seek<W>) {
-        let tag = Self::tag(seek.remainder, seek.number);
+        let tag = self.layout.tag(seek.remainder, seek.number);
         let mut held = [W::default(); 4];
         for word in 0..F::TAG_WORDS {
             held[word as usize] = self.words.watch(self.at(word, seek.bucket));
@@ -168,27 +163,15 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
         seek.number += 1;
         seek.bucket = self.layout.candidate(seek.home, seek.remainder, seek.number);
-        if seek.number == CANDIDATES {
+        if seek.number == self.layout.candidates {
             seek.placed = Some(Placed::Left);
-        }
-    }
-
-    /// Searches for a slot to the end.
-    #[inline(always)]
-    pub fn place(&self, home: u32, remainder: W) -> (Placed, u32) {
-        let mut seek = self.seek(home, remainder);
-        loop {
-            self.step(&mut seek);
-            if let Some(placed) = seek.placed {
-                return (placed, seek.at);
-            }
         }
     }
 
     /// How many slots a pair has in all of its candidates.
     #[inline(always)]
     pub fn reach(&self) -> u32 {
-        CANDIDATES * F::SLOTS
+        self.layout.candidates * F::SLOTS
     }
 
     /// The candidate, its bucket and the slot there that number `reached` of a pair's slots is.
@@ -205,58 +188,85 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         self.words.get(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
     }
 
-    /// Whether the pair in number `reached` of the slots of a pair that was left could go on to a later candidate of its own.
+    /// Of slot number `reached` of a pair that was left: whether that very key is there, or a pair that could go on to a later candidate
+    /// of its own.
     #[inline(always)]
-    pub fn can_move(&self, home: u32, remainder: W, reached: u32) -> bool {
-        let (_, bucket, slot) = self.reached(home, remainder, reached);
-        self.free_later(bucket, self.tag_in(bucket, slot)).is_some()
+    pub fn way_in(&self, home: u32, remainder: W, reached: u32) -> Option<WayIn> {
+        let (number, bucket, slot) = self.reached(home, remainder, reached);
+        let tag = self.tag_in(bucket, slot);
+        if tag == self.layout.tag(remainder, number) {
+            return Some(WayIn::Repeated);
+        }
+        self.free_later(bucket, tag).is_some().then_some(WayIn::Movable)
     }
 
-    /// Moves that pair on and gives its slot to the one that was left; returns where the value of that one belongs. One thread
-    /// may do this at a time, and nobody may place pairs meanwhile.
+    /// Where the value of slot number `reached` of a pair is.
     #[inline(always)]
-    pub fn make_room(&self, home: u32, remainder: W, reached: u32) -> u32 {
+    pub fn value_of(&self, home: u32, remainder: W, reached: u32) -> u32 {
+        let (_, bucket, slot) = self.reached(home, remainder, reached);
+        self.at(F::TAG_WORDS + slot, bucket)
+    }
+
+    /// Moves the pair in slot number `reached` on and gives that slot to the one that was left. One thread may do this at a time, and
+    /// nobody may place pairs meanwhile.
+    #[inline(always)]
+    pub fn make_room(&self, home: u32, remainder: W, reached: u32) {
         let (number, bucket, slot) = self.reached(home, remainder, reached);
         let (tag, value_at) = (self.tag_in(bucket, slot), self.at(F::TAG_WORDS + slot, bucket));
-        if let Some((next_number, next, word, free)) = self.free_later(bucket, tag) {
-            let moved = tag >> STATE_BITS;
-            let (at, shift) = (self.at(word, next), tag_number::<F, W>(free) * F::tag_bits::<W>());
-            self.words.set(at, self.words.get(at) | Self::tag(moved, next_number) << shift);
-            self.words.set(self.value_at(word, next, free), self.words.get(value_at));
+        if let Some(Later { home, moved, number, bucket, word, free }) = self.free_later(bucket, tag) {
+            let (at, shift) = (self.at(word, bucket), tag_number::<F, W>(free) * F::tag_bits::<W>());
+            self.words.set(at, self.words.get(at) | self.layout.tag(moved, number) << shift);
+            self.words.set(self.value_at(word, bucket, free), self.words.get(value_at));
             let (word, bit) = filter::<F, W>(moved);
-            let filter_at = self.at(word, self.home_of(bucket, tag));
+            let filter_at = self.at(word, home);
             self.words.set(filter_at, self.words.get(filter_at) | bit);
         }
         let (at, shift) = (self.at(slot / F::TAGS, bucket), slot % F::TAGS * F::tag_bits::<W>());
-        self.words.set(at, self.words.get(at) ^ (tag ^ Self::tag(remainder, number)) << shift);
+        self.words.set(at, self.words.get(at) ^ (tag ^ self.layout.tag(remainder, number)) << shift);
         // Nothing of the other one is left behind.
         self.words.set(value_at, W::default());
-        value_at
     }
 
+    /// Where the pair with `tag` in `bucket` could go: the next of its candidates that is not full.
     #[inline(always)]
-    fn home_of(&self, bucket: u32, tag: W) -> u32 {
-        self.layout.home_of(bucket, tag >> STATE_BITS, tag.bits_from(0) % (1 << STATE_BITS) - 1)
-    }
-
-    /// Of the pair with `tag` in `bucket`, the next candidate that is not full: its number, its bucket, the word with a free slot, and
-    /// which slot that is.
-    #[inline(always)]
-    fn free_later(&self, bucket: u32, tag: W) -> Option<(u32, u32, u32, W)> {
-        let home = self.home_of(bucket, tag);
+    fn free_later(&self, bucket: u32, tag: W) -> Option<Later<W>> {
+        let (moved, from) = self.layout.untag(tag);
+        let home = self.layout.home_of(bucket, moved, from);
         let mut found = None;
-        let mut number = tag.bits_from(0) % (1 << STATE_BITS);
+        let mut number = from + 1;
         // Rare, so it should be short: a loop whose end the compiler does not know stays a loop.
-        while number < settled(CANDIDATES) && found.is_none() {
-            let next = self.layout.candidate(home, tag >> STATE_BITS, number);
+        while number < self.layout.candidates && found.is_none() {
+            let bucket = self.layout.candidate(home, moved, number);
             for word in 0..F::TAG_WORDS {
-                let free = equal::<F, W>(self.words.get(self.at(word, next)), word, W::default());
+                let free = equal::<F, W>(self.words.get(self.at(word, bucket)), word, W::default());
                 if found.is_none() && free != W::default() {
-                    found = Some((number, next, word, free));
+                    found = Some(Later { home, moved, number, bucket, word, free });
                 }
             }
             number += 1;
         }
         found
     }
+}
+
+/// What a slot is to a pair that found all of its candidates full.
+#[derive(Clone, Copy, PartialEq)]
+pub enum WayIn {
+    /// Its key is there, since room was made for another pair of it.
+    Repeated,
+    /// The pair that is there can go elsewhere.
+    Movable,
+}
+
+/// A place for a pair that moves.
+struct Later<W> {
+    /// The pair's home and remainder.
+    home: u32,
+    moved: W,
+    /// The number of the candidate, and its bucket.
+    number: u32,
+    bucket: u32,
+    /// The word of tags with a free slot, and which one that is.
+    word: u32,
+    free: W,
 }

@@ -1,7 +1,7 @@
 //! The pairs that a page is built from.
 
 use super::Layout;
-use super::build::{READ, THREADS};
+use super::build::{MOST_READ, THREADS, read};
 use crate::seam::Global;
 use crate::types::{Key, Scalar, Value};
 
@@ -26,8 +26,9 @@ impl<K: Key, V: Value> Sources<K, V> {
     #[inline(always)]
     pub fn page(&self, page: u64) -> Source<'_, K, V> {
         let (first, pairs) = if !self.counts.is_null() {
-            // A page that overflowed has no more than it has room for, and is built in vain.
-            (page * self.page_room, (self.counts.load_read_only(page) as u64).min(self.page_room))
+            // Of a page that overflowed nothing is of use.
+            let count = self.counts.load_read_only(page) as u64;
+            (page * self.page_room, if count > self.page_room { 0 } else { count })
         } else if !self.starts.is_null() {
             let start = self.starts.load_read_only(page) as u64;
             (start, self.starts.load_read_only(page + 1) as u64 - start)
@@ -88,21 +89,21 @@ impl<K: Key, V: Value> Source<'_, K, V> {
     /// [`Source::load`] of the first pairs, or of what stands there if the page has fewer: so that the wait for them and the wait for
     /// their number are one.
     #[inline(always)]
-    pub fn load_first<const ORDERED: bool>(&self, thread: u32) -> ([K; READ], [V; READ]) {
+    pub fn load_first<const ORDERED: bool>(&self, thread: u32) -> ([K; MOST_READ], [V; MOST_READ]) {
         let room = if self.all.counts.is_null() { self.pairs } else { self.all.page_room as u32 };
         self.load_below::<ORDERED>(thread, room)
     }
 
     /// A thread's pairs from `first` on, as far as there are any; values only if they are wanted.
     #[inline(always)]
-    pub fn load<const ORDERED: bool>(&self, first: u32) -> ([K; READ], [V; READ]) {
+    pub fn load<const ORDERED: bool>(&self, first: u32) -> ([K; MOST_READ], [V; MOST_READ]) {
         self.load_below::<ORDERED>(first, self.pairs)
     }
 
     #[inline(always)]
-    fn load_below<const ORDERED: bool>(&self, first: u32, end: u32) -> ([K; READ], [V; READ]) {
-        let (mut keys, mut values) = ([K::default(); READ], [V::default(); READ]);
-        for i in 0..READ {
+    fn load_below<const ORDERED: bool>(&self, first: u32, end: u32) -> ([K; MOST_READ], [V; MOST_READ]) {
+        let (mut keys, mut values) = ([K::default(); MOST_READ], [V::default(); MOST_READ]);
+        for i in 0..read::<K, V>() {
             let pair = first + (i * THREADS) as u32;
             if pair < end {
                 keys[i] = self.all.keys.load_streaming(self.number(pair));

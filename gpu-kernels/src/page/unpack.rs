@@ -1,7 +1,7 @@
 //! Writing out all pairs of a table.
 
 use super::form::{Form, with_form};
-use super::{BUCKET_WORDS, Layout, STATE_BITS};
+use super::{BUCKET_WORDS, Layout};
 use crate::seam::{Block, Global, Shared, Tile, Word};
 use crate::types::{Key, Scalar, Value};
 
@@ -103,11 +103,11 @@ fn unpack<F: Form, K: Key, V: Value, B: Block>(
             if tag == Scalar::from_u64(0) {
                 continue;
             }
-            let remainder = tag >> STATE_BITS;
+            let (remainder, number) = layout.untag(tag);
             let in_page = (bucket % layout.page_buckets as u64) as u32;
-            let number = tag.bits_from(0) % (1 << STATE_BITS) - 1;
             let home = bucket as u32 - in_page + layout.home_of(in_page, remainder, number);
-            keys.store(place, layout.mixed_of::<K>(home, remainder.to_u64()).unmixed(layout.a, layout.b));
+            let mixed: K = layout.mixed_of::<K, K::Joint<V>>(home, remainder.to_u64());
+            keys.store(place, mixed.unmixed(layout.a, layout.b));
             values.store(place, V::from_u64(word(bucket, F::TAG_WORDS + slot).to_u64()));
             place += 1;
         }

@@ -128,6 +128,4 @@ pub trait Shared<T: Word>: Copy + Sync {
     fn compare_exchange(self, index: u32, expected: T, value: T) -> T;
     /// Reads word `index`, which other threads may be changing by the atomic operations.
     fn watch(self, index: u32) -> T;
-    /// Writes word `index`, which other threads may be writing or watching.
-    fn put(self, index: u32, value: T);
 }

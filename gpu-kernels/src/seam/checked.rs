@@ -315,9 +315,6 @@ impl<T: Word> Shared<T> for CheckedShared<T> {
     fn compare_exchange(self, index: u32, expected: T, value: T) -> T {
         self.access(index, true, false, |old| if old == expected { value } else { old })
     }
-    fn put(self, index: u32, value: T) {
-        self.access(index, true, false, |_| value);
-    }
     fn watch(self, index: u32) -> T {
         self.access(index, false, false, |old| old)
     }

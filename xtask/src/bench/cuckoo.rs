@@ -22,7 +22,7 @@ pub fn measure<K: Key, V: Value>(
     let config = CuckooConfig::default().slots_per_pair(slots_per_pair).seed(1);
     let mut map = config.clone().assume_unique().build_on(stream, device, &subjects.keys, &subjects.values)?;
     let words = map.memory_bytes() / 8;
-    let (insert_limit, find_limit) = (roofline.gops(Access::Insert, words)?, roofline.gops(Access::Find, words)?);
+    let (insert_limit, find_limit) = (roofline.gops(Access::Insert, words, n)?, roofline.gops(Access::Find, words, n)?);
     let build_ms = subjects.rebuild_ms(&mut map)?;
     drop(map);
     let mut map = config.build_on(stream, device, &subjects.keys, &subjects.values)?;

@@ -20,8 +20,8 @@ use warpnest::kernels::roofline::Access;
 /// Measure every table and operation, beside what the memory system allows in the same run.
 ///
 /// Prints a table and, with `--output`, appends the records to `OUTPUT/DEVICE.jsonl`. Rates are in 10^9 operations a second. `limit` is what
-/// the memory system allows over as much memory as the table takes, measured just before: for a build a pair streamed in and
-/// one random 64-bit exchange, for a lookup a key streamed in, one random read, and its result streamed out. Times are the
+/// the memory system allows over as much memory as the table takes, measured just before, for as many operations: for a build a pair
+/// streamed in and one random 64-bit exchange, for a lookup a key streamed in, one random read, and its result streamed out. Times are the
 /// median of the runs, by the device's clock. `build` is with `assume_unique`, `build_any` without.
 #[derive(clap::Args)]
 pub struct Args {
@@ -193,9 +193,9 @@ fn limits(run: &Run, roofline: &Roofline, words: u64) -> anyhow::Result<Vec<Reco
     // A limit's place in the table: its footprint stands in the name, since no table keeps it.
     let table = format!("limit, {} MiB", words >> 17);
     let subject = |op, n| Subject { table: &table, op, n, load: 0.0, key_bits: 64, value_bits: 0 };
-    let mut records = Vec::new();
+    let (mut records, all) = (Vec::new(), roofline.most_accesses());
     for (access, op) in kinds {
-        records.push(run.record(subject(op, roofline.accesses()), roofline.milliseconds(access, words)?, 0.0, 0));
+        records.push(run.record(subject(op, all), roofline.milliseconds(access, words, all)?, 0.0, 0));
     }
     records.push(run.record(subject("copy_words", words), roofline.copy_milliseconds(words)?, 0.0, 0));
     Ok(records)

@@ -22,7 +22,7 @@ pub fn measure<K: Key, V: Value>(
     let mut subjects = Subjects::<K, V>::new(device, n, runs)?;
     let config = PageConfig::default().load(load).seed(1);
     let mut map = config.clone().assume_unique().build_on(stream, device, &subjects.keys, &subjects.values)?;
-    let find_limit = roofline.gops(Access::Find, map.memory_bytes() / 8)?;
+    let find_limit = roofline.gops(Access::Find, map.memory_bytes() / 8, n)?;
     let copied = (n * (K::BITS + V::BITS) as u64 / 64).next_multiple_of(2);
     let copy_rate = (16 * copied) as f64 / roofline.copy_milliseconds(copied)? / 1e6;
     let limit = |bytes: u64| copy_rate * n as f64 / bytes.max(1) as f64;

@@ -26,31 +26,32 @@ pub fn median_ms(
 /// Measures random accesses over footprints.
 pub struct Roofline<'d> {
     device: &'d Device,
-    accesses: u64,
+    most_accesses: u64,
     input: Buffer<u32>,
     output: Buffer<u32>,
     runs: u32,
 }
 
 impl<'d> Roofline<'d> {
-    /// Prepares for `accesses` accesses a run.
-    pub fn new(device: &'d Device, accesses: u64, runs: u32) -> warpnest::Result<Self> {
+    /// Prepares for up to `most_accesses` accesses a run.
+    pub fn new(device: &'d Device, most_accesses: u64, runs: u32) -> warpnest::Result<Self> {
         Ok(Self {
             device,
-            accesses,
-            input: Buffer::zeroed(device, 2 * accesses as usize)?,
-            output: Buffer::zeroed(device, accesses as usize)?,
+            most_accesses,
+            input: Buffer::zeroed(device, 2 * most_accesses as usize)?,
+            output: Buffer::zeroed(device, most_accesses as usize)?,
             runs,
         })
     }
 
-    /// The number of accesses a run.
-    pub fn accesses(&self) -> u64 {
-        self.accesses
+    /// The most accesses of a run.
+    pub fn most_accesses(&self) -> u64 {
+        self.most_accesses
     }
 
-    /// Milliseconds of one run on memory of its own of `words` words of 64 bits.
-    pub fn milliseconds(&self, access: Access, words: u64) -> warpnest::Result<f64> {
+    /// Milliseconds of one run of `accesses` accesses, if they are not too many, on memory of its own of `words` words of 64 bits.
+    pub fn milliseconds(&self, access: Access, words: u64, accesses: u64) -> warpnest::Result<f64> {
+        let accesses = accesses.min(self.most_accesses);
         let memory = Buffer::<u64>::zeroed(self.device, words as usize)?;
         let stream = self.device.default_stream();
         let mut seed = 0;
@@ -62,16 +63,17 @@ impl<'d> Roofline<'d> {
                 memory: words_of_memory,
                 input,
                 output,
-                plan: RandomPlan { accesses: self.accesses, words, seed, access: access as u32, padding: 0 },
+                plan: RandomPlan { accesses, words, seed, access: access as u32, padding: 0 },
             };
             // SAFETY: `memory` has that many words, input and output as many as the kernel's text asks for.
-            unsafe { stream.launch(&random, self.accesses, &[&self.input], &[&memory, &self.output]) }
+            unsafe { stream.launch(&random, accesses, &[&self.input], &[&memory, &self.output]) }
         })
     }
 
-    /// G accesses a second on memory of `words` words.
-    pub fn gops(&self, access: Access, words: u64) -> warpnest::Result<f64> {
-        Ok(self.accesses as f64 / self.milliseconds(access, words)? / 1e6)
+    /// G accesses a second on memory of `words` words, with what it costs to launch `accesses` of them, or the most if that is fewer.
+    pub fn gops(&self, access: Access, words: u64, accesses: u64) -> warpnest::Result<f64> {
+        let accesses = accesses.min(self.most_accesses);
+        Ok(accesses as f64 / self.milliseconds(access, words, accesses)? / 1e6)
     }
 
     /// Milliseconds of copying `words` words of 64 bits.

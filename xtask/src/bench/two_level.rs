@@ -26,7 +26,7 @@ pub fn measure<K: Key, V: Value>(
     };
     let mut map = config.clone().assume_unique().build_on(stream, device, &subjects.keys, &subjects.values)?;
     let words = map.memory_bytes() / 8;
-    let find_limit = roofline.gops(Access::Find, words)?;
+    let find_limit = roofline.gops(Access::Find, words, n)?;
     let copied = (n * (K::BITS + V::BITS) as u64 / 64).next_multiple_of(2);
     let copy_rate = (16 * copied) as f64 / roofline.copy_milliseconds(copied)? / 1e6;
     let limit = |bytes: u64| copy_rate * n as f64 / bytes as f64;

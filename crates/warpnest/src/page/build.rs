@@ -66,6 +66,26 @@ enum Outcome {
     Failure,
 }
 
+impl Outcome {
+    /// The outcome of the attempt that is queued, from the header at the front of its scratch; waits for it.
+    fn of(stream: &Stream, scratch: &Buffer<u64>, clock: &StageClock) -> Result<Self> {
+        let found = scratch.download_front(stream, header::WORDS)?;
+        let word = |number: u64| found[number as usize];
+        let of_levels = |first: u64| -> u64 { (first..first + header::LEVELS).map(word).sum() };
+        let overflows = of_levels(header::OVERFLOW);
+        Ok(match (overflows, word(header::FAILED)) {
+            (0, 0) => Self::Built {
+                length: word(header::LENGTH),
+                crowded: of_levels(header::DROPPED) != 0,
+                moved: word(header::LEFT),
+                stages: clock.durations()?.map(PageStages::new),
+            },
+            (0, _) => Self::Failure,
+            _ => Self::Overflow,
+        })
+    }
+}
+
 /// The function that gives a key its page.
 fn page_function<K: Key>(layout: &Layout) -> HashFunctions {
     let mut constants = [layout.a, layout.b].into_iter().cycle();
@@ -86,7 +106,6 @@ impl<K: Key, V: Value> PageMap<K, V> {
             device: device.clone(),
             layout: Layout::new::<K, V>(0, 0, plan.page_bits, plan.page_buckets),
             words: Buffer::uninitialized(device, plan.table_words() as usize)?,
-            header: Buffer::uninitialized(device, header::WORDS)?,
             scratch: Scratch::new(device),
             length: 0,
             report: PageReport { seed: 0, failures: 0, counted: false, crowded: false, moved: 0, stages: None },
@@ -150,7 +169,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
     /// Splits into bins whose room is known beforehand, and builds the pages.
     fn attempt(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>, plan: &Plan) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
-        let Self { scratch, words, header, layout, config, .. } = self;
+        let Self { scratch, words, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
         let work = scratch.argument::<u64>();
         // SAFETY: the kernels' texts allow no counts and no starts.
@@ -159,9 +178,8 @@ impl<K: Key, V: Value> PageMap<K, V> {
         // SAFETY: this holds for all launches: the scratch has the words of its plan, in which each split's counts, published words
         // and bins have their place; a split reads where the one before it wrote, and the last one writes to the scratch, where the
         // pages are built from. The table has the words of its layout.
-        stream.batch(&reads, &[scratch, words, header], |batch| unsafe {
+        stream.batch(&reads, &[scratch, words], |batch| unsafe {
             clock.mark(batch)?;
-            batch.zero(header, header::WORDS)?;
             batch.zero(scratch, plan.zeros() as usize)?;
             clock.mark(batch)?;
             let mut from = Pairs { keys: keys.argument::<K>(), values: values.argument::<V>() };
@@ -177,7 +195,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
                     counts_in,
                     counts_out,
                     state: work.offset(plan.state_at(number)),
-                    header: header.argument(),
+                    header: scratch.argument(),
                     plan: SplitPlan {
                         a: layout.a,
                         b: layout.b,
@@ -208,7 +226,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
                 counts: counts_in,
                 starts: nothing,
                 words_out: words.argument(),
-                header: header.argument(),
+                header: scratch.argument(),
                 plan: BuildPlan {
                     layout: *layout,
                     page_room: plan.levels.last().map_or(0, |level| level.bin_room),
@@ -220,7 +238,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
             launch_one_of(batch, config.unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64)?;
             clock.mark(batch)
         })?;
-        self.outcome(stream, &clock)
+        Outcome::of(stream, scratch, &clock)
     }
 
     /// Counts the pairs of every page, puts them in exact places, in the order of the input, and builds the pages.
@@ -232,7 +250,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
         plan: &Plan,
     ) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
-        let Self { scratch, words, header, layout, config, .. } = self;
+        let Self { scratch, words, layout, config, .. } = self;
         let functions = page_function::<K>(layout);
         let passes = RadixPasses::<K, V>::by_bucket(functions, plan.page_bits, plan.pairs);
         // The pages' starts stand behind what the splits use, whose places for pairs serve here too.
@@ -247,9 +265,9 @@ impl<K: Key, V: Value> PageMap<K, V> {
         let reads: [&dyn Tracked; 2] = [keys, values];
         // SAFETY: this holds for all launches: every place has room for all pairs, and the last pass writes to the scratch; starts have a
         // word more than there are pages. The table has the words of its layout.
-        stream.batch(&reads, &[pairs_scratch, passes_scratch, words, header], |batch| unsafe {
+        stream.batch(&reads, &[pairs_scratch, passes_scratch, words], |batch| unsafe {
             clock.mark(batch)?;
-            batch.zero(header, header::WORDS)?;
+            batch.zero(pairs_scratch, header::WORDS)?;
             passes.clear(batch, passes_scratch)?;
             clock.mark(batch)?;
             passes.count(batch, passes_scratch, keys.argument())?;
@@ -272,30 +290,13 @@ impl<K: Key, V: Value> PageMap<K, V> {
                 counts: nothing,
                 starts,
                 words_out: words.argument(),
-                header: header.argument(),
+                header: pairs_scratch.argument(),
                 plan: BuildPlan { layout: *layout, page_room: 0, pairs: plan.pairs, mixed: 0, padding: 0 },
             };
             launch_one_of(batch, config.unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64)?;
             clock.mark(batch)
         })?;
-        self.outcome(stream, &clock)
-    }
-
-    fn outcome(&self, stream: &Stream, clock: &StageClock) -> Result<Outcome> {
-        let found = self.header.download(stream)?;
-        let word = |number: u64| found[number as usize];
-        let of_levels = |first: u64| -> u64 { (first..first + header::LEVELS).map(word).sum() };
-        let overflows = of_levels(header::OVERFLOW);
-        Ok(match (overflows, word(header::FAILED)) {
-            (0, 0) => Outcome::Built {
-                length: word(header::LENGTH),
-                crowded: of_levels(header::DROPPED) != 0,
-                moved: word(header::LEFT),
-                stages: clock.durations()?.map(PageStages::new),
-            },
-            (0, _) => Outcome::Failure,
-            _ => Outcome::Overflow,
-        })
+        Outcome::of(stream, pairs_scratch, &clock)
     }
 
     /// Takes more memory if the table has not enough.

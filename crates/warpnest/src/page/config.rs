@@ -94,7 +94,7 @@ impl PageConfig {
     /// # Errors
     /// As for [`PageConfig::build`], as far as they follow from the configuration and the number of pairs.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        Ok(8 * (self.plan::<K, V>(pairs)?.table_words() + header::WORDS as u64))
+        Ok(8 * self.plan::<K, V>(pairs)?.table_words())
     }
 
     /// Bytes that a build of `pairs` pairs takes on the device besides the map and its input. A build that meets so many copies of some
@@ -117,13 +117,19 @@ impl PageConfig {
         }
         let bucket_bytes = (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 8) as f64;
         let pair_bytes = ((K::BITS + V::BITS) / 8) as f64;
-        let mut buckets = (pairs as f64 * pair_bytes / (self.load * bucket_bytes)).ceil();
-        // A table of more buckets than 32 bits can number does not exist, and the product below is to be exact.
-        let most_buckets = (1u64 << 31) as f64;
-        if Layout::slots_for::<K, V>((buckets.min(most_buckets) as u64).max(FEWEST_BUCKETS as u64)) == 4 {
-            buckets = buckets.max((pairs as f64 / (4.0 * FULLEST_OF_FOUR)).ceil());
+        let buckets = (pairs as f64 * pair_bytes / (self.load * bucket_bytes)).ceil();
+        let (mut page_bits, mut page_buckets) = self.pages::<K, V>(buckets)?;
+        if Layout::form_for::<K, V>((page_buckets as u64) << page_bits).0 == 4 {
+            let buckets = buckets.max((pairs as f64 / (4.0 * FULLEST_OF_FOUR)).ceil());
+            (page_bits, page_buckets) = self.pages::<K, V>(buckets)?;
         }
-        if buckets > most_buckets {
+        Ok(Plan::new::<K, V>(pairs, page_bits, page_buckets, !self.unique))
+    }
+
+    /// Bits of a page's number, and buckets of a page, if there are to be at least `buckets` buckets.
+    fn pages<K: Key, V: Value>(&self, buckets: f64) -> Result<(u32, u32)> {
+        // More than 32 bits can number.
+        if buckets > (1u64 << 31) as f64 {
             return Err(Error::Load { load: self.load });
         }
         let buckets = (buckets as u64).max(FEWEST_BUCKETS as u64);
@@ -132,8 +138,7 @@ impl PageConfig {
         while page_bits < MANY_PAGES_BITS && buckets >> (page_bits + 1) >= FEWEST_PAGE_BUCKETS {
             page_bits += 1;
         }
-        let page_buckets = fit_page(buckets.div_ceil(1 << page_bits) as u32);
-        Ok(Plan::new::<K, V>(pairs, page_bits, page_buckets, !self.unique))
+        Ok((page_bits, fit_page(buckets.div_ceil(1 << page_bits) as u32)))
     }
 }
 
@@ -163,8 +168,8 @@ impl Level {
     }
 }
 
-/// The sizes of a build, and the layout of its scratch: counts, then what the splits publish in (both 0 at first), then room for the
-/// bins of every second split, from the last one back, and for those of the others.
+/// The sizes of a build, and the layout of its scratch: the header, counts, what the splits publish in (all of them 0 at first), then
+/// room for the bins of every second split, from the last one back, and for those of the others.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub pairs: u64,
@@ -218,7 +223,7 @@ impl Plan {
 
     /// Where the counts of level `level` stand, in 64-bit words.
     pub fn counts_at(&self, level: usize) -> u64 {
-        self.levels[..level].iter().map(|level| level.bins().div_ceil(2)).sum()
+        header::WORDS as u64 + self.levels[..level].iter().map(|level| level.bins().div_ceil(2)).sum::<u64>()
     }
 
     /// Where level `level` publishes.

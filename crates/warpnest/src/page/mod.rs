@@ -36,7 +36,6 @@ pub struct PageMap<K: Key, V: Value> {
     config: PageConfig,
     layout: Layout,
     words: Buffer<u64>,
-    header: Buffer<u64>,
     scratch: Scratch,
     length: u64,
     report: PageReport,
@@ -113,7 +112,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
 
     /// Bytes that the map keeps on the device, without the scratch that [`PageMap::rebuild`] may have left.
     pub fn memory_bytes(&self) -> u64 {
-        8 * (self.words.len() as u64 + self.header.len() as u64)
+        8 * self.words.len() as u64
     }
 
     /// Gives the scratch of rebuilds back. The next one takes it again.
@@ -139,14 +138,11 @@ impl<K: Key, V: Value> PageMap<K, V> {
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
         let mut words = Buffer::uninitialized(&self.device, self.words.len())?;
         words.copy_from(stream, &self.words)?;
-        let mut header = Buffer::uninitialized(&self.device, self.header.len())?;
-        header.copy_from(stream, &self.header)?;
         Ok(Self {
             device: self.device.clone(),
             config: self.config.clone(),
             layout: self.layout,
             words,
-            header,
             scratch: Scratch::new(&self.device),
             length: self.length,
             report: self.report.clone(),

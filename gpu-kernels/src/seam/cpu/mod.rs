@@ -235,10 +235,6 @@ impl<T: Word> Shared<T> for CpuShared<T> {
         self.update(index, |old| if old == expected { value } else { old })
     }
     #[inline(always)]
-    fn put(self, index: u32, value: T) {
-        self.set(index, value);
-    }
-    #[inline(always)]
     fn watch(self, index: u32) -> T {
         self.get(index)
     }

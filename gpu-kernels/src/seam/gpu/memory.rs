@@ -19,7 +19,6 @@ pub trait SharedWord: LaneWord {
     unsafe fn shared_or(at: u32, value: Self) -> Self;
     unsafe fn shared_compare_exchange(at: u32, expected: Self, value: Self) -> Self;
     unsafe fn shared_watch(at: u32) -> Self;
-    unsafe fn shared_put(at: u32, value: Self);
 }
 
 /// Waits a moment.
@@ -198,10 +197,6 @@ macro_rules! gpu_word {
                 let old: Self;
                 unsafe { asm!(concat!("atom.shared.cas.b", $bits, " {}, [{}], {}, {};"), out($register) old, in(reg32) at, in($register) expected, in($register) value, options(nomem, nostack)) };
                 old
-            }
-            #[inline(always)]
-            unsafe fn shared_put(at: u32, value: Self) {
-                unsafe { asm!(concat!("st.relaxed.cta.shared.b", $bits, " [{}], {};"), in(reg32) at, in($register) value, options(nomem, nostack)) };
             }
             #[inline(always)]
             unsafe fn shared_watch(at: u32) -> Self {

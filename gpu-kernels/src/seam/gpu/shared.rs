@@ -72,11 +72,6 @@ impl<T: Word> Shared<T> for GpuShared<T> {
         unsafe { T::shared_compare_exchange(self.at(index), expected, value) }
     }
     #[inline(always)]
-    fn put(self, index: u32, value: T) {
-        // SAFETY: as in `get`.
-        unsafe { T::shared_put(self.at(index), value) }
-    }
-    #[inline(always)]
     fn watch(self, index: u32) -> T {
         // SAFETY: as in `get`.
         unsafe { T::shared_watch(self.at(index)) }
