@@ -4,7 +4,7 @@ use crate::types::Scalar;
 
 /// How a bucket of eight words divides them: first words of tags, then a value for each slot.
 ///
-/// A tag is `remainder << 3 | state`, and 0 in an empty slot. Above the tags of a word are filter bits.
+/// A tag is [`Layout::tag`](super::Layout::tag), and 0 in an empty slot. Above the tags of a word are filter bits.
 pub trait Form {
     /// Words of tags.
     const TAG_WORDS: u32;
@@ -20,7 +20,7 @@ pub trait Form {
     fn filter<W: Scalar>(class: u32) -> (u32, u32);
 }
 
-/// Six slots with tags of 10 bits, for 32-bit keys in at least 2^25 buckets.
+/// Six slots with tags of 10 bits, for 32-bit keys in at least 21,053,762 buckets.
 ///
 /// ```text
 /// word     31 30 29       20 19       10 9         0
@@ -30,7 +30,7 @@ pub trait Form {
 /// ```
 pub struct Six;
 
-/// Five slots with tags of 16 bits, for 32-bit keys in at least 2^19 buckets.
+/// Five slots with tags of 16 bits, for 32-bit keys in at least 327,686 buckets.
 ///
 /// ```text
 /// word     31        16 15         0
