@@ -10,6 +10,7 @@
 //! * [`slots`] and [`lookup`]: what the cuckoo tables share.
 //! * [`cuckoo`]: the single-level cuckoo table of Alcantara et al. (2011).
 //! * [`two_level`]: the two-level FKS-cuckoo table of Alcantara et al. (2009).
+//! * [`page`]: the page table, and [`linear`]: the table that is in use while it changes.
 //! * [`roofline`]: kernels that measure what the memory system allows.
 #![no_std]
 #![allow(
@@ -25,6 +26,7 @@ pub mod seam;
 pub mod compact;
 pub mod cuckoo;
 pub mod hash;
+pub mod linear;
 pub mod look_back;
 pub mod lookup;
 pub mod page;

@@ -9,6 +9,7 @@
 mod checked;
 mod faults;
 mod interpreted;
+pub mod linear_checker;
 pub mod page_checker;
 pub mod pages;
 

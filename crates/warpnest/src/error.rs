@@ -186,6 +186,31 @@ pub enum Error {
         load: f64,
     },
 
+    /// A load factor that a table whose searches end at an empty slot cannot have.
+    #[error("a load of {load} was asked for: give one above 0 and below 1")]
+    OpenLoad {
+        /// The load asked for.
+        load: f64,
+    },
+
+    /// A table that may not grow has no slots left for new keys. All other operations of the batch were done.
+    #[error(
+        "{refused} of {operations} operations found no slot for a new key: {taken} of {slots} slots are taken, and the load is limited to \
+         {load}; the others were done; let the table grow, reserve more, or allow a higher load"
+    )]
+    TableFull {
+        /// Operations that were not done.
+        refused: u64,
+        /// All operations of the batch.
+        operations: u64,
+        /// Slots that are taken.
+        taken: u64,
+        /// All slots.
+        slots: u64,
+        /// The load that was allowed.
+        load: f64,
+    },
+
     /// A page table could not be built with any of the constants that were drawn.
     #[error(
         "a table of {pairs} pairs at load {load} could not be built in {attempts} attempts: take a lower load or more restarts"

@@ -1,14 +1,20 @@
 //! The methods of every map that answers many lookups at once.
 
-/// Gives a map with a private method `find`, which queues a lookup, the public ones.
+/// Gives a map with a private method `find`, which queues a lookup, the public ones; one of all keys and values, or of the given types.
 macro_rules! lookup_methods {
     ($map:ident) => {
-        impl<K: crate::Key, V: crate::Value> $map<K, V> {
+        crate::lookup::lookup_methods! { [K: crate::Key, V: crate::Value] $map<K, V>, K, V }
+    };
+    ($map:ident of $key:ty, $value:ty) => {
+        crate::lookup::lookup_methods! { [] $map, $key, $value }
+    };
+    ([$($generics:tt)*] $map:ty, $key:ty, $value:ty) => {
+        impl<$($generics)*> $map {
             /// The values of `queries`, in their order.
             ///
             /// # Errors
             /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-            pub fn get_many(&self, queries: &[K]) -> crate::Result<Vec<Option<V>>> {
+            pub fn get_many(&self, queries: &[$key]) -> crate::Result<Vec<Option<$value>>> {
                 let stream = self.device.default_stream();
                 let queries = crate::Buffer::from_slice(&self.device, queries)?;
                 self.get_many_on(stream, &queries)?.download(stream)
@@ -18,7 +24,7 @@ macro_rules! lookup_methods {
             ///
             /// # Errors
             /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-            pub fn contains_many(&self, queries: &[K]) -> crate::Result<Vec<bool>> {
+            pub fn contains_many(&self, queries: &[$key]) -> crate::Result<Vec<bool>> {
                 let stream = self.device.default_stream();
                 let buffer = crate::Buffer::from_slice(&self.device, queries)?;
                 let mut found = crate::Buffer::uninitialized(&self.device, queries.len().div_ceil(32))?;
@@ -35,8 +41,8 @@ macro_rules! lookup_methods {
             pub fn get_many_on(
                 &self,
                 stream: &crate::Stream,
-                queries: &crate::Buffer<K>,
-            ) -> crate::Result<crate::Answers<V>> {
+                queries: &crate::Buffer<$key>,
+            ) -> crate::Result<crate::Answers<$value>> {
                 let mut answers = crate::Answers::uninitialized(&self.device, queries.len())?;
                 self.get_many_into(stream, queries, &mut answers)?;
                 Ok(answers)
@@ -50,8 +56,8 @@ macro_rules! lookup_methods {
             pub fn get_many_into(
                 &self,
                 stream: &crate::Stream,
-                queries: &crate::Buffer<K>,
-                answers: &mut crate::Answers<V>,
+                queries: &crate::Buffer<$key>,
+                answers: &mut crate::Answers<$value>,
             ) -> crate::Result<()> {
                 crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
                 let values = answers.values.argument();
@@ -66,7 +72,7 @@ macro_rules! lookup_methods {
             pub fn contains_many_into(
                 &self,
                 stream: &crate::Stream,
-                queries: &crate::Buffer<K>,
+                queries: &crate::Buffer<$key>,
                 found: &mut crate::Buffer<u32>,
             ) -> crate::Result<()> {
                 crate::error::same_length(

@@ -98,6 +98,14 @@ impl<T: Word> Global<T> {
         unsafe { T::load_pair_read_only(self.at(index)) }
     }
 
+    /// Two neighbours in one access, which other threads may be changing by atomic operations: each is whole, and they need not be of one
+    /// moment. `index` must be even.
+    #[inline(always)]
+    pub fn watch_pair(self, index: u64) -> [T; 2] {
+        // SAFETY: as in `load_pair_read_only`.
+        unsafe { T::atomic_load_pair(self.at(index)) }
+    }
+
     /// Four neighbours, 16 bytes at once, of data that is read once: it should not stay in the caches. `index` must be a
     /// multiple of 4.
     #[inline(always)]

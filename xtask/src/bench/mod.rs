@@ -2,6 +2,7 @@
 
 mod cuckoo;
 pub mod input;
+mod linear;
 mod maps;
 mod page;
 mod primitives;
@@ -14,8 +15,8 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use record::{Record, Run, Subject};
 use roofline::Roofline;
-use warpnest::Device;
 use warpnest::kernels::roofline::Access;
+use warpnest::{Device, LinearConfig};
 
 /// Measure every table and operation, beside what the memory system allows in the same run.
 ///
@@ -37,9 +38,15 @@ pub struct Args {
     /// Items of a bucket of `TwoLevelMap` on average; without it, the default, which shrinks with the number of pairs.
     #[arg(long)]
     items_per_bucket: Option<f64>,
-    /// Loads of `PageMap`.
+    /// Loads of `PageMap` and `LinearMap`.
     #[arg(long, value_delimiter = ',', default_value = "0.8,0.95")]
     load: Vec<f64>,
+    /// Rounds in which a tenth of a `LinearMap`'s keys go and others come.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// `LinearMap` from a full line on to the next one, not by a step of each key's own.
+    #[arg(long)]
+    to_the_next_line: bool,
     /// Also measure 64-bit keys and values.
     #[arg(long)]
     wide: bool,
@@ -64,6 +71,9 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
+/// Four times as many keys must be different.
+const MOST_IN_ROUNDS: u64 = 1 << 29;
+
 /// A part of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Part {
@@ -75,6 +85,8 @@ enum Part {
     TwoLevel,
     /// `PageMap`.
     Page,
+    /// `LinearMap`.
+    Linear,
 }
 
 pub fn parse_size(text: &str) -> anyhow::Result<u64> {
@@ -151,6 +163,16 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             keep(page::measure::<u32, u32>(&device, &run, &roofline, n, load, args.runs)?);
             if args.wide {
                 keep(page::measure::<u64, u64>(&device, &run, &roofline, n, load, args.runs)?);
+            }
+        }
+        for &load in args.load.iter().filter(|load| wanted(Part::Linear) && **load < 1.0) {
+            progress.set_message(format!("LinearMap, {n} pairs, load {load}"));
+            progress.tick();
+            let config = LinearConfig::default().load(load);
+            let config = if args.to_the_next_line { config.to_the_next_line() } else { config };
+            keep(linear::measure(&device, &run, &roofline, n, &config, args.runs)?);
+            if n <= MOST_IN_ROUNDS {
+                keep(linear::rounds(&device, &run, n, &config, args.rounds as usize)?);
             }
         }
         if args.beside_hashbrown {

@@ -75,6 +75,11 @@ macro_rules! cpu_word {
                 unsafe { at.cast::<[Self; 2]>().read() }
             }
             #[inline(always)]
+            unsafe fn atomic_load_pair(at: *mut Self) -> [Self; 2] {
+                let pair = [unsafe { <$atomic>::from_ptr(at) }, unsafe { <$atomic>::from_ptr(at.wrapping_add(1)) }];
+                pair.map(|word| word.load(Relaxed))
+            }
+            #[inline(always)]
             unsafe fn load_four(at: *const Self) -> [Self; 4] {
                 unsafe { at.cast::<[Self; 4]>().read() }
             }

@@ -100,6 +100,12 @@ macro_rules! gpu_word {
                 [first, second]
             }
             #[inline(always)]
+            unsafe fn atomic_load_pair(at: *mut Self) -> [Self; 2] {
+                let (first, second): (Self, Self);
+                unsafe { asm!(concat!("ld.relaxed.gpu.global.v2.b", $bits, " {{{}, {}}}, [{}];"), out($register) first, out($register) second, in(reg64) at, options(nostack)) };
+                [first, second]
+            }
+            #[inline(always)]
             unsafe fn load_four(at: *const Self) -> [Self; 4] {
                 unsafe { four!(load "", $bits, $register, at) }
             }

@@ -1,0 +1,319 @@
+//! Batches of operations, in pieces for which there is room.
+
+use super::{Counts, LinearMap};
+use crate::buffer::Tracked;
+use crate::{Answers, Buffer, Error, Result, Stream};
+use gpu_kernels::linear::{Apply, ApplyPlan, Operation};
+use gpu_kernels::seam::Global;
+use std::ops::Range;
+
+/// One operation of a mixed batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinearOperation {
+    /// The value of a key.
+    Get(u32),
+    /// Gives a key a value; the answer is the one that it had.
+    Insert(u32, u32),
+    /// Gives a key a value unless it has one; the answer is the one that it had.
+    GetOrInsert(u32, u32),
+    /// Removes a key; the answer is the value that it had.
+    Remove(u32),
+}
+
+impl LinearOperation {
+    /// Kind, key and value, as [`LinearMap::apply_many_into`] takes them.
+    pub fn parts(self) -> (u32, u32, u32) {
+        match self {
+            Self::Get(key) => (Operation::Get as u32, key, 0),
+            Self::Insert(key, value) => (Operation::Insert as u32, key, value),
+            Self::GetOrInsert(key, value) => (Operation::GetOrInsert as u32, key, value),
+            Self::Remove(key) => (Operation::Remove as u32, key, 0),
+        }
+    }
+}
+
+/// A batch: one kind for all, or one for each.
+struct Work<'b> {
+    operation: Operation,
+    kinds: Option<&'b Buffer<u32>>,
+    keys: &'b Buffer<u32>,
+    values: Option<&'b Buffer<u32>>,
+    answers: Option<&'b Answers<u32>>,
+}
+
+/// Operations of a piece that do not write the same word of bits as those of another one.
+const WHOLE: u64 = 32;
+
+impl LinearMap {
+    /// Gives every key its value; returns how many of the keys were new.
+    ///
+    /// # Errors
+    /// * [`Error::LengthsDiffer`]: nothing was done.
+    /// * [`Error::TableFull`] if the map may not grow; [`Error::TooManySlots`], [`Error::OutOfMemory`] if it cannot: pairs for which there
+    ///   was room are in the map, [`LinearMap::len`] counts them, and the call can be repeated.
+    /// * [`Error::Driver`].
+    pub fn insert_many(&mut self, keys: &[u32], values: &[u32]) -> Result<u64> {
+        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        let keys = Buffer::from_slice(&self.device, keys)?;
+        let values = Buffer::from_slice(&self.device, values)?;
+        let device = self.device.clone();
+        self.insert_many_on(device.default_stream(), &keys, &values)
+    }
+
+    /// [`LinearMap::insert_many`] from buffers; waits until it is done.
+    ///
+    /// # Errors
+    /// As for [`LinearMap::insert_many`], and [`Error::WrongDevice`].
+    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<u32>, values: &Buffer<u32>) -> Result<u64> {
+        self.insert(stream, Operation::Insert, keys, values, None)
+    }
+
+    /// [`LinearMap::insert_many`] that answers with the values that the keys had before: a key is new where there was none.
+    ///
+    /// # Errors
+    /// As for [`LinearMap::insert_many`].
+    pub fn replace_many(&mut self, keys: &[u32], values: &[u32]) -> Result<Vec<Option<u32>>> {
+        self.answered(keys, Some(values), |map, stream, keys, values, answers| {
+            map.replace_many_into(stream, keys, values, answers).map(drop)
+        })?
+        .download(self.device.default_stream())
+    }
+
+    /// [`LinearMap::replace_many`] with buffers; waits until it is done. Returns how many of the keys were new.
+    ///
+    /// # Errors
+    /// As for [`LinearMap::insert_many`], and [`Error::WrongDevice`].
+    pub fn replace_many_into(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<u32>,
+        values: &Buffer<u32>,
+        answers: &mut Answers<u32>,
+    ) -> Result<u64> {
+        self.insert(stream, Operation::Insert, keys, values, Some(answers))
+    }
+
+    /// The value of every key; those that had none get the given ones first.
+    ///
+    /// # Errors
+    /// As for [`LinearMap::insert_many`].
+    pub fn get_or_insert_many(&mut self, keys: &[u32], values: &[u32]) -> Result<Vec<u32>> {
+        let answers = self.answered(keys, Some(values), |map, stream, keys, values, answers| {
+            map.get_or_insert_many_into(stream, keys, values, answers).map(drop)
+        })?;
+        answers.values().download(self.device.default_stream())
+    }
+
+    /// [`LinearMap::get_or_insert_many`] with buffers; waits until it is done. A key counts as found if it was there before. Returns how
+    /// many were new.
+    ///
+    /// # Errors
+    /// As for [`LinearMap::insert_many`], and [`Error::WrongDevice`].
+    pub fn get_or_insert_many_into(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<u32>,
+        values: &Buffer<u32>,
+        answers: &mut Answers<u32>,
+    ) -> Result<u64> {
+        self.insert(stream, Operation::GetOrInsert, keys, values, Some(answers))
+    }
+
+    /// Removes the keys; answers with the values that they had.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]: nothing was done. [`Error::Driver`].
+    pub fn remove_many(&mut self, keys: &[u32]) -> Result<Vec<Option<u32>>> {
+        self.answered(keys, None, |map, stream, keys, _, answers| {
+            map.remove_many_into(stream, keys, answers).map(drop)
+        })?
+        .download(self.device.default_stream())
+    }
+
+    /// Removes the keys; waits until it is done. Returns how many were there.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<u32>) -> Result<u64> {
+        self.remove(stream, keys, None)
+    }
+
+    /// [`LinearMap::remove_many_on`] that also says which keys were there, with the values that they had.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`], [`Error::WrongDevice`]: nothing was done. [`Error::Driver`].
+    pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<u64> {
+        self.remove(stream, keys, Some(answers))
+    }
+
+    /// Does all operations at the same time; each answer is the value that the key had when its operation was done.
+    ///
+    /// What several operations on one key give is what they would give in some order, one after the other.
+    ///
+    /// # Errors
+    /// As for [`LinearMap::insert_many`].
+    pub fn apply_many(&mut self, operations: &[LinearOperation]) -> Result<Vec<Option<u32>>> {
+        let kinds: Vec<u32> = operations.iter().map(|operation| operation.parts().0).collect();
+        let keys: Vec<u32> = operations.iter().map(|operation| operation.parts().1).collect();
+        let values: Vec<u32> = operations.iter().map(|operation| operation.parts().2).collect();
+        let kinds = Buffer::from_slice(&self.device, &kinds)?;
+        self.answered(&keys, Some(&values), |map, stream, keys, values, answers| {
+            map.apply_many_into(stream, &kinds, keys, values, answers)
+        })?
+        .download(self.device.default_stream())
+    }
+
+    /// [`LinearMap::apply_many`] with buffers: `kinds` are numbers of [`Operation`]s, and where they are none nothing is done. Waits until it
+    /// is done.
+    ///
+    /// # Errors
+    /// As for [`LinearMap::insert_many`], and [`Error::WrongDevice`].
+    pub fn apply_many_into(
+        &mut self,
+        stream: &Stream,
+        kinds: &Buffer<u32>,
+        keys: &Buffer<u32>,
+        values: &Buffer<u32>,
+        answers: &mut Answers<u32>,
+    ) -> Result<()> {
+        crate::error::same_length(("the keys", keys.len()), ("the kinds", kinds.len()))?;
+        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        let work =
+            Work { operation: Operation::Get, kinds: Some(kinds), keys, values: Some(values), answers: Some(answers) };
+        self.apply(stream, &work)
+    }
+
+    /// Takes slices to the device, and gives room for answers.
+    fn answered(
+        &mut self,
+        keys: &[u32],
+        values: Option<&[u32]>,
+        work: impl FnOnce(&mut Self, &Stream, &Buffer<u32>, &Buffer<u32>, &mut Answers<u32>) -> Result<()>,
+    ) -> Result<Answers<u32>> {
+        let values = values.unwrap_or(&[]);
+        let device = self.device.clone();
+        let (keys, values) = (Buffer::from_slice(&device, keys)?, Buffer::from_slice(&device, values)?);
+        let mut answers = Answers::uninitialized(&device, keys.len())?;
+        work(self, device.default_stream(), &keys, &values, &mut answers)?;
+        Ok(answers)
+    }
+
+    fn insert(
+        &mut self,
+        stream: &Stream,
+        operation: Operation,
+        keys: &Buffer<u32>,
+        values: &Buffer<u32>,
+        answers: Option<&Answers<u32>>,
+    ) -> Result<u64> {
+        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        let before = self.counts.keys;
+        self.apply(stream, &Work { operation, kinds: None, keys, values: Some(values), answers })?;
+        Ok(self.counts.keys - before)
+    }
+
+    fn remove(&mut self, stream: &Stream, keys: &Buffer<u32>, answers: Option<&Answers<u32>>) -> Result<u64> {
+        let before = self.counts.keys;
+        self.apply(stream, &Work { operation: Operation::Remove, kinds: None, keys, values: None, answers })?;
+        Ok(before - self.counts.keys)
+    }
+
+    /// Does a batch, in pieces that cannot take more slots than there is room for; makes room if only small ones are left.
+    fn apply(&mut self, stream: &Stream, work: &Work<'_>) -> Result<()> {
+        if let Some(answers) = work.answers {
+            crate::error::same_length(("the keys", work.keys.len()), ("the answers", answers.len()))?;
+        }
+        let (all, inserts) = (work.keys.len() as u64, work.values.is_some());
+        let mut first = 0;
+        while first < all {
+            let (rest, room) = (all - first, self.room());
+            if !inserts || rest <= room {
+                return self.piece(stream, work, first..all, None);
+            }
+            let piece = room / WHOLE * WHOLE;
+            if piece >= rest / 16 + WHOLE {
+                self.piece(stream, work, first..first + piece, None)?;
+                first += piece;
+            } else if !self.make_room(stream, rest)? {
+                return self.piece_counted(stream, work, first..all);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does a piece that may want more new slots than there are; fails if it did.
+    fn piece_counted(&mut self, stream: &Stream, work: &Work<'_>, range: Range<u64>) -> Result<()> {
+        let mut marked = Buffer::uninitialized(&self.device, work.keys.len().div_ceil(WHOLE as usize))?;
+        marked.fill(stream, 0xff)?;
+        loop {
+            let before = self.counts.refused;
+            let room = self.room();
+            self.piece(stream, work, range.clone(), Some(&marked))?;
+            let refused = self.counts.refused - before;
+            if refused == 0 {
+                return Ok(());
+            }
+            // Copies of a new key may each have asked for a slot. As long as there was room, some operations were done.
+            if room == 0 {
+                return Err(Error::TableFull {
+                    refused,
+                    operations: work.keys.len() as u64,
+                    taken: self.counts.taken,
+                    slots: self.layout.slots(),
+                    load: self.config.load,
+                });
+            }
+        }
+    }
+
+    /// Launches a part of a batch, all of it or what is marked, and reads the counters.
+    fn piece(
+        &mut self,
+        stream: &Stream,
+        work: &Work<'_>,
+        range: Range<u64>,
+        marked: Option<&Buffer<u32>>,
+    ) -> Result<()> {
+        let Work { operation, kinds, keys, values, answers } = *work;
+        // SAFETY: the kernel's text allows no kinds, no answers, and no values if nothing is inserted.
+        let nothing = unsafe { Global::<u32>::null() };
+        // Else there is nothing to be used again, and the short way of an insertion is enough.
+        let removed = self.counts.removed != 0 || self.layout.emptied != 0;
+        let anywhere = removed && kinds.is_none() && operation != Operation::Remove;
+        let apply = Apply {
+            kinds: kinds.map_or(nothing, Buffer::argument),
+            keys: keys.argument(),
+            values: values.map_or(nothing, Buffer::argument),
+            words: self.words.argument(),
+            header: self.header.argument(),
+            answers: answers.map_or(nothing, |answers| answers.values.argument()),
+            before: answers.map_or(nothing, |answers| answers.found.argument()),
+            marked: marked.map_or(nothing, Buffer::argument),
+            plan: ApplyPlan {
+                layout: self.layout,
+                first: range.start,
+                end: range.end,
+                operation: operation as u32,
+                anywhere: anywhere as u32,
+                most_asked: self.counts.asked + self.room(),
+            },
+        };
+        let mut reads: Vec<&dyn Tracked> = vec![keys];
+        reads.extend(kinds.map(|buffer| buffer as &dyn Tracked));
+        reads.extend(values.map(|buffer| buffer as &dyn Tracked));
+        let mut writes: Vec<&dyn Tracked> = vec![&self.words, &self.header];
+        if let Some(answers) = answers {
+            writes.extend([&answers.values as &dyn Tracked, &answers.found]);
+        }
+        writes.extend(marked.map(|buffer| buffer as &dyn Tracked));
+        // SAFETY: keys, kinds, values and answers are equally long, and the range is within them and begins at a whole word of bits;
+        // slots, header and layout belong together, nobody else uses them meanwhile, and a launch that takes any slot only inserts.
+        unsafe { stream.launch(&apply, range.end - range.start, &reads, &writes)? };
+        let taken = self.counts.taken;
+        self.counts = Counts::of(&self.header.download(stream)?);
+        if anywhere || self.counts.taken < taken {
+            self.layout.emptied = 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! What a linear map is to be like, and how large that makes it.
+
+use super::LinearMap;
+use crate::{Device, Error, Result};
+use gpu_kernels::linear::{Layout, header, slot::LINE};
+
+/// The configuration of a [`LinearMap`].
+///
+/// ```
+/// use warpnest::{Device, LinearConfig};
+///
+/// let device = Device::cpu();
+/// let mut map = LinearConfig::default().pairs(1000).load(0.9).create(&device)?;
+/// assert_eq!(map.insert_many(&[1, 2], &[10, 20])?, 2);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearConfig {
+    pub(super) pairs: u64,
+    pub(super) load: f64,
+    pub(super) grows: bool,
+    pub(super) linear: bool,
+    pub(super) seed: Option<u64>,
+}
+
+impl Default for LinearConfig {
+    /// Room for no pairs, growth, at most .8 of the slots taken, steps of each key's own, a random seed.
+    fn default() -> Self {
+        Self { pairs: 0, load: 0.8, grows: true, linear: false, seed: None }
+    }
+}
+
+/// The most slots: kernels number buckets and slots with 32 bits.
+const MOST_SLOTS: u64 = 1 << 32;
+
+impl LinearConfig {
+    /// The number of pairs that there is to be room for from the beginning.
+    #[must_use]
+    pub fn pairs(mut self, pairs: u64) -> Self {
+        self.pairs = pairs;
+        self
+    }
+
+    /// The largest share of the slots that keys may take before the table grows: above 0, below 1.
+    #[must_use]
+    pub fn load(mut self, load: f64) -> Self {
+        self.load = load;
+        self
+    }
+
+    /// Forbids growth: new keys beyond the load are refused ([`Error::TableFull`]).
+    #[must_use]
+    pub fn fixed(mut self) -> Self {
+        self.grows = false;
+        self
+    }
+
+    /// From a full line of 64 bytes on to the one beside it, as in linear probing, instead of by a step that depends on the key.
+    #[must_use]
+    pub fn to_the_next_line(mut self) -> Self {
+        self.linear = true;
+        self
+    }
+
+    /// Where the random constants start, so that a run can be repeated.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Bytes that a map with room for so many pairs takes on the device. While it grows, the old and the new table are both there.
+    ///
+    /// # Errors
+    /// As for [`LinearConfig::create`], but for the device's.
+    pub fn memory_bytes(&self) -> Result<u64> {
+        Ok(8 * (self.lines_for(self.pairs)? as u64 * LINE as u64 + header::WORDS as u64))
+    }
+
+    /// Makes an empty map.
+    ///
+    /// # Errors
+    /// * The request makes no sense: [`Error::OpenLoad`], [`Error::TooManySlots`].
+    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn create(&self, device: &Device) -> Result<LinearMap> {
+        LinearMap::create(self.clone(), device)
+    }
+
+    /// The number of lines of a table with room for so many pairs.
+    pub(super) fn lines_for(&self, pairs: u64) -> Result<u32> {
+        // Not the other way round: a load that is no number is refused, too.
+        if !(self.load > 0.0 && self.load < 1.0) {
+            return Err(Error::OpenLoad { load: self.load });
+        }
+        let slots = (pairs as f64 / self.load).ceil();
+        let too_many = || Error::TooManySlots { asked: slots as u64, limit: MOST_SLOTS };
+        if slots >= MOST_SLOTS as f64 {
+            return Err(too_many());
+        }
+        let mut lines = (slots as u64).div_ceil(LINE as u64).max(2);
+        while self.keys_in(lines * LINE as u64) < pairs || !self.linear && !is_prime(lines) {
+            lines += 1;
+        }
+        if lines * LINE as u64 >= MOST_SLOTS {
+            return Err(too_many());
+        }
+        Ok(lines as u32)
+    }
+
+    /// How many keys a table may have.
+    pub(super) fn most_keys(&self, layout: &Layout) -> u64 {
+        self.keys_in(layout.slots())
+    }
+
+    fn keys_in(&self, slots: u64) -> u64 {
+        // At least one slot stays empty, so that a search ends.
+        ((slots as f64 * self.load) as u64).min(slots - 1)
+    }
+}
+
+fn is_prime(number: u64) -> bool {
+    number >= 2
+        && (2..).take_while(|divisor| divisor * divisor <= number).all(|divisor| !number.is_multiple_of(divisor))
+}

@@ -1,0 +1,103 @@
+//! Moving to another table: a larger one, a smaller one, or one without removed keys.
+
+use super::{Counts, LinearConfig, LinearMap};
+use crate::{Buffer, Result, Stream};
+use gpu_kernels::linear::{Layout, Rehash, RehashPlan, header};
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::Rng;
+
+/// A layout with constants that nobody knows beforehand.
+pub(super) fn layout(config: &LinearConfig, random: &mut Xoshiro256StarStar, lines: u32) -> Layout {
+    let (a, b) = (random.next_u64(), random.next_u64());
+    Layout { a, b, lines, linear: config.linear as u32, emptied: 0, padding: 0 }
+}
+
+impl LinearMap {
+    /// Makes room for `additional` more keys, so that the table need not grow until they are there.
+    ///
+    /// # Errors
+    /// [`Error::TooManySlots`](crate::Error::TooManySlots), [`Error::OutOfMemory`](crate::Error::OutOfMemory): the map is as it was.
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn reserve(&mut self, stream: &Stream, additional: u64) -> Result<()> {
+        if additional <= self.room() {
+            return Ok(());
+        }
+        let lines = self.config.lines_for(self.counts.keys.saturating_add(additional))?.max(self.layout.lines);
+        self.rehash(stream, lines)
+    }
+
+    /// Gives back the room that the keys do not need.
+    ///
+    /// # Errors
+    /// As for [`LinearMap::reserve`].
+    pub fn shrink_to_fit(&mut self, stream: &Stream) -> Result<()> {
+        let lines = self.config.lines_for(self.counts.keys)?;
+        if lines < self.layout.lines { self.rehash(stream, lines) } else { Ok(()) }
+    }
+
+    /// Makes the slots of removed keys empty again, which shortens searches; the table stays as large as it is.
+    ///
+    /// # Errors
+    /// As for [`LinearMap::reserve`].
+    pub fn compact(&mut self, stream: &Stream) -> Result<()> {
+        if self.counts.removed != 0 { self.rehash(stream, self.layout.lines) } else { Ok(()) }
+    }
+
+    /// Moves all keys to a table of `lines`, which has room for them, with other constants; waits.
+    fn rehash(&mut self, stream: &Stream, lines: u32) -> Result<()> {
+        let layout = layout(&self.config, &mut self.random, lines);
+        let mut words = Buffer::<u64>::uninitialized(&self.device, layout.slots() as usize)?;
+        words.fill(stream, 0xff)?;
+        let cell = self.header.download(stream)?[header::CELL as usize];
+        let mut new_header = [0; header::WORDS];
+        new_header[header::CELL as usize] = cell;
+        new_header[(header::COUNTERS + header::GAINED) as usize] = (cell != 0) as u64;
+        let new_header = Buffer::from_slice(&self.device, &new_header)?;
+        let rehash = Rehash {
+            old: self.words.argument(),
+            words: words.argument(),
+            header: new_header.argument(),
+            plan: RehashPlan { slots: self.layout.slots(), layout },
+        };
+        // SAFETY: the old table has as many slots as its layout says, and the new one as the new layout says, all of them empty.
+        unsafe { stream.launch(&rehash, self.layout.slots(), &[&self.words], &[&words, &new_header])? };
+        self.counts = Counts::of(&new_header.download(stream)?);
+        (self.layout, self.words, self.header) = (layout, words, new_header);
+        Ok(())
+    }
+
+    /// How many keys may still come, by the load; and how many slots they may take. Together with the slots of removed keys, which may be
+    /// used again, keys may take two thirds of what the load leaves.
+    fn rooms(&self) -> [u64; 2] {
+        let (Counts { taken, keys, removed, .. }, most) = (self.counts, self.config.most_keys(&self.layout));
+        let most_taken = if removed != 0 { (most + 2 * self.layout.slots()) / 3 } else { most };
+        [most.saturating_sub(keys), most_taken.saturating_sub(taken)]
+    }
+
+    /// How many new keys may come without more ado.
+    pub(super) fn room(&self) -> u64 {
+        let [for_keys, in_slots] = self.rooms();
+        for_keys.min(in_slots)
+    }
+
+    /// Makes room for new keys, of which up to `coming` may come. Whether there is more room now.
+    pub(super) fn make_room(&mut self, stream: &Stream, coming: u64) -> Result<bool> {
+        let ([for_keys, in_slots], before) = (self.rooms(), self.room());
+        let lines = if self.config.grows && coming > for_keys {
+            // If most of them are new, all at once; else twice as large, which may happen again.
+            let keys = self.counts.keys;
+            let pairs = if keys < coming / 4 { keys + coming } else { 2 * keys.max(BATCH) };
+            self.config.lines_for(pairs)?.max(self.layout.lines)
+        } else {
+            self.layout.lines
+        };
+        // A new table of the same size helps if removed keys stand in the way, and not if there are too many others.
+        if lines > self.layout.lines || in_slots < for_keys {
+            self.rehash(stream, lines)?;
+        }
+        Ok(self.room() > before)
+    }
+}
+
+/// Keys that are worth a table of their own.
+const BATCH: u64 = 1024;

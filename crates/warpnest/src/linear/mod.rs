@@ -1,0 +1,263 @@
+//! [`LinearMap`]: the table that is in use while it changes. docs/linear.md has layout, protocol, guarantees and figures.
+
+mod apply;
+mod config;
+mod grow;
+
+pub use apply::LinearOperation;
+pub use config::LinearConfig;
+
+use crate::buffer::Tracked;
+use crate::{Buffer, Device, Result, Stream};
+use gpu_kernels::linear::{Find, FindPlan, InspectPlan, Layout, ProbeLengths, Unpack, header};
+use gpu_kernels::seam::Global;
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::SeedableRng;
+
+/// A map of `u32` keys to `u32` values that is in use while it changes: batches insert, look up and remove, also all at once.
+///
+/// Source: D. Farrell, *A Simple GPU Hash Table* (2020), with buckets of 32 bytes, two to a line, and steps of each key's own in place of single slots.
+///
+/// * **Keys and values** are `u32`; all of them are legal.
+/// * **Repeated keys** in one batch: one of their pairs wins, whole.
+/// * **Beside other operations.** All operations of a batch run at the same time, and each is atomic: a lookup beside an insertion gives
+///   the value before or after it, and nothing else. Batches run one after the other, in the order of their calls.
+/// * **Complexity.** An operation reads the buckets (32 bytes) from its key's home to its slot, or to the first empty slot.
+/// * **Growth.** If keys would take more than a share of the slots ([`LinearConfig::load`]), they move to a larger table. Slots of removed
+///   keys become empty, or are used again by batches that only insert; if many are left, the table is made anew.
+/// * **Memory.** 8 bytes a slot; [`LinearConfig::memory_bytes`] says beforehand what a map takes.
+#[derive(Debug)]
+pub struct LinearMap {
+    device: Device,
+    config: LinearConfig,
+    layout: Layout,
+    words: Buffer<u64>,
+    header: Buffer<u64>,
+    counts: Counts,
+    random: Xoshiro256StarStar,
+}
+
+/// What the header's counters say.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Counts {
+    /// Slots that are not empty.
+    taken: u64,
+    /// Keys, also the one that has no slot.
+    keys: u64,
+    /// Slots of removed keys.
+    removed: u64,
+    /// Operations that found no slot, since the header was made.
+    refused: u64,
+    /// Operations that asked for one, as far as they were counted.
+    asked: u64,
+}
+
+impl Counts {
+    fn of(header: &[u64]) -> Self {
+        let stripes = || header[header::COUNTERS as usize..].chunks_exact(header::STRIPE as usize);
+        let sum = |which: u64| stripes().map(|stripe| stripe[which as usize]).sum::<u64>();
+        let keys = sum(header::GAINED) - sum(header::LOST);
+        let asked = header[header::ASKED as usize];
+        let taken = sum(header::TAKEN) - sum(header::EMPTIED);
+        let in_cell = (header[header::CELL as usize] != 0) as u64;
+        Self { taken, keys, removed: taken + in_cell - keys, refused: sum(header::REFUSED), asked }
+    }
+}
+
+/// How far the keys of a map are from where the search for them begins.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ProbeReport {
+    /// Slots that a search for a present key looks at, on average.
+    pub mean: f64,
+    /// The most.
+    pub longest: u64,
+    /// `histogram[n]` keys need n slots; the last number counts all that need as many or more.
+    pub histogram: Vec<u64>,
+}
+
+/// Words of the histogram.
+const HISTOGRAM: usize = 129;
+
+crate::lookup::lookup_methods!(LinearMap of u32, u32);
+
+impl LinearMap {
+    /// An empty map with the default configuration; [`LinearConfig::create`] takes another.
+    ///
+    /// ```
+    /// use warpnest::{Device, LinearMap};
+    ///
+    /// let mut map = LinearMap::new(&Device::best()?)?;
+    /// assert_eq!(map.insert_many(&[7, 8], &[1, 2])?, 2);
+    /// assert_eq!(map.remove_many(&[8, 9])?, [Some(2), None]);
+    /// assert_eq!(map.get_many(&[7, 8])?, [Some(1), None]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`LinearConfig::create`].
+    pub fn new(device: &Device) -> Result<Self> {
+        LinearConfig::default().create(device)
+    }
+
+    fn create(config: LinearConfig, device: &Device) -> Result<Self> {
+        let lines = config.lines_for(config.pairs)?;
+        let mut random = Xoshiro256StarStar::seed_from_u64(config.seed.unwrap_or_else(crate::hash::random_seed));
+        let layout = grow::layout(&config, &mut random, lines);
+        let mut words = Buffer::uninitialized(device, layout.slots() as usize)?;
+        words.fill(device.default_stream(), 0xff)?;
+        let header = Buffer::zeroed(device, header::WORDS)?;
+        Ok(Self { device: device.clone(), config, layout, words, header, counts: Counts::default(), random })
+    }
+
+    /// Queues a lookup: `values` may be null.
+    fn find(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<u32>,
+        values: Global<u32>,
+        found: &Buffer<u32>,
+        writes: &[&dyn Tracked],
+    ) -> Result<()> {
+        let find = Find {
+            queries: queries.argument(),
+            words: self.words.argument(),
+            header: self.header.argument(),
+            values,
+            found: found.argument(),
+            plan: FindPlan { layout: self.layout, queries: queries.len() as u64 },
+        };
+        let reads: [&dyn Tracked; 3] = [queries, &self.words, &self.header];
+        // SAFETY: as many values, if any, and found-words as queries; slots, header and layout belong together, and nobody changes
+        // them, since the launch reads them and whatever writes them waits.
+        unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
+    }
+
+    /// The number of keys.
+    pub fn len(&self) -> u64 {
+        self.counts.keys
+    }
+
+    /// Whether it has no keys.
+    pub fn is_empty(&self) -> bool {
+        self.counts.keys == 0
+    }
+
+    /// The number of slots.
+    pub fn slots(&self) -> u64 {
+        self.layout.slots()
+    }
+
+    /// Slots that are not empty: those of keys, and those of keys that were removed.
+    pub fn taken(&self) -> u64 {
+        self.counts.taken
+    }
+
+    /// Bytes that the map keeps on the device.
+    pub fn memory_bytes(&self) -> u64 {
+        8 * (self.words.len() as u64 + self.header.len() as u64)
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How the table hashes, for a kernel of your own: with [`LinearMap::words`] and [`LinearMap::header`] it makes an
+    /// [`InUse`](gpu_kernels::linear::InUse) or a [`Filling`](gpu_kernels::linear::Filling).
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The slots.
+    pub fn words(&self) -> &Buffer<u64> {
+        &self.words
+    }
+
+    /// The words beside the slots.
+    pub fn header(&self) -> &Buffer<u64> {
+        &self.header
+    }
+
+    /// Removes all keys; the table stays as large as it is.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn clear(&mut self, stream: &Stream) -> Result<()> {
+        self.words.fill(stream, 0xff)?;
+        self.header.fill(stream, 0)?;
+        self.counts = Counts::default();
+        self.layout.emptied = 0;
+        Ok(())
+    }
+
+    /// A copy of the map on the same device, made on `stream`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        let mut words = Buffer::uninitialized(&self.device, self.words.len())?;
+        words.copy_from(stream, &self.words)?;
+        let mut header = Buffer::uninitialized(&self.device, self.header.len())?;
+        header.copy_from(stream, &self.header)?;
+        let Self { device, config, layout, counts, random, .. } = self;
+        let (device, config, random) = (device.clone(), config.clone(), random.clone());
+        Ok(Self { device, config, layout: *layout, words, header, counts: *counts, random })
+    }
+
+    /// Writes all pairs, in no particular order, to `keys` and `values`; returns when they are written.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`LinearMap::len`] elements,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<u32>, values: &mut Buffer<u32>) -> Result<()> {
+        crate::error::same_length(("the map", self.len() as usize), ("the keys", keys.len()))?;
+        crate::error::same_length(("the map", self.len() as usize), ("the values", values.len()))?;
+        let count = Buffer::<u64>::zeroed(&self.device, 1)?;
+        let unpack = Unpack {
+            words: self.words.argument(),
+            header: self.header.argument(),
+            keys_out: keys.argument(),
+            values_out: values.argument(),
+            count: count.argument(),
+            plan: InspectPlan { layout: self.layout, room: self.len() },
+        };
+        let writes: [&dyn Tracked; 3] = [&*keys, &*values, &count];
+        // SAFETY: slots, header and layout belong together; the outputs have the room that the plan says.
+        unsafe { stream.launch(&unpack, self.layout.slots() + 1, &[&self.words, &self.header], &writes) }
+    }
+
+    /// All pairs, in no particular order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn to_pairs(&self) -> Result<Vec<(u32, u32)>> {
+        let stream = self.device.default_stream();
+        let mut keys = Buffer::uninitialized(&self.device, self.len() as usize)?;
+        let mut values = Buffer::uninitialized(&self.device, self.len() as usize)?;
+        self.pairs_into(stream, &mut keys, &mut values)?;
+        Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
+    }
+
+    /// How far keys are from where the search for them begins; waits.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn probe_lengths(&self, stream: &Stream) -> Result<ProbeReport> {
+        let histogram = Buffer::<u64>::zeroed(&self.device, HISTOGRAM)?;
+        let totals = Buffer::<u64>::zeroed(&self.device, 2)?;
+        let lengths = ProbeLengths {
+            words: self.words.argument(),
+            histogram: histogram.argument(),
+            totals: totals.argument(),
+            plan: InspectPlan { layout: self.layout, room: HISTOGRAM as u64 },
+        };
+        // SAFETY: slots and layout belong together; the histogram has the room that the plan says.
+        unsafe { stream.launch(&lengths, self.layout.slots(), &[&self.words], &[&histogram, &totals])? };
+        let (histogram, totals) = (histogram.download(stream)?, totals.download(stream)?);
+        let keys: u64 = histogram.iter().sum();
+        Ok(ProbeReport { mean: totals[0] as f64 / keys.max(1) as f64, longest: totals[1], histogram })
+    }
+}

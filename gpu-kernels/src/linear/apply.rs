@@ -1,0 +1,170 @@
+//! Many operations at once.
+
+use super::slot::{IfHeld, Inserted};
+use super::{Emptying, Filling, InUse, Layout, header};
+use crate::seam::{Global, Tile};
+
+/// What an operation does with its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Operation {
+    /// Looks it up.
+    Get = 0,
+    /// Gives it the value.
+    Insert = 1,
+    /// Gives it the value unless it has one.
+    GetOrInsert = 2,
+    /// Removes it.
+    Remove = 3,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ApplyPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of the first operation, a multiple of 32.
+    pub first: u64,
+    /// The number behind that of the last one.
+    pub end: u64,
+    /// The [`Operation`], if there are no kinds.
+    pub operation: u32,
+    /// 1 if slots of removed keys may be used again: then all operations must insert.
+    pub anywhere: u32,
+    /// If operations are marked, new keys may take a slot while the header's word `ASKED` is below this.
+    pub most_asked: u64,
+}
+
+/// An insertion.
+#[derive(Clone, Copy)]
+struct Insertion {
+    in_use: InUse,
+    anywhere: bool,
+    key: u32,
+    value: u32,
+    if_held: IfHeld,
+}
+
+impl Insertion {
+    #[inline(always)]
+    fn run(self, may_take: bool) -> Inserted {
+        let Self { in_use, anywhere, key, value, if_held } = self;
+        if anywhere {
+            Filling::of(in_use).insert(key, value, if_held, may_take)
+        } else {
+            in_use.insert(key, value, if_held, may_take)
+        }
+    }
+}
+
+/// What became of an operation.
+#[derive(Default)]
+struct Done {
+    /// The value that its key had before.
+    before: Option<u32>,
+    /// The value that its key has, if that is asked for.
+    answer: u32,
+    taken: bool,
+    gained: bool,
+    lost: bool,
+    refused: bool,
+    emptied: bool,
+    /// Whether it was to be done.
+    wanted: bool,
+}
+
+kernel! {
+    /// Does operation `i` of the plan's range, one thread each, all at the same time: its [`Operation`] is `kinds[i]` (nothing is done for
+    /// other numbers) or, if that is null, the plan's, with `keys[i]` and, for those that insert, `values[i]`. Bit `i mod 32` of `before[i / 32]` becomes whether the key was
+    /// there before, and `answers[i]` the value that it had, or for `GetOrInsert` the one that it has now, or 0; both may be null.
+    ///
+    /// If `marked` is not null, only the operations are done whose bits are set there, and those that were refused stay marked.
+    Apply<>, "linear_apply", threads 256;
+    {
+        kinds: Global<u32>, keys: Global<u32>, values: Global<u32>, words: Global<u64>, header: Global<u64>,
+        answers: Global<u32>, before: Global<u32>, marked: Global<u32>, plan: ApplyPlan,
+    }
+    |args, block| {
+        let ApplyPlan { layout, first, end, operation, anywhere, most_asked } = args.plan;
+        let counted = !args.marked.is_null();
+        let block_first = first + block.first_thread();
+        let mut done = block.local(|thread| {
+            let index = block_first + thread as u64;
+            let marked = || args.marked.load_streaming(index / 32) >> (index % 32) & 1 != 0;
+            let wanted = index < end && (!counted || marked());
+            let mut done = Done { wanted, ..Done::default() };
+            if !wanted {
+                return done;
+            }
+            let kind = if args.kinds.is_null() { operation } else { args.kinds.load_streaming(index) };
+            let key = args.keys.load_streaming(index);
+            let in_use = InUse::new(args.words, args.header, layout);
+            if kind == Operation::Get as u32 {
+                done.before = in_use.get(key);
+            } else if kind == Operation::Remove as u32 {
+                if args.kinds.is_null() {
+                    // Nothing else happens.
+                    let removed = Emptying::new(args.words, args.header, layout).remove(key);
+                    done.before = removed.map(|(value, _)| value);
+                    done.emptied = removed.is_some_and(|(_, emptied)| emptied);
+                } else {
+                    done.before = in_use.remove(key);
+                }
+                done.lost = done.before.is_some();
+            } else if kind == Operation::Insert as u32 || kind == Operation::GetOrInsert as u32 {
+                let value = args.values.load_streaming(index);
+                let if_held = if kind == Operation::GetOrInsert as u32 { IfHeld::Keep } else { IfHeld::Replace };
+                let insertion = Insertion { in_use, anywhere: anywhere != 0, key, value, if_held };
+                let mut inserted = insertion.run(!counted);
+                if counted && inserted.refused && args.header.atomic(header::ASKED).fetch_add(1) < most_asked {
+                    inserted = insertion.run(true);
+                }
+                let Inserted { before, taken, refused } = inserted;
+                (done.before, done.taken, done.refused, done.gained) = (before, taken, refused, inserted.is_new());
+                if kind == Operation::GetOrInsert as u32 && done.gained {
+                    done.answer = value;
+                }
+            }
+            if !args.answers.is_null() {
+                args.answers.store_streaming(index, done.before.unwrap_or(done.answer));
+            }
+            done
+        });
+        block.tiles_of::<32, _>(&mut done, |warp, done| {
+            let found = warp.ballot(done, |_, done| done.before.is_some());
+            let wanted = warp.ballot(done, |_, done| done.wanted);
+            let refused = warp.ballot(done, |_, done| done.refused);
+            let warp_first = block_first + warp.first_thread() as u64;
+            warp.each(done, |lane, _| {
+                let index = warp_first + lane as u64;
+                if lane == 0 && index < end {
+                    if !args.before.is_null() {
+                        let others = if counted { args.before.load(index / 32) & !wanted } else { 0 };
+                        args.before.store(index / 32, others | found);
+                    }
+                    if counted {
+                        args.marked.store(index / 32, refused);
+                    }
+                }
+            });
+        });
+        let counts = [
+            block.count(&mut done, |_, done| done.taken),
+            block.count(&mut done, |_, done| done.gained),
+            block.count(&mut done, |_, done| done.lost),
+            block.count(&mut done, |_, done| done.refused),
+            block.count(&mut done, |_, done| done.emptied),
+        ];
+        let stripe = header::COUNTERS + block.index() as u64 % header::STRIPES * header::STRIPE;
+        block.each(&mut done, |thread, _| {
+            if thread == 0 {
+                for which in 0..counts.len() {
+                    if counts[which] != 0 {
+                        args.header.atomic(stripe + which as u64).fetch_add(counts[which] as u64);
+                    }
+                }
+            }
+        });
+    }
+}

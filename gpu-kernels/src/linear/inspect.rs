@@ -1,0 +1,125 @@
+//! Writing out all pairs, and how far keys are from where their search begins.
+
+use super::slot::{BESIDE, BUCKET, EMPTY, value_of};
+use super::{Layout, header};
+use crate::seam::{Global, Shared, Tile};
+
+/// What is to be looked at.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct InspectPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of words of a histogram, or of pairs that there is room for.
+    pub room: u64,
+}
+
+/// What a thread has found in its slot.
+struct Found {
+    pair: Option<(u32, u32)>,
+    before: u32,
+}
+
+const WARPS: u32 = 8;
+
+kernel! {
+    /// Writes the pairs of all slots, one thread a slot, and of the cell, to `keys_out` and `values_out`, as long as there is room;
+    /// `count[0]`, 0 at first, becomes their number. Their order is that in which blocks come.
+    Unpack<>, "linear_unpack", threads 256, shared sums: u32 = WARPS as usize, shared start: u64 = 1;
+    {
+        words: Global<u64>, header: Global<u64>, keys_out: Global<u32>, values_out: Global<u32>, count: Global<u64>,
+        plan: InspectPlan,
+    }
+    |args, block| {
+        let InspectPlan { layout, room } = args.plan;
+        let first = block.first_thread();
+        let mut found = block.local(|thread| {
+            let slot = first + thread as u64;
+            let mut pair = None;
+            if slot < layout.slots() {
+                let word = args.words.load_streaming(slot);
+                pair = value_of(word).map(|value| ((word >> 32) as u32, value));
+            } else if slot == layout.slots() {
+                let cell = args.header.load(header::CELL);
+                pair = (cell != 0).then_some((BESIDE, cell as u32));
+            }
+            Found { pair, before: 0 }
+        });
+        block.tiles_of::<32, _>(&mut found, |warp, found| {
+            let number = warp.first_thread() / 32;
+            let there = warp.ballot(found, |_, found| found.pair.is_some());
+            warp.each(found, |lane, found| {
+                found.before = (there & ((1 << lane) - 1)).count_ones();
+                if lane == 0 {
+                    sums.set(number, there.count_ones());
+                }
+            });
+        });
+        block.sync();
+        block.phase(&mut found, |thread, _| {
+            if thread == 0 {
+                let mut total = 0;
+                for warp in 0..WARPS {
+                    total += sums.get(warp);
+                }
+                start.set(0, args.count.atomic(0).fetch_add(total as u64));
+            }
+        });
+        block.each(&mut found, |thread, found| {
+            let mut place = start.get(0) + found.before as u64;
+            for warp in 0..thread / 32 {
+                place += sums.get(warp) as u64;
+            }
+            if let Some((key, value)) = found.pair
+                && place < room
+            {
+                args.keys_out.store(place, key);
+                args.values_out.store(place, value);
+            }
+        });
+    }
+}
+
+kernel! {
+    /// Counts the keys in slots by how many slots a search looks at until it is there, one thread a slot: `histogram[n]` for n slots, and
+    /// in its last word those that are farther. `totals[0]` becomes the sum of these numbers, `totals[1]` the largest. All must be 0 at first.
+    ProbeLengths<>, "linear_probe_lengths", threads 256;
+    { words: Global<u64>, histogram: Global<u64>, totals: Global<u64>, plan: InspectPlan }
+    |args, block| {
+        let InspectPlan { layout, room } = args.plan;
+        let first = block.first_thread();
+        let mut lengths = block.local(|thread| {
+            let slot = first + thread as u64;
+            let word = if slot < layout.slots() { args.words.load_streaming(slot) } else { EMPTY };
+            if value_of(word).is_none() {
+                return 0;
+            }
+            let (bucket, within) = ((slot / BUCKET as u64) as u32, (slot % BUCKET as u64) as u32);
+            let mut probe = layout.probe((word >> 32) as u32);
+            let mut length = 1 + (within + BUCKET - probe.start) % BUCKET;
+            // Every step leads to every bucket, so this ends.
+            while probe.bucket != bucket {
+                layout.advance(&mut probe);
+                length += BUCKET;
+            }
+            length
+        });
+        block.tiles_of::<32, _>(&mut lengths, |warp, lengths| {
+            warp.exclusive_sum(
+                lengths,
+                |_, length| *length,
+                |lane, length, _, total| {
+                    if lane == 0 && total != 0 {
+                        args.totals.atomic(0).fetch_add(total as u64);
+                    }
+                    if *length != 0 {
+                        args.histogram.atomic((*length as u64).min(room - 1)).fetch_add(1);
+                        if *length as u64 > args.totals.atomic(1).load() {
+                            args.totals.atomic(1).fetch_max(*length as u64);
+                        }
+                    }
+                },
+            );
+        });
+    }
+}

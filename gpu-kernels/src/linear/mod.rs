@@ -1,0 +1,149 @@
+//! The table that is in use while it changes: open addressing on words of 64 bits, after D. Farrell, *A Simple GPU Hash Table* (2020).
+//!
+//! Every state of a slot is one word, and every change of it is one atomic operation on that word ([`slot`]), so threads may insert,
+//! look up and remove at the same time. docs/linear.md has the whole.
+//!
+//! **Layout.** A bucket is [`BUCKET`] slots, 32 bytes: what one thread can read at the speed of one slot. Two are a line, 64 bytes: what
+//! a random access moves anyway. A key has a home line, a bucket there, and a slot where its search begins; from a full bucket it goes
+//! on to the other one of the line, and from a full line to another line, by a step of its own ([`Layout::probe`]). A key stands in
+//! the first slot of its sequence that was free when it came.
+
+mod apply;
+mod find;
+mod inspect;
+mod rehash;
+pub mod slot;
+mod table;
+
+pub use apply::{Apply, ApplyPlan, Operation};
+pub use find::{Find, FindPlan};
+pub use inspect::{InspectPlan, ProbeLengths, Unpack};
+pub use rehash::{Rehash, RehashPlan};
+pub use table::{Emptying, Filling, InUse};
+
+use crate::seam::Global;
+use crate::types::{Key, Scalar};
+use slot::{BUCKET, LINE};
+
+/// The words beside the slots.
+pub mod header {
+    /// The key that is all ones: 0 if the table has it not, else 2^32 and its value.
+    pub const CELL: u64 = 0;
+    /// How often operations have asked for a slot, where they are counted.
+    pub const ASKED: u64 = 1;
+    /// Where the counters begin: those of the first stripe, then those of the next one.
+    pub const COUNTERS: u64 = 16;
+    /// Each block counts in one of so many stripes, so that not all wait for one word.
+    pub const STRIPES: u64 = 32;
+    /// In a stripe: slots that were empty and are not any more.
+    pub const TAKEN: u64 = 0;
+    /// Keys that came.
+    pub const GAINED: u64 = 1;
+    /// Keys that went.
+    pub const LOST: u64 = 2;
+    /// Keys that found no slot.
+    pub const REFUSED: u64 = 3;
+    /// Slots that are empty again.
+    pub const EMPTIED: u64 = 4;
+    /// Words of a stripe.
+    pub const STRIPE: u64 = 8;
+    /// The number of words.
+    pub const WORDS: usize = (COUNTERS + STRIPES * STRIPE) as usize;
+}
+
+/// How a table hashes and how many lines it has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Layout {
+    /// The constants of the mix.
+    pub a: u64,
+    /// The second one.
+    pub b: u64,
+    /// The number of lines: 2 or more, and a prime unless `linear` is 1, so that every step leads to every line.
+    pub lines: u32,
+    /// 1 if the next line is the one beside, and 0 if it is a step of the key's own away.
+    pub linear: u32,
+    /// 1 if since the table was made slots may have been emptied ([`slot::remove_and_empty`]) or used again ([`slot::insert_anywhere`]): then
+    /// a bucket's empty slots may stand before others.
+    pub emptied: u32,
+    /// Nothing.
+    pub padding: u32,
+}
+
+/// Where a key is sought.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Probe {
+    /// The bucket, at first the one where the search begins.
+    pub bucket: u32,
+    /// How many buckets of the line were sought in before: 0 or 1.
+    second: u32,
+    /// How far the next line is.
+    step: u32,
+    /// The slot that is first in each bucket; the others follow in a circle.
+    pub start: u32,
+}
+
+impl Layout {
+    /// Where the search for `key` begins.
+    #[inline(always)]
+    pub fn probe(&self, key: u32) -> Probe {
+        let mixed = key.mixed(self.a, self.b);
+        // The line is said by the upper bits, bucket and slot by the lowest, the step by all.
+        let step = if self.linear != 0 { 1 } else { 1 + mixed.wrapping_mul(0x9e37_79b1).scaled(self.lines - 1) };
+        let bucket = 2 * mixed.scaled(self.lines) + mixed / BUCKET % 2;
+        Probe { bucket, second: 0, step, start: mixed % BUCKET }
+    }
+
+    /// From a bucket to the next one.
+    #[inline(always)]
+    pub fn advance(&self, probe: &mut Probe) {
+        probe.bucket ^= 1;
+        if probe.second == 0 {
+            probe.second = 1;
+        } else {
+            probe.second = 0;
+            let next = probe.bucket + 2 * probe.step;
+            probe.bucket = if next < self.buckets() { next } else { next - self.buckets() };
+        }
+    }
+
+    /// The number of buckets.
+    #[inline(always)]
+    pub fn buckets(&self) -> u32 {
+        2 * self.lines
+    }
+
+    /// The number of slots.
+    pub fn slots(&self) -> u64 {
+        self.lines as u64 * LINE as u64
+    }
+}
+
+/// The slots of a table in the device's memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Slots(pub Global<u64>);
+
+impl slot::Cells for Slots {
+    #[inline(always)]
+    fn bucket(&self, bucket: u32) -> [u64; BUCKET as usize] {
+        let first = bucket as u64 * BUCKET as u64;
+        let mut words = [0; BUCKET as usize];
+        for pair in 0..BUCKET as usize / 2 {
+            let [even, odd] = self.0.watch_pair(first + 2 * pair as u64);
+            (words[2 * pair], words[2 * pair + 1]) = (even, odd);
+        }
+        words
+    }
+    #[inline(always)]
+    fn load(&self, slot: u64) -> u64 {
+        self.0.atomic(slot).load()
+    }
+    #[inline(always)]
+    fn exchange(&self, slot: u64, word: u64) -> u64 {
+        self.0.atomic(slot).exchange(word)
+    }
+    #[inline(always)]
+    fn compare_exchange(&self, slot: u64, expected: u64, word: u64) -> u64 {
+        self.0.atomic(slot).compare_exchange(expected, word)
+    }
+}

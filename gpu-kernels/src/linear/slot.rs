@@ -1,0 +1,303 @@
+//! What threads do to a slot while others do the same: the whole protocol, over any kind of atomic cell.
+//!
+//! **States.** K is the key that is all ones; it lives beside the table, so words whose key field is K can mean something else.
+//!
+//! ```text
+//! word          means                                     becomes
+//! (K, K)        empty                                     (k, v)
+//! (k, v)        k has the value v                         (k, w) by another value, (K, k) or empty by removal
+//! (K, k)        k was here and was removed                (k, v); while no thread removes also (j, v), j another key
+//! ```
+//!
+//! A search goes on to the next bucket only where no slot is empty, and a full bucket never gets an empty slot again: what is removed from
+//! it leaves (K, k). So a key is in a bucket before which all are full, and a search may end at a bucket with an empty slot.
+//!
+//! Three rules give every key at most one slot, whatever threads do at the same time:
+//!
+//! * **While all happens at once** ([`insert_in_place`], [`remove`]), a slot that a key has had stays its own, and none becomes empty. All
+//!   threads with one key come to its own slot, or to the first empty one, in the same order, and one compare-and-exchange decides.
+//! * **While keys are only inserted** ([`insert_anywhere`]), slots are taken and never given up. A thread looks through the buckets up to the
+//!   first one with an empty slot, and takes the first slot of a removed key that it saw, or else the first empty one. If that succeeds
+//!   the slot has been free all the time, so no other thread with the same key can have passed it by: one that saw it free would have
+//!   taken it or one before it, and a slot before it that was free for the other one was free for this one, too.
+//! * **While keys are only removed** ([`remove_and_empty`]), nobody takes a slot. A bucket with an empty slot may get more of them.
+//!
+//! A removed key's slot never stands before its living one: the key would have taken it. So a search may end there, too.
+
+use super::{Layout, Probe};
+
+/// Slots of a bucket: 32 bytes.
+pub const BUCKET: u32 = 4;
+/// Slots of a line: 64 bytes.
+pub const LINE: u32 = 2 * BUCKET;
+/// The word of an empty slot.
+pub const EMPTY: u64 = u64::MAX;
+/// The key that has a cell of its own.
+pub const BESIDE: u32 = u32::MAX;
+
+/// The words that threads share. All operations are relaxed, since each word is whole by itself.
+pub trait Cells {
+    /// The words of a bucket, each as it was at some moment of the call.
+    fn bucket(&self, bucket: u32) -> [u64; BUCKET as usize];
+    /// One word.
+    fn load(&self, slot: u64) -> u64;
+    /// Replaces a word; returns what it was.
+    fn exchange(&self, slot: u64, word: u64) -> u64;
+    /// Replaces a word if it is `expected`; returns what it was.
+    fn compare_exchange(&self, slot: u64, expected: u64, word: u64) -> u64;
+}
+
+/// The word of a key with its value.
+#[inline(always)]
+pub fn held(key: u32, value: u32) -> u64 {
+    (key as u64) << 32 | value as u64
+}
+
+/// The word of a removed key.
+#[inline(always)]
+pub fn removed(key: u32) -> u64 {
+    held(BESIDE, key)
+}
+
+/// The value in a word, if it holds a key.
+#[inline(always)]
+pub fn value_of(word: u64) -> Option<u32> {
+    if word >> 32 == BESIDE as u64 { None } else { Some(word as u32) }
+}
+
+/// Whose slot it is: the key that it holds or held; K if it is empty.
+#[inline(always)]
+fn owner(word: u64) -> u32 {
+    let key = (word >> 32) as u32;
+    if key == BESIDE { word as u32 } else { key }
+}
+
+/// What an insertion did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Inserted {
+    /// The value that the key had.
+    pub before: Option<u32>,
+    /// Whether the slot was empty.
+    pub taken: bool,
+    /// Whether there was no slot for the key.
+    pub refused: bool,
+}
+
+impl Inserted {
+    /// There is no slot for the key.
+    pub const REFUSED: Self = Self { before: None, taken: false, refused: true };
+    const NEW: Self = Self { before: None, taken: true, refused: false };
+
+    /// The key came to the table.
+    #[inline(always)]
+    pub fn is_new(&self) -> bool {
+        self.before.is_none() && !self.refused
+    }
+}
+
+/// What is to become of the value that a key has already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfHeld {
+    /// It gives way to the new one.
+    Replace,
+    /// It stays.
+    Keep,
+}
+
+/// Which slots of a bucket are a key's own, empty, or removed: a bit each.
+#[derive(Clone, Copy)]
+struct Seen {
+    own: u32,
+    empty: u32,
+    removed: u32,
+}
+
+#[inline(always)]
+fn look(words: &[u64; BUCKET as usize], key: u32) -> Seen {
+    let mut seen = Seen { own: 0, empty: 0, removed: 0 };
+    for i in 0..BUCKET as usize {
+        seen.own |= ((owner(words[i]) == key) as u32) << i;
+        seen.empty |= ((words[i] == EMPTY) as u32) << i;
+        seen.removed |= ((words[i] >> 32 == BESIDE as u64 && words[i] != EMPTY) as u32) << i;
+    }
+    seen
+}
+
+/// The first of the marked slots of the probe's bucket, in its order.
+#[inline(always)]
+fn first(marks: u32, probe: &Probe) -> u64 {
+    let from_start = (marks | marks << BUCKET) >> probe.start;
+    slot_of(probe, (probe.start + from_start.trailing_zeros()) % BUCKET)
+}
+
+#[inline(always)]
+fn slot_of(probe: &Probe, within: u32) -> u64 {
+    probe.bucket as u64 * BUCKET as u64 + within as u64
+}
+
+/// Gives the key its value in a slot that is its own and stays so.
+#[inline(always)]
+fn settle(cells: &impl Cells, slot: u64, key: u32, value: u32, if_held: IfHeld) -> Inserted {
+    let word = held(key, value);
+    let before = if if_held == IfHeld::Replace {
+        cells.exchange(slot, word)
+    } else {
+        let mut seen = cells.load(slot);
+        loop {
+            if value_of(seen).is_some() {
+                break seen;
+            }
+            let now = cells.compare_exchange(slot, seen, word);
+            if now == seen {
+                break seen;
+            }
+            seen = now;
+        }
+    };
+    Inserted { before: value_of(before), taken: false, refused: false }
+}
+
+/// Inserts a key that is not K. Other threads may insert, look up and remove; no thread may [`insert_anywhere`]. Without `may_take` only
+/// slots that are the key's own already serve.
+#[inline(always)]
+pub fn insert_in_place(
+    cells: &impl Cells,
+    layout: &Layout,
+    key: u32,
+    value: u32,
+    if_held: IfHeld,
+    may_take: bool,
+) -> Inserted {
+    let (mut probe, word) = (layout.probe(key), held(key, value));
+    // Most keys are new and their first slot is empty: then this is all, and nothing has to be read before. But if slots have been
+    // emptied, the key may be in one behind it.
+    if may_take && layout.emptied == 0 {
+        let slot = slot_of(&probe, probe.start);
+        let seen = cells.compare_exchange(slot, EMPTY, word);
+        if seen == EMPTY {
+            return Inserted::NEW;
+        }
+        if owner(seen) == key {
+            return settle(cells, slot, key, value, if_held);
+        }
+    }
+    let mut left = layout.buckets();
+    while left != 0 {
+        let seen = look(&cells.bucket(probe.bucket), key);
+        if seen.own != 0 {
+            return settle(cells, first(seen.own, &probe), key, value, if_held);
+        }
+        if seen.empty == 0 {
+            layout.advance(&mut probe);
+            left -= 1;
+        } else if may_take {
+            let slot = first(seen.empty, &probe);
+            let now = cells.compare_exchange(slot, EMPTY, word);
+            if now == EMPTY {
+                return Inserted::NEW;
+            }
+            if owner(now) == key {
+                return settle(cells, slot, key, value, if_held);
+            }
+            // Another key took it: this bucket once more.
+        } else {
+            return Inserted::REFUSED;
+        }
+    }
+    Inserted::REFUSED
+}
+
+/// Inserts a key that is not K, into the first slot of a removed key up to the first bucket with an empty slot, or else into that one.
+/// Other threads may do the same and look up; no thread may remove or [`insert_in_place`]. Without `may_take` a key that is not there is
+/// refused. From then on the layout must say `emptied`, since an empty slot may now stand before a taken one in one bucket.
+#[inline(always)]
+pub fn insert_anywhere(
+    cells: &impl Cells,
+    layout: &Layout,
+    key: u32,
+    value: u32,
+    if_held: IfHeld,
+    may_take: bool,
+) -> Inserted {
+    let word = held(key, value);
+    loop {
+        let (mut probe, mut left) = (layout.probe(key), layout.buckets());
+        let mut free = None;
+        while left != 0 {
+            let seen = look(&cells.bucket(probe.bucket), key);
+            // A removed slot of the key's own is free, for itself as for others.
+            let own = seen.own & !seen.removed;
+            if own != 0 {
+                return settle(cells, first(own, &probe), key, value, if_held);
+            }
+            if may_take && free.is_none() && seen.removed != 0 {
+                free = Some(first(seen.removed, &probe));
+            }
+            if seen.empty != 0 {
+                if may_take && free.is_none() {
+                    free = Some(first(seen.empty, &probe));
+                }
+                break;
+            }
+            layout.advance(&mut probe);
+            left -= 1;
+        }
+        let Some(slot) = free else { return Inserted::REFUSED };
+        let seen = cells.load(slot);
+        // If another thread has taken it meanwhile, perhaps with the same key: all over again.
+        if value_of(seen).is_none() && cells.compare_exchange(slot, seen, word) == seen {
+            return Inserted { before: None, taken: seen == EMPTY, refused: false };
+        }
+    }
+}
+
+/// Removes a key that is not K; returns the value that it had. Other threads may insert in place, look up and remove, but not
+/// [`remove_and_empty`].
+#[inline(always)]
+pub fn remove(cells: &impl Cells, layout: &Layout, key: u32) -> Option<u32> {
+    let found = find(cells, layout, key)?;
+    value_of(cells.exchange(found.slot, removed(key)))
+}
+
+/// Removes a key that is not K; returns the value that it had, and whether its slot is empty now. Other threads may do the same and look
+/// up; no thread may insert, or [`remove`].
+#[inline(always)]
+pub fn remove_and_empty(cells: &impl Cells, layout: &Layout, key: u32) -> Option<(u32, bool)> {
+    let Found { slot, beside_empty } = find(cells, layout, key)?;
+    // No key has gone past a bucket with an empty slot.
+    let word = if beside_empty { EMPTY } else { removed(key) };
+    value_of(cells.exchange(slot, word)).map(|value| (value, beside_empty))
+}
+
+/// The value of a key that is not K. Other threads may do anything.
+#[inline(always)]
+pub fn get(cells: &impl Cells, layout: &Layout, key: u32) -> Option<u32> {
+    let word = cells.load(find(cells, layout, key)?.slot);
+    if owner(word) == key { value_of(word) } else { None }
+}
+
+/// Where a key is.
+struct Found {
+    slot: u64,
+    /// Whether its bucket has an empty slot.
+    beside_empty: bool,
+}
+
+/// The slot that holds the key, if there is one.
+#[inline(always)]
+fn find(cells: &impl Cells, layout: &Layout, key: u32) -> Option<Found> {
+    let (mut probe, mut left) = (layout.probe(key), layout.buckets());
+    while left != 0 {
+        let seen = look(&cells.bucket(probe.bucket), key);
+        let own = seen.own & !seen.removed;
+        if own != 0 {
+            return Some(Found { slot: first(own, &probe), beside_empty: seen.empty != 0 });
+        }
+        if seen.own | seen.empty != 0 {
+            return None;
+        }
+        layout.advance(&mut probe);
+        left -= 1;
+    }
+    None
+}

@@ -1,0 +1,319 @@
+//! The linear map beside `std::collections::HashMap`, through sequences of batches whose operations may meet, on every engine.
+
+use proptest::prelude::*;
+use std::collections::HashMap;
+use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
+use warpnest::{Answers, Buffer, Error, LinearConfig, LinearMap, LinearOperation};
+use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map};
+use warpnest_tests::{TestEngine, key, on_every_engine};
+
+/// Keys: few, so that they meet in a batch, or any, or one after the other.
+fn keys(most: usize) -> impl Strategy<Value = Vec<u32>> {
+    let few = prop_oneof![4 => 0u32..6, 1 => Just(u32::MAX), 1 => any::<u32>().prop_map(|key| key % 40)];
+    let row = (any::<u32>(), 0u32..32, 0..=most)
+        .prop_map(|(first, lg, n)| (0..n as u32).map(|i| first.wrapping_add(i << lg)).collect());
+    prop_oneof![
+        3 => prop::collection::vec(few, 0..=most.min(60)),
+        3 => prop::collection::vec(key::<u32>(), 0..=most),
+        2 => prop::collection::vec(0u32..300, 0..=most),
+        1 => row,
+    ]
+}
+
+/// Pairs; their values repeat if `repeat`, and else say where they came from.
+fn pairs(most: usize) -> impl Strategy<Value = (Vec<u32>, Vec<u32>)> {
+    (keys(most), any::<u32>(), any::<bool>()).prop_map(|(keys, seed, repeat)| {
+        let value = |i: usize| if repeat { (i as u32 ^ seed) % 3 } else { seed.wrapping_add(i as u32) };
+        let values = (0..keys.len()).map(value).collect();
+        (keys, values)
+    })
+}
+
+/// A call.
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(Vec<u32>, Vec<u32>),
+    Replace(Vec<u32>, Vec<u32>),
+    GetOrInsert(Vec<u32>, Vec<u32>),
+    GetOrInsertInto(Vec<u32>, Vec<u32>),
+    Remove(Vec<u32>),
+    RemoveOn(Vec<u32>),
+    /// Removes every so many-th of the keys that are there.
+    RemoveSome(usize),
+    Apply(Vec<LinearOperation>),
+    Get(Vec<u32>),
+    Compact,
+    Shrink,
+    Reserve(u64),
+    Clear,
+    Clone,
+}
+
+fn step(most: usize) -> impl Strategy<Value = Step> {
+    let operations = (pairs(most), any::<u64>()).prop_map(|((keys, values), seed)| {
+        let kind = |i: usize| (seed ^ i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;
+        let pairs = keys.into_iter().zip(values).enumerate();
+        let operation = |(i, (key, value))| match kind(i) {
+            0 | 1 => Get(key),
+            2 | 3 => Insert(key, value),
+            4 | 5 => GetOrInsert(key, value),
+            _ => Remove(key),
+        };
+        Step::Apply(pairs.map(operation).collect())
+    });
+    prop_oneof![
+        3 => pairs(most).prop_map(|(keys, values)| Step::Insert(keys, values)),
+        3 => pairs(most).prop_map(|(keys, values)| Step::Replace(keys, values)),
+        2 => pairs(most).prop_map(|(keys, values)| Step::GetOrInsert(keys, values)),
+        2 => pairs(most).prop_map(|(keys, values)| Step::GetOrInsertInto(keys, values)),
+        3 => keys(most).prop_map(Step::Remove),
+        1 => keys(most).prop_map(Step::RemoveOn),
+        2 => (1usize..6).prop_map(Step::RemoveSome),
+        5 => operations,
+        1 => keys(most).prop_map(Step::Get),
+        1 => Just(Step::Compact),
+        1 => Just(Step::Shrink),
+        1 => (0u64..600).prop_map(Step::Reserve),
+        1 => Just(Step::Clear),
+        1 => Just(Step::Clone),
+    ]
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    config: LinearConfig,
+    fixed: bool,
+    steps: Vec<Step>,
+}
+
+/// Batches of up to so many operations on a map with room for so many pairs at first.
+fn case(most: usize, pairs: u64, most_steps: usize) -> impl Strategy<Value = Case> {
+    let load = prop_oneof![2 => Just(0.8), 2 => 0.3..1.0f64, 2 => Just(0.99), 1 => Just(0.05)];
+    let fixed = prop_oneof![3 => Just(false), 1 => Just(true)];
+    let config = (load, prop_oneof![Just(0), 0..pairs], any::<bool>(), any::<u64>(), fixed);
+    (config, prop::collection::vec(step(most), 1..most_steps)).prop_map(
+        |((load, pairs, linear, seed, fixed), steps)| {
+            let config = LinearConfig::default().load(load).pairs(pairs).seed(seed);
+            let config = if linear { config.to_the_next_line() } else { config };
+            Case { config: if fixed { config.fixed() } else { config }, fixed, steps }
+        },
+    )
+}
+
+fn fail(error: Error) -> TestCaseError {
+    TestCaseError::fail(error.to_string())
+}
+
+fn zip(keys: &[u32], values: &[u32], operation: impl Fn(u32, u32) -> LinearOperation) -> Vec<LinearOperation> {
+    keys.iter().zip(values).map(|(&key, &value)| operation(key, value)).collect()
+}
+
+fn answered(operations: Vec<LinearOperation>, answers: Vec<Option<u32>>) -> Result<Vec<Done>, TestCaseError> {
+    prop_assert_eq!(operations.len(), answers.len());
+    Ok(operations.into_iter().zip(answers).collect())
+}
+
+/// After insertions without answers: each key has one of the values that the batch gave it; the others are as they were.
+fn check_inserted(
+    before: &HashMap<u32, u32>,
+    (keys, values): (&[u32], &[u32]),
+    after: &HashMap<u32, u32>,
+) -> Result<(), TestCaseError> {
+    let mut given: HashMap<u32, Vec<u32>> = HashMap::new();
+    keys.iter().zip(values).for_each(|(&key, &value)| given.entry(key).or_default().push(value));
+    for (key, values) in &given {
+        prop_assert!(after.get(key).is_some_and(|value| values.contains(value)), "key {key}: {:?}", after.get(key));
+    }
+    let others = |pairs: &HashMap<u32, u32>| -> HashMap<u32, u32> {
+        pairs.iter().filter(|pair| !given.contains_key(pair.0)).map(|(&key, &value)| (key, value)).collect()
+    };
+    prop_assert_eq!(others(before), others(after));
+    Ok(())
+}
+
+/// After insertions some of which were refused: each key is as it was, or as one of its operations left it.
+fn check_refused(before: &HashMap<u32, u32>, step: &Step, after: &HashMap<u32, u32>) -> Result<(), TestCaseError> {
+    let operations = match step {
+        Step::Insert(keys, values) | Step::Replace(keys, values) => zip(keys, values, Insert),
+        Step::GetOrInsert(keys, values) | Step::GetOrInsertInto(keys, values) => zip(keys, values, GetOrInsert),
+        Step::Apply(operations) => operations.clone(),
+        _ => return Err(TestCaseError::fail("only insertions may be refused")),
+    };
+    let mut states: HashMap<u32, Vec<Option<u32>>> = HashMap::new();
+    for operation in operations {
+        let (_, key, value) = operation.parts();
+        states.entry(key).or_default().extend(match operation {
+            Get(_) => None,
+            Insert(..) | GetOrInsert(..) => Some(Some(value)),
+            Remove(_) => Some(None),
+        });
+    }
+    for key in before.keys().chain(after.keys()) {
+        let (first, last) = (before.get(key).copied(), after.get(key).copied());
+        let possible = first == last || states.get(key).is_some_and(|states| states.contains(&last));
+        prop_assert!(possible, "key {key}: {first:?} became {last:?}");
+    }
+    Ok(())
+}
+
+/// Does a step; `Ok` says what was answered, if it was anything but insertions without answers.
+fn work(map: &mut LinearMap, before: &HashMap<u32, u32>, step: Step) -> Result<Vec<Done>, TestCaseError> {
+    let device = map.device().clone();
+    let stream = device.default_stream();
+    match step {
+        Step::Insert(keys, values) => {
+            let had = map.len();
+            let new = map.insert_many(&keys, &values).map_err(fail)?;
+            prop_assert_eq!(new, map.len() - had);
+            let after = check_linear_map(map).map_err(TestCaseError::fail)?.pairs;
+            check_inserted(before, (&keys, &values), &after)?;
+            // As if each key's last operation had found the one before, so that only the reads below are left to check.
+            let last: HashMap<u32, u32> = keys.iter().map(|key| (*key, after[key])).collect();
+            Ok(last.into_iter().map(|(key, value)| (Insert(key, value), before.get(&key).copied())).collect())
+        }
+        Step::Replace(keys, values) => {
+            let answers = map.replace_many(&keys, &values).map_err(fail)?;
+            answered(zip(&keys, &values, Insert), answers)
+        }
+        Step::GetOrInsert(keys, values) => {
+            let answers = map.get_or_insert_many(&keys, &values).map_err(fail)?;
+            prop_assert_eq!(answers.len(), keys.len());
+            let after = check_linear_map(map).map_err(TestCaseError::fail)?.pairs;
+            for (key, answer) in keys.iter().zip(answers) {
+                prop_assert_eq!(Some(&answer), after.get(key), "key {}", key);
+            }
+            // One operation of each new key must have brought the value; all others found it.
+            let mut done = Vec::new();
+            let mut brought = HashMap::new();
+            for (&key, &value) in keys.iter().zip(&values) {
+                let first = !before.contains_key(&key) && value == after[&key] && brought.insert(key, value).is_none();
+                done.push((GetOrInsert(key, value), (!first).then_some(after[&key])));
+            }
+            Ok(done)
+        }
+        Step::GetOrInsertInto(keys, values) => {
+            let had = map.len();
+            let on_device = Buffer::from_slice(&device, &keys).map_err(fail)?;
+            let device_values = Buffer::from_slice(&device, &values).map_err(fail)?;
+            let mut answers = Answers::new(&device, keys.len()).map_err(fail)?;
+            let new = map.get_or_insert_many_into(stream, &on_device, &device_values, &mut answers).map_err(fail)?;
+            let found = answers.download(stream).map_err(fail)?;
+            prop_assert_eq!(new, map.len() - had);
+            prop_assert_eq!(found.iter().filter(|found| found.is_none()).count() as u64, new);
+            // Those that were not found brought a value, and that is their answer.
+            for (i, answer) in answers.values().download(stream).map_err(fail)?.into_iter().enumerate() {
+                prop_assert_eq!(answer, found[i].unwrap_or(values[i]), "key {}", keys[i]);
+            }
+            answered(zip(&keys, &values, GetOrInsert), found)
+        }
+        Step::RemoveSome(every) => {
+            let keys = before.keys().copied().step_by(every).collect();
+            work(map, before, Step::Remove(keys))
+        }
+        Step::Remove(keys) => {
+            let had = map.len();
+            let answers = map.remove_many(&keys).map_err(fail)?;
+            prop_assert_eq!(had - map.len(), answers.iter().flatten().count() as u64);
+            answered(zip(&keys, &keys, |key, _| Remove(key)), answers)
+        }
+        Step::RemoveOn(mut keys) => {
+            let buffer = Buffer::from_slice(&device, &keys).map_err(fail)?;
+            let removed = map.remove_many_on(stream, &buffer).map_err(fail)?;
+            keys.sort_unstable();
+            keys.dedup();
+            keys.retain(|key| before.contains_key(key));
+            prop_assert_eq!(removed, keys.len() as u64);
+            Ok(keys.into_iter().map(|key| (Remove(key), Some(before[&key]))).collect())
+        }
+        Step::Apply(operations) => {
+            let answers = map.apply_many(&operations).map_err(fail)?;
+            answered(operations, answers)
+        }
+        Step::Get(keys) => {
+            let answers = map.get_many(&keys).map_err(fail)?;
+            answered(keys.into_iter().map(Get).collect(), answers)
+        }
+        Step::Compact => {
+            map.compact(stream).map_err(fail)?;
+            prop_assert!(
+                check_linear_map(map).map_err(TestCaseError::fail)?.removed <= before.contains_key(&u32::MAX) as u64
+            );
+            Ok(vec![])
+        }
+        Step::Shrink => {
+            let slots = map.slots();
+            map.shrink_to_fit(stream).map_err(fail)?;
+            prop_assert!(map.slots() <= slots);
+            Ok(vec![])
+        }
+        Step::Reserve(additional) => {
+            map.reserve(stream, additional).map_err(fail)?;
+            prop_assert!(map.len() + additional < map.slots());
+            Ok(vec![])
+        }
+        Step::Clear => {
+            map.clear(stream).map_err(fail)?;
+            prop_assert_eq!((map.len(), map.taken()), (0, 0));
+            Ok(before.iter().map(|(&key, &value)| (Remove(key), Some(value))).collect())
+        }
+        Step::Clone => {
+            let copy = map.try_clone(stream).map_err(fail)?;
+            prop_assert_eq!((copy.len(), copy.taken(), copy.layout()), (map.len(), map.taken(), map.layout()));
+            // The map itself may change now, and the copy must not.
+            let inserted = map.insert_many(&[0, 1, 2, u32::MAX], &[99; 4]);
+            prop_assert!(matches!(inserted, Ok(_) | Err(Error::TableFull { .. })), "{inserted:?}");
+            *map = copy;
+            Ok(vec![])
+        }
+    }
+}
+
+fn run(engine: &TestEngine, case: Case) -> Result<(), TestCaseError> {
+    let mut map = case.config.create(&engine.device).map_err(fail)?;
+    let mut before: HashMap<u32, u32> = HashMap::new();
+    for step in case.steps {
+        let text = format!("{step:?}").chars().take(60).collect::<String>();
+        let in_step = |wrong: String| TestCaseError::fail(format!("{text}: {wrong}"));
+        let done = match work(&mut map, &before, step.clone()) {
+            Err(TestCaseError::Fail(error))
+                if case.fixed && error.message().contains("found no slot for a new key") =>
+            {
+                let after = check_linear_map(&map).map_err(in_step)?.pairs;
+                check_refused(&before, &step, &after)?;
+                before = after;
+                continue;
+            }
+            done => done?,
+        };
+        let after = check_linear_map(&map).map_err(in_step)?.pairs;
+        let keys: Vec<u32> = done.iter().map(|(operation, _)| operation.parts().1).chain(0..9).collect();
+        check_answers(&before, done, &after).map_err(in_step)?;
+        let expected: Vec<Option<u32>> = keys.iter().map(|key| after.get(key).copied()).collect();
+        prop_assert_eq!(&map.get_many(&keys).map_err(fail)?, &expected, "after {}", text);
+        let contained: Vec<bool> = expected.iter().map(Option::is_some).collect();
+        prop_assert_eq!(map.contains_many(&keys).map_err(fail)?, contained, "after {}", text);
+        before = after;
+    }
+    let pairs = map.to_pairs().map_err(fail)?;
+    prop_assert_eq!(pairs.len(), before.len());
+    prop_assert_eq!(pairs.into_iter().collect::<HashMap<u32, u32>>(), before);
+    Ok(())
+}
+
+/// A case takes less time than those of other tables, so there can be more of them.
+const ROUNDS: usize = 8;
+
+#[test]
+fn every_batch_does_what_its_operations_would_do_in_some_order() {
+    for _ in 0..ROUNDS {
+        on_every_engine(|engine| case(engine.most_items.min(700), 700, 9), run);
+    }
+}
+
+/// A few lines, in which keys come and go many times.
+#[test]
+fn every_batch_on_a_small_crowded_map_does_so_too() {
+    for _ in 0..ROUNDS {
+        on_every_engine(|_| case(14, 40, 40), run);
+    }
+}

@@ -1,0 +1,191 @@
+//! The linear map where threads meet: many operations on few keys at the same time, and the check of their answers itself.
+
+use proptest::prelude::*;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
+use warpnest::{Answers, Buffer, Device, LinearConfig, LinearOperation};
+use warpnest_tests::distinct_keys;
+use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, in_some_order, search_order};
+
+/// Many batches on few keys, by all the threads that there are: what a race would break.
+#[test]
+fn threads_that_meet_at_few_keys_for_two_seconds_leave_answers_that_have_an_order() {
+    let begin = Instant::now();
+    let device = Device::cpu();
+    let mut next = 1u64;
+    let mut random = move |below: u64| {
+        next = next.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (next >> 33) % below
+    };
+    for round in 0.. {
+        // Each round another map: small and full, or with room.
+        let config = LinearConfig::default().load([0.99, 0.8][round % 2]).pairs([30_000, 0][round / 2 % 2]);
+        let config = config.seed(round as u64);
+        let mut map = if round % 3 == 0 { config.to_the_next_line() } else { config }.create(&device).unwrap();
+        let mut before = HashMap::new();
+        let distinct = [1, 3, 40, 2000][round % 4];
+        // Keys that share a home stand in each other's way; the last one has a cell of its own.
+        let home = |key: &u32| search_order(map.layout(), *key).next();
+        let mut keys: Vec<u32> = (0..20_000).filter(|key| home(key) < Some(64)).take(distinct).collect();
+        keys.extend((1 << 20..).take(distinct.saturating_sub(keys.len())));
+        keys.push(u32::MAX);
+        for batch in 0..6 {
+            let mut operation = |i: u32| {
+                let key = keys[random(keys.len() as u64) as usize];
+                // Every value of a batch is another one, so that answers say whose they are.
+                let value = batch << 24 | i;
+                match random(8) {
+                    0 => Get(key),
+                    1..=3 => Insert(key, value),
+                    4 | 5 => GetOrInsert(key, value),
+                    _ => Remove(key),
+                }
+            };
+            let operations: Vec<LinearOperation> = (0..20_000).map(&mut operation).collect();
+            let answers = map.apply_many(&operations).unwrap();
+            let after = check_linear_map(&map).unwrap().pairs;
+            check_answers(&before, operations.into_iter().zip(answers), &after).unwrap();
+            // And insertions alone, which take the slots of removed keys again.
+            let some: Vec<u32> = (0..5_000).map(|_| keys[random(keys.len() as u64) as usize]).collect();
+            let values: Vec<u32> = (0..5_000).map(|i| 1 << 30 | i).collect();
+            let answers = map.replace_many(&some, &values).unwrap();
+            let inserted = check_linear_map(&map).unwrap().pairs;
+            let done = some.iter().zip(&values).map(|(&key, &value)| Insert(key, value)).zip(answers);
+            check_answers(&after, done, &inserted).unwrap();
+            // And removals alone, which make some of them empty.
+            let gone: Vec<u32> = (0..keys.len()).map(|_| keys[random(keys.len() as u64) as usize]).collect();
+            let gone: Vec<u32> = gone.iter().cycle().take(3 * gone.len()).copied().collect();
+            let answers = map.remove_many(&gone).unwrap();
+            before = check_linear_map(&map).unwrap().pairs;
+            check_answers(&inserted, gone.into_iter().map(Remove).zip(answers), &before).unwrap();
+        }
+        if begin.elapsed() > Duration::from_secs(2) {
+            break;
+        }
+    }
+}
+
+/// Each block of a batch has the same keys in the same order, so that threads that begin together come to each key together: to its
+/// first slot, to that of a removed key, to its removal.
+#[test]
+fn blocks_that_do_the_same_at_the_same_time_for_two_seconds_leave_answers_that_have_an_order() {
+    type Make = fn(u32, u32) -> LinearOperation;
+    let in_turn: Make = |key, value| if value % 2 == 0 { Remove(key) } else { GetOrInsert(key, value) };
+    // What all of a batch does, and whether it is one of a mixed batch.
+    let batches: [(Make, bool); 10] = [
+        (Insert, true),
+        (|key, _| Remove(key), true),
+        (Insert, false),
+        (|key, _| Remove(key), true),
+        (GetOrInsert, false),
+        (|key, _| Remove(key), false),
+        (GetOrInsert, true),
+        (in_turn, true),
+        (Insert, false),
+        (in_turn, true),
+    ];
+    let begin = Instant::now();
+    let (block, copies) = (256, 8);
+    for round in 0..u32::MAX {
+        let config = LinearConfig::default().seed(round as u64).load(0.98).pairs([40_000, 4_500][round as usize % 2]);
+        let mut map = if round % 3 == 0 { config.to_the_next_line() } else { config }.create(&Device::cpu()).unwrap();
+        let distinct: Vec<u32> = distinct_keys(4096, round as u64);
+        let keys: Vec<u32> = distinct.chunks(block).flat_map(|chunk| chunk.repeat(copies)).collect();
+        let mut before = HashMap::new();
+        for (number, (operation, mixed)) in batches.into_iter().enumerate() {
+            let value = |i: usize| ((number << 24) + 2 * i + i / block % 2) as u32;
+            let values: Vec<u32> = (0..keys.len()).map(value).collect();
+            let operations: Vec<_> = keys.iter().zip(&values).map(|(&key, &value)| operation(key, value)).collect();
+            let answers = match operations[0] {
+                Insert(..) if !mixed => map.replace_many(&keys, &values).unwrap(),
+                Remove(_) if !mixed => map.remove_many(&keys).unwrap(),
+                GetOrInsert(..) if !mixed => {
+                    let device = map.device().clone();
+                    let (keys, values) =
+                        (Buffer::from_slice(&device, &keys).unwrap(), Buffer::from_slice(&device, &values).unwrap());
+                    let mut answers = Answers::new(&device, keys.len()).unwrap();
+                    map.get_or_insert_many_into(device.default_stream(), &keys, &values, &mut answers).unwrap();
+                    answers.download(device.default_stream()).unwrap()
+                }
+                _ => map.apply_many(&operations).unwrap(),
+            };
+            let after = check_linear_map(&map).unwrap().pairs;
+            check_answers(&before, operations.into_iter().zip(answers), &after).unwrap();
+            before = after;
+        }
+        if begin.elapsed() > Duration::from_secs(2) {
+            break;
+        }
+    }
+}
+
+/// Keys that begin at the same slot come to it at the same time: those that lose it must take the next one, and not go further.
+#[test]
+fn different_keys_that_want_the_same_slot_at_the_same_time_take_the_first_ones() {
+    let begin = Instant::now();
+    let mut map = LinearConfig::default().seed(3).pairs(40_000).create(&Device::cpu()).unwrap();
+    let mut homes: HashMap<u64, Vec<u32>> = HashMap::new();
+    for key in 0..300_000 {
+        homes.entry(search_order(map.layout(), key).next().expect("there are slots")).or_default().push(key);
+    }
+    let homes: Vec<Vec<u32>> = homes.into_values().filter(|keys| keys.len() >= 3).take(4096).collect();
+    // A block has the first keys of some homes, the next block their second ones.
+    let block = |homes: &[Vec<u32>]| (0..3).flat_map(|i| homes.iter().map(move |keys| keys[i])).collect::<Vec<u32>>();
+    let keys: Vec<u32> = homes.chunks(256).flat_map(block).collect();
+    while begin.elapsed() < Duration::from_secs(1) {
+        // A removal by which a slot becomes empty: from now on insertions look before they take.
+        map.insert_many(&[1], &[1]).unwrap();
+        map.remove_many(&[1]).unwrap();
+        let insertions: Vec<_> = keys.iter().map(|&key| Insert(key, key)).collect();
+        assert!(map.apply_many(&insertions).unwrap().iter().all(Option::is_none));
+        assert_eq!(check_linear_map(&map).unwrap().pairs.len(), keys.len());
+        assert!(map.remove_many(&keys).unwrap().iter().zip(&keys).all(|(value, key)| *value == Some(*key)));
+        // The constants, and with them the homes, stay.
+        map.clear(map.device().clone().default_stream()).unwrap();
+    }
+}
+
+/// The walk along all operations beside a search through all their orders.
+#[test]
+fn an_order_is_found_exactly_if_there_is_one() {
+    fn search(state: Option<u32>, done: &mut Vec<Done>, last: Option<u32>) -> bool {
+        done.is_empty() && state == last
+            || (0..done.len()).any(|i| {
+                let (operation, answer) = done.swap_remove(i);
+                let then = match operation {
+                    Get(_) => state,
+                    Insert(_, value) => Some(value),
+                    GetOrInsert(_, value) => Some(state.unwrap_or(value)),
+                    Remove(_) => None,
+                };
+                let found = answer == state && search(then, done, last);
+                done.push((operation, answer));
+                let end = done.len() - 1;
+                done.swap(i, end);
+                found
+            })
+    }
+    let state = || prop_oneof![Just(None), (0u32..3).prop_map(Some)];
+    let operation = (0u32..4, 0u32..3).prop_map(|(kind, value)| match kind {
+        0 => Get(7),
+        1 => Insert(7, value),
+        2 => GetOrInsert(7, value),
+        _ => Remove(7),
+    });
+    let inputs = (state(), prop::collection::vec((operation, state()), 0..6), state());
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 20_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let orders = std::cell::Cell::new(0);
+    let property = |(first, done, last): (_, Vec<Done>, _)| {
+        let there_is = search(first, &mut done.clone(), last);
+        orders.set(orders.get() + there_is as u32);
+        prop_assert_eq!(in_some_order(first, &done, last), there_is);
+        Ok(())
+    };
+    runner.run(&inputs, property).unwrap();
+    assert!(orders.get() > 500, "only {} had an order", orders.get());
+}

@@ -1,0 +1,158 @@
+//! Benchmarks of the linear map.
+
+use super::input::key;
+use super::maps::{BulkMap, Subjects};
+use super::record::{Record, Run, Subject};
+use super::roofline::Roofline;
+use warpnest::kernels::linear::Operation;
+use warpnest::kernels::roofline::Access;
+use warpnest::{Answers, Buffer, Device, LinearConfig, LinearMap, Stream};
+
+impl BulkMap<u32, u32> for LinearMap {
+    const NAME: &'static str = "LinearMap";
+    fn memory_bytes(&self) -> u64 {
+        self.memory_bytes()
+    }
+    fn rebuild(&mut self, stream: &Stream, keys: &Buffer<u32>, values: &Buffer<u32>) -> warpnest::Result<()> {
+        self.clear(stream)?;
+        self.insert_many_on(stream, keys, values).map(drop)
+    }
+    fn get_many_into(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<u32>,
+        answers: &mut Answers<u32>,
+    ) -> warpnest::Result<()> {
+        self.get_many_into(stream, queries, answers)
+    }
+    fn contains_many_into(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<u32>,
+        found: &mut Buffer<u32>,
+    ) -> warpnest::Result<()> {
+        self.contains_many_into(stream, queries, found)
+    }
+}
+
+/// Of a round, the share of keys that go and come; and of all chunks of keys that there are, those that are in the map.
+const ROUND: u64 = 10;
+/// Chunks of keys: so many rounds go by until a key comes back, less those that it stays.
+const CHUNKS: u64 = 40;
+/// Rounds whose times are averaged.
+const AVERAGED: usize = 10;
+
+/// Inserts `n` pairs into an empty map that they fill to `load`, looks up, removes and inserts all of them again, and does mixed batches:
+/// of 20 operations 18 look up, one inserts and one removes.
+pub fn measure(
+    device: &Device,
+    run: &Run,
+    roofline: &Roofline,
+    n: u64,
+    config: &LinearConfig,
+    runs: u32,
+) -> anyhow::Result<Vec<Record>> {
+    let stream = device.default_stream();
+    let subjects = Subjects::<u32, u32>::new(device, n, runs)?;
+    let mut map = config.clone().pairs(n).seed(1).create(device)?;
+    let words = map.slots();
+    let change_limit = roofline.gops(Access::Insert, words, n)?;
+    let find_limit = roofline.gops(Access::Find, words, n)?;
+
+    let present = Buffer::from_slice(device, &subjects.input.present)?;
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
+    let mut wrong = 0;
+    for _ in 0..runs + 1 {
+        map.clear(stream)?;
+        let marks = [stream.record()?, {
+            wrong += n - map.insert_many_on(stream, &subjects.keys, &subjects.values)?;
+            stream.record()?
+        }];
+        let removed = n - map.remove_many_on(stream, &present)?;
+        let after_removal = stream.record()?;
+        let again = n - map.insert_many_on(stream, &subjects.keys, &subjects.values)?;
+        let end = stream.record()?;
+        wrong += removed + again;
+        times[0].push(marks[1].milliseconds_since(&marks[0])?);
+        times[1].push(after_removal.milliseconds_since(&marks[1])?);
+        times[2].push(end.milliseconds_since(&after_removal)?);
+    }
+    map.rebuild(stream, &subjects.keys, &subjects.values)?;
+    let mut records = Vec::new();
+    for (op, times) in ["insert", "remove", "insert_again"].into_iter().zip(&mut times) {
+        // The first one warms up.
+        let times = &mut times[1..];
+        times.sort_by(f64::total_cmp);
+        records.push(run.record(subjects.subject(&map, op), times[times.len() / 2], change_limit, wrong));
+    }
+    records.extend(subjects.lookups(run, &map, find_limit)?.0);
+    records.push(mixed(device, run, &mut map, &subjects)?);
+    Ok(records)
+}
+
+/// One batch of `n` operations on present keys, but those that insert, which are absent before.
+fn mixed(device: &Device, run: &Run, map: &mut LinearMap, subjects: &Subjects<'_, u32, u32>) -> anyhow::Result<Record> {
+    let stream = device.default_stream();
+    let (present, absent) = (&subjects.input.present, &subjects.input.absent);
+    let kind = |i: usize| match i % 20 {
+        7 => Operation::Insert as u32,
+        13 => Operation::Remove as u32,
+        _ => Operation::Get as u32,
+    };
+    let kinds: Vec<u32> = (0..present.len()).map(kind).collect();
+    let keys: Vec<u32> = (0..present.len()).map(|i| if i % 20 == 7 { absent[i] } else { present[i] }).collect();
+    let (kinds_on, keys_on) = (Buffer::from_slice(device, &kinds)?, Buffer::from_slice(device, &keys)?);
+    let mut answers = Answers::new(device, keys.len())?;
+    // Room for the new keys, so that the batch is one launch.
+    map.reserve(stream, present.len() as u64 / ROUND)?;
+    let start = stream.record()?;
+    map.apply_many_into(stream, &kinds_on, &keys_on, &subjects.values, &mut answers)?;
+    let ms = stream.record()?.milliseconds_since(&start)?;
+    let answers = answers.download(stream)?;
+    let wrong = (0..keys.len()).filter(|&i| answers[i].is_some() == (i % 20 == 7)).count() as u64;
+    Ok(run.record(subjects.subject(map, "mixed_90_5_5"), ms, 0.0, wrong))
+}
+
+/// `rounds` times, a tenth of the keys go and as many others come, in a map of fixed size that `n` keys fill to `load`. Two records: the
+/// first rounds, and the last ones.
+pub fn rounds(device: &Device, run: &Run, n: u64, config: &LinearConfig, rounds: usize) -> anyhow::Result<Vec<Record>> {
+    let stream = device.default_stream();
+    let chunk = n / ROUND;
+    let mut map = config.clone().pairs(chunk * ROUND).fixed().seed(1).create(device)?;
+    let chunks: Vec<Buffer<u32>> = (0..CHUNKS)
+        .map(|number| {
+            let keys: Vec<u32> = (number * chunk..(number + 1) * chunk).map(key).collect();
+            Buffer::from_slice(device, &keys)
+        })
+        .collect::<warpnest::Result<_>>()?;
+    for keys in &chunks[..ROUND as usize] {
+        map.insert_many_on(stream, keys, keys)?;
+    }
+    let (mut times, mut wrong) = (Vec::new(), 0);
+    for round in 0..rounds {
+        let chunk_at = |ahead: u64| &chunks[(round + ahead as usize) % chunks.len()];
+        let start = stream.record()?;
+        wrong += chunk - map.remove_many_on(stream, chunk_at(0))?;
+        wrong += chunk - map.insert_many_on(stream, chunk_at(ROUND), chunk_at(ROUND))?;
+        times.push(stream.record()?.milliseconds_since(&start)?);
+    }
+    let lengths = map.probe_lengths(stream)?;
+    println!(
+        "after {rounds} rounds {} keys, {} of {} slots taken, searches look at {:.2} slots, at most {}",
+        map.len(),
+        map.taken(),
+        map.slots(),
+        lengths.mean,
+        lengths.longest
+    );
+    let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
+    let load = map.len() as f64 / map.slots() as f64;
+    let record = |op, ms| {
+        let subject = Subject { table: "LinearMap", op, n: 2 * chunk, load, key_bits: 32, value_bits: 32 };
+        run.record(subject, ms, 0.0, wrong)
+    };
+    // The very first ones warm up.
+    let first = &times[AVERAGED.min(times.len() - 1)..(2 * AVERAGED).min(times.len())];
+    let last = &times[times.len().saturating_sub(AVERAGED)..];
+    Ok(vec![record("round_first", mean(first)), record("round_last", mean(last))])
+}
