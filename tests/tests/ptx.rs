@@ -5,6 +5,7 @@ use gpu_kernels::cuckoo::{
     Census, Find, FindPlan, Histogram, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable,
 };
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
+use gpu_kernels::linear::{self, Apply, ApplyPlan, InspectPlan, ProbeLengths, Rehash, RehashPlan};
 use gpu_kernels::page::{
     BuildPages, BuildPagesInOrder, BuildPlan as PageBuildPlan, Find as PageFind, FindPlan as PageFindPlan,
     Layout as PageLayout, Split, SplitInOrder, SplitPlan, Unpack, UnpackPlan,
@@ -108,6 +109,21 @@ fn page<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     ]
 }
 
+fn linear_kernels() -> Vec<Box<dyn Kernel>> {
+    let layout = linear::Layout { a: 0, b: 0, lines: 2, linear: 0, emptied: 0, padding: 0 };
+    let (words, header, keys) = (null(), null(), null());
+    let apply = ApplyPlan { layout, first: 0, end: 0, operation: 0, anywhere: 0, most_asked: 0 };
+    let (find, inspect) = (linear::FindPlan { layout, queries: 0 }, InspectPlan { layout, room: 0 });
+    let (kinds, values, answers, before, marked) = (null(), null(), null(), null(), null());
+    vec![
+        Box::new(Apply { kinds, keys, values, words, header, answers, before, marked, plan: apply }),
+        Box::new(linear::Find { queries: keys, words, header, values, found: null(), plan: find }),
+        Box::new(Rehash { old: words, words, header, plan: RehashPlan { slots: 0, layout } }),
+        Box::new(linear::Unpack { words, header, keys_out: keys, values_out: values, count: null(), plan: inspect }),
+        Box::new(ProbeLengths { words, histogram: null(), totals: null(), plan: inspect }),
+    ]
+}
+
 /// The kernels of the primitives that take one type.
 fn primitives<K: Key>() -> Vec<Box<dyn Kernel>> {
     let (keys, state) = (null::<K>(), null());
@@ -157,6 +173,7 @@ fn kernels() -> Vec<Box<dyn Kernel>> {
         .chain(page)
         .flatten()
         .chain(roofline)
+        .chain(linear_kernels())
         .chain(primitives)
         .chain(partitions)
         .collect()
