@@ -163,8 +163,9 @@ impl LinearMap {
         &self.device
     }
 
-    /// How the table hashes, for a kernel of your own: with [`LinearMap::words`] and [`LinearMap::header`] it makes an
-    /// [`InUse`](gpu_kernels::linear::InUse) or a [`Filling`](gpu_kernels::linear::Filling).
+    /// How the table hashes, for a kernel of your own that looks up: with [`LinearMap::words`] and [`LinearMap::header`] it makes an
+    /// [`InUse`](gpu_kernels::linear::InUse). Such a kernel must not change the table, since the map knows how many slots are taken and
+    /// whether some were emptied; a table of its own buffers it may use as it likes.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
