@@ -7,7 +7,7 @@
 //! * [`seam`]: what differs between GPU and CPU, and nothing else.
 //! * [`types`]: the key and value types, and [`hash`]: hash functions drawn from random constants.
 //! * [`scan`], [`compact`], [`radix`], [`search`]: the building blocks, most of them on [`look_back`].
-//! * [`slots`] and [`lookup`]: what the cuckoo tables share.
+//! * [`slots`]: what the cuckoo tables share; [`lookup`] and [`places`]: how lookups, and all pairs, are written out.
 //! * [`cuckoo`]: the single-level cuckoo table of Alcantara et al. (2011).
 //! * [`two_level`]: the two-level FKS-cuckoo table of Alcantara et al. (2009).
 //! * [`page`]: the page table, and [`linear`]: the table that is in use while it changes.
@@ -30,6 +30,7 @@ pub mod linear;
 pub mod look_back;
 pub mod lookup;
 pub mod page;
+pub mod places;
 pub mod radix;
 pub mod roofline;
 pub mod scan;

@@ -1,4 +1,4 @@
-//! Looking up many keys in a table whose keys have a few slots each.
+//! Looking up many keys: how answers are written, and the whole for tables whose keys have a few slots each.
 
 use crate::hash::{MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Block, Global, Tile};
@@ -48,19 +48,33 @@ pub fn answer<K: Key, V: Value, B: Block>(
                 }
             });
         }
-        let found = tile.ballot(&queries, |_, query| query.answer.is_some());
-        tile.each(&mut queries, |lane, query| {
+        lookup.write(tile, &mut queries, first, |query| query.answer);
+    });
+}
+
+impl<K: Key, V: Value> Lookup<K, V> {
+    /// Writes the answers to the queries of a tile, of which the first has number `first`, a multiple of 32.
+    #[inline(always)]
+    pub fn write<T, L: Tile>(
+        &self,
+        tile: &mut L,
+        queries: &mut L::Local<T>,
+        first: u64,
+        answer: impl Fn(&T) -> Option<V> + Sync,
+    ) {
+        let found = tile.ballot(queries, |_, query| answer(query).is_some());
+        tile.each(queries, |lane, query| {
             let index = first + lane as u64;
-            if index < lookup.count {
-                if !lookup.values.is_null() {
-                    lookup.values.store_streaming(index, query.answer.unwrap_or_default());
+            if index < self.count {
+                if !self.values.is_null() {
+                    self.values.store_streaming(index, answer(query).unwrap_or_default());
                 }
                 if lane == 0 {
-                    lookup.found.store(index / 32, found);
+                    self.found.store(index / 32, found);
                 }
             }
         });
-    });
+    }
 }
 
 /// Reads query `index` and finds its slots.

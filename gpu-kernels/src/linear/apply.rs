@@ -1,7 +1,7 @@
 //! Many operations at once.
 
 use super::slot::{IfHeld, Inserted};
-use super::{Emptying, Filling, InUse, Layout, header};
+use super::{Emptying, Filling, InUse, Layout, count_up, header};
 use crate::seam::{Global, Tile};
 
 /// What an operation does with its key.
@@ -63,8 +63,6 @@ impl Insertion {
 struct Done {
     /// The value that its key had before.
     before: Option<u32>,
-    /// The value that its key has, if that is asked for.
-    answer: u32,
     taken: bool,
     gained: bool,
     lost: bool,
@@ -80,7 +78,7 @@ kernel! {
     /// there before, and `answers[i]` the value that it had, or for `GetOrInsert` the one that it has now, or 0; both may be null.
     ///
     /// If `marked` is not null, only the operations are done whose bits are set there, and those that were refused stay marked.
-    Apply<>, "linear_apply", threads 256;
+    Apply<>, "linear_apply", threads 256, resident 6;
     {
         kinds: Global<u32>, keys: Global<u32>, values: Global<u32>, words: Global<u64>, header: Global<u64>,
         answers: Global<u32>, before: Global<u32>, marked: Global<u32>, plan: ApplyPlan,
@@ -94,6 +92,7 @@ kernel! {
             let marked = || args.marked.load_streaming(index / 32) >> (index % 32) & 1 != 0;
             let wanted = index < end && (!counted || marked());
             let mut done = Done { wanted, ..Done::default() };
+            let mut inserted_value = 0;
             if !wanted {
                 return done;
             }
@@ -123,11 +122,11 @@ kernel! {
                 let Inserted { before, taken, refused } = inserted;
                 (done.before, done.taken, done.refused, done.gained) = (before, taken, refused, inserted.is_new());
                 if kind == Operation::GetOrInsert as u32 && done.gained {
-                    done.answer = value;
+                    inserted_value = value;
                 }
             }
             if !args.answers.is_null() {
-                args.answers.store_streaming(index, done.before.unwrap_or(done.answer));
+                args.answers.store_streaming(index, done.before.unwrap_or(inserted_value));
             }
             done
         });
@@ -150,21 +149,12 @@ kernel! {
             });
         });
         let counts = [
-            block.count(&mut done, |_, done| done.taken),
-            block.count(&mut done, |_, done| done.gained),
-            block.count(&mut done, |_, done| done.lost),
-            block.count(&mut done, |_, done| done.refused),
-            block.count(&mut done, |_, done| done.emptied),
+            (header::TAKEN, block.count(&mut done, |_, done| done.taken)),
+            (header::GAINED, block.count(&mut done, |_, done| done.gained)),
+            (header::LOST, block.count(&mut done, |_, done| done.lost)),
+            (header::REFUSED, block.count(&mut done, |_, done| done.refused)),
+            (header::EMPTIED, block.count(&mut done, |_, done| done.emptied)),
         ];
-        let stripe = header::COUNTERS + block.index() as u64 % header::STRIPES * header::STRIPE;
-        block.each(&mut done, |thread, _| {
-            if thread == 0 {
-                for which in 0..counts.len() {
-                    if counts[which] != 0 {
-                        args.header.atomic(stripe + which as u64).fetch_add(counts[which] as u64);
-                    }
-                }
-            }
-        });
+        count_up(block, args.header, counts);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::slot::{BESIDE, BUCKET, EMPTY, removed, value_of};
 use super::{Layout, header};
+use crate::lookup::Lookup;
 use crate::seam::{Global, Tile};
 
 /// What a lookup is to do.
@@ -24,6 +25,7 @@ kernel! {
     }
     |args, block| {
         let FindPlan { layout, queries: count } = args.plan;
+        let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };
         let block_first = block.first_thread();
         block.tiles::<32>(|tile| {
             let first = block_first + tile.first_thread() as u64;
@@ -43,18 +45,7 @@ kernel! {
                     };
                 }
             });
-            let found = tile.ballot(&queries, |_, (_, answer)| answer.is_some());
-            tile.each(&mut queries, |lane, (_, answer)| {
-                let index = first + lane as u64;
-                if index < count {
-                    if !args.values.is_null() {
-                        args.values.store_streaming(index, answer.unwrap_or_default());
-                    }
-                    if lane == 0 {
-                        args.found.store(index / 32, found);
-                    }
-                }
-            });
+            lookup.write(tile, &mut queries, first, |(_, answer)| *answer);
         });
     }
 }

@@ -2,7 +2,8 @@
 
 use super::slot::{BESIDE, BUCKET, EMPTY, value_of};
 use super::{Layout, header};
-use crate::seam::{Global, Shared, Tile};
+use crate::places::{self, WARPS};
+use crate::seam::{Global, Tile};
 
 /// What is to be looked at.
 #[derive(Clone, Copy, Debug)]
@@ -17,15 +18,14 @@ pub struct InspectPlan {
 /// What a thread has found in its slot.
 struct Found {
     pair: Option<(u32, u32)>,
-    before: u32,
+    /// Where it is written.
+    place: u64,
 }
-
-const WARPS: u32 = 8;
 
 kernel! {
     /// Writes the pairs of all slots, one thread a slot, and of the cell, to `keys_out` and `values_out`, as long as there is room;
     /// `count[0]`, 0 at first, becomes their number. Their order is that in which blocks come.
-    Unpack<>, "linear_unpack", threads 256, shared sums: u32 = WARPS as usize, shared start: u64 = 1;
+    Unpack<>, "linear_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         words: Global<u64>, header: Global<u64>, keys_out: Global<u32>, values_out: Global<u32>, count: Global<u64>,
         plan: InspectPlan,
@@ -43,38 +43,22 @@ kernel! {
                 let cell = args.header.load(header::CELL);
                 pair = (cell != 0).then_some((BESIDE, cell as u32));
             }
-            Found { pair, before: 0 }
+            Found { pair, place: 0 }
         });
-        block.tiles_of::<32, _>(&mut found, |warp, found| {
-            let number = warp.first_thread() / 32;
-            let there = warp.ballot(found, |_, found| found.pair.is_some());
-            warp.each(found, |lane, found| {
-                found.before = (there & ((1 << lane) - 1)).count_ones();
-                if lane == 0 {
-                    sums.set(number, there.count_ones());
-                }
-            });
-        });
-        block.sync();
-        block.phase(&mut found, |thread, _| {
-            if thread == 0 {
-                let mut total = 0;
-                for warp in 0..WARPS {
-                    total += sums.get(warp);
-                }
-                start.set(0, args.count.atomic(0).fetch_add(total as u64));
-            }
-        });
-        block.each(&mut found, |thread, found| {
-            let mut place = start.get(0) + found.before as u64;
-            for warp in 0..thread / 32 {
-                place += sums.get(warp) as u64;
-            }
+        places::give(
+            block,
+            &mut found,
+            (sums, start),
+            args.count,
+            |found| found.pair.is_some() as u32,
+            |found| &mut found.place,
+        );
+        block.each(&mut found, |_, found| {
             if let Some((key, value)) = found.pair
-                && place < room
+                && found.place < room
             {
-                args.keys_out.store(place, key);
-                args.values_out.store(place, value);
+                args.keys_out.store(found.place, key);
+                args.values_out.store(found.place, value);
             }
         });
     }

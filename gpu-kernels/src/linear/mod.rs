@@ -21,7 +21,7 @@ pub use inspect::{InspectPlan, ProbeLengths, Unpack};
 pub use rehash::{Rehash, RehashPlan};
 pub use table::{Emptying, Filling, InUse};
 
-use crate::seam::Global;
+use crate::seam::{Block, Global};
 use crate::types::{Key, Scalar};
 use slot::{BUCKET, LINE};
 
@@ -49,6 +49,23 @@ pub mod header {
     pub const STRIPE: u64 = 8;
     /// The number of words.
     pub const WORDS: usize = (COUNTERS + STRIPES * STRIPE) as usize;
+}
+
+/// Adds a block's counts to the header's counters.
+#[inline(always)]
+fn count_up<const N: usize>(block: &mut impl Block, header: Global<u64>, counts: [(u64, u32); N]) {
+    let stripe = header::COUNTERS + block.index() as u64 % header::STRIPES * header::STRIPE;
+    let mut nothing = block.local(|_| ());
+    block.each(&mut nothing, |thread, _| {
+        if thread == 0 {
+            for i in 0..N {
+                let (which, count) = counts[i];
+                if count != 0 {
+                    header.atomic(stripe + which).fetch_add(count as u64);
+                }
+            }
+        }
+    });
 }
 
 /// How a table hashes and how many lines it has.

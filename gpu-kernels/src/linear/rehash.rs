@@ -1,7 +1,7 @@
 //! Moving all keys to another table.
 
 use super::slot::{EMPTY, IfHeld, value_of};
-use super::{InUse, Layout, header};
+use super::{InUse, Layout, count_up, header};
 use crate::seam::Global;
 
 /// What is to be moved.
@@ -32,12 +32,6 @@ kernel! {
             }
         });
         let count = block.count(&mut placed, |_, placed| *placed);
-        let stripe = header::COUNTERS + block.index() as u64 % header::STRIPES * header::STRIPE;
-        block.each(&mut placed, |thread, _| {
-            if thread == 0 && count != 0 {
-                args.header.atomic(stripe + header::TAKEN).fetch_add(count as u64);
-                args.header.atomic(stripe + header::GAINED).fetch_add(count as u64);
-            }
-        });
+        count_up(block, args.header, [(header::TAKEN, count), (header::GAINED, count)]);
     }
 }

@@ -84,8 +84,7 @@ pub struct Inserted {
 }
 
 impl Inserted {
-    /// There is no slot for the key.
-    pub const REFUSED: Self = Self { before: None, taken: false, refused: true };
+    const REFUSED: Self = Self { before: None, taken: false, refused: true };
     const NEW: Self = Self { before: None, taken: true, refused: false };
 
     /// The key came to the table.

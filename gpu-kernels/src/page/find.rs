@@ -2,6 +2,7 @@
 
 use super::form::{Form, equal, filter, tags_in};
 use super::{BUCKET_WORDS, Layout, Table};
+use crate::lookup::Lookup;
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Scalar, Value};
 
@@ -29,6 +30,7 @@ kernel! {
     |args, block| {
         let FindPlan { layout, queries: count } = args.plan;
         let table = Table::<K, V>::new(args.words.cast(), layout);
+        let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };
         let block_first = block.first_thread();
         block.tiles::<32>(|tile| {
             let first = block_first + tile.first_thread() as u64;
@@ -46,18 +48,7 @@ kernel! {
                     query.answer = table.get_mixed(query.mixed);
                 }
             });
-            let found = tile.ballot(&queries, |_, query| query.answer.is_some());
-            tile.each(&mut queries, |lane, query| {
-                let index = first + lane as u64;
-                if index < count {
-                    if !args.values.is_null() {
-                        args.values.store_streaming(index, query.answer.unwrap_or_default());
-                    }
-                    if lane == 0 {
-                        args.found.store(index / 32, found);
-                    }
-                }
-            });
+            lookup.write(tile, &mut queries, first, |query| query.answer);
         });
     }
 }

@@ -2,10 +2,9 @@
 
 use super::form::{Form, with_form};
 use super::{BUCKET_WORDS, Layout};
-use crate::seam::{Block, Global, Shared, Tile, Word};
+use crate::places::{self, WARPS};
+use crate::seam::{Block, Global, Word};
 use crate::types::{Key, Scalar, Value};
-
-const THREADS: u32 = 256;
 
 /// What is to be written out.
 #[derive(Clone, Copy, Debug)]
@@ -18,13 +17,14 @@ pub struct UnpackPlan {
 /// What a thread knows of its bucket.
 struct Bucket {
     pairs: u32,
-    before: u32,
+    /// Where the first of them is written.
+    place: u64,
 }
 
 kernel! {
     /// Writes the pairs of all buckets, one thread a bucket, to `keys_out` and `values_out`, which have room for them; `count[0]`, 0
     /// at first, becomes their number. Their order is that in which blocks come.
-    Unpack<K: Key, V: Value>, "page_unpack", threads 256, shared sums: u32 = 8, shared start: u64 = 1;
+    Unpack<K: Key, V: Value>, "page_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     { words: Global<u64>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>, plan: UnpackPlan }
     |args, block| {
         let words = args.words.cast::<K::Joint<V>>();
@@ -64,37 +64,12 @@ fn unpack<F: Form, K: Key, V: Value, B: Block>(
                 pairs += (tag(bucket, slot) != Scalar::from_u64(0)) as u32;
             }
         }
-        Bucket { pairs, before: 0 }
+        Bucket { pairs, place: 0 }
     });
-    block.tiles_of::<32, _>(&mut buckets, |warp, buckets| {
-        let number = warp.first_thread() / 32;
-        warp.exclusive_sum(
-            buckets,
-            |_, bucket| bucket.pairs,
-            |lane, bucket, before, total| {
-                bucket.before = before;
-                if lane == 0 {
-                    sums.set(number, total);
-                }
-            },
-        );
-    });
-    block.sync();
-    block.phase(&mut buckets, |thread, _| {
-        if thread == 0 {
-            let mut total = 0;
-            for warp in 0..THREADS / 32 {
-                total += sums.get(warp);
-            }
-            start.set(0, count.atomic(0).fetch_add(total as u64));
-        }
-    });
+    places::give(block, &mut buckets, (sums, start), count, |bucket| bucket.pairs, |bucket| &mut bucket.place);
     block.each(&mut buckets, |thread, state| {
         let bucket = first + thread as u64;
-        let mut place = start.get(0) + state.before as u64;
-        for warp in 0..thread / 32 {
-            place += sums.get(warp) as u64;
-        }
+        let mut place = state.place;
         if state.pairs == 0 {
             return;
         }

@@ -1,0 +1,51 @@
+//! Places in an output for what the threads of all blocks have found, in the order in which blocks come.
+
+use crate::seam::{Block, Global, Shared, Tile};
+
+/// Threads of a block that asks for places.
+pub const THREADS: usize = 256;
+/// Its warps.
+pub const WARPS: usize = THREADS / 32;
+
+/// Gives each thread the first of its places: as many as `found` says. `next`, 0 before the launch, becomes the number of all places.
+/// `place` is where a thread keeps its own.
+#[inline(always)]
+pub fn give<T, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<T>,
+    (sums, start): (impl Shared<u32>, impl Shared<u64>),
+    next: Global<u64>,
+    found: impl Fn(&T) -> u32 + Sync,
+    place: impl Fn(&mut T) -> &mut u64 + Sync,
+) {
+    block.tiles_of::<32, _>(threads, |warp, threads| {
+        let number = warp.first_thread() / 32;
+        warp.exclusive_sum(
+            threads,
+            |_, thread| found(thread),
+            |lane, thread, before, total| {
+                *place(thread) = before as u64;
+                if lane == 0 {
+                    sums.set(number, total);
+                }
+            },
+        );
+    });
+    block.sync();
+    block.phase(threads, |thread, _| {
+        if thread == 0 {
+            let mut total = 0;
+            for warp in 0..WARPS as u32 {
+                total += sums.get(warp);
+            }
+            start.set(0, next.atomic(0).fetch_add(total as u64));
+        }
+    });
+    block.each(threads, |thread, state| {
+        let mut first = start.get(0);
+        for warp in 0..thread / 32 {
+            first += sums.get(warp) as u64;
+        }
+        *place(state) += first;
+    });
+}
