@@ -72,6 +72,29 @@ pub fn on_every_engine<S: Strategy>(
     }
 }
 
+/// Tests of a property of maps of each width of keys and values, a test each.
+#[macro_export]
+macro_rules! of_all_widths {
+    ($property:ident) => {
+        #[test]
+        fn keys_32_values_32() {
+            $property::<u32, u32>();
+        }
+        #[test]
+        fn keys_32_values_64() {
+            $property::<u32, u64>();
+        }
+        #[test]
+        fn keys_64_values_32() {
+            $property::<u64, u32>();
+        }
+        #[test]
+        fn keys_64_values_64() {
+            $property::<u64, u64>();
+        }
+    };
+}
+
 /// `WARPNEST_CASE_FACTOR`: how many times as many cases to try as usual.
 fn case_factor() -> u32 {
     std::env::var("WARPNEST_CASE_FACTOR").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1)

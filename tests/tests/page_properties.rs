@@ -143,22 +143,4 @@ fn property<K: Key, V: Value>() {
     on_every_engine(|engine| case::<K, V>(engine.most_items.min(2500)), run);
 }
 
-#[test]
-fn keys_32_values_32() {
-    property::<u32, u32>();
-}
-
-#[test]
-fn keys_32_values_64() {
-    property::<u32, u64>();
-}
-
-#[test]
-fn keys_64_values_32() {
-    property::<u64, u32>();
-}
-
-#[test]
-fn keys_64_values_64() {
-    property::<u64, u64>();
-}
+warpnest_tests::of_all_widths!(property);
