@@ -2,7 +2,7 @@
 
 use crate::null;
 use gpu_kernels::page::{
-    BUCKET_WORDS, BuildPages, BuildPagesInOrder, BuildPlan, Find, FindPlan, Layout, Unpack, UnpackPlan, header,
+    BUCKET_WORDS, BuildPages, BuildPagesInOrder, BuildPlan, Find, FindPlan, Layout, Pairs, Unpack, UnpackPlan, header,
 };
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::Scalar;
@@ -32,7 +32,7 @@ pub fn key_of_page<K: Key>(layout: &Layout, page: u32, bits: u64) -> K {
 }
 
 impl<K: Key, V: Value> Pages<K, V> {
-    /// Builds the pages from the pairs of each, as a split hands them over: in the order of the input and with their keys mixed.
+    /// Builds the pages from the pairs of each, as a split hands them over: in the order of the input, with their keys mixed.
     pub fn build(device: &Device, layout: Layout, pairs: &[Vec<(K, V)>], ordered: bool) -> Result<Self> {
         let stream = device.default_stream();
         let room = pairs.iter().map(Vec::len).max().unwrap_or(0).max(1);
@@ -48,10 +48,14 @@ impl<K: Key, V: Value> Pages<K, V> {
         let words = buckets * (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 64) as u64;
         let words = Buffer::<u64>::zeroed(device, words as usize)?;
         let header = Buffer::<u64>::zeroed(device, header::WORDS)?;
+        if !ordered && Pairs::<false, K, V>::SIDE_BY_SIDE {
+            keys = keys.iter().zip(&values).flat_map(|(key, value)| [*key, K::from_u64(value.to_u64())]).collect();
+            values.clear();
+        }
         let keys = Buffer::from_slice(device, &keys)?;
         let values = Buffer::from_slice(device, &values)?;
         let counts = Buffer::from_slice(device, &counts)?;
-        let plan = BuildPlan { layout, page_room: room as u64, pairs: 0, mixed: 1, padding: 0 };
+        let plan = BuildPlan { layout, page_room: room as u64, pairs: 0, split: 1, padding: 0 };
         // SAFETY: as many pages as counts, and words for all of them; the launch names the buffers.
         unsafe {
             let build = BuildPages::<K, V> {

@@ -5,7 +5,7 @@ use gpu_kernels::cuckoo::{
     Census, Find, FindPlan, Histogram, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable,
 };
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
-use gpu_kernels::linear::{self, Apply, ApplyPlan, InspectPlan, ProbeLengths, Rehash, RehashPlan};
+use gpu_kernels::linear::{self, Apply, ApplyPlan, InsertAnywhere, InspectPlan, ProbeLengths, Rehash, RehashPlan};
 use gpu_kernels::page::{
     BuildPages, BuildPagesInOrder, BuildPlan as PageBuildPlan, Find as PageFind, FindPlan as PageFindPlan,
     Layout as PageLayout, Split, SplitInOrder, SplitPlan, Unpack, UnpackPlan,
@@ -73,7 +73,7 @@ fn page<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
         starts: null(),
         words_out: words,
         header,
-        plan: PageBuildPlan { layout, page_room: 0, pairs: 0, mixed: 0, padding: 0 },
+        plan: PageBuildPlan { layout, page_room: 0, pairs: 0, split: 0, padding: 0 },
     };
     let split = || Split::<K, V> {
         keys,
@@ -110,12 +110,16 @@ fn page<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
 }
 
 fn linear_kernels() -> Vec<Box<dyn Kernel>> {
-    let layout = linear::Layout { a: 0, b: 0, lines: 2, linear: 0, emptied: 0, padding: 0 };
+    let layout = linear::Layout { a: 0, b: 0, lines: 2, linear: 0 };
     let (words, header, keys) = (null(), null(), null());
     let apply = ApplyPlan { layout, first: 0, end: 0, operation: 0, anywhere: 0, most_asked: 0 };
     let (find, inspect) = (linear::FindPlan { layout, queries: 0 }, InspectPlan { layout, room: 0 });
     let (kinds, values, answers, before, marked) = (null(), null(), null(), null(), null());
+    let insert_plan = linear::InsertPlan { layout, first: 0, end: 0 };
+    let insert = || linear::Insert { keys, values, words, header, plan: insert_plan };
     vec![
+        Box::new(insert()),
+        Box::new(InsertAnywhere::from(insert())),
         Box::new(Apply { kinds, keys, values, words, header, answers, before, marked, plan: apply }),
         Box::new(linear::Find { queries: keys, words, header, values, found: null(), plan: find }),
         Box::new(Rehash { old: words, words, header, plan: RehashPlan { slots: 0, layout } }),

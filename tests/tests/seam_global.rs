@@ -26,7 +26,8 @@ fn plain_accesses<K: Key>() {
     // A prefetch accesses nothing, wherever it points.
     memory.prefetch(1 << 40);
     for i in (0..16).step_by(2) {
-        assert_eq!(memory.load_pair_read_only(i), [word(i), word(i + 1)]);
+        let loads = [memory.load_pair_read_only(i), memory.load_pair_streaming(i), memory.watch_pair(i)];
+        assert_eq!(loads, [[word(i), word(i + 1)]; 3]);
     }
     for i in (0..16).step_by(4) {
         let four = [0, 1, 2, 3].map(|j| word(i + j));
@@ -34,9 +35,11 @@ fn plain_accesses<K: Key>() {
     }
     memory.store(3, K::ALL_ONES);
     memory.store_streaming(4, K::default());
+    memory.store_pair(6, [14, 15].map(word));
     memory.store_four_streaming(8, [12, 13, 14, 15].map(word));
     let mut expected: [K; 16] = std::array::from_fn(|i| word(i as u64));
     (expected[3], expected[4]) = (K::ALL_ONES, K::default());
+    expected.copy_within(14..16, 6);
     expected.copy_within(12..16, 8);
     assert_eq!(words.0, expected, "a store changes its own word and no other");
 }

@@ -6,10 +6,11 @@
 //! **Layout.** A bucket is [`BUCKET`] slots, 32 bytes: what one thread can read at the speed of one slot. Two are a line, 64 bytes: what
 //! a random access moves anyway. A key has a home line, a bucket there, and a slot where its search begins; from a full bucket it goes
 //! on to the other one of the line, and from a full line to another line, by a step of its own ([`Layout::probe`]). A key stands in
-//! the first slot of its sequence that was free when it came.
+//! a bucket before which all are full.
 
 mod apply;
 mod find;
+mod insert;
 mod inspect;
 mod rehash;
 pub mod slot;
@@ -17,6 +18,7 @@ mod table;
 
 pub use apply::{Apply, ApplyPlan, Operation};
 pub use find::{Find, FindPlan};
+pub use insert::{Insert, InsertAnywhere, InsertPlan};
 pub use inspect::{InspectPlan, ProbeLengths, Unpack};
 pub use rehash::{Rehash, RehashPlan};
 pub use table::{Emptying, Filling, InUse};
@@ -80,11 +82,6 @@ pub struct Layout {
     pub lines: u32,
     /// 1 if the next line is the one beside, and 0 if it is a step of the key's own away.
     pub linear: u32,
-    /// 1 if since the table was made slots may have been emptied ([`slot::remove_and_empty`]) or used again ([`slot::insert_anywhere`]): then
-    /// a bucket's empty slots may stand before others.
-    pub emptied: u32,
-    /// Nothing.
-    pub padding: u32,
 }
 
 /// Where a key is sought.

@@ -168,18 +168,6 @@ pub fn insert_in_place(
     may_take: bool,
 ) -> Inserted {
     let (mut probe, word) = (layout.probe(key), held(key, value));
-    // Most keys are new and their first slot is empty: then this is all, and nothing has to be read before. But if slots have been
-    // emptied, the key may be in one behind it.
-    if may_take && layout.emptied == 0 {
-        let slot = slot_of(&probe, probe.start);
-        let seen = cells.compare_exchange(slot, EMPTY, word);
-        if seen == EMPTY {
-            return Inserted::NEW;
-        }
-        if owner(seen) == key {
-            return settle(cells, slot, key, value, if_held);
-        }
-    }
     let mut left = layout.buckets();
     while left != 0 {
         let seen = look(&cells.bucket(probe.bucket), key);
@@ -208,7 +196,7 @@ pub fn insert_in_place(
 
 /// Inserts a key that is not K, into the first slot of a removed key up to the first bucket with an empty slot, or else into that one.
 /// Other threads may do the same and look up; no thread may remove or [`insert_in_place`]. Without `may_take` a key that is not there is
-/// refused. From then on the layout must say `emptied`, since an empty slot may now stand before a taken one in one bucket.
+/// refused.
 #[inline(always)]
 pub fn insert_anywhere(
     cells: &impl Cells,

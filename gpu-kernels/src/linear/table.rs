@@ -16,15 +16,13 @@ pub struct InUse {
 
 /// A table that is being filled: threads may insert and look up at the same time, and slots of removed keys are used again.
 ///
-/// It has no way to remove, and no thread of the launch may hold the table as another kind. From then on the layout must say
-/// `emptied`.
+/// It has no way to remove, and no thread of the launch may hold the table as another kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling(InUse);
 
 /// A table that is being emptied: threads may remove and look up at the same time, and slots become empty where that cuts off no key.
 ///
-/// It has no way to insert, and no thread of the launch may hold the table as another kind. From then on the layout must say
-/// `emptied`.
+/// It has no way to insert, and no thread of the launch may hold the table as another kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Emptying(InUse);
 

@@ -35,8 +35,8 @@ pub struct BuildPlan {
     pub page_room: u64,
     /// The number of pairs, if there is one page and nothing else is known.
     pub pairs: u64,
-    /// 1 if the keys are mixed already.
-    pub mixed: u32,
+    /// 1 if the pairs come from a [`Split`](super::Split).
+    pub split: u32,
     /// Nothing.
     pub padding: u32,
 }
@@ -54,7 +54,7 @@ macro_rules! build_kernel {
             }
             |args, block| {
                 let Self { keys, values, counts, starts, words_out, header, plan } = args;
-                let args = Arguments { keys, values, counts, starts, words_out, header, plan };
+                let args = BuildPages { keys, values, counts, starts, words_out, header, plan };
                 build_page::<$ordered, K, V, _>(block, args, room, over, left, noted);
             }
         }
@@ -80,30 +80,19 @@ impl<K: Key, V: Value> From<BuildPages<K, V>> for BuildPagesInOrder<K, V> {
     }
 }
 
-/// The arguments of both.
-struct Arguments<K, V> {
-    keys: Global<K>,
-    values: Global<V>,
-    counts: Global<u32>,
-    starts: Global<u32>,
-    words_out: Global<u64>,
-    header: Global<u64>,
-    plan: BuildPlan,
-}
-
 #[inline(always)]
 fn build_page<const ORDERED: bool, K: Key, V: Value, B: Block>(
     block: &mut B,
-    args: Arguments<K, V>,
+    args: BuildPages<K, V>,
     room: impl Shared<u64>,
     over: impl Shared<u64>,
     left: impl Shared<u64>,
     noted: impl Shared<u32>,
 ) {
-    let Arguments { keys, values, counts, starts, words_out, header, plan } = args;
-    let BuildPlan { layout, page_room, pairs, mixed, .. } = plan;
+    let BuildPages { keys, values, counts, starts, words_out, header, plan } = args;
+    let BuildPlan { layout, page_room, pairs, split, .. } = plan;
     let job = Job {
-        sources: Sources { keys, values, counts, starts, page_room, pairs, layout, mixed: mixed != 0 },
+        sources: Sources { keys, values, counts, starts, page_room, pairs, layout, split: split != 0 },
         words_out: words_out.cast(),
         header,
     };

@@ -14,13 +14,16 @@ mod build;
 mod fill;
 mod find;
 pub mod form;
+mod pairs;
 mod place;
+mod repeats;
 mod source;
 mod split;
 mod unpack;
 
 pub use build::{BuildPages, BuildPagesInOrder, BuildPlan};
 pub use find::{Find, FindPlan};
+pub use pairs::Pairs;
 pub use split::{
     MOST_SPLIT_BITS, Split, SplitInOrder, SplitPlan, state_words as split_state_words, tile as split_tile,
 };

@@ -2,6 +2,7 @@
 
 use super::Layout;
 use super::build::{MOST_READ, THREADS, read};
+use super::pairs::Pairs;
 use crate::seam::Global;
 use crate::types::{Key, Scalar, Value};
 
@@ -17,8 +18,8 @@ pub struct Sources<K: Key, V: Value> {
     /// All pairs.
     pub pairs: u64,
     pub layout: Layout,
-    /// Whether the keys are mixed already.
-    pub mixed: bool,
+    /// Whether the pairs come from a split: their keys are mixed already, and they stand as [`Pairs`].
+    pub split: bool,
 }
 
 impl<K: Key, V: Value> Sources<K, V> {
@@ -54,7 +55,7 @@ impl<K: Key, V: Value> Source<'_, K, V> {
         (self.first + pair) as u64
     }
 
-    /// The value of a pair, once more.
+    /// The value of a pair that is in order.
     #[inline(always)]
     pub fn value(&self, pair: u64) -> V {
         self.all.values.load_read_only(self.number(pair as u32))
@@ -63,7 +64,7 @@ impl<K: Key, V: Value> Source<'_, K, V> {
     #[inline(always)]
     pub fn mixed(&self, key: K) -> K {
         let Layout { a, b, .. } = self.all.layout;
-        if self.all.mixed { key } else { key.mixed(a, b) }
+        if self.all.split { key } else { key.mixed(a, b) }
     }
 
     /// A noted entry.
@@ -78,12 +79,16 @@ impl<K: Key, V: Value> Source<'_, K, V> {
     /// The entry of a pair.
     #[inline(always)]
     pub fn entry<const ORDERED: bool>(&self, pair: u32) -> Entry<K, K::Joint<V>> {
-        let value = if ORDERED { V::default() } else { self.all.values.load(self.number(pair)) };
-        Entry {
-            pair,
-            mixed: self.mixed(self.all.keys.load(self.number(pair))),
-            mark: self.mark::<ORDERED>(pair, value),
-        }
+        let (key, value) = self.pair::<ORDERED>(pair);
+        Entry { pair, mixed: self.mixed(key), mark: self.mark::<ORDERED>(pair, value) }
+    }
+
+    /// A pair, with its value if that is wanted.
+    #[inline(always)]
+    fn pair<const ORDERED: bool>(&self, pair: u32) -> (K, V) {
+        let pairs = Pairs::<ORDERED, K, V>::new(self.all.keys, self.all.values);
+        let pair = self.number(pair);
+        if self.all.split { pairs.load(pair) } else { pairs.load_apart(pair) }
     }
 
     /// [`Source::load`] of the first pairs, or of what stands there if the page has fewer: so that the wait for them and the wait for
@@ -106,10 +111,7 @@ impl<K: Key, V: Value> Source<'_, K, V> {
         for i in 0..read::<K, V>() {
             let pair = first + (i * THREADS) as u32;
             if pair < end {
-                keys[i] = self.all.keys.load_streaming(self.number(pair));
-                if !ORDERED {
-                    values[i] = self.all.values.load_streaming(self.number(pair));
-                }
+                (keys[i], values[i]) = self.pair::<ORDERED>(pair);
             }
         }
         (keys, values)

@@ -9,6 +9,8 @@ use crate::seam::{Block, Global, Shared, Tile, settled};
 use crate::types::{Key, Value};
 
 use super::header;
+use super::pairs::Pairs;
+use super::repeats::drop_repeats;
 pub use crate::radix::tile::tile;
 
 /// The most bits of a split. A tile may need as many bins again, for pairs that it has not or leaves out.
@@ -46,14 +48,16 @@ pub struct SplitPlan {
 }
 
 /// What a thread holds: item `i` is of its warp's row `i`.
-struct Held<K> {
-    keys: [K; MOST_ITEMS],
+pub(super) struct Held<K, V> {
+    pub keys: [K; MOST_ITEMS],
+    /// Only if pairs go out side by side.
+    values: [V; MOST_ITEMS],
     /// The item's bin above its rank; then the item's place in the tile.
     places: [u32; MOST_ITEMS],
-    /// Where the items go in the output that this thread takes from the room.
+    /// Where the items go in the output that this thread takes from the room; only if keys and values go out apart.
     targets: [u32; MOST_ITEMS],
     /// Rows whose key comes again in the tile.
-    dropped: u32,
+    pub dropped: u32,
 }
 
 /// The share of all pairs, one in so many, that earlier splits must have left out for a later one to look for repeated keys in
@@ -79,7 +83,7 @@ macro_rules! split_kernel {
             }
             |args, block| {
                 let Self { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan } = args;
-                let args = Arguments { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan };
+                let args = Split { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan };
                 split::<$ordered, K, V, _>(block, args, ticket, room, starts, sums, kept);
             }
         }
@@ -112,24 +116,10 @@ impl<K: Key, V: Value> From<Split<K, V>> for SplitInOrder<K, V> {
     }
 }
 
-/// The arguments of both.
-#[derive(Clone, Copy)]
-struct Arguments<K, V> {
-    keys: Global<K>,
-    values: Global<V>,
-    keys_out: Global<K>,
-    values_out: Global<V>,
-    counts_in: Global<u32>,
-    counts_out: Global<u32>,
-    state: Global<u64>,
-    header: Global<u64>,
-    plan: SplitPlan,
-}
-
 #[inline(always)]
 fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
     block: &mut B,
-    args: Arguments<K, V>,
+    args: Split<K, V>,
     ticket: impl Shared<u64>,
     room: impl Shared<u64>,
     starts: impl Shared<u32>,
@@ -169,16 +159,32 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
     let bin_of = |key: K| key.bits_from(plan.shift) & (bins - 1);
     let counters = room.cast::<u32>();
 
-    let mut held = block.local(|_| Held::<K> {
+    let mut held = block.local(|_| Held::<K, V> {
         keys: [K::default(); MOST_ITEMS],
+        values: [V::default(); MOST_ITEMS],
         places: [0; MOST_ITEMS],
         targets: [0; MOST_ITEMS],
         dropped: 0,
     });
     let mut sum = block.local(|_| DigitSums { tile: 0, start: 0 });
+    let side_by_side = Pairs::<ORDERED, K, V>::SIDE_BY_SIDE;
     block.each(&mut held, |thread, held| {
+        if plan.level != 0 && side_by_side {
+            let pairs_in = Pairs::<ORDERED, K, V>::new(args.keys, args.values);
+            for row in 0..items::<K, V>() {
+                let place = place_of_row::<K, V>(thread, row);
+                if place < here {
+                    (held.keys[row], held.values[row]) = pairs_in.load(first + place as u64);
+                }
+            }
+            return;
+        }
         load_rows::<K, V, K>(args.keys.offset(first), here, thread, &mut held.keys);
-        prefetch_rows::<K, V, V>(args.values.offset(first), here, thread);
+        if side_by_side {
+            load_rows::<K, V, V>(args.values.offset(first), here, thread, &mut held.values);
+        } else {
+            prefetch_rows::<K, V, V>(args.values.offset(first), here, thread);
+        }
         if plan.level == 0 {
             for row in 0..items::<K, V>() {
                 held.keys[row] = held.keys[row].mixed(plan.a, plan.b);
@@ -338,19 +344,45 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
     });
 
     // Out: thread after thread, as the items stand in the room.
+    let staged_values = room.cast::<V>();
+    let target_of = |key: K, place: u32| {
+        let target = starts.get(bin_of(key)).wrapping_add(place);
+        if place < kept.get(0) { target } else { NOWHERE }
+    };
+    if side_by_side {
+        // Keys wait in registers for their values.
+        block.phase(&mut held, |thread, held| {
+            for row in 0..items::<K, V>() {
+                held.keys[row] = staged_keys.get(thread + (row * THREADS) as u32);
+            }
+        });
+        block.phase(&mut held, |_, held| {
+            for row in 0..items::<K, V>() {
+                staged_values.set(held.places[row], held.values[row]);
+            }
+        });
+        let pairs_out = Pairs::<ORDERED, K, V>::new(args.keys_out, args.values_out);
+        block.each(&mut held, |thread, held| {
+            for row in 0..items::<K, V>() {
+                let place = thread + (row * THREADS) as u32;
+                let target = target_of(held.keys[row], place);
+                if target < NOWHERE {
+                    pairs_out.store(target as u64, held.keys[row], staged_values.get(place));
+                }
+            }
+        });
+        return;
+    }
     block.phase(&mut held, |thread, held| {
-        let kept = kept.get(0);
         for row in 0..items::<K, V>() {
             let place = thread + (row * THREADS) as u32;
             let key = staged_keys.get(place);
-            let target = starts.get(bin_of(key)).wrapping_add(place);
-            held.targets[row] = if place < kept { target } else { NOWHERE };
+            held.targets[row] = target_of(key, place);
             if held.targets[row] < NOWHERE {
-                args.keys_out.store(target as u64, key);
+                args.keys_out.store(held.targets[row] as u64, key);
             }
         }
     });
-    let staged_values = room.cast::<V>();
     block.phase(&mut held, |thread, held| {
         let mut values = [V::default(); MOST_ITEMS];
         load_rows::<K, V, V>(args.values.offset(first), here, thread, &mut values);
@@ -363,57 +395,6 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
             let value = staged_values.get(thread + (row * THREADS) as u32);
             if held.targets[row] < NOWHERE {
                 args.values_out.store(held.targets[row] as u64, value);
-            }
-        }
-    });
-}
-
-/// Marks those of the `suspect` items whose key comes again in the tile: most of them if they are many, perhaps none if they are few.
-///
-/// As many cells as a tile has items. A mixed key's upper bits say its cell, and the lower ones, which then say which key it is,
-/// stand there below the place of the last item that came.
-#[inline(always)]
-fn drop_repeats<K: Key, V: Value, B: Block>(
-    block: &mut B,
-    held: &mut B::Local<Held<K>>,
-    cells: impl Shared<K>,
-    here: u32,
-    tile_index: u32,
-    suspect: impl Fn(K) -> bool + Sync,
-) {
-    let place_bits = tile::<K, V>().ilog2();
-    let rest_bits = K::BITS - place_bits;
-    let rest_mask = (K::from_u64(1) << rest_bits).minus(K::from_u64(1));
-    // The upper bits are the bin's; what comes from all bits differs within a bin. And from tile to tile: two keys that share a
-    // cell in one do not in the next.
-    let cell_and_rest = |key: K, tile_index: u32| {
-        let spread = key.mixed(tile_index as u64, 0x9e37_79b9_7f4a_7c15);
-        (spread.bits_from(rest_bits), spread & rest_mask)
-    };
-    block.phase(held, |thread, _| {
-        for row in 0..items::<K, V>() {
-            cells.set(thread + (row * THREADS) as u32, K::default());
-        }
-    });
-    block.phase(held, |thread, held| {
-        let (here, tile_index, thread) = (settled(here), settled(tile_index), settled(thread));
-        for row in 0..items::<K, V>() {
-            let place = place_of_row::<K, V>(thread, row);
-            if place < here && suspect(held.keys[row]) {
-                let (cell, rest) = cell_and_rest(held.keys[row], tile_index);
-                cells.fetch_max(cell, K::from_u64(place as u64) << rest_bits | rest);
-            }
-        }
-    });
-    block.phase(held, |thread, held| {
-        let (here, tile_index, thread) = (settled(here), settled(tile_index), settled(thread));
-        for row in 0..items::<K, V>() {
-            let place = place_of_row::<K, V>(thread, row);
-            if place < here && suspect(held.keys[row]) {
-                let (cell, rest) = cell_and_rest(held.keys[row], tile_index);
-                let last = cells.get(cell);
-                let dropped = last & rest_mask == rest && last.bits_from(rest_bits) > place;
-                held.dropped |= (dropped as u32) << row;
             }
         }
     });

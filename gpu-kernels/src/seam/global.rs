@@ -98,6 +98,20 @@ impl<T: Word> Global<T> {
         unsafe { T::load_pair_read_only(self.at(index)) }
     }
 
+    /// Two neighbours in one access, of data that is read once: it should not stay in the caches. `index` must be even.
+    #[inline(always)]
+    pub fn load_pair_streaming(self, index: u64) -> [T; 2] {
+        // SAFETY: as in `load_pair_read_only`.
+        unsafe { T::load_pair_streaming(self.at(index)) }
+    }
+
+    /// Two neighbours in one access; `index` must be even.
+    #[inline(always)]
+    pub fn store_pair(self, index: u64, values: [T; 2]) {
+        // SAFETY: as in `load_pair_read_only`.
+        unsafe { T::store_pair(self.at(index), values) }
+    }
+
     /// Two neighbours in one access, which other threads may be changing by atomic operations: each is whole, and they need not be of one
     /// moment. `index` must be even.
     #[inline(always)]

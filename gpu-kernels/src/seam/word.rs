@@ -52,7 +52,9 @@ pub trait GlobalWord: Sized {
     unsafe fn load_streaming(at: *const Self) -> Self;
     unsafe fn load_read_only(at: *const Self) -> Self;
     unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2];
+    unsafe fn load_pair_streaming(at: *const Self) -> [Self; 2];
     unsafe fn atomic_load_pair(at: *mut Self) -> [Self; 2];
+    unsafe fn store_pair(at: *mut Self, values: [Self; 2]);
     unsafe fn load_four(at: *const Self) -> [Self; 4];
     unsafe fn load_four_read_only(at: *const Self) -> [Self; 4];
     unsafe fn load_four_streaming(at: *const Self) -> [Self; 4];

@@ -14,8 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// Two lines of two buckets.
-pub const LAYOUT: Layout =
-    Layout { a: 0x9e37_79b9_7f4a_7c15, b: 0xd1b5_4a32_d192_ed03, lines: 2, linear: 1, emptied: 0, padding: 0 };
+pub const LAYOUT: Layout = Layout { a: 0x9e37_79b9_7f4a_7c15, b: 0xd1b5_4a32_d192_ed03, lines: 2, linear: 1 };
 const SLOTS: usize = 4 * BUCKET as usize;
 /// The key that is all ones.
 const K: u64 = u32::MAX as u64;
@@ -252,12 +251,6 @@ impl Scene {
         self
     }
 
-    /// Says to the threads that slots may have been emptied.
-    pub fn emptied(mut self) -> Self {
-        self.layout.emptied = 1;
-        self
-    }
-
     /// How many threads there are, and how many operations.
     pub fn size(&self) -> (usize, usize) {
         (self.threads.len(), self.threads.iter().map(Vec::len).sum())
@@ -346,13 +339,11 @@ impl Scene {
             }
         }
         let bucket = |slot: usize| slot / BUCKET as usize;
-        let anywhere = |op: &Op| matches!(op, Anywhere(..) | By(..));
-        let emptied = self.layout.emptied != 0 || self.threads.iter().flatten().any(anywhere);
         living.into_iter().find_map(|(key, at)| {
             let mut before = sequence(key).into_iter().take_while(|&slot| slot != at);
             let hides = before.find(|&slot| {
-                // If slots were emptied or passed by, an empty one hides nothing in its own bucket.
-                let empty = words[slot] == EMPTY && !(emptied && bucket(slot) == bucket(at));
+                // In its own bucket an empty slot hides nothing.
+                let empty = words[slot] == EMPTY && bucket(slot) != bucket(at);
                 empty || words[slot] == K << 32 | key as u64
             })?;
             Some(format!("slot {hides} hides key {key:x} in slot {at}"))

@@ -3,8 +3,8 @@
 use super::{Counts, LinearMap};
 use crate::buffer::Tracked;
 use crate::{Answers, Buffer, Error, Result, Stream};
-use gpu_kernels::linear::{Apply, ApplyPlan, Operation};
-use gpu_kernels::seam::Global;
+use gpu_kernels::linear::{Apply, ApplyPlan, Insert, InsertAnywhere, InsertPlan, Operation};
+use gpu_kernels::seam::{Global, Kernel};
 use std::ops::Range;
 
 /// One operation of a mixed batch.
@@ -275,28 +275,38 @@ impl LinearMap {
         marked: Option<&Buffer<u32>>,
     ) -> Result<()> {
         let Work { operation, kinds, keys, values, answers } = *work;
+        let Range { start: first, end } = range;
         // SAFETY: the kernel's text allows no kinds, no answers, and no values if nothing is inserted.
         let nothing = unsafe { Global::<u32>::null() };
-        // Else there is nothing to be used again, and the short way of an insertion is enough.
-        let removed = self.counts.removed != 0 || self.layout.emptied != 0;
-        let anywhere = removed && kinds.is_none() && operation != Operation::Remove;
-        let apply = Apply {
+        // Else there is nothing to be used again.
+        let anywhere = self.counts.removed != 0 && kinds.is_none() && operation != Operation::Remove;
+        let (layout, words, header) = (self.layout, self.words.argument(), self.header.argument());
+        let (keys_in, values_in) = (keys.argument(), values.map_or(nothing, Buffer::argument));
+        let insert_plan = InsertPlan { layout, first, end };
+        let insert = || Insert { keys: keys_in, values: values_in, words, header, plan: insert_plan };
+        let apply = || Apply {
             kinds: kinds.map_or(nothing, Buffer::argument),
-            keys: keys.argument(),
-            values: values.map_or(nothing, Buffer::argument),
-            words: self.words.argument(),
-            header: self.header.argument(),
+            keys: keys_in,
+            values: values_in,
+            words,
+            header,
             answers: answers.map_or(nothing, |answers| answers.values.argument()),
             before: answers.map_or(nothing, |answers| answers.found.argument()),
             marked: marked.map_or(nothing, Buffer::argument),
             plan: ApplyPlan {
-                layout: self.layout,
-                first: range.start,
-                end: range.end,
+                layout,
+                first,
+                end,
                 operation: operation as u32,
                 anywhere: anywhere as u32,
                 most_asked: self.counts.asked + self.room(),
             },
+        };
+        let only_inserts = operation == Operation::Insert && kinds.is_none() && answers.is_none() && marked.is_none();
+        let kernel: &dyn Kernel = match (only_inserts, anywhere) {
+            (true, false) => &insert(),
+            (true, true) => &InsertAnywhere::from(insert()),
+            (false, _) => &apply(),
         };
         let mut reads: Vec<&dyn Tracked> = vec![keys];
         reads.extend(kinds.map(|buffer| buffer as &dyn Tracked));
@@ -308,12 +318,8 @@ impl LinearMap {
         writes.extend(marked.map(|buffer| buffer as &dyn Tracked));
         // SAFETY: keys, kinds, values and answers are equally long, and the range is within them and begins at a whole word of bits;
         // slots, header and layout belong together, nobody else uses them meanwhile, and a launch that takes any slot only inserts.
-        unsafe { stream.launch(&apply, range.end - range.start, &reads, &writes)? };
-        let taken = self.counts.taken;
+        unsafe { stream.launch(kernel, end - first, &reads, &writes)? };
         self.counts = Counts::of(&self.header.download(stream)?);
-        if anywhere || self.counts.taken < taken {
-            self.layout.emptied = 1;
-        }
         Ok(())
     }
 }

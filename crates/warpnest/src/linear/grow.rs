@@ -9,7 +9,7 @@ use rand_xoshiro::rand_core::Rng;
 /// A layout with constants that nobody knows beforehand.
 pub(super) fn layout(config: &LinearConfig, random: &mut Xoshiro256StarStar, lines: u32) -> Layout {
     let (a, b) = (random.next_u64(), random.next_u64());
-    Layout { a, b, lines, linear: config.linear as u32, emptied: 0, padding: 0 }
+    Layout { a, b, lines, linear: config.linear as u32 }
 }
 
 impl LinearMap {

@@ -164,8 +164,7 @@ impl LinearMap {
     }
 
     /// How the table hashes, for a kernel of your own that looks up: with [`LinearMap::words`] and [`LinearMap::header`] it makes an
-    /// [`InUse`](gpu_kernels::linear::InUse). Such a kernel must not change the table, since the map knows how many slots are taken and
-    /// whether some were emptied; a table of its own buffers it may use as it likes.
+    /// [`InUse`](gpu_kernels::linear::InUse). Such a kernel must not change the table, since the map knows how many slots are taken; a table of its own buffers it may use as it likes.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -188,7 +187,6 @@ impl LinearMap {
         self.words.fill(stream, 0xff)?;
         self.header.fill(stream, 0)?;
         self.counts = Counts::default();
-        self.layout.emptied = 0;
         Ok(())
     }
 

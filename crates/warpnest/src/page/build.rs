@@ -231,7 +231,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
                     layout: *layout,
                     page_room: plan.levels.last().map_or(0, |level| level.bin_room),
                     pairs: plan.pairs,
-                    mixed: !plan.levels.is_empty() as u32,
+                    split: !plan.levels.is_empty() as u32,
                     padding: 0,
                 },
             };
@@ -291,7 +291,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
                 starts,
                 words_out: words.argument(),
                 header: pairs_scratch.argument(),
-                plan: BuildPlan { layout: *layout, page_room: 0, pairs: plan.pairs, mixed: 0, padding: 0 },
+                plan: BuildPlan { layout: *layout, page_room: 0, pairs: plan.pairs, split: 0, padding: 0 },
             };
             launch_one_of(batch, config.unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64)?;
             clock.mark(batch)

@@ -75,6 +75,14 @@ macro_rules! cpu_word {
                 unsafe { at.cast::<[Self; 2]>().read() }
             }
             #[inline(always)]
+            unsafe fn load_pair_streaming(at: *const Self) -> [Self; 2] {
+                unsafe { at.cast::<[Self; 2]>().read() }
+            }
+            #[inline(always)]
+            unsafe fn store_pair(at: *mut Self, values: [Self; 2]) {
+                unsafe { at.cast::<[Self; 2]>().write(values) }
+            }
+            #[inline(always)]
             unsafe fn atomic_load_pair(at: *mut Self) -> [Self; 2] {
                 let pair = [unsafe { <$atomic>::from_ptr(at) }, unsafe { <$atomic>::from_ptr(at.wrapping_add(1)) }];
                 pair.map(|word| word.load(Relaxed))

@@ -100,6 +100,16 @@ macro_rules! gpu_word {
                 [first, second]
             }
             #[inline(always)]
+            unsafe fn load_pair_streaming(at: *const Self) -> [Self; 2] {
+                let (first, second): (Self, Self);
+                unsafe { asm!(concat!("ld.global.cs.v2.b", $bits, " {{{}, {}}}, [{}];"), out($register) first, out($register) second, in(reg64) at, options(nostack, readonly)) };
+                [first, second]
+            }
+            #[inline(always)]
+            unsafe fn store_pair(at: *mut Self, [first, second]: [Self; 2]) {
+                unsafe { asm!(concat!("st.global.v2.b", $bits, " [{}], {{{}, {}}};"), in(reg64) at, in($register) first, in($register) second, options(nostack)) };
+            }
+            #[inline(always)]
             unsafe fn atomic_load_pair(at: *mut Self) -> [Self; 2] {
                 let (first, second): (Self, Self);
                 unsafe { asm!(concat!("ld.relaxed.gpu.global.v2.b", $bits, " {{{}, {}}}, [{}];"), out($register) first, out($register) second, in(reg64) at, options(nostack)) };

@@ -1,6 +1,7 @@
 //! The CUDA engine: kernels as PTX, through `cust` and the driver.
 
 mod interop;
+mod landing;
 mod module;
 mod queue;
 

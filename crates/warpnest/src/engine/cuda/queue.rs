@@ -1,5 +1,6 @@
 //! CUDA streams and events.
 
+use super::landing::{LANDING_BYTES, Landing};
 use super::{Primary, failed, result};
 use crate::engine::{Mark, Queue};
 use crate::{Error, Result};
@@ -9,18 +10,20 @@ use gpu_kernels::seam::Kernel;
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) struct CudaQueue {
     primary: Arc<Primary>,
     pub(super) stream: Stream,
+    landing: Mutex<Landing>,
 }
 
 impl CudaQueue {
     pub(super) fn new(primary: Arc<Primary>) -> Result<Self> {
         primary.bind()?;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("cuStreamCreate"))?;
-        Ok(Self { primary, stream })
+        let landing = Mutex::new(Landing::new(primary.clone())?);
+        Ok(Self { primary, stream, landing })
     }
 }
 
@@ -44,17 +47,24 @@ impl Queue for CudaQueue {
 
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
         self.primary.bind()?;
-        // SAFETY: the source has as many bytes as the slice, which stays borrowed until the copy is done.
-        let copied = unsafe {
-            sys::cuMemcpyDtoHAsync_v2(
-                to.as_mut_ptr().cast(),
-                from as sys::CUdeviceptr,
-                to.len(),
-                self.stream.as_inner(),
-            )
+        let copy = |to: &mut [u8]| {
+            // SAFETY: the source has as many bytes as the slice, which stays borrowed until the copy is done.
+            let copied = unsafe {
+                sys::cuMemcpyDtoHAsync_v2(
+                    to.as_mut_ptr().cast(),
+                    from as sys::CUdeviceptr,
+                    to.len(),
+                    self.stream.as_inner(),
+                )
+            };
+            // Waited for even after an error, which may be one of earlier work: nothing may be written once this returns.
+            result("cuMemcpyDtoHAsync", copied).and(self.synchronize())
         };
-        result("cuMemcpyDtoHAsync", copied)?;
-        self.synchronize()
+        if to.len() <= LANDING_BYTES {
+            self.landing.lock().unwrap_or_else(PoisonError::into_inner).take(to, copy)
+        } else {
+            copy(to)
+        }
     }
 
     unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {

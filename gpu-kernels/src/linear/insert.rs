@@ -1,0 +1,63 @@
+//! Batches that only insert and ask for no answers, with fewer registers than [`Apply`](super::Apply): more threads wait for memory at once.
+
+use super::slot::IfHeld;
+use super::{Filling, InUse, Layout, count_up, header};
+use crate::seam::Global;
+
+/// What is to be inserted.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct InsertPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of the first pair.
+    pub first: u64,
+    /// The number behind that of the last one.
+    pub end: u64,
+}
+
+macro_rules! insert_kernel {
+    ($(#[$doc:meta])* $name:ident, $entry:literal, $kind:ident) => {
+        kernel! {
+            $(#[$doc])*
+            $name<>, $entry, threads 256, resident 8;
+            { keys: Global<u32>, values: Global<u32>, words: Global<u64>, header: Global<u64>, plan: InsertPlan }
+            |args, block| {
+                let InsertPlan { layout, first, end } = args.plan;
+                let block_first = first + block.first_thread();
+                let table = $kind::new(args.words, args.header, layout);
+                // Whether a slot was taken, and whether a key came.
+                let mut done = block.local(|thread| {
+                    let index = block_first + thread as u64;
+                    if index >= end {
+                        return (false, false);
+                    }
+                    let (key, value) = (args.keys.load_streaming(index), args.values.load_streaming(index));
+                    let inserted = table.insert(key, value, IfHeld::Replace, true);
+                    (inserted.taken, inserted.is_new())
+                });
+                let counts = [
+                    (header::TAKEN, block.count(&mut done, |_, done| done.0)),
+                    (header::GAINED, block.count(&mut done, |_, done| done.1)),
+                ];
+                count_up(block, args.header, counts);
+            }
+        }
+    };
+}
+
+insert_kernel! {
+    /// Gives every key of the plan's range its value, one thread each. There must be a slot for each.
+    Insert, "linear_insert", InUse
+}
+insert_kernel! {
+    /// [`Insert`] that uses slots of removed keys again.
+    InsertAnywhere, "linear_insert_anywhere", Filling
+}
+
+impl From<Insert> for InsertAnywhere {
+    fn from(launch: Insert) -> Self {
+        let Insert { keys, values, words, header, plan } = launch;
+        Self { keys, values, words, header, plan }
+    }
+}

@@ -1,0 +1,50 @@
+//! Pairs on their way from a split to the next one, or to their page.
+
+use crate::seam::Global;
+use crate::types::{Key, Value};
+
+/// An array of pairs with mixed keys.
+///
+/// Key and value stand side by side if they are of one width: what a tile of a split has for a bin is then one run of twice the
+/// length, and short runs are what writing costs. They stand apart if their widths differ, or if they are kept in order: pages are then
+/// built from the keys alone, and read their values at the end, here and there.
+#[derive(Clone, Copy)]
+pub struct Pairs<const ORDERED: bool, K, V> {
+    keys: Global<K>,
+    values: Global<V>,
+}
+
+impl<const ORDERED: bool, K: Key, V: Value> Pairs<ORDERED, K, V> {
+    /// Whether key and value stand side by side.
+    pub const SIDE_BY_SIDE: bool = !ORDERED && K::BITS == V::BITS;
+
+    /// The pairs from `keys` on, whose values stand from `values` on if they stand apart.
+    #[inline(always)]
+    pub fn new(keys: Global<K>, values: Global<V>) -> Self {
+        Self { keys, values }
+    }
+
+    /// A pair that is read once; with its value, unless pairs are in order.
+    #[inline(always)]
+    pub fn load(&self, pair: u64) -> (K, V) {
+        if Self::SIDE_BY_SIDE {
+            let [key, value] = self.keys.load_pair_streaming(2 * pair);
+            (key, V::from_u64(value.to_u64()))
+        } else {
+            self.load_apart(pair)
+        }
+    }
+
+    /// [`Pairs::load`] from keys and values that stand apart in any case, as those of the input do.
+    #[inline(always)]
+    pub fn load_apart(&self, pair: u64) -> (K, V) {
+        let value = if ORDERED { V::default() } else { self.values.load_streaming(pair) };
+        (self.keys.load_streaming(pair), value)
+    }
+
+    /// Writes a pair; only if they are side by side.
+    #[inline(always)]
+    pub fn store(&self, pair: u64, key: K, value: V) {
+        self.keys.store_pair(2 * pair, [key, K::from_u64(value.to_u64())]);
+    }
+}

@@ -1,0 +1,57 @@
+//! Leaving out repeated keys of a tile: docs/page-map.md, "Crowds".
+
+use super::split::Held;
+use crate::radix::tile::{THREADS, items, place_of_row, tile};
+use crate::seam::{Block, Shared, settled};
+use crate::types::{Key, Value};
+
+/// Marks those of the `suspect` items whose key comes again in the tile: most of them if they are many, perhaps none if they are few.
+///
+/// As many cells as a tile has items. A mixed key's upper bits say its cell, and the lower ones, which then say which key it is,
+/// stand there below the place of the last item that came.
+#[inline(always)]
+pub(super) fn drop_repeats<K: Key, V: Value, B: Block>(
+    block: &mut B,
+    held: &mut B::Local<Held<K, V>>,
+    cells: impl Shared<K>,
+    here: u32,
+    tile_index: u32,
+    suspect: impl Fn(K) -> bool + Sync,
+) {
+    let place_bits = tile::<K, V>().ilog2();
+    let rest_bits = K::BITS - place_bits;
+    let rest_mask = (K::from_u64(1) << rest_bits).minus(K::from_u64(1));
+    // The upper bits are the bin's; what comes from all bits differs within a bin. And from tile to tile: two keys that share a
+    // cell in one do not in the next.
+    let cell_and_rest = |key: K, tile_index: u32| {
+        let spread = key.mixed(tile_index as u64, 0x9e37_79b9_7f4a_7c15);
+        (spread.bits_from(rest_bits), spread & rest_mask)
+    };
+    block.phase(held, |thread, _| {
+        for row in 0..items::<K, V>() {
+            cells.set(thread + (row * THREADS) as u32, K::default());
+        }
+    });
+    block.phase(held, |thread, held| {
+        let (here, tile_index, thread) = (settled(here), settled(tile_index), settled(thread));
+        for row in 0..items::<K, V>() {
+            let place = place_of_row::<K, V>(thread, row);
+            if place < here && suspect(held.keys[row]) {
+                let (cell, rest) = cell_and_rest(held.keys[row], tile_index);
+                cells.fetch_max(cell, K::from_u64(place as u64) << rest_bits | rest);
+            }
+        }
+    });
+    block.phase(held, |thread, held| {
+        let (here, tile_index, thread) = (settled(here), settled(tile_index), settled(thread));
+        for row in 0..items::<K, V>() {
+            let place = place_of_row::<K, V>(thread, row);
+            if place < here && suspect(held.keys[row]) {
+                let (cell, rest) = cell_and_rest(held.keys[row], tile_index);
+                let last = cells.get(cell);
+                let dropped = last & rest_mask == rest && last.bits_from(rest_bits) > place;
+                held.dropped |= (dropped as u32) << row;
+            }
+        }
+    });
+}
