@@ -31,6 +31,8 @@ pub struct Axis {
 pub struct Series {
     pub name: &'static str,
     pub points: Vec<(f64, f64)>,
+    /// If its numbers were not measured in this run: when and where they were, with the source as the commit.
+    pub cited: Option<Run>,
 }
 
 /// Where all lines end because there is nothing to measure.
@@ -55,11 +57,13 @@ pub struct Line {
 impl Figure {
     /// The numbers drawn, one line each.
     pub fn json_lines(&self, run: &Run) -> serde_json::Result<String> {
-        let points =
-            self.series.iter().flat_map(|series| series.points.iter().map(|&(x, y)| (series.name, x, Some(y))));
-        let end = self.end.iter().map(|end| (end.name.as_str(), end.x, None));
+        let points = self.series.iter().flat_map(|series| {
+            let run = series.cited.as_ref().unwrap_or(run);
+            series.points.iter().map(move |&(x, y)| (series.name, x, Some(y), run))
+        });
+        let end = self.end.iter().map(|end| (end.name.as_str(), end.x, None, run));
         let mut lines = String::new();
-        for (series, x, y) in points.chain(end) {
+        for (series, x, y, run) in points.chain(end) {
             let line = Line {
                 figure: self.name.to_owned(),
                 series: series.to_owned(),

@@ -1,6 +1,7 @@
-//! `cargo xtask figures`: the figures of the poster of 2009 and of Sahu's report of 2015, measured anew.
+//! `cargo xtask figures`: the figures of the poster of 2009, of Sahu's report of 2015 and of Farrell's post of 2020, measured anew.
 
 mod figure;
+mod filling;
 mod plot;
 mod scale;
 mod stages;
@@ -13,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use figure::Figure;
+use figure::{Figure, Line};
 use indicatif::{ProgressBar, ProgressStyle};
 use voxelization::Model;
 use warpnest::{Device, TwoLevelConfig};
@@ -21,12 +22,14 @@ use warpnest::{Device, TwoLevelConfig};
 use crate::bench::record::Run;
 use crate::bench::{device_name, parse_size};
 
-/// Measure and draw the figures of the poster of 2009 and of Sahu's report of 2015.
+/// Measure and draw the figures of the poster of 2009, of Sahu's report of 2015 and of Farrell's post of 2020.
 ///
 /// Writes to OUTPUT, over what is there: sahu_kernels.svg and default_kernels.svg (time of each kernel over the number of
 /// pairs, with Sahu's configuration as far as it works, and with the default one), poster_stages.svg (time of each stage),
-/// poster_voxels.svg (hash table and sorted array, for finer and finer voxels of a mesh), and figures.jsonl with the numbers
-/// drawn. Keys and values have 32 bits. Times are medians by the device's clock; a wrong answer is an error.
+/// poster_voxels.svg (hash table and sorted array, for finer and finer voxels of a mesh), farrell_insertions.svg and
+/// farrell_probes.svg (rate and probe lengths of a table that fills up), and figures.jsonl with the numbers drawn; those of
+/// figures that are not drawn stay there. Keys and values have 32 bits. Times are medians by the device's clock; a wrong answer
+/// is an error.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.
@@ -38,12 +41,29 @@ pub struct Args {
     /// The mesh to voxelize: .ply or .obj, plain or gzipped. Default: the torus knot of the example voxels.
     #[arg(long, value_name = "FILE")]
     mesh: Option<PathBuf>,
-    /// The most pairs, 512 or more, as 1000000 or 2^20. Default: 2^27 on a GPU, 2^20 on the CPU.
+    /// The most pairs, or slots of the table that fills up, 512 or more, as 1000000 or 2^20; that table has no more than the
+    /// post's 2^27. Default: 2^27 on a GPU, 2^20 on the CPU.
     #[arg(long, value_name = "N", value_parser = parse_largest)]
     largest: Option<u64>,
+    /// What to draw: all of it by default.
+    #[arg(long, value_delimiter = ',', value_enum)]
+    only: Vec<Part>,
     /// Timed runs of each measurement, after a warm-up.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
+}
+
+/// Figures of one experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Sahu's kernels.
+    Kernels,
+    /// The poster's stages.
+    Stages,
+    /// The poster's voxels.
+    Voxels,
+    /// The post's table that fills up.
+    Filling,
 }
 
 /// Sahu's figures start at 512 pairs.
@@ -93,7 +113,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         progress.set_style(style);
     }
     let lab = Lab { device, runs: args.runs, largest: args.largest.unwrap_or(default_largest), progress };
-    let figures = measure(&lab, &model)?;
+    let figures = measure(&lab, &model, &args.only)?;
     lab.progress.finish_and_clear();
     for path in save(&args.output, &figures, &run)? {
         println!("wrote {}", path.display());
@@ -101,23 +121,50 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn measure(lab: &Lab, model: &Model) -> anyhow::Result<Vec<Figure>> {
-    let [sahu, default] = stages::kernels(lab, &TwoLevelConfig::sahu())?;
-    Ok(vec![sahu, default, stages::poster(lab)?, voxels::poster(lab, model)?])
+/// Measures `only` these, or all if they are none.
+fn measure(lab: &Lab, model: &Model, only: &[Part]) -> anyhow::Result<Vec<Figure>> {
+    let wanted = |part| only.is_empty() || only.contains(&part);
+    let mut figures = Vec::new();
+    if wanted(Part::Kernels) {
+        figures.extend(stages::kernels(lab, &TwoLevelConfig::sahu())?);
+    }
+    if wanted(Part::Stages) {
+        figures.push(stages::poster(lab)?);
+    }
+    if wanted(Part::Voxels) {
+        figures.push(voxels::poster(lab, model)?);
+    }
+    if wanted(Part::Filling) {
+        figures.extend(filling::farrell(lab)?);
+    }
+    Ok(figures)
 }
 
 /// Writes the figures and their numbers; returns the files.
 fn save(folder: &Path, figures: &[Figure], run: &Run) -> anyhow::Result<Vec<PathBuf>> {
-    let mut lines = String::new();
+    let numbers = folder.join("figures.jsonl");
+    let mut lines = if numbers.exists() {
+        let old = fs::read_to_string(&numbers).with_context(|| format!("cannot read {}", numbers.display()))?;
+        of_others(&old, figures)
+    } else {
+        String::new()
+    };
     let mut files = Vec::new();
     for figure in figures {
         let svg = plot::svg(figure, run).with_context(|| format!("cannot draw {}", figure.name))?;
         files.push((folder.join(figure.name).with_extension("svg"), svg));
         lines += &figure.json_lines(run)?;
     }
-    files.push((folder.join("figures.jsonl"), lines));
+    files.push((numbers, lines));
     for (path, text) in &files {
         fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(files.into_iter().map(|(path, _)| path).collect())
+}
+
+/// The lines of figures.jsonl that are not of `figures`.
+fn of_others(lines: &str, figures: &[Figure]) -> String {
+    let drawn = |line: &Line| figures.iter().any(|figure| figure.name == line.figure);
+    let kept = lines.lines().filter(|line| !serde_json::from_str(line).is_ok_and(|line| drawn(&line)));
+    kept.flat_map(|line| [line, "\n"]).collect()
 }

@@ -102,7 +102,7 @@ pub fn poster(lab: &Lab) -> anyhow::Result<Figure> {
 
 fn series(lines: &[Line], measured: &[(u64, Stages)], x_unit: f64) -> Vec<Series> {
     let points = |of: fn(&Stages) -> f64| measured.iter().map(|(n, stages)| (*n as f64 / x_unit, of(stages))).collect();
-    lines.iter().map(|&(name, of)| Series { name, points: points(of) }).collect()
+    lines.iter().map(|&(name, of)| Series { name, points: points(of), cited: None }).collect()
 }
 
 /// Pairs on a device, and the queries for them.

@@ -1,13 +1,14 @@
 //! All figures on the CPU engine, tiny.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use indicatif::ProgressBar;
 use warpnest::{Device, TwoLevelConfig};
 
 use super::figure::Line;
 use super::voxelization::Model;
-use super::{Lab, measure, parse_largest, plot, save, stages};
+use super::{Lab, Part, measure, parse_largest, plot, save, stages};
 use crate::bench::record::Run;
 
 fn lab() -> Lab {
@@ -18,20 +19,26 @@ fn run() -> Run {
     Run { date: "2026-01-02".to_owned(), commit: "abc".to_owned(), device: "A <GPU> & more".to_owned() }
 }
 
+/// A new folder.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("warpnest-figures-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
 #[test]
 fn every_figure_is_an_svg_with_all_series_and_has_its_numbers_in_the_file() {
     let mut model = Model::torus_knot(60, 8);
     model.name = "a <knot> & more".to_owned();
-    let figures = measure(&lab(), &model).unwrap();
+    let figures = measure(&lab(), &model, &[]).unwrap();
     let run = run();
-    let folder = std::env::temp_dir().join(format!("warpnest-figures-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = folder("all");
     let files = save(&folder, &figures, &run).unwrap();
     let text_of: Vec<String> = files.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
     std::fs::remove_dir_all(&folder).unwrap();
 
     let (lines, svgs) = text_of.split_last().unwrap();
-    assert_eq!(svgs.len(), 4);
+    assert_eq!(svgs.len(), 6);
     for (figure, svg) in figures.iter().zip(svgs) {
         let document = roxmltree::Document::parse(svg).unwrap();
         let texts: HashSet<&str> = document.descendants().filter_map(|node| node.text()).map(str::trim).collect();
@@ -49,7 +56,25 @@ fn every_figure_is_an_svg_with_all_series_and_has_its_numbers_in_the_file() {
     assert_eq!(lines.len(), points.sum::<usize>());
     let sizes = lines.iter().filter(|line| line.figure == "sahu_kernels" && line.series == "store: shuffle");
     assert_eq!(sizes.map(|line| line.x).collect::<Vec<_>>(), [512.0, 1024.0, 2048.0]);
-    assert!(lines.iter().all(|line| line.y.is_some() && line.device == run.device));
+    assert!(lines.iter().all(|line| line.y.is_some()));
+    let (cited, measured): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.series.starts_with("the post"));
+    assert!(measured.iter().all(|line| line.device == run.device && line.commit == run.commit));
+    assert_eq!(cited.len(), 31 + 2 + 2);
+    assert!(cited.iter().all(|line| line.device == "NVIDIA GTX 1060" && line.date == "2020-03-06"));
+}
+
+#[test]
+fn figures_that_are_not_drawn_keep_their_numbers() {
+    let figures = measure(&lab(), &Model::torus_knot(60, 8), &[Part::Filling]).unwrap();
+    assert_eq!(figures.iter().map(|figure| figure.name).collect::<Vec<_>>(), ["farrell_insertions", "farrell_probes"]);
+    let folder = folder("some");
+    let (insertions, probes) = (&figures[..1], &figures[1..]);
+    save(&folder, insertions, &Run { commit: "older".to_owned(), ..run() }).unwrap();
+    save(&folder, probes, &run()).unwrap();
+    save(&folder, insertions, &run()).unwrap();
+    let lines = std::fs::read_to_string(folder.join("figures.jsonl")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(lines, probes[0].json_lines(&run()).unwrap() + &insertions[0].json_lines(&run()).unwrap());
 }
 
 #[test]

@@ -20,7 +20,7 @@ const NAMES: [&str; 4] =
 pub fn poster(lab: &Lab, model: &Model) -> anyhow::Result<Figure> {
     let grids = grids(lab.largest);
     lab.begin("voxels", grids.len());
-    let mut series = NAMES.map(|name| Series { name, points: Vec::new() });
+    let mut series = NAMES.map(|name| Series { name, points: Vec::new(), cited: None });
     for grid in grids {
         lab.step(format!("{grid} x {grid} x {grid}"));
         let voxels = model.voxels(grid)?;
