@@ -57,6 +57,14 @@ pub fn faulty() -> (Device, Arc<AtomicU32>) {
     (Device::from_engine(engine).expect("a host engine always has a queue"), good_launches)
 }
 
+/// Does `work`, in which only `good` launches or allocations go well: `left` is how many a device still has.
+pub fn only<T>(left: &AtomicU32, good: u32, work: impl FnOnce() -> T) -> T {
+    left.store(good, Relaxed);
+    let done = work();
+    left.store(u32::MAX, Relaxed);
+    done
+}
+
 /// The CPU with room for some more allocations, which counts the bytes that are allocated now and the most at once.
 #[derive(Debug)]
 struct Counting {

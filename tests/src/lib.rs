@@ -10,18 +10,19 @@ mod checked;
 mod faults;
 mod interpreted;
 pub mod linear_checker;
+pub mod maps;
 pub mod page_checker;
 pub mod pages;
 
 pub use checked::CheckedRunner;
-pub use faults::{Counts, assert_wrong_device, counting, elsewhere, faulty};
+pub use faults::{Counts, assert_wrong_device, counting, elsewhere, faulty, only};
 pub use interpreted::PtxRunner;
 
 use gpu_kernels::seam::Global;
 use proptest::prelude::*;
 use std::sync::LazyLock;
 use warpnest::engine::HostEngine;
-use warpnest::{Arithmetic, Device, Error, HashFamily, Key};
+use warpnest::{Arithmetic, Device, Error, HashFamily, Key, Value};
 
 /// An engine under test.
 #[derive(Debug)]
@@ -55,6 +56,37 @@ pub fn engines() -> &'static [TestEngine] {
 
 fn on(runner: impl warpnest::engine::Runner) -> Device {
     Device::from_engine(HostEngine::new(runner)).expect("a host engine always has a queue")
+}
+
+/// Runs `test` on every engine.
+pub fn on_each_engine(test: impl Fn(&TestEngine)) {
+    for engine in engines() {
+        let _at = at(engine.device.name());
+        test(engine);
+    }
+}
+
+/// Runs `test` on the device of every engine.
+pub fn on_all(test: impl Fn(&Device)) {
+    on_each_engine(|engine| test(&engine.device));
+}
+
+/// Where a test is. If it fails there, this is said.
+#[derive(Debug)]
+#[must_use]
+pub struct Place(String);
+
+/// Says where a test is from here to the end of the result's scope.
+pub fn at(place: impl Into<String>) -> Place {
+    Place(place.into())
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("failed at {}", self.0);
+        }
+    }
 }
 
 /// Runs `property` on every engine with inputs from the strategy that `inputs` makes for the engine's size.
@@ -116,6 +148,16 @@ pub fn distinct_keys<K: Key>(n: usize, seed: u64) -> Vec<K> {
     // An odd multiplier and an addition are a bijection of the words, so different indices give different keys.
     let multiplier = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0xda94_2042_e4dd_58b5) | 1;
     (0..n as u64).map(|i| K::from_u64(i.wrapping_add(seed).wrapping_mul(multiplier) & mask)).collect()
+}
+
+/// `n` values, each with its number in all of its words.
+pub fn values<V: Value>(n: usize) -> Vec<V> {
+    (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
+}
+
+/// The linear hash family of a prime, in exact arithmetic.
+pub fn linear(prime: u32) -> HashFamily {
+    HashFamily::Linear { prime, arithmetic: Arithmetic::Exact }
 }
 
 /// A hash family of any kind, with primes from the papers.

@@ -134,22 +134,6 @@ pub fn check_pairs(map: &LinearMap, reference: &HashMap<u32, u32>) -> Result<Dec
     Ok(found)
 }
 
-/// Fails unless the map has the pairs of `reference` and nothing else, and says so in every way it can.
-pub fn linear_map_holds(map: &LinearMap, reference: &HashMap<u32, u32>) {
-    let place = format!("{} keys on {}", reference.len(), map.device().name());
-    check_pairs(map, reference).unwrap_or_else(|wrong| panic!("{place}: {wrong}"));
-    let queries: Vec<u32> = reference.keys().flat_map(|&key| [key, key ^ 0x5555, !key]).collect();
-    let expected: Vec<Option<u32>> = queries.iter().map(|key| reference.get(key).copied()).collect();
-    let answers = map.get_many(&queries).unwrap_or_else(|error| panic!("{place}: {error}"));
-    assert!(answers == expected, "answers of {place}");
-    let contained: Vec<bool> = expected.iter().map(Option::is_some).collect();
-    let answers = map.contains_many(&queries).unwrap_or_else(|error| panic!("{place}: {error}"));
-    assert!(answers == contained, "answers of {place}");
-    let pairs = map.to_pairs().unwrap_or_else(|error| panic!("{place}: {error}"));
-    assert_eq!(pairs.len(), reference.len(), "{place}");
-    assert!(pairs.into_iter().collect::<HashMap<u32, u32>>() == *reference, "pairs of {place}");
-}
-
 /// An operation and its answer.
 pub type Done = (LinearOperation, Option<u32>);
 

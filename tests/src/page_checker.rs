@@ -192,20 +192,3 @@ pub fn pairs_of_map<K: Key, V: Value>(map: &PageMap<K, V>) -> Result<HashMap<K, 
 pub fn check_page_map<K: Key, V: Value>(map: &PageMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
     same_pairs(&pairs_of_map(map)?, reference)
 }
-
-/// Fails unless the map has each key's last value and nothing else, and says so in every way it can.
-pub fn page_map_holds<K: Key, V: Value>(map: &PageMap<K, V>, keys: &[K], values: &[V]) {
-    let reference: HashMap<K, V> = keys.iter().copied().zip(values.iter().copied()).collect();
-    let place = format!("{} keys on {}: {:?}", keys.len(), map.device().name(), map.report());
-    check_page_map(map, &reference).unwrap_or_else(|wrong| panic!("{place}: {wrong}"));
-    let queries: Vec<K> = keys.iter().flat_map(|key| [*key, K::from_u64(key.to_u64() ^ 0x5555)]).collect();
-    let expected: Vec<Option<V>> = queries.iter().map(|key| reference.get(key).copied()).collect();
-    let answers = map.get_many(&queries).unwrap_or_else(|error| panic!("{place}: {error}"));
-    assert!(answers == expected, "answers of {place}");
-    let contained: Vec<bool> = expected.iter().map(Option::is_some).collect();
-    let answers = map.contains_many(&queries).unwrap_or_else(|error| panic!("{place}: {error}"));
-    assert!(answers == contained, "answers of {place}");
-    let pairs = map.to_pairs().unwrap_or_else(|error| panic!("{place}: {error}"));
-    assert_eq!(pairs.len(), reference.len(), "{place}");
-    assert!(pairs.into_iter().collect::<HashMap<K, V>>() == reference, "pairs of {place}");
-}

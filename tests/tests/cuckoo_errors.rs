@@ -8,11 +8,7 @@ use warpnest::Arithmetic::{Exact, Wrapping};
 use warpnest::engine::{Cores, HostEngine, Runner};
 use warpnest::kernels::seam::Kernel;
 use warpnest::{Answers, Buffer, CuckooConfig, CuckooMap, Device, Error, HashFamily};
-use warpnest_tests::{assert_lengths, distinct_keys, engines, says};
-
-fn on_all(test: impl Fn(&Device)) {
-    engines().iter().for_each(|engine| test(&engine.device));
-}
+use warpnest_tests::{assert_lengths, distinct_keys, engines, on_all, says};
 
 fn default() -> CuckooConfig {
     CuckooConfig::default().seed(5)

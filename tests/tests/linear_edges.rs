@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::{Buffer, LinearConfig, LinearMap, LinearOperation};
-use warpnest_tests::linear_checker::{check_answers, check_linear_map, linear_map_holds};
+use warpnest_tests::linear_checker::{check_answers, check_linear_map};
+use warpnest_tests::maps::equals;
 use warpnest_tests::{TestEngine, distinct_keys, engines};
 
 /// The key that has a cell of its own.
@@ -51,15 +52,15 @@ fn batches_of_nothing_do_nothing() {
                 assert_eq!((map.apply_many(&[]).unwrap(), map.get_many(&[]).unwrap()), (vec![], vec![]));
                 assert_eq!(map.contains_many(&[]).unwrap(), []);
                 assert_eq!(map.remove_many_on(stream, &Buffer::zeroed(&engine.device, 0).unwrap()).unwrap(), 0);
-                linear_map_holds(&map, &pairs(&there));
+                equals(&map, &pairs(&there));
             }
             map.clear(stream).unwrap();
-            linear_map_holds(&map, &HashMap::new());
+            equals(&map, &HashMap::new());
             assert_eq!((map.taken(), map.to_pairs().unwrap()), (0, vec![]));
             map.compact(stream).unwrap();
             map.shrink_to_fit(stream).unwrap();
             map.reserve(stream, 0).unwrap();
-            linear_map_holds(&map, &HashMap::new());
+            equals(&map, &HashMap::new());
         }
     }
 }
@@ -75,7 +76,7 @@ fn every_operation_on_every_extreme_key_and_value() {
                     assert_eq!((map.get_many(&[key]).unwrap(), map.len()), (vec![None], 0));
                     assert_eq!(map.replace_many(&[key], &[value]).unwrap(), [None]);
                     assert_eq!(map.get_or_insert_many(&[key], &[!value]).unwrap(), [value]);
-                    linear_map_holds(&map, &HashMap::from([(key, value)]));
+                    equals(&map, &HashMap::from([(key, value)]));
                     assert_eq!(map.insert_many(&[key], &[!value]).unwrap(), 0);
                     assert_eq!(map.replace_many(&[key], &[value]).unwrap(), [Some(!value)]);
                     assert_eq!(apply(&mut map, &[GetOrInsert(key, !value)]), [Some(value)]);
@@ -131,7 +132,7 @@ fn fill(engine: &TestEngine, config: &LinearConfig, keys: &[u32], batch: usize) 
     for keys in keys.chunks(batch) {
         assert_eq!(map.insert_many(keys, &values(keys)).unwrap(), keys.len() as u64);
     }
-    linear_map_holds(&map, &pairs(keys));
+    equals(&map, &pairs(keys));
     map
 }
 
@@ -146,7 +147,7 @@ fn sequential_and_strided_keys() {
                 let mut map = fill(engine, &config, &keys, keys.len());
                 let (gone, left) = keys.split_at(keys.len() / 3);
                 assert_eq!(map.remove_many(gone).unwrap(), values(gone).into_iter().map(Some).collect::<Vec<_>>());
-                linear_map_holds(&map, &pairs(left));
+                equals(&map, &pairs(left));
                 fill(engine, &config, &keys.iter().map(|key| !key.reverse_bits()).collect::<Vec<_>>(), keys.len());
             }
         }
@@ -185,14 +186,14 @@ fn growth_by_one_batch_and_by_many_at_every_load() {
                     let mut map = fill(engine, &config, &keys, batch);
                     assert!(map.taken() as f64 <= map.slots() as f64 * load, "{} of {}", map.taken(), map.slots());
                     map.shrink_to_fit(engine.device.default_stream()).unwrap();
-                    linear_map_holds(&map, &pairs(&keys));
+                    equals(&map, &pairs(&keys));
                     let exact = config.clone().pairs(n as u64).memory_bytes().unwrap();
                     assert!(map.memory_bytes() <= exact, "{} bytes for {n} pairs, {exact} said", map.memory_bytes());
                 }
                 if n <= 300 {
                     let mut map = create(engine, &config);
                     keys.iter().for_each(|&key| drop(map.replace_many(&[key], &values(&[key])).unwrap()));
-                    linear_map_holds(&map, &pairs(&keys));
+                    equals(&map, &pairs(&keys));
                 }
             }
         }
@@ -249,7 +250,7 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was() {
                 let longest = map.probe_lengths(stream).unwrap().longest;
                 assert!(longest < 600, "round {round} on {}: {longest} slots", engine.device.name());
                 if round % 10 == 9 || n < 300 {
-                    linear_map_holds(&map, &there);
+                    equals(&map, &there);
                 }
             }
         }
@@ -263,7 +264,7 @@ fn the_cell_goes_where_the_map_goes() {
             let stream = engine.device.default_stream();
             let mut map = create(engine, &config);
             map.insert_many(&[K, 4], &[0, 1]).unwrap();
-            let holds = |map: &LinearMap, cell: u32| linear_map_holds(map, &HashMap::from([(K, cell), (4, 1)]));
+            let holds = |map: &LinearMap, cell: u32| equals(map, &HashMap::from([(K, cell), (4, 1)]));
             let copy = map.try_clone(stream).unwrap();
             map.reserve(stream, 400).unwrap();
             holds(&map, 0);
@@ -280,7 +281,7 @@ fn the_cell_goes_where_the_map_goes() {
             holds(&map, K);
             assert_eq!(map.taken(), 1);
             map.clear(stream).unwrap();
-            linear_map_holds(&map, &HashMap::new());
+            equals(&map, &HashMap::new());
             assert_eq!(map.get_or_insert_many(&[K], &[3]).unwrap(), [3]);
             holds(&copy, 0);
         }

@@ -5,15 +5,12 @@
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::{Answers, Buffer, Device, Error, LinearConfig, LinearMap};
-use warpnest_tests::linear_checker::{check_linear_map, linear_map_holds};
-use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, engines, says};
+use warpnest_tests::linear_checker::check_linear_map;
+use warpnest_tests::maps::{equals, refuses_another_device, refuses_other_lengths};
+use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, engines, on_all, says};
 
 /// The key that has a cell of its own.
 const K: u32 = u32::MAX;
-
-fn on_all(test: impl Fn(&Device)) {
-    engines().iter().for_each(|engine| test(&engine.device));
-}
 
 fn configs() -> [LinearConfig; 2] {
     let config = LinearConfig::default().seed(5);
@@ -35,7 +32,7 @@ fn loads_that_are_none_are_refused() {
         for load in [1.0 - f64::EPSILON / 2.0, 0.5, 1e-3] {
             let mut map = configs()[0].clone().load(load).pairs(20).create(device).unwrap();
             assert_eq!(map.insert_many(&[9, 8, K], &[1, 2, 3]), Ok(3));
-            linear_map_holds(&map, &HashMap::from([(9, 1), (8, 2), (K, 3)]));
+            equals(&map, &HashMap::from([(9, 1), (8, 2), (K, 3)]));
         }
     });
 }
@@ -71,7 +68,7 @@ fn more_pairs_than_a_map_can_have_are_refused() {
             }
         }
         assert_eq!(map.slots(), slots);
-        linear_map_holds(&map, &HashMap::from([(1, 3), (2, 4), (K, 5)]));
+        equals(&map, &HashMap::from([(1, 3), (2, 4), (K, 5)]));
     });
 }
 
@@ -101,15 +98,13 @@ fn inputs_whose_lengths_differ_are_refused_with_both_lengths() {
         assert_lengths(mixed(&mut map, &three, &three, &mut four), keys, answers);
         assert_lengths(mixed(&mut map, &two, &three, &mut four), keys, ("the kinds", 2));
         assert_lengths(mixed(&mut map, &three, &two, &mut four), keys, values);
-        assert_lengths(map.get_many_into(stream, &three, &mut four).unwrap_err(), ("the queries", 3), answers);
-        let error = map.contains_many_into(stream, &three, &mut Buffer::zeroed(device, 3).unwrap()).unwrap_err();
-        assert_lengths(error, ("the queries, in words of 32,", 1), ("the found-words", 3));
+        refuses_other_lengths(&map);
         let buffer = |length| Buffer::zeroed(device, length).unwrap();
         for (lengths, other) in [((3, 2), ("the keys", 3)), ((2, 1), ("the values", 1)), ((0, 2), ("the keys", 0))] {
             let error = map.pairs_into(stream, &mut buffer(lengths.0), &mut buffer(lengths.1)).unwrap_err();
             assert_lengths(error, ("the map", 2), other);
         }
-        linear_map_holds(&map, &HashMap::from([(1, 3), (2, 4)]));
+        equals(&map, &HashMap::from([(1, 3), (2, 4)]));
     });
 }
 
@@ -150,10 +145,10 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
                 }
             }
             let wrong = |error: Error| assert_wrong_device(error, "a buffer", there, here);
+            refuses_another_device(&map);
             let (keys, far_keys) = (ours(&keys), theirs(&keys));
             wrong(map.apply_many_into(stream, &theirs(&kinds), &keys, &keys, &mut answers).unwrap_err());
             wrong(map.remove_many_on(stream, &far_keys).unwrap_err());
-            wrong(map.get_many_on(stream, &far_keys).unwrap_err());
             wrong(map.pairs_into(stream, &mut theirs(&[0; 2]), &mut ours(&[0; 2])).unwrap_err());
             let wrong = |error: Error| assert_wrong_device(error, "a buffer", here, there);
             wrong(map.remove_many_on(foreign, &keys).unwrap_err());
@@ -162,7 +157,7 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
             wrong(map.reserve(foreign, 5000).unwrap_err());
             wrong(map.probe_lengths(foreign).unwrap_err());
             wrong(map.pairs_into(foreign, &mut ours(&[0; 2]), &mut ours(&[0; 2])).unwrap_err());
-            linear_map_holds(&map, &HashMap::from([(1, 2), (K, 3)]));
+            equals(&map, &HashMap::from([(1, 2), (K, 3)]));
             assert_eq!(map.device().name(), here.name());
         }
     });
@@ -200,7 +195,7 @@ fn a_map_that_may_not_grow_takes_as_many_keys_as_its_load_allows_and_says_how_ma
                 assert_eq!((map.len(), map.taken(), map.slots()), (most as u64, most as u64, slots));
                 let there = check_linear_map(&map).unwrap().pairs;
                 assert!(there.iter().all(|(key, value)| key == value && keys.contains(key)));
-                linear_map_holds(&map, &there);
+                equals(&map, &there);
                 // Keys that are there take nothing, whatever is done with them.
                 let (present, absent): (Vec<u32>, Vec<u32>) = keys.iter().partition(|key| there.contains_key(key));
                 let values: Vec<u32> = present.iter().map(|key| !key).collect();
@@ -213,12 +208,12 @@ fn a_map_that_may_not_grow_takes_as_many_keys_as_its_load_allows_and_says_how_ma
                 );
                 let gets: Vec<_> = keys.iter().map(|&key| Get(key)).collect();
                 assert_eq!(map.apply_many(&gets), map.get_many(&keys));
-                linear_map_holds(&map, &there);
+                equals(&map, &there);
                 // Others are refused, one or many, and leave nothing.
                 assert_full(&map.replace_many(&absent, &absent).unwrap_err(), (45, 45), &map, load);
                 assert_full(&map.apply_many(&[GetOrInsert(absent[0], 1)]).unwrap_err(), (1, 1), &map, load);
                 assert_full(&map.insert_many(&[absent[3]; 40], &[1; 40]).unwrap_err(), (40, 40), &map, load);
-                linear_map_holds(&map, &there);
+                equals(&map, &there);
             }
         }
     }
@@ -247,7 +242,7 @@ fn a_map_that_was_filled_to_its_limit_takes_no_key_more() {
             let (len, name) = (map.len(), engine.device.name());
             assert_eq!(len, most as u64, "{most} keys may be there at load {load} on {name}, cell {cell}: {refused}");
             assert_full(&refused, (3, 3), &map, load);
-            linear_map_holds(&map, &first.iter().map(|&key| (key, key)).collect());
+            equals(&map, &first.iter().map(|&key| (key, key)).collect());
         }
     }
 }
@@ -290,7 +285,7 @@ fn a_full_map_that_may_not_grow_has_room_again_when_keys_are_removed() {
                         engine.device.name()
                     );
                     there.extend(new.into_iter().zip(values));
-                    linear_map_holds(&map, &there);
+                    equals(&map, &there);
                 }
             }
         }
@@ -307,6 +302,6 @@ fn repeated_keys_do_not_fill_a_map_that_may_not_grow() {
         let inserted = map.insert_many(&keys, &keys);
         let full = format!("{most} keys may come and {} are there on {}", map.len(), engine.device.name());
         assert_eq!(inserted, Ok(most as u64), "{full}");
-        linear_map_holds(&map, &(0..most as u32).map(|key| (key, key)).collect());
+        equals(&map, &(0..most as u32).map(|key| (key, key)).collect());
     }
 }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
 use warpnest::{Buffer, Device, Error, LinearConfig, LinearMap, LinearOperation, Result};
-use warpnest_tests::linear_checker::{check_linear_map, linear_map_holds};
+use warpnest_tests::linear_checker::check_linear_map;
+use warpnest_tests::maps::equals;
 use warpnest_tests::{counting, distinct_keys, faulty};
 
 fn config() -> LinearConfig {
@@ -53,7 +54,7 @@ fn check_some(map: &LinearMap, before: &HashMap<u32, u32>, new: &[u32], after: &
     assert!(before.iter().all(|(key, value)| found.get(key) == Some(value)), "{after}");
     let came = found.iter().filter(|(key, _)| !before.contains_key(key));
     assert!(came.into_iter().all(|(key, value)| key == value && new.contains(key)), "{after}");
-    linear_map_holds(map, &found);
+    equals(map, &found);
 }
 
 /// Lets a call fail at each of its allocations or launches, and again until it does not; says how often it failed.
@@ -76,7 +77,7 @@ fn failures(
                 check_some(&map, &pairs, new, &place);
             } else {
                 assert_eq!((*map.layout(), map.len(), map.taken()), state, "{place}");
-                linear_map_holds(&map, &pairs);
+                equals(&map, &pairs);
             }
             // The call can be repeated.
             call(&mut map, new).unwrap_or_else(|error| panic!("{place}, then again: {error}"));
@@ -84,7 +85,7 @@ fn failures(
         if inserts {
             pairs.extend(new.iter().map(|&key| (key, key)));
         }
-        linear_map_holds(&map, &pairs);
+        equals(&map, &pairs);
         if done.is_ok() {
             return good;
         }
@@ -146,12 +147,12 @@ fn a_removal_that_fails_removes_nothing() {
                 counted.insert_many(&keys, &keys).unwrap();
             }
         }
-        linear_map_holds(&counted, &pairs);
+        equals(&counted, &pairs);
     }
     good_launches.store(0, Relaxed);
     assert!(matches!(launched.remove_many(&keys), Err(Error::Kernel { .. })));
     good_launches.store(u32::MAX, Relaxed);
-    linear_map_holds(&launched, &pairs);
+    equals(&launched, &pairs);
     assert!(launched.remove_many(&keys).unwrap().iter().all(Option::is_some));
 }
 
@@ -170,7 +171,7 @@ fn pairs_for_which_there_was_room_are_in_a_map_that_could_not_grow() {
     check_some(&map, &HashMap::new(), &keys, "no growth");
     let there = map.len();
     assert_eq!(map.insert_many_on(stream, &on_device, &on_device), Ok(keys.len() as u64 - there));
-    linear_map_holds(&map, &keys.iter().map(|&key| (key, key)).collect());
+    equals(&map, &keys.iter().map(|&key| (key, key)).collect());
 }
 
 #[test]

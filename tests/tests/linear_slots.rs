@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
 use warpnest::kernels::linear::{Operation, header};
 use warpnest::{Answers, Buffer, LinearConfig, LinearMap};
-use warpnest_tests::linear_checker::{
-    Slot, check_linear_map, decode, linear_map_holds, removed_word, search_order, slot_of, words_of,
-};
+use warpnest_tests::linear_checker::{Slot, check_linear_map, decode, removed_word, search_order, slot_of, words_of};
+use warpnest_tests::maps::equals;
 use warpnest_tests::{TestEngine, distinct_keys, engines};
 
 /// Slots of a line, which a search looks at before it goes on to another one.
@@ -74,7 +73,7 @@ fn a_key_behind_a_removed_one_is_found_and_not_inserted_again() {
                     let mut pairs: HashMap<u32, u32> = keys.iter().map(|&key| (key, key)).collect();
                     pairs.remove(&keys[removed]);
                     pairs.insert(key, if keeps { key } else { 5 });
-                    linear_map_holds(&map, &pairs);
+                    equals(&map, &pairs);
                     assert_eq!(words_of(&map).unwrap()[given_up as usize], left);
                 }
             }
@@ -97,7 +96,7 @@ fn a_removed_slot_serves_its_own_key_always_and_others_if_nothing_is_removed_mea
             let expected =
                 if number < 2 { (slot, 3) } else { (search_order(map.layout(), keys[3]).nth(3).unwrap(), 4) };
             assert_eq!((place(&map, keys[3]), map.taken()), expected, "{name} on {}", engine.device.name());
-            linear_map_holds(&map, &HashMap::from([(keys[0], keys[0]), (keys[2], keys[2]), (keys[3], 7)]));
+            equals(&map, &HashMap::from([(keys[0], keys[0]), (keys[2], keys[2]), (keys[3], 7)]));
         }
     }
 }
@@ -130,7 +129,7 @@ fn a_key_that_came_back_to_an_earlier_slot_is_not_hidden_by_the_one_that_it_left
             assert_eq!(map.insert_many(&[key], &[11]).unwrap(), 1);
             let mut pairs: HashMap<u32, u32> = keys[1..far].iter().map(|&key| (key, key)).collect();
             pairs.extend([(key, 11), (keys[far + 1], 1), (keys[far + 2], 2)]);
-            linear_map_holds(&map, &pairs);
+            equals(&map, &pairs);
         }
     }
 }
@@ -174,7 +173,7 @@ fn operations_of_unknown_kinds_do_nothing_and_answer_nothing() {
             answers.values().download(stream).unwrap().iter().zip(&of).all(|(&value, &kind)| kind == 0 || value == 0)
         );
         assert!((*map.layout(), words_of(&map).unwrap()) == before && words.len() as u64 <= map.slots());
-        linear_map_holds(&map, &pairs);
+        equals(&map, &pairs);
         let mut none = Answers::new(device, 0).unwrap();
         map.apply_many_into(stream, &buffer(&[]), &buffer(&[]), &buffer(&[]), &mut none).unwrap();
     }

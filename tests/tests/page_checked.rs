@@ -6,7 +6,8 @@ use std::collections::HashSet;
 use warpnest::engine::HostEngine;
 use warpnest::kernels::page::{Layout, MOST_SPLIT_BITS, header};
 use warpnest::{Device, Key, PageConfig, PageReport, Value};
-use warpnest_tests::page_checker::{page_map_holds, pairs_of_pages, same_pairs};
+use warpnest_tests::maps::holds;
+use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::{Pages, key_of_page};
 use warpnest_tests::{CheckedRunner, distinct_keys};
 
@@ -101,7 +102,7 @@ fn no_conflicts<K: Key, V: Value>(config: &PageConfig, keys: &[K]) -> PageReport
         let device = Device::from_engine(HostEngine::new(CheckedRunner::new(shuffle))).unwrap();
         let values: Vec<V> = (0..keys.len() as u64).map(V::from_u64).collect();
         let map = config.build(&device, keys, &values).unwrap();
-        page_map_holds(&map, keys, &values);
+        holds(&map, keys, &values);
         report = Some(map.report().clone());
     }
     report.expect("there were builds")
@@ -155,7 +156,7 @@ fn splits_of_several_tiles_whose_blocks_look_back_have_no_conflicts() {
     for (config, keys) in [(config.clone(), &keys), (config.clone().assume_unique(), &keys), (config, &repeated)] {
         let device = Device::from_engine(HostEngine::new(CheckedRunner::new(4))).unwrap();
         let map = config.build(&device, keys, keys).unwrap();
-        page_map_holds(&map, keys, keys);
+        holds(&map, keys, keys);
     }
 }
 
@@ -167,7 +168,7 @@ fn two_splits_have_no_conflicts() {
     let map = PageConfig::default().seed(3).load(2000.0 * 8.0 / (800_000.0 * 32.0)).build(&device, &copies, &copies);
     let map = map.unwrap();
     assert!(map.layout().page_bits > MOST_SPLIT_BITS && map.report().crowded, "{:?}", map.report());
-    page_map_holds(&map, &copies, &copies);
+    holds(&map, &copies, &copies);
 }
 
 /// Pages so full that pairs are left when their candidates are full, and others make room.

@@ -4,7 +4,8 @@ use gpu_kernels::page::Layout;
 use std::collections::HashMap;
 use warpnest::{Device, Key, PageConfig, PageMap, Value};
 use warpnest_tests::distinct_keys;
-use warpnest_tests::page_checker::{check_page_map, page_map_holds, pairs_of_pages, same_pairs};
+use warpnest_tests::maps::holds;
+use warpnest_tests::page_checker::{check_page_map, pairs_of_pages, same_pairs};
 use warpnest_tests::pages::{Pages, key_of_page};
 
 /// A table on the host, for damage.
@@ -233,7 +234,7 @@ fn a_map_with_a_word_too_many_or_too_few_pairs_is_not_what_it_should_be() {
     assert!(check_page_map(&map, &reference).unwrap_err().contains(&format!("key {} has value", keys[5])));
     reference.remove(&keys[5]);
     assert!(check_page_map(&map, &reference).unwrap_err().contains(&format!("key {} should not", keys[5])));
-    page_map_holds(&map, &keys, &keys);
-    let fewer = std::panic::AssertUnwindSafe(|| page_map_holds(&map, &keys[1..], &keys[1..]));
+    holds(&map, &keys, &keys);
+    let fewer = std::panic::AssertUnwindSafe(|| holds(&map, &keys[1..], &keys[1..]));
     assert!(std::panic::catch_unwind(fewer).is_err());
 }

@@ -4,7 +4,8 @@
 
 use warpnest::kernels::page::split_tile;
 use warpnest::{Buffer, Device, Key, PageConfig, PageMap, Value};
-use warpnest_tests::page_checker::{check_page_map, page_map_holds};
+use warpnest_tests::maps::holds;
+use warpnest_tests::page_checker::check_page_map;
 use warpnest_tests::{TestEngine, distinct_keys, engines};
 
 fn default() -> PageConfig {
@@ -18,7 +19,7 @@ fn values<V: Value>(n: usize) -> Vec<V> {
 fn build<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, keys: &[K], values: &[V]) -> PageMap<K, V> {
     let built = config.build(&engine.device, keys, values);
     let map = built.unwrap_or_else(|error| panic!("{} keys on {}: {error}", keys.len(), engine.device.name()));
-    page_map_holds(&map, keys, values);
+    holds(&map, keys, values);
     map
 }
 
@@ -38,7 +39,7 @@ fn empty_input_and_empty_queries() {
     for engine in engines() {
         let device = &engine.device;
         let empty: PageMap<u64, u32> = PageMap::build(device, &[], &[]).unwrap();
-        page_map_holds(&empty, &[], &[]);
+        holds(&empty, &[], &[]);
         assert_eq!((empty.len(), empty.is_empty(), empty.to_pairs().unwrap()), (0, true, vec![]));
         assert_eq!(empty.get_many(&[]).unwrap(), []);
         assert_eq!(empty.get_many(&[0, 1, u64::MAX]).unwrap(), [None, None, None]);
@@ -227,7 +228,7 @@ fn rebuilds_with_more_and_fewer_and_no_pairs() {
             }
             let (on_device, values) = (Buffer::from_slice(device, &keys).unwrap(), values(size));
             map.rebuild(stream, &on_device, &Buffer::from_slice(device, &values).unwrap()).unwrap();
-            page_map_holds(&map, &keys, &values);
+            holds(&map, &keys, &values);
             if round == 4 {
                 map.shrink_to_fit();
             }
@@ -237,8 +238,8 @@ fn rebuilds_with_more_and_fewer_and_no_pairs() {
         let none = Buffer::zeroed(device, 0).unwrap();
         map.rebuild(stream, &none, &Buffer::zeroed(device, 0).unwrap()).unwrap();
         // The copy is one: it keeps what the map has no more.
-        page_map_holds(&copy, &distinct_keys(most, 28), &values(most));
-        page_map_holds(&map, &[], &[]);
+        holds(&copy, &distinct_keys(most, 28), &values(most));
+        holds(&map, &[], &[]);
     }
     for engine in engines() {
         with::<u32, u32>(engine);

@@ -3,12 +3,8 @@
 //! `page_skew.rs` has the builds that fail, `page_faults.rs` the failures that come from the device.
 
 use warpnest::{Answers, Buffer, Device, Error, Key, PageConfig, PageMap, Value};
-use warpnest_tests::page_checker::page_map_holds;
-use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, engines, says};
-
-fn on_all(test: impl Fn(&Device)) {
-    engines().iter().for_each(|engine| test(&engine.device));
-}
+use warpnest_tests::maps::holds;
+use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, on_all, says};
 
 fn default() -> PageConfig {
     PageConfig::default().seed(5)
@@ -43,7 +39,7 @@ fn loads_that_are_none_are_refused() {
         }
         for load in [1.0, 1.0 - f64::EPSILON, 0.5, 1e-3] {
             let map = default().load(load).build(device, &[9u64, 8], &[1u32, 2]).unwrap();
-            page_map_holds(&map, &[9, 8], &[1, 2]);
+            holds(&map, &[9, 8], &[1, 2]);
         }
     });
 }
@@ -117,7 +113,7 @@ fn inputs_whose_lengths_differ_are_refused_with_both_lengths() {
             let error = map.pairs_into(stream, &mut keys_out, &mut values_out).unwrap_err();
             assert_lengths(error, ("the map", 3), (what, found));
         }
-        page_map_holds(&map, &[1, 2, 3], &[1, 2, 3]);
+        holds(&map, &[1, 2, 3], &[1, 2, 3]);
         assert_eq!(map.report(), &report);
     });
 }
@@ -153,7 +149,7 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
         let error = map.pairs_into(stream, &mut keys_out, &mut values_out).unwrap_err();
         assert_wrong_device(error, "a buffer", there, here);
         assert_wrong_device(map.try_clone(foreign).unwrap_err(), "a buffer", here, there);
-        page_map_holds(&map, &keys, &values);
+        holds(&map, &keys, &values);
         assert_eq!(map.report(), &report);
         assert_eq!((map.device().name(), keys_out.download(foreign).unwrap()), (here.name(), vec![K::default(); 100]));
     }

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use warpnest::{Buffer, Error, Key, PageConfig, PageMap, Value};
-use warpnest_tests::page_checker::page_map_holds;
+use warpnest_tests::maps::holds;
 use warpnest_tests::{counting, distinct_keys, faulty};
 
 fn default() -> PageConfig {
@@ -21,7 +21,7 @@ fn split_twice() -> PageConfig {
 }
 
 fn is_empty<K: Key, V: Value>(map: &PageMap<K, V>, once: &[K], after: &str) {
-    page_map_holds(map, &[], &[]);
+    holds(map, &[], &[]);
     assert_eq!(map.get_many(once).unwrap(), vec![None; once.len()], "after {after}");
     assert_eq!(map.contains_many(once).unwrap(), vec![false; once.len()], "after {after}");
     assert_eq!((map.len(), map.is_empty(), map.to_pairs().unwrap()), (0, true, vec![]), "after {after}");
@@ -53,7 +53,7 @@ fn failing_launches(config: &PageConfig, new: &[u32], counted: bool) -> Vec<Stri
             map.rebuild(stream, &keys, &values).unwrap();
             kernels.push(kernel.clone());
         }
-        page_map_holds(&map, new, &new_values);
+        holds(&map, new, &new_values);
         assert_eq!(map.report().counted, counted);
         if rebuilt.is_ok() {
             break;
@@ -125,7 +125,7 @@ fn whichever_allocation_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_aga
                 map.rebuild(stream, &on_device, &device_values).unwrap();
                 failed += 1;
             }
-            page_map_holds(&map, keys, &values);
+            holds(&map, keys, &values);
             assert_eq!(map.report().counted, counted, "{:?}", map.report());
             if rebuilt.is_ok() {
                 break;
@@ -165,7 +165,7 @@ fn whichever_allocation_of_a_build_or_a_clone_or_of_writing_pairs_fails_nothing_
             }
         }
     }
-    page_map_holds(&map, &keys, &keys);
+    holds(&map, &keys, &keys);
 }
 
 fn memory_is_as_said<K: Key, V: Value>(config: &PageConfig, pairs: usize) {
@@ -230,7 +230,7 @@ fn a_build_that_counts_takes_little_more_memory_than_was_said() {
     let most = counts.most.load(Relaxed) - input;
     assert!(most > said && most < said + said / 2, "{most} bytes, {said} said");
     assert_eq!(map.memory_bytes(), config.memory_bytes::<u32, u32>(n as u64).unwrap());
-    page_map_holds(&map, &keys, &keys);
+    holds(&map, &keys, &keys);
 }
 
 #[test]
@@ -256,11 +256,11 @@ fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs() {
             map.rebuild(stream, &many, &many).unwrap();
         }
         counts.allocations.store(u32::MAX, Relaxed);
-        page_map_holds(&map, &large, &large);
+        holds(&map, &large, &large);
         map.rebuild(stream, &few, &few).unwrap();
-        page_map_holds(&map, &little, &little);
+        holds(&map, &little, &little);
         map.rebuild(stream, &more, &more).unwrap();
         assert_eq!(map.memory_bytes(), bytes(40_000));
-        page_map_holds(&map, &more_keys, &more_keys);
+        holds(&map, &more_keys, &more_keys);
     }
 }

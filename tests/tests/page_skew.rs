@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use warpnest::kernels::page::{Layout, MOST_SPLIT_BITS};
 use warpnest::kernels::types::Scalar;
 use warpnest::{Buffer, Error, Key, PageConfig, PageMap, PageReport, Value};
-use warpnest_tests::page_checker::page_map_holds;
+use warpnest_tests::maps::holds;
 use warpnest_tests::pages::key_of_page;
 use warpnest_tests::{TestEngine, distinct_keys, engines, says};
 
@@ -25,7 +25,7 @@ fn build<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, keys: &[K])
     let values = values(keys.len());
     let built = config.build(&engine.device, keys, &values);
     let map = built.unwrap_or_else(|error| panic!("{} keys on {}: {error}", keys.len(), engine.device.name()));
-    page_map_holds(&map, keys, &values);
+    holds(&map, keys, &values);
     map
 }
 
@@ -276,12 +276,12 @@ fn fails_at_first<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, ke
         let on_device = Buffer::from_slice(device, keys).unwrap();
         let device_values = Buffer::from_slice(device, &values).unwrap();
         assert_eq!(map.rebuild(stream, &on_device, &device_values).unwrap_err(), error);
-        page_map_holds(&map, &[], &[]);
+        holds(&map, &[], &[]);
         let once: Vec<K> = keys.iter().chain(&others).copied().collect();
         assert_eq!(map.get_many(&once).unwrap(), vec![None; once.len()]);
         assert_eq!(map.report(), &report);
         map.rebuild(stream, &Buffer::from_slice(device, &others).unwrap(), &device_values).unwrap();
-        page_map_holds(&map, &others, &values);
+        holds(&map, &others, &values);
     }
 }
 
@@ -351,6 +351,6 @@ fn with_many_restarts_allowed_the_seed_that_fails_is_not_the_end() {
     assert!(matches!(refused, Err(Error::PageBuildFailed { .. })));
     for seed in [1, 2, 3] {
         let other = PageConfig::default().seed(seed).restarts(0).build(&engine.device, &near, &near).unwrap();
-        page_map_holds(&other, &near, &near);
+        holds(&other, &near, &near);
     }
 }

@@ -9,11 +9,7 @@ use warpnest::primitives::{
     sort_pairs,
 };
 use warpnest::{Buffer, Device, Error, Memory, Result};
-use warpnest_tests::{engines, says};
-
-fn on_all(test: impl Fn(&Device)) {
-    engines().iter().for_each(|engine| test(&engine.device));
-}
+use warpnest_tests::{on_all, says};
 
 fn lengths(error: Error, first: u64, second: u64) {
     says(&error, &[&first.to_string(), &second.to_string(), "must be equally long"]);

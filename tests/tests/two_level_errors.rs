@@ -5,11 +5,7 @@
 use std::time::Duration;
 use warpnest::Arithmetic::{Exact, Wrapping};
 use warpnest::{Answers, Buffer, Device, Error, HashFamily, TwoLevelConfig, TwoLevelMap};
-use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, engines, says};
-
-fn on_all(test: impl Fn(&Device)) {
-    engines().iter().for_each(|engine| test(&engine.device));
-}
+use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, on_all, says};
 
 fn default() -> TwoLevelConfig {
     TwoLevelConfig::default().seed(5)
