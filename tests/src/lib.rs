@@ -6,6 +6,7 @@
 //! * the committed PTX in the interpreter, threads interleaved at random, for both targets,
 //! * the first CUDA device, if there is one and the feature `cuda` is on. `WARPNEST_REQUIRE_CUDA=1` makes its absence a failure.
 
+pub mod built;
 mod checked;
 mod faults;
 mod interpreted;

@@ -7,80 +7,18 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warpnest::Arithmetic::{Exact, Wrapping};
 use warpnest::engine::{Cores, HostEngine, Runner};
 use warpnest::kernels::seam::Kernel;
-use warpnest::{Answers, Buffer, CuckooConfig, CuckooMap, Device, Error, HashFamily};
-use warpnest_tests::{assert_lengths, distinct_keys, engines, on_all, says};
+use warpnest::{Buffer, CuckooConfig, Device, Error, HashFamily};
+use warpnest_tests::built::{self, errors, refused};
+use warpnest_tests::maps::holds;
+use warpnest_tests::{distinct_keys, engines, linear, on_all, says};
 
 fn default() -> CuckooConfig {
     CuckooConfig::default().seed(5)
 }
 
-fn linear(prime: u32) -> HashFamily {
-    HashFamily::Linear { prime, arithmetic: Exact }
-}
-
-/// What `config` answers to `pairs` pairs: the same from slices, from buffers and from the question for its memory.
-fn refused(device: &Device, config: &CuckooConfig, pairs: usize) -> Error {
-    let keys: Vec<u32> = distinct_keys(pairs, 1);
-    let error = config.build(device, &keys, &keys).unwrap_err();
-    let buffer = Buffer::from_slice(device, &keys).unwrap();
-    let on_buffers = config.build_on(device.default_stream(), device, &buffer, &buffer).unwrap_err();
-    // As texts, since a figure may be NaN.
-    assert_eq!(format!("{on_buffers:?}"), format!("{error:?}"));
-    assert_eq!(format!("{:?}", config.memory_bytes::<u32, u32>(pairs as u64).unwrap_err()), format!("{error:?}"));
-    error
-}
-
-/// Fails unless the map holds `keys`, each as its own value, and nothing else.
-fn holds(map: &CuckooMap<u64, u64>, keys: &[u64]) {
-    let queries: Vec<u64> = keys.iter().flat_map(|&key| [key, !key]).collect();
-    let expected: Vec<Option<u64>> = keys.iter().flat_map(|&key| [Some(key), None]).collect();
-    assert_eq!(map.get_many(&queries).unwrap(), expected, "on {}", map.device().name());
-    assert_eq!(map.len(), keys.len() as u64);
-    let mut pairs = map.to_pairs().unwrap();
-    pairs.sort_unstable();
-    let mut sorted: Vec<(u64, u64)> = keys.iter().map(|&key| (key, key)).collect();
-    sorted.sort_unstable();
-    assert_eq!(pairs, sorted);
-}
-
-/// Fails unless the map is empty; `once` are keys that it held or was to hold.
-fn is_empty(map: &CuckooMap<u64, u64>, once: &[u64]) {
-    assert_eq!(map.get_many(once).unwrap(), vec![None; once.len()], "on {}", map.device().name());
-    assert_eq!(map.contains_many(once).unwrap(), vec![false; once.len()]);
-    assert_eq!((map.len(), map.is_empty(), map.to_pairs().unwrap()), (0, true, vec![]));
-}
-
-#[test]
-fn inputs_whose_lengths_differ_are_refused_with_both_lengths() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let error = default().build(device, &[1u32, 2, 3], &[1u64, 2]).unwrap_err();
-        assert_lengths(error, ("the keys", 3), ("the values", 2));
-        let (keys, few) =
-            (Buffer::from_slice(device, &[1u64, 2, 3]).unwrap(), Buffer::from_slice(device, &[7u64]).unwrap());
-        let error = default().build_on(stream, device, &keys, &few).unwrap_err();
-        assert_lengths(error, ("the keys", 3), ("the values", 1));
-
-        let mut map = default().build_on(stream, device, &keys, &keys).unwrap();
-        let report = map.report().clone();
-        let error = map.rebuild(stream, &few, &keys).unwrap_err();
-        assert_lengths(error, ("the keys", 1), ("the values", 3));
-        holds(&map, &[1, 2, 3]);
-        assert_eq!(map.report(), &report);
-
-        for length in [2, 4] {
-            let mut answers = Answers::new(device, length).unwrap();
-            let error = map.get_many_into(stream, &keys, &mut answers).unwrap_err();
-            assert_lengths(error, ("the queries", 3), ("the answers", length as u64));
-        }
-        let queries = Buffer::<u64>::zeroed(device, 33).unwrap();
-        for length in [0, 1, 3, 33] {
-            let mut found = Buffer::zeroed(device, length).unwrap();
-            let error = map.contains_many_into(stream, &queries, &mut found).unwrap_err();
-            assert_lengths(error, ("the queries, in words of 32,", 2), ("the found-words", length as u64));
-        }
-        map.contains_many_into(stream, &queries, &mut Buffer::zeroed(device, 2).unwrap()).unwrap();
-    });
+warpnest_tests::tests_of! { errors:
+    inputs_whose_lengths_differ_are_refused_with_both_lengths(default());
+    what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was(default());
 }
 
 #[test]
@@ -159,14 +97,14 @@ fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_b
             assert!(matches!(error, Error::LoadTooHigh { .. }), "{error}");
 
             let mut map = config.clone().slots(least_slots).build(device, &keys, &keys).unwrap();
-            holds(&map, &keys);
+            holds(&map, &keys, &keys);
             assert_eq!(config.slots_per_pair(per_pair).build(device, &keys, &keys).unwrap().slots(), least_slots);
             // One pair more in the slots that there are: refused, and the map is as it was.
             let more = Buffer::from_slice(device, &distinct_keys::<u64>(PAIRS as usize + 2, 9)).unwrap();
             let error = map.rebuild(device.default_stream(), &more, &more).unwrap_err();
             let Error::LoadTooHigh { pairs, slots, .. } = error else { panic!("{error}") };
             assert_eq!((pairs, slots), (PAIRS + 2, least_slots));
-            holds(&map, &keys);
+            holds(&map, &keys, &keys);
         }
         assert_eq!(
             refused(device, &default().slots(0), 0),
@@ -190,15 +128,7 @@ fn the_fewest_slots_are_the_promised_number_to_the_slot() {
 
 #[test]
 fn a_modulus_that_is_no_prime_is_refused() {
-    on_all(|device| {
-        for modulus in [0, 1, 4, 334_214_458, 65_521 * 65_521, u32::MAX] {
-            for family in [linear(modulus), HashFamily::Xor { prime: modulus, arithmetic: Wrapping }] {
-                let error = refused(device, &default().hash(family), 3);
-                assert_eq!(error, Error::NotPrime { modulus });
-                says(&error, &[&modulus.to_string(), "not a prime", "4294967291"]);
-            }
-        }
-    });
+    errors::a_modulus_that_is_no_prime_is_refused(|family| default().hash(family));
 }
 
 #[test]
@@ -209,7 +139,7 @@ fn a_prime_below_the_number_of_slots_is_refused_and_one_equal_to_it_is_not() {
         let error = refused(device, &config.clone().slots(258), 200);
         assert_eq!(error, Error::PrimeBelowSlots { prime: 257, slots: 258 });
         says(&error, &["257", "258", "a larger prime", "fewer slots", "the default hash family"]);
-        holds(&config.slots(257).build(device, &keys, &keys).unwrap(), &keys);
+        holds(&config.slots(257).build(device, &keys, &keys).unwrap(), &keys, &keys);
     });
 }
 
@@ -256,20 +186,18 @@ fn more_keys_than_functions_that_agree_modulo_the_prime_are_told_apart_from_bad_
             assert_keys_agree(exact.build(device, &narrow, &narrow).unwrap_err());
             let wrapping = HashFamily::Linear { prime: PRIME, arithmetic: Wrapping };
             for family in [HashFamily::Mix, wrapping, HashFamily::Xor { prime: PRIME, arithmetic: Wrapping }] {
-                holds(&default().hash(family).build(device, &keys, &keys).unwrap(), &keys);
+                holds(&default().hash(family).build(device, &keys, &keys).unwrap(), &keys, &keys);
             }
         }
         // Four keys can share four slots; repeats of them change nothing.
         let four = with_keys_alike(4);
         let config = default().hash(linear(PRIME)).restarts(1000).slots_per_pair(3.0);
         let mut map = config.build(device, &four, &four).unwrap();
-        holds(&map, &four);
+        holds(&map, &four, &four);
         let repeated: Vec<u64> = four.iter().chain(&[40, 40, 40]).copied().collect();
-        holds(&config.build(device, &repeated, &repeated).unwrap(), &four);
+        holds(&config.build(device, &repeated, &repeated).unwrap(), &four, &four);
         let five = with_keys_alike(5);
-        let buffer = Buffer::from_slice(device, &five).unwrap();
-        assert_keys_agree(map.rebuild(device.default_stream(), &buffer, &buffer).unwrap_err());
-        is_empty(&map, &five);
+        assert_keys_agree(built::rebuild(&mut map, &five, &five).unwrap_err());
     });
 }
 
@@ -340,14 +268,9 @@ fn a_build_that_fails_says_after_how_many_attempts_and_leaves_an_empty_map() {
                 &error,
                 &[&format!("{attempts} attempts"), "300", "375", "more slots", "higher chain limit", "more restarts"],
             );
-            let mut map = config.build(device, &keys[..1], &keys[..1]).unwrap();
-            holds(&map, &keys[..1]);
-            let buffer = Buffer::from_slice(device, &keys).unwrap();
-            assert_eq!(map.rebuild(device.default_stream(), &buffer, &buffer).unwrap_err(), error);
-            is_empty(&map, &keys);
-            let one = Buffer::from_slice(device, &keys[1..2]).unwrap();
-            map.rebuild(device.default_stream(), &one, &one).unwrap();
-            holds(&map, &keys[1..2]);
+            let mut map = built::build(device, &config, &keys[..1], &keys[..1]);
+            assert_eq!(built::rebuild(&mut map, &keys, &keys).unwrap_err(), error);
+            built::rebuild(&mut map, &keys[1..2], &keys[1..2]).unwrap();
         }
     });
 }

@@ -2,8 +2,13 @@
 
 use gpu_kernels::roofline::Copy;
 use std::sync::atomic::Ordering::Relaxed;
-use warpnest::{Buffer, CuckooConfig, CuckooMap, Device, Error};
-use warpnest_tests::{assert_wrong_device, counting, distinct_keys, elsewhere, engines, faulty, null, says};
+use warpnest::{Buffer, BuildReport, CuckooConfig, CuckooMap, Device, Error};
+use warpnest_tests::built::faults::{failing_allocations, failing_launches, memory_is_as_said};
+use warpnest_tests::{assert_wrong_device, counting, distinct_keys, elsewhere, engines, null, says};
+
+fn config() -> CuckooConfig {
+    CuckooConfig::default().seed(2)
+}
 
 fn assert_out_of_memory(error: Error, device: &Device, asked: u64) {
     says(&error, &[&asked.to_string(), device.name(), "take less", "free buffers"]);
@@ -79,38 +84,6 @@ fn what_belongs_to_another_device_is_refused() {
         assert_wrong_device(theirs.copy_from(stream, &ours).unwrap_err(), a_buffer, there, here);
         assert_eq!(ours.download(stream).unwrap(), [1, 2]);
         assert_eq!(theirs.download(foreign).unwrap(), [3, 4]);
-
-        let build = |stream, keys, values| CuckooConfig::default().build_on(stream, here, keys, values);
-        assert_wrong_device(build(foreign, &ours, &ours).unwrap_err(), "the stream", there, here);
-        assert_wrong_device(build(stream, &theirs, &ours).unwrap_err(), "the buffer of keys", there, here);
-        assert_wrong_device(build(stream, &ours, &theirs).unwrap_err(), "the buffer of values", there, here);
-
-        let map = build(stream, &ours, &ours).unwrap();
-        assert_wrong_device(map.get_many_on(stream, &theirs).unwrap_err(), a_buffer, there, here);
-        assert_wrong_device(map.get_many_on(foreign, &ours).unwrap_err(), a_buffer, here, there);
-        let mut found = Buffer::zeroed(there, 1).unwrap();
-        assert_wrong_device(map.contains_many_into(stream, &ours, &mut found).unwrap_err(), a_buffer, there, here);
-        let answers = map.get_many_on(stream, &ours).unwrap();
-        assert_wrong_device(answers.download(foreign).unwrap_err(), a_buffer, here, there);
-        assert_eq!(answers.download(stream).unwrap(), [Some(1), Some(2)]);
-    }
-}
-
-#[test]
-fn a_rebuild_with_something_of_another_device_leaves_the_map_as_it_was() {
-    for engine in engines() {
-        let (here, there) = (&engine.device, &elsewhere());
-        let (stream, foreign) = (here.default_stream(), there.default_stream());
-        let keys: Vec<u32> = distinct_keys(100, 3);
-        let (ours, theirs) = (Buffer::from_slice(here, &keys).unwrap(), Buffer::from_slice(there, &keys).unwrap());
-        let mut map = CuckooConfig::default().build(here, &keys, &keys).unwrap();
-        let report = map.report().clone();
-        assert_wrong_device(map.rebuild(foreign, &ours, &ours).unwrap_err(), "the stream", there, here);
-        assert_wrong_device(map.rebuild(stream, &theirs, &ours).unwrap_err(), "the buffer of keys", there, here);
-        assert_wrong_device(map.rebuild(stream, &ours, &theirs).unwrap_err(), "the buffer of values", there, here);
-        let expected: Vec<Option<u32>> = keys.iter().map(|&key| Some(key)).collect();
-        assert_eq!(map.get_many(&keys).unwrap(), expected, "on {}", here.name());
-        assert_eq!((map.len(), map.report()), (100, &report));
     }
 }
 
@@ -134,39 +107,33 @@ fn a_grid_with_too_many_blocks_is_refused_and_one_with_none_does_nothing() {
 
 #[test]
 fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again() {
-    let (device, good_launches) = faulty();
-    let (old, mut new): (Vec<u32>, Vec<u32>) = (distinct_keys(300, 1), distinct_keys(200, 2));
+    let mut keys: Vec<u32> = distinct_keys(200, 2);
     // Repeated keys, so that all the kernels of a build run; and the key with a cell of its own.
-    new.extend_from_within(..100);
-    new[7] = u32::MAX;
-    let new_values: Vec<u64> = (0..300).collect();
-    let stream = device.default_stream();
-    let (keys, values) =
-        (Buffer::from_slice(&device, &new).unwrap(), Buffer::from_slice(&device, &new_values).unwrap());
-    let mut kernels = Vec::new();
-    for good in 0.. {
-        good_launches.store(u32::MAX, Relaxed);
-        let mut map = CuckooConfig::default().build(&device, &old, &[5u64; 300]).unwrap();
-        good_launches.store(good, Relaxed);
-        let rebuilt = map.rebuild(stream, &keys, &values);
-        good_launches.store(u32::MAX, Relaxed);
-        if let Err(error) = &rebuilt {
-            let Error::Kernel { kernel, .. } = error else { panic!("{error}") };
-            kernels.push(kernel.clone());
-            let once: Vec<u32> = old.iter().chain(&new).copied().collect();
-            assert_eq!(map.get_many(&once).unwrap(), vec![None; 600], "after {kernel} failed");
-            assert_eq!((map.len(), map.to_pairs().unwrap()), (0, vec![]));
-            map.rebuild(stream, &keys, &values).unwrap();
-        }
-        let last: std::collections::HashMap<u32, u64> = new.iter().copied().zip(0..).collect();
-        let expected: Vec<Option<u64>> = new.iter().map(|key| last.get(key).copied()).collect();
-        assert_eq!(map.get_many(&new).unwrap(), expected);
-        if rebuilt.is_ok() {
-            break;
-        }
-    }
+    keys.extend_from_within(..100);
+    keys[7] = u32::MAX;
+    // As many slots as the larger of the rebuilds needs.
+    let kernels = failing_launches(&config().slots(375), &keys, |map| assert!(map.report().repeated_keys));
     let names = ["cuckoo_insert", "cuckoo_census", "cuckoo_last", "cuckoo_place_values"];
     assert_eq!(kernels, names.map(|name| format!("{name}_u32_u64")));
+}
+
+#[test]
+fn the_one_allocation_of_a_rebuild_is_for_repeated_keys_and_if_it_fails_the_map_is_empty() {
+    let unique: Vec<u64> = distinct_keys(300, 2);
+    let repeated = unique[..150].repeat(2);
+    for (keys, is_repeated) in [(unique, false), (repeated, true)] {
+        let own = |report: &BuildReport| assert_eq!(report.repeated_keys, is_repeated);
+        assert_eq!(failing_allocations(&config().slots(375), &keys, |map| own(map.report())), is_repeated as usize);
+    }
+}
+
+#[test]
+fn a_build_takes_the_memory_that_was_said_beforehand_and_keeps_it() {
+    for pairs in [0, 1, 2, 300, 4097, 100_000] {
+        for config in [config(), config().assume_unique(), config().functions(2).slots_per_pair(2.1)] {
+            memory_is_as_said(&config, pairs, |report| assert!(!report.repeated_keys));
+        }
+    }
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Failures of the device in the midst of a linear map's work, and the memory that it takes: what a map is afterwards.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
 use warpnest::{Buffer, Device, Error, LinearConfig, LinearMap, LinearOperation, Result};
 use warpnest_tests::linear_checker::check_linear_map;
 use warpnest_tests::maps::equals;
-use warpnest_tests::{counting, distinct_keys, faulty};
+use warpnest_tests::{counting, distinct_keys, faulty, only};
 
 fn config() -> LinearConfig {
     LinearConfig::default().seed(2)
@@ -61,15 +61,13 @@ fn check_some(map: &LinearMap, before: &HashMap<u32, u32>, new: &[u32], after: &
 fn failures(
     (name, call): Call,
     (device, inserts, new): (&Device, bool, &[u32]),
-    set: impl Fn(u32),
+    left: &AtomicU32,
     expected: fn(&Error) -> bool,
 ) -> u32 {
     for good in 0.. {
         let (mut map, mut pairs) = begin(device);
         let state = (*map.layout(), map.len(), map.taken());
-        set(good);
-        let done = call(&mut map, new);
-        set(u32::MAX);
+        let done = only(left, good, || call(&mut map, new));
         let place = format!("{name} with {good} that go well");
         if let Err(error) = &done {
             assert!(expected(error), "{place}: {error}");
@@ -96,19 +94,18 @@ fn failures(
 #[test]
 fn whichever_allocation_fails_the_map_holds_what_it_should_and_the_call_can_be_repeated() {
     let (device, counts) = counting();
-    let set = |good| counts.allocations.store(good, Relaxed);
     let out_of_memory = |error: &Error| matches!(error, Error::OutOfMemory { .. });
     // One that fits, one that does in part, and one for which the map grows twice.
     for n in [50, 1500, 20_000] {
         let new: Vec<u32> = distinct_keys(n, 1 << 20);
         for call in INSERTIONS {
-            let failed = failures(call, (&device, true, &new), set, out_of_memory);
+            let failed = failures(call, (&device, true, &new), &counts.allocations, out_of_memory);
             assert!(failed >= if n < 1000 { 2 } else { 4 }, "{} of {n}: only {failed} allocations", call.0);
         }
     }
     let new: Vec<u32> = distinct_keys(100, 77);
     for (call, least) in OTHERS.into_iter().zip([2, 2, 2, 2, 3, 2, 3, 2]) {
-        let failed = failures(call, (&device, false, &new), set, out_of_memory);
+        let failed = failures(call, (&device, false, &new), &counts.allocations, out_of_memory);
         assert!(failed >= least, "{}: only {failed} allocations", call.0);
     }
     assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
@@ -117,15 +114,14 @@ fn whichever_allocation_fails_the_map_holds_what_it_should_and_the_call_can_be_r
 #[test]
 fn whichever_launch_fails_the_map_holds_what_it_should_and_the_call_can_be_repeated() {
     let (device, good_launches) = faulty();
-    let set = |good| good_launches.store(good, Relaxed);
     let planted = |error: &Error| matches!(error, Error::Kernel { .. });
     let new: Vec<u32> = distinct_keys(20_000, 1 << 20);
     for call in INSERTIONS {
-        let failed = failures(call, (&device, true, &new), set, planted);
+        let failed = failures(call, (&device, true, &new), &good_launches, planted);
         assert!(failed >= 2, "{}: only {failed} launches", call.0);
     }
     for call in OTHERS.into_iter().filter(|call| call.0 != "try_clone") {
-        assert_eq!(failures(call, (&device, false, &new), set, planted), 1, "{}", call.0);
+        assert_eq!(failures(call, (&device, false, &new), &good_launches, planted), 1, "{}", call.0);
     }
 }
 
@@ -137,9 +133,7 @@ fn a_removal_that_fails_removes_nothing() {
     let (mut launched, _) = begin(&faulty);
     let keys: Vec<u32> = pairs.keys().copied().take(100).collect();
     for good in 0..4 {
-        counts.allocations.store(good, Relaxed);
-        let done = counted.remove_many(&keys);
-        counts.allocations.store(u32::MAX, Relaxed);
+        let done = only(&counts.allocations, good, || counted.remove_many(&keys));
         match done {
             Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }) && good < 4, "{error}"),
             Ok(values) => {
@@ -149,9 +143,8 @@ fn a_removal_that_fails_removes_nothing() {
         }
         equals(&counted, &pairs);
     }
-    good_launches.store(0, Relaxed);
-    assert!(matches!(launched.remove_many(&keys), Err(Error::Kernel { .. })));
-    good_launches.store(u32::MAX, Relaxed);
+    let done = only(&good_launches, 0, || launched.remove_many(&keys));
+    assert!(matches!(done, Err(Error::Kernel { .. })));
     equals(&launched, &pairs);
     assert!(launched.remove_many(&keys).unwrap().iter().all(Option::is_some));
 }
@@ -164,9 +157,8 @@ fn pairs_for_which_there_was_room_are_in_a_map_that_could_not_grow() {
     let mut map = config().pairs(5000).create(&device).unwrap();
     let keys: Vec<u32> = distinct_keys(20_000, 3);
     let on_device = Buffer::from_slice(&device, &keys).unwrap();
-    counts.allocations.store(0, Relaxed);
-    assert!(matches!(map.insert_many_on(stream, &on_device, &on_device), Err(Error::OutOfMemory { .. })));
-    counts.allocations.store(u32::MAX, Relaxed);
+    let done = only(&counts.allocations, 0, || map.insert_many_on(stream, &on_device, &on_device));
+    assert!(matches!(done, Err(Error::OutOfMemory { .. })));
     assert!(map.len() > 4000, "only {} keys", map.len());
     check_some(&map, &HashMap::new(), &keys, "no growth");
     let there = map.len();

@@ -1,0 +1,87 @@
+//! Errors that a user of any map that is built can cause: their figures, their advice, and what is left behind.
+
+use super::{Built, Config, build, refused};
+use crate::maps::{Map, holds, refuses_another_device, refuses_other_lengths};
+use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, linear, on_all, says};
+use warpnest::{Arithmetic, Buffer, Device, Error, HashFamily, Key, Value};
+
+/// By builds, rebuilds and lookups, which leave the map as it was.
+pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<C: Config>(config: &C) {
+    let _at = at(format!("{config:?}"));
+    on_all(|device| {
+        let stream = device.default_stream();
+        let error = config.build(device, &[1u32, 2, 3], &[1u64, 2]).unwrap_err();
+        assert_lengths(error, ("the keys", 3), ("the values", 2));
+        let error = C::Map::<u32, u32>::build(device, &[1], &[]).unwrap_err();
+        assert_lengths(error, ("the keys", 1), ("the values", 0));
+        let (keys, few) =
+            (Buffer::from_slice(device, &[1u64, 2, 3]).unwrap(), Buffer::from_slice(device, &[7u64]).unwrap());
+        let error = config.build_on(stream, device, &keys, &few).unwrap_err();
+        assert_lengths(error, ("the keys", 3), ("the values", 1));
+
+        let mut map = config.build_on(stream, device, &keys, &keys).unwrap();
+        let report = map.report().clone();
+        let error = map.rebuild(stream, &few, &keys).unwrap_err();
+        assert_lengths(error, ("the keys", 1), ("the values", 3));
+        refuses_other_lengths(&map);
+        holds(&map, &[1, 2, 3], &[1, 2, 3]);
+        assert_eq!(*map.report(), report);
+    });
+}
+
+/// By builds, rebuilds and lookups, which leave the map as it was.
+pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<C: Config>(config: &C) {
+    fn with<C: Config, K: Key, V: Value>(config: &C, here: &Device) {
+        let there = &elsewhere();
+        let (stream, foreign) = (here.default_stream(), there.default_stream());
+        let keys: Vec<K> = distinct_keys(100, 3);
+        let values: Vec<V> = keys.iter().map(|key| V::from_u64(key.to_u64())).collect();
+        let (ours, theirs) = (Buffer::from_slice(here, &keys).unwrap(), Buffer::from_slice(there, &keys).unwrap());
+        let (our_values, their_values) =
+            (Buffer::from_slice(here, &values).unwrap(), Buffer::from_slice(there, &values).unwrap());
+        let mut map = build::<C, K, V>(here, config, &keys, &values);
+        let report = map.report().clone();
+        for (stream, keys, values, what) in [
+            (foreign, &ours, &our_values, "the stream"),
+            (stream, &theirs, &our_values, "the buffer of keys"),
+            (stream, &ours, &their_values, "the buffer of values"),
+        ] {
+            let built = config.build_on::<K, V>(stream, here, keys, values);
+            assert_wrong_device(built.unwrap_err(), what, there, here);
+            assert_wrong_device(map.rebuild(stream, keys, values).unwrap_err(), what, there, here);
+        }
+        refuses_another_device(&map);
+        holds(&map, &keys, &values);
+        assert_eq!((map.device().name(), map.report()), (here.name(), &report));
+    }
+    let _at = at(format!("{config:?}"));
+    on_all(|device| {
+        with::<C, u32, u32>(config, device);
+        with::<C, u64, u64>(config, device);
+    });
+}
+
+/// By the questions for the memory: no test has so many.
+pub fn more_pairs_than_a_map_can_have_are_refused(config: &impl Config, limit: u64) {
+    let _at = at(format!("{config:?}"));
+    for asked in [limit + 1, 1 << 32, 1 << 40, u64::MAX] {
+        let error = config.memory_bytes::<u32, u32>(asked).unwrap_err();
+        assert_eq!(error, Error::TooManyItems { asked, limit });
+        assert_eq!(config.scratch_bytes::<u64, u64>(asked).unwrap_err(), error);
+        assert_eq!(config.scratch_bytes::<u64, u32>(asked).unwrap_err(), error);
+        says(&error, &[&asked.to_string(), &limit.to_string(), "in several batches"]);
+    }
+}
+
+/// Whatever the family.
+pub fn a_modulus_that_is_no_prime_is_refused<C: Config>(hashing_by: impl Fn(HashFamily) -> C) {
+    on_all(|device| {
+        for modulus in [0, 1, 4, 1_900_812, 334_214_458, 65_521 * 65_521, u32::MAX] {
+            for family in [linear(modulus), HashFamily::Xor { prime: modulus, arithmetic: Arithmetic::Wrapping }] {
+                let error = refused(device, &hashing_by(family), 3);
+                assert_eq!(error, Error::NotPrime { modulus });
+                says(&error, &[&modulus.to_string(), "not a prime", "4294967291"]);
+            }
+        }
+    });
+}

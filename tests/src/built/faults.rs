@@ -1,0 +1,145 @@
+//! Failures of the device in the midst of a build, and the memory that builds take: for any map that is built.
+
+use super::{Before, Built, Config, build, rebuild};
+use crate::maps::{Map, holds};
+use crate::{at, counting, distinct_keys, faulty, only, values};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use warpnest::{Buffer, Device, Error, Key, Value};
+
+/// Lets each launch or allocation of a rebuild fail once, from the keys `old` to `new`, in maps that were built and in maps that were
+/// rebuilt; `left` counts the device's. The map must be empty then, and can be built again. `own` sees it. Returns the errors.
+fn failing<C: Config, K: Key, V: Value>(
+    (device, left): (&Device, &AtomicU32),
+    config: &C,
+    (old, new): (&[K], &[K]),
+    own: impl Fn(&C::Map<K, V>),
+) -> Vec<Error> {
+    let stream = device.default_stream();
+    let (old_values, new_values) = (values::<V>(old.len()), values::<V>(new.len()));
+    let keys = Buffer::from_slice(device, new).unwrap();
+    let values = Buffer::from_slice(device, &new_values).unwrap();
+    let mut errors = Vec::new();
+    for good in 0.. {
+        let _at = at(format!("{config:?}, {good} good ones, after {:?}", errors.last()));
+        let mut map = build::<C, K, V>(device, config, old, &old_values);
+        let mut failed = None;
+        for _ in 0..2 {
+            let before = Before::of(&map);
+            let rebuilt = only(left, good, || map.rebuild(stream, &keys, &values));
+            before.check(&map, &rebuilt, new, &new_values);
+            if let Err(error) = rebuilt {
+                failed.get_or_insert(error);
+                rebuild(&mut map, new, &new_values).unwrap();
+            }
+            own(&map);
+            rebuild(&mut map, old, &old_values).unwrap();
+        }
+        match failed {
+            Some(error) => errors.push(error),
+            None => break,
+        }
+    }
+    errors
+}
+
+/// Lets each launch of a rebuild with the keys `new` fail once. The map must be empty then, and can be built again; `own` sees it. Returns
+/// the names of the kernels.
+pub fn failing_launches<C: Config>(config: &C, new: &[u32], own: impl Fn(&C::Map<u32, u64>)) -> Vec<String> {
+    let (device, good_launches) = faulty();
+    let old: Vec<u32> = distinct_keys(100, 1);
+    let errors = failing((&device, &good_launches), config, (&old, new), own);
+    let kernel = |error| match error {
+        Error::Kernel { kernel, .. } => kernel,
+        error => panic!("{config:?}: {error}"),
+    };
+    errors.into_iter().map(kernel).collect()
+}
+
+/// The same of its allocations. Returns how many there are.
+pub fn failing_allocations<C: Config>(config: &C, new: &[u64], own: impl Fn(&C::Map<u64, u64>)) -> usize {
+    let (device, counts) = counting();
+    let old: Vec<u64> = distinct_keys(100, 1);
+    let errors = failing((&device, &counts.allocations), config, (&old, new), own);
+    for error in &errors {
+        assert!(matches!(error, Error::OutOfMemory { .. }), "{config:?}: {error}");
+    }
+    assert_eq!(counts.bytes.load(Relaxed), 0, "{config:?}: some bytes were not given back");
+    errors.len()
+}
+
+/// Builds of pairs of each width take the memory that was said, and the map keeps its part; `own` sees that a build was a usual one.
+pub fn memory_is_as_said<C: Config>(config: &C, pairs: usize, own: impl Fn(&C::Report)) {
+    memory_of_width::<C, u32, u32>(config, pairs, &own);
+    memory_of_width::<C, u32, u64>(config, pairs, &own);
+    memory_of_width::<C, u64, u32>(config, pairs, &own);
+    memory_of_width::<C, u64, u64>(config, pairs, &own);
+}
+
+fn memory_of_width<C: Config, K: Key, V: Value>(config: &C, pairs: usize, own: &impl Fn(&C::Report)) {
+    let _at = at(format!("{pairs} pairs of {} and {} bits, {config:?}", K::BITS, V::BITS));
+    let (device, counts) = counting();
+    let (stream, n) = (device.default_stream(), pairs as u64);
+    let keys = Buffer::from_slice(&device, &distinct_keys::<K>(pairs, 4)).unwrap();
+    let values = Buffer::<V>::zeroed(&device, pairs).unwrap();
+    let input = counts.bytes.load(Relaxed);
+    counts.most.store(0, Relaxed);
+    let (memory, scratch) = (config.memory_bytes::<K, V>(n).unwrap(), config.scratch_bytes::<K, V>(n).unwrap());
+    let mut map = config.build_on(stream, &device, &keys, &values).unwrap();
+    own(map.report());
+    let beside_input = |count: &AtomicU64| count.load(Relaxed) - input;
+    // An allocation of fewer than 16 bytes takes 16.
+    let most = beside_input(&counts.most);
+    assert!(most.abs_diff(memory + scratch) < 32, "{most} bytes, {memory} + {scratch} said");
+    let kept = beside_input(&counts.bytes);
+    assert!(map.memory_bytes() == memory && kept.abs_diff(memory) < 16, "{kept} bytes kept, {memory} said");
+
+    map.rebuild(stream, &keys, &values).unwrap();
+    let kept = beside_input(&counts.bytes);
+    assert!(kept.abs_diff(memory + scratch) < 32, "{kept} bytes kept after a rebuild, {memory} + {scratch} said");
+    assert_eq!(map.memory_bytes(), memory);
+    let most = beside_input(&counts.most);
+    assert!(most.abs_diff(memory + scratch) < 32, "{most} bytes with the rebuild, {memory} + {scratch} said");
+    map.shrink_to_fit();
+    assert!(beside_input(&counts.bytes).abs_diff(memory) < 16);
+    drop(map);
+    assert_eq!(beside_input(&counts.bytes), 0);
+}
+
+/// For maps that grow; `own` sees the map when it has few pairs in much memory.
+pub fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs<C: Config>(
+    config: &C,
+    own: impl Fn(&C::Map<u32, u32>),
+) {
+    let _at = at(format!("{config:?}"));
+    let (device, counts) = counting();
+    let stream = device.default_stream();
+    let buffers = |n| {
+        let keys: Vec<u32> = distinct_keys(n, n as u64);
+        (Buffer::from_slice(&device, &keys).unwrap(), keys)
+    };
+    let (many, many_keys) = buffers(20_000);
+    let (few, few_keys) = buffers(700);
+    let (more, more_keys) = buffers(40_000);
+    let bytes = |n| config.memory_bytes::<u32, u32>(n).unwrap();
+    let mut map = config.build_on(stream, &device, &many, &many).unwrap();
+    map.rebuild(stream, &many, &many).unwrap();
+    only(&counts.allocations, 0, || {
+        for _ in 0..3 {
+            map.rebuild(stream, &few, &few).unwrap();
+            assert_eq!((map.len(), map.memory_bytes()), (700, bytes(20_000)));
+            own(&map);
+            map.rebuild(stream, &many, &many).unwrap();
+        }
+    });
+    holds(&map, &many_keys, &many_keys);
+    map.rebuild(stream, &few, &few).unwrap();
+    holds(&map, &few_keys, &few_keys);
+    map.rebuild(stream, &more, &more).unwrap();
+    assert_eq!(map.memory_bytes(), bytes(40_000));
+    holds(&map, &more_keys, &more_keys);
+}
+
+/// How many of the kernels have these names.
+pub fn times<const N: usize>(kernels: &[String], names: [&str; N]) -> [usize; N] {
+    names.map(|name| kernels.iter().filter(|kernel| kernel.starts_with(name)).count())
+}

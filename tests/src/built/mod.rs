@@ -1,0 +1,206 @@
+//! Maps that are built in one go from a configuration, and can be built again: what they have in common, and the tests of that.
+//!
+//! A new map of this kind is made a [`Config`] here; then its test files name the tests, with configurations of its own:
+//! [`tests_of!`](crate::tests_of).
+
+pub mod errors;
+pub mod faults;
+
+use crate::maps::{Map, holds, is_empty};
+use crate::{TestEngine, distinct_keys, on_each_engine, values};
+use std::fmt::Debug;
+use warpnest::{
+    Buffer, BuildReport, CuckooConfig, CuckooMap, Device, Error, Key, PageConfig, PageMap, PageReport, Result, Stream,
+    TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value,
+};
+
+/// A map that is built in one go.
+pub trait Built<K: Key, V: Value>: Map<K, V> {
+    /// What tells of a build.
+    type Report: Clone + Debug + PartialEq;
+    /// Builds it with the default configuration.
+    fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self>;
+    /// Builds it anew.
+    fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()>;
+    /// Tells of the last build.
+    fn report(&self) -> &Self::Report;
+    /// Gives back what rebuilds left, if they leave anything.
+    fn shrink_to_fit(&mut self);
+}
+
+/// The configuration of such a map.
+pub trait Config: Clone + Debug {
+    /// What tells of a build.
+    type Report: Clone + Debug + PartialEq;
+    /// The map.
+    type Map<K: Key, V: Value>: Built<K, V, Report = Self::Report>;
+    /// Builds a map.
+    fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<Self::Map<K, V>>;
+    /// Builds a map from buffers.
+    fn build_on<K: Key, V: Value>(
+        &self,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<Self::Map<K, V>>;
+    /// Bytes that the map will keep.
+    fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>;
+    /// Bytes that a build takes beside them.
+    fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>;
+}
+
+/// Makes a configuration a [`Config`] and its map [`Built`], by their methods. What differs: the scratch.
+macro_rules! is_built {
+    (
+        $config:ident builds $map:ident, $report:ident tells of it;
+        scratch $scratch:expr;
+        shrink $shrink:expr;
+    ) => {
+        impl<K: Key, V: Value> Built<K, V> for $map<K, V> {
+            type Report = $report;
+            fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
+                $map::build(device, keys, values)
+            }
+            fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+                self.rebuild(stream, keys, values)
+            }
+            fn report(&self) -> &$report {
+                self.report()
+            }
+            fn shrink_to_fit(&mut self) {
+                ($shrink)(self);
+            }
+        }
+
+        impl Config for $config {
+            type Report = $report;
+            type Map<K: Key, V: Value> = $map<K, V>;
+            fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<$map<K, V>> {
+                self.build(device, keys, values)
+            }
+            fn build_on<K: Key, V: Value>(
+                &self,
+                stream: &Stream,
+                device: &Device,
+                keys: &Buffer<K>,
+                values: &Buffer<V>,
+            ) -> Result<$map<K, V>> {
+                self.build_on(stream, device, keys, values)
+            }
+            fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+                self.memory_bytes::<K, V>(pairs)
+            }
+            fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+                ($scratch)(self, pairs)
+            }
+        }
+    };
+}
+
+is_built! {
+    CuckooConfig builds CuckooMap, BuildReport tells of it;
+    scratch |config: &Self, pairs| config.memory_bytes::<K, V>(pairs).map(|_| 0);
+    shrink |_| ();
+}
+is_built! {
+    TwoLevelConfig builds TwoLevelMap, TwoLevelReport tells of it;
+    scratch Self::scratch_bytes::<K, V>;
+    shrink Self::shrink_to_fit;
+}
+is_built! {
+    PageConfig builds PageMap, PageReport tells of it;
+    scratch Self::scratch_bytes::<K, V>;
+    shrink Self::shrink_to_fit;
+}
+
+/// Tests of a map by the named functions of a module, a test each, with each of the configurations behind its name.
+#[macro_export]
+macro_rules! tests_of {
+    ($module:ident: $($name:ident($($config:expr),+);)+) => {
+        $(
+            #[test]
+            fn $name() {
+                $($module::$name(&$config);)+
+            }
+        )+
+    };
+}
+
+/// Builds a map and looks at all of it.
+pub fn build<C: Config, K: Key, V: Value>(device: &Device, config: &C, keys: &[K], values: &[V]) -> C::Map<K, V> {
+    let built = config.build(device, keys, values);
+    let map = built.unwrap_or_else(|error| panic!("{} keys on {}: {error}: {config:?}", keys.len(), device.name()));
+    let _at = crate::at(format!("{config:?}: {:?}", map.report()));
+    holds(&map, keys, values);
+    map
+}
+
+/// Builds maps of up to `most` keys on every engine and looks at all of them; `report` sees how each build went, and the number of pairs.
+pub fn check<C: Config, K: Key, V: Value>(
+    config: impl Fn(usize) -> C,
+    most: usize,
+    keys: impl Fn(usize) -> Vec<K>,
+    report: impl Fn(&C::Report, usize),
+) {
+    on_each_engine(|engine: &TestEngine| {
+        let keys = keys(engine.most_items.min(most));
+        let map = build::<C, K, V>(&engine.device, &config(keys.len()), &keys, &values(keys.len()));
+        report(map.report(), keys.len());
+    });
+}
+
+/// Looks at a rebuild, whether it succeeds or fails.
+#[derive(Debug)]
+pub struct Before<K, R> {
+    once: Vec<K>,
+    report: R,
+}
+
+impl<K: Key, R: Clone + Debug + PartialEq> Before<K, R> {
+    /// The map before it.
+    pub fn of<V: Value>(map: &impl Built<K, V, Report = R>) -> Self {
+        let pairs = map.to_pairs().expect("nothing fails before the rebuild");
+        Self { once: pairs.into_iter().map(|(key, _)| key).collect(), report: map.report().clone() }
+    }
+
+    /// After the rebuild the map must hold the pairs; if it was an error, the map must be empty, with the report of the build before.
+    pub fn check<V: Value>(
+        mut self,
+        map: &impl Built<K, V, Report = R>,
+        rebuilt: &Result<()>,
+        keys: &[K],
+        values: &[V],
+    ) {
+        if rebuilt.is_ok() {
+            return holds(map, keys, values);
+        }
+        self.once.extend(keys);
+        is_empty(map, &self.once);
+        assert_eq!(*map.report(), self.report, "the report after {rebuilt:?}");
+    }
+}
+
+/// Rebuilds a map from such pairs, and looks at what is there then.
+pub fn rebuild<K: Key, V: Value>(map: &mut impl Built<K, V>, keys: &[K], values: &[V]) -> Result<()> {
+    let device = map.device().clone();
+    let before = Before::of(map);
+    let on_device = (Buffer::from_slice(&device, keys)?, Buffer::from_slice(&device, values)?);
+    let rebuilt = map.rebuild(device.default_stream(), &on_device.0, &on_device.1);
+    before.check(map, &rebuilt, keys, values);
+    rebuilt
+}
+
+/// What `config` answers to `pairs` pairs: the same from slices, from buffers and from the questions for its memory.
+pub fn refused(device: &Device, config: &impl Config, pairs: usize) -> Error {
+    let _at = crate::at(format!("{config:?}"));
+    let keys: Vec<u32> = distinct_keys(pairs, 1);
+    let error = config.build(device, &keys, &keys).unwrap_err();
+    let buffer = Buffer::from_slice(device, &keys).unwrap();
+    let on_buffers = config.build_on(device.default_stream(), device, &buffer, &buffer).unwrap_err();
+    // As texts, since a figure may be NaN.
+    assert_eq!(format!("{on_buffers:?}"), format!("{error:?}"));
+    assert_eq!(format!("{:?}", config.memory_bytes::<u32, u32>(pairs as u64).unwrap_err()), format!("{error:?}"));
+    assert_eq!(format!("{:?}", config.scratch_bytes::<u64, u32>(pairs as u64).unwrap_err()), format!("{error:?}"));
+    error
+}
