@@ -1,59 +1,50 @@
 //! The cuckoo map at the edges: extreme keys and sizes, load to the limit, forced restarts.
 
 use warpnest::{CuckooConfig, CuckooMap, HashFamily, Key, Value};
-use warpnest_tests::{distinct_keys, engines};
-
-/// Builds and checks that every key has its value and every absent key none.
-fn check<K: Key, V: Value>(config: &CuckooConfig, most: usize, keys: impl Fn(usize) -> Vec<K>) {
-    for engine in engines() {
-        let keys = keys(engine.most_items.min(most));
-        let values: Vec<V> = (0..keys.len() as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect();
-        let map = config
-            .build(&engine.device, &keys, &values)
-            .unwrap_or_else(|error| panic!("{} keys on {}: {error}", keys.len(), engine.device.name()));
-        let reference: std::collections::HashMap<K, V> = keys.iter().copied().zip(values).collect();
-        assert_eq!(map.len(), reference.len() as u64, "on {}", engine.device.name());
-        let queries: Vec<K> = keys.iter().flat_map(|key| [*key, K::from_u64(key.to_u64() ^ 0x5555)]).collect();
-        let expected: Vec<Option<V>> = queries.iter().map(|key| reference.get(key).copied()).collect();
-        assert_eq!(map.get_many(&queries).unwrap(), expected, "on {}", engine.device.name());
-    }
-}
+use warpnest_tests::built::{self, build, edges};
+use warpnest_tests::{distinct_keys, engines, linear, on_all};
 
 fn default() -> CuckooConfig {
     CuckooConfig::default().seed(11)
 }
 
-#[test]
-fn empty_input() {
-    check::<u32, u32>(&default(), 0, |_| Vec::new());
-    for engine in engines() {
-        let map: CuckooMap<u64, u32> = CuckooMap::build(&engine.device, &[], &[]).unwrap();
-        assert!(map.is_empty());
-        assert_eq!(map.get_many(&[]).unwrap(), []);
-        assert_eq!(map.get_many(&[0, u64::MAX]).unwrap(), [None, None]);
-        assert_eq!(map.to_pairs().unwrap(), []);
-    }
+fn check<K: Key, V: Value>(config: &CuckooConfig, most: usize, keys: impl Fn(usize) -> Vec<K>) {
+    built::check::<_, K, V>(|_| config.clone(), most, keys, |_, _| {});
+}
+
+warpnest_tests::tests_of! { edges:
+    empty_input_and_empty_queries(default());
+    one_pair_of_every_extreme_key_and_value(default());
+    the_key_that_is_all_ones_is_there_or_not_with_every_value(default());
+    values_that_are_all_zeros_and_all_ones(default());
 }
 
 #[test]
-fn one_item_whatever_its_key_and_value() {
-    for engine in engines() {
-        for key in [0u32, 1, u32::MAX - 1, u32::MAX] {
-            for value in [0u32, 1, u32::MAX] {
-                let map = default().build(&engine.device, &[key], &[value]).unwrap();
-                assert_eq!(
-                    map.get_many(&[key, !key]).unwrap(),
-                    [Some(value), None],
-                    "{key} on {}",
-                    engine.device.name()
-                );
-                assert_eq!(map.to_pairs().unwrap(), [(key, value)]);
-            }
-        }
-        // A 32-bit key beside a 64-bit value has words of its own, in which all-ones is not that key.
-        let map = default().build(&engine.device, &[u32::MAX, 5], &[u64::MAX, u64::MAX]).unwrap();
+fn wide_keys_that_differ_in_one_half_only() {
+    edges::wide_keys_that_differ_in_one_half_only(&default(), |report| assert!(!report.repeated_keys));
+}
+
+#[test]
+fn the_last_pair_wins_in_every_order_of_repeated_pairs() {
+    edges::the_last_pair_wins_in_every_order_of_repeated_pairs(
+        |_| default(),
+        |report, _| assert!(report.repeated_keys, "{report:?}"),
+    );
+}
+
+#[test]
+fn rebuilds_with_more_and_fewer_and_no_pairs() {
+    // A map has the slots that it was built with.
+    edges::rebuilds_with_more_and_fewer_and_no_pairs(|most| default().slots(most as u64 * 5 / 4));
+}
+
+/// A 32-bit key beside a 64-bit value has words of its own, in which all-ones is not that key.
+#[test]
+fn a_narrow_key_and_a_wide_value_that_are_all_ones() {
+    on_all(|device| {
+        let map = build(device, &default(), &[u32::MAX, 5], &[u64::MAX, u64::MAX]);
         assert_eq!(map.get_many(&[u32::MAX, 5, 6]).unwrap(), [Some(u64::MAX), Some(u64::MAX), None]);
-    }
+    });
 }
 
 #[test]
@@ -68,8 +59,7 @@ fn all_keys_equal() {
 /// Two keys that share all their slots, with more copies than slots: the copies must not chase each other for ever.
 #[test]
 fn copies_of_keys_that_share_all_their_slots() {
-    let linear = HashFamily::Linear { prime: 4_294_967_291, arithmetic: warpnest::Arithmetic::Exact };
-    let config = default().functions(3).slots_per_pair(2.0).hash(linear);
+    let config = default().functions(3).slots_per_pair(2.0).hash(linear(4_294_967_291));
     check::<u64, u64>(&config, 3000, |n| (0..n as u64).map(|i| 40 + i % 2 * 4_294_967_291).collect());
 }
 
@@ -80,7 +70,7 @@ fn sequential_and_strided_keys_in_every_family() {
         HashFamily::Mix,
         HashFamily::CHAPTER,
         HashFamily::CUDPP,
-        HashFamily::Linear { prime: 4_294_967_291, arithmetic: Exact },
+        linear(4_294_967_291),
         HashFamily::Xor { prime: 4_294_967_291, arithmetic: Exact },
         HashFamily::Linear { prime: 4_294_967_291, arithmetic: Wrapping },
     ];

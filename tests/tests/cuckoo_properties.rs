@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 use warpnest::{Arithmetic, CuckooConfig, Error, HashFamily, Key, Value};
-use warpnest_tests::{TestEngine, family, key, on_every_engine};
+use warpnest_tests::{TestEngine, family, key, maps, on_every_engine};
 
 /// A configuration that still has to learn the number of pairs.
 #[derive(Clone, Debug)]
@@ -73,17 +73,8 @@ fn check<K: Key, V: Value>(
         }
         Err(error) => return Err(TestCaseError::fail(format!("{spec:?}: {error}"))),
     };
-    prop_assert_eq!(map.len(), reference.len() as u64);
     let queries: Vec<K> = keys.iter().chain(absent).copied().collect();
-    let expected: Vec<Option<V>> = queries.iter().map(|key| reference.get(key).copied()).collect();
-    prop_assert_eq!(map.get_many(&queries).unwrap(), expected.clone());
-    let contained: Vec<bool> = expected.iter().map(Option::is_some).collect();
-    prop_assert_eq!(map.contains_many(&queries).unwrap(), contained);
-    let found: HashMap<K, V> = map.to_pairs().unwrap().into_iter().collect();
-    prop_assert_eq!(&found, &reference);
-    prop_assert_eq!(map.to_pairs().unwrap().len(), reference.len());
-    let in_slots = reference.keys().filter(|&&key| key != K::ALL_ONES).count() as u64;
-    prop_assert_eq!(map.probe_histogram().unwrap().iter().sum::<u64>(), in_slots);
+    maps::check(&map, &reference, &queries).map_err(TestCaseError::fail)?;
     if let Some(chains) = map.report().chains {
         prop_assert!(chains.longest <= map.report().chain_limit);
         prop_assert!(chains.mean <= chains.longest as f64);

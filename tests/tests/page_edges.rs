@@ -3,24 +3,14 @@
 //! `page_skew.rs` has repeated keys and those that are chosen to be in each other's way.
 
 use warpnest::kernels::page::split_tile;
-use warpnest::{Buffer, Device, Key, PageConfig, PageMap, Value};
+use warpnest::{Device, Key, PageConfig, PageMap, Value};
+use warpnest_tests::built::{self, build, edges};
 use warpnest_tests::maps::holds;
 use warpnest_tests::page_checker::check_page_map;
-use warpnest_tests::{TestEngine, distinct_keys, engines};
+use warpnest_tests::{TestEngine, distinct_keys, engines, on_all, on_each_engine, values};
 
 fn default() -> PageConfig {
     PageConfig::default().seed(11)
-}
-
-fn values<V: Value>(n: usize) -> Vec<V> {
-    (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
-}
-
-fn build<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, keys: &[K], values: &[V]) -> PageMap<K, V> {
-    let built = config.build(&engine.device, keys, values);
-    let map = built.unwrap_or_else(|error| panic!("{} keys on {}: {error}", keys.len(), engine.device.name()));
-    holds(&map, keys, values);
-    map
 }
 
 /// Builds maps of unique keys, which may be promised or not, on every engine that takes so many.
@@ -28,68 +18,22 @@ fn unique<K: Key, V: Value>(config: &PageConfig, n: usize, keys: impl Fn(u64) ->
     for engine in engines().iter().filter(|engine| n <= engine.most_items) {
         let keys: Vec<K> = (0..n as u64).map(|i| K::from_u64(keys(i))).collect();
         for config in [config.clone(), config.clone().assume_unique()] {
-            let map = build::<K, V>(engine, &config, &keys, &values(n));
+            let map = build::<_, K, V>(&engine.device, &config, &keys, &values(n));
             assert_eq!((map.len(), map.report().crowded), (n as u64, false), "on {}", engine.device.name());
         }
     }
 }
 
-#[test]
-fn empty_input_and_empty_queries() {
-    for engine in engines() {
-        let device = &engine.device;
-        let empty: PageMap<u64, u32> = PageMap::build(device, &[], &[]).unwrap();
-        holds(&empty, &[], &[]);
-        assert_eq!((empty.len(), empty.is_empty(), empty.to_pairs().unwrap()), (0, true, vec![]));
-        assert_eq!(empty.get_many(&[]).unwrap(), []);
-        assert_eq!(empty.get_many(&[0, 1, u64::MAX]).unwrap(), [None, None, None]);
-        assert_eq!(empty.contains_many(&[0, 1, u64::MAX]).unwrap(), [false; 3]);
-        let one: PageMap<u32, u32> = PageMap::build(device, &[5], &[6]).unwrap();
-        assert_eq!((one.get_many(&[]).unwrap(), one.contains_many(&[]).unwrap()), (vec![], vec![]));
-        build::<u32, u32>(engine, &default().assume_unique(), &[], &[]);
-        build::<u32, u64>(engine, &default().load(1e-300), &[], &[]);
-    }
+warpnest_tests::tests_of! { edges:
+    empty_input_and_empty_queries(default(), default().assume_unique());
+    one_pair_of_every_extreme_key_and_value(default());
+    the_key_that_is_all_ones_is_there_or_not_with_every_value(default());
+    values_that_are_all_zeros_and_all_ones(default(), default().assume_unique().load(1.0));
 }
 
 #[test]
-fn one_pair_of_every_extreme_key_and_value() {
-    fn with<K: Key, V: Value>() {
-        let extremes = [0, 1, 77, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX - 1, u64::MAX];
-        for engine in engines() {
-            for key in extremes.map(K::from_u64) {
-                for value in extremes.map(V::from_u64) {
-                    let map = build(engine, &default(), &[key], &[value]);
-                    assert_eq!(map.to_pairs().unwrap(), [(key, value)]);
-                }
-                let neighbours = [K::from_u64(key.to_u64() ^ 1), K::from_u64(!key.to_u64())];
-                let map = build(engine, &default(), &[key], &[V::ALL_ONES]);
-                assert_eq!(map.get_many(&neighbours).unwrap(), [None, None]);
-            }
-            // All extremes at once, of which the narrow keys have some twice.
-            let keys = extremes.map(K::from_u64);
-            build(engine, &default(), &keys, &values::<V>(keys.len()));
-        }
-    }
-    with::<u32, u32>();
-    with::<u32, u64>();
-    with::<u64, u32>();
-    with::<u64, u64>();
-}
-
-#[test]
-fn values_that_are_all_zeros_and_all_ones() {
-    for engine in engines() {
-        let keys: Vec<u32> = distinct_keys(290, 3);
-        let wide: Vec<u64> = distinct_keys(290, 3);
-        for value in [0, u64::MAX] {
-            for config in [default(), default().assume_unique().load(1.0)] {
-                build(engine, &config, &keys, &[value as u32; 290]);
-                build(engine, &config, &keys, &[value; 290]);
-                build(engine, &config, &wide, &[value as u32; 290]);
-                build(engine, &config, &wide, &[value; 290]);
-            }
-        }
-    }
+fn empty_input_at_the_lowest_load() {
+    on_all(|device| drop(build::<_, u32, u64>(device, &default().load(1e-300), &[], &[])));
 }
 
 #[test]
@@ -111,13 +55,8 @@ fn sequential_and_strided_keys() {
 
 #[test]
 fn wide_keys_that_differ_in_one_half_only() {
-    for other in [0, 1, u32::MAX as u64] {
-        for n in [290, 2000] {
-            unique::<u64, u64>(&default(), n, |i| i << 32 | other);
-            unique::<u64, u32>(&default(), n, |i| other << 32 | i);
-            unique::<u64, u32>(&default(), n, |i| (u32::MAX as u64 - i) << 32 | other);
-            unique::<u64, u64>(&default(), n, |i| other << 32 | (u32::MAX as u64 - i));
-        }
+    for config in [default(), default().assume_unique()] {
+        edges::wide_keys_that_differ_in_one_half_only(&config, |report| assert!(!report.crowded, "{report:?}"));
     }
 }
 
@@ -180,14 +119,14 @@ fn tables_of_five_slots_a_bucket_with_few_pairs_and_with_many() {
     for (n, load) in [(1, 1e-7), (3000, 0.0014), (100_000, 0.045)] {
         let keys: Vec<u32> = distinct_keys(n, 4);
         for config in [default().load(load), default().load(load).assume_unique()] {
-            let map = build::<u32, u32>(engine, &config, &keys, &values(n));
+            let map = build::<_, u32, u32>(&engine.device, &config, &keys, &values(n));
             assert!(map.layout().slots == 5 || n == 1, "{n} pairs: {:?}", map.layout());
         }
     }
     for (n, load) in [(1 << 21, 1.0), (2_000_000, 0.95)] {
         let keys: Vec<u32> = distinct_keys(n, 5);
         for config in [default().load(load), default().load(load).assume_unique()] {
-            let map = build::<u32, u32>(engine, &config, &keys, &values(n));
+            let map = build::<_, u32, u32>(&engine.device, &config, &keys, &values(n));
             assert_eq!((map.layout().slots, map.report().failures), (5, 0));
         }
     }
@@ -216,37 +155,27 @@ fn a_table_of_six_slots_a_bucket() {
 
 #[test]
 fn rebuilds_with_more_and_fewer_and_no_pairs() {
+    edges::rebuilds_with_more_and_fewer_and_no_pairs(|_| default());
+}
+
+#[test]
+fn a_clone_keeps_what_the_map_has_no_more() {
     fn with<K: Key, V: Value>(engine: &TestEngine) {
-        let (device, stream) = (&engine.device, engine.device.default_stream());
+        let device = &engine.device;
         let most = engine.most_items.min(20_000);
-        let mut map = build::<K, V>(engine, &default(), &distinct_keys(100, 1), &values(100));
-        let sizes = [most, most / 2, 0, 1, most - 1, 0, 0, 65, most];
-        for (round, &size) in sizes.iter().enumerate() {
-            let mut keys: Vec<K> = distinct_keys(size, 20 + round as u64);
-            if round % 3 == 1 {
-                keys.iter_mut().step_by(2).for_each(|key| *key = K::ALL_ONES);
-            }
-            let (on_device, values) = (Buffer::from_slice(device, &keys).unwrap(), values(size));
-            map.rebuild(stream, &on_device, &Buffer::from_slice(device, &values).unwrap()).unwrap();
-            holds(&map, &keys, &values);
-            if round == 4 {
-                map.shrink_to_fit();
-            }
-        }
-        let copy = map.try_clone(stream).unwrap();
+        let (keys, values): (Vec<K>, Vec<V>) = (distinct_keys(most, 28), values(most));
+        let mut map = build(device, &default(), &keys, &values);
+        let copy = map.try_clone(device.default_stream()).unwrap();
         assert_eq!((copy.memory_bytes(), copy.slots()), (map.memory_bytes(), map.slots()));
-        let none = Buffer::zeroed(device, 0).unwrap();
-        map.rebuild(stream, &none, &Buffer::zeroed(device, 0).unwrap()).unwrap();
-        // The copy is one: it keeps what the map has no more.
-        holds(&copy, &distinct_keys(most, 28), &values(most));
-        holds(&map, &[], &[]);
+        built::rebuild(&mut map, &[], &[]).unwrap();
+        holds(&copy, &keys, &values);
     }
-    for engine in engines() {
+    on_each_engine(|engine| {
         with::<u32, u32>(engine);
         with::<u32, u64>(engine);
         with::<u64, u32>(engine);
         with::<u64, u64>(engine);
-    }
+    });
 }
 
 #[test]
@@ -255,7 +184,8 @@ fn builds_with_equal_and_with_different_seeds_hold_the_same_pairs() {
         let n = engine.most_items.min(5000);
         let once: Vec<u32> = distinct_keys(n / 2, 9);
         let keys: Vec<u32> = once.iter().rev().chain(&once).copied().collect();
-        let maps = [1, 1, 2, 3].map(|seed| build::<_, u32>(engine, &default().seed(seed), &keys, &values(keys.len())));
+        let maps = [1, 1, 2, 3]
+            .map(|seed| build::<_, _, u32>(&engine.device, &default().seed(seed), &keys, &values(keys.len())));
         assert_eq!(maps.each_ref().map(|map| map.report().seed), [1, 1, 2, 3]);
         let constants = maps.each_ref().map(|map| (map.layout().a, map.layout().b));
         assert!(constants[0] == constants[1] && constants[1] != constants[2] && constants[2] != constants[3]);
@@ -278,8 +208,8 @@ fn stages_are_reported_if_they_are_asked_for_and_only_then() {
             let keys: Vec<u32> = distinct_keys(pairs, 9);
             // So low a load that there are pages to split for.
             let config = default().load(0.02);
-            assert_eq!(build::<_, u32>(engine, &config, &keys, &values(pairs)).report().stages, None);
-            let timed = build::<_, u32>(engine, &config.timings(), &keys, &values(pairs));
+            assert_eq!(build::<_, _, u32>(&engine.device, &config, &keys, &values(pairs)).report().stages, None);
+            let timed = build::<_, _, u32>(&engine.device, &config.timings(), &keys, &values(pairs));
             let stages = timed.report().stages.expect("they were asked for");
             let each = [stages.initialization, stages.first_split, stages.later_splits, stages.pages];
             assert!(each.iter().all(|&milliseconds| (0.0..60_000.0).contains(&milliseconds)), "{stages:?}");

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use warpnest::kernels::page::{Layout, MOST_SPLIT_BITS};
 use warpnest::kernels::types::Scalar;
-use warpnest::{Buffer, Error, Key, PageConfig, PageMap, PageReport, Value};
+use warpnest::{Error, Key, PageConfig, PageMap, PageReport, Value};
+use warpnest_tests::built::{self, check, edges};
 use warpnest_tests::maps::holds;
 use warpnest_tests::pages::key_of_page;
-use warpnest_tests::{TestEngine, distinct_keys, engines, says};
+use warpnest_tests::{TestEngine, distinct_keys, engines, says, values};
 
 fn default() -> PageConfig {
     PageConfig::default().seed(7)
@@ -17,39 +18,18 @@ fn split_into(pages: u64, pairs: usize) -> PageConfig {
     default().load((pairs as f64 * 8.0 / (pages as f64 * 300.0 * 32.0)).min(0.8))
 }
 
-fn values<V: Value>(n: usize) -> Vec<V> {
-    (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
-}
-
 fn build<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, keys: &[K]) -> PageMap<K, V> {
-    let values = values(keys.len());
-    let built = config.build(&engine.device, keys, &values);
-    let map = built.unwrap_or_else(|error| panic!("{} keys on {}: {error}", keys.len(), engine.device.name()));
-    holds(&map, keys, &values);
-    map
-}
-
-/// Builds maps of up to `most` keys on every engine; `report` sees how each build went.
-fn check<K: Key, V: Value>(
-    config: impl Fn(usize) -> PageConfig,
-    most: usize,
-    keys: impl Fn(usize) -> Vec<K>,
-    report: impl Fn(&PageReport, usize),
-) {
-    for engine in engines() {
-        let keys = keys(engine.most_items.min(most));
-        report(build::<K, V>(engine, &config(keys.len()), &keys).report(), keys.len());
-    }
+    built::build(&engine.device, config, keys, &values(keys.len()))
 }
 
 #[test]
 fn all_keys_equal_however_many() {
     fn with<K: Key, V: Value>(key: u64) {
         for most in [1, 2, 33, 300, 1639, 2000, 10_000, 70_000] {
-            check::<K, V>(|_| default(), most, |n| vec![K::from_u64(key); n], |_, _| {});
+            check::<_, K, V>(|_| default(), most, |n| vec![K::from_u64(key); n], |_, _| {});
         }
         for pages in [2, 4, 64] {
-            check::<K, V>(|n| split_into(pages, n), 300, |n| vec![K::from_u64(key); n], |_, _| {});
+            check::<_, K, V>(|n| split_into(pages, n), 300, |n| vec![K::from_u64(key); n], |_, _| {});
         }
     }
     with::<u32, u32>(0);
@@ -68,44 +48,17 @@ fn two_keys_that_take_turns() {
     for (one, other) in [(0, u64::MAX), (1, 2), (7, 7 << 32 | 7)] {
         for most in [300, 2000, 100_000] {
             let turns = |n: usize| (0..n).map(|i| if i % 2 == 0 { one } else { other });
-            check::<u64, u32>(|_| default(), most, |n| turns(n).collect(), |_, _| {});
-            check::<u32, u64>(|n| split_into(8, n), most, |n| turns(n).map(|key| key as u32).collect(), |_, _| {});
+            check::<_, u64, u32>(|_| default(), most, |n| turns(n).collect(), |_, _| {});
+            check::<_, u32, u64>(|n| split_into(8, n), most, |n| turns(n).map(|key| key as u32).collect(), |_, _| {});
         }
     }
-}
-
-/// All orders of `n` things.
-fn orders(n: usize) -> Vec<Vec<usize>> {
-    let mut all = vec![vec![]];
-    for thing in 0..n {
-        let with = |order: &Vec<usize>, at: usize| [&order[..at], &[thing], &order[at..]].concat();
-        all = all.iter().flat_map(|order| (0..=order.len()).map(move |at| with(order, at))).collect();
-    }
-    all
 }
 
 #[test]
 fn the_last_pair_wins_in_every_order_of_repeated_pairs() {
-    assert_eq!(orders(4).iter().collect::<HashSet<_>>().len(), 24);
-    for engine in engines() {
-        for keys in [[7u32, 7, 9, 9], [7, u32::MAX, u32::MAX, 7], [0, 0, 0, 1]] {
-            for order in orders(4) {
-                let ordered: Vec<u32> = order.iter().map(|&i| keys[i]).collect();
-                build::<_, u32>(engine, &default(), &ordered);
-            }
-        }
-        // Forwards, backwards and in runs, in one page and in several.
-        for copies in [2, 20] {
-            let once: Vec<u64> = distinct_keys(14, 4);
-            let forwards: Vec<u64> = once.repeat(copies);
-            let backwards: Vec<u64> = forwards.iter().rev().copied().collect();
-            let runs: Vec<u64> = once.iter().flat_map(|&key| vec![key; copies]).collect();
-            for keys in [forwards, backwards, runs] {
-                build::<u64, u64>(engine, &default(), &keys);
-                build::<u64, u32>(engine, &split_into(4, keys.len()), &keys);
-            }
-        }
-    }
+    // In one page and in several.
+    edges::the_last_pair_wins_in_every_order_of_repeated_pairs(|_| default(), |_, _| {});
+    edges::the_last_pair_wins_in_every_order_of_repeated_pairs(|pairs| split_into(4, pairs), |_, _| {});
 }
 
 #[test]
@@ -114,8 +67,8 @@ fn half_of_the_input_repeated_once_in_the_same_and_in_the_other_order() {
         for load in [0.8, 1.0, 0.1] {
             let same = |n: usize| distinct_keys::<u32>(n / 2, 3).repeat(2);
             let other = |n: usize| [distinct_keys::<u32>(n / 2, 3), same(n)[..n / 2].iter().rev().copied().collect()];
-            check::<u32, u32>(|_| default().load(load), most, same, |_, _| {});
-            check::<u32, u64>(|_| default().load(load), most, |n| other(n).concat(), |_, _| {});
+            check::<_, u32, u32>(|_| default().load(load), most, same, |_, _| {});
+            check::<_, u32, u64>(|_| default().load(load), most, |n| other(n).concat(), |_, _| {});
         }
     }
 }
@@ -137,9 +90,9 @@ fn a_crowd_of_one_key_in_every_tile_is_thinned_and_leaves_the_others_alone() {
         crowded(build::<_, u64>(&engines()[0], &default(), &keys).report(), 0);
     }
     // So many pages that the few pairs of a slow engine are a crowd.
-    check::<u32, u32>(|n| split_into(100, n), 300, |n| vec![9; n], crowded);
-    check::<u64, u64>(|n| split_into(100, n), 300, |n| one_at_every(n, 2, 0).split_off(n / 100), |_, _| {});
-    check::<u64, u32>(|n| split_into(100, n), 300, |n| vec![u64::MAX - n as u64; n], crowded);
+    check::<_, u32, u32>(|n| split_into(100, n), 300, |n| vec![9; n], crowded);
+    check::<_, u64, u64>(|n| split_into(100, n), 300, |n| one_at_every(n, 2, 0).split_off(n / 100), |_, _| {});
+    check::<_, u64, u32>(|n| split_into(100, n), 300, |n| vec![u64::MAX - n as u64; n], crowded);
 }
 
 #[test]
@@ -163,9 +116,9 @@ fn a_key_that_is_often_everywhere_is_counted() {
     counted(build::<_, u64>(&engines()[0], &default(), &keys).report(), 0);
     // On the slow engines: most of the pairs, which are few in four pages.
     let most_of = |n: usize| (0..n).map(|i| if i % 10 == 7 { i as u64 } else { 1 << 30 });
-    check::<u32, u32>(|n| split_into(4, n), 300, |n| most_of(n).map(|key| key as u32).collect(), counted);
-    check::<u64, u64>(|n| split_into(4, n), 300, |n| most_of(n).collect(), counted);
-    check::<u32, u64>(|n| split_into(5, n), 300, |n| most_of(n).map(|key| key as u32).collect(), counted);
+    check::<_, u32, u32>(|n| split_into(4, n), 300, |n| most_of(n).map(|key| key as u32).collect(), counted);
+    check::<_, u64, u64>(|n| split_into(4, n), 300, |n| most_of(n).collect(), counted);
+    check::<_, u32, u64>(|n| split_into(5, n), 300, |n| most_of(n).map(|key| key as u32).collect(), counted);
 }
 
 /// Every 40th pair has the same key, at all sizes: no crowd, a crowd, or counted, and always right.
@@ -173,8 +126,8 @@ fn a_key_that_is_often_everywhere_is_counted() {
 fn every_fortieth_pair_and_other_shares_at_many_sizes() {
     for n in [300, 1700, 2000, 4000, 8192, 8193, 20_000, 60_000, 100_000] {
         for every in [4, 40, 400] {
-            check::<u32, u32>(|_| default(), n, |n| one_at_every(n, every, 5), |_, _| {});
-            check::<u64, u32>(|_| default().load(0.3), n, |n| one_at_every(n, every, 5), |_, _| {});
+            check::<_, u32, u32>(|_| default(), n, |n| one_at_every(n, every, 5), |_, _| {});
+            check::<_, u64, u32>(|_| default().load(0.3), n, |n| one_at_every(n, every, 5), |_, _| {});
         }
     }
 }
@@ -211,8 +164,8 @@ fn a_few_keys_very_often_and_many_seldom_as_in_texts() {
     let zipf = |n: usize, i: u32| (n as f64).powf(i.mix(1, 2) as f64 / u32::MAX as f64) as u64;
     for n in [300, 2000, 100_000] {
         let keys = |n: usize| (0..n as u32).map(move |i| zipf(n, i));
-        check::<u32, u32>(|_| default(), n, |n| keys(n).map(|key| key as u32).collect(), |_, _| {});
-        check::<u64, u64>(|n| split_into(8, n), n, |n| keys(n).map(|key| key << 40).collect(), |_, _| {});
+        check::<_, u32, u32>(|_| default(), n, |n| keys(n).map(|key| key as u32).collect(), |_, _| {});
+        check::<_, u64, u64>(|n| split_into(8, n), n, |n| keys(n).map(|key| key << 40).collect(), |_, _| {});
     }
 }
 
@@ -259,7 +212,7 @@ fn layout_of<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, n: usiz
 
 /// Keys that no first attempt can place: it fails, the second one does not; without restarts that is an error, and all goes on.
 fn fails_at_first<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, keys: &[K]) {
-    let (device, stream) = (&engine.device, engine.device.default_stream());
+    let device = &engine.device;
     for config in [config.clone(), config.clone().assume_unique()] {
         let map = build::<K, V>(engine, &config, keys);
         assert_eq!(map.report().failures, 1, "on {}", device.name());
@@ -272,16 +225,8 @@ fn fails_at_first<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, ke
 
         let others: Vec<K> = distinct_keys(keys.len(), 1);
         let mut map = build::<K, V>(engine, &alone, &others);
-        let report = map.report().clone();
-        let on_device = Buffer::from_slice(device, keys).unwrap();
-        let device_values = Buffer::from_slice(device, &values).unwrap();
-        assert_eq!(map.rebuild(stream, &on_device, &device_values).unwrap_err(), error);
-        holds(&map, &[], &[]);
-        let once: Vec<K> = keys.iter().chain(&others).copied().collect();
-        assert_eq!(map.get_many(&once).unwrap(), vec![None; once.len()]);
-        assert_eq!(map.report(), &report);
-        map.rebuild(stream, &Buffer::from_slice(device, &others).unwrap(), &device_values).unwrap();
-        holds(&map, &others, &values);
+        assert_eq!(built::rebuild(&mut map, keys, &values).unwrap_err(), error);
+        built::rebuild(&mut map, &others, &values).unwrap();
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use warpnest::engine::{Cores, Engine, HostEngine, Mark, Queue, Runner};
+use warpnest::engine::{Cores, Engine, HostEngine, Mark, Queue};
 use warpnest::kernels::seam::Kernel;
 use warpnest::primitives::{
     BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, histogram, mark_last_of_each, partition_pairs,
     sort_pairs,
 };
 use warpnest::{Buffer, Device, Error, Memory, Result};
-use warpnest_tests::{on_all, says};
+use warpnest_tests::{elsewhere, on_all, says};
 
 fn lengths(error: Error, first: u64, second: u64) {
     says(&error, &[&first.to_string(), &second.to_string(), "must be equally long"]);
@@ -103,24 +103,6 @@ fn arrays_whose_lengths_do_not_belong_together_are_refused() {
         untouched(device, &[&out, &long, &starts, &count, &five]);
         assert_eq!(scratch.memory_bytes(), 0, "what is refused takes no scratch");
     });
-}
-
-/// The CPU under another name.
-#[derive(Debug)]
-struct Elsewhere;
-
-impl Runner for Elsewhere {
-    fn name(&self) -> &str {
-        "another CPU"
-    }
-    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { Cores.run(kernel, blocks) }
-    }
-}
-
-fn elsewhere() -> Device {
-    Device::from_engine(HostEngine::new(Elsewhere)).unwrap()
 }
 
 /// Fails unless the error says that something is on `found` and the operation runs on `expected`.

@@ -1,10 +1,10 @@
 //! The two-level map at the edges: extreme keys and values, copies of keys, sizes around every bound, rebuilds.
 //!
-//! `two_level_memory.rs` has the memory that it takes, `two_level_restarts.rs` the attempts that fail.
+//! `two_level_faults.rs` has the memory that it takes, `two_level_restarts.rs` the attempts that fail.
 
-use std::collections::HashMap;
-use warpnest::{Buffer, HashFamily, Key, TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value};
-use warpnest_tests::{TestEngine, distinct_keys, engines};
+use warpnest::{HashFamily, Key, TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value};
+use warpnest_tests::built::{self, build, edges};
+use warpnest_tests::{distinct_keys, engines, linear, on_all, values};
 
 fn default() -> TwoLevelConfig {
     TwoLevelConfig::default().seed(11)
@@ -15,118 +15,28 @@ fn small() -> TwoLevelConfig {
     default().bucket_capacity(64).items_per_bucket(40.0).sub_tables(3, 32)
 }
 
-/// Fails unless the map has the pairs' keys, each with its last value, and nothing else.
-fn holds<K: Key, V: Value>(map: &TwoLevelMap<K, V>, keys: &[K], values: &[V]) {
-    let name = map.device().name();
-    let reference: HashMap<K, V> = keys.iter().copied().zip(values.iter().copied()).collect();
-    assert_eq!((map.len(), map.is_empty()), (reference.len() as u64, keys.is_empty()), "on {name}");
-    let queries: Vec<K> = keys.iter().flat_map(|key| [*key, K::from_u64(key.to_u64() ^ 0x5555)]).collect();
-    let expected: Vec<Option<V>> = queries.iter().map(|key| reference.get(key).copied()).collect();
-    assert_eq!(map.get_many(&queries).unwrap(), expected, "on {name}");
-    let contained: Vec<bool> = expected.iter().map(Option::is_some).collect();
-    assert_eq!(map.contains_many(&queries).unwrap(), contained, "on {name}");
-    let pairs = map.to_pairs().unwrap();
-    assert_eq!(pairs.len(), reference.len(), "on {name}");
-    assert_eq!(pairs.into_iter().collect::<HashMap<K, V>>(), reference, "on {name}");
-}
-
-fn build<K: Key, V: Value>(
-    engine: &TestEngine,
-    config: &TwoLevelConfig,
-    keys: &[K],
-    values: &[V],
-) -> TwoLevelMap<K, V> {
-    let built = config.build(&engine.device, keys, values);
-    let map = built.unwrap_or_else(|error| panic!("{} keys on {}: {error}", keys.len(), engine.device.name()));
-    holds(&map, keys, values);
-    map
-}
-
-fn values<V: Value>(n: usize) -> Vec<V> {
-    (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
-}
-
-/// Builds maps of up to `most` keys on every engine and compares them; `report` sees how each build went.
 fn check<K: Key, V: Value>(
     config: &TwoLevelConfig,
     most: usize,
     keys: impl Fn(usize) -> Vec<K>,
     report: impl Fn(&TwoLevelReport, usize),
 ) {
-    for engine in engines() {
-        let keys = keys(engine.most_items.min(most));
-        report(build::<K, V>(engine, config, &keys, &values(keys.len())).report(), keys.len());
-    }
+    built::check::<_, K, V>(|_| config.clone(), most, keys, report);
+}
+
+warpnest_tests::tests_of! { edges:
+    empty_input_and_empty_queries(default(), small());
+    one_pair_of_every_extreme_key_and_value(default());
+    the_key_that_is_all_ones_is_there_or_not_with_every_value(small());
+    values_that_are_all_zeros_and_all_ones(small());
 }
 
 #[test]
-fn empty_input_and_empty_queries() {
-    for engine in engines() {
-        let empty: TwoLevelMap<u64, u32> = TwoLevelMap::build(&engine.device, &[], &[]).unwrap();
-        assert_eq!((empty.len(), empty.is_empty(), empty.buckets()), (0, true, 1));
-        assert_eq!(empty.get_many(&[]).unwrap(), []);
-        assert_eq!(empty.get_many(&[0, 1, u64::MAX]).unwrap(), [None, None, None]);
-        assert_eq!((empty.to_pairs().unwrap(), empty.probe_histogram().unwrap()), (vec![], vec![0, 0, 0]));
-        let one: TwoLevelMap<u32, u32> = TwoLevelMap::build(&engine.device, &[5], &[6]).unwrap();
-        assert_eq!((one.get_many(&[]).unwrap(), one.contains_many(&[]).unwrap()), (vec![], vec![]));
-    }
-}
-
-#[test]
-fn one_pair_whatever_its_key_and_value() {
-    for engine in engines() {
-        for key in [0u32, 1, u32::MAX - 1, u32::MAX] {
-            for value in [0u32, 1, u32::MAX] {
-                build(engine, &default(), &[key], &[value]);
-            }
-        }
-        for key in [0u64, u32::MAX as u64, u64::MAX - 1, u64::MAX] {
-            build(engine, &default(), &[key], &[u64::MAX]);
-        }
-    }
-}
-
-/// A slot of 32-bit pairs that holds key all-ones and value all-ones would look empty; so would a wide one with that key.
-#[test]
-fn the_key_that_is_all_ones_is_there_or_not_with_every_value() {
-    fn with<K: Key, V: Value>() {
-        for engine in engines() {
-            for value in [0, 1, 77, V::ALL_ONES.to_u64() - 1, V::ALL_ONES.to_u64()] {
-                let mut keys: Vec<K> = distinct_keys(100, 8);
-                let values = [V::from_u64(value); 103];
-                keys.retain(|&key| key != K::ALL_ONES);
-                let without = build(engine, &small(), &keys, &values[..keys.len()]);
-                assert_eq!(without.get_many(&[K::ALL_ONES, K::ALL_ONES]).unwrap(), [None, None]);
-                keys.insert(50, K::ALL_ONES);
-                let map = build(engine, &small(), &keys, &values[..keys.len()]);
-                assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(V::from_u64(value))]);
-                // The last of its copies wins, in the cell as in the slots.
-                keys.extend([K::ALL_ONES; 2]);
-                let mut values = values[..keys.len()].to_vec();
-                values[keys.len() - 1] = V::from_u64(5);
-                let map = build(engine, &small(), &keys, &values);
-                assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(V::from_u64(5))]);
-            }
-        }
-    }
-    with::<u32, u32>();
-    with::<u32, u64>();
-    with::<u64, u32>();
-    with::<u64, u64>();
-}
-
-#[test]
-fn values_that_are_all_zeros_and_all_ones() {
-    for engine in engines() {
-        let keys: Vec<u32> = distinct_keys(90, 3);
-        let wide: Vec<u64> = distinct_keys(90, 3);
-        for value in [0, u64::MAX] {
-            build(engine, &small(), &keys, &[value as u32; 90]);
-            build(engine, &small(), &keys, &[value; 90]);
-            build(engine, &small(), &wide, &[value as u32; 90]);
-            build(engine, &small(), &wide, &[value; 90]);
-        }
-    }
+fn a_map_of_no_pairs_has_one_bucket() {
+    on_all(|device| {
+        let empty: TwoLevelMap<u64, u32> = TwoLevelMap::build(device, &[], &[]).unwrap();
+        assert_eq!((empty.buckets(), empty.probe_histogram().unwrap()), (1, vec![0, 0, 0]));
+    });
 }
 
 #[test]
@@ -167,46 +77,15 @@ fn many_copies_of_one_key_among_others_leave_the_others_alone() {
     }
 }
 
-/// All orders of `n` things, by Heap's algorithm.
-fn orders(n: usize) -> Vec<Vec<usize>> {
-    fn extend(order: &mut Vec<usize>, n: usize, all: &mut Vec<Vec<usize>>) {
-        if n == 1 {
-            return all.push(order.clone());
-        }
-        for i in 0..n {
-            extend(order, n - 1, all);
-            order.swap(if n.is_multiple_of(2) { i } else { 0 }, n - 1);
-        }
-    }
-    let mut all = Vec::new();
-    extend(&mut (0..n).collect(), n, &mut all);
-    all
-}
-
 #[test]
 fn the_last_pair_wins_in_every_order_of_repeated_pairs() {
-    let orders = orders(4);
-    assert_eq!(orders.len(), 24);
-    for engine in engines() {
-        for keys in [[7u32, 7, 9, 9], [7, u32::MAX, u32::MAX, 7], [0, 0, 0, 1]] {
-            for order in &orders {
-                let values: Vec<u32> = order.iter().map(|&i| 100 + i as u32).collect();
-                build(engine, &default(), &order.iter().map(|&i| keys[i]).collect::<Vec<_>>(), &values);
-            }
-        }
-        // Forwards, backwards and interleaved; in the buckets and, with so many that they overflow, by the sort.
-        for copies in [2, 20] {
-            let once: Vec<u64> = distinct_keys(14, 4);
-            let forwards: Vec<u64> = once.repeat(copies);
-            let backwards: Vec<u64> = forwards.iter().rev().copied().collect();
-            let runs: Vec<u64> = once.iter().flat_map(|&key| vec![key; copies]).collect();
-            for keys in [forwards, backwards, runs] {
-                let config = default().bucket_capacity(16).items_per_bucket(2.0).sub_tables(3, 16);
-                let map = build::<u64, u64>(engine, &config, &keys, &values(keys.len()));
-                assert_eq!(map.report().sorted, copies == 20, "{:?}", map.report());
-            }
-        }
-    }
+    edges::the_last_pair_wins_in_every_order_of_repeated_pairs(|_| default(), |_, _| {});
+    // In the buckets and, with so many copies that they overflow, by the sort.
+    let config = default().bucket_capacity(16).items_per_bucket(2.0).sub_tables(3, 16);
+    edges::the_last_pair_wins_in_every_order_of_repeated_pairs(
+        |_| config.clone(),
+        |report, pairs| assert_eq!(report.sorted, pairs == 14 * 20, "{report:?}"),
+    );
 }
 
 #[test]
@@ -230,8 +109,7 @@ fn a_broken_promise_of_unique_keys_gives_one_of_the_values_whole() {
 
 #[test]
 fn sequential_and_strided_keys() {
-    let exact = HashFamily::Linear { prime: 4_294_967_291, arithmetic: warpnest::Arithmetic::Exact };
-    for family in [HashFamily::Mix, exact] {
+    for family in [HashFamily::Mix, linear(4_294_967_291)] {
         let config = small().hash(family).sub_table_hash(family);
         for lg in 0..=24 {
             let unique = |report: &TwoLevelReport, _| assert!(!report.sorted, "stride 2^{lg}: {report:?}");
@@ -246,19 +124,7 @@ fn sequential_and_strided_keys() {
 #[test]
 fn wide_keys_that_differ_in_one_half_only() {
     for config in [default(), small()] {
-        for other in [0, 1, u32::MAX as u64] {
-            check::<u64, u64>(&config, 2000, |n| (0..n as u64).map(|i| i << 32 | other).collect(), |_, _| {});
-            check::<u64, u32>(&config, 2000, |n| (0..n as u64).map(|i| other << 32 | i).collect(), |_, _| {});
-            // To the highest words of a half, all ones among them.
-            let high = |n| (0..n as u64).map(|i| (u32::MAX as u64 - i) << 32 | other).collect();
-            check::<u64, u32>(&config, 2000, high, |_, _| {});
-            check::<u64, u64>(
-                &config,
-                2000,
-                |n| (0..n as u64).map(|i| (other << 32) + u64::MAX - i).collect(),
-                |_, _| {},
-            );
-        }
+        edges::wide_keys_that_differ_in_one_half_only(&config, |report| assert!(!report.sorted, "{report:?}"));
     }
 }
 
@@ -271,7 +137,11 @@ fn sizes_around_powers_of_two_and_around_what_buckets_hold() {
     for engine in engines() {
         for (size, buckets) in [(409, 1), (410, 2), (511, 2), (512, 2), (513, 2), (819, 2), (820, 3)] {
             let keys: Vec<u32> = distinct_keys(size, 5);
-            assert_eq!(build::<_, u32>(engine, &default(), &keys, &values(size)).buckets(), buckets, "{size} keys");
+            assert_eq!(
+                build::<_, _, u32>(&engine.device, &default(), &keys, &values(size)).buckets(),
+                buckets,
+                "{size} keys"
+            );
         }
     }
 }
@@ -283,11 +153,11 @@ fn a_bucket_filled_to_its_capacity() {
         for (size, buckets) in [(511, 1), (512, 1), (513, 2)] {
             let keys: Vec<u64> = distinct_keys(size, 12);
             let config = default().items_per_bucket(512.0).restarts(10);
-            let map = build::<_, u32>(engine, &config, &keys, &values(size));
+            let map = build::<_, _, u32>(&engine.device, &config, &keys, &values(size));
             assert_eq!((map.buckets(), map.report().overflows, map.report().sorted), (buckets, 0, false));
         }
         // A capacity of one: a bucket for each key, which only luck fills without overflow. One pair needs none.
-        build(engine, &default().bucket_capacity(1).items_per_bucket(1.0).sub_tables(2, 1), &[9u32], &[1u32]);
+        build(&engine.device, &default().bucket_capacity(1).items_per_bucket(1.0).sub_tables(2, 1), &[9u32], &[1u32]);
     }
 }
 
@@ -316,7 +186,7 @@ fn numbers_of_buckets_around_what_one_pass_holds() {
         for (buckets, passes) in around {
             if buckets <= engine.most_items.max(9) {
                 let keys: Vec<u32> = distinct_keys(buckets, 7);
-                let map = build::<_, u64>(engine, &tiny_buckets(), &keys, &values(buckets));
+                let map = build::<_, _, u64>(&engine.device, &tiny_buckets(), &keys, &values(buckets));
                 assert_eq!((map.buckets(), map.report().passes), (buckets as u64, passes));
             }
         }
@@ -327,46 +197,22 @@ fn numbers_of_buckets_around_what_one_pass_holds() {
 fn numbers_of_buckets_around_what_two_passes_hold_and_more_than_a_million() {
     for (buckets, passes) in [(1 << 16, 2), ((1 << 16) + 1, 3), ((1 << 20) + 1, 3)] {
         let keys: Vec<u32> = distinct_keys(buckets, 7);
-        let map = build::<_, u32>(&engines()[0], &tiny_buckets(), &keys, &values(buckets));
+        let map = build::<_, _, u32>(&engines()[0].device, &tiny_buckets(), &keys, &values(buckets));
         assert_eq!((map.buckets(), map.report().passes), (buckets as u64, passes));
     }
 }
 
 #[test]
 fn rebuilds_with_more_and_fewer_and_no_pairs() {
-    fn with<K: Key, V: Value>(device_of: &TestEngine) {
-        let (device, stream) = (&device_of.device, device_of.device.default_stream());
-        let most = device_of.most_items.min(3000);
-        let mut map = build::<K, V>(device_of, &small(), &distinct_keys(100, 1), &values(100));
-        let sizes = [most, most / 2, 0, 1, most - 1, 0, 0, 65, most];
-        for (round, &size) in sizes.iter().enumerate() {
-            let mut keys: Vec<K> = distinct_keys(size, 20 + round as u64);
-            if round % 3 == 1 {
-                // Copies that take the way through the sort, or share buckets.
-                keys.iter_mut().step_by(2).for_each(|key| *key = K::ALL_ONES);
-            }
-            let (on_device, values) = (Buffer::from_slice(device, &keys).unwrap(), values(size));
-            map.rebuild(stream, &on_device, &Buffer::from_slice(device, &values).unwrap()).unwrap();
-            holds(&map, &keys, &values);
-            let before: Vec<K> = distinct_keys(100, 1);
-            let old: Vec<K> = before.into_iter().filter(|key| !keys.contains(key)).collect();
-            assert_eq!(map.get_many(&old).unwrap(), vec![None; old.len()], "on {}", device.name());
-            if round == 4 {
-                map.shrink_to_fit();
-            }
-        }
-    }
-    for engine in engines() {
-        with::<u32, u32>(engine);
-        with::<u64, u64>(engine);
-    }
+    // With copies that take the way through the sort, or share buckets.
+    edges::rebuilds_with_more_and_fewer_and_no_pairs(|_| small());
 }
 
 #[test]
 fn a_seed_repeats_the_constants_of_a_build() {
     for engine in engines() {
         let keys: Vec<u32> = distinct_keys(250, 9);
-        let maps = [1, 1, 2].map(|seed| build::<_, u32>(engine, &small().seed(seed), &keys, &values(250)));
+        let maps = [1, 1, 2].map(|seed| build::<_, _, u32>(&engine.device, &small().seed(seed), &keys, &values(250)));
         assert_eq!(maps.each_ref().map(|map| map.report().seed), [1, 1, 2]);
         assert_eq!(maps[0].layout(), maps[1].layout());
         assert_ne!(maps[0].layout(), maps[2].layout());
@@ -381,9 +227,9 @@ fn stages_and_rounds_are_reported_if_they_are_asked_for_and_only_then() {
     for engine in engines() {
         for pairs in [0, 1, 250] {
             let keys: Vec<u32> = distinct_keys(pairs, 9);
-            let plain = build::<_, u32>(engine, &small(), &keys, &values(pairs));
+            let plain = build::<_, _, u32>(&engine.device, &small(), &keys, &values(pairs));
             assert_eq!((plain.report().stages, plain.report().rounds), (None, None));
-            let timed = build::<_, u32>(engine, &small().timings(), &keys, &values(pairs));
+            let timed = build::<_, _, u32>(&engine.device, &small().timings(), &keys, &values(pairs));
             assert_eq!(timed.report().rounds, None);
             let stages = timed.report().stages.expect("they were asked for");
             let each = [stages.initialization, stages.count, stages.scan, stages.shuffle, stages.cuckoo];
@@ -392,7 +238,7 @@ fn stages_and_rounds_are_reported_if_they_are_asked_for_and_only_then() {
             // To build the buckets takes a while, and with several buckets so does each of the stages before.
             assert!(stages.cuckoo > 0.0 && (pairs < 250 || each.iter().all(|&time| time > 0.0)), "{stages:?}");
 
-            let counted = build::<_, u32>(engine, &small().statistics(), &keys, &values(pairs));
+            let counted = build::<_, _, u32>(&engine.device, &small().statistics(), &keys, &values(pairs));
             assert_eq!(counted.report().stages, None);
             let (most, all) = counted.report().rounds.expect("they were asked for");
             let (buckets, reseeded) = (counted.buckets(), counted.report().reseeded);
@@ -402,7 +248,8 @@ fn stages_and_rounds_are_reported_if_they_are_asked_for_and_only_then() {
         }
         // A bucket that is nearly full takes more than one round.
         let keys: Vec<u32> = distinct_keys(490, 9);
-        let map = build::<_, u32>(engine, &default().items_per_bucket(512.0).statistics(), &keys, &values(490));
+        let map =
+            build::<_, _, u32>(&engine.device, &default().items_per_bucket(512.0).statistics(), &keys, &values(490));
         assert!(map.report().rounds.unwrap().0 > 1, "{:?}", map.report());
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 use warpnest::{Error, Key, TwoLevelConfig, Value};
-use warpnest_tests::{TestEngine, family, key, on_every_engine};
+use warpnest_tests::{TestEngine, family, key, maps, on_every_engine};
 
 /// Configurations that build tables of any keys: small buckets too, so that small inputs have many of them.
 fn config() -> impl Strategy<Value = TwoLevelConfig> {
@@ -43,17 +43,8 @@ fn check<K: Key, V: Value>(
         Err(Error::TwoLevelBuildFailed { .. }) if weak => return Ok(()),
         Err(error) => return Err(TestCaseError::fail(format!("{config:?}: {error}"))),
     };
-    prop_assert_eq!(map.len(), reference.len() as u64);
     let queries: Vec<K> = keys.iter().chain(absent).copied().collect();
-    let expected: Vec<Option<V>> = queries.iter().map(|key| reference.get(key).copied()).collect();
-    prop_assert_eq!(map.get_many(&queries).unwrap(), expected.clone());
-    let contained: Vec<bool> = expected.iter().map(Option::is_some).collect();
-    prop_assert_eq!(map.contains_many(&queries).unwrap(), contained);
-    let found: HashMap<K, V> = map.to_pairs().unwrap().into_iter().collect();
-    prop_assert_eq!(&found, &reference);
-    prop_assert_eq!(map.to_pairs().unwrap().len(), reference.len());
-    let in_slots = reference.keys().filter(|&&key| key != K::ALL_ONES).count() as u64;
-    prop_assert_eq!(map.probe_histogram().unwrap().iter().sum::<u64>(), in_slots);
+    maps::check(&map, &reference, &queries).map_err(TestCaseError::fail)?;
     Ok(())
 }
 

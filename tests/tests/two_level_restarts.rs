@@ -1,9 +1,9 @@
 //! The three ways in which an attempt of a two-level build fails, each forced: a bucket that overflows by chance, one that
 //! overflows because its keys were chosen so, and one that finds no seed. And Sahu's variant up to where it ends.
 
-use std::collections::HashMap;
-use warpnest::{Arithmetic, Buffer, Device, Error, HashFamily, Key, TwoLevelConfig, TwoLevelMap};
-use warpnest_tests::{TestEngine, distinct_keys, engines, says};
+use warpnest::{Arithmetic, Device, Error, HashFamily, Key, TwoLevelConfig, TwoLevelMap};
+use warpnest_tests::built::rebuild;
+use warpnest_tests::{TestEngine, distinct_keys, engines, maps, says};
 
 /// The value that tests give a key.
 fn value_of(key: u32) -> u64 {
@@ -16,15 +16,7 @@ fn values_of(keys: &[u32]) -> Vec<u64> {
 
 /// Fails unless the map holds `keys`, which are unique, each with its value, and nothing else.
 fn holds(map: &TwoLevelMap<u32, u64>, keys: &[u32]) {
-    let name = map.device().name();
-    assert_eq!(map.len(), keys.len() as u64, "on {name}");
-    let reference: HashMap<u32, u64> = keys.iter().map(|&key| (key, value_of(key))).collect();
-    let queries: Vec<u32> = keys.iter().flat_map(|&key| [key, key ^ 0x8000_0001]).collect();
-    let expected: Vec<Option<u64>> = queries.iter().map(|key| reference.get(key).copied()).collect();
-    assert_eq!(map.get_many(&queries).unwrap(), expected, "on {name}");
-    let pairs = map.to_pairs().unwrap();
-    assert_eq!(pairs.len(), keys.len(), "on {name}");
-    assert_eq!(pairs.into_iter().collect::<HashMap<_, _>>(), reference, "on {name}");
+    maps::holds(map, keys, &values_of(keys));
 }
 
 fn build(engine: &TestEngine, config: &TwoLevelConfig, keys: &[u32]) -> warpnest::Result<TwoLevelMap<u32, u64>> {
@@ -95,11 +87,7 @@ fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants() {
     // A seed with which the other keys need no restart, so that the layout is that of the first attempt.
     let seed = seed_with_overflows(&small_buckets(), &others, 0);
     for engine in engines() {
-        let (device, name) = (&engine.device, engine.device.name());
-        let stream = device.default_stream();
-        let buffers = |keys: &[u32]| {
-            (Buffer::from_slice(device, keys).unwrap(), Buffer::from_slice(device, &values_of(keys)).unwrap())
-        };
+        let name = engine.device.name();
         for (bucket, chosen) in [(0, 17), (7, 40), (19, PAIRS)] {
             let mut map = build(engine, &small_buckets().seed(seed), &others).unwrap();
             let mut keys = keys_of_bucket(&map, bucket, chosen);
@@ -109,25 +97,18 @@ fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants() {
             // Among the others, not before them.
             keys.sort_unstable_by_key(|key| key.rotate_left(9));
             assert_eq!(keys.len(), PAIRS);
-            let (on_device, values) = buffers(&keys);
-            map.rebuild(stream, &on_device, &values).unwrap();
+            rebuild(&mut map, &keys, &values_of(&keys)).unwrap();
             assert!(map.report().overflows >= 1, "bucket {bucket} on {name}: {:?}", map.report());
-            holds(&map, &keys);
 
             // Without a restart it is an error, and an empty map.
             let once = small_buckets().seed(seed).restarts(0);
             let mut map = build(engine, &once, &others).unwrap();
-            let error = map.rebuild(stream, &on_device, &values).unwrap_err();
+            let error = rebuild(&mut map, &keys, &values_of(&keys)).unwrap_err();
             let (overflows, failures, capacity) = (1, 0, 16);
             let expected = Error::TwoLevelBuildFailed { pairs: 200, buckets: 20, overflows, failures, capacity };
             assert_eq!(error, expected, "on {name}");
             says(&error, &["200 pairs", "20 buckets", "1 attempts", "16", "fewer items per bucket", "restarts"]);
-            assert_eq!((map.len(), map.to_pairs().unwrap()), (0, vec![]));
-            assert_eq!(map.get_many(&keys).unwrap(), vec![None; PAIRS], "on {name}");
-            assert_eq!(map.get_many(&others).unwrap(), vec![None; PAIRS], "on {name}");
-            let (back, values) = buffers(&others);
-            map.rebuild(stream, &back, &values).unwrap();
-            holds(&map, &others);
+            rebuild(&mut map, &others, &values_of(&others)).unwrap();
         }
         // One more than the most of a bucket overflows, exactly the most does not.
         let map = build(engine, &small_buckets().seed(seed).restarts(0), &others).unwrap();

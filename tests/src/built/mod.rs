@@ -3,11 +3,12 @@
 //! A new map of this kind is made a [`Config`] here; then its test files name the tests, with configurations of its own:
 //! [`tests_of!`](crate::tests_of).
 
+pub mod edges;
 pub mod errors;
 pub mod faults;
 
 use crate::maps::{Map, holds, is_empty};
-use crate::{TestEngine, distinct_keys, on_each_engine, values};
+use crate::{distinct_keys, on_each_engine, values};
 use std::fmt::Debug;
 use warpnest::{
     Buffer, BuildReport, CuckooConfig, CuckooMap, Device, Error, Key, PageConfig, PageMap, PageReport, Result, Stream,
@@ -143,10 +144,11 @@ pub fn check<C: Config, K: Key, V: Value>(
     keys: impl Fn(usize) -> Vec<K>,
     report: impl Fn(&C::Report, usize),
 ) {
-    on_each_engine(|engine: &TestEngine| {
+    on_each_engine(|engine| {
         let keys = keys(engine.most_items.min(most));
-        let map = build::<C, K, V>(&engine.device, &config(keys.len()), &keys, &values(keys.len()));
-        report(map.report(), keys.len());
+        let config = config(keys.len());
+        let _at = crate::at(format!("{} pairs, {config:?}", keys.len()));
+        report(build::<C, K, V>(&engine.device, &config, &keys, &values(keys.len())).report(), keys.len());
     });
 }
 

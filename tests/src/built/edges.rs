@@ -1,0 +1,189 @@
+//! Any map that is built at the edges: extreme keys and values, copies of keys, rebuilds, on every engine.
+
+use super::{Built, Config, build, check, rebuild};
+use crate::maps::{Map, is_empty};
+use crate::{at, distinct_keys, on_all, on_each_engine, values};
+use std::collections::HashSet;
+use warpnest::{Device, Key, Value};
+
+/// By the configuration and by the map's own constructor.
+pub fn empty_input_and_empty_queries<C: Config>(config: &C) {
+    fn with<K: Key, V: Value>(map: &impl Map<K, V>) {
+        is_empty(map, &[0, 1, u64::MAX].map(K::from_u64));
+        asks_nothing(map);
+    }
+    fn asks_nothing<K: Key, V: Value>(map: &impl Map<K, V>) {
+        assert_eq!((map.get_many(&[]).unwrap(), map.contains_many(&[]).unwrap()), (vec![], vec![]));
+    }
+    let _at = at(format!("{config:?}"));
+    on_all(|device| {
+        with(&C::Map::<u64, u32>::build(device, &[], &[]).unwrap());
+        with(&build::<C, u32, u32>(device, config, &[], &[]));
+        with(&build::<C, u32, u64>(device, config, &[], &[]));
+        with(&build::<C, u64, u32>(device, config, &[], &[]));
+        with(&build::<C, u64, u64>(device, config, &[], &[]));
+        asks_nothing(&C::Map::<u32, u32>::build(device, &[5], &[6]).unwrap());
+        asks_nothing(&build::<C, u64, u64>(device, config, &[5], &[6]));
+    });
+}
+
+/// One alone, and all at once.
+pub fn one_pair_of_every_extreme_key_and_value<C: Config>(config: &C) {
+    fn with<C: Config, K: Key, V: Value>(config: &C, device: &Device) {
+        let extremes = [0, 1, 77, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX - 1, u64::MAX];
+        for key in extremes.map(K::from_u64) {
+            for value in extremes.map(V::from_u64) {
+                let map = build(device, config, &[key], &[value]);
+                assert_eq!(map.to_pairs().unwrap(), [(key, value)]);
+            }
+            let neighbours = [K::from_u64(key.to_u64() ^ 1), K::from_u64(!key.to_u64())];
+            let map = build(device, config, &[key], &[V::ALL_ONES]);
+            assert_eq!(map.get_many(&neighbours).unwrap(), [None, None], "beside {key}");
+        }
+        // The narrow keys have some of them twice.
+        let keys = extremes.map(K::from_u64);
+        build(device, config, &keys, &values::<V>(keys.len()));
+    }
+    let _at = at(format!("{config:?}"));
+    on_all(|device| {
+        with::<C, u32, u32>(config, device);
+        with::<C, u32, u64>(config, device);
+        with::<C, u64, u32>(config, device);
+        with::<C, u64, u64>(config, device);
+    });
+}
+
+/// In all pairs at once.
+pub fn values_that_are_all_zeros_and_all_ones<C: Config>(config: &C) {
+    on_all(|device| {
+        let (keys, wide): (Vec<u32>, Vec<u64>) = (distinct_keys(290, 3), distinct_keys(290, 3));
+        for value in [0, u64::MAX] {
+            build(device, config, &keys, &[value as u32; 290]);
+            build(device, config, &keys, &[value; 290]);
+            build(device, config, &wide, &[value as u32; 290]);
+            build(device, config, &wide, &[value; 290]);
+        }
+    });
+}
+
+/// A slot with key all-ones, and perhaps value all-ones, may look empty.
+pub fn the_key_that_is_all_ones_is_there_or_not_with_every_value<C: Config>(config: &C) {
+    fn with<C: Config, K: Key, V: Value>(config: &C, device: &Device) {
+        for value in [0, 1, 77, V::ALL_ONES.to_u64() - 1, V::ALL_ONES.to_u64()] {
+            let mut keys: Vec<K> = distinct_keys(100, 8);
+            let values = [V::from_u64(value); 103];
+            keys.retain(|&key| key != K::ALL_ONES);
+            let without = build(device, config, &keys, &values[..keys.len()]);
+            assert_eq!(without.get_many(&[K::ALL_ONES, K::ALL_ONES]).unwrap(), [None, None]);
+            keys.insert(50, K::ALL_ONES);
+            let map = build(device, config, &keys, &values[..keys.len()]);
+            assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(V::from_u64(value))]);
+            // The last of its copies wins.
+            keys.extend([K::ALL_ONES; 2]);
+            let mut values = values[..keys.len()].to_vec();
+            values[keys.len() - 1] = V::from_u64(5);
+            let map = build(device, config, &keys, &values);
+            assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(V::from_u64(5))]);
+        }
+    }
+    let _at = at(format!("{config:?}"));
+    on_all(|device| {
+        with::<C, u32, u32>(config, device);
+        with::<C, u32, u64>(config, device);
+        with::<C, u64, u32>(config, device);
+        with::<C, u64, u64>(config, device);
+    });
+}
+
+/// `report` sees how each build went.
+pub fn wide_keys_that_differ_in_one_half_only<C: Config>(config: &C, report: impl Fn(&C::Report)) {
+    fn with<C: Config, V: Value>(config: &C, report: &impl Fn(&C::Report), most: usize, key: impl Fn(u64) -> u64) {
+        let keys = |n: usize| (0..n as u64).map(&key).collect();
+        check::<C, u64, V>(|_| config.clone(), most, keys, |told, _| report(told));
+    }
+    for (other, most) in [0, 1, u32::MAX as u64].into_iter().flat_map(|other| [290, 2000].map(|most| (other, most))) {
+        with::<C, u64>(config, &report, most, |i| i << 32 | other);
+        with::<C, u32>(config, &report, most, |i| other << 32 | i);
+        // To the highest words of a half, all ones among them.
+        with::<C, u32>(config, &report, most, |i| (u32::MAX as u64 - i) << 32 | other);
+        with::<C, u64>(config, &report, most, |i| other << 32 | (u32::MAX as u64 - i));
+    }
+}
+
+/// All orders of `n` things.
+fn orders(n: usize) -> Vec<Vec<usize>> {
+    let mut all = vec![vec![]];
+    for thing in 0..n {
+        let with = |order: &Vec<usize>, at: usize| [&order[..at], &[thing], &order[at..]].concat();
+        all = all.iter().flat_map(|order| (0..=order.len()).map(move |at| with(order, at))).collect();
+    }
+    all
+}
+
+/// `report` sees how each build of so many pairs went; `config` is for so many.
+pub fn the_last_pair_wins_in_every_order_of_repeated_pairs<C: Config>(
+    config: impl Fn(usize) -> C,
+    report: impl Fn(&C::Report, usize),
+) {
+    fn with<C: Config, K: Key, V: Value>(
+        device: &Device,
+        (config, report): (C, &impl Fn(&C::Report, usize)),
+        (keys, values): (&[K], &[V]),
+    ) {
+        let _at = at(format!("keys {keys:?}, {config:?}"));
+        report(build(device, &config, keys, values).report(), keys.len());
+    }
+    let orders = orders(4);
+    assert_eq!(orders.iter().collect::<HashSet<_>>().len(), 24);
+    on_all(|device| {
+        for keys in [[7u32, 7, 9, 9], [7, u32::MAX, u32::MAX, 7], [0, 0, 0, 1]] {
+            for order in &orders {
+                let keys: Vec<u32> = order.iter().map(|&i| keys[i]).collect();
+                let values: Vec<u32> = order.iter().map(|&i| 100 + i as u32).collect();
+                with(device, (config(4), &report), (&keys, &values));
+            }
+        }
+        // Forwards, backwards and in runs.
+        for copies in [2, 20] {
+            let once: Vec<u64> = distinct_keys(14, 4);
+            let forwards: Vec<u64> = once.repeat(copies);
+            let backwards: Vec<u64> = forwards.iter().rev().copied().collect();
+            let runs: Vec<u64> = once.iter().flat_map(|&key| vec![key; copies]).collect();
+            for keys in [forwards, backwards, runs] {
+                let pairs = keys.len();
+                with(device, (config(pairs), &report), (&keys, &values::<u64>(pairs)));
+                with(device, (config(pairs), &report), (&keys, &values::<u32>(pairs)));
+            }
+        }
+    });
+}
+
+/// From a small map to a large one; `config` is for maps of up to so many pairs.
+pub fn rebuilds_with_more_and_fewer_and_no_pairs<C: Config>(config: impl Fn(usize) -> C) {
+    fn with<C: Config, K: Key, V: Value>(config: &C, device: &Device, most: usize) {
+        let first: Vec<K> = distinct_keys(100, 1);
+        let mut map = build::<C, K, V>(device, config, &first, &values(100));
+        let sizes = [most, most / 2, 0, 1, most - 1, 0, 0, 65, most];
+        for (round, &size) in sizes.iter().enumerate() {
+            let _at = at(format!("round {round}, {size} pairs, {config:?}"));
+            let mut keys: Vec<K> = distinct_keys(size, 20 + round as u64);
+            if round % 3 == 1 {
+                keys.iter_mut().step_by(2).for_each(|key| *key = K::ALL_ONES);
+            }
+            rebuild(&mut map, &keys, &values(size)).unwrap();
+            let there: HashSet<K> = keys.into_iter().collect();
+            let gone: Vec<K> = first.iter().copied().filter(|key| !there.contains(key)).collect();
+            assert_eq!(map.get_many(&gone).unwrap(), vec![None; gone.len()]);
+            if round == 4 {
+                map.shrink_to_fit();
+            }
+        }
+    }
+    on_each_engine(|engine| {
+        let most = engine.most_items.min(20_000);
+        with::<C, u32, u32>(&config(most), &engine.device, most);
+        with::<C, u32, u64>(&config(most), &engine.device, most);
+        with::<C, u64, u32>(&config(most), &engine.device, most);
+        with::<C, u64, u64>(&config(most), &engine.device, most);
+    });
+}
