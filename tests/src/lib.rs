@@ -85,7 +85,7 @@ pub fn at(place: impl Into<String>) -> Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("failed at {}", self.0);
+            eprintln!("where: {}", self.0);
         }
     }
 }
@@ -125,6 +125,17 @@ macro_rules! of_all_widths {
         fn keys_64_values_64() {
             $property::<u64, u64>();
         }
+    };
+}
+
+/// Calls a function for keys and values of each width, which are the last of its types.
+#[macro_export]
+macro_rules! in_all_widths {
+    ($function:ident $(::<$first:ty>)? ($($argument:expr),*)) => {
+        $function::<$($first,)? u32, u32>($($argument),*);
+        $function::<$($first,)? u32, u64>($($argument),*);
+        $function::<$($first,)? u64, u32>($($argument),*);
+        $function::<$($first,)? u64, u64>($($argument),*);
     };
 }
 

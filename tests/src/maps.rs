@@ -85,10 +85,18 @@ macro_rules! is_map {
     };
 }
 
-is_map!([K: Key, V: Value] CuckooMap<K, V>: K => V, check |map, reference| all_probed(map.probe_histogram(), reference));
-is_map!([K: Key, V: Value] TwoLevelMap<K, V>: K => V, check |map, reference| all_probed(map.probe_histogram(), reference));
-is_map!([K: Key, V: Value] PageMap<K, V>: K => V, check |map, reference| check_page_map(map, reference));
-is_map!([] LinearMap: u32 => u32, check |map, reference| linear_checker::check_pairs(map, reference).map(drop));
+is_map! {
+    [K: Key, V: Value] CuckooMap<K, V>: K => V, check |map, reference| all_probed(map.probe_histogram(), reference)
+}
+is_map! {
+    [K: Key, V: Value] TwoLevelMap<K, V>: K => V, check |map, reference| all_probed(map.probe_histogram(), reference)
+}
+is_map! {
+    [K: Key, V: Value] PageMap<K, V>: K => V, check |map, reference| check_page_map(map, reference)
+}
+is_map! {
+    [] LinearMap: u32 => u32, check |map, reference| linear_checker::check_pairs(map, reference).map(drop)
+}
 
 /// Every key takes a probe but the one that has a cell of its own.
 fn all_probed<K: Key, V>(histogram: warpnest::Result<Vec<u64>>, reference: &HashMap<K, V>) -> Result<(), String> {

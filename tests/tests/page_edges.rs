@@ -171,10 +171,7 @@ fn a_clone_keeps_what_the_map_has_no_more() {
         holds(&copy, &keys, &values);
     }
     on_each_engine(|engine| {
-        with::<u32, u32>(engine);
-        with::<u32, u64>(engine);
-        with::<u64, u32>(engine);
-        with::<u64, u64>(engine);
+        warpnest_tests::in_all_widths!(with(engine));
     });
 }
 

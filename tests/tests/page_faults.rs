@@ -128,10 +128,7 @@ fn a_clone_takes_as_much_as_the_map_without_its_scratch() {
     }
     for pairs in [0, 1, 2, 300, 1000, 4097, 100_000] {
         for config in [default(), default().assume_unique(), default().load(0.1), default().load(1.0)] {
-            with::<u32, u32>(&config, pairs);
-            with::<u32, u64>(&config, pairs);
-            with::<u64, u32>(&config, pairs);
-            with::<u64, u64>(&config, pairs);
+            warpnest_tests::in_all_widths!(with(&config, pairs));
         }
     }
     with::<u32, u32>(&split_twice(), 300);

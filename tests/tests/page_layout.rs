@@ -108,10 +108,7 @@ fn homes_and_remainders<K: Key, V: Value>() {
 
 #[test]
 fn home_and_remainder_give_the_mixed_key_back() {
-    homes_and_remainders::<u32, u32>();
-    homes_and_remainders::<u32, u64>();
-    homes_and_remainders::<u64, u32>();
-    homes_and_remainders::<u64, u64>();
+    warpnest_tests::in_all_widths!(homes_and_remainders());
 }
 
 #[test]

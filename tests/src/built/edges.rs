@@ -46,10 +46,7 @@ pub fn one_pair_of_every_extreme_key_and_value<C: Config>(config: &C) {
     }
     let _at = at(format!("{config:?}"));
     on_all(|device| {
-        with::<C, u32, u32>(config, device);
-        with::<C, u32, u64>(config, device);
-        with::<C, u64, u32>(config, device);
-        with::<C, u64, u64>(config, device);
+        crate::in_all_widths!(with::<C>(config, device));
     });
 }
 
@@ -88,10 +85,7 @@ pub fn the_key_that_is_all_ones_is_there_or_not_with_every_value<C: Config>(conf
     }
     let _at = at(format!("{config:?}"));
     on_all(|device| {
-        with::<C, u32, u32>(config, device);
-        with::<C, u32, u64>(config, device);
-        with::<C, u64, u32>(config, device);
-        with::<C, u64, u64>(config, device);
+        crate::in_all_widths!(with::<C>(config, device));
     });
 }
 
@@ -181,9 +175,6 @@ pub fn rebuilds_with_more_and_fewer_and_no_pairs<C: Config>(config: impl Fn(usiz
     }
     on_each_engine(|engine| {
         let most = engine.most_items.min(20_000);
-        with::<C, u32, u32>(&config(most), &engine.device, most);
-        with::<C, u32, u64>(&config(most), &engine.device, most);
-        with::<C, u64, u32>(&config(most), &engine.device, most);
-        with::<C, u64, u64>(&config(most), &engine.device, most);
+        crate::in_all_widths!(with::<C>(&config(most), &engine.device, most));
     });
 }

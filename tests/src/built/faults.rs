@@ -69,10 +69,7 @@ pub fn failing_allocations<C: Config>(config: &C, new: &[u64], own: impl Fn(&C::
 
 /// Builds of pairs of each width take the memory that was said, and the map keeps its part; `own` sees that a build was a usual one.
 pub fn memory_is_as_said<C: Config>(config: &C, pairs: usize, own: impl Fn(&C::Report)) {
-    memory_of_width::<C, u32, u32>(config, pairs, &own);
-    memory_of_width::<C, u32, u64>(config, pairs, &own);
-    memory_of_width::<C, u64, u32>(config, pairs, &own);
-    memory_of_width::<C, u64, u64>(config, pairs, &own);
+    crate::in_all_widths!(memory_of_width::<C>(config, pairs, &own));
 }
 
 fn memory_of_width<C: Config, K: Key, V: Value>(config: &C, pairs: usize, own: &impl Fn(&C::Report)) {
