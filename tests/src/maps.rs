@@ -189,5 +189,7 @@ pub fn refuses_another_device<K: Key, V: Value>(map: &impl Map<K, V>) {
     is_there(map.get_many_into(stream, &ours, &mut Answers::new(there, 3).unwrap()).unwrap_err());
     is_there(map.contains_many_into(stream, &ours, &mut Buffer::zeroed(there, 1).unwrap()).unwrap_err());
     is_here(map.contains_many_into(foreign, &ours, &mut Buffer::zeroed(here, 1).unwrap()).unwrap_err());
-    is_here(map.get_many_on(stream, &ours).unwrap().download(foreign).unwrap_err());
+    let answers = map.get_many_on(stream, &ours).unwrap();
+    is_here(answers.download(foreign).unwrap_err());
+    assert_eq!(answers.download(stream).unwrap(), map.get_many(&keys).unwrap());
 }

@@ -80,6 +80,7 @@ fn pairs_are_written_to_buffers_of_their_number_only() {
             let error = map.pairs_into(stream, &mut keys_out, &mut values_out).unwrap_err();
             assert_lengths(error, ("the map", 3), (what, found));
         }
+        holds(&map, &[1, 2, 3], &[1, 2, 3]);
     });
 }
 
@@ -89,12 +90,14 @@ fn pairs_and_clones_do_not_go_to_another_device() {
         let there = &elsewhere();
         let (stream, foreign) = (here.default_stream(), there.default_stream());
         let map = default().build::<K, V>(here, &distinct_keys(100, 3), &values(100)).unwrap();
+        let report = map.report().clone();
         let (mut keys_out, mut values_out) = (Buffer::zeroed(there, 100).unwrap(), Buffer::zeroed(here, 100).unwrap());
         let error = map.pairs_into(stream, &mut keys_out, &mut values_out).unwrap_err();
         assert_wrong_device(error, "a buffer", there, here);
         assert_wrong_device(map.try_clone(foreign).unwrap_err(), "a buffer", here, there);
         assert_eq!(keys_out.download(foreign).unwrap(), [K::default(); 100]);
         holds(&map, &distinct_keys(100, 3), &values(100));
+        assert_eq!((map.report(), map.device().name()), (&report, here.name()));
     }
     on_all(|device| {
         with::<u32, u32>(device);

@@ -183,7 +183,7 @@ impl<K: Key, R: Clone + Debug + PartialEq> Before<K, R> {
     }
 }
 
-/// Rebuilds a map from such pairs, and looks at what is there then.
+/// Rebuilds a map from such pairs, and looks at what is there then: the pairs, or after an error that is no refusal nothing.
 pub fn rebuild<K: Key, V: Value>(map: &mut impl Built<K, V>, keys: &[K], values: &[V]) -> Result<()> {
     let device = map.device().clone();
     let before = Before::of(map);
