@@ -231,6 +231,26 @@ fn every_kernel_has_its_entry_and_every_entry_its_kernel() {
     }
 }
 
+/// The driver gets each kernel by itself.
+#[test]
+fn every_kernel_is_a_module_by_itself() {
+    for ptx in [BASELINE, HOPPER] {
+        let whole = Module::parse(ptx).unwrap();
+        assert_eq!(warpnest::ptx::kernels(ptx).collect::<BTreeSet<_>>().len(), whole.entries.len());
+        let mut bytes = 0;
+        for kernel in warpnest::ptx::kernels(ptx) {
+            let text = warpnest::ptx::module_of(ptx, kernel).unwrap();
+            assert_eq!(ptx_tools::lint(&text), []);
+            let module = Module::parse(&text).unwrap();
+            assert_eq!(module.entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), [kernel]);
+            assert_eq!((&module.target, &module.version), (&whole.target, &whole.version));
+            bytes += text.len() - text.find(".visible .entry").unwrap();
+        }
+        assert_eq!(bytes, ptx.len() - ptx.find(".visible .entry").unwrap(), "every line is in one of them");
+        assert_eq!(warpnest::ptx::module_of(ptx, "no_such_kernel"), None);
+    }
+}
+
 #[test]
 fn parameters_in_the_ptx_are_the_arguments_of_the_kernels() {
     for ptx in [BASELINE, HOPPER] {

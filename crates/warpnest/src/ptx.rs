@@ -4,3 +4,21 @@
 pub const BASELINE: &str = include_str!("../ptx/kernels_sm75.ptx");
 /// For 9.0 and later.
 pub const HOPPER: &str = include_str!("../ptx/kernels_sm90.ptx");
+
+/// How an entry point begins. What stands before the first one belongs to all; nothing else is shared.
+const ENTRY: &str = ".visible .entry ";
+
+/// The names of the kernels in `ptx`.
+pub fn kernels(ptx: &str) -> impl Iterator<Item = &str> {
+    ptx.split(ENTRY).skip(1).map(|entry| entry.split('(').next().unwrap_or_default())
+}
+
+/// A module of the one kernel of this name in `ptx`, if there is such a kernel.
+///
+/// All kernels in one module would take the driver's compiler some seconds, of which a program wants a few kernels' worth.
+pub fn module_of(ptx: &str, kernel: &str) -> Option<String> {
+    let common = &ptx[..ptx.find(ENTRY)?];
+    let entry = &ptx[ptx.find(&format!("{ENTRY}{kernel}("))?..];
+    let end = entry[ENTRY.len()..].find(ENTRY).map_or(entry.len(), |length| ENTRY.len() + length);
+    Some([common, &entry[..end]].concat())
+}

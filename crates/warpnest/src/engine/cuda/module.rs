@@ -1,16 +1,16 @@
-//! The kernels in a context: the PTX, compiled by the driver once, and its entry points.
+//! The kernels in a context: the PTX of each, compiled by the driver when it is first launched, and their entry points.
 
 use super::{error_name, result};
-use crate::ptx::{BASELINE, HOPPER};
+use crate::ptx::{self, BASELINE, HOPPER};
 use crate::{Error, Result};
 use cust::sys;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::sync::{Mutex, PoisonError};
 
-/// The loaded module. It stays loaded as long as the process runs, as its device does.
+/// The loaded kernels. They stay loaded as long as the process runs, as their device does.
 pub(super) struct Kernels {
-    module: sys::CUmodule,
+    ptx: &'static str,
     functions: Mutex<HashMap<&'static str, Function>>,
 }
 
@@ -19,28 +19,30 @@ struct Function(sys::CUfunction);
 
 // SAFETY: the driver's handles may be used from any thread that has made the context current.
 unsafe impl Send for Function {}
-// SAFETY: as above.
-unsafe impl Send for Kernels {}
-// SAFETY: as above; the map is behind a mutex.
-unsafe impl Sync for Kernels {}
 
 impl Kernels {
-    /// Loads the kernels into the current context.
+    /// The kernels for the current context. Loads one of them, since a driver that is too old should be found out before work begins.
     pub(super) fn load(capability: (i32, i32)) -> Result<Self> {
         let ptx = if capability >= (9, 0) { HOPPER } else { BASELINE };
-        Ok(Self { module: load(ptx)?, functions: Mutex::default() })
+        let kernels = Self { ptx, functions: Mutex::default() };
+        if let Some(first) = ptx::kernels(ptx).next() {
+            kernels.function(first)?;
+        }
+        Ok(kernels)
     }
 
-    /// The entry point of this name.
+    /// The entry point of this name in the current context, which is the one that the kernels are for.
     pub(super) fn function(&self, name: &'static str) -> Result<sys::CUfunction> {
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(function) = functions.get(name) {
             return Ok(function.0);
         }
+        let module = ptx::module_of(self.ptx, name).ok_or_else(|| missing(name, "it is not in the file"))?;
+        let module = load(&module)?;
         let c_name = CString::new(name).map_err(|_| missing(name, "its name has a zero byte"))?;
         let mut function = std::ptr::null_mut();
         // SAFETY: the module is loaded and the name ends with a zero byte.
-        let found = unsafe { sys::cuModuleGetFunction(&mut function, self.module, c_name.as_ptr()) };
+        let found = unsafe { sys::cuModuleGetFunction(&mut function, module, c_name.as_ptr()) };
         result("cuModuleGetFunction", found).map_err(|error| missing(name, &error.to_string()))?;
         functions.insert(name, Function(function));
         Ok(function)
