@@ -11,6 +11,7 @@
 //! * [`cuckoo`]: the single-level cuckoo table of Alcantara et al. (2011).
 //! * [`two_level`]: the two-level FKS-cuckoo table of Alcantara et al. (2009).
 //! * [`page`]: the page table, and [`linear`]: the table that is in use while it changes.
+//! * [`compacting`]: what a table of keys and dense ids needs beside the page table.
 //! * [`roofline`]: kernels that measure what the memory system allows.
 #![no_std]
 #![allow(
@@ -24,6 +25,7 @@
 #[macro_use]
 pub mod seam;
 pub mod compact;
+pub mod compacting;
 pub mod cuckoo;
 pub mod hash;
 pub mod linear;

@@ -3,7 +3,7 @@
 use crate::hash::{MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Block, Global, Tile};
 use crate::slots::{Slots, cell};
-use crate::types::{Key, Value};
+use crate::types::{Key, Scalar, Value};
 
 /// The arrays of a lookup: see [`answer`].
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ pub fn answer<K: Key, V: Value, B: Block>(
     });
 }
 
-impl<K: Key, V: Value> Lookup<K, V> {
+impl<K, V: Scalar> Lookup<K, V> {
     /// Writes the answers to the queries of a tile, of which the first has number `first`, a multiple of 32.
     #[inline(always)]
     pub fn write<T, L: Tile>(

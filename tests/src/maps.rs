@@ -4,7 +4,9 @@ use crate::page_checker::{check_page_map, same_pairs};
 use crate::{assert_lengths, assert_wrong_device, elsewhere, linear_checker};
 use std::collections::HashMap;
 use std::fmt::Debug;
-use warpnest::{Answers, Buffer, CuckooMap, Device, Key, LinearMap, PageMap, Stream, TwoLevelMap, Value};
+use warpnest::{
+    Answers, Buffer, CompactingTable, CuckooMap, Device, Key, LinearMap, PageMap, Stream, TwoLevelMap, Value,
+};
 
 /// A map's methods for lookups, and what else all maps have.
 pub trait Map<K: Key, V: Value>: Debug + Sized {
@@ -93,6 +95,9 @@ is_map! {
 }
 is_map! {
     [K: Key, V: Value] PageMap<K, V>: K => V, check |map, reference| check_page_map(map, reference)
+}
+is_map! {
+    [K: Key] CompactingTable<K>: K => u32, check |table, reference| check_page_map(table.ids(), reference)
 }
 is_map! {
     [] LinearMap: u32 => u32, check |map, reference| linear_checker::check_pairs(map, reference).map(drop)

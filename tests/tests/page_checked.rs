@@ -163,12 +163,22 @@ fn splits_of_several_tiles_whose_blocks_look_back_have_no_conflicts() {
 /// As many pages as one split cannot tell apart.
 #[test]
 fn two_splits_have_no_conflicts() {
-    let copies: Vec<u32> = (0..2000).map(|i| if i % 3 == 0 { 7 } else { i * i }).collect();
-    let device = Device::from_engine(HostEngine::new(CheckedRunner::new(4))).unwrap();
-    let map = PageConfig::default().seed(3).load(2000.0 * 8.0 / (800_000.0 * 32.0)).build(&device, &copies, &copies);
-    let map = map.unwrap();
-    assert!(map.layout().page_bits > MOST_SPLIT_BITS && map.report().crowded, "{:?}", map.report());
-    holds(&map, &copies, &copies);
+    fn with<K: Key + Value>(keys: &[K], unique: bool) {
+        let device = Device::from_engine(HostEngine::new(CheckedRunner::new(4))).unwrap();
+        // So many buckets, and they alone, make pages of the usual size too many for one split.
+        let (pair, bucket) = (2.0 * K::BITS as f64, 8.0 * K::BITS as f64);
+        let config = PageConfig::default().seed(3).load(2000.0 * pair / (800_000.0 * bucket));
+        let config = if unique { config.assume_unique() } else { config };
+        let map = config.build(&device, keys, keys).unwrap();
+        assert!(map.layout().page_bits > MOST_SPLIT_BITS && map.report().crowded != unique, "{:?}", map.report());
+        holds(&map, keys, keys);
+    }
+    let copies = |i: u64| if i.is_multiple_of(3) { 7 } else { i * i };
+    with(&(0..2000).map(|i| copies(i) as u32).collect::<Vec<u32>>(), false);
+    with(&(0..2000).map(copies).collect::<Vec<u64>>(), false);
+    // Without order, key and value stand side by side between the splits.
+    with(&distinct_keys::<u32>(2000, 5), true);
+    with(&distinct_keys::<u64>(2000, 5), true);
 }
 
 /// Pages so full that pairs are left when their candidates are full, and others make room.

@@ -1,6 +1,7 @@
 //! The committed PTX: clean, complete, as documented, and run by an interpreter that can fail.
 
 use gpu_kernels::compact::{Compact, CompactPlan, LastOfEach};
+use gpu_kernels::compacting::{CountIds, KeysOf, KeysOfPlan, ReverseRows, RowsPlan};
 use gpu_kernels::cuckoo::{
     Census, Find, FindPlan, Histogram, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable,
 };
@@ -8,7 +9,7 @@ use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::linear::{self, Apply, ApplyPlan, InsertAnywhere, InspectPlan, ProbeLengths, Rehash, RehashPlan};
 use gpu_kernels::page::{
     BuildPages, BuildPagesInOrder, BuildPlan as PageBuildPlan, Find as PageFind, FindPlan as PageFindPlan,
-    Layout as PageLayout, Split, SplitInOrder, SplitPlan, Unpack, UnpackPlan,
+    Layout as PageLayout, Number, NumberPlan, Split, SplitInOrder, SplitPlan, Unpack, UnpackPlan,
 };
 use gpu_kernels::radix::{Digit, Histogram as RadixHistogram, HistogramPlan, Partition, PartitionPlan};
 use gpu_kernels::roofline::{Access, Copy, Random, RandomPlan};
@@ -128,6 +129,17 @@ fn linear_kernels() -> Vec<Box<dyn Kernel>> {
     ]
 }
 
+fn compacting<K: Key>() -> Vec<Box<dyn Kernel>> {
+    let (keys, rows) = (null::<K>(), RowsPlan { rows: 0 });
+    let plan = NumberPlan { layout: PageLayout::new::<K, u32>(0, 0, 0, 20) };
+    let of_ids = KeysOfPlan { ids: 0, queries: 0 };
+    vec![
+        Box::new(Number { words: null(), marks: null(), ids: null(), keys_out: keys, count: null(), plan }),
+        Box::new(ReverseRows { keys, keys_out: keys, rows_out: null(), plan: rows }),
+        Box::new(KeysOf { queries: null(), keys, keys_out: keys, found: null(), plan: of_ids }),
+    ]
+}
+
 /// The kernels of the primitives that take one type.
 fn primitives<K: Key>() -> Vec<Box<dyn Kernel>> {
     let (keys, state) = (null::<K>(), null());
@@ -170,6 +182,8 @@ fn kernels() -> Vec<Box<dyn Kernel>> {
         [partition::<u32, u32>(), partition::<u32, u64>(), partition::<u64, u32>(), partition::<u64, u64>()];
     let two_level =
         [two_level::<u32, u32>(), two_level::<u32, u64>(), two_level::<u64, u32>(), two_level::<u64, u64>()];
+    let count_ids: [Box<dyn Kernel>; 1] =
+        [Box::new(CountIds { ids: null(), counts: null(), plan: RowsPlan { rows: 0 } })];
     let page = [page::<u32, u32>(), page::<u32, u64>(), page::<u64, u32>(), page::<u64, u64>()];
     cuckoo
         .into_iter()
@@ -179,6 +193,9 @@ fn kernels() -> Vec<Box<dyn Kernel>> {
         .chain(roofline)
         .chain(linear_kernels())
         .chain(primitives)
+        .chain(compacting::<u32>())
+        .chain(compacting::<u64>())
+        .chain(count_ids)
         .chain(partitions)
         .collect()
 }

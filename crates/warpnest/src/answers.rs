@@ -1,6 +1,7 @@
 //! Answers to many lookups.
 
-use crate::{Buffer, Device, Result, Stream, Value};
+use crate::{Buffer, Device, Result, Stream};
+use gpu_kernels::types::Scalar;
 
 /// Answers on a device: a value for each query, and one bit that says whether it was found, since every value is legal.
 #[derive(Debug)]
@@ -9,7 +10,7 @@ pub struct Answers<V> {
     pub(crate) found: Buffer<u32>,
 }
 
-impl<V: Value> Answers<V> {
+impl<V: Scalar> Answers<V> {
     /// Room for the answers to `queries` queries; until a lookup has filled it, nothing is found.
     ///
     /// # Errors

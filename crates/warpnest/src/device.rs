@@ -22,12 +22,21 @@ impl Device {
         CPU.clone()
     }
 
+    /// Compiles all kernels now. Otherwise the driver compiles each one when it is first launched, which takes a part of a second for a large one,
+    /// unless it has it in its cache: then that launch waits, and so does what is timed around it.
+    ///
+    /// # Errors
+    /// [`Error::Jit`](crate::Error::Jit) if the driver refuses one, [`Error::Driver`](crate::Error::Driver).
+    pub fn load_kernels(&self) -> Result<()> {
+        self.engine().load_kernels()
+    }
+
     /// The CUDA device of this ordinal, in its primary context, which `cust` and other users of the driver share.
     ///
     /// # Errors
     /// [`Error::NoDevice`](crate::Error::NoDevice) if the crate was built without the feature `cuda`, if there is no driver or
     /// no such device, or if it is older than compute capability 7.5; [`Error::Jit`](crate::Error::Jit) if the driver refuses
-    /// the kernels.
+    /// the kernels (one is tried; the others are compiled when they are first launched).
     pub fn cuda(ordinal: u32) -> Result<Self> {
         #[cfg(feature = "cuda")]
         return crate::engine::cuda::device(ordinal);

@@ -5,6 +5,7 @@ compile_error!("warpnest needs a 64-bit host: a table may take more than 4 GiB")
 
 mod answers;
 mod buffer;
+mod compacting;
 mod config;
 mod cuckoo;
 mod device;
@@ -22,6 +23,7 @@ mod two_level;
 
 pub use answers::Answers;
 pub use buffer::{Allocation, Buffer, Tracked};
+pub use compacting::{CompactingConfig, CompactingTable, Unique};
 pub use cuckoo::{BuildReport, Chains, CuckooConfig, CuckooMap};
 pub use device::Device;
 pub use engine::Memory;

@@ -15,7 +15,7 @@ pub fn kernels(ptx: &str) -> impl Iterator<Item = &str> {
 
 /// A module of the one kernel of this name in `ptx`, if there is such a kernel.
 ///
-/// All kernels in one module would take the driver's compiler some seconds, of which a program wants a few kernels' worth.
+/// The driver compiles what it loads, and a program wants few of the kernels.
 pub fn module_of(ptx: &str, kernel: &str) -> Option<String> {
     let common = &ptx[..ptx.find(ENTRY)?];
     let entry = &ptx[ptx.find(&format!("{ENTRY}{kernel}("))?..];

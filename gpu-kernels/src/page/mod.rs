@@ -14,15 +14,18 @@ mod build;
 mod fill;
 mod find;
 pub mod form;
+mod number;
 mod pairs;
 mod place;
 mod repeats;
 mod source;
 mod split;
 mod unpack;
+mod walk;
 
 pub use build::{BuildPages, BuildPagesInOrder, BuildPlan};
 pub use find::{Find, FindPlan};
+pub use number::{Number, NumberPlan};
 pub use pairs::Pairs;
 pub use split::{
     MOST_SPLIT_BITS, Split, SplitInOrder, SplitPlan, state_words as split_state_words, tile as split_tile,

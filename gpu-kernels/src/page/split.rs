@@ -92,7 +92,8 @@ macro_rules! split_kernel {
 
 split_kernel! {
     /// Splits each region of the input by the plan's bits into bins: bin `d` of region `r` is number `r · bins + d`, begins at its
-    /// number times the plan's room, and gets `counts_out[number]` pairs. Their keys are mixed. The input's regions have
+    /// number times the plan's room, and gets `counts_out[number]` pairs. Their keys are mixed, and they stand as [`Pairs`], also in the input of
+    /// later levels: if side by side, from `keys_out` on, which then has room for keys and values. The input's regions have
     /// `counts_in` pairs, or there is one of all pairs if that is null. `counts_out` must be 0 at first, and so must `state`, which has
     /// [`state_words`]. As many blocks as regions times tiles.
     ///

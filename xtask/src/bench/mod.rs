@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: every table and operation beside the memory system's limits.
 
+mod compacting;
 mod cuckoo;
 pub mod input;
 mod linear;
@@ -38,7 +39,7 @@ pub struct Args {
     /// Items of a bucket of `TwoLevelMap` on average; without it, the default, which shrinks with the number of pairs.
     #[arg(long)]
     items_per_bucket: Option<f64>,
-    /// Loads of `PageMap` and `LinearMap`.
+    /// Loads of `PageMap`, `LinearMap` and `CompactingTable`.
     #[arg(long, value_delimiter = ',', default_value = "0.8,0.95")]
     load: Vec<f64>,
     /// Rounds in which a tenth of a `LinearMap`'s keys go and others come.
@@ -87,6 +88,8 @@ enum Part {
     Page,
     /// `LinearMap`.
     Linear,
+    /// `CompactingTable`.
+    Compacting,
 }
 
 pub fn parse_size(text: &str) -> anyhow::Result<u64> {
@@ -173,6 +176,14 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             keep(linear::measure(&device, &run, &roofline, n, &config, args.runs)?);
             if n <= MOST_IN_ROUNDS {
                 keep(linear::rounds(&device, &run, n, &config, args.rounds as usize)?);
+            }
+        }
+        for &load in args.load.iter().filter(|_| wanted(Part::Compacting)) {
+            progress.set_message(format!("CompactingTable, {n} rows, load {load}"));
+            progress.tick();
+            keep(compacting::measure::<u32>(&device, &run, &roofline, n, load, args.runs)?);
+            if args.wide {
+                keep(compacting::measure::<u64>(&device, &run, &roofline, n, load, args.runs)?);
             }
         }
         if args.beside_hashbrown {

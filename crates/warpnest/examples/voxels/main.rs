@@ -108,7 +108,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let sides = [voxelized("A", a, arguments.grid), voxelized("B", b, arguments.grid)];
     let [a, b] = &sides;
 
-    // The first launch on a device loads the kernels, which is no part of what a table costs.
+    // The first launch of a kernel has the driver compile it, which is no part of what a table costs.
     CuckooMap::<u64, u32>::build(&device, &[0], &[0])?.get_many(&[0])?;
     let tables = [measure(&device, a, b)?, measure(&device, b, a)?];
     print_summary(arguments.grid, &sides, &tables, out)?;

@@ -43,6 +43,10 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     unsafe fn free(&self, address: usize, bytes: usize);
     /// A new queue.
     fn queue(&self) -> Result<Box<dyn Queue>>;
+    /// Makes every kernel ready, if that takes time.
+    fn load_kernels(&self) -> Result<()> {
+        Ok(())
+    }
     /// For downcasts.
     fn as_any(&self) -> &dyn Any;
 }

@@ -82,7 +82,8 @@ impl PageConfig {
         self
     }
 
-    /// Measures the stages of the build; [`PageReport::stages`](crate::PageReport::stages) has them.
+    /// Measures the stages of the build; [`PageReport::stages`](crate::PageReport::stages) has them. Kernels that were never launched before are
+    /// compiled meanwhile, unless [`Device::load_kernels`](crate::Device::load_kernels) has done that.
     #[must_use]
     pub fn timings(mut self) -> Self {
         self.timings = true;
@@ -237,7 +238,7 @@ impl Plan {
         self.state_at(self.levels.len())
     }
 
-    /// 64-bit words for `room` pairs: keys, then values, each aligned to 16 bytes.
+    /// 64-bit words for `room` pairs: keys, then values, each aligned to 16 bytes; or as many pairs side by side.
     fn pairs_words(&self, room: u64) -> u64 {
         self.keys_words(room) + (room * self.value_bytes).div_ceil(16) * 2
     }

@@ -64,7 +64,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
     }
 
     /// Queues a lookup: `values` may be null.
-    fn find(
+    pub(crate) fn find(
         &self,
         stream: &Stream,
         queries: &Buffer<K>,

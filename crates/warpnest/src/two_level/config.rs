@@ -149,7 +149,8 @@ impl TwoLevelConfig {
         self
     }
 
-    /// Measures the stages of the build; [`TwoLevelReport::stages`](crate::TwoLevelReport::stages) has them.
+    /// Measures the stages of the build; [`TwoLevelReport::stages`](crate::TwoLevelReport::stages) has them. Kernels that were never launched
+    /// before are compiled meanwhile, unless [`Device::load_kernels`](crate::Device::load_kernels) has done that.
     #[must_use]
     pub fn timings(mut self) -> Self {
         self.timings = true;

@@ -29,7 +29,7 @@ impl Landing {
     }
 
     /// Copies to `to`, at most [`LANDING_BYTES`], from what `copy_to` the landing has copied there when it returns.
-    pub fn take(&mut self, to: &mut [u8], copy_to: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+    pub fn bring(&mut self, to: &mut [u8], copy_to: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
         // SAFETY: as many initialized bytes, which nobody else uses while `self` is borrowed.
         let bytes = unsafe { std::slice::from_raw_parts_mut(self.bytes, LANDING_BYTES) };
         let landed = &mut bytes[..to.len()];

@@ -119,6 +119,11 @@ unsafe impl Engine for CudaEngine {
         Ok(Box::new(CudaQueue::new(self.primary.clone())?))
     }
 
+    fn load_kernels(&self) -> Result<()> {
+        self.primary.bind()?;
+        self.primary.kernels.load_all()
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

@@ -6,7 +6,7 @@ use crate::{Error, Result};
 use cust::sys;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The loaded kernels. They stay loaded as long as the process runs, as their device does.
 pub(super) struct Kernels {
@@ -31,12 +31,21 @@ impl Kernels {
         Ok(kernels)
     }
 
+    /// Loads all that are not loaded yet.
+    pub(super) fn load_all(&self) -> Result<()> {
+        ptx::kernels(self.ptx).try_for_each(|kernel| self.function(kernel).map(drop))
+    }
+
+    fn functions(&self) -> MutexGuard<'_, HashMap<&'static str, Function>> {
+        self.functions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The entry point of this name in the current context, which is the one that the kernels are for.
     pub(super) fn function(&self, name: &'static str) -> Result<sys::CUfunction> {
-        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(function) = functions.get(name) {
+        if let Some(function) = self.functions().get(name) {
             return Ok(function.0);
         }
+        // Nobody waits meanwhile. If two threads want the same kernel, it is loaded twice, and one of them is used.
         let module = ptx::module_of(self.ptx, name).ok_or_else(|| missing(name, "it is not in the file"))?;
         let module = load(&module)?;
         let c_name = CString::new(name).map_err(|_| missing(name, "its name has a zero byte"))?;
@@ -44,14 +53,17 @@ impl Kernels {
         // SAFETY: the module is loaded and the name ends with a zero byte.
         let found = unsafe { sys::cuModuleGetFunction(&mut function, module, c_name.as_ptr()) };
         result("cuModuleGetFunction", found).map_err(|error| missing(name, &error.to_string()))?;
-        functions.insert(name, Function(function));
-        Ok(function)
+        Ok(self.functions().entry(name).or_insert(Function(function)).0)
     }
 }
 
 fn missing(kernel: &str, fault: &str) -> Error {
     Error::Kernel { kernel: kernel.to_owned(), fault: format!("the PTX has no such entry point: {fault}") }
 }
+
+/// The driver's codes for PTX that it does not take: invalid images, PTX and sources, of a version or for a GPU that it does not know, or
+/// with no compiler for it.
+const REFUSALS: [u32; 7] = [200, 209, 218, 221, 222, 223, 300];
 
 /// Loads PTX with the driver's compiler; its log, which `cust` does not ask for, comes with the error.
 fn load(ptx: &str) -> Result<sys::CUmodule> {
@@ -78,6 +90,10 @@ fn load(ptx: &str) -> Result<sys::CUmodule> {
     let code = loaded as u32;
     if code == 0 {
         return Ok(module);
+    }
+    if !REFUSALS.contains(&code) {
+        // Not of the PTX: of earlier work, or there is no memory.
+        return result("cuModuleLoadDataEx", loaded).map(|()| module);
     }
     let length = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
     Err(Error::Jit { name: error_name(code), log: String::from_utf8_lossy(&log[..length]).into_owned() })

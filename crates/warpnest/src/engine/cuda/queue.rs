@@ -15,15 +15,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct CudaQueue {
     primary: Arc<Primary>,
     pub(super) stream: Stream,
-    landing: Mutex<Landing>,
+    /// Made when it is first wanted: page-locked memory may make the device wait.
+    landing: Mutex<Option<Landing>>,
 }
 
 impl CudaQueue {
     pub(super) fn new(primary: Arc<Primary>) -> Result<Self> {
         primary.bind()?;
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("cuStreamCreate"))?;
-        let landing = Mutex::new(Landing::new(primary.clone())?);
-        Ok(Self { primary, stream, landing })
+        Ok(Self { primary, stream, landing: Mutex::default() })
     }
 }
 
@@ -61,7 +61,12 @@ impl Queue for CudaQueue {
             result("cuMemcpyDtoHAsync", copied).and(self.synchronize())
         };
         if to.len() <= LANDING_BYTES {
-            self.landing.lock().unwrap_or_else(PoisonError::into_inner).take(to, copy)
+            let mut landing = self.landing.lock().unwrap_or_else(PoisonError::into_inner);
+            let made = match landing.take() {
+                Some(made) => made,
+                None => Landing::new(self.primary.clone())?,
+            };
+            landing.insert(made).bring(to, copy)
         } else {
             copy(to)
         }

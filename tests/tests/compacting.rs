@@ -1,0 +1,199 @@
+//! The compacting table beside `std::collections`, on every engine: every different key has one id, ids have no gaps, and both ways agree.
+
+use proptest::prelude::*;
+use std::collections::HashMap;
+use warpnest::{Answers, Buffer, CompactingConfig, CompactingTable, Device, Error, Key};
+use warpnest_tests::{
+    assert_lengths, assert_wrong_device, at, counting, distinct_keys, elsewhere, faulty, key, maps, on_all,
+    on_every_engine, only,
+};
+
+/// The different keys in the order in which they appear, and each row's number among them.
+fn in_order<K: Key>(rows: &[K]) -> (Vec<K>, Vec<u32>) {
+    let (mut keys, mut ids) = (Vec::new(), HashMap::new());
+    let of_rows = rows
+        .iter()
+        .map(|&key| {
+            *ids.entry(key).or_insert_with(|| {
+                keys.push(key);
+                keys.len() as u32 - 1
+            })
+        })
+        .collect();
+    (keys, of_rows)
+}
+
+/// What is wrong with a table of these rows.
+fn wrong<K: Key>(table: &CompactingTable<K>, rows: &[K], ordered: bool) -> Result<(), String> {
+    let said = |error: Error| error.to_string();
+    let (keys, _) = in_order(rows);
+    let pairs = table.to_pairs().map_err(said)?;
+    let ids: HashMap<K, u32> = pairs.iter().copied().collect();
+    if ids.len() != keys.len() || keys.iter().any(|key| !ids.contains_key(key)) {
+        return Err(format!("{} rows have {} keys, and the table {}", rows.len(), keys.len(), ids.len()));
+    }
+    if ordered && keys.iter().zip(&pairs).any(|(key, (of_id, _))| key != of_id) {
+        return Err(format!("keys appear as {keys:?}, and have ids as {pairs:?}"));
+    }
+    let others: Vec<K> = keys.iter().map(|&key| K::from_u64(!key.to_u64())).collect();
+    let queries: Vec<K> = rows.iter().chain(&others).copied().collect();
+    maps::check(table, &ids, &queries)?;
+    let asked: Vec<u32> = (0..keys.len() as u32 + 40).chain([u32::MAX]).collect();
+    let answers = table.keys_of_many(&asked).map_err(said)?;
+    let expected: Vec<Option<K>> = asked.iter().map(|&id| pairs.get(id as usize).map(|pair| pair.0)).collect();
+    if answers != expected {
+        return Err(format!("ids {asked:?} have keys {expected:?}, and the answers are {answers:?}"));
+    }
+    Ok(())
+}
+
+/// Fails unless a table of these rows, and what [`CompactingConfig::unique`] says of them, are right in both orders.
+fn right<K: Key>(device: &Device, config: &CompactingConfig, rows: &[K]) {
+    for ordered in [false, true] {
+        let _at = at(format!("{} rows of {}, ordered {ordered}", rows.len(), std::any::type_name::<K>()));
+        let config = if ordered { config.clone().in_order_of_appearance() } else { config.clone() };
+        let table = config.build(device, rows).unwrap();
+        assert_eq!(wrong(&table, rows, ordered), Ok(()));
+        let copy = table.try_clone(device.default_stream()).unwrap();
+        drop(table);
+        assert_eq!(wrong(&copy, rows, ordered), Ok(()));
+        let unique = config.unique(device, rows).unwrap();
+        let (keys, ids) = in_order(rows);
+        assert_eq!((unique.ids.len(), unique.keys.len(), unique.counts.len()), (rows.len(), keys.len(), keys.len()));
+        if ordered {
+            assert_eq!((&unique.keys, &unique.ids), (&keys, &ids));
+        }
+        let mut counts = vec![0; keys.len()];
+        for (row, &id) in unique.ids.iter().enumerate() {
+            assert_eq!(unique.keys[id as usize], rows[row], "row {row}");
+            counts[id as usize] += 1;
+        }
+        assert_eq!(unique.counts, counts);
+    }
+}
+
+fn property<K: Key>() {
+    on_every_engine(
+        |engine| {
+            let rows = prop::collection::vec(key::<K>(), 0..engine.most_items.min(3000));
+            (rows, any::<u64>(), 0.05..1.0f64, any::<bool>())
+        },
+        |engine, (rows, seed, load, ordered)| {
+            let config = CompactingConfig::default().seed(seed).load(load);
+            let config = if ordered { config.in_order_of_appearance() } else { config };
+            let table = config.build(&engine.device, &rows).map_err(|error| TestCaseError::fail(error.to_string()))?;
+            wrong(&table, &rows, ordered).map_err(TestCaseError::fail)
+        },
+    );
+}
+
+#[test]
+fn every_key_has_one_id_with_32_bits() {
+    property::<u32>();
+}
+
+#[test]
+fn every_key_has_one_id_with_64_bits() {
+    property::<u64>();
+}
+
+#[test]
+fn edges() {
+    fn with<K: Key>(device: &Device) {
+        let config = CompactingConfig::default().seed(5);
+        let (zero, ones) = (K::default(), K::ALL_ONES);
+        for rows in [&[][..], &[zero], &[ones], &[ones, zero, ones], &[zero; 33], &[ones; 100]] {
+            right(device, &config, rows);
+        }
+        // More rows than a warp, a block of lookups and a bucket have, and one less.
+        for rows in [31, 32, 33, 255, 256, 257] {
+            right(device, &config, &distinct_keys::<K>(rows, 3));
+            right(device, &config.clone().assume_unique(), &distinct_keys::<K>(rows, 4));
+        }
+        // Few keys, some of which have most of the rows of a warp.
+        let few: Vec<K> = (0..200u64).map(|row| K::from_u64([0, 1, 2, 7, row][(row * row % 5) as usize])).collect();
+        right(device, &config, &few);
+    }
+    on_all(with::<u32>);
+    on_all(with::<u64>);
+}
+
+/// Many pages, so that blocks come in some order; and twice the same if the order is that of the rows.
+#[test]
+fn many_keys_are_numbered_without_gaps_and_in_order_always_alike() {
+    let device = Device::best().unwrap();
+    let rows: Vec<u32> = distinct_keys::<u32>(60_000, 9).iter().map(|key| key % 40_000).collect();
+    right(&device, &CompactingConfig::default(), &rows);
+    let config = CompactingConfig::default().in_order_of_appearance();
+    let [first, second] = [1, 2].map(|seed| config.clone().seed(seed).unique(&device, &rows).unwrap());
+    assert_eq!(first, second);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    on_all(|device| {
+        let error = CompactingConfig::default().load(0.0).build(device, &[1u32]).unwrap_err();
+        assert!(matches!(error, Error::Load { .. }), "{error}");
+        let table = CompactingTable::build(device, &[4u32, 5, 4]).unwrap();
+        maps::refuses_other_lengths(&table);
+        maps::refuses_another_device(&table);
+        let stream = device.default_stream();
+        let ids = Buffer::from_slice(device, &[0, 1]).unwrap();
+        let error = table.keys_of_many_into(stream, &ids, &mut Answers::new(device, 3).unwrap()).unwrap_err();
+        assert_lengths(error, ("the ids", 2), ("the answers", 3));
+        let there = elsewhere();
+        let foreign = Buffer::from_slice(&there, &[1u32]).unwrap();
+        let error = CompactingConfig::default().build_on(stream, device, &foreign).unwrap_err();
+        assert_wrong_device(error, "the keys", &there, device);
+    });
+}
+
+/// Whichever launch or allocation fails: an error, and no table.
+#[test]
+fn a_build_that_fails_says_so() {
+    let rows: Vec<u32> = distinct_keys::<u32>(3000, 1).iter().map(|key| key % 1000).collect();
+    for config in [CompactingConfig::default(), CompactingConfig::default().in_order_of_appearance()] {
+        let (device, launches) = faulty();
+        let mut good = 0;
+        while let Err(error) = only(&launches, good, || config.unique(&device, &rows)) {
+            assert!(matches!(error, Error::Kernel { .. }), "{error}");
+            good += 1;
+        }
+        assert!(good >= 4, "{good} launches");
+        right(&device, &config, &rows);
+        let (device, counts) = counting();
+        let mut good = 0;
+        while let Err(error) = only(&counts.allocations, good, || config.build(&device, &rows)) {
+            assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+            good += 1;
+        }
+        assert!(good >= 4, "{good} allocations");
+    }
+}
+
+/// The configuration says beforehand what a build takes.
+#[test]
+fn memory_is_what_was_said() {
+    use std::sync::atomic::Ordering::Relaxed;
+    fn with<K: Key>(config: CompactingConfig) {
+        for rows in [0, 1, 1000, 5000, 70_000] {
+            let (device, counts) = counting();
+            let input = Buffer::from_slice(&device, &distinct_keys::<K>(rows, 2)).unwrap();
+            let (before, rows) = (counts.bytes.load(Relaxed), rows as u64);
+            counts.most.store(before, Relaxed);
+            let table = config.build_on(device.default_stream(), &device, &input).unwrap();
+            let most = counts.most.load(Relaxed) - before;
+            let kept = config.memory_bytes::<K>(rows).unwrap();
+            let keeps = counts.bytes.load(Relaxed) - before;
+            assert_eq!(table.memory_bytes(), kept, "{rows} rows");
+            // An allocation has 16 bytes at least.
+            assert!((kept..=kept + 16).contains(&keeps), "{rows} rows keep {keeps} bytes, and {kept} were said");
+            let scratch = config.scratch_bytes::<K>(rows).unwrap();
+            assert!(most <= kept + scratch + 64, "{rows} rows took {most} bytes, and {kept} + {scratch} were said");
+        }
+    }
+    with::<u32>(CompactingConfig::default());
+    with::<u64>(CompactingConfig::default());
+    with::<u32>(CompactingConfig::default().in_order_of_appearance());
+    with::<u64>(CompactingConfig::default().in_order_of_appearance().assume_unique());
+}

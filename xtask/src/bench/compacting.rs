@@ -1,0 +1,105 @@
+//! Benchmarks of the compacting table.
+
+use super::input::{Input, Repeats, repeated, wrong_misses};
+use super::record::{Record, Run, Subject};
+use super::roofline::{Roofline, median_ms};
+use warpnest::kernels::roofline::Access;
+use warpnest::{Answers, Buffer, CompactingConfig, Device, Key};
+
+/// Builds tables of `n` rows, in both orders, looks up keys and ids, and counts the rows of every key; then builds from repeated keys. A
+/// build is a whole call, which takes its memory anew.
+pub fn measure<K: Key>(
+    device: &Device,
+    run: &Run,
+    roofline: &Roofline,
+    n: u64,
+    load: f64,
+    runs: u32,
+) -> anyhow::Result<Vec<Record>> {
+    let stream = device.default_stream();
+    let config = CompactingConfig::default().load(load).seed(1);
+    let input = Input::<K, u32>::new(n);
+    let rows = Buffer::from_slice(device, &input.keys)?;
+    let table = config.build_on(stream, device, &rows)?;
+    let kept = table.memory_bytes();
+    let subject = |op| Subject {
+        table: "CompactingTable",
+        op,
+        n,
+        load: (n * (K::BITS / 8 + 4) as u64) as f64 / kept as f64,
+        key_bits: K::BITS,
+        value_bits: 32,
+    };
+    let mut records = Vec::new();
+
+    let built = |config: &CompactingConfig, rows: &Buffer<K>, distinct: u64| -> anyhow::Result<(f64, u64)> {
+        let mut wrong = 0;
+        let ms = median_ms(stream, 1, runs, || {
+            wrong += config.build_on(stream, device, rows)?.len().abs_diff(distinct);
+            Ok(())
+        })?;
+        Ok((ms, wrong))
+    };
+    let builds = [
+        ("build", config.clone().assume_unique()),
+        ("build_any", config.clone()),
+        ("build_in_order", config.clone().in_order_of_appearance()),
+    ];
+    for (op, config) in builds {
+        let (ms, wrong) = built(&config, &rows, n)?;
+        records.push(run.record(subject(op), ms, 0.0, wrong));
+    }
+
+    // Of keys in the order of their ids a lookup gives the numbers from 0 on.
+    let keys = table.keys().download(stream)?;
+    let find_limit = roofline.gops(Access::Find, table.ids().memory_bytes() / 8, n)?;
+    for (op, queries, present) in [("find_hit", &keys, true), ("find_miss", &input.absent, false)] {
+        let buffer = Buffer::from_slice(device, queries)?;
+        let mut answers = Answers::new(device, queries.len())?;
+        let ms = median_ms(stream, 2, runs, || table.get_many_into(stream, &buffer, &mut answers))?;
+        let answers = answers.download(stream)?;
+        let wrong = if present {
+            answers.iter().zip(0..).filter(|(answer, id)| **answer != Some(*id)).count() as u64
+        } else {
+            wrong_misses(&answers)
+        };
+        records.push(run.record(subject(op), ms, find_limit, wrong));
+    }
+    let mut ids = Answers::new(device, n as usize)?;
+    table.get_many_into(stream, &rows, &mut ids)?;
+    let mut answers = Answers::new(device, n as usize)?;
+    let ms = median_ms(stream, 2, runs, || table.keys_of_many_into(stream, ids.values(), &mut answers))?;
+    let wrong = input.keys.iter().zip(answers.download(stream)?).filter(|(key, answer)| *answer != Some(**key)).count();
+    records.push(run.record(
+        subject("keys_of"),
+        ms,
+        roofline.gops(Access::Find, n * K::BITS as u64 / 64, n)?,
+        wrong as u64,
+    ));
+    drop((table, ids, answers));
+
+    let unique = |rows: &Buffer<K>, distinct: u64| -> anyhow::Result<(f64, u64)> {
+        let mut wrong = 0;
+        let ms = median_ms(stream, 1, runs, || {
+            wrong += (config.unique_on(stream, device, rows)?.counts.len() as u64).abs_diff(distinct);
+            Ok(())
+        })?;
+        Ok((ms, wrong))
+    };
+    let (ms, wrong) = unique(&rows, n)?;
+    records.push(run.record(subject("unique"), ms, 0.0, wrong));
+    let names = [
+        (Repeats::Half, "unique_half_repeated"),
+        (Repeats::Million, "unique_million_copies"),
+        (Repeats::Zipf, "unique_zipf_1.2"),
+    ];
+    for (repeats, op) in names {
+        let (keys, distinct) = repeated::<K>(n, repeats);
+        let rows = Buffer::from_slice(device, &keys)?;
+        let (ms, wrong) = built(&config, &rows, distinct)?;
+        records.push(run.record(subject(repeats.op()), ms, 0.0, wrong));
+        let (ms, wrong) = unique(&rows, distinct)?;
+        records.push(run.record(subject(op), ms, 0.0, wrong));
+    }
+    Ok(records)
+}
