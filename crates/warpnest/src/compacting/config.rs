@@ -1,13 +1,9 @@
-//! What a compacting table is to be like, and how it is built.
+//! What a compacting table is to be like.
 
 use super::{CompactingTable, Unique};
-use crate::buffer::Tracked;
-use crate::primitives::{Scratch, exclusive_scan_in_place};
-use crate::{Answers, Buffer, Device, Key, PageConfig, PageMap, Result, Stream};
-use gpu_kernels::compacting::{CountIds, ReverseRows, RowsPlan};
-use gpu_kernels::page::{Number, NumberPlan};
+use crate::{Answers, Buffer, Device, Key, PageConfig, Result, Stream};
+use gpu_kernels::compacting::{CountIds, RowsPlan};
 use gpu_kernels::scan::state_words;
-use gpu_kernels::seam::Global;
 
 /// The configuration of a [`CompactingTable`].
 ///
@@ -24,8 +20,8 @@ use gpu_kernels::seam::Global;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CompactingConfig {
-    pages: PageConfig,
-    in_order: bool,
+    pub(super) pages: PageConfig,
+    pub(super) in_order: bool,
 }
 
 impl CompactingConfig {
@@ -79,10 +75,9 @@ impl CompactingConfig {
     /// # Errors
     /// As for [`CompactingConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
-        let reversed = if self.in_order { rows * (K::BITS / 8) as u64 } else { 0 };
-        let building = self.pages.scratch_bytes::<K, u32>(rows)? + 4 * rows + reversed;
-        let numbering = if self.in_order { 4 * rows + 8 * state_words::<u32>(rows) } else { 8 };
-        Ok(building.max(numbering))
+        let of_row = 4 + if self.in_order { (K::BITS / 8) as u64 } else { 0 };
+        let numbering = 8 * if self.in_order { state_words::<u32>(rows) } else { 1 };
+        Ok(self.pages.scratch_bytes::<K, u32>(rows)? + of_row * rows + numbering)
     }
 
     /// Builds a table of the different keys among `keys`; returns when it stands.
@@ -100,23 +95,7 @@ impl CompactingConfig {
     /// # Errors
     /// As for [`CompactingConfig::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
     pub fn build_on<K: Key>(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<CompactingTable<K>> {
-        keys.check_device("the keys", device)?;
-        stream.check_device(device)?;
-        self.memory_bytes::<K>(keys.len() as u64)?;
-        let ids = if self.in_order {
-            let (reversed, rows) = reverse(stream, device, keys)?;
-            self.pages.build_on(stream, device, &reversed, &rows)?
-        } else {
-            // Which values there are does not matter.
-            self.pages.build_on(stream, device, keys, &Buffer::<u32>::zeroed(device, keys.len())?)?
-        };
-        let distinct = Buffer::uninitialized(device, ids.len() as usize)?;
-        if self.in_order {
-            number_in_order(stream, &ids, keys.len(), &distinct)?;
-        } else {
-            number(stream, &ids, &distinct)?;
-        }
-        Ok(CompactingTable { device: device.clone(), ids, keys: distinct })
+        CompactingTable::create(self.clone(), stream, device, keys)
     }
 
     /// The different keys among `keys`, which of them each row has, and how often each is there.
@@ -149,71 +128,4 @@ impl CompactingConfig {
         unsafe { stream.launch(&count, ids.len() as u64, &[&ids], &[&counts])? };
         Ok(Unique { keys: table.keys, ids, counts })
     }
-}
-
-/// The keys from the last one to the first, and the rows that they are from: then of several rows of a key the first one is the last.
-fn reverse<K: Key>(stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<(Buffer<K>, Buffer<u32>)> {
-    let reversed = Buffer::uninitialized(device, keys.len())?;
-    let rows = Buffer::uninitialized(device, keys.len())?;
-    let reverse = ReverseRows::<K> {
-        keys: keys.argument(),
-        keys_out: reversed.argument(),
-        rows_out: rows.argument(),
-        plan: RowsPlan { rows: keys.len() as u64 },
-    };
-    // SAFETY: three arrays of as many rows.
-    unsafe { stream.launch(&reverse, keys.len() as u64, &[keys], &[&reversed, &rows])? };
-    Ok((reversed, rows))
-}
-
-/// Gives the keys of `map` ids in the order in which blocks come, and writes them to `keys`.
-fn number<K: Key>(stream: &Stream, map: &PageMap<K, u32>, keys: &Buffer<K>) -> Result<()> {
-    let count = Buffer::<u64>::zeroed(map.device(), 1)?;
-    // SAFETY: the kernel's text allows no marks, and no ids if it counts.
-    let nothing = unsafe { Global::null() };
-    let number = launch_of(map, keys, nothing, nothing, count.argument());
-    // SAFETY: as many keys as the map has, which is what the kernel numbers.
-    unsafe { launch(stream, map, &number, &[], &[map.words(), keys, &count]) }
-}
-
-/// Gives the keys of `map`, whose values are the first of `rows` rows with each, ids in the order of these rows.
-fn number_in_order<K: Key>(stream: &Stream, map: &PageMap<K, u32>, rows: usize, keys: &Buffer<K>) -> Result<()> {
-    let mut ids = Buffer::<u32>::zeroed(map.device(), rows)?;
-    let mut scratch = Scratch::new(map.device());
-    // SAFETY: the kernel's text allows no ids if it marks, no marks if it numbers, and no count in either case.
-    let (nothing, no_count) = unsafe { (Global::null(), Global::null()) };
-    let mark = launch_of(map, keys, ids.argument(), nothing, no_count);
-    // SAFETY: every value is the number of a row.
-    unsafe { launch(stream, map, &mark, &[map.words()], &[&ids])? };
-    exclusive_scan_in_place(stream, &mut scratch, &mut ids)?;
-    let number = launch_of(map, keys, nothing, ids.argument(), no_count);
-    // SAFETY: the sum before a marked row is below the number of marks, which is that of the keys, and no two rows have the same.
-    unsafe { launch(stream, map, &number, &[&ids], &[map.words(), keys]) }
-}
-
-fn launch_of<K: Key>(
-    map: &PageMap<K, u32>,
-    keys: &Buffer<K>,
-    marks: Global<u32>,
-    ids: Global<u32>,
-    count: Global<u64>,
-) -> Number<K> {
-    let plan = NumberPlan { layout: *map.layout() };
-    Number { words: map.words().argument(), marks, ids, keys_out: keys.argument(), count, plan }
-}
-
-/// Runs `number` on the buckets of `map`, whatever the words of an empty one are.
-///
-/// # Safety
-/// As for [`Stream::launch`].
-unsafe fn launch<K: Key>(
-    stream: &Stream,
-    map: &PageMap<K, u32>,
-    number: &Number<K>,
-    reads: &[&dyn Tracked],
-    writes: &[&dyn Tracked],
-) -> Result<()> {
-    let buckets = if map.is_empty() { 0 } else { map.layout().buckets() as u64 };
-    // SAFETY: the caller's.
-    unsafe { stream.launch(number, buckets, reads, writes) }
 }

@@ -1,8 +1,11 @@
 //! [`CompactingTable`]: different keys and dense ids, both ways. docs/compacting.md has layout, guarantees and figures.
 
+mod build;
 mod config;
 
 pub use config::CompactingConfig;
+
+use build::Work;
 
 use crate::buffer::Tracked;
 use crate::{Answers, Buffer, Device, Key, PageMap, PageReport, Result, Stream};
@@ -21,11 +24,14 @@ use gpu_kernels::seam::Global;
 ///   one access to an array.
 /// * **Memory.** The map's, and an array of the keys: [`CompactingConfig::memory_bytes`] says beforehand how much it is at most.
 /// * **Beside other work.** A table does not change after its build, so any number of streams may look up at the same time.
+///   [`CompactingTable::rebuild`] takes the table exclusively and waits for running lookups by itself.
 #[derive(Debug)]
 pub struct CompactingTable<K: Key> {
     device: Device,
+    config: CompactingConfig,
     ids: PageMap<K, u32>,
     keys: Buffer<K>,
+    work: Work<K>,
 }
 
 /// The different keys of an input: slices or buffers.
@@ -132,7 +138,7 @@ impl<K: Key> CompactingTable<K> {
         self.ids.is_empty()
     }
 
-    /// Bytes that the table keeps on the device.
+    /// Bytes that the table keeps on the device, without what rebuilds may have left to work in.
     pub fn memory_bytes(&self) -> u64 {
         self.ids.memory_bytes() + self.len() * (K::BITS / 8) as u64
     }
@@ -147,7 +153,7 @@ impl<K: Key> CompactingTable<K> {
         self.ids.report()
     }
 
-    /// A copy of the table on the same device, made on `stream`.
+    /// A copy of the table on the same device, made on `stream`, with nothing to work in.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
@@ -156,6 +162,7 @@ impl<K: Key> CompactingTable<K> {
         let ids = self.ids.try_clone(stream)?;
         let mut keys = Buffer::uninitialized(&self.device, self.keys.len())?;
         keys.copy_from(stream, &self.keys)?;
-        Ok(Self { device: self.device.clone(), ids, keys })
+        let (device, config) = (self.device.clone(), self.config.clone());
+        Ok(Self { work: Work::new(&device)?, device, config, ids, keys })
     }
 }
