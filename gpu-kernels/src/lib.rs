@@ -11,7 +11,7 @@
 //! * [`cuckoo`]: the single-level cuckoo table of Alcantara et al. (2011).
 //! * [`two_level`]: the two-level FKS-cuckoo table of Alcantara et al. (2009).
 //! * [`page`]: the page table, and [`linear`]: the table that is in use while it changes.
-//! * [`compacting`]: what a table of keys and dense ids needs beside the page table.
+//! * [`compacting`], [`multi`]: what a table of dense ids, and a multimap, need beside the page table.
 //! * [`roofline`]: kernels that measure what the memory system allows.
 #![no_std]
 #![allow(
@@ -31,6 +31,7 @@ pub mod hash;
 pub mod linear;
 pub mod look_back;
 pub mod lookup;
+pub mod multi;
 pub mod page;
 pub mod places;
 pub mod radix;

@@ -7,6 +7,7 @@ use gpu_kernels::cuckoo::{
 };
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::linear::{self, Apply, ApplyPlan, InsertAnywhere, InspectPlan, ProbeLengths, Rehash, RehashPlan};
+use gpu_kernels::multi::{Gather, GatherPlan, Numbers, NumbersPlan, Runs, RunsPlan};
 use gpu_kernels::page::{
     BuildPages, BuildPagesInOrder, BuildPlan as PageBuildPlan, Find as PageFind, FindPlan as PageFindPlan,
     Layout as PageLayout, Number, NumberPlan, Split, SplitInOrder, SplitPlan, Unpack, UnpackPlan,
@@ -140,6 +141,16 @@ fn compacting<K: Key>() -> Vec<Box<dyn Kernel>> {
     ]
 }
 
+fn multi<K: Key>() -> Vec<Box<dyn Kernel>> {
+    let (words, lasts, starts, offsets) = (null(), null(), null(), null());
+    let plan = RunsPlan { layout: PageLayout::new::<K, u32>(0, 0, 0, 20), queries: 0 };
+    let gather = GatherPlan { queries: 0, total: 0 };
+    vec![
+        Box::new(Runs { queries: null::<K>(), words, lasts, starts, counts: null(), wide_counts: null(), plan }),
+        Box::new(Gather { values: null::<K>(), starts, offsets, output: null(), plan: gather }),
+    ]
+}
+
 /// The kernels of the primitives that take one type.
 fn primitives<K: Key>() -> Vec<Box<dyn Kernel>> {
     let (keys, state) = (null::<K>(), null());
@@ -182,8 +193,10 @@ fn kernels() -> Vec<Box<dyn Kernel>> {
         [partition::<u32, u32>(), partition::<u32, u64>(), partition::<u64, u32>(), partition::<u64, u64>()];
     let two_level =
         [two_level::<u32, u32>(), two_level::<u32, u64>(), two_level::<u64, u32>(), two_level::<u64, u64>()];
-    let count_ids: [Box<dyn Kernel>; 1] =
-        [Box::new(CountIds { ids: null(), counts: null(), plan: RowsPlan { rows: 0 } })];
+    let of_no_type: [Box<dyn Kernel>; 2] = [
+        Box::new(CountIds { ids: null(), counts: null(), plan: RowsPlan { rows: 0 } }),
+        Box::new(Numbers { output: null(), plan: NumbersPlan { end: 0 } }),
+    ];
     let page = [page::<u32, u32>(), page::<u32, u64>(), page::<u64, u32>(), page::<u64, u64>()];
     cuckoo
         .into_iter()
@@ -195,7 +208,9 @@ fn kernels() -> Vec<Box<dyn Kernel>> {
         .chain(primitives)
         .chain(compacting::<u32>())
         .chain(compacting::<u64>())
-        .chain(count_ids)
+        .chain(multi::<u32>())
+        .chain(multi::<u64>())
+        .chain(of_no_type)
         .chain(partitions)
         .collect()
 }

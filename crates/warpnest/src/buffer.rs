@@ -98,6 +98,18 @@ impl<T: Word> Buffer<T> {
         Ok(elements)
     }
 
+    /// Copies one element to the host, after what writes the buffer now; returns when it is done.
+    pub(crate) fn download_at(&self, stream: &Stream, index: usize) -> Result<T> {
+        let mut element = [T::default()];
+        let address = self.allocation.address + index * size_of::<T>();
+        assert!(index < self.length, "the buffer has {} elements", self.length);
+        stream.enqueue(&[self], &[], |queue| {
+            // SAFETY: the element is one of the buffer's.
+            unsafe { queue.download(address, bytes_of_mut(&mut element)) }
+        })?;
+        Ok(element[0])
+    }
+
     /// Queues a copy of all of `source`.
     ///
     /// # Errors

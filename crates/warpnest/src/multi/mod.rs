@@ -1,0 +1,213 @@
+//! [`MultiMap`]: many values a key. docs/multi.md has layout, guarantees and figures.
+
+mod config;
+
+pub use config::MultiConfig;
+
+use crate::primitives::{Scratch, exclusive_scan_in_place};
+use crate::{Buffer, Device, Key, PageMap, PageReport, Result, Stream, Value};
+use gpu_kernels::multi::{Gather, GatherPlan, Runs, RunsPlan};
+use gpu_kernels::seam::Global;
+
+/// A map that keeps all values of each key, in the order of the input; built in one go.
+///
+/// Source: the multivalue hash table of Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), section 4.4, algorithm 1:
+/// pairs are sorted, and a table says where each key's values begin and how many there are; here a [`PageMap`].
+///
+/// * **Keys and values** are `u32` or `u64`; all of them are legal.
+/// * **Values of a key** stand side by side, in the order of the input.
+/// * **Complexity.** A build sorts the pairs (each is moved four or eight times) and builds a [`PageMap`] of the different keys. A
+///   query takes one lookup there, and one access to where runs end.
+/// * **Memory.** The values, and for each different key four bytes and what a [`PageMap`] takes: [`MultiConfig::memory_bytes`] says
+///   beforehand how much it is at most.
+/// * **Two builds of the same pairs** answer alike and group values alike.
+/// * **Beside other work.** A map does not change after its build, so any number of streams may query at the same time.
+#[derive(Debug)]
+pub struct MultiMap<K: Key, V: Value> {
+    device: Device,
+    /// The number of each key's run.
+    runs: PageMap<K, u32>,
+    /// Where runs end: the place of the last value of each.
+    lasts: Buffer<u32>,
+    values: Buffer<V>,
+}
+
+/// Values of several queries: those of query `i` are `values[offsets[i]..offsets[i + 1]]`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Retrieved<Offsets, Values> {
+    /// Where the values of each query begin, and behind the last one where they end.
+    pub offsets: Offsets,
+    /// All values, query after query, each key's in the order of the input.
+    pub values: Values,
+}
+
+impl<K: Key, V: Value> MultiMap<K, V> {
+    /// Builds a map with the default configuration; [`MultiConfig::build`] takes another.
+    ///
+    /// ```
+    /// use warpnest::{Device, MultiMap};
+    ///
+    /// let map = MultiMap::build(&Device::best()?, &[7u32, 8, 7], &[1u32, 2, 3])?;
+    /// let found = map.retrieve_many(&[7, 9, 8])?;
+    /// assert_eq!(found.offsets, [0, 2, 2, 3]);
+    /// assert_eq!(found.values, [1, 3, 2]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`MultiConfig::build`].
+    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
+        MultiConfig::default().build(device, keys, values)
+    }
+
+    /// How many values each of the keys has.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn count_many(&self, queries: &[K]) -> Result<Vec<u32>> {
+        let stream = self.device.default_stream();
+        let queries = Buffer::from_slice(&self.device, queries)?;
+        let mut starts = Buffer::uninitialized(&self.device, queries.len())?;
+        let mut counts = Buffer::uninitialized(&self.device, queries.len())?;
+        self.runs_into(stream, &queries, &mut starts, &mut counts)?;
+        counts.download(stream)
+    }
+
+    /// Queues the question where the values of each key begin in [`MultiMap::values`], and how many there are; 0 and 0 if there are none. Waits
+    /// for nothing, allocates nothing.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn runs_into(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<K>,
+        starts: &mut Buffer<u32>,
+        counts: &mut Buffer<u32>,
+    ) -> Result<()> {
+        crate::error::same_length(("the queries", queries.len()), ("the starts", starts.len()))?;
+        crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
+        // SAFETY: the kernel's text allows it.
+        let no_wide_counts = unsafe { Global::null() };
+        let runs = self.find(queries, starts.argument(), counts.argument(), no_wide_counts);
+        let reads: [&dyn crate::Tracked; 3] = [queries, self.runs.words(), &self.lasts];
+        // SAFETY: as many answers as queries; the table has the numbers of the runs.
+        unsafe { stream.launch(&runs, queries.len() as u64, &reads, &[&*starts, &*counts]) }
+    }
+
+    fn find(&self, queries: &Buffer<K>, starts: Global<u32>, counts: Global<u32>, wide_counts: Global<u64>) -> Runs<K> {
+        Runs {
+            queries: queries.argument(),
+            words: self.runs.words().argument(),
+            lasts: self.lasts.argument(),
+            starts,
+            counts,
+            wide_counts,
+            plan: RunsPlan { layout: *self.runs.layout(), queries: queries.len() as u64 },
+        }
+    }
+
+    /// All values of each of the keys.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn retrieve_many(&self, queries: &[K]) -> Result<Retrieved<Vec<u64>, Vec<V>>> {
+        let stream = self.device.default_stream();
+        let queries = Buffer::from_slice(&self.device, queries)?;
+        let Retrieved { offsets, values } = self.retrieve_many_on(stream, &queries)?;
+        Ok(Retrieved { offsets: offsets.download(stream)?, values: values.download(stream)? })
+    }
+
+    /// [`MultiMap::retrieve_many`] with buffers: counts the values, waits for their number, takes exactly as much memory, and queues copying them.
+    ///
+    /// The work is shared out by values, so it does not matter how they are shared out among keys.
+    ///
+    /// # Errors
+    /// As for [`MultiMap::retrieve_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn retrieve_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Retrieved<Buffer<u64>, Buffer<V>>> {
+        let (device, number) = (&self.device, queries.len());
+        let starts = Buffer::<u32>::uninitialized(device, number)?;
+        // One more, which is 0: the scan makes it the sum of all.
+        let mut offsets = Buffer::<u64>::zeroed(device, number + 1)?;
+        // SAFETY: the kernel's text allows it.
+        let no_counts = unsafe { Global::null() };
+        let runs = self.find(queries, starts.argument(), no_counts, offsets.argument());
+        let reads: [&dyn crate::Tracked; 3] = [queries, self.runs.words(), &self.lasts];
+        // SAFETY: as many answers as queries; the table has the numbers of the runs.
+        unsafe { stream.launch(&runs, number as u64, &reads, &[&starts, &offsets])? };
+        exclusive_scan_in_place(stream, &mut Scratch::new(device), &mut offsets)?;
+        let total = offsets.download_at(stream, number)?;
+        let values = Buffer::<V>::uninitialized(device, total as usize)?;
+        let gather = Gather::<V> {
+            values: self.values.argument(),
+            starts: starts.argument(),
+            offsets: offsets.argument(),
+            output: values.argument(),
+            plan: GatherPlan { queries: number as u64, total },
+        };
+        // SAFETY: each query has a start and an offset, and as many values from both on; the output has room for all.
+        unsafe { stream.launch(&gather, total, &[&self.values, &starts, &offsets], &[&values])? };
+        Ok(Retrieved { offsets, values })
+    }
+
+    /// All values, those of one key side by side, in the order of the input.
+    pub fn values(&self) -> &Buffer<V> {
+        &self.values
+    }
+
+    /// The map of keys to the numbers of their runs, for a kernel of your own: run `r` ends with value `lasts()[r]`, and runs follow each other.
+    pub fn runs(&self) -> &PageMap<K, u32> {
+        &self.runs
+    }
+
+    /// The place of each run's last value.
+    pub fn lasts(&self) -> &Buffer<u32> {
+        &self.lasts
+    }
+
+    /// The number of pairs.
+    pub fn len(&self) -> u64 {
+        self.values.len() as u64
+    }
+
+    /// The number of different keys.
+    pub fn key_count(&self) -> u64 {
+        self.runs.len()
+    }
+
+    /// Whether it has no pairs.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Bytes that the map keeps on the device.
+    pub fn memory_bytes(&self) -> u64 {
+        self.runs.memory_bytes() + self.len() * (V::BITS / 8) as u64 + 4 * self.key_count()
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How the build of the table of keys went.
+    pub fn report(&self) -> &PageReport {
+        self.runs.report()
+    }
+
+    /// A copy of the map on the same device, made on `stream`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        let runs = self.runs.try_clone(stream)?;
+        let mut lasts = Buffer::uninitialized(&self.device, self.lasts.len())?;
+        lasts.copy_from(stream, &self.lasts)?;
+        let mut values = Buffer::uninitialized(&self.device, self.values.len())?;
+        values.copy_from(stream, &self.values)?;
+        Ok(Self { device: self.device.clone(), runs, lasts, values })
+    }
+}

@@ -1,0 +1,125 @@
+//! What a multimap needs beside sorted pairs and a page table ([`crate::page`]) of its keys: where a key's values stand, and getting them.
+
+use crate::page::{self, Layout};
+use crate::seam::{Global, Shared};
+use crate::types::{Key, Scalar};
+
+/// How many numbers.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct NumbersPlan {
+    /// The numbers are below this.
+    pub end: u64,
+}
+
+kernel! {
+    /// `output[i]` becomes `i`. One thread each.
+    Numbers<>, "numbers", threads 256;
+    { output: Global<u32>, plan: NumbersPlan }
+    |args, block| {
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let number = first + thread as u64;
+            if number < args.plan.end {
+                args.output.store_streaming(number, number as u32);
+            }
+        });
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RunsPlan {
+    /// The layout of the table of keys, whose values are the numbers of their runs.
+    pub layout: Layout,
+    /// The number of queries.
+    pub queries: u64,
+}
+
+kernel! {
+    /// For query `i`, by thread `i`: the run of the key's values begins at `starts[i]` and has `counts[i]` of them, or `wide_counts[i]`;
+    /// both are 0 if there is no such key. Each of the three may be null. Run `r` ends with `lasts[r]`, and they follow each other.
+    Runs<K: Key>, "multi_runs", threads 256;
+    {
+        queries: Global<K>, words: Global<u64>, lasts: Global<u32>, starts: Global<u32>, counts: Global<u32>,
+        wide_counts: Global<u64>, plan: RunsPlan,
+    }
+    |args, block| {
+        let RunsPlan { layout, queries } = args.plan;
+        let table = page::Table::<K, u32>::new(args.words.cast(), layout);
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let index = first + thread as u64;
+            if index >= queries {
+                return;
+            }
+            let (mut start, mut count) = (0, 0);
+            if let Some(run) = table.get(args.queries.load_streaming(index)) {
+                start = if run == 0 { 0 } else { args.lasts.load_read_only(run as u64 - 1) + 1 };
+                count = args.lasts.load_read_only(run as u64) + 1 - start;
+            }
+            if !args.starts.is_null() {
+                args.starts.store_streaming(index, start);
+            }
+            if !args.counts.is_null() {
+                args.counts.store_streaming(index, count);
+            }
+            if !args.wide_counts.is_null() {
+                args.wide_counts.store_streaming(index, count as u64);
+            }
+        });
+    }
+}
+
+/// What is to be got.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct GatherPlan {
+    /// The number of queries.
+    pub queries: u64,
+    /// The number of values for all of them.
+    pub total: u64,
+}
+
+kernel! {
+    /// The values for query `i` go to `output` from `offsets[i]` on: as many as there are up to `offsets[i + 1]`, or the total, from
+    /// `values[starts[i]]` on. One thread for each of the total, however they are shared out among the queries.
+    Gather<T: Scalar>, "multi_gather", threads 256, shared bounds: u64 = 2;
+    { values: Global<T>, starts: Global<u32>, offsets: Global<u64>, output: Global<T>, plan: GatherPlan }
+    |args, block| {
+        let GatherPlan { queries, total } = args.plan;
+        // The last of the queries from `low` on, and before `high`, whose values begin at `place` or before.
+        let query_of = |place: u64, mut low: u64, mut high: u64| {
+            while high - low > 1 {
+                let middle = low.midpoint(high);
+                if args.offsets.load_read_only(middle) <= place {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            low
+        };
+        let first = block.first_thread();
+        let last_thread = block.threads() - 1;
+        let mut nothing = block.local(|_| ());
+        // Those of the block's first and last values; all others are between them.
+        block.phase(&mut nothing, |thread, _| {
+            if thread == 0 || thread == last_thread {
+                let place = (first + thread as u64).min(total - 1);
+                bounds.set((thread != 0) as u32, query_of(place, 0, queries));
+            }
+        });
+        block.each(&mut nothing, |thread, _| {
+            let place = first + thread as u64;
+            if place < total {
+                let query = query_of(place, bounds.get(0), bounds.get(1) + 1);
+                let from = args.starts.load_read_only(query) as u64 + (place - args.offsets.load_read_only(query));
+                args.output.store_streaming(place, args.values.load_read_only(from));
+            }
+        });
+    }
+}

@@ -1,0 +1,175 @@
+//! The multimap beside `BTreeMap<K, Vec<V>>`, on every engine: every key has all of its values, in the order of the input.
+
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use warpnest::{Buffer, Device, Error, Key, MultiConfig, MultiMap, Value};
+use warpnest_tests::{
+    assert_lengths, assert_wrong_device, at, counting, distinct_keys, elsewhere, faulty, in_all_widths, key, on_all,
+    on_every_engine, only, values,
+};
+
+fn reference<K: Key, V: Value>(keys: &[K], values: &[V]) -> BTreeMap<K, Vec<V>> {
+    let mut all: BTreeMap<K, Vec<V>> = BTreeMap::new();
+    for (&key, &value) in keys.iter().zip(values) {
+        all.entry(key).or_default().push(value);
+    }
+    all
+}
+
+/// What is wrong with a map of these pairs; `absent` are more keys to look up, there or not.
+fn wrong<K: Key, V: Value>(map: &MultiMap<K, V>, keys: &[K], values: &[V], absent: &[K]) -> Result<(), String> {
+    let said = |error: Error| error.to_string();
+    let all = reference(keys, values);
+    let sizes = (map.len(), map.key_count(), map.is_empty());
+    if sizes != (keys.len() as u64, all.len() as u64, keys.is_empty()) {
+        return Err(format!("{} pairs of {} keys, and the map says {sizes:?}", keys.len(), all.len()));
+    }
+    let none = Vec::new();
+    let queries: Vec<K> = all.keys().chain(absent).copied().chain(all.keys().rev().copied()).collect();
+    let expected: Vec<&Vec<V>> = queries.iter().map(|key| all.get(key).unwrap_or(&none)).collect();
+    let counts = map.count_many(&queries).map_err(said)?;
+    if counts.len() != queries.len() || counts.iter().zip(&expected).any(|(&count, list)| count as usize != list.len())
+    {
+        return Err(format!("counts of {queries:?} are {counts:?}"));
+    }
+    let found = map.retrieve_many(&queries).map_err(said)?;
+    if found.offsets.len() != queries.len() + 1 || found.offsets.last() != Some(&(found.values.len() as u64)) {
+        return Err(format!("offsets {:?} of {} values", found.offsets, found.values.len()));
+    }
+    for (i, expected) in expected.iter().enumerate() {
+        let [from, to] = [found.offsets[i], found.offsets[i + 1]].map(|offset| offset as usize);
+        if found.values.get(from..to) != Some(&expected[..]) {
+            return Err(format!("key {} has {expected:?}, and {:?} came", queries[i], found.values.get(from..to)));
+        }
+    }
+    Ok(())
+}
+
+fn right<K: Key, V: Value>(device: &Device, config: &MultiConfig, keys: &[K]) {
+    let _at = at(format!("{} pairs of {}, {}", keys.len(), std::any::type_name::<K>(), std::any::type_name::<V>()));
+    let values: Vec<V> = values(keys.len());
+    let absent: Vec<K> = keys.iter().map(|&key| K::from_u64(!key.to_u64())).chain([K::default()]).collect();
+    let map = config.build(device, keys, &values).unwrap();
+    assert_eq!(wrong(&map, keys, &values, &absent), Ok(()));
+    let copy = map.try_clone(device.default_stream()).unwrap();
+    drop(map);
+    assert_eq!(wrong(&copy, keys, &values, &[]), Ok(()));
+}
+
+fn property<K: Key, V: Value>() {
+    on_every_engine(
+        |engine| {
+            let pairs = prop::collection::vec((key::<K>(), any::<u64>()), 0..engine.most_items.min(3000));
+            (pairs, prop::collection::vec(key::<K>(), 0..40), any::<u64>(), 0.05..1.0f64)
+        },
+        |engine, (pairs, absent, seed, load)| {
+            let keys: Vec<K> = pairs.iter().map(|pair| pair.0).collect();
+            let values: Vec<V> = pairs.iter().map(|pair| V::from_u64(pair.1)).collect();
+            let config = MultiConfig::default().seed(seed).load(load);
+            let map = config.build(&engine.device, &keys, &values);
+            let map = map.map_err(|error| TestCaseError::fail(error.to_string()))?;
+            wrong(&map, &keys, &values, &absent).map_err(TestCaseError::fail)
+        },
+    );
+}
+
+warpnest_tests::of_all_widths!(property);
+
+#[test]
+fn edges() {
+    fn with<K: Key, V: Value>(device: &Device) {
+        let config = MultiConfig::default().seed(5);
+        let (zero, ones) = (K::default(), K::ALL_ONES);
+        // Nothing, one pair, all of one key: more than a block of values.
+        for keys in [&[][..], &[zero], &[ones], &[ones, zero, ones], &[ones; 33], &[zero; 300]] {
+            right::<K, V>(device, &config, keys);
+        }
+        for pairs in [31, 32, 33, 255, 256, 257] {
+            right::<K, V>(device, &config, &distinct_keys::<K>(pairs, 3));
+        }
+        // One key with most of the values, between others with one each.
+        let one: Vec<K> = (0..400u64).map(|i| K::from_u64(if i % 8 == 0 { i } else { 9 })).collect();
+        right::<K, V>(device, &config, &one);
+    }
+    on_all(|device| {
+        in_all_widths!(with(device));
+    });
+}
+
+/// Many keys with one value, and one key with many.
+#[test]
+fn however_values_are_shared_out() {
+    let device = Device::best().unwrap();
+    let config = MultiConfig::default();
+    for multiplicity in [1, 2, 100, 70_000] {
+        let keys: Vec<u32> = distinct_keys::<u32>(140_000 / multiplicity, 9);
+        right::<u32, u32>(&device, &config, &keys.repeat(multiplicity));
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    on_all(|device| {
+        let stream = device.default_stream();
+        let error = MultiConfig::default().load(0.0).build(device, &[1u32], &[1u32]).unwrap_err();
+        assert!(matches!(error, Error::Load { .. }), "{error}");
+        assert_lengths(MultiMap::build(device, &[1u32], &[1u32, 2]).unwrap_err(), ("the keys", 1), ("the values", 2));
+        let map = MultiMap::build(device, &[4u32, 5, 4], &[1u32, 2, 3]).unwrap();
+        let queries = Buffer::from_slice(device, &[4u32, 5]).unwrap();
+        let [mut two, mut three] = [2, 3].map(|length| Buffer::zeroed(device, length).unwrap());
+        let error = map.runs_into(stream, &queries, &mut three, &mut two).unwrap_err();
+        assert_lengths(error, ("the queries", 2), ("the starts", 3));
+        let error = map.runs_into(stream, &queries, &mut two, &mut three).unwrap_err();
+        assert_lengths(error, ("the queries", 2), ("the counts", 3));
+        let there = elsewhere();
+        let foreign = Buffer::from_slice(&there, &[4u32]).unwrap();
+        assert_wrong_device(map.retrieve_many_on(stream, &foreign).unwrap_err(), "a buffer", &there, device);
+    });
+}
+
+/// Whichever launch or allocation fails: an error, and the map answers as before.
+#[test]
+fn what_fails_says_so() {
+    let keys: Vec<u32> = distinct_keys::<u32>(3000, 1).iter().map(|key| key % 1000).collect();
+    let numbers: Vec<u32> = values(keys.len());
+    let (device, launches) = faulty();
+    let mut good = 0;
+    while let Err(error) = only(&launches, good, || MultiMap::build(&device, &keys, &numbers)) {
+        assert!(matches!(error, Error::Kernel { .. }), "{error}");
+        good += 1;
+    }
+    assert!(good >= 8, "{good} launches");
+    let map = MultiMap::build(&device, &keys, &numbers).unwrap();
+    let mut good = 0;
+    while let Err(error) = only(&launches, good, || map.retrieve_many(&keys)) {
+        assert!(matches!(error, Error::Kernel { .. }), "{error}");
+        good += 1;
+    }
+    assert_eq!(good, 3, "to count, to add up, to copy");
+    assert_eq!(wrong(&map, &keys, &numbers, &[]), Ok(()));
+    let (device, counts) = counting();
+    let mut good = 0;
+    while let Err(error) = only(&counts.allocations, good, || MultiMap::build(&device, &keys, &numbers)) {
+        assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+        good += 1;
+    }
+    assert!(good >= 8, "{good} allocations");
+}
+
+/// The configuration says beforehand what a map keeps at most.
+#[test]
+fn memory_is_what_was_said() {
+    use std::sync::atomic::Ordering::Relaxed;
+    fn with<K: Key, V: Value>() {
+        for pairs in [1, 1000, 70_000] {
+            let (device, counts) = counting();
+            let config = MultiConfig::default();
+            let map = config.build(&device, &distinct_keys::<K>(pairs, 2), &values::<V>(pairs)).unwrap();
+            let said = config.memory_bytes::<K, V>(pairs as u64).unwrap();
+            let keeps = counts.bytes.load(Relaxed);
+            assert_eq!(map.memory_bytes(), said, "{pairs} pairs");
+            assert!((said..=said + 32).contains(&keeps), "{pairs} pairs keep {keeps} bytes, and {said} were said");
+        }
+    }
+    in_all_widths!(with());
+}
