@@ -10,6 +10,7 @@
 //! * [`slots`]: what the cuckoo tables share; [`lookup`] and [`places`]: how lookups, and all pairs, are written out.
 //! * [`cuckoo`]: the single-level cuckoo table of Alcantara et al. (2011).
 //! * [`two_level`]: the two-level FKS-cuckoo table of Alcantara et al. (2009).
+//! * [`sorted`]: the sorted array that these are measured against, with an index for its searches.
 //! * [`page`]: the page table, and [`linear`]: the table that is in use while it changes.
 //! * [`compacting`], [`multi`]: what a table of dense ids, and a multimap, need beside the page table.
 //! * [`roofline`]: kernels that measure what the memory system allows.
@@ -39,5 +40,6 @@ pub mod roofline;
 pub mod scan;
 pub mod search;
 pub mod slots;
+pub mod sorted;
 pub mod two_level;
 pub mod types;

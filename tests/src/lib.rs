@@ -14,6 +14,7 @@ pub mod linear_checker;
 pub mod maps;
 pub mod page_checker;
 pub mod pages;
+pub mod sorted_checker;
 
 pub use checked::CheckedRunner;
 pub use faults::{Counts, assert_wrong_device, counting, elsewhere, faulty, only};

@@ -1,11 +1,12 @@
 //! What every map says of its pairs, and must say: looked at by one piece for all of them.
 
 use crate::page_checker::{check_page_map, same_pairs};
+use crate::sorted_checker::check_sorted_map;
 use crate::{assert_lengths, assert_wrong_device, elsewhere, linear_checker};
 use std::collections::HashMap;
 use std::fmt::Debug;
 use warpnest::{
-    Answers, Buffer, CompactingTable, CuckooMap, Device, Key, LinearMap, PageMap, Stream, TwoLevelMap, Value,
+    Answers, Buffer, CompactingTable, CuckooMap, Device, Key, LinearMap, PageMap, SortedMap, Stream, TwoLevelMap, Value,
 };
 
 /// A map's methods for lookups, and what else all maps have.
@@ -98,6 +99,17 @@ is_map! {
 }
 is_map! {
     [K: Key] CompactingTable<K>: K => u32, check |table, reference| check_page_map(table.ids(), reference)
+}
+is_map! {
+    [K: Key, V: Value] SortedMap<K, V>: K => V, check |map, reference| {
+        check_sorted_map(map)?;
+        let mut sorted: Vec<(K, V)> = reference.iter().map(|(&key, &value)| (key, value)).collect();
+        sorted.sort_unstable();
+        match map.to_pairs().map_err(|error| error.to_string())? {
+            pairs if pairs == sorted => Ok(()),
+            _ => Err("the pairs are not all pairs in the order of their keys".to_owned()),
+        }
+    }
 }
 is_map! {
     [] LinearMap: u32 => u32, check |map, reference| linear_checker::check_pairs(map, reference).map(drop)

@@ -17,6 +17,7 @@ use gpu_kernels::roofline::{Access, Copy, Random, RandomPlan};
 use gpu_kernels::scan::{Scan, ScanPlan};
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::search::{BinarySearch, SearchPlan};
+use gpu_kernels::sorted::{self, Bounds, BoundsPlan, CountRanges, Index, IndexPlan, RangesPlan};
 use gpu_kernels::two_level::{
     BucketStarts, BuildBuckets, BuildPlan, Find as TwoLevelFind, FindPlan as TwoLevelFindPlan,
     Histogram as TwoLevelHistogram, Layout, StartsPlan,
@@ -111,6 +112,28 @@ fn page<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     ]
 }
 
+/// The layout of a sorted map without keys.
+const NO_KEYS: sorted::Layout = sorted::Layout::new(0);
+
+/// The lookups of the sorted map for one pair of types.
+fn sorted_find<K: Key, V: Value>() -> Box<dyn Kernel> {
+    let plan = sorted::FindPlan { layout: NO_KEYS, queries: 0 };
+    let (keys, values) = (null::<K>(), null::<V>());
+    Box::new(sorted::Find { queries: keys, keys, values, values_out: values, found: null(), plan })
+}
+
+/// The kernels of the sorted map that take one type.
+fn sorted<K: Key>() -> Vec<Box<dyn Kernel>> {
+    let (keys, layout) = (null::<K>(), NO_KEYS);
+    let bounds = BoundsPlan { layout, queries: 0, upper: 0, padding: 0 };
+    let ranges = RangesPlan { layout, ranges: 0 };
+    vec![
+        Box::new(Index { keys, count: null(), plan: IndexPlan { keys: 0 } }),
+        Box::new(Bounds { queries: keys, keys, places: null(), plan: bounds }),
+        Box::new(CountRanges { from: keys, to: keys, keys, counts: null(), plan: ranges }),
+    ]
+}
+
 fn linear_kernels() -> Vec<Box<dyn Kernel>> {
     let layout = linear::Layout { a: 0, b: 0, lines: 2, linear: 0 };
     let (words, header, keys) = (null(), null(), null());
@@ -198,6 +221,8 @@ fn kernels() -> Vec<Box<dyn Kernel>> {
         Box::new(Numbers { output: null(), plan: NumbersPlan { end: 0 } }),
     ];
     let page = [page::<u32, u32>(), page::<u32, u64>(), page::<u64, u32>(), page::<u64, u64>()];
+    let sorted_finds =
+        [sorted_find::<u32, u32>(), sorted_find::<u32, u64>(), sorted_find::<u64, u32>(), sorted_find::<u64, u64>()];
     cuckoo
         .into_iter()
         .chain(two_level)
@@ -212,6 +237,9 @@ fn kernels() -> Vec<Box<dyn Kernel>> {
         .chain(multi::<u64>())
         .chain(of_no_type)
         .chain(partitions)
+        .chain(sorted_finds)
+        .chain(sorted::<u32>())
+        .chain(sorted::<u64>())
         .collect()
 }
 

@@ -18,7 +18,25 @@ macro_rules! config_methods {
                 self.seed = Some(seed);
                 self
             }
+        }
 
+        crate::config::build_methods! {
+            $config builds $map;
+            check |$this, $pairs| $check;
+            $(#[$errors])*
+        }
+    };
+}
+pub(crate) use config_methods;
+
+/// The same without the seed: for a configuration that leaves nothing to chance.
+macro_rules! build_methods {
+    (
+        $config:ident builds $map:ident;
+        check |$this:ident, $pairs:ident| $check:expr;
+        $(#[$errors:meta])*
+    ) => {
+        impl $config {
             /// Builds a map of `keys[i]` to `values[i]`; returns when it stands.
             ///
             /// # Errors
@@ -56,4 +74,4 @@ macro_rules! config_methods {
         }
     };
 }
-pub(crate) use config_methods;
+pub(crate) use build_methods;

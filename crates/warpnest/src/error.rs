@@ -233,6 +233,19 @@ pub enum Error {
         limit: u64,
     },
 
+    /// Places that a sorted map does not have.
+    #[error(
+        "the places {start}..{end} were asked for, and the map has 0..{length}: take those that `range` gave for this map"
+    )]
+    Places {
+        /// The first place asked for.
+        start: u32,
+        /// The place behind the last one.
+        end: u32,
+        /// The number of keys.
+        length: u64,
+    },
+
     /// A bit field that a key does not have, or of too many bits.
     #[error(
         "{bits} bits from bit {shift} on: a field has 1 to {most_bits} bits and lies within the {key_bits} bits of a key"

@@ -174,7 +174,7 @@ impl Batch<'_> {
     /// Both ranges lie in buffers of the batch, which writes the second.
     pub unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
         // SAFETY: the caller's.
-        unsafe { self.0.copy(from, to, bytes) }
+        if bytes == 0 { Ok(()) } else { unsafe { self.0.copy(from, to, bytes) } }
     }
 
     /// Marks the end of what has been queued so far.

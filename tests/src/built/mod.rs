@@ -11,8 +11,8 @@ use crate::maps::{Map, holds, is_empty};
 use crate::{distinct_keys, on_each_engine, values};
 use std::fmt::Debug;
 use warpnest::{
-    Buffer, BuildReport, CuckooConfig, CuckooMap, Device, Error, Key, PageConfig, PageMap, PageReport, Result, Stream,
-    TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value,
+    Buffer, BuildReport, CuckooConfig, CuckooMap, Device, Error, Key, PageConfig, PageMap, PageReport, Result,
+    SortedConfig, SortedMap, SortedReport, Stream, TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value,
 };
 
 /// A map that is built in one go.
@@ -111,6 +111,11 @@ is_built! {
 }
 is_built! {
     PageConfig builds PageMap, PageReport tells of it;
+    scratch Self::scratch_bytes::<K, V>;
+    shrink Self::shrink_to_fit;
+}
+is_built! {
+    SortedConfig builds SortedMap, SortedReport tells of it;
     scratch Self::scratch_bytes::<K, V>;
     shrink Self::shrink_to_fit;
 }

@@ -1,9 +1,13 @@
 //! Stream compaction.
 
 use super::{Scratch, check_items};
+use crate::stream::Batch;
 use crate::{Buffer, Key, Result, Stream};
-use gpu_kernels::compact::{Compact, CompactPlan, LastOfEach, state_words, tile};
+use gpu_kernels::compact::{Compact, CompactPlan, LastOfEach, tile};
+use gpu_kernels::seam::Global;
 use gpu_kernels::types::Scalar;
+
+pub(crate) use gpu_kernels::compact::state_words;
 
 /// Queues the compaction of `input`: its elements `i` whose bit `i % 32` of `keep[i / 32]` is set go, in their order, to the
 /// front of `output`, and their number to `count[0]`. What stands behind them in `output` stays as it was.
@@ -32,19 +36,33 @@ pub fn compact<T: Scalar>(
     }
     let items = check_items(input.len())?;
     let state = scratch.reserve(state_words::<T>(items))?;
-    let compact = Compact::<T> {
-        input: input.argument(),
-        keep: keep.argument(),
-        output: output.argument(),
-        count: count.argument(),
-        state: state.argument(),
-        plan: CompactPlan { items },
-    };
+    let (kept, count_at) = (keep.argument(), count.argument());
     stream.batch(&[input, keep], &[&*output, &*count, state], |batch| {
         batch.zero(state, state_words::<T>(items) as usize)?;
         // SAFETY: input and output have that many items, `keep` a bit for each, and the state is large enough and zero.
-        unsafe { batch.launch_blocks(&compact, items.div_ceil(tile::<T>())) }
+        unsafe {
+            launch_compact::<T>(batch, items, input.argument(), kept, output.argument(), count_at, state.argument())
+        }
     })
+}
+
+/// Queues the compaction of `items` items.
+///
+/// # Safety
+/// As the kernel's text says, of arrays in buffers of the batch, which writes the last three; `state` has the words that it asks for, and
+/// they are 0.
+pub(crate) unsafe fn launch_compact<T: Scalar>(
+    batch: &Batch<'_>,
+    items: u64,
+    input: Global<T>,
+    keep: Global<u32>,
+    output: Global<T>,
+    count: Global<u32>,
+    state: Global<u64>,
+) -> Result<()> {
+    let compact = Compact { input, keep, output, count, state, plan: CompactPlan { items } };
+    // SAFETY: the caller's.
+    unsafe { batch.launch_blocks(&compact, items.div_ceil(tile::<T>())) }
 }
 
 /// Queues marking, in `keep`, the last of each run of equal `keys`: with [`sort_pairs`](super::sort_pairs) before and
@@ -57,9 +75,24 @@ pub fn compact<T: Scalar>(
 pub fn mark_last_of_each<K: Key>(stream: &Stream, keys: &Buffer<K>, keep: &mut Buffer<u32>) -> Result<()> {
     check_keep(keys.len(), keep)?;
     let items = check_items(keys.len())?;
-    let mark = LastOfEach::<K> { keys: keys.argument(), keep: keep.argument(), plan: CompactPlan { items } };
-    // SAFETY: there are that many keys and a bit for each.
-    unsafe { stream.launch(&mark, items, &[keys], &[&*keep]) }
+    stream.batch(&[keys], &[&*keep], |batch| {
+        // SAFETY: there are that many keys and a bit for each.
+        unsafe { launch_mark::<K>(batch, items, keys.argument(), keep.argument()) }
+    })
+}
+
+/// Queues marking the last of each run of `items` equal keys.
+///
+/// # Safety
+/// As the kernel's text says, of arrays in buffers of the batch, which writes `keep`.
+pub(crate) unsafe fn launch_mark<K: Key>(
+    batch: &Batch<'_>,
+    items: u64,
+    keys: Global<K>,
+    keep: Global<u32>,
+) -> Result<()> {
+    // SAFETY: the caller's.
+    unsafe { batch.launch(&LastOfEach { keys, keep, plan: CompactPlan { items } }, items) }
 }
 
 fn check_keep(items: usize, keep: &Buffer<u32>) -> Result<()> {

@@ -25,6 +25,7 @@ mod scratch;
 mod search;
 
 pub use compact::{compact, mark_last_of_each};
+pub(crate) use compact::{launch_compact, launch_mark, state_words};
 pub use radix::{BitField, MOST_BITS, histogram, partition_pairs, sort_pairs};
 pub(crate) use radix::{Pairs, RadixPasses};
 pub use scan::{exclusive_scan, exclusive_scan_in_place};

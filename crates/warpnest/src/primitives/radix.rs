@@ -20,7 +20,7 @@ pub struct BitField {
 }
 
 impl BitField {
-    fn digit<K: Key>(self) -> Result<Digit> {
+    pub(crate) fn digit<K: Key>(self) -> Result<Digit> {
         let Self { shift, bits } = self;
         if !(1..=MOST_BITS).contains(&bits) || shift.saturating_add(bits) > K::BITS {
             return Err(Error::BitField { shift, bits, key_bits: K::BITS, most_bits: MOST_BITS });

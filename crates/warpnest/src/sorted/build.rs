@@ -1,0 +1,163 @@
+//! Building a sorted map: sort, keep the last of equal keys, write the index.
+
+use super::config::{Plan, key_places, value_places};
+use super::{SortedConfig, SortedMap};
+use crate::buffer::Tracked;
+use crate::primitives::{Pairs, Scratch, launch_compact, launch_mark};
+use crate::stages::StageClock;
+use crate::{Buffer, Device, Key, Result, Stream, Value};
+use gpu_kernels::seam::Global;
+use gpu_kernels::sorted::{GROUP, Index, IndexPlan, Layout};
+
+/// How a build went.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SortedReport {
+    /// Pairs that are not in the map, since a later one has the same key.
+    pub repeats: u64,
+    /// How long the stages took, if [`SortedConfig::timings`] asked for it.
+    pub stages: Option<SortedStages>,
+}
+
+/// Milliseconds of device time that the stages of a build took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SortedStages {
+    /// Setting counters and published words to 0.
+    pub initialization: f64,
+    /// The radix sort.
+    pub sort: f64,
+    /// Leaving out all but the last pair of each key.
+    pub repeats: f64,
+    /// Writing the index.
+    pub index: f64,
+}
+
+impl SortedStages {
+    fn new([initialization, sort, repeats, index]: [f64; 4]) -> Self {
+        Self { initialization, sort, repeats, index }
+    }
+
+    /// All of it.
+    pub fn total(&self) -> f64 {
+        self.initialization + self.sort + self.repeats + self.index
+    }
+}
+
+impl<K: Key, V: Value> SortedMap<K, V> {
+    pub(super) fn create(
+        config: SortedConfig,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<Self> {
+        crate::error::check_pairs(device, stream, keys, values)?;
+        let plan = config.plan::<K, V>(keys.len() as u64)?;
+        let mut map = Self {
+            device: device.clone(),
+            layout: Layout::new(0),
+            keys: Buffer::uninitialized(device, key_places(plan.pairs) as usize)?,
+            values: Buffer::uninitialized(device, value_places(plan.pairs) as usize)?,
+            scratch: Scratch::new(device),
+            report: SortedReport { repeats: 0, stages: None },
+            config,
+        };
+        map.run(stream, keys, values, &plan)?;
+        map.scratch.release();
+        Ok(map)
+    }
+
+    /// Builds the map anew from other pairs; waits until it is known that the build succeeded.
+    ///
+    /// For data that changes as a whole, frame after frame: the memory of the map is used again if it is enough, and the scratch stays for
+    /// the next time ([`SortedMap::shrink_to_fit`] gives it back).
+    ///
+    /// # Errors
+    /// As for [`SortedConfig::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice). If the request makes no sense the map is as it
+    /// was; after another error it is empty, and [`SortedMap::report`] still tells of the last build that succeeded.
+    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+        crate::error::check_pairs(&self.device, stream, keys, values)?;
+        let plan = self.config.plan::<K, V>(keys.len() as u64)?;
+        self.layout = Layout::new(0);
+        let built = self.make_room(plan.pairs).and_then(|()| self.run(stream, keys, values, &plan));
+        if built.is_err() {
+            // All ones, as they stand behind no keys. If this fails too, the device is lost; the first error says more.
+            let _ = self.keys.fill(stream, 0xff);
+        }
+        built
+    }
+
+    /// Takes more memory if the map has not enough.
+    fn make_room(&mut self, pairs: u64) -> Result<()> {
+        let device = &self.device;
+        if (self.keys.len() as u64) < key_places(pairs) {
+            // Tiny ones first, so that there is a map, an empty one, if the large ones cannot be had.
+            self.keys = Buffer::uninitialized(device, key_places(0) as usize)?;
+            self.values = Buffer::uninitialized(device, value_places(0) as usize)?;
+            self.keys = Buffer::uninitialized(device, key_places(pairs) as usize)?;
+        }
+        if (self.values.len() as u64) < value_places(pairs) {
+            self.values = Buffer::uninitialized(device, value_places(pairs) as usize)?;
+        }
+        Ok(())
+    }
+
+    /// Builds; waits for it.
+    fn run(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>, plan: &Plan<K, V>) -> Result<()> {
+        let mut clock = StageClock::new(self.config.timings);
+        let Self { scratch, keys: own_keys, values: own_values, .. } = self;
+        let work = scratch.reserve(plan.scratch_words())?;
+        let words = work.argument::<u64>();
+        let input = Pairs { keys: keys.argument::<K>(), values: values.argument::<V>() };
+        let own = Pairs { keys: own_keys.argument::<K>(), values: own_values.argument::<V>() };
+        let in_scratch = Pairs::<K, V>::at(words.offset(plan.pairs_at()), plan.pairs);
+        // SAFETY: the kernel's text allows no count.
+        let mut count = unsafe { Global::<u32>::null() };
+        let reads: [&dyn Tracked; 2] = [keys, values];
+        // SAFETY: this holds for all launches: the scratch has the words of its plan, in which the pairs and the bits have their place, and
+        // the map has places for all pairs and their index. The sort ends where the compaction reads, and both are done when what they
+        // worked in is used again.
+        stream.batch(&reads, &[work, own_keys, own_values], |batch| unsafe {
+            clock.mark(batch)?;
+            plan.passes.clear(batch, work)?;
+            clock.mark(batch)?;
+            plan.passes.count(batch, work, input.keys)?;
+            plan.passes.scan(batch, work)?;
+            let (last, other) = if plan.unique { (own, in_scratch) } else { (in_scratch, own) };
+            let mut from = input;
+            for pass in 0..plan.passes.digits() {
+                let to = if (plan.passes.digits() - pass) % 2 == 1 { last } else { other };
+                plan.passes.pass(batch, work, pass, from, to)?;
+                from = to;
+            }
+            clock.mark(batch)?;
+            if !plan.unique {
+                let (pairs, keep) = (plan.pairs, words.offset(plan.keep_at()).cast());
+                count = words.offset(Plan::<K, V>::COUNT_AT).cast();
+                let state = words.offset(Plan::<K, V>::STATE_AT);
+                launch_mark(batch, pairs, from.keys, keep)?;
+                batch.zero(work, plan.compaction_words() as usize)?;
+                launch_compact(batch, pairs, from.keys, keep, own.keys, count, state)?;
+                batch.zero(work, plan.compaction_words() as usize)?;
+                launch_compact(batch, pairs, from.values, keep, own.values, count, state)?;
+            }
+            clock.mark(batch)?;
+            let index = Index { keys: own.keys, count, plan: IndexPlan { keys: plan.pairs } };
+            // With fewer keys there is less of an index, but perhaps more to fill up behind the keys: at most a group.
+            batch.launch(&index, key_places(plan.pairs) - plan.pairs + GROUP)?;
+            clock.mark(batch)
+        })?;
+        let length = if plan.unique {
+            stream.synchronize()?;
+            plan.pairs
+        } else {
+            // The lower half of the first word.
+            work.download_front(stream, 1)?[0] as u32 as u64
+        };
+        let stages = clock.durations()?.map(SortedStages::new);
+        self.layout = Layout::new(length);
+        self.report = SortedReport { repeats: plan.pairs - length, stages };
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! What a sorted map is to be like, and the sizes that follow.
+
+use super::SortedMap;
+use crate::primitives::{BitField, MOST_ITEMS, Pairs, RadixPasses, state_words};
+use crate::{Error, Key, Result, Value};
+use gpu_kernels::sorted::{Layout, room};
+use std::marker::PhantomData;
+
+/// The configuration of a [`SortedMap`].
+///
+/// ```
+/// use warpnest::{Device, SortedConfig, SortedMap};
+///
+/// let device = Device::cpu();
+/// let config = SortedConfig::default().assume_unique();
+/// let map: SortedMap<u64, u32> = config.build(&device, &[30, 10, 20], &[3, 1, 2])?;
+/// assert_eq!(map.to_pairs()?, [(10, 1), (20, 2), (30, 3)]);
+/// assert_eq!(map.memory_bytes(), config.memory_bytes::<u64, u32>(3)?);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SortedConfig {
+    pub(super) unique: bool,
+    pub(super) timings: bool,
+}
+
+crate::config::build_methods! {
+    SortedConfig builds SortedMap;
+    check |config, pairs| config.check(pairs);
+    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::TooManyItems`].
+    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
+}
+
+impl SortedConfig {
+    /// Promises that no key is repeated. If one is all the same, the build succeeds, a lookup gives the value of the first of its pairs in
+    /// input order, and the map has all of them: [`SortedMap::len`] counts the key several times.
+    #[must_use]
+    pub fn assume_unique(mut self) -> Self {
+        self.unique = true;
+        self
+    }
+
+    /// Measures the stages of the build; [`SortedReport::stages`](crate::SortedReport::stages) has them.
+    #[must_use]
+    pub fn timings(mut self) -> Self {
+        self.timings = true;
+        self
+    }
+
+    /// Bytes that a map of `pairs` pairs will keep on the device.
+    ///
+    /// # Errors
+    /// [`Error::TooManyItems`].
+    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+        self.check(pairs)?;
+        Ok(bytes::<K, V>(key_places(pairs), value_places(pairs)))
+    }
+
+    /// Bytes that a build of `pairs` pairs takes on the device besides the map and its input.
+    ///
+    /// # Errors
+    /// As for [`SortedConfig::memory_bytes`].
+    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+        Ok(8 * self.plan::<K, V>(pairs)?.scratch_words())
+    }
+
+    /// Fails if there are more pairs than places can be numbered.
+    fn check(&self, pairs: u64) -> Result<()> {
+        match pairs {
+            0..=MOST_ITEMS => Ok(()),
+            asked => Err(Error::TooManyItems { asked, limit: MOST_ITEMS }),
+        }
+    }
+
+    /// The sizes of a build, if there can be one.
+    pub(super) fn plan<K: Key, V: Value>(&self, pairs: u64) -> Result<Plan<K, V>> {
+        self.check(pairs)?;
+        let digit = BitField { shift: 0, bits: 8 }.digit::<K>()?;
+        let passes = RadixPasses::new(digit, K::BITS, pairs);
+        Ok(Plan { passes, pairs, unique: self.unique, types: PhantomData })
+    }
+}
+
+/// The places for `pairs` keys and their index.
+pub(super) fn key_places(pairs: u64) -> u64 {
+    Layout::new(pairs).places()
+}
+
+/// The places for the values of `pairs` pairs: whole groups too, so that there are some.
+pub(super) fn value_places(pairs: u64) -> u64 {
+    room(pairs)
+}
+
+/// The bytes of so many places.
+pub(super) fn bytes<K: Key, V: Value>(key_places: u64, value_places: u64) -> u64 {
+    (K::BITS as u64 * key_places + V::BITS as u64 * value_places) / 8
+}
+
+/// The sizes of a build, and the layout of its scratch: first what the passes work in, and after them the compaction; then a place for
+/// the pairs; then, unless keys are unique, a bit for each pair.
+pub(super) struct Plan<K, V> {
+    pub passes: RadixPasses<K, V>,
+    pub pairs: u64,
+    pub unique: bool,
+    types: PhantomData<(K, V)>,
+}
+
+impl<K: Key, V: Value> Plan<K, V> {
+    /// The number of keys that a compaction leaves stands in the first word of the scratch.
+    pub const COUNT_AT: u64 = 0;
+    /// Behind it, aligned to 16 bytes, is what the compaction publishes in.
+    pub const STATE_AT: u64 = 2;
+
+    /// The words that must be 0 before each of the two compactions.
+    pub fn compaction_words(&self) -> u64 {
+        Self::STATE_AT + state_words::<K>(self.pairs).max(state_words::<V>(self.pairs))
+    }
+
+    /// Where the pairs begin.
+    pub fn pairs_at(&self) -> u64 {
+        let passes = self.passes.words();
+        if self.unique { passes } else { passes.max(self.compaction_words()).next_multiple_of(2) }
+    }
+
+    /// Where the bits of those that are kept begin.
+    pub fn keep_at(&self) -> u64 {
+        self.pairs_at() + Pairs::<K, V>::words(self.pairs)
+    }
+
+    pub fn scratch_words(&self) -> u64 {
+        self.keep_at() + if self.unique { 0 } else { self.pairs.div_ceil(64) }
+    }
+}

@@ -1,0 +1,184 @@
+//! What a sorted map knows of the order of its keys: bounds and ranges.
+
+use super::SortedMap;
+use crate::{Buffer, Error, Key, Result, Stream, Value};
+use gpu_kernels::sorted::{Bounds, BoundsPlan, CountRanges, RangesPlan};
+use std::ops::{Bound, Range, RangeBounds};
+
+/// Which keys are counted for a query.
+#[derive(Clone, Copy)]
+enum Side {
+    /// Those below it.
+    Lower,
+    /// Those not above it.
+    Upper,
+}
+
+impl<K: Key, V: Value> SortedMap<K, V> {
+    /// For each of `queries` the number of keys below it: the place where it stands, or would.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn lower_bound_many(&self, queries: &[K]) -> Result<Vec<u32>> {
+        self.bounds(queries, Side::Lower)
+    }
+
+    /// For each of `queries` the number of keys that are not above it.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn upper_bound_many(&self, queries: &[K]) -> Result<Vec<u32>> {
+        self.bounds(queries, Side::Upper)
+    }
+
+    /// Queues writing the number of keys below `queries[i]` to `places[i]`; waits for nothing and allocates nothing.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn lower_bound_many_into(&self, stream: &Stream, queries: &Buffer<K>, places: &mut Buffer<u32>) -> Result<()> {
+        self.bounds_into(stream, queries, places, Side::Lower)
+    }
+
+    /// Queues writing the number of keys that are not above `queries[i]` to `places[i]`; waits for nothing and allocates nothing.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn upper_bound_many_into(&self, stream: &Stream, queries: &Buffer<K>, places: &mut Buffer<u32>) -> Result<()> {
+        self.bounds_into(stream, queries, places, Side::Upper)
+    }
+
+    fn bounds(&self, queries: &[K], side: Side) -> Result<Vec<u32>> {
+        let stream = self.device.default_stream();
+        let queries = Buffer::from_slice(&self.device, queries)?;
+        let mut places = Buffer::uninitialized(&self.device, queries.len())?;
+        self.bounds_into(stream, &queries, &mut places, side)?;
+        places.download(stream)
+    }
+
+    fn bounds_into(&self, stream: &Stream, queries: &Buffer<K>, places: &mut Buffer<u32>, side: Side) -> Result<()> {
+        crate::error::same_length(("the queries", queries.len()), ("the places", places.len()))?;
+        let bounds = Bounds::<K> {
+            queries: queries.argument(),
+            keys: self.keys.argument(),
+            places: places.argument(),
+            plan: BoundsPlan {
+                layout: self.layout,
+                queries: queries.len() as u64,
+                upper: matches!(side, Side::Upper) as u32,
+                padding: 0,
+            },
+        };
+        // SAFETY: as many places as queries; the keys and their layout belong together.
+        unsafe { stream.launch(&bounds, queries.len() as u64, &[queries, &self.keys], &[&*places]) }
+    }
+
+    /// The places of the keys that lie in `range`: `start` is that of the first one, `end` the one behind the last. If there is none, both
+    /// are where one would stand. A range that ends before it begins has none, and is no error.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn range(&self, range: impl RangeBounds<K>) -> Result<Range<u32>> {
+        // The least key of the range, and the least one above it; `None` if all keys are below that.
+        let next = |key: &K| (*key != K::ALL_ONES).then(|| K::from_u64(key.to_u64() + 1));
+        let from = match range.start_bound() {
+            Bound::Included(key) => Some(*key),
+            Bound::Excluded(key) => next(key),
+            Bound::Unbounded => Some(K::default()),
+        };
+        let to = match range.end_bound() {
+            Bound::Included(key) => next(key),
+            Bound::Excluded(key) => Some(*key),
+            Bound::Unbounded => None,
+        };
+        let bounds = self.lower_bound_many(&[from, to].map(Option::unwrap_or_default))?;
+        let place = |key: Option<K>, bound: u32| if key.is_some() { bound } else { self.len() as u32 };
+        let (start, end) = (place(from, bounds[0]), place(to, bounds[1]));
+        Ok(start..end.max(start))
+    }
+
+    /// The pairs whose keys lie in `range`, in their order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn range_pairs(&self, range: impl RangeBounds<K>) -> Result<Vec<(K, V)>> {
+        self.pairs_at(self.range(range)?)
+    }
+
+    /// Queues copying the pairs at `places`, as [`SortedMap::range`] gives them, to `keys` and `values`; waits for nothing and allocates
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`Error::Places`] if the map has not all of these places, [`Error::LengthsDiffer`] unless there is room for as many pairs,
+    /// [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn places_into(
+        &self,
+        stream: &Stream,
+        places: Range<u32>,
+        keys: &mut Buffer<K>,
+        values: &mut Buffer<V>,
+    ) -> Result<()> {
+        let Range { start, end } = places;
+        if start > end || end as u64 > self.len() {
+            return Err(Error::Places { start, end, length: self.len() });
+        }
+        let (first, pairs) = (start as usize, (end - start) as usize);
+        crate::error::same_length(("the places", pairs), ("the keys", keys.len()))?;
+        crate::error::same_length(("the places", pairs), ("the values", values.len()))?;
+        let (key_bytes, value_bytes) = (size_of::<K>(), size_of::<V>());
+        let from = (self.keys.address() + first * key_bytes, self.values.address() + first * value_bytes);
+        stream.batch(&[&self.keys, &self.values], &[&*keys, &*values], |batch| {
+            // SAFETY: the map has pairs at all of the places, and the outputs room for them.
+            unsafe {
+                batch.copy(from.0, keys.address(), pairs * key_bytes)?;
+                batch.copy(from.1, values.address(), pairs * value_bytes)
+            }
+        })
+    }
+
+    /// The pairs at `places`, which the map has.
+    pub(super) fn pairs_at(&self, places: Range<u32>) -> Result<Vec<(K, V)>> {
+        let stream = self.device.default_stream();
+        let mut keys = Buffer::uninitialized(&self.device, places.len())?;
+        let mut values = Buffer::uninitialized(&self.device, places.len())?;
+        self.places_into(stream, places, &mut keys, &mut values)?;
+        Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
+    }
+
+    /// For each of `ranges` the number of keys in it, from its start on and below its end.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn count_ranges_many(&self, ranges: &[Range<K>]) -> Result<Vec<u32>> {
+        let stream = self.device.default_stream();
+        let (from, to): (Vec<K>, Vec<K>) = ranges.iter().map(|range| (range.start, range.end)).unzip();
+        let (from, to) = (Buffer::from_slice(&self.device, &from)?, Buffer::from_slice(&self.device, &to)?);
+        let mut counts = Buffer::uninitialized(&self.device, ranges.len())?;
+        self.count_ranges_many_into(stream, &from, &to, &mut counts)?;
+        counts.download(stream)
+    }
+
+    /// Queues counting, for each `i`, the keys from `from[i]` on that are below `to[i]`; waits for nothing and allocates nothing. (The last
+    /// of all keys is below none. Where ranges are to hold their ends, the difference of upper and lower bounds counts them.)
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn count_ranges_many_into(
+        &self,
+        stream: &Stream,
+        from: &Buffer<K>,
+        to: &Buffer<K>,
+        counts: &mut Buffer<u32>,
+    ) -> Result<()> {
+        crate::error::same_length(("the starts", from.len()), ("the ends", to.len()))?;
+        crate::error::same_length(("the ranges", from.len()), ("the counts", counts.len()))?;
+        let count = CountRanges::<K> {
+            from: from.argument(),
+            to: to.argument(),
+            keys: self.keys.argument(),
+            counts: counts.argument(),
+            plan: RangesPlan { layout: self.layout, ranges: from.len() as u64 },
+        };
+        // SAFETY: as many ends and counts as starts; the keys and their layout belong together.
+        unsafe { stream.launch(&count, from.len() as u64, &[from, to, &self.keys], &[&*counts]) }
+    }
+}

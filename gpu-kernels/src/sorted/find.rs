@@ -1,0 +1,56 @@
+//! Looking up many keys.
+
+use super::{Layout, Search, Table};
+use crate::lookup::Lookup;
+use crate::seam::{Global, Tile};
+use crate::types::{Key, Value};
+
+/// What a lookup is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FindPlan {
+    /// Where the keys and their index stand.
+    pub layout: Layout,
+    /// The number of queries.
+    pub queries: u64,
+}
+
+/// A query and its answer.
+struct Query<K, V> {
+    search: Search<K>,
+    answer: Option<V>,
+}
+
+kernel! {
+    /// Answers query `i` by thread `i`: `values_out[i]` is the value of the first of the keys that equals it, or 0, and bit `i mod 32` of
+    /// `found[i / 32]` says which. `values_out` may be null: then no value is read.
+    Find<K: Key, V: Value>, "sorted_find", threads 256;
+    {
+        queries: Global<K>, keys: Global<K>, values: Global<V>, values_out: Global<V>, found: Global<u32>,
+        plan: FindPlan,
+    }
+    |args, block| {
+        let FindPlan { layout, queries: count } = args.plan;
+        let table = Table::new(args.keys, layout);
+        let lookup = Lookup { queries: args.queries, count, values: args.values_out, found: args.found };
+        let block_first = block.first_thread();
+        block.tiles::<32>(|tile| {
+            let first = block_first + tile.first_thread() as u64;
+            let mut queries = tile.local(|lane| {
+                let index = first + lane as u64;
+                // Lanes without a query search along, and nobody hears of it.
+                let key = if index < count { args.queries.load_streaming(index) } else { K::default() };
+                Query { search: Search::new(key), answer: None }
+            });
+            table.descend(tile, &mut queries, |query, level, next| query.search.step(&table, level, next));
+            tile.each(&mut queries, |lane, query| {
+                if first + (lane as u64) < count && let Some(place) = query.search.found(&layout) {
+                    let wanted = !args.values_out.is_null();
+                    query.answer =
+                        Some(if wanted { args.values.load_read_only(place as u64) } else { V::default() });
+                }
+            });
+            lookup.write(tile, &mut queries, first, |query| query.answer);
+        });
+    }
+}

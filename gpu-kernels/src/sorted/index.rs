@@ -1,0 +1,49 @@
+//! Writing the index.
+
+use super::{Layout, Level};
+use crate::seam::Global;
+use crate::types::Key;
+
+/// How much there is to write.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct IndexPlan {
+    /// The number of keys, unless it stands in memory.
+    pub keys: u64,
+}
+
+kernel! {
+    /// Writes all that stands behind the sorted keys, as [`Layout`] says: what fills them up, and the levels of the index. `count[0]` is the
+    /// number of keys; `count` may be null, if the plan has the number. A thread writes one entry, and there are threads enough for all, or
+    /// more.
+    Index<K: Key>, "sorted_index", threads 256;
+    { keys: Global<K>, count: Global<u32>, plan: IndexPlan }
+    |args, block| {
+        let first_thread = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let keys = if args.count.is_null() { args.plan.keys } else { args.count.load(0) as u64 };
+            let layout = Layout::new(keys);
+            let place = keys + first_thread + thread as u64;
+            if place >= layout.places() {
+                return;
+            }
+            let level = level_of(&layout, place);
+            // Straight from the keys: so no level waits for the one below.
+            let last_of_group = ((place - level.first + 1) << level.shift) - 1;
+            args.keys.store(place, if last_of_group < keys { args.keys.load(last_of_group) } else { K::ALL_ONES });
+        });
+    }
+}
+
+/// The level that has `place`.
+#[inline(always)]
+fn level_of(layout: &Layout, place: u64) -> Level {
+    let mut level = layout.top;
+    while place < level.first
+        && let Some(below) = layout.below(level)
+    {
+        level = below;
+    }
+    level
+}

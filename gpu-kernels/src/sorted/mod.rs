@@ -1,0 +1,193 @@
+//! A sorted array of keys and an index over it, so that a binary search reads one or two lines of memory and not one a step.
+//!
+//! The sorted array is what Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), compare their table with
+//! (section 4.5.1). The index is the directory of Rao and Ross, *Cache Conscious Indexing for Decision-Support in Main Memory* (1999): a
+//! search tree without pointers beside an array that stays as it is. docs/sorted.md has the whole.
+//!
+//! **Layout.** Level 0 is the sorted keys, level `l + 1` the last key of each full group of [`GROUP`] in level `l`; the top level has less
+//! than a group. The levels stand one behind the other. Each is filled up with keys that are all ones to whole groups, by one such key
+//! at least: so a search reads whole groups and asks for no end, since nothing is above such a key.
+
+mod bounds;
+mod find;
+mod index;
+
+pub use bounds::{Bounds, BoundsPlan, CountRanges, RangesPlan};
+pub use find::{Find, FindPlan};
+pub use index::{Index, IndexPlan};
+
+use crate::seam::{Global, Tile};
+use crate::types::Key;
+
+/// The bits of [`GROUP`].
+const GROUP_BITS: u32 = 4;
+
+/// Keys of a group: 64 bytes of narrow keys, 128 of wide ones.
+pub const GROUP: u64 = 1 << GROUP_BITS;
+
+/// The room that `entries` of a level take: whole groups, and one place at least behind the last entry.
+pub const fn room(entries: u64) -> u64 {
+    (entries / GROUP + 1) * GROUP
+}
+
+/// A level of the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Level {
+    /// Where its entries begin.
+    pub first: u64,
+    /// It has the last of each `2^shift` keys.
+    pub shift: u64,
+}
+
+/// Where the levels of so many keys begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Layout {
+    /// The number of keys, below 2^32.
+    pub keys: u64,
+    /// The level where searches begin.
+    pub top: Level,
+}
+
+impl Layout {
+    /// The layout of `keys` keys.
+    #[inline(always)]
+    pub const fn new(keys: u64) -> Self {
+        let mut layout = Self { keys, top: Level { first: 0, shift: 0 } };
+        while layout.entries_of(layout.top) >= GROUP {
+            layout.top = layout.above(layout.top);
+        }
+        layout
+    }
+
+    /// The places of all levels together.
+    pub const fn places(&self) -> u64 {
+        self.top.first + GROUP
+    }
+
+    /// The entries of a level.
+    #[inline(always)]
+    pub const fn entries_of(&self, level: Level) -> u64 {
+        self.keys >> level.shift
+    }
+
+    /// The level that has every [`GROUP`]th entry of `level`.
+    #[inline(always)]
+    const fn above(&self, level: Level) -> Level {
+        Level { first: level.first + room(self.entries_of(level)), shift: level.shift + GROUP_BITS as u64 }
+    }
+
+    /// The level that `level` has every [`GROUP`]th entry of, if it is not the keys themselves.
+    #[inline(always)]
+    pub const fn below(&self, level: Level) -> Option<Level> {
+        if level.shift == 0 {
+            return None;
+        }
+        let shift = level.shift - GROUP_BITS as u64;
+        Some(Level { first: level.first - room(self.keys >> shift), shift })
+    }
+}
+
+/// Sorted keys and their index, as kernels hold them.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<K> {
+    keys: Global<K>,
+    layout: Layout,
+}
+
+impl<K: Key> Table<K> {
+    /// The keys and index at `keys`, which are laid out so.
+    #[inline(always)]
+    pub fn new(keys: Global<K>, layout: Layout) -> Self {
+        Self { keys, layout }
+    }
+
+    /// The number of keys below `key`.
+    #[inline(always)]
+    pub fn lower_bound(&self, key: K) -> u32 {
+        self.search(key).below
+    }
+
+    /// Where `key` stands, if it is there. The first of equal keys.
+    #[inline(always)]
+    pub fn place(&self, key: K) -> Option<u32> {
+        self.search(key).found(&self.layout)
+    }
+
+    #[inline(always)]
+    fn search(&self, key: K) -> Search<K> {
+        let mut search = Search::new(key);
+        let mut next = Some(self.layout.top);
+        while let Some(level) = next {
+            next = self.layout.below(level);
+            search.step(self, level, next);
+        }
+        search
+    }
+
+    /// Takes the searches of a tile down to the keys, step by step: on the CPU, each lane's next group is on its way to the cache while the
+    /// others go on. `step` is [`Search::step`] of all searches that a lane has.
+    #[inline(always)]
+    fn descend<T, L: Tile>(
+        &self,
+        tile: &mut L,
+        lanes: &mut L::Local<T>,
+        step: impl Fn(&mut T, Level, Option<Level>) + Sync,
+    ) {
+        let mut next = Some(self.layout.top);
+        while let Some(level) = next {
+            next = self.layout.below(level);
+            tile.each(lanes, |_, lane| step(lane, level, next));
+        }
+    }
+}
+
+/// A search on its way down.
+#[derive(Clone, Copy, Debug)]
+struct Search<K> {
+    key: K,
+    /// The entries below the key in the level that was looked at last: the number of its group in the next one.
+    below: u32,
+    /// Whether the key was among the entries that were looked at there: if so, the first that is not below it is the key.
+    met: bool,
+}
+
+impl<K: Key> Search<K> {
+    #[inline(always)]
+    fn new(key: K) -> Self {
+        Self { key, below: 0, met: false }
+    }
+
+    /// Looks into the search's group of `level`, above which it has been; `next` is the level below.
+    ///
+    /// Two comparisons leave four neighbours, which are read at once: three reads, all of one line of 64 bytes; four reads of one or two
+    /// lines if keys are wide. The last entry of a group is never below the key: it stands in the level above, as the first one that is
+    /// not, or it is all ones.
+    #[inline(always)]
+    fn step(&mut self, table: &Table<K>, level: Level, next: Option<Level>) {
+        let first = self.below as u64 * GROUP;
+        let group = table.keys.offset(level.first + first);
+        let mut at = 0;
+        if group.load_read_only(7) < self.key {
+            at = 8;
+        }
+        if group.load_read_only(at + 3) < self.key {
+            at += 4;
+        }
+        let [a, b, c, d] = group.load_four_read_only(at);
+        let below = (a < self.key) as u32 + (b < self.key) as u32 + (c < self.key) as u32;
+        self.below = (first + at) as u32 + below;
+        self.met = (a == self.key) | (b == self.key) | (c == self.key) | (d == self.key);
+        if let Some(next) = next {
+            table.keys.prefetch(next.first + self.below as u64 * GROUP);
+        }
+    }
+
+    /// Where the key stands, if it is there and the search has come to the keys.
+    #[inline(always)]
+    fn found(&self, layout: &Layout) -> Option<u32> {
+        // Behind the last key there are some that are all ones.
+        (self.met && (self.below as u64) < layout.keys).then_some(self.below)
+    }
+}

@@ -1,0 +1,36 @@
+//! What must hold of the arrays of a sorted map.
+
+use gpu_kernels::sorted::GROUP;
+use warpnest::{Key, SortedMap, Value};
+
+/// Says what is wrong with the keys and the index of a map of `length` keys: laid out here once more, from the words of docs/sorted.md.
+pub fn check_sorted_map<K: Key, V: Value>(map: &SortedMap<K, V>) -> Result<(), String> {
+    let length = map.len() as usize;
+    let keys = map.keys().download(map.device().default_stream()).map_err(|error| error.to_string())?;
+    if let Some(place) = keys[..length].windows(2).position(|pair| pair[0] >= pair[1]) {
+        return Err(format!("keys {} and {} stand at {place} and behind it", keys[place], keys[place + 1]));
+    }
+    check_index(&keys, length)
+}
+
+/// The same of the index alone, over keys that may be repeated.
+pub fn check_index<K: Key>(keys: &[K], length: usize) -> Result<(), String> {
+    let group = GROUP as usize;
+    let (mut level, mut first, mut number) = (keys[..length].to_vec(), 0, 0);
+    loop {
+        let mut expected = level.clone();
+        // At least one that is all ones, and whole groups.
+        expected.push(K::ALL_ONES);
+        expected.resize(expected.len().next_multiple_of(group), K::ALL_ONES);
+        let found = keys.get(first..first + expected.len()).ok_or("the keys have no room for the index")?;
+        if let Some(place) = (0..expected.len()).find(|&place| found[place] != expected[place]) {
+            let (found, expected) = (found[place], expected[place]);
+            return Err(format!("entry {place} of level {number} is {found} and not {expected}, of {length} keys"));
+        }
+        if level.len() < group {
+            return Ok(());
+        }
+        (first, number) = (first + expected.len(), number + 1);
+        level = level.chunks_exact(group).map(|group| group[group.len() - 1]).collect();
+    }
+}

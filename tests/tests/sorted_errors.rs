@@ -1,0 +1,131 @@
+//! Every error that a user of the sorted map can cause, on every engine: its figures, its advice, and what is left behind.
+//!
+//! `sorted_faults.rs` has the failures that come from the device.
+
+use warpnest::{Buffer, Device, Error, Key, SortedConfig, SortedMap, Value};
+use warpnest_tests::built::errors;
+use warpnest_tests::maps::holds;
+use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, on_all, says, values};
+
+fn default() -> SortedConfig {
+    SortedConfig::default()
+}
+
+warpnest_tests::tests_of! { errors:
+    inputs_whose_lengths_differ_are_refused_with_both_lengths(default(), default().assume_unique());
+    what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was(default());
+}
+
+#[test]
+fn more_pairs_than_a_map_can_have_are_refused() {
+    let limit = u32::MAX as u64;
+    for config in [default(), default().assume_unique()] {
+        assert!(config.memory_bytes::<u32, u32>(limit).is_ok() && config.scratch_bytes::<u64, u64>(limit).is_ok());
+        errors::more_pairs_than_a_map_can_have_are_refused(&config, limit);
+    }
+}
+
+/// Bytes a pair, so that no one has to take the rest on trust: 8 and 4/15 for narrow pairs, and as much again and a little to build.
+#[test]
+fn the_memory_of_large_maps() {
+    for pairs in [1 << 27, 1u64 << 31] {
+        let index = pairs / 15;
+        let bytes = default().memory_bytes::<u32, u32>(pairs).unwrap();
+        assert!(bytes.abs_diff(8 * pairs + 4 * index) < 1000, "{bytes}");
+        let bytes = default().memory_bytes::<u64, u32>(pairs).unwrap();
+        assert!(bytes.abs_diff(12 * pairs + 8 * index) < 2000, "{bytes}");
+        let scratch = default().scratch_bytes::<u32, u32>(pairs).unwrap();
+        assert!(scratch > 8 * pairs && scratch < 9 * pairs, "{scratch}");
+        assert!(default().assume_unique().scratch_bytes::<u32, u32>(pairs).unwrap() < scratch);
+    }
+}
+
+#[test]
+fn bounds_ranges_and_pairs_go_to_buffers_of_their_number_only() {
+    on_all(|device| {
+        let stream = device.default_stream();
+        let map = default().build(device, &[1u64, 2, 3], &[1u32, 2, 3]).unwrap();
+        let queries = Buffer::from_slice(device, &[5u64, 6, 7, 8]).unwrap();
+        let few = Buffer::from_slice(device, &[5u64]).unwrap();
+        for room in [0, 3, 5] {
+            let mut places = Buffer::zeroed(device, room).unwrap();
+            let error = map.lower_bound_many_into(stream, &queries, &mut places).unwrap_err();
+            assert_lengths(error, ("the queries", 4), ("the places", room as u64));
+            let error = map.upper_bound_many_into(stream, &queries, &mut places).unwrap_err();
+            assert_lengths(error, ("the queries", 4), ("the places", room as u64));
+            let error = map.count_ranges_many_into(stream, &queries, &queries, &mut places).unwrap_err();
+            assert_lengths(error, ("the ranges", 4), ("the counts", room as u64));
+            let error = map.count_ranges_many_into(stream, &queries, &few, &mut places).unwrap_err();
+            assert_lengths(error, ("the starts", 4), ("the ends", 1));
+        }
+        for (room, values_room, what, found) in
+            [(2, 3, "the keys", 2), (4, 3, "the keys", 4), (3, 2, "the values", 2), (3, 0, "the values", 0)]
+        {
+            let (mut keys, mut values) =
+                (Buffer::zeroed(device, room).unwrap(), Buffer::zeroed(device, values_room).unwrap());
+            let error = map.pairs_into(stream, &mut keys, &mut values).unwrap_err();
+            assert_lengths(error, ("the map", 3), (what, found));
+            let error = map.places_into(stream, 0..3, &mut keys, &mut values).unwrap_err();
+            assert_lengths(error, ("the places", 3), (what, found));
+        }
+        holds(&map, &[1, 2, 3], &[1, 2, 3]);
+    });
+}
+
+#[test]
+fn places_that_the_map_does_not_have_are_refused() {
+    on_all(|device| {
+        let stream = device.default_stream();
+        let map = SortedMap::build(device, &[1u32, 2, 3], &[1u64, 2, 3]).unwrap();
+        let (mut keys, mut values) = (Buffer::zeroed(device, 1).unwrap(), Buffer::zeroed(device, 1).unwrap());
+        for (start, end) in [(3, 4), (0, 4), (2, 1), (4, 3), (u32::MAX, 0), (u32::MAX - 1, u32::MAX)] {
+            let error = map.places_into(stream, start..end, &mut keys, &mut values).unwrap_err();
+            assert_eq!(error, Error::Places { start, end, length: 3 });
+            says(&error, &[&format!("{start}..{end}"), "0..3", "`range`"]);
+        }
+        assert_eq!((keys.download(stream).unwrap(), values.download(stream).unwrap()), (vec![0], vec![0]));
+        map.places_into(stream, 2..3, &mut keys, &mut values).unwrap();
+        assert_eq!((keys.download(stream).unwrap(), values.download(stream).unwrap()), (vec![3], vec![3]));
+    });
+}
+
+#[test]
+fn bounds_ranges_pairs_and_clones_do_not_go_to_another_device() {
+    fn with<K: Key, V: Value>(here: &Device) {
+        let there = &elsewhere();
+        let (stream, foreign) = (here.default_stream(), there.default_stream());
+        let (keys, values): (Vec<K>, Vec<V>) = (distinct_keys(100, 3), values(100));
+        let map = default().build(here, &keys, &values).unwrap();
+        let report = map.report().clone();
+        let (ours, theirs) = (Buffer::from_slice(here, &keys).unwrap(), Buffer::from_slice(there, &keys).unwrap());
+        let (mut places, mut there_places) = (Buffer::zeroed(here, 100).unwrap(), Buffer::zeroed(there, 100).unwrap());
+        let is_there = |error| assert_wrong_device(error, "a buffer", there, here);
+        let is_here = |error| assert_wrong_device(error, "a buffer", here, there);
+        is_there(map.lower_bound_many_into(stream, &theirs, &mut places).unwrap_err());
+        is_there(map.upper_bound_many_into(stream, &ours, &mut there_places).unwrap_err());
+        is_here(map.lower_bound_many_into(foreign, &ours, &mut places).unwrap_err());
+        is_there(map.count_ranges_many_into(stream, &ours, &theirs, &mut places).unwrap_err());
+        is_there(map.count_ranges_many_into(stream, &ours, &ours, &mut there_places).unwrap_err());
+        let (mut keys_out, mut values_out) = (Buffer::zeroed(there, 100).unwrap(), Buffer::zeroed(here, 100).unwrap());
+        is_there(map.pairs_into(stream, &mut keys_out, &mut values_out).unwrap_err());
+        is_there(map.places_into(stream, 0..100, &mut keys_out, &mut values_out).unwrap_err());
+        is_here(map.try_clone(foreign).unwrap_err());
+        assert_eq!(keys_out.download(foreign).unwrap(), [K::default(); 100]);
+        assert_eq!(there_places.download(foreign).unwrap(), [0; 100]);
+        assert_eq!(places.download(stream).unwrap(), [0; 100]);
+        holds(&map, &keys, &values);
+        assert_eq!((map.report(), map.device().name()), (&report, here.name()));
+    }
+    on_all(|device| {
+        with::<u32, u32>(device);
+        with::<u64, u64>(device);
+    });
+}
+
+#[test]
+fn a_configuration_can_be_shown_and_compared() {
+    let config = SortedConfig::default();
+    for other in [config.clone().assume_unique(), config.clone().timings()] {
+        assert!(other != config && format!("{other:?}") != format!("{config:?}"));
+    }
+}
