@@ -3,7 +3,7 @@
 use super::input::{Input, wrong_hits, wrong_misses};
 use super::record::{Record, Run, Subject};
 use super::roofline::median_ms;
-use warpnest::{Answers, Buffer, CuckooMap, Device, Key, PageMap, Result, Stream, TwoLevelMap, Value};
+use warpnest::{Answers, Buffer, CuckooMap, Device, Key, PageMap, Result, SortedMap, Stream, TwoLevelMap, Value};
 
 /// A map that is built in one go.
 pub trait BulkMap<K: Key, V: Value> {
@@ -37,6 +37,7 @@ macro_rules! bulk_map {
 bulk_map!(CuckooMap);
 bulk_map!(TwoLevelMap);
 bulk_map!(PageMap);
+bulk_map!(SortedMap);
 
 /// The input of one measurement, on a device.
 pub struct Subjects<'d, K, V> {

@@ -9,6 +9,7 @@ mod page;
 mod primitives;
 pub mod record;
 pub mod roofline;
+mod sorted;
 pub mod two_level;
 
 use std::path::PathBuf;
@@ -90,6 +91,8 @@ enum Part {
     Linear,
     /// `CompactingTable`.
     Compacting,
+    /// `SortedMap`.
+    Sorted,
 }
 
 pub fn parse_size(text: &str) -> anyhow::Result<u64> {
@@ -166,6 +169,14 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             keep(page::measure::<u32, u32>(&device, &run, &roofline, n, load, args.runs)?);
             if args.wide {
                 keep(page::measure::<u64, u64>(&device, &run, &roofline, n, load, args.runs)?);
+            }
+        }
+        if wanted(Part::Sorted) {
+            progress.set_message(format!("SortedMap, {n} pairs"));
+            progress.tick();
+            keep(sorted::measure::<u32, u32>(&device, &run, &roofline, n, args.runs)?);
+            if args.wide {
+                keep(sorted::measure::<u64, u64>(&device, &run, &roofline, n, args.runs)?);
             }
         }
         for &load in args.load.iter().filter(|load| wanted(Part::Linear) && **load < 1.0) {

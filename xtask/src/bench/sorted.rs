@@ -1,0 +1,102 @@
+//! Benchmarks of the sorted map.
+
+use super::maps::Subjects;
+use super::record::{Record, Run};
+use super::roofline::{Roofline, median_ms};
+use warpnest::kernels::roofline::Access;
+use warpnest::kernels::sorted::GROUP;
+use warpnest::{Buffer, Device, Key, SortedConfig, SortedMap, SortedStages, Value};
+
+/// Builds a map of `n` pairs, looks up present and absent keys, and asks for bounds and ranges. The limits of a build and its stages are what
+/// copies of as many bytes take: for the sort keys once for counting, and keys and values in and out for each pass; for leaving out
+/// repeats the keys once more, and keys and values in and out; for the index a sector of 32 bytes in for each group, and the index out.
+pub fn measure<K: Key, V: Value>(
+    device: &Device,
+    run: &Run,
+    roofline: &Roofline,
+    n: u64,
+    runs: u32,
+) -> anyhow::Result<Vec<Record>> {
+    let stream = device.default_stream();
+    let subjects = Subjects::<K, V>::new(device, n, runs)?;
+    let config = SortedConfig::default();
+    let mut map = config.clone().assume_unique().build_on(stream, device, &subjects.keys, &subjects.values)?;
+    let find_limit = roofline.gops(Access::Find, map.memory_bytes() / 8, n)?;
+    let copied = (n * (K::BITS + V::BITS) as u64 / 64).next_multiple_of(2);
+    let copy_rate = (16 * copied) as f64 / roofline.copy_milliseconds(copied)? / 1e6;
+    let limit = |bytes: u64| copy_rate * n as f64 / bytes.max(1) as f64;
+    let (key_bytes, pair_bytes) = (n * K::BITS as u64 / 8, n * (K::BITS + V::BITS) as u64 / 8);
+    let sort = key_bytes + K::BITS as u64 / 8 * 2 * pair_bytes;
+    let (repeats, index) = (key_bytes + 2 * pair_bytes, n / GROUP * 32 + key_bytes / (GROUP - 1));
+
+    let build_ms = subjects.rebuild_ms(&mut map)?;
+    drop(map);
+    let mut map = config.clone().timings().build_on(stream, device, &subjects.keys, &subjects.values)?;
+    let stages = median_stages(runs, || {
+        map.rebuild(stream, &subjects.keys, &subjects.values)?;
+        Ok(map.report().stages)
+    })?;
+    drop(map);
+    let mut map = config.build_on(stream, device, &subjects.keys, &subjects.values)?;
+    let any_ms = subjects.rebuild_ms(&mut map)?;
+    let (lookups, wrong) = subjects.lookups(run, &map, find_limit)?;
+    let mut records = Vec::new();
+    let mut keep = |op, ms, limit| records.push(run.record(subjects.subject(&map, op), ms, limit, wrong));
+    keep("build", build_ms, limit(sort + index));
+    keep("build_any", any_ms, limit(sort + repeats + index));
+    if let Some(stages) = stages {
+        keep("initialization", stages.initialization, 0.0);
+        keep("sort", stages.sort, limit(sort));
+        keep("repeats", stages.repeats, limit(repeats));
+        keep("index", stages.index, limit(index));
+    }
+    records.extend(lookups);
+    records.extend(bounds(&subjects, run, &map, find_limit)?);
+    Ok(records)
+}
+
+/// Asks where every key stands, and how many keys lie between one and the next, in an order unrelated to theirs.
+fn bounds<K: Key, V: Value>(
+    subjects: &Subjects<'_, K, V>,
+    run: &Run,
+    map: &SortedMap<K, V>,
+    limit: f64,
+) -> anyhow::Result<Vec<Record>> {
+    let (device, stream) = (subjects.device, subjects.device.default_stream());
+    let (mut from, n) = (subjects.input.present.clone(), subjects.input.keys.len());
+    let queries = Buffer::from_slice(device, &from)?;
+    let mut answers = Buffer::zeroed(device, n)?;
+    let lower_ms = median_ms(stream, 2, subjects.runs, || map.lower_bound_many_into(stream, &queries, &mut answers))?;
+    let mut places = answers.download(stream)?;
+    let mut sorted = subjects.input.keys.clone();
+    sorted.sort_unstable();
+    let there = |(place, key): (&u32, &K)| sorted.get(*place as usize) == Some(key);
+    let wrong_lower = n as u64 - places.iter().zip(&from).filter(|&pair| there(pair)).count() as u64;
+
+    from.rotate_left(1);
+    let next = Buffer::from_slice(device, &from)?;
+    let count_ms =
+        median_ms(stream, 2, subjects.runs, || map.count_ranges_many_into(stream, &queries, &next, &mut answers))?;
+    let counts = answers.download(stream)?;
+    let before = places.clone();
+    places.rotate_left(1);
+    let between = places.iter().zip(&before).map(|(next, place)| next.saturating_sub(*place));
+    let wrong_counts = between.zip(&counts).filter(|(expected, count)| expected != *count).count() as u64;
+    Ok(vec![
+        run.record(subjects.subject(map, "lower_bound"), lower_ms, limit, wrong_lower),
+        run.record(subjects.subject(map, "count_ranges"), count_ms, limit / 2.0, wrong_counts),
+    ])
+}
+
+/// The stages of the build whose total is the median of `runs` builds.
+fn median_stages(
+    runs: u32,
+    mut build: impl FnMut() -> warpnest::Result<Option<SortedStages>>,
+) -> warpnest::Result<Option<SortedStages>> {
+    let mut found = Vec::new();
+    for _ in 0..runs {
+        found.extend(build()?);
+    }
+    found.sort_by(|a, b| a.total().total_cmp(&b.total()));
+    Ok(found.get(found.len() / 2).copied())
+}
