@@ -156,7 +156,7 @@ fn what_fails_says_so() {
     assert!(good >= 8, "{good} allocations");
 }
 
-/// The configuration says beforehand what a map keeps at most.
+/// The configuration says beforehand what a map keeps at most, and what its build takes.
 #[test]
 fn memory_is_what_was_said() {
     use std::sync::atomic::Ordering::Relaxed;
@@ -164,11 +164,23 @@ fn memory_is_what_was_said() {
         for pairs in [1, 1000, 70_000] {
             let (device, counts) = counting();
             let config = MultiConfig::default();
-            let map = config.build(&device, &distinct_keys::<K>(pairs, 2), &values::<V>(pairs)).unwrap();
-            let said = config.memory_bytes::<K, V>(pairs as u64).unwrap();
-            let keeps = counts.bytes.load(Relaxed);
-            assert_eq!(map.memory_bytes(), said, "{pairs} pairs");
-            assert!((said..=said + 32).contains(&keeps), "{pairs} pairs keep {keeps} bytes, and {said} were said");
+            let distinct = distinct_keys::<K>(pairs, 2);
+            for multiplicity in [1, 2, 50] {
+                let keys: Vec<K> = (0..pairs).map(|i| distinct[i / multiplicity]).collect();
+                let keys = Buffer::from_slice(&device, &keys).unwrap();
+                let values = Buffer::from_slice(&device, &values::<V>(pairs)).unwrap();
+                let before = counts.bytes.load(Relaxed);
+                counts.most.store(before, Relaxed);
+                let map = config.build_on(device.default_stream(), &device, &keys, &values).unwrap();
+                let (said, keeps) =
+                    (config.memory_bytes::<K, V>(pairs as u64).unwrap(), counts.bytes.load(Relaxed) - before);
+                let kept = map.memory_bytes();
+                assert!(kept == said || multiplicity > 1 && kept < said, "{pairs} pairs: {kept} and {said}");
+                assert!((kept..=kept + 32).contains(&keeps), "{pairs} pairs keep {keeps} bytes, and {kept} were said");
+                let scratch = config.scratch_bytes::<K, V>(pairs as u64).unwrap();
+                let most = counts.most.load(Relaxed) - before;
+                assert!(most <= said + scratch, "{pairs} pairs took {most} bytes, and {said} + {scratch} were said");
+            }
         }
     }
     in_all_widths!(with());

@@ -1,7 +1,7 @@
 //! What a multimap is to be like, and how it is built.
 
 use super::MultiMap;
-use crate::primitives::{Scratch, compact, mark_last_of_each, sort_pairs};
+use crate::primitives::{Scratch, compact, mark_last_of_each, sort_pairs, sort_scratch_bytes, state_words};
 use crate::{Buffer, Device, Key, PageConfig, Result, Stream, Value};
 use gpu_kernels::multi::{Numbers, NumbersPlan};
 
@@ -48,6 +48,22 @@ impl MultiConfig {
     /// As for [`MultiConfig::build`], as far as they follow from the configuration and the number of pairs.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         Ok(self.pages.memory_bytes::<K, u32>(pairs)? + pairs * (V::BITS / 8 + 4) as u64)
+    }
+
+    /// The most bytes that a build of `pairs` pairs takes on the device besides the map and its input.
+    ///
+    /// # Errors
+    /// As for [`MultiConfig::memory_bytes`].
+    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+        let keys = pairs * (K::BITS / 8) as u64;
+        let sorting = keys + sort_scratch_bytes::<K, V>(pairs)?;
+        // Sorted keys and their ends; the places of these and the different keys, each also compacted.
+        let compacting =
+            2 * keys + 8 * pairs + pairs.div_ceil(32) * 4 + 8 * state_words::<K>(pairs).max(state_words::<u32>(pairs));
+        // The compacted arrays, cut to their lengths, the runs' numbers, and what the table of keys is built in.
+        let building = 2 * keys + 8 * pairs + self.pages.scratch_bytes::<K, u32>(pairs)?;
+        // And some counts.
+        Ok(sorting.max(compacting).max(building) + 64)
     }
 
     /// Builds a map in which every key has all of its values, in the order of the input; returns when it stands.

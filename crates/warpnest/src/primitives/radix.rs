@@ -98,6 +98,18 @@ pub fn partition_pairs<K: Key, V: Value>(
     })
 }
 
+/// The passes of a sort of `items` pairs, and the words that they work in with the pairs.
+fn sort_passes<K: Key, V: Value>(items: u64) -> Result<(RadixPasses<K, V>, u64)> {
+    let digit = BitField { shift: 0, bits: 8 }.digit::<K>()?;
+    let passes = RadixPasses::<K, V>::new(digit, K::BITS, items);
+    Ok((passes, passes.words() + Pairs::<K, V>::words(items)))
+}
+
+/// Bytes of scratch that [`sort_pairs`] takes.
+pub(crate) fn sort_scratch_bytes<K: Key, V: Value>(items: u64) -> Result<u64> {
+    Ok(8 * sort_passes::<K, V>(items)?.1)
+}
+
 /// Queues a stable sort of pairs by key, in place.
 ///
 /// Four passes over 32-bit keys, eight over 64-bit ones. The scratch takes as much memory as the pairs, and 1 KiB a pass for each
@@ -113,9 +125,8 @@ pub fn sort_pairs<K: Key, V: Value>(
 ) -> Result<()> {
     crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
     let items = check_items(keys.len())?;
-    let digit = BitField { shift: 0, bits: 8 }.digit::<K>()?;
-    let passes = RadixPasses::<K, V>::new(digit, K::BITS, items);
-    let work = scratch.reserve(passes.words() + Pairs::<K, V>::words(items))?;
+    let (passes, words) = sort_passes::<K, V>(items)?;
+    let work = scratch.reserve(words)?;
     let own = Pairs::<K, V> { keys: keys.argument(), values: values.argument() };
     let other = Pairs::at(work.argument::<u64>().offset(passes.words()), items);
     stream.batch(&[], &[keys, values, work], |batch| {
