@@ -5,7 +5,7 @@
 //! to PTX; as an ordinary library it gives the host the same kernels as functions that run a block on one CPU thread.
 //!
 //! * [`seam`]: what differs between GPU and CPU, and nothing else.
-//! * [`types`]: the key and value types, and [`hash`]: hash functions drawn from random constants.
+//! * [`types`]: the key and value types, [`double`]: words of two halves, and [`hash`]: hash functions drawn from random constants.
 //! * [`scan`], [`compact`], [`radix`], [`search`]: the building blocks, most of them on [`look_back`].
 //! * [`slots`]: what the cuckoo tables share; [`lookup`] and [`places`]: how lookups, and all pairs, are written out.
 //! * [`cuckoo`]: the single-level cuckoo table of Alcantara et al. (2011).
@@ -28,6 +28,7 @@ pub mod seam;
 pub mod compact;
 pub mod compacting;
 pub mod cuckoo;
+pub mod double;
 pub mod hash;
 pub mod linear;
 pub mod look_back;

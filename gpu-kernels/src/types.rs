@@ -1,5 +1,6 @@
 //! The types that tables take: 32- and 64-bit unsigned keys and values.
 
+use crate::double::Double;
 use crate::seam::Word;
 use core::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
@@ -31,6 +32,8 @@ pub trait Scalar:
     const INDEX: usize;
     /// The word with every bit set.
     const ALL_ONES: Self;
+    /// The word that two of these make.
+    type Double: Double<Half = Self>;
     /// Zero-extends to 64 bits.
     fn to_u64(self) -> u64;
     /// 32 bits from bit `shift` on, which must be one of the word's.
@@ -53,6 +56,7 @@ macro_rules! scalar {
             const BITS: u32 = <$word>::BITS;
             const INDEX: usize = $index;
             const ALL_ONES: Self = <$word>::MAX;
+            type Double = $twice;
             #[inline(always)]
             fn to_u64(self) -> u64 {
                 self as u64
@@ -90,7 +94,7 @@ scalar!(u64, u128, 1);
 /// A key of a table: `u32` or `u64`. Every value of the type is a legal key.
 pub trait Key: Scalar {
     /// What a key and a value take in a table that stores both as words of one type: the wider of the two.
-    type Joint<V: Value>: Scalar;
+    type Joint<V: Value>: Key + Value;
 
     /// A bijection of the keys under which every bit depends on every bit of the key, by two random words (`b` is used as an odd
     /// multiplier). The shifts and the first multiplier are those of published bijective mixers: for 32 bits C. Wellons'
@@ -116,7 +120,7 @@ pub trait Key: Scalar {
 /// A value of a table: `u32` or `u64`. Every value of the type is legal.
 pub trait Value: Scalar {
     /// [`Key::Joint`] of a 32-bit key and this value.
-    type Beside32: Scalar;
+    type Beside32: Key + Value;
 }
 impl Value for u32 {
     type Beside32 = u32;

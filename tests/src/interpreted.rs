@@ -51,6 +51,11 @@ impl Runner for PtxRunner {
         done.map_err(|fault| Error::Kernel { kernel: kernel.name().to_owned(), fault: fault.to_string() })
     }
 
+    fn has_wide_atomics(&self) -> bool {
+        // GPUs that need the baseline have none.
+        self.module.target != "sm_75"
+    }
+
     fn allocated(&self, address: usize, bytes: usize) {
         let mut regions = self.regions.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the engine allocated it, and says when it is freed.

@@ -96,7 +96,16 @@ pub fn on_every_engine<S: Strategy>(
     inputs: impl Fn(&TestEngine) -> S,
     property: impl Fn(&TestEngine, S::Value) -> Result<(), TestCaseError>,
 ) {
-    for engine in engines() {
+    on_those(engines(), inputs, property);
+}
+
+/// Runs `property` on some engines with inputs from the strategy that `inputs` makes for the engine's size.
+pub fn on_those<'e, S: Strategy>(
+    engines: impl IntoIterator<Item = &'e TestEngine>,
+    inputs: impl Fn(&TestEngine) -> S,
+    property: impl Fn(&TestEngine, S::Value) -> Result<(), TestCaseError>,
+) {
+    for engine in engines {
         let cases = engine.cases * case_factor();
         let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
         let mut runner = proptest::test_runner::TestRunner::new(config);

@@ -1,56 +1,82 @@
 //! What must hold of the words of a linear map, read by a decoder of its own, and of the answers of operations done at the same time.
 
-use gpu_kernels::linear::{Layout, header, slot};
+use crate::{TestEngine, engines};
+use gpu_kernels::double::{Double, Half, Joined};
+use gpu_kernels::linear::{Layout, header};
+use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
-use warpnest::{LinearMap, LinearOperation};
+use warpnest::{Error, Key, LinearConfig, LinearMap, LinearOperation, Value};
+
+/// The engines that can have a linear map of such keys and values: all of them if none has 64 bits.
+pub fn linear_engines<K: Key, V: Value>() -> impl Iterator<Item = &'static TestEngine> + Clone {
+    engines().iter().filter(|engine| match LinearConfig::default().create::<K, V>(&engine.device) {
+        Err(Error::NoWideAtomics { .. }) => false,
+        map => map.is_ok(),
+    })
+}
 
 /// Slots of a bucket.
-const BUCKET: u64 = slot::BUCKET as u64;
-/// The key beside the slots.
-const K: u32 = u32::MAX;
+pub const fn bucket<K: Key, V: Value>() -> u64 {
+    32 / size_of::<Joined<K, V>>() as u64
+}
+
+/// Slots of a line, which a search looks at before it goes on to another one.
+pub const fn line<K: Key, V: Value>() -> usize {
+    2 * bucket::<K, V>() as usize
+}
 
 /// What is in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
+pub enum Slot<K, V> {
     /// Nothing, ever.
     Empty,
     /// A key and its value.
-    Living(u32, u32),
+    Living(K, V),
     /// What a removed key left.
-    Removed(u32),
+    Removed(K),
 }
 
 /// The meaning of a word.
-pub fn slot_of(word: u64) -> Slot {
-    match ((word >> 32) as u32, word as u32) {
-        (K, K) => Slot::Empty,
-        (K, key) => Slot::Removed(key),
-        (key, value) => Slot::Living(key, value),
+pub fn slot_of<K: Key, V: Value>(word: Joined<K, V>) -> Slot<K, V> {
+    let (upper, lower) = (word.upper().to_u64(), word.lower().to_u64());
+    let all_ones = Half::<K, V>::ALL_ONES.to_u64();
+    if upper != all_ones {
+        Slot::Living(K::from_u64(upper), V::from_u64(lower))
+    } else if lower == all_ones {
+        Slot::Empty
+    } else {
+        Slot::Removed(K::from_u64(lower))
     }
 }
 
+/// The word of an empty slot.
+pub fn empty_word<K: Key, V: Value>() -> Joined<K, V> {
+    Double::of(Scalar::ALL_ONES, Scalar::ALL_ONES)
+}
+
 /// The word of a removed key.
-pub fn removed_word(key: u32) -> u64 {
-    (K as u64) << 32 | key as u64
+pub fn removed_word<K: Key, V: Value>(key: K) -> Joined<K, V> {
+    Double::of(Scalar::ALL_ONES, Scalar::from_u64(key.to_u64()))
 }
 
 /// All slots of a key's search, in its order.
-pub fn search_order(layout: &Layout, key: u32) -> impl Iterator<Item = u64> {
-    let (layout, mut probe) = (*layout, layout.probe(key));
-    (0..layout.slots() / BUCKET).flat_map(move |number| {
+pub fn search_order<K: Key, V: Value>(layout: &Layout, key: K) -> impl Iterator<Item = u64> {
+    let key = Scalar::from_u64(key.to_u64());
+    let (layout, mut probe) = (*layout, layout.probe::<Joined<K, V>>(key));
+    (0..layout.buckets()).flat_map(move |number| {
         if number > 0 {
             layout.advance(&mut probe);
         }
-        let (bucket, start) = (probe.bucket as u64, probe.start as u64);
-        (0..BUCKET).map(move |i| bucket * BUCKET + (start + i) % BUCKET)
+        let (first, start, slots) = (probe.bucket as u64 * bucket::<K, V>(), probe.start as u64, bucket::<K, V>());
+        (0..slots).map(move |i| first + (start + i) % slots)
     })
 }
 
 /// What the words of a table say.
 #[derive(Debug, Default)]
-pub struct Decoded {
+pub struct Decoded<K, V> {
     /// All pairs, that of the cell, too.
-    pub pairs: HashMap<u32, u32>,
+    pub pairs: HashMap<K, V>,
     /// Slots that are not empty.
     pub taken: u64,
     /// Slots of removed keys.
@@ -60,11 +86,16 @@ pub struct Decoded {
 }
 
 /// Reads a table, or says what is wrong with it.
-pub fn decode(words: &[u64], beside: &[u64], layout: &Layout) -> Result<Decoded, String> {
-    if words.len() as u64 != layout.slots() || beside.len() != header::WORDS {
+pub fn decode<K: Key, V: Value>(
+    words: &[Joined<K, V>],
+    beside: &[u64],
+    layout: &Layout,
+) -> Result<Decoded<K, V>, String> {
+    if words.len() as u64 != layout.slots::<Joined<K, V>>() || beside.len() != header::WORDS {
         return Err(format!("{} slots and {} words beside them: {layout:?}", words.len(), beside.len()));
     }
-    let mut found = Decoded::default();
+    let slot_of = slot_of::<K, V>;
+    let mut found = Decoded { pairs: HashMap::new(), taken: 0, removed: 0, lengths: Vec::new() };
     for (slot, &word) in words.iter().enumerate() {
         let (key, value) = match slot_of(word) {
             Slot::Empty => continue,
@@ -75,18 +106,21 @@ pub fn decode(words: &[u64], beside: &[u64], layout: &Layout) -> Result<Decoded,
             }
         };
         found.taken += 1;
+        if word != Double::of(Scalar::from_u64(key.to_u64()), Scalar::from_u64(value.to_u64())) {
+            return Err(format!("slot {slot} holds more than key {key} and value {value}: {word:x?}"));
+        }
         if found.pairs.insert(key, value).is_some() {
             return Err(format!("key {key} is there twice, the second time in slot {slot}"));
         }
         let mut length = 0;
-        for earlier in search_order(layout, key) {
+        for earlier in search_order::<K, V>(layout, key) {
             length += 1;
             if earlier == slot as u64 {
                 break;
             }
             match slot_of(words[earlier as usize]) {
                 // Within its bucket a slot may have been emptied since; in a bucket that the key went past none ever is.
-                Slot::Empty if earlier / BUCKET == slot as u64 / BUCKET => {}
+                Slot::Empty if earlier / bucket::<K, V>() == slot as u64 / bucket::<K, V>() => {}
                 Slot::Empty => return Err(format!("key {key} in slot {slot} is behind the empty slot {earlier}")),
                 Slot::Removed(owner) if owner == key => {
                     return Err(format!("key {key} in slot {slot} is behind its removed slot {earlier}"));
@@ -96,24 +130,27 @@ pub fn decode(words: &[u64], beside: &[u64], layout: &Layout) -> Result<Decoded,
         }
         found.lengths.push(length);
     }
-    let cell = beside[header::CELL as usize];
-    match cell >> 32 {
-        0 if cell == 0 => {}
-        1 => drop(found.pairs.insert(K, cell as u32)),
+    // The widest cell has two words, the lower half in the first one.
+    let cell = (beside[1] as u128) << 64 | beside[0] as u128;
+    match cell.checked_sub(1 << Half::<K, V>::BITS) {
+        None if cell == 0 => {}
+        Some(value) if value <= V::ALL_ONES.to_u64() as u128 => {
+            found.pairs.insert(K::ALL_ONES, V::from_u64(value as u64));
+        }
         _ => return Err(format!("the cell holds {cell:#x}")),
     }
     Ok(found)
 }
 
 /// The words of a map's slots.
-pub fn words_of(map: &LinearMap) -> Result<Vec<u64>, String> {
+pub fn words_of<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Vec<Joined<K, V>>, String> {
     map.words().download(map.device().default_stream()).map_err(|error| error.to_string())
 }
 
 /// Reads a map, or says what is wrong with its words or with what it says of itself.
-pub fn check_linear_map(map: &LinearMap) -> Result<Decoded, String> {
+pub fn check_linear_map<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Decoded<K, V>, String> {
     let beside = map.header().download(map.device().default_stream()).map_err(|error| error.to_string())?;
-    let found = decode(&words_of(map)?, &beside, map.layout())?;
+    let found = decode::<K, V>(&words_of(map)?, &beside, map.layout())?;
     let keys = found.pairs.len() as u64;
     if (map.len(), map.is_empty()) != (keys, keys == 0) {
         return Err(format!("there are {keys} keys, and the map says {}", map.len()));
@@ -128,17 +165,20 @@ pub fn check_linear_map(map: &LinearMap) -> Result<Decoded, String> {
 }
 
 /// Says what is wrong with the map, if its pairs should be those of `reference`.
-pub fn check_pairs(map: &LinearMap, reference: &HashMap<u32, u32>) -> Result<Decoded, String> {
+pub fn check_pairs<K: Key, V: Value>(
+    map: &LinearMap<K, V>,
+    reference: &HashMap<K, V>,
+) -> Result<Decoded<K, V>, String> {
     let found = check_linear_map(map)?;
     crate::page_checker::same_pairs(&found.pairs, reference)?;
     Ok(found)
 }
 
 /// An operation and its answer.
-pub type Done = (LinearOperation, Option<u32>);
+pub type Done<K, V> = (LinearOperation<K, V>, Option<V>);
 
 /// The state that an operation leaves of its key.
-fn after(operation: LinearOperation, before: Option<u32>) -> Option<u32> {
+fn after<K, V>(operation: LinearOperation<K, V>, before: Option<V>) -> Option<V> {
     match operation {
         LinearOperation::Get(_) => before,
         LinearOperation::Insert(_, value) => Some(value),
@@ -151,9 +191,9 @@ fn after(operation: LinearOperation, before: Option<u32>) -> Option<u32> {
 ///
 /// Each operation is an edge from the state that it answered with to the one that it left. An order is a walk along all edges, once each:
 /// there is one exactly if the edges at each state balance, but for the first and the last, and all hang together with the first.
-pub fn in_some_order(first: Option<u32>, done: &[Done], last: Option<u32>) -> bool {
-    let mut surplus: HashMap<Option<u32>, i64> = HashMap::new();
-    let mut neighbours: HashMap<Option<u32>, Vec<Option<u32>>> = HashMap::new();
+pub fn in_some_order<K: Key, V: Value>(first: Option<V>, done: &[Done<K, V>], last: Option<V>) -> bool {
+    let mut surplus: HashMap<Option<V>, i64> = HashMap::new();
+    let mut neighbours: HashMap<Option<V>, Vec<Option<V>>> = HashMap::new();
     for &(operation, answer) in done {
         let then = after(operation, answer);
         *surplus.entry(answer).or_default() += 1;
@@ -171,12 +211,12 @@ pub fn in_some_order(first: Option<u32>, done: &[Done], last: Option<u32>) -> bo
 }
 
 /// Says for which key the answers of a batch have no order; keys that are not in the batch must be as they were.
-pub fn check_answers(
-    before: &HashMap<u32, u32>,
-    done: impl IntoIterator<Item = Done>,
-    after: &HashMap<u32, u32>,
+pub fn check_answers<K: Key, V: Value>(
+    before: &HashMap<K, V>,
+    done: impl IntoIterator<Item = Done<K, V>>,
+    after: &HashMap<K, V>,
 ) -> Result<(), String> {
-    let mut of_key: HashMap<u32, Vec<Done>> = HashMap::new();
+    let mut of_key: HashMap<K, Vec<Done<K, V>>> = HashMap::new();
     for done in done {
         of_key.entry(done.0.parts().1).or_default().push(done);
     }

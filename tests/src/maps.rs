@@ -112,7 +112,7 @@ is_map! {
     }
 }
 is_map! {
-    [] LinearMap: u32 => u32, check |map, reference| linear_checker::check_pairs(map, reference).map(drop)
+    [K: Key, V: Value] LinearMap<K, V>: K => V, check |map, reference| linear_checker::check_pairs(map, reference).map(drop)
 }
 
 /// Every key takes a probe but the one that has a cell of its own.

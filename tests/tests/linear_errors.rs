@@ -4,13 +4,21 @@
 
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
-use warpnest::{Answers, Buffer, Device, Error, LinearConfig, LinearMap};
-use warpnest_tests::linear_checker::check_linear_map;
+use warpnest::{Answers, Buffer, Device, Error, Key, LinearConfig, LinearMap, Value};
+use warpnest_tests::linear_checker::{check_linear_map, linear_engines};
 use warpnest_tests::maps::{equals, refuses_another_device, refuses_other_lengths};
-use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, engines, on_all, says};
+use warpnest_tests::{
+    assert_lengths, assert_wrong_device, distinct_keys, elsewhere, engines, in_all_widths, on_all, says,
+};
 
-/// The key that has a cell of its own.
-const K: u32 = u32::MAX;
+/// The values of keys.
+fn values<K: Key, V: Value>(keys: &[K]) -> Vec<V> {
+    keys.iter().map(|key| V::from_u64(key.to_u64() ^ key.to_u64() << 32)).collect()
+}
+
+fn pairs<K: Key, V: Value>(keys: &[K]) -> HashMap<K, V> {
+    keys.iter().copied().zip(values(keys)).collect()
+}
 
 fn configs() -> [LinearConfig; 2] {
     let config = LinearConfig::default().seed(5);
@@ -19,22 +27,45 @@ fn configs() -> [LinearConfig; 2] {
 
 #[test]
 fn loads_that_are_none_are_refused() {
-    let loads = [0.0, -0.0, -1.0, -1e-300, 1.0, 1.0 + f64::EPSILON, 2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
-    on_all(|device| {
-        for (config, load) in configs().into_iter().flat_map(|config| loads.map(|load| (config.clone(), load))) {
-            let config = config.load(load).pairs(3);
-            for error in [config.create(device).unwrap_err(), config.memory_bytes().unwrap_err()] {
-                says(&error, &[&format!("a load of {load}"), "above 0 and below 1"]);
-                let Error::OpenLoad { load: figure } = error else { panic!("{error:?}") };
-                assert_eq!(figure.to_bits(), load.to_bits());
+    fn with<K: Key, V: Value>() {
+        let loads =
+            [0.0, -0.0, -1.0, -1e-300, 1.0, 1.0 + f64::EPSILON, 2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+        for device in linear_engines::<K, V>().map(|engine| &engine.device) {
+            for (config, load) in configs().into_iter().flat_map(|config| loads.map(|load| (config.clone(), load))) {
+                let config = config.load(load).pairs(3);
+                for error in [config.create::<K, V>(device).unwrap_err(), config.memory_bytes::<K, V>().unwrap_err()] {
+                    says(&error, &[&format!("a load of {load}"), "above 0 and below 1"]);
+                    let Error::OpenLoad { load: figure } = error else { panic!("{error:?}") };
+                    assert_eq!(figure.to_bits(), load.to_bits());
+                }
+            }
+            for load in [1.0 - f64::EPSILON / 2.0, 0.5, 1e-3] {
+                let mut map = configs()[0].clone().load(load).pairs(20).create::<K, V>(device).unwrap();
+                let keys = [K::from_u64(9), K::from_u64(8), K::ALL_ONES];
+                assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(3));
+                equals(&map, &pairs(&keys));
             }
         }
-        for load in [1.0 - f64::EPSILON / 2.0, 0.5, 1e-3] {
-            let mut map = configs()[0].clone().load(load).pairs(20).create(device).unwrap();
-            assert_eq!(map.insert_many(&[9, 8, K], &[1, 2, 3]), Ok(3));
-            equals(&map, &HashMap::from([(9, 1), (8, 2), (K, 3)]));
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn a_device_without_wide_atomics_refuses_maps_that_need_them_and_says_what_to_do() {
+    fn with<K: Key, V: Value>() {
+        let wide = K::BITS.max(V::BITS) == 64;
+        let mut refusals = 0;
+        for device in engines().iter().map(|engine| &engine.device) {
+            let Err(error) = configs()[0].create::<K, V>(device) else { continue };
+            refusals += 1;
+            says(&error, &["words of 128 bits", device.name(), "32 bits", "compute capability 9.0", "the CPU"]);
+            let Error::NoWideAtomics { what, device: named } = error else { panic!("{error:?}") };
+            assert!(wide && what.contains("LinearMap") && named == device.name());
         }
-    });
+        // The PTX for older GPUs, and a GPU that is one.
+        assert!(if wide { (1..=2).contains(&refusals) } else { refusals == 0 }, "{refusals} engines refuse");
+    }
+    in_all_widths!(with());
 }
 
 #[test]
@@ -47,19 +78,19 @@ fn more_pairs_than_a_map_can_have_are_refused() {
     };
     for config in configs() {
         for pairs in [1 << 32, 1 << 40, u64::MAX] {
-            refused(config.clone().pairs(pairs).memory_bytes().unwrap_err(), pairs);
-            refused(config.clone().load(0.999).pairs(pairs).create(&Device::cpu()).unwrap_err(), pairs);
+            refused(config.clone().pairs(pairs).memory_bytes::<u32, u64>().unwrap_err(), pairs);
+            refused(config.clone().load(0.999).pairs(pairs).create::<u64, u32>(&Device::cpu()).unwrap_err(), pairs);
         }
         for load in [f64::MIN_POSITIVE, 1e-300, 1e-9] {
-            refused(config.clone().load(load).pairs(100).memory_bytes().unwrap_err(), 100);
+            refused(config.clone().load(load).pairs(100).memory_bytes::<u64, u64>().unwrap_err(), 100);
         }
         // A load of a half: 2^31 slots are as many as half of what can be.
-        assert!(config.clone().load(0.5).pairs(1 << 30).memory_bytes().is_ok());
-        assert!(config.clone().load(0.5).pairs(1 << 31).memory_bytes().is_err());
+        assert!(config.clone().load(0.5).pairs(1 << 30).memory_bytes::<u64, u64>().is_ok());
+        assert!(config.clone().load(0.5).pairs(1 << 31).memory_bytes::<u32, u32>().is_err());
     }
     on_all(|device| {
-        let mut map = configs()[0].create(device).unwrap();
-        map.insert_many(&[1, 2, K], &[3, 4, 5]).unwrap();
+        let mut map: LinearMap = configs()[0].create(device).unwrap();
+        map.insert_many(&[1, 2, u32::MAX], &[3, 4, 5]).unwrap();
         let slots = map.slots();
         for additional in [1 << 32, 1 << 40, u64::MAX - 3, u64::MAX - 2, u64::MAX - 1, u64::MAX] {
             match map.reserve(device.default_stream(), additional) {
@@ -68,44 +99,58 @@ fn more_pairs_than_a_map_can_have_are_refused() {
             }
         }
         assert_eq!(map.slots(), slots);
-        equals(&map, &HashMap::from([(1, 3), (2, 4), (K, 5)]));
+        equals(&map, &HashMap::from([(1, 3), (2, 4), (u32::MAX, 5)]));
     });
 }
 
 #[test]
 fn inputs_whose_lengths_differ_are_refused_with_both_lengths() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let mut map = configs()[0].create(device).unwrap();
-        map.insert_many(&[1, 2], &[3, 4]).unwrap();
-        let (keys, values) = (("the keys", 3), ("the values", 2));
-        assert_lengths(map.insert_many(&[1, 2, 3], &[1, 2]).unwrap_err(), keys, values);
-        assert_lengths(map.replace_many(&[1, 2, 3], &[1, 2]).unwrap_err(), keys, values);
-        assert_lengths(map.get_or_insert_many(&[1, 2, 3], &[1, 2]).unwrap_err(), keys, values);
-        assert_lengths(map.get_or_insert_many(&[], &[1]).unwrap_err(), ("the keys", 0), ("the values", 1));
-        let three = Buffer::from_slice(device, &[1, 2, 3]).unwrap();
-        let two = Buffer::from_slice(device, &[1, 2]).unwrap();
-        let mut four = Answers::new(device, 4).unwrap();
-        assert_lengths(map.insert_many_on(stream, &three, &two).unwrap_err(), keys, values);
-        assert_lengths(map.replace_many_into(stream, &three, &two, &mut four).unwrap_err(), keys, values);
-        let answers = ("the answers", 4);
-        assert_lengths(map.replace_many_into(stream, &three, &three, &mut four).unwrap_err(), keys, answers);
-        assert_lengths(map.get_or_insert_many_into(stream, &three, &three, &mut four).unwrap_err(), keys, answers);
-        assert_lengths(map.remove_many_into(stream, &three, &mut four).unwrap_err(), keys, answers);
-        let mixed = |map: &mut LinearMap, kinds, values, answers: &mut Answers<u32>| {
-            map.apply_many_into(stream, kinds, &three, values, answers).unwrap_err()
-        };
-        assert_lengths(mixed(&mut map, &three, &three, &mut four), keys, answers);
-        assert_lengths(mixed(&mut map, &two, &three, &mut four), keys, ("the kinds", 2));
-        assert_lengths(mixed(&mut map, &three, &two, &mut four), keys, values);
-        refuses_other_lengths(&map);
-        let buffer = |length| Buffer::zeroed(device, length).unwrap();
-        for (lengths, other) in [((3, 2), ("the keys", 3)), ((2, 1), ("the values", 1)), ((0, 2), ("the keys", 0))] {
-            let error = map.pairs_into(stream, &mut buffer(lengths.0), &mut buffer(lengths.1)).unwrap_err();
-            assert_lengths(error, ("the map", 2), other);
+    fn with<K: Key, V: Value>() {
+        for device in linear_engines::<K, V>().map(|engine| &engine.device) {
+            let stream = device.default_stream();
+            let mut map = configs()[0].create::<K, V>(device).unwrap();
+            let (k, v) = ([1, 2, 3].map(K::from_u64), [3, 4, 5].map(V::from_u64));
+            map.insert_many(&k[..2], &v[..2]).unwrap();
+            let (keys, values) = (("the keys", 3), ("the values", 2));
+            assert_lengths(map.insert_many(&k, &v[..2]).unwrap_err(), keys, values);
+            assert_lengths(map.replace_many(&k, &v[..2]).unwrap_err(), keys, values);
+            assert_lengths(map.get_or_insert_many(&k, &v[..2]).unwrap_err(), keys, values);
+            assert_lengths(map.get_or_insert_many(&[], &v[..1]).unwrap_err(), ("the keys", 0), ("the values", 1));
+            let three = Buffer::from_slice(device, &k).unwrap();
+            let (two_values, three_values) =
+                (Buffer::from_slice(device, &v[..2]).unwrap(), Buffer::from_slice(device, &v).unwrap());
+            let (two_kinds, three_kinds) = (Buffer::zeroed(device, 2).unwrap(), Buffer::zeroed(device, 3).unwrap());
+            let mut four = Answers::new(device, 4).unwrap();
+            assert_lengths(map.insert_many_on(stream, &three, &two_values).unwrap_err(), keys, values);
+            assert_lengths(map.replace_many_into(stream, &three, &two_values, &mut four).unwrap_err(), keys, values);
+            let answers = ("the answers", 4);
+            assert_lengths(map.replace_many_into(stream, &three, &three_values, &mut four).unwrap_err(), keys, answers);
+            assert_lengths(
+                map.get_or_insert_many_into(stream, &three, &three_values, &mut four).unwrap_err(),
+                keys,
+                answers,
+            );
+            assert_lengths(map.remove_many_into(stream, &three, &mut four).unwrap_err(), keys, answers);
+            let mixed = |map: &mut LinearMap<K, V>, kinds, values, answers: &mut Answers<V>| {
+                map.apply_many_into(stream, kinds, &three, values, answers).unwrap_err()
+            };
+            assert_lengths(mixed(&mut map, &three_kinds, &three_values, &mut four), keys, answers);
+            assert_lengths(mixed(&mut map, &two_kinds, &three_values, &mut four), keys, ("the kinds", 2));
+            assert_lengths(mixed(&mut map, &three_kinds, &two_values, &mut four), keys, values);
+            refuses_other_lengths(&map);
+            let (mut no_keys, mut no_values) = (
+                [0, 1, 2, 3].map(|n| Buffer::zeroed(device, n).unwrap()),
+                [0, 1, 2, 3].map(|n| Buffer::zeroed(device, n).unwrap()),
+            );
+            for (lengths, other) in [((3, 2), ("the keys", 3)), ((2, 1), ("the values", 1)), ((0, 2), ("the keys", 0))]
+            {
+                let error = map.pairs_into(stream, &mut no_keys[lengths.0], &mut no_values[lengths.1]).unwrap_err();
+                assert_lengths(error, ("the map", 2), other);
+            }
+            equals(&map, &HashMap::from([(k[0], v[0]), (k[1], v[1])]));
         }
-        equals(&map, &HashMap::from([(1, 3), (2, 4)]));
-    });
+    }
+    in_all_widths!(with());
 }
 
 #[test]
@@ -115,8 +160,8 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
         let (stream, foreign) = (here.default_stream(), there.default_stream());
         // As many as there is room for, and more.
         for n in [9usize, 100, 290] {
-            let mut map = configs()[0].clone().create(here).unwrap();
-            map.insert_many(&[1, K], &[2, 3]).unwrap();
+            let mut map: LinearMap = configs()[0].clone().create(here).unwrap();
+            map.insert_many(&[1, u32::MAX], &[2, 3]).unwrap();
             let keys: Vec<u32> = distinct_keys(n, 3);
             let kinds = vec![1; n];
             let ours = |elements: &[u32]| Buffer::from_slice(here, elements).unwrap();
@@ -157,21 +202,26 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
             wrong(map.reserve(foreign, 5000).unwrap_err());
             wrong(map.probe_lengths(foreign).unwrap_err());
             wrong(map.pairs_into(foreign, &mut ours(&[0; 2]), &mut ours(&[0; 2])).unwrap_err());
-            equals(&map, &HashMap::from([(1, 2), (K, 3)]));
+            equals(&map, &HashMap::from([(1, 2), (u32::MAX, 3)]));
             assert_eq!(map.device().name(), here.name());
         }
     });
 }
 
 /// A map that may not grow, with room for about so many keys, and for how many exactly.
-fn fixed(device: &Device, config: &LinearConfig, load: f64, about: u64) -> (LinearMap, usize) {
-    let map = config.clone().load(load).pairs(about).fixed().create(device).unwrap();
+fn fixed<K: Key, V: Value>(device: &Device, config: &LinearConfig, load: f64, about: u64) -> (LinearMap<K, V>, usize) {
+    let map = config.clone().load(load).pairs(about).fixed().create::<K, V>(device).unwrap();
     let most = ((map.slots() as f64 * load) as u64).min(map.slots() - 1);
     (map, most as usize)
 }
 
 /// Fails unless the error says so.
-fn assert_full(error: &Error, (refused, operations): (usize, usize), map: &LinearMap, load: f64) {
+fn assert_full<K: Key, V: Value>(
+    error: &Error,
+    (refused, operations): (usize, usize),
+    map: &LinearMap<K, V>,
+    load: f64,
+) {
     let (refused, operations, taken, slots) = (refused as u64, operations as u64, map.taken(), map.slots());
     assert_eq!(*error, Error::TableFull { refused, operations, taken, slots, load });
     says(error, &[&refused.to_string(), &taken.to_string(), "slots are taken", &load.to_string(), "grow", "reserve"]);
@@ -179,129 +229,160 @@ fn assert_full(error: &Error, (refused, operations): (usize, usize), map: &Linea
 
 #[test]
 fn a_map_that_may_not_grow_takes_as_many_keys_as_its_load_allows_and_says_how_many_it_refused() {
-    for engine in engines() {
-        for (config, load) in
-            configs().into_iter().flat_map(|config| [0.8, 0.99, 0.3].map(|load| (config.clone(), load)))
-        {
-            for about in [0, 20, 100, 5000] {
-                let (mut map, most) = fixed(&engine.device, &config, load, about);
-                let n = most + 45;
-                if n > engine.most_items {
-                    continue;
-                }
-                let keys: Vec<u32> = distinct_keys(n, 9);
-                let slots = map.slots();
-                assert_full(&map.insert_many(&keys, &keys).unwrap_err(), (45, n), &map, load);
-                assert_eq!((map.len(), map.taken(), map.slots()), (most as u64, most as u64, slots));
-                let there = check_linear_map(&map).unwrap().pairs;
-                assert!(there.iter().all(|(key, value)| key == value && keys.contains(key)));
-                equals(&map, &there);
-                // Keys that are there take nothing, whatever is done with them.
-                let (present, absent): (Vec<u32>, Vec<u32>) = keys.iter().partition(|key| there.contains_key(key));
-                let values: Vec<u32> = present.iter().map(|key| !key).collect();
-                assert_eq!(map.insert_many(&present, &values), Ok(0));
-                assert_eq!(map.get_or_insert_many(&present, &present), Ok(values.clone()));
-                assert_eq!(map.replace_many(&present, &present), Ok(values.into_iter().map(Some).collect()));
-                let updates: Vec<_> = present.iter().map(|&key| Insert(key, key)).collect();
-                assert!(
-                    map.apply_many(&updates).unwrap().iter().zip(&present).all(|(answer, key)| *answer == Some(*key))
-                );
-                let gets: Vec<_> = keys.iter().map(|&key| Get(key)).collect();
-                assert_eq!(map.apply_many(&gets), map.get_many(&keys));
-                equals(&map, &there);
-                // Others are refused, one or many, and leave nothing.
-                assert_full(&map.replace_many(&absent, &absent).unwrap_err(), (45, 45), &map, load);
-                assert_full(&map.apply_many(&[GetOrInsert(absent[0], 1)]).unwrap_err(), (1, 1), &map, load);
-                assert_full(&map.insert_many(&[absent[3]; 40], &[1; 40]).unwrap_err(), (40, 40), &map, load);
-                equals(&map, &there);
-            }
-        }
-    }
-}
-
-/// Filled exactly, by a batch for which there is room; the key that has a cell counts, too.
-#[test]
-fn a_map_that_was_filled_to_its_limit_takes_no_key_more() {
-    for (engine, config) in engines().iter().flat_map(|engine| configs().map(|config| (engine, config))) {
-        for (load, cell, mixed) in [0.8, 0.99, 0.01]
-            .into_iter()
-            .flat_map(|load| [(load, false, true), (load, true, false), (load, true, true)])
-        {
-            let (mut map, most) = fixed(&engine.device, &config, load, if load < 0.1 { 0 } else { 20 });
-            let mut keys: Vec<u32> = distinct_keys(most + 3, 9);
-            if cell && most > 0 {
-                keys[0] = K;
-            }
-            let (first, more) = keys.split_at(most);
-            assert_eq!(map.insert_many(first, first), Ok(most as u64));
-            let refused = if mixed {
-                map.apply_many(&[Insert(more[0], 1), GetOrInsert(more[1], 1), Insert(more[2], 1)]).unwrap_err()
-            } else {
-                map.insert_many(more, more).unwrap_err()
-            };
-            let (len, name) = (map.len(), engine.device.name());
-            assert_eq!(len, most as u64, "{most} keys may be there at load {load} on {name}, cell {cell}: {refused}");
-            assert_full(&refused, (3, 3), &map, load);
-            equals(&map, &first.iter().map(|&key| (key, key)).collect());
-        }
-    }
-}
-
-/// As many as went may come, however the ones went and the others come.
-#[test]
-fn a_full_map_that_may_not_grow_has_room_again_when_keys_are_removed() {
-    for engine in engines() {
-        for (config, load) in configs().into_iter().flat_map(|config| [0.8, 0.99].map(|load| (config.clone(), load))) {
-            for (about, mixed, cell) in [20, 200, 2000]
-                .into_iter()
-                .flat_map(|about| [(about, 0, true), (about, 1, false), (about, 2, true), (about, 3, false)])
-                .filter(|case| case.0 * 3 / 2 < engine.most_items as u64)
+    fn with<K: Key, V: Value>() {
+        for engine in linear_engines::<K, V>() {
+            for (config, load) in
+                configs().into_iter().flat_map(|config| [0.8, 0.99, 0.3].map(|load| (config.clone(), load)))
             {
-                let (mut map, most) = fixed(&engine.device, &config, load, about);
-                let all: Vec<u32> = distinct_keys(2 * most, 4);
-                map.insert_many(&all[..most], &all[..most]).unwrap();
-                let mut there: HashMap<u32, u32> = all[..most].iter().map(|&key| (key, key)).collect();
-                for share in [most, 20, 3, 40, most / 2] {
-                    let gone = all.iter().copied().filter(|key| there.contains_key(key)).step_by(2);
-                    let gone: Vec<u32> = gone.take(most / share).collect();
-                    let removals: Vec<_> = gone.iter().map(|&key| Remove(key)).collect();
-                    let removed = if mixed & 1 == 0 { map.remove_many(&gone) } else { map.apply_many(&removals) };
-                    assert!(removed.unwrap().iter().zip(&gone).all(|(value, key)| *value == there.remove(key)));
-                    let mut new: Vec<u32> = all.iter().copied().filter(|key| !there.contains_key(key)).collect();
-                    // The key with the cell is one of them.
-                    new.truncate(most - there.len());
-                    if cell && !there.contains_key(&K) {
-                        new[0] = K;
+                for about in [0, 20, 100, 5000] {
+                    let (mut map, most) = fixed::<K, V>(&engine.device, &config, load, about);
+                    let n = most + 45;
+                    if n > engine.most_items {
+                        continue;
                     }
-                    let insertions: Vec<_> = new.iter().map(|&key| Insert(key, !key)).collect();
-                    let values: Vec<u32> = new.iter().map(|key| !key).collect();
-                    let inserted =
-                        if mixed & 2 == 0 { map.replace_many(&new, &values) } else { map.apply_many(&insertions) };
-                    assert_eq!(
-                        inserted,
-                        Ok(vec![None; new.len()]),
-                        "{} of {most} keys went and as many came, load {load}, way {mixed}, {}",
-                        gone.len(),
-                        engine.device.name()
+                    let keys: Vec<K> = distinct_keys(n, 9);
+                    let slots = map.slots();
+                    assert_full(&map.insert_many(&keys, &values(&keys)).unwrap_err(), (45, n), &map, load);
+                    assert_eq!((map.len(), map.taken(), map.slots()), (most as u64, most as u64, slots));
+                    let there = check_linear_map(&map).unwrap().pairs;
+                    assert!(
+                        there == pairs(&keys.iter().copied().filter(|key| there.contains_key(key)).collect::<Vec<K>>())
                     );
-                    there.extend(new.into_iter().zip(values));
+                    equals(&map, &there);
+                    // Keys that are there take nothing, whatever is done with them.
+                    let (present, absent): (Vec<K>, Vec<K>) = keys.iter().partition(|key| there.contains_key(key));
+                    let (old, new): (Vec<V>, Vec<V>) =
+                        values(&present).into_iter().map(|value: V| (value, !value)).unzip();
+                    assert_eq!(map.insert_many(&present, &new), Ok(0));
+                    assert_eq!(map.get_or_insert_many(&present, &old), Ok(new.clone()));
+                    assert_eq!(map.replace_many(&present, &old), Ok(new.into_iter().map(Some).collect()));
+                    let updates: Vec<_> = present.iter().zip(&old).map(|(&key, &value)| Insert(key, value)).collect();
+                    assert_eq!(map.apply_many(&updates), Ok(old.into_iter().map(Some).collect()));
+                    let gets: Vec<_> = keys.iter().map(|&key| Get(key)).collect();
+                    assert_eq!(map.apply_many(&gets), map.get_many(&keys));
+                    equals(&map, &there);
+                    // Others are refused, one or many, and leave nothing.
+                    assert_full(&map.replace_many(&absent, &values(&absent)).unwrap_err(), (45, 45), &map, load);
+                    assert_full(
+                        &map.apply_many(&[GetOrInsert(absent[0], V::from_u64(1))]).unwrap_err(),
+                        (1, 1),
+                        &map,
+                        load,
+                    );
+                    assert_full(
+                        &map.insert_many(&[absent[3]; 40], &[V::from_u64(1); 40]).unwrap_err(),
+                        (40, 40),
+                        &map,
+                        load,
+                    );
                     equals(&map, &there);
                 }
             }
         }
     }
+    in_all_widths!(with());
+}
+
+/// Filled exactly, by a batch for which there is room; the key that has a cell counts, too.
+#[test]
+fn a_map_that_was_filled_to_its_limit_takes_no_key_more() {
+    fn with<K: Key, V: Value>() {
+        for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
+            for (load, cell, mixed) in [0.8, 0.99, 0.01]
+                .into_iter()
+                .flat_map(|load| [(load, false, true), (load, true, false), (load, true, true)])
+            {
+                let (mut map, most) = fixed::<K, V>(&engine.device, &config, load, if load < 0.1 { 0 } else { 20 });
+                let mut keys: Vec<K> = distinct_keys(most + 3, 9);
+                let one = V::from_u64(1);
+                if cell && most > 0 {
+                    keys[0] = K::ALL_ONES;
+                }
+                let (first, more) = keys.split_at(most);
+                assert_eq!(map.insert_many(first, &values(first)), Ok(most as u64));
+                let refused = if mixed {
+                    map.apply_many(&[Insert(more[0], one), GetOrInsert(more[1], one), Insert(more[2], one)])
+                        .unwrap_err()
+                } else {
+                    map.insert_many(more, &values(more)).unwrap_err()
+                };
+                let (len, name) = (map.len(), engine.device.name());
+                assert_eq!(
+                    len, most as u64,
+                    "{most} keys may be there at load {load} on {name}, cell {cell}: {refused}"
+                );
+                assert_full(&refused, (3, 3), &map, load);
+                equals(&map, &pairs(first));
+            }
+        }
+    }
+    in_all_widths!(with());
+}
+
+/// As many as went may come, however the ones went and the others come.
+#[test]
+fn a_full_map_that_may_not_grow_has_room_again_when_keys_are_removed() {
+    fn with<K: Key, V: Value>() {
+        for engine in linear_engines::<K, V>() {
+            for (config, load) in
+                configs().into_iter().flat_map(|config| [0.8, 0.99].map(|load| (config.clone(), load)))
+            {
+                for (about, mixed, cell) in [20, 200, 2000]
+                    .into_iter()
+                    .flat_map(|about| [(about, 0, true), (about, 1, false), (about, 2, true), (about, 3, false)])
+                    .filter(|case| case.0 * 3 / 2 < engine.most_items as u64)
+                {
+                    let (mut map, most) = fixed::<K, V>(&engine.device, &config, load, about);
+                    let all: Vec<K> = distinct_keys(2 * most, 4);
+                    map.insert_many(&all[..most], &values(&all[..most])).unwrap();
+                    let mut there: HashMap<K, V> = pairs(&all[..most]);
+                    for share in [most, 20, 3, 40, most / 2] {
+                        let gone = all.iter().copied().filter(|key| there.contains_key(key)).step_by(2);
+                        let gone: Vec<K> = gone.take(most / share).collect();
+                        let removals: Vec<_> = gone.iter().map(|&key| Remove(key)).collect();
+                        let removed = if mixed & 1 == 0 { map.remove_many(&gone) } else { map.apply_many(&removals) };
+                        assert!(removed.unwrap().iter().zip(&gone).all(|(value, key)| *value == there.remove(key)));
+                        let mut new: Vec<K> = all.iter().copied().filter(|key| !there.contains_key(key)).collect();
+                        // The key with the cell is one of them.
+                        new.truncate(most - there.len());
+                        if cell && !there.contains_key(&K::ALL_ONES) {
+                            new[0] = K::ALL_ONES;
+                        }
+                        let values: Vec<V> = values(&new);
+                        let pairs = new.iter().zip(&values);
+                        let insertions: Vec<_> = pairs.map(|(&key, &value)| Insert(key, value)).collect();
+                        let inserted =
+                            if mixed & 2 == 0 { map.replace_many(&new, &values) } else { map.apply_many(&insertions) };
+                        assert_eq!(
+                            inserted,
+                            Ok(vec![None; new.len()]),
+                            "{} of {most} keys went and as many came, load {load}, way {mixed}, {}",
+                            gone.len(),
+                            engine.device.name()
+                        );
+                        there.extend(new.into_iter().zip(values));
+                        equals(&map, &there);
+                    }
+                }
+            }
+        }
+    }
+    in_all_widths!(with());
 }
 
 /// Copies of a key ask for slots together, but need only one.
 #[test]
 fn repeated_keys_do_not_fill_a_map_that_may_not_grow() {
-    for (engine, config) in engines().iter().flat_map(|engine| configs().map(|config| (engine, config))) {
-        let (mut map, most) = fixed(&engine.device, &config, 0.8, 10);
-        // Just as many different keys as there is room for, most of them at the end.
-        let keys: Vec<u32> = (0..64u32).map(|i| i.saturating_sub(64 - most as u32)).collect();
-        let inserted = map.insert_many(&keys, &keys);
-        let full = format!("{most} keys may come and {} are there on {}", map.len(), engine.device.name());
-        assert_eq!(inserted, Ok(most as u64), "{full}");
-        equals(&map, &(0..most as u32).map(|key| (key, key)).collect());
+    fn with<K: Key, V: Value>() {
+        for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
+            let (mut map, most) = fixed::<K, V>(&engine.device, &config, 0.8, 10);
+            // Just as many different keys as there is room for, most of them at the end.
+            let keys: Vec<K> = (0..64).map(|i: u64| K::from_u64(i.saturating_sub(64 - most as u64))).collect();
+            let inserted = map.insert_many(&keys, &values(&keys));
+            let full = format!("{most} keys may come and {} are there on {}", map.len(), engine.device.name());
+            assert_eq!(inserted, Ok(most as u64), "{full}");
+            equals(&map, &pairs(&keys[64 - most..]));
+        }
     }
+    in_all_widths!(with());
 }

@@ -3,87 +3,105 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
-use warpnest::{Buffer, Device, Error, LinearConfig, LinearMap, LinearOperation, Result};
+use warpnest::{Buffer, Device, Error, Key, LinearConfig, LinearMap, LinearOperation, Result, Value};
 use warpnest_tests::linear_checker::check_linear_map;
 use warpnest_tests::maps::equals;
-use warpnest_tests::{counting, distinct_keys, faulty, only};
+use warpnest_tests::{counting, distinct_keys, faulty, in_all_widths, only};
 
 fn config() -> LinearConfig {
     LinearConfig::default().seed(2)
 }
 
+/// The value that goes with a key.
+fn own<K: Key, V: Value>(key: &K) -> V {
+    V::from_u64(key.to_u64() ^ key.to_u64() << 32)
+}
+
+fn values<K: Key, V: Value>(keys: &[K]) -> Vec<V> {
+    keys.iter().map(own).collect()
+}
+
+fn pairs<K: Key, V: Value>(keys: &[K]) -> HashMap<K, V> {
+    keys.iter().map(|key| (*key, own(key))).collect()
+}
+
 /// The keys that are there before anything fails, one with a cell of its own among them; a removed one has left its slot.
-fn begin(device: &Device) -> (LinearMap, HashMap<u32, u32>) {
+fn begin<K: Key, V: Value>(device: &Device) -> (LinearMap<K, V>, HashMap<K, V>) {
     let mut map = config().pairs(900).create(device).unwrap();
-    let keys: Vec<u32> = [u32::MAX].into_iter().chain(distinct_keys(400, 1)).collect();
-    map.insert_many(&keys, &keys).unwrap();
+    let keys: Vec<K> = [K::ALL_ONES].into_iter().chain(distinct_keys(400, 1)).collect();
+    map.insert_many(&keys, &values(&keys)).unwrap();
     let removals: Vec<_> = keys[300..].iter().map(|&key| Remove(key)).collect();
     map.apply_many(&removals).unwrap();
-    (map, keys[..300].iter().map(|&key| (key, key)).collect())
+    (map, pairs(&keys[..300]))
 }
 
 /// A call that may need memory and launches, whether it changes anything, and how often it may fail at least.
-type Call = (&'static str, fn(&mut LinearMap, &[u32]) -> Result<()>);
+type Call<K, V> = (&'static str, fn(&mut LinearMap<K, V>, &[K]) -> Result<()>);
 
-/// What inserts: `keys` with themselves as values.
-const INSERTIONS: [Call; 3] = [
-    ("insert_many", |map, keys| map.insert_many(keys, keys).map(drop)),
-    ("get_or_insert_many", |map, keys| map.get_or_insert_many(keys, keys).map(drop)),
-    ("apply_many", |map, keys| {
-        let operations: Vec<LinearOperation> =
-            keys.iter().map(|&key| if key % 2 == 0 { Insert(key, key) } else { GetOrInsert(key, key) }).collect();
-        map.apply_many(&operations).map(drop)
-    }),
-];
+/// What inserts keys with their own values.
+fn insertions<K: Key, V: Value>() -> [Call<K, V>; 3] {
+    [
+        ("insert_many", |map, keys| map.insert_many(keys, &values(keys)).map(drop)),
+        ("get_or_insert_many", |map, keys| map.get_or_insert_many(keys, &values(keys)).map(drop)),
+        ("apply_many", |map, keys| {
+            let operation = |key: &K| {
+                if key.to_u64().is_multiple_of(2) { Insert(*key, own(key)) } else { GetOrInsert(*key, own(key)) }
+            };
+            map.apply_many(&keys.iter().map(operation).collect::<Vec<LinearOperation<K, V>>>()).map(drop)
+        }),
+    ]
+}
 
 /// What changes nothing that can be seen.
-const OTHERS: [Call; 8] = [
-    ("reserve", |map, _| map.reserve(map.device().clone().default_stream(), 5000)),
-    ("shrink_to_fit", |map, _| map.shrink_to_fit(map.device().clone().default_stream())),
-    ("compact", |map, _| map.compact(map.device().clone().default_stream())),
-    ("try_clone", |map, _| map.try_clone(map.device().default_stream()).map(drop)),
-    ("get_many", |map, keys| map.get_many(keys).map(drop)),
-    ("contains_many", |map, keys| map.contains_many(keys).map(drop)),
-    ("to_pairs", |map, _| map.to_pairs().map(drop)),
-    ("probe_lengths", |map, _| map.probe_lengths(map.device().default_stream()).map(drop)),
-];
+fn others<K: Key, V: Value>() -> [Call<K, V>; 8] {
+    [
+        ("reserve", |map, _| map.reserve(map.device().clone().default_stream(), 5000)),
+        ("shrink_to_fit", |map, _| map.shrink_to_fit(map.device().clone().default_stream())),
+        ("compact", |map, _| map.compact(map.device().clone().default_stream())),
+        ("try_clone", |map, _| map.try_clone(map.device().default_stream()).map(drop)),
+        ("get_many", |map, keys| map.get_many(keys).map(drop)),
+        ("contains_many", |map, keys| map.contains_many(keys).map(drop)),
+        ("to_pairs", |map, _| map.to_pairs().map(drop)),
+        ("probe_lengths", |map, _| map.probe_lengths(map.device().default_stream()).map(drop)),
+    ]
+}
 
 /// After an insertion that failed: what was there is there, and of the new keys some, with their values.
-fn check_some(map: &LinearMap, before: &HashMap<u32, u32>, new: &[u32], after: &str) {
+fn check_some<K: Key, V: Value>(map: &LinearMap<K, V>, before: &HashMap<K, V>, new: &[K], after: &str) {
     let found = check_linear_map(map).unwrap_or_else(|wrong| panic!("{after}: {wrong}")).pairs;
     assert!(before.iter().all(|(key, value)| found.get(key) == Some(value)), "{after}");
     let came = found.iter().filter(|(key, _)| !before.contains_key(key));
-    assert!(came.into_iter().all(|(key, value)| key == value && new.contains(key)), "{after}");
+    assert!(came.into_iter().all(|(key, value)| own::<K, V>(key) == *value && new.contains(key)), "{after}");
     equals(map, &found);
 }
 
 /// Lets a call fail at each of its allocations or launches, and again until it does not; says how often it failed.
-fn failures(
-    (name, call): Call,
-    (device, inserts, new): (&Device, bool, &[u32]),
+fn failures<K: Key, V: Value>(
+    (name, call): Call<K, V>,
+    (device, inserts, new): (&Device, bool, &[K]),
     left: &AtomicU32,
     expected: fn(&Error) -> bool,
 ) -> u32 {
     for good in 0.. {
-        let (mut map, mut pairs) = begin(device);
+        let (mut map, mut there) = begin(device);
         let state = (*map.layout(), map.len(), map.taken());
         let done = only(left, good, || call(&mut map, new));
         let place = format!("{name} with {good} that go well");
         if let Err(error) = &done {
             assert!(expected(error), "{place}: {error}");
             if inserts {
-                check_some(&map, &pairs, new, &place);
+                check_some(&map, &there, new, &place);
             } else {
                 assert_eq!((*map.layout(), map.len(), map.taken()), state, "{place}");
-                equals(&map, &pairs);
+                equals(&map, &there);
             }
             // The call can be repeated.
             call(&mut map, new).unwrap_or_else(|error| panic!("{place}, then again: {error}"));
         }
         if inserts {
-            pairs.extend(new.iter().map(|&key| (key, key)));
+            there.extend(pairs(new));
         }
-        equals(&map, &pairs);
+        equals(&map, &there);
         if done.is_ok() {
             return good;
         }
@@ -93,100 +111,116 @@ fn failures(
 
 #[test]
 fn whichever_allocation_fails_the_map_holds_what_it_should_and_the_call_can_be_repeated() {
-    let (device, counts) = counting();
-    let out_of_memory = |error: &Error| matches!(error, Error::OutOfMemory { .. });
-    // One that fits, one that does in part, and one for which the map grows twice.
-    for n in [50, 1500, 20_000] {
-        let new: Vec<u32> = distinct_keys(n, 1 << 20);
-        for call in INSERTIONS {
-            let failed = failures(call, (&device, true, &new), &counts.allocations, out_of_memory);
-            assert!(failed >= if n < 1000 { 2 } else { 4 }, "{} of {n}: only {failed} allocations", call.0);
+    fn with<K: Key, V: Value>() {
+        let (device, counts) = counting();
+        let out_of_memory = |error: &Error| matches!(error, Error::OutOfMemory { .. });
+        // One that fits, one that does in part, and one for which the map grows twice.
+        for n in [50, 1500, 20_000] {
+            let new: Vec<K> = distinct_keys(n, 1 << 20);
+            for call in insertions::<K, V>() {
+                let failed = failures(call, (&device, true, &new), &counts.allocations, out_of_memory);
+                assert!(failed >= if n < 1000 { 2 } else { 4 }, "{} of {n}: only {failed} allocations", call.0);
+            }
         }
+        let new: Vec<K> = distinct_keys(100, 77);
+        for (call, least) in others::<K, V>().into_iter().zip([2, 2, 2, 2, 3, 2, 3, 2]) {
+            let failed = failures(call, (&device, false, &new), &counts.allocations, out_of_memory);
+            assert!(failed >= least, "{}: only {failed} allocations", call.0);
+        }
+        assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
     }
-    let new: Vec<u32> = distinct_keys(100, 77);
-    for (call, least) in OTHERS.into_iter().zip([2, 2, 2, 2, 3, 2, 3, 2]) {
-        let failed = failures(call, (&device, false, &new), &counts.allocations, out_of_memory);
-        assert!(failed >= least, "{}: only {failed} allocations", call.0);
-    }
-    assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
+    in_all_widths!(with());
 }
 
 #[test]
 fn whichever_launch_fails_the_map_holds_what_it_should_and_the_call_can_be_repeated() {
-    let (device, good_launches) = faulty();
-    let planted = |error: &Error| matches!(error, Error::Kernel { .. });
-    let new: Vec<u32> = distinct_keys(20_000, 1 << 20);
-    for call in INSERTIONS {
-        let failed = failures(call, (&device, true, &new), &good_launches, planted);
-        assert!(failed >= 2, "{}: only {failed} launches", call.0);
+    fn with<K: Key, V: Value>() {
+        let (device, good_launches) = faulty();
+        let planted = |error: &Error| matches!(error, Error::Kernel { .. });
+        let new: Vec<K> = distinct_keys(20_000, 1 << 20);
+        for call in insertions::<K, V>() {
+            let failed = failures(call, (&device, true, &new), &good_launches, planted);
+            assert!(failed >= 2, "{}: only {failed} launches", call.0);
+        }
+        for call in others::<K, V>().into_iter().filter(|call| call.0 != "try_clone") {
+            assert_eq!(failures(call, (&device, false, &new), &good_launches, planted), 1, "{}", call.0);
+        }
     }
-    for call in OTHERS.into_iter().filter(|call| call.0 != "try_clone") {
-        assert_eq!(failures(call, (&device, false, &new), &good_launches, planted), 1, "{}", call.0);
-    }
+    in_all_widths!(with());
 }
 
 #[test]
 fn a_removal_that_fails_removes_nothing() {
-    let (device, counts) = counting();
-    let (faulty, good_launches) = faulty();
-    let (mut counted, pairs) = begin(&device);
-    let (mut launched, _) = begin(&faulty);
-    let keys: Vec<u32> = pairs.keys().copied().take(100).collect();
-    for good in 0..4 {
-        let done = only(&counts.allocations, good, || counted.remove_many(&keys));
-        match done {
-            Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }) && good < 4, "{error}"),
-            Ok(values) => {
-                assert_eq!(values, keys.iter().map(|key| Some(*key)).collect::<Vec<_>>());
-                counted.insert_many(&keys, &keys).unwrap();
+    fn with<K: Key, V: Value>() {
+        let (device, counts) = counting();
+        let (faulty, good_launches) = faulty();
+        let (mut counted, there) = begin::<K, V>(&device);
+        let (mut launched, _) = begin::<K, V>(&faulty);
+        let keys: Vec<K> = there.keys().copied().take(100).collect();
+        for good in 0..4 {
+            let done = only(&counts.allocations, good, || counted.remove_many(&keys));
+            match done {
+                Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }) && good < 4, "{error}"),
+                Ok(values) => {
+                    assert_eq!(values, keys.iter().map(|key| Some(own(key))).collect::<Vec<_>>());
+                    counted.insert_many(&keys, &self::values(&keys)).unwrap();
+                }
             }
+            equals(&counted, &there);
         }
-        equals(&counted, &pairs);
+        let done = only(&good_launches, 0, || launched.remove_many(&keys));
+        assert!(matches!(done, Err(Error::Kernel { .. })));
+        equals(&launched, &there);
+        assert!(launched.remove_many(&keys).unwrap().iter().all(Option::is_some));
     }
-    let done = only(&good_launches, 0, || launched.remove_many(&keys));
-    assert!(matches!(done, Err(Error::Kernel { .. })));
-    equals(&launched, &pairs);
-    assert!(launched.remove_many(&keys).unwrap().iter().all(Option::is_some));
+    in_all_widths!(with());
 }
 
 /// A map that would have to grow and cannot: pairs stay for which there was room.
 #[test]
 fn pairs_for_which_there_was_room_are_in_a_map_that_could_not_grow() {
-    let (device, counts) = counting();
-    let stream = device.default_stream();
-    let mut map = config().pairs(5000).create(&device).unwrap();
-    let keys: Vec<u32> = distinct_keys(20_000, 3);
-    let on_device = Buffer::from_slice(&device, &keys).unwrap();
-    let done = only(&counts.allocations, 0, || map.insert_many_on(stream, &on_device, &on_device));
-    assert!(matches!(done, Err(Error::OutOfMemory { .. })));
-    assert!(map.len() > 4000, "only {} keys", map.len());
-    check_some(&map, &HashMap::new(), &keys, "no growth");
-    let there = map.len();
-    assert_eq!(map.insert_many_on(stream, &on_device, &on_device), Ok(keys.len() as u64 - there));
-    equals(&map, &keys.iter().map(|&key| (key, key)).collect());
+    fn with<K: Key, V: Value>() {
+        let (device, counts) = counting();
+        let stream = device.default_stream();
+        let mut map = config().pairs(5000).create::<K, V>(&device).unwrap();
+        let keys: Vec<K> = distinct_keys(20_000, 3);
+        let on_device = Buffer::from_slice(&device, &keys).unwrap();
+        let values = Buffer::from_slice(&device, &values(&keys)).unwrap();
+        let done = only(&counts.allocations, 0, || map.insert_many_on(stream, &on_device, &values));
+        assert!(matches!(done, Err(Error::OutOfMemory { .. })));
+        assert!(map.len() > 4000, "only {} keys", map.len());
+        check_some(&map, &HashMap::new(), &keys, "no growth");
+        let there = map.len();
+        assert_eq!(map.insert_many_on(stream, &on_device, &values), Ok(keys.len() as u64 - there));
+        equals(&map, &pairs(&keys));
+    }
+    in_all_widths!(with());
 }
 
 #[test]
 fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
-    let (device, counts) = counting();
-    let stream = device.default_stream();
-    for config in [config(), config().to_the_next_line(), config().load(0.3), config().load(0.99)] {
-        for pairs in [0, 1, 100, 5000, 100_000] {
-            let said = config.clone().pairs(pairs).memory_bytes().unwrap();
-            let mut map = config.clone().pairs(pairs).create(&device).unwrap();
-            assert_eq!((map.memory_bytes(), counts.bytes.load(Relaxed)), (said, said));
-            let keys: Vec<u32> = distinct_keys(3000, 5);
-            map.insert_many(&keys, &keys).unwrap();
-            assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed));
-            let copy = map.try_clone(stream).unwrap();
-            assert_eq!(2 * copy.memory_bytes(), counts.bytes.load(Relaxed));
-            drop(copy);
-            map.remove_many(&keys[100..]).unwrap();
-            map.shrink_to_fit(stream).unwrap();
-            assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed));
-            assert!(map.memory_bytes() <= config.clone().pairs(100).memory_bytes().unwrap().max(said));
-            drop(map);
-            assert_eq!(counts.bytes.load(Relaxed), 0);
+    fn with<K: Key, V: Value>() {
+        let (device, counts) = counting();
+        let stream = device.default_stream();
+        for config in [config(), config().to_the_next_line(), config().load(0.3), config().load(0.99)] {
+            for pairs in [0, 1, 100, 5000, 50_000] {
+                let said = config.clone().pairs(pairs).memory_bytes::<K, V>().unwrap();
+                let mut map = config.clone().pairs(pairs).create::<K, V>(&device).unwrap();
+                assert_eq!((map.memory_bytes(), counts.bytes.load(Relaxed)), (said, said));
+                let keys: Vec<K> = distinct_keys(3000, 5);
+                map.insert_many(&keys, &values(&keys)).unwrap();
+                assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed));
+                let copy = map.try_clone(stream).unwrap();
+                assert_eq!(2 * copy.memory_bytes(), counts.bytes.load(Relaxed));
+                drop(copy);
+                map.remove_many(&keys[100..]).unwrap();
+                map.shrink_to_fit(stream).unwrap();
+                assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed));
+                assert!(map.memory_bytes() <= config.clone().pairs(100).memory_bytes::<K, V>().unwrap().max(said));
+                drop(map);
+                assert_eq!(counts.bytes.load(Relaxed), 0);
+            }
         }
     }
+    in_all_widths!(with());
 }

@@ -7,8 +7,8 @@
 
 mod model;
 
-use gpu_kernels::linear::slot::{Cells, EMPTY, IfHeld, IfHeld::*, Inserted, held, removed, value_of};
-use model::{Loads, Op, Op::*, Scene, View, key, sequence};
+use gpu_kernels::linear::slot::{Cells, IfHeld, IfHeld::*, removed, value_of};
+use model::{EMPTY, Inserted, Loads, Op, Op::*, Scene, View, held, key, sequence};
 
 /// The slot where the sequences of most keys here begin: two before the end of a bucket of 4, so that places 1 and 2 are in the
 /// order against that of the words. Place 4 is in the next bucket, place 8 in the next line.

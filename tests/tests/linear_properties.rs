@@ -3,27 +3,30 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
-use warpnest::{Answers, Buffer, Error, LinearConfig, LinearMap, LinearOperation};
-use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map};
-use warpnest_tests::{TestEngine, key, on_every_engine};
+use warpnest::{Answers, Buffer, Error, Key, LinearConfig, LinearMap, LinearOperation, Value};
+use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, linear_engines};
+use warpnest_tests::{TestEngine, key, on_those};
 
-/// Keys: few, so that they meet in a batch, or any, or one after the other.
-fn keys(most: usize) -> impl Strategy<Value = Vec<u32>> {
-    let few = prop_oneof![4 => 0u32..6, 1 => Just(u32::MAX), 1 => any::<u32>().prop_map(|key| key % 40)];
-    let row = (any::<u32>(), 0u32..32, 0..=most)
-        .prop_map(|(first, lg, n)| (0..n as u32).map(|i| first.wrapping_add(i << lg)).collect());
+/// Keys: few, so that they meet in a batch, or any, or one after the other, also in their upper halves alone.
+fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
+    let few = prop_oneof![4 => 0u64..6, 1 => Just(u64::MAX), 1 => any::<u64>().prop_map(|key| key % 40)];
+    let upper = (0u64..6).prop_map(|key| K::from_u64(key << (K::BITS - 3)));
+    let few = prop_oneof![5 => few.prop_map(K::from_u64), 1 => upper];
+    let row = (any::<u64>(), 0..K::BITS, 0..=most)
+        .prop_map(|(first, lg, n)| (0..n as u64).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect());
     prop_oneof![
         3 => prop::collection::vec(few, 0..=most.min(60)),
-        3 => prop::collection::vec(key::<u32>(), 0..=most),
-        2 => prop::collection::vec(0u32..300, 0..=most),
+        3 => prop::collection::vec(key::<K>(), 0..=most),
+        2 => prop::collection::vec((0u64..300).prop_map(K::from_u64), 0..=most),
         1 => row,
     ]
 }
 
 /// Pairs; their values repeat if `repeat`, and else say where they came from.
-fn pairs(most: usize) -> impl Strategy<Value = (Vec<u32>, Vec<u32>)> {
-    (keys(most), any::<u32>(), any::<bool>()).prop_map(|(keys, seed, repeat)| {
-        let value = |i: usize| if repeat { (i as u32 ^ seed) % 3 } else { seed.wrapping_add(i as u32) };
+fn pairs<K: Key, V: Value>(most: usize) -> impl Strategy<Value = (Vec<K>, Vec<V>)> {
+    (keys(most), any::<u64>(), any::<bool>()).prop_map(|(keys, seed, repeat)| {
+        let number = |i: usize| if repeat { (i as u64 ^ seed) % 3 } else { seed.wrapping_add(i as u64) };
+        let value = |i: usize| V::from_u64(number(i).wrapping_mul(0x1_0000_0001));
         let values = (0..keys.len()).map(value).collect();
         (keys, values)
     })
@@ -31,17 +34,17 @@ fn pairs(most: usize) -> impl Strategy<Value = (Vec<u32>, Vec<u32>)> {
 
 /// A call.
 #[derive(Clone, Debug)]
-enum Step {
-    Insert(Vec<u32>, Vec<u32>),
-    Replace(Vec<u32>, Vec<u32>),
-    GetOrInsert(Vec<u32>, Vec<u32>),
-    GetOrInsertInto(Vec<u32>, Vec<u32>),
-    Remove(Vec<u32>),
-    RemoveOn(Vec<u32>),
+enum Step<K, V> {
+    Insert(Vec<K>, Vec<V>),
+    Replace(Vec<K>, Vec<V>),
+    GetOrInsert(Vec<K>, Vec<V>),
+    GetOrInsertInto(Vec<K>, Vec<V>),
+    Remove(Vec<K>),
+    RemoveOn(Vec<K>),
     /// Removes every so many-th of the keys that are there.
     RemoveSome(usize),
-    Apply(Vec<LinearOperation>),
-    Get(Vec<u32>),
+    Apply(Vec<LinearOperation<K, V>>),
+    Get(Vec<K>),
     Compact,
     Shrink,
     Reserve(u64),
@@ -49,7 +52,7 @@ enum Step {
     Clone,
 }
 
-fn step(most: usize) -> impl Strategy<Value = Step> {
+fn step<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Step<K, V>> {
     let operations = (pairs(most), any::<u64>()).prop_map(|((keys, values), seed)| {
         let kind = |i: usize| (seed ^ i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;
         let pairs = keys.into_iter().zip(values).enumerate();
@@ -80,14 +83,14 @@ fn step(most: usize) -> impl Strategy<Value = Step> {
 }
 
 #[derive(Clone, Debug)]
-struct Case {
+struct Case<K, V> {
     config: LinearConfig,
     fixed: bool,
-    steps: Vec<Step>,
+    steps: Vec<Step<K, V>>,
 }
 
 /// Batches of up to so many operations on a map with room for so many pairs at first.
-fn case(most: usize, pairs: u64, most_steps: usize) -> impl Strategy<Value = Case> {
+fn case<K: Key, V: Value>(most: usize, pairs: u64, most_steps: usize) -> impl Strategy<Value = Case<K, V>> {
     let load = prop_oneof![2 => Just(0.8), 2 => 0.3..1.0f64, 2 => Just(0.99), 1 => Just(0.05)];
     let fixed = prop_oneof![3 => Just(false), 1 => Just(true)];
     let config = (load, prop_oneof![Just(0), 0..pairs], any::<bool>(), any::<u64>(), fixed);
@@ -104,27 +107,34 @@ fn fail(error: Error) -> TestCaseError {
     TestCaseError::fail(error.to_string())
 }
 
-fn zip(keys: &[u32], values: &[u32], operation: impl Fn(u32, u32) -> LinearOperation) -> Vec<LinearOperation> {
+fn zip<K: Key, V: Value>(
+    keys: &[K],
+    values: &[V],
+    operation: impl Fn(K, V) -> LinearOperation<K, V>,
+) -> Vec<LinearOperation<K, V>> {
     keys.iter().zip(values).map(|(&key, &value)| operation(key, value)).collect()
 }
 
-fn answered(operations: Vec<LinearOperation>, answers: Vec<Option<u32>>) -> Result<Vec<Done>, TestCaseError> {
+fn answered<K: Key, V: Value>(
+    operations: Vec<LinearOperation<K, V>>,
+    answers: Vec<Option<V>>,
+) -> Result<Vec<Done<K, V>>, TestCaseError> {
     prop_assert_eq!(operations.len(), answers.len());
     Ok(operations.into_iter().zip(answers).collect())
 }
 
 /// After insertions without answers: each key has one of the values that the batch gave it; the others are as they were.
-fn check_inserted(
-    before: &HashMap<u32, u32>,
-    (keys, values): (&[u32], &[u32]),
-    after: &HashMap<u32, u32>,
+fn check_inserted<K: Key, V: Value>(
+    before: &HashMap<K, V>,
+    (keys, values): (&[K], &[V]),
+    after: &HashMap<K, V>,
 ) -> Result<(), TestCaseError> {
-    let mut given: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut given: HashMap<K, Vec<V>> = HashMap::new();
     keys.iter().zip(values).for_each(|(&key, &value)| given.entry(key).or_default().push(value));
     for (key, values) in &given {
         prop_assert!(after.get(key).is_some_and(|value| values.contains(value)), "key {key}: {:?}", after.get(key));
     }
-    let others = |pairs: &HashMap<u32, u32>| -> HashMap<u32, u32> {
+    let others = |pairs: &HashMap<K, V>| -> HashMap<K, V> {
         pairs.iter().filter(|pair| !given.contains_key(pair.0)).map(|(&key, &value)| (key, value)).collect()
     };
     prop_assert_eq!(others(before), others(after));
@@ -132,14 +142,18 @@ fn check_inserted(
 }
 
 /// After insertions some of which were refused: each key is as it was, or as one of its operations left it.
-fn check_refused(before: &HashMap<u32, u32>, step: &Step, after: &HashMap<u32, u32>) -> Result<(), TestCaseError> {
+fn check_refused<K: Key, V: Value>(
+    before: &HashMap<K, V>,
+    step: &Step<K, V>,
+    after: &HashMap<K, V>,
+) -> Result<(), TestCaseError> {
     let operations = match step {
         Step::Insert(keys, values) | Step::Replace(keys, values) => zip(keys, values, Insert),
         Step::GetOrInsert(keys, values) | Step::GetOrInsertInto(keys, values) => zip(keys, values, GetOrInsert),
         Step::Apply(operations) => operations.clone(),
         _ => return Err(TestCaseError::fail("only insertions may be refused")),
     };
-    let mut states: HashMap<u32, Vec<Option<u32>>> = HashMap::new();
+    let mut states: HashMap<K, Vec<Option<V>>> = HashMap::new();
     for operation in operations {
         let (_, key, value) = operation.parts();
         states.entry(key).or_default().extend(match operation {
@@ -157,7 +171,11 @@ fn check_refused(before: &HashMap<u32, u32>, step: &Step, after: &HashMap<u32, u
 }
 
 /// Does a step; `Ok` says what was answered, if it was anything but insertions without answers.
-fn work(map: &mut LinearMap, before: &HashMap<u32, u32>, step: Step) -> Result<Vec<Done>, TestCaseError> {
+fn work<K: Key, V: Value>(
+    map: &mut LinearMap<K, V>,
+    before: &HashMap<K, V>,
+    step: Step<K, V>,
+) -> Result<Vec<Done<K, V>>, TestCaseError> {
     let device = map.device().clone();
     let stream = device.default_stream();
     match step {
@@ -168,7 +186,7 @@ fn work(map: &mut LinearMap, before: &HashMap<u32, u32>, step: Step) -> Result<V
             let after = check_linear_map(map).map_err(TestCaseError::fail)?.pairs;
             check_inserted(before, (&keys, &values), &after)?;
             // As if each key's last operation had found the one before, so that only the reads below are left to check.
-            let last: HashMap<u32, u32> = keys.iter().map(|key| (*key, after[key])).collect();
+            let last: HashMap<K, V> = keys.iter().map(|key| (*key, after[key])).collect();
             Ok(last.into_iter().map(|(key, value)| (Insert(key, value), before.get(&key).copied())).collect())
         }
         Step::Replace(keys, values) => {
@@ -214,7 +232,7 @@ fn work(map: &mut LinearMap, before: &HashMap<u32, u32>, step: Step) -> Result<V
             let had = map.len();
             let answers = map.remove_many(&keys).map_err(fail)?;
             prop_assert_eq!(had - map.len(), answers.iter().flatten().count() as u64);
-            answered(zip(&keys, &keys, |key, _| Remove(key)), answers)
+            answered(keys.into_iter().map(Remove).collect(), answers)
         }
         Step::RemoveOn(mut keys) => {
             let buffer = Buffer::from_slice(&device, &keys).map_err(fail)?;
@@ -236,7 +254,7 @@ fn work(map: &mut LinearMap, before: &HashMap<u32, u32>, step: Step) -> Result<V
         Step::Compact => {
             map.compact(stream).map_err(fail)?;
             prop_assert!(
-                check_linear_map(map).map_err(TestCaseError::fail)?.removed <= before.contains_key(&u32::MAX) as u64
+                check_linear_map(map).map_err(TestCaseError::fail)?.removed <= before.contains_key(&K::ALL_ONES) as u64
             );
             Ok(vec![])
         }
@@ -249,7 +267,7 @@ fn work(map: &mut LinearMap, before: &HashMap<u32, u32>, step: Step) -> Result<V
         Step::Reserve(additional) => {
             map.reserve(stream, additional).map_err(fail)?;
             // The key with the cell may be one more than the slots allow.
-            let in_slots = map.len() - before.contains_key(&u32::MAX) as u64;
+            let in_slots = map.len() - before.contains_key(&K::ALL_ONES) as u64;
             prop_assert!(in_slots + additional < map.slots());
             Ok(vec![])
         }
@@ -262,7 +280,7 @@ fn work(map: &mut LinearMap, before: &HashMap<u32, u32>, step: Step) -> Result<V
             let copy = map.try_clone(stream).map_err(fail)?;
             prop_assert_eq!((copy.len(), copy.taken(), copy.layout()), (map.len(), map.taken(), map.layout()));
             // The map itself may change now, and the copy must not.
-            let inserted = map.insert_many(&[0, 1, 2, u32::MAX], &[99; 4]);
+            let inserted = map.insert_many(&[0, 1, 2, u64::MAX].map(K::from_u64), &[V::from_u64(99); 4]);
             prop_assert!(matches!(inserted, Ok(_) | Err(Error::TableFull { .. })), "{inserted:?}");
             *map = copy;
             Ok(vec![])
@@ -270,9 +288,9 @@ fn work(map: &mut LinearMap, before: &HashMap<u32, u32>, step: Step) -> Result<V
     }
 }
 
-fn run(engine: &TestEngine, case: Case) -> Result<(), TestCaseError> {
+fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), TestCaseError> {
     let mut map = case.config.create(&engine.device).map_err(fail)?;
-    let mut before: HashMap<u32, u32> = HashMap::new();
+    let mut before: HashMap<K, V> = HashMap::new();
     for step in case.steps {
         let text = format!("{step:?}").chars().take(60).collect::<String>();
         let in_step = |wrong: String| TestCaseError::fail(format!("{text}: {wrong}"));
@@ -288,9 +306,10 @@ fn run(engine: &TestEngine, case: Case) -> Result<(), TestCaseError> {
             done => done?,
         };
         let after = check_linear_map(&map).map_err(in_step)?.pairs;
-        let keys: Vec<u32> = done.iter().map(|(operation, _)| operation.parts().1).chain(0..9).collect();
+        let keys: Vec<K> =
+            done.iter().map(|(operation, _)| operation.parts().1).chain((0..9).map(K::from_u64)).collect();
         check_answers(&before, done, &after).map_err(in_step)?;
-        let expected: Vec<Option<u32>> = keys.iter().map(|key| after.get(key).copied()).collect();
+        let expected: Vec<Option<V>> = keys.iter().map(|key| after.get(key).copied()).collect();
         prop_assert_eq!(&map.get_many(&keys).map_err(fail)?, &expected, "after {}", text);
         let contained: Vec<bool> = expected.iter().map(Option::is_some).collect();
         prop_assert_eq!(map.contains_many(&keys).map_err(fail)?, contained, "after {}", text);
@@ -298,24 +317,33 @@ fn run(engine: &TestEngine, case: Case) -> Result<(), TestCaseError> {
     }
     let pairs = map.to_pairs().map_err(fail)?;
     prop_assert_eq!(pairs.len(), before.len());
-    prop_assert_eq!(pairs.into_iter().collect::<HashMap<u32, u32>>(), before);
+    prop_assert_eq!(pairs.into_iter().collect::<HashMap<K, V>>(), before);
     Ok(())
 }
 
 /// A case takes less time than those of other tables, so there can be more of them.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 3;
 
-#[test]
-fn every_batch_does_what_its_operations_would_do_in_some_order() {
+/// Batches on maps of all sizes, whose operations must do what they would do in some order.
+fn large<K: Key, V: Value>() {
     for _ in 0..ROUNDS {
-        on_every_engine(|engine| case(engine.most_items.min(700), 700, 9), run);
+        on_those(linear_engines::<K, V>(), |engine| case(engine.most_items.min(700), 700, 9), run::<K, V>);
     }
 }
 
-/// A few lines, in which keys come and go many times.
-#[test]
-fn every_batch_on_a_small_crowded_map_does_so_too() {
+/// The same with a few lines, in which keys come and go many times.
+fn small<K: Key, V: Value>() {
     for _ in 0..ROUNDS {
-        on_every_engine(|_| case(14, 40, 40), run);
+        on_those(linear_engines::<K, V>(), |_| case(14, 40, 40), run::<K, V>);
     }
+}
+
+mod every_batch_does_what_its_operations_would_do_in_some_order {
+    use super::*;
+    warpnest_tests::of_all_widths!(large);
+}
+
+mod every_batch_on_a_small_crowded_map_does_so_too {
+    use super::*;
+    warpnest_tests::of_all_widths!(small);
 }

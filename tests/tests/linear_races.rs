@@ -1,18 +1,30 @@
 //! The linear map where threads meet: many operations on few keys at the same time, and the check of their answers itself.
 
+use gpu_kernels::double::{Double, Joined};
+use gpu_kernels::linear::slot::IfHeld;
+use gpu_kernels::linear::{InUse, Layout, header};
+use gpu_kernels::seam::Global;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
-use warpnest::{Answers, Buffer, Device, LinearConfig, LinearOperation};
-use warpnest_tests::distinct_keys;
+use warpnest::{Answers, Buffer, Device, Key, LinearConfig, LinearOperation, Value};
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, in_some_order, search_order};
+use warpnest_tests::{distinct_keys, of_all_widths};
+
+/// A value that says a number of less than 2^32 in each of its halves of 32 bits, by bits of all its bytes in the upper one.
+fn value<V: Value>(number: u64) -> V {
+    V::from_u64(number | u64::from((number as u32).wrapping_mul(0x9e37_79b1)) << 32)
+}
+
+mod threads_that_meet_at_few_keys_for_a_second_leave_answers_that_have_an_order {
+    use super::*;
+    of_all_widths!(meet_at_few_keys);
+}
 
 /// Many batches on few keys, by all the threads that there are: what a race would break.
-#[test]
-fn threads_that_meet_at_few_keys_for_two_seconds_leave_answers_that_have_an_order() {
-    let begin = Instant::now();
-    let device = Device::cpu();
+fn meet_at_few_keys<K: Key, V: Value>() {
+    let (begin, device) = (Instant::now(), Device::cpu());
     let mut next = 1u64;
     let mut random = move |below: u64| {
         next = next.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -22,19 +34,20 @@ fn threads_that_meet_at_few_keys_for_two_seconds_leave_answers_that_have_an_orde
         // Each round another map: small and full, or with room.
         let config = LinearConfig::default().load([0.99, 0.8][round % 2]).pairs([30_000, 0][round / 2 % 2]);
         let config = config.seed(round as u64);
-        let mut map = if round % 3 == 0 { config.to_the_next_line() } else { config }.create(&device).unwrap();
+        let mut map = if round % 3 == 0 { config.to_the_next_line() } else { config }.create::<K, V>(&device).unwrap();
         let mut before = HashMap::new();
         let distinct = [1, 3, 40, 2000][round % 4];
         // Keys that share a home stand in each other's way; the last one has a cell of its own.
-        let home = |key: &u32| search_order(map.layout(), *key).next();
-        let mut keys: Vec<u32> = (0..20_000).filter(|key| home(key) < Some(64)).take(distinct).collect();
-        keys.extend((1 << 20..).take(distinct.saturating_sub(keys.len())));
-        keys.push(u32::MAX);
+        let home = |key: &K| search_order::<K, V>(map.layout(), *key).next();
+        let candidates = (0..20_000).map(K::from_u64);
+        let mut keys: Vec<K> = candidates.filter(|key| home(key) < Some(64)).take(distinct).collect();
+        keys.extend((1 << 20..).map(K::from_u64).take(distinct.saturating_sub(keys.len())));
+        keys.push(K::ALL_ONES);
         for batch in 0..6 {
-            let mut operation = |i: u32| {
+            let mut operation = |i: u64| {
                 let key = keys[random(keys.len() as u64) as usize];
                 // Every value of a batch is another one, so that answers say whose they are.
-                let value = batch << 24 | i;
+                let value = value(batch << 24 | i);
                 match random(8) {
                     0 => Get(key),
                     1..=3 => Insert(key, value),
@@ -42,38 +55,42 @@ fn threads_that_meet_at_few_keys_for_two_seconds_leave_answers_that_have_an_orde
                     _ => Remove(key),
                 }
             };
-            let operations: Vec<LinearOperation> = (0..20_000).map(&mut operation).collect();
+            let operations: Vec<LinearOperation<K, V>> = (0..20_000).map(&mut operation).collect();
             let answers = map.apply_many(&operations).unwrap();
             let after = check_linear_map(&map).unwrap().pairs;
             check_answers(&before, operations.into_iter().zip(answers), &after).unwrap();
             // And insertions alone, which take the slots of removed keys again.
-            let some: Vec<u32> = (0..5_000).map(|_| keys[random(keys.len() as u64) as usize]).collect();
-            let values: Vec<u32> = (0..5_000).map(|i| 1 << 30 | i).collect();
+            let some: Vec<K> = (0..5_000).map(|_| keys[random(keys.len() as u64) as usize]).collect();
+            let values: Vec<V> = (0..5_000).map(|i| value(1 << 30 | i)).collect();
             let answers = map.replace_many(&some, &values).unwrap();
             let inserted = check_linear_map(&map).unwrap().pairs;
             let done = some.iter().zip(&values).map(|(&key, &value)| Insert(key, value)).zip(answers);
             check_answers(&after, done, &inserted).unwrap();
             // And removals alone, which make some of them empty.
-            let gone: Vec<u32> = (0..keys.len()).map(|_| keys[random(keys.len() as u64) as usize]).collect();
-            let gone: Vec<u32> = gone.iter().cycle().take(3 * gone.len()).copied().collect();
+            let gone: Vec<K> = (0..keys.len()).map(|_| keys[random(keys.len() as u64) as usize]).collect();
+            let gone: Vec<K> = gone.iter().cycle().take(3 * gone.len()).copied().collect();
             let answers = map.remove_many(&gone).unwrap();
             before = check_linear_map(&map).unwrap().pairs;
             check_answers(&inserted, gone.into_iter().map(Remove).zip(answers), &before).unwrap();
         }
-        if begin.elapsed() > Duration::from_secs(2) {
+        if begin.elapsed() > Duration::from_secs(1) {
             break;
         }
     }
 }
 
+mod blocks_that_do_the_same_at_the_same_time_for_a_second_leave_answers_that_have_an_order {
+    use super::*;
+    of_all_widths!(do_the_same);
+}
+
 /// Each block of a batch has the same keys in the same order, so that threads that begin together come to each key together: to its
 /// first slot, to that of a removed key, to its removal.
-#[test]
-fn blocks_that_do_the_same_at_the_same_time_for_two_seconds_leave_answers_that_have_an_order() {
-    type Make = fn(u32, u32) -> LinearOperation;
-    let in_turn: Make = |key, value| if value % 2 == 0 { Remove(key) } else { GetOrInsert(key, value) };
+fn do_the_same<K: Key, V: Value>() {
+    type Make<K, V> = fn(K, V) -> LinearOperation<K, V>;
+    let in_turn: Make<K, V> = |key, value| if value.to_u64() % 2 == 0 { Remove(key) } else { GetOrInsert(key, value) };
     // What all of a batch does, and whether it is one of a mixed batch.
-    let batches: [(Make, bool); 10] = [
+    let batches: [(Make<K, V>, bool); 10] = [
         (Insert, true),
         (|key, _| Remove(key), true),
         (Insert, false),
@@ -89,13 +106,14 @@ fn blocks_that_do_the_same_at_the_same_time_for_two_seconds_leave_answers_that_h
     let (block, copies) = (256, 8);
     for round in 0..u32::MAX {
         let config = LinearConfig::default().seed(round as u64).load(0.98).pairs([40_000, 4_500][round as usize % 2]);
-        let mut map = if round % 3 == 0 { config.to_the_next_line() } else { config }.create(&Device::cpu()).unwrap();
-        let distinct: Vec<u32> = distinct_keys(4096, round as u64);
-        let keys: Vec<u32> = distinct.chunks(block).flat_map(|chunk| chunk.repeat(copies)).collect();
+        let mut map =
+            if round % 3 == 0 { config.to_the_next_line() } else { config }.create::<K, V>(&Device::cpu()).unwrap();
+        let distinct: Vec<K> = distinct_keys(4096, round as u64);
+        let keys: Vec<K> = distinct.chunks(block).flat_map(|chunk| chunk.repeat(copies)).collect();
         let mut before = HashMap::new();
         for (number, (operation, mixed)) in batches.into_iter().enumerate() {
-            let value = |i: usize| ((number << 24) + 2 * i + i / block % 2) as u32;
-            let values: Vec<u32> = (0..keys.len()).map(value).collect();
+            let value = |i: usize| value(((number << 24) + 2 * i + i / block % 2) as u64);
+            let values: Vec<V> = (0..keys.len()).map(value).collect();
             let operations: Vec<_> = keys.iter().zip(&values).map(|(&key, &value)| operation(key, value)).collect();
             let answers = match operations[0] {
                 Insert(..) if !mixed => map.replace_many(&keys, &values).unwrap(),
@@ -114,42 +132,90 @@ fn blocks_that_do_the_same_at_the_same_time_for_two_seconds_leave_answers_that_h
             check_answers(&before, operations.into_iter().zip(answers), &after).unwrap();
             before = after;
         }
-        if begin.elapsed() > Duration::from_secs(2) {
+        if begin.elapsed() > Duration::from_secs(1) {
             break;
         }
     }
 }
 
+mod different_keys_that_want_the_same_slot_at_the_same_time_take_the_first_ones {
+    use super::*;
+    of_all_widths!(want_the_same_slot);
+}
+
 /// Keys that begin at the same slot come to it at the same time: those that lose it must take the next one, and not go further.
-#[test]
-fn different_keys_that_want_the_same_slot_at_the_same_time_take_the_first_ones() {
+fn want_the_same_slot<K: Key, V: Value>() {
     let begin = Instant::now();
-    let mut map = LinearConfig::default().seed(3).pairs(40_000).create(&Device::cpu()).unwrap();
-    let mut homes: HashMap<u64, Vec<u32>> = HashMap::new();
-    for key in 0..300_000 {
-        homes.entry(search_order(map.layout(), key).next().expect("there are slots")).or_default().push(key);
+    let mut map = LinearConfig::default().seed(3).pairs(40_000).create::<K, V>(&Device::cpu()).unwrap();
+    let mut homes: HashMap<u64, Vec<K>> = HashMap::new();
+    for key in (0..300_000).map(K::from_u64) {
+        homes.entry(search_order::<K, V>(map.layout(), key).next().expect("there are slots")).or_default().push(key);
     }
-    let homes: Vec<Vec<u32>> = homes.into_values().filter(|keys| keys.len() >= 3).take(4096).collect();
+    let homes: Vec<Vec<K>> = homes.into_values().filter(|keys| keys.len() >= 3).take(4096).collect();
     // A block has the first keys of some homes, the next block their second ones.
-    let block = |homes: &[Vec<u32>]| (0..3).flat_map(|i| homes.iter().map(move |keys| keys[i])).collect::<Vec<u32>>();
-    let keys: Vec<u32> = homes.chunks(256).flat_map(block).collect();
+    let block = |homes: &[Vec<K>]| (0..3).flat_map(|i| homes.iter().map(move |keys| keys[i])).collect::<Vec<K>>();
+    let own = |key: K| value::<V>(key.to_u64());
+    let keys: Vec<K> = homes.chunks(256).flat_map(block).collect();
     while begin.elapsed() < Duration::from_secs(1) {
         // A removal by which a slot becomes empty: from now on insertions look before they take.
-        map.insert_many(&[1], &[1]).unwrap();
-        map.remove_many(&[1]).unwrap();
-        let insertions: Vec<_> = keys.iter().map(|&key| Insert(key, key)).collect();
+        map.insert_many(&[K::ALL_ONES >> 1], &[value(1)]).unwrap();
+        map.remove_many(&[K::ALL_ONES >> 1]).unwrap();
+        let insertions: Vec<_> = keys.iter().map(|&key| Insert(key, own(key))).collect();
         assert!(map.apply_many(&insertions).unwrap().iter().all(Option::is_none));
         assert_eq!(check_linear_map(&map).unwrap().pairs.len(), keys.len());
-        assert!(map.remove_many(&keys).unwrap().iter().zip(&keys).all(|(value, key)| *value == Some(*key)));
+        assert!(map.remove_many(&keys).unwrap().iter().zip(&keys).all(|(value, key)| *value == Some(own(*key))));
         // The constants, and with them the homes, stay.
         map.clear(map.device().clone().default_stream()).unwrap();
     }
 }
 
+mod no_word_is_torn_beside_replacements {
+    use super::*;
+    of_all_widths!(whole);
+}
+
+/// Words where accesses of 16 bytes may begin.
+#[repr(align(16))]
+struct Aligned<T, const N: usize>([T; N]);
+
+/// Two threads insert and remove, two look up, all without pause at the same keys of one table. A value says its key and its turn in every
+/// part, so halves of two words do not fit together.
+fn whole<K: Key, V: Value>() {
+    let layout = Layout { a: 0x9e37_79b9_7f4a_7c15, b: 0xd1b5_4a32_d192_ed03, lines: 2, linear: 1 };
+    let (mut words, mut header) = (Aligned([Joined::<K, V>::ALL_ONES; 16]), Aligned([0u64; header::WORDS]));
+    // SAFETY: the table lives until all threads have ended, and has as many slots as the layout says; all are changed by atomics alone.
+    let (slots, header) = unsafe { (Global::new(words.0.as_mut_ptr()), Global::new(header.0.as_mut_ptr())) };
+    let table = InUse::<K, V>::new(slots, header, layout);
+    // Few, so that threads meet. One has the cell; the others differ in their upper halves alone, if they are wide.
+    let keys = [K::ALL_ONES.to_u64(), 3, 3 | 1 << (K::BITS - 1)].map(K::from_u64);
+    let made = |key: usize, turn: u64| value::<V>((1 + turn % (1 << 23)) << 8 | key as u64);
+    let check = |key: usize, found: Option<V>| {
+        let number = found.map(|found| found.to_u64() & u32::MAX as u64);
+        let fits = |number: u64| number > 0xff && number & 0xff == key as u64 && found == Some(value(number));
+        assert!(number.is_none_or(fits), "key {} has {found:x?}", keys[key]);
+    };
+    let end = Instant::now() + Duration::from_secs(1);
+    let turns = || (0..).take_while(|turn| turn % 1024 != 0 || Instant::now() < end);
+    std::thread::scope(|scope| {
+        for key in 0..2 {
+            scope.spawn(move || {
+                for turn in turns() {
+                    let key = (key + turn as usize / 2) % keys.len();
+                    check(key, table.insert(keys[key], made(key, turn), IfHeld::Replace, true).before);
+                    check(key, table.remove(keys[key]));
+                }
+            });
+            scope.spawn(move || {
+                turns().for_each(|turn| check(turn as usize % keys.len(), table.get(keys[turn as usize % keys.len()])))
+            });
+        }
+    });
+}
+
 /// The walk along all operations beside a search through all their orders.
 #[test]
 fn an_order_is_found_exactly_if_there_is_one() {
-    fn search(state: Option<u32>, done: &mut Vec<Done>, last: Option<u32>) -> bool {
+    fn search(state: Option<u32>, done: &mut Vec<Done<u32, u32>>, last: Option<u32>) -> bool {
         done.is_empty() && state == last
             || (0..done.len()).any(|i| {
                 let (operation, answer) = done.swap_remove(i);
@@ -180,7 +246,7 @@ fn an_order_is_found_exactly_if_there_is_one() {
         ..ProptestConfig::default()
     });
     let orders = std::cell::Cell::new(0);
-    let property = |(first, done, last): (_, Vec<Done>, _)| {
+    let property = |(first, done, last): (_, Vec<Done<u32, u32>>, _)| {
         let there_is = search(first, &mut done.clone(), last);
         orders.set(orders.get() + there_is as u32);
         prop_assert_eq!(in_some_order(first, &done, last), there_is);

@@ -1,8 +1,11 @@
-//! Global memory through the seam's CPU back end: every access, every atomic, in every scope, on both widths.
+//! Global memory through the seam's CPU back end: every access, every atomic, in every scope, on both widths; and what words of 128 bits have
+//! of it.
 
+use gpu_kernels::double::Double;
 use gpu_kernels::seam::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope};
-use gpu_kernels::types::Key;
+use gpu_kernels::types::{Key, Scalar};
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 use warpnest_tests::null;
 
 /// Words aligned as [`Global::new`] demands.
@@ -150,4 +153,71 @@ fn atomics_on_32_bits_lose_nothing_and_return_what_was_there() {
 #[test]
 fn atomics_on_64_bits_lose_nothing_and_return_what_was_there() {
     in_every_scope::<u64>();
+}
+
+/// The word of a number and its complement.
+fn complements<W: Double>(number: u64) -> W {
+    let upper = W::Half::from_u64(number);
+    W::of(upper, !upper)
+}
+
+fn doubles<W: Double>() {
+    let word = complements::<W>;
+    let mut words: Aligned<W, 8> = Aligned(std::array::from_fn(|i| word(i as u64)));
+    let memory = global(&mut words);
+    for i in 0..8 {
+        let loads = [memory.load(i), memory.load_streaming(i), memory.load_read_only(i), memory.atomic(i).load()];
+        assert_eq!(loads, [word(i); 4]);
+        assert_eq!((loads[0].upper().to_u64(), loads[0].lower()), (i, !W::Half::from_u64(i)));
+    }
+    for first in (0..8).step_by(W::IN_SECTOR as usize) {
+        let sector: Vec<W> = (first..first + W::IN_SECTOR as u64).map(word).collect();
+        assert_eq!(W::read_sector(memory, first).as_ref(), sector);
+        assert_eq!(W::watch_sector(memory, first).as_ref(), sector);
+    }
+    memory.store(2, word(20));
+    let atomic = memory.atomic(5).scoped::<SystemScope>();
+    assert_eq!(atomic.exchange(word(50)), word(5));
+    assert_eq!(atomic.compare_exchange(word(5), word(51)), word(50), "it holds another word: it fails");
+    for half in [W::of(word(50).upper(), word(7).lower()), W::of(word(7).upper(), word(50).lower())] {
+        assert_eq!(atomic.compare_exchange(half, word(51)), word(50), "only half of it is the same: it fails");
+    }
+    assert_eq!(atomic.compare_exchange(word(50), W::ALL_ONES), word(50));
+    assert_eq!(atomic.load(), W::of(!W::Half::default(), !W::Half::default()));
+    let expected: [W; 8] = [0, 1, 20, 3, 4, 5, 6, 7].map(word);
+    assert!((0..8).all(|i| words.0[i] == if i == 5 { W::ALL_ONES } else { expected[i] }), "{:?}", words.0);
+}
+
+#[test]
+fn words_of_two_halves_are_read_and_changed_as_one() {
+    doubles::<u64>();
+    doubles::<u128>();
+}
+
+/// For a second two threads exchange a word, one compares and exchanges it, one looks: none may see halves that do not fit together.
+fn never_torn<W: Double>() {
+    let mut words: Aligned<W, 1> = Aligned([complements(0)]);
+    let memory = global(&mut words);
+    let end = Instant::now() + Duration::from_secs(1);
+    let rounds = || (0..).take_while(|round: &u64| !round.is_multiple_of(1024) || Instant::now() < end);
+    let check = |seen: W| assert!(seen.lower() == !seen.upper(), "{seen:x?}");
+    std::thread::scope(|scope| {
+        for thread in 1..3 {
+            scope.spawn(move || rounds().for_each(|i| check(memory.atomic(0).exchange(complements(i * thread)))));
+        }
+        scope.spawn(move || {
+            rounds().fold(complements(0), |seen: W, i| {
+                let now = memory.atomic(0).compare_exchange(seen, complements(i));
+                check(now);
+                now
+            });
+        });
+        scope.spawn(move || rounds().for_each(|_| check(memory.atomic(0).load())));
+    });
+}
+
+#[test]
+fn words_of_two_halves_are_never_torn() {
+    never_torn::<u64>();
+    never_torn::<u128>();
 }

@@ -91,6 +91,18 @@ fn wide_compare_and_exchange() {
 }
 
 #[test]
+fn wide_exchange_and_load() {
+    let body = "{ .reg .b128 old, new; mov.b128 new, {70, 80}; atom.relaxed.gpu.global.exch.b128 old, [%rd30], new; mov.b128 {%rd6, %rd7}, old; }
+        st.global.v2.b64 [%rd31], {%rd6, %rd7};
+        { .reg .b128 whole; ld.relaxed.gpu.global.b128 whole, [%rd30]; mov.b128 {%rd6, %rd7}, whole; }
+        st.global.v2.b64 [%rd31+16], {%rd6, %rd7};";
+    assert_eq!(run(body, 1, 1, &[1, 2], 4, 0).expect("no fault"), [1, 2, 70, 80]);
+    // 16 bytes begin at a multiple of 16.
+    let load = "{ .reg .b128 whole; ld.relaxed.gpu.global.b128 whole, [%rd30+8]; }";
+    assert!(run(load, 1, 1, &[1, 2, 3, 4], 1, 0).is_err());
+}
+
+#[test]
 fn special_registers() {
     let body = "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.s32 %r4, %r1, %r2, %r3;
         mul.wide.u32 %rd1, %r4, 32; add.s64 %rd2, %rd31, %rd1;

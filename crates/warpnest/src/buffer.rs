@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::{Device, Error, Event, Result, Stream};
-use gpu_kernels::seam::{Global, Word};
+use gpu_kernels::seam::{AtomicWord, Global};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +30,7 @@ impl<T> Tracked for Buffer<T> {
     }
 }
 
-impl<T: Word> Buffer<T> {
+impl<T: AtomicWord> Buffer<T> {
     /// An array of `length` elements whose contents are whatever the memory held; on the CPU engine zeros.
     pub(crate) fn uninitialized(device: &Device, length: usize) -> Result<Self> {
         let too_large = || {
@@ -277,12 +277,12 @@ impl Drop for Allocation {
     }
 }
 
-fn bytes_of<T: Word>(words: &[T]) -> &[u8] {
-    // SAFETY: a `Word` is a u32 or u64: no padding, and a byte needs no alignment.
+fn bytes_of<T: AtomicWord>(words: &[T]) -> &[u8] {
+    // SAFETY: an `AtomicWord` is a u32, u64 or u128: no padding, and a byte needs no alignment.
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
 }
 
-fn bytes_of_mut<T: Word>(words: &mut [T]) -> &mut [u8] {
-    // SAFETY: as in `bytes_of`, and every bit pattern is a `Word`.
+fn bytes_of_mut<T: AtomicWord>(words: &mut [T]) -> &mut [u8] {
+    // SAFETY: as in `bytes_of`, and every bit pattern is an `AtomicWord`.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }

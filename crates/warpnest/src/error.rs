@@ -211,6 +211,18 @@ pub enum Error {
         load: f64,
     },
 
+    /// The device cannot load and change words of 128 bits as a whole.
+    #[error(
+        "{what} needs atomic operations on words of 128 bits, and {device} has none: take keys and values of 32 bits, a GPU of compute \
+         capability 9.0 or later, or the CPU"
+    )]
+    NoWideAtomics {
+        /// What needs them.
+        what: &'static str,
+        /// The device's name.
+        device: String,
+    },
+
     /// A page table could not be built with any of the constants that were drawn.
     #[error(
         "a table of {pairs} pairs at load {load} could not be built in {attempts} attempts: take a lower load or more restarts"

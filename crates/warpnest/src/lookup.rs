@@ -5,9 +5,6 @@ macro_rules! lookup_methods {
     ($map:ident) => {
         crate::lookup::lookup_methods! { [K: crate::Key, V: crate::Value] $map<K, V>, K, V }
     };
-    ($map:ident of $key:ty, $value:ty) => {
-        crate::lookup::lookup_methods! { [] $map, $key, $value }
-    };
     ([$($generics:tt)*] $map:ty, $key:ty, $value:ty) => {
         impl<$($generics)*> $map {
             /// The values of `queries`, in their order.

@@ -2,7 +2,9 @@
 
 use super::slot::{IfHeld, Inserted};
 use super::{Emptying, Filling, InUse, Layout, count_up, header};
+use crate::double::Joined;
 use crate::seam::{Global, Tile};
+use crate::types::{Key, Value};
 
 /// What an operation does with its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,17 +40,17 @@ pub struct ApplyPlan {
 
 /// An insertion.
 #[derive(Clone, Copy)]
-struct Insertion {
-    in_use: InUse,
+struct Insertion<K: Key, V: Value> {
+    in_use: InUse<K, V>,
     anywhere: bool,
-    key: u32,
-    value: u32,
+    key: K,
+    value: V,
     if_held: IfHeld,
 }
 
-impl Insertion {
+impl<K: Key, V: Value> Insertion<K, V> {
     #[inline(always)]
-    fn run(self, may_take: bool) -> Inserted {
+    fn run(self, may_take: bool) -> Inserted<V> {
         let Self { in_use, anywhere, key, value, if_held } = self;
         if anywhere {
             Filling::of(in_use).insert(key, value, if_held, may_take)
@@ -60,9 +62,9 @@ impl Insertion {
 
 /// What became of an operation.
 #[derive(Default)]
-struct Done {
+struct Done<V> {
     /// The value that its key had before.
-    before: Option<u32>,
+    before: Option<V>,
     taken: bool,
     gained: bool,
     lost: bool,
@@ -78,10 +80,10 @@ kernel! {
     /// there before, and `answers[i]` the value that it had, or for `GetOrInsert` the one that it has now, or 0; both may be null.
     ///
     /// If `marked` is not null, only the operations are done whose bits are set there, and those that were refused stay marked.
-    Apply<>, "linear_apply", threads 256, resident 6;
+    Apply<K: Key, V: Value>, "linear_apply", threads 256, resident 6, wide atomics;
     {
-        kinds: Global<u32>, keys: Global<u32>, values: Global<u32>, words: Global<u64>, header: Global<u64>,
-        answers: Global<u32>, before: Global<u32>, marked: Global<u32>, plan: ApplyPlan,
+        kinds: Global<u32>, keys: Global<K>, values: Global<V>, words: Global<Joined<K, V>>, header: Global<u64>,
+        answers: Global<V>, before: Global<u32>, marked: Global<u32>, plan: ApplyPlan,
     }
     |args, block| {
         let ApplyPlan { layout, first, end, operation, anywhere, most_asked } = args.plan;
@@ -92,7 +94,7 @@ kernel! {
             let marked = || args.marked.load_streaming(index / 32) >> (index % 32) & 1 != 0;
             let wanted = index < end && (!counted || marked());
             let mut done = Done { wanted, ..Done::default() };
-            let mut inserted_value = 0;
+            let mut inserted_value = V::default();
             if !wanted {
                 return done;
             }

@@ -1,9 +1,12 @@
 //! Looking up many keys while nobody changes the table.
 
-use super::slot::{BESIDE, BUCKET, EMPTY, removed, value_of};
+use super::slot::{is_empty, removed};
+use super::table::{in_cell, resized};
 use super::{Layout, header};
+use crate::double::{Double, Joined};
 use crate::lookup::Lookup;
 use crate::seam::{Global, Tile};
+use crate::types::{Key, Value};
 
 /// What a lookup is to do.
 #[derive(Clone, Copy, Debug)]
@@ -18,9 +21,9 @@ pub struct FindPlan {
 kernel! {
     /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values`
     /// may be null. No thread may change the table meanwhile.
-    Find<>, "linear_find", threads 256;
+    Find<K: Key, V: Value>, "linear_find", threads 256, wide atomics;
     {
-        queries: Global<u32>, words: Global<u64>, header: Global<u64>, values: Global<u32>, found: Global<u32>,
+        queries: Global<K>, words: Global<Joined<K, V>>, header: Global<u64>, values: Global<V>, found: Global<u32>,
         plan: FindPlan,
     }
     |args, block| {
@@ -31,18 +34,19 @@ kernel! {
             let first = block_first + tile.first_thread() as u64;
             let mut queries = tile.local(|lane| {
                 let index = first + lane as u64;
-                let key = if index < count { args.queries.load_streaming(index) } else { BESIDE };
-                args.words.prefetch(layout.probe(key).bucket as u64 * BUCKET as u64);
+                let key = if index < count { args.queries.load_streaming(index) } else { K::ALL_ONES };
+                let bucket = layout.probe::<Joined<K, V>>(resized(key)).bucket;
+                args.words.prefetch(bucket as u64 * <Joined<K, V>>::IN_SECTOR as u64);
                 (key, None)
             });
             tile.each(&mut queries, |lane, (key, answer)| {
                 if first + (lane as u64) < count {
-                    *answer = if *key == BESIDE {
-                        let cell = args.header.load_read_only(header::CELL);
-                        (cell != 0).then_some(cell as u32)
+                    *answer = if *key == K::ALL_ONES {
+                        in_cell(args.header.cast::<Joined<K, V>>().load_read_only(header::CELL))
                     } else {
-                        get(args.words, &layout, *key)
-                    };
+                        get(args.words, &layout, resized(*key))
+                    }
+                    .map(resized);
                 }
             });
             lookup.write(tile, &mut queries, first, |(_, answer)| *answer);
@@ -53,22 +57,19 @@ kernel! {
 /// The value of a key that is not K: the same search as [`slot::get`](super::slot::get), but a word is read once, and by loads that may
 /// be cached.
 #[inline(always)]
-fn get(words: Global<u64>, layout: &Layout, key: u32) -> Option<u32> {
-    let (mut probe, mut left) = (layout.probe(key), layout.buckets());
+fn get<W: Double>(words: Global<W>, layout: &Layout, key: W::Half) -> Option<W::Half> {
+    let (mut probe, mut left) = (layout.probe::<W>(key), layout.buckets());
     while left != 0 {
-        let bucket = probe.bucket as u64 * BUCKET as u64;
-        let (mut answer, mut ends) = (None, false);
-        for pair in 0..BUCKET as u64 / 2 {
-            let words = words.load_pair_read_only(bucket + 2 * pair);
-            for half in 0..2 {
-                if words[half] >> 32 == key as u64 {
-                    answer = value_of(words[half]);
-                }
-                ends |= words[half] == EMPTY || words[half] == removed(key);
+        let bucket = W::read_sector(words, probe.bucket as u64 * W::IN_SECTOR as u64);
+        let (mut own, mut ends, bucket) = (None, false, bucket.as_ref());
+        for i in 0..W::IN_SECTOR as usize {
+            if bucket[i].upper() == key {
+                own = Some(bucket[i]);
             }
+            ends |= is_empty(bucket[i]) || bucket[i] == removed(key);
         }
-        if answer.is_some() || ends {
-            return answer;
+        if own.is_some() || ends {
+            return own.map(Double::lower);
         }
         layout.advance(&mut probe);
         left -= 1;

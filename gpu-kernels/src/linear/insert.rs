@@ -2,7 +2,9 @@
 
 use super::slot::IfHeld;
 use super::{Filling, InUse, Layout, count_up, header};
+use crate::double::Joined;
 use crate::seam::Global;
+use crate::types::{Key, Value};
 
 /// What is to be inserted.
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +22,8 @@ macro_rules! insert_kernel {
     ($(#[$doc:meta])* $name:ident, $entry:literal, $kind:ident) => {
         kernel! {
             $(#[$doc])*
-            $name<>, $entry, threads 256, resident 8;
-            { keys: Global<u32>, values: Global<u32>, words: Global<u64>, header: Global<u64>, plan: InsertPlan }
+            $name<K: Key, V: Value>, $entry, threads 256, resident 8, wide atomics;
+            { keys: Global<K>, values: Global<V>, words: Global<Joined<K, V>>, header: Global<u64>, plan: InsertPlan }
             |args, block| {
                 let InsertPlan { layout, first, end } = args.plan;
                 let block_first = first + block.first_thread();
@@ -55,8 +57,8 @@ insert_kernel! {
     InsertAnywhere, "linear_insert_anywhere", Filling
 }
 
-impl From<Insert> for InsertAnywhere {
-    fn from(launch: Insert) -> Self {
+impl<K: Key, V: Value> From<Insert<K, V>> for InsertAnywhere<K, V> {
+    fn from(launch: Insert<K, V>) -> Self {
         let Insert { keys, values, words, header, plan } = launch;
         Self { keys, values, words, header, plan }
     }

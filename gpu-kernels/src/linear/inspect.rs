@@ -1,9 +1,12 @@
 //! Writing out all pairs, and how far keys are from where their search begins.
 
-use super::slot::{BESIDE, BUCKET, EMPTY, value_of};
+use super::slot::value_of;
+use super::table::{in_cell, resized};
 use super::{Layout, header};
+use crate::double::{Double, Doubled, Joined};
 use crate::places::{self, WARPS};
 use crate::seam::{Global, Tile};
+use crate::types::{Key, Value};
 
 /// What is to be looked at.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +19,8 @@ pub struct InspectPlan {
 }
 
 /// What a thread has found in its slot.
-struct Found {
-    pair: Option<(u32, u32)>,
+struct Found<K, V> {
+    pair: Option<(K, V)>,
     /// Where it is written.
     place: u64,
 }
@@ -25,9 +28,9 @@ struct Found {
 kernel! {
     /// Writes the pairs of all slots, one thread a slot, and of the cell, to `keys_out` and `values_out`, as long as there is room;
     /// `count[0]`, 0 at first, becomes their number. Their order is that in which blocks come.
-    Unpack<>, "linear_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
+    Unpack<K: Key, V: Value>, "linear_unpack", threads 256, wide atomics, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
-        words: Global<u64>, header: Global<u64>, keys_out: Global<u32>, values_out: Global<u32>, count: Global<u64>,
+        words: Global<Joined<K, V>>, header: Global<u64>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>,
         plan: InspectPlan,
     }
     |args, block| {
@@ -35,13 +38,13 @@ kernel! {
         let first = block.first_thread();
         let mut found = block.local(|thread| {
             let slot = first + thread as u64;
-            let mut pair = None;
-            if slot < layout.slots() {
+            let (mut pair, slots) = (None, layout.slots::<Joined<K, V>>());
+            if slot < slots {
                 let word = args.words.load_streaming(slot);
-                pair = value_of(word).map(|value| ((word >> 32) as u32, value));
-            } else if slot == layout.slots() {
-                let cell = args.header.load(header::CELL);
-                pair = (cell != 0).then_some((BESIDE, cell as u32));
+                pair = value_of(word).map(|value| (resized(word.upper()), resized(value)));
+            } else if slot == slots {
+                let cell = args.header.cast::<Joined<K, V>>().load(header::CELL);
+                pair = in_cell(cell).map(|value| (K::ALL_ONES, resized(value)));
             }
             Found { pair, place: 0 }
         });
@@ -66,25 +69,27 @@ kernel! {
 
 kernel! {
     /// Counts the keys in slots by how many slots a search looks at until it is there, one thread a slot: `histogram[n]` for n slots, and
-    /// in its last word those that are farther. `totals[0]` becomes the sum of these numbers, `totals[1]` the largest. All must be 0 at first.
-    ProbeLengths<>, "linear_probe_lengths", threads 256;
-    { words: Global<u64>, histogram: Global<u64>, totals: Global<u64>, plan: InspectPlan }
+    /// in its last word those that are farther. `H` is half of a word. `totals[0]` becomes the sum of these numbers, `totals[1]` the largest. All must be 0 at first.
+    ProbeLengths<H: Key>, "linear_probe_lengths", threads 256, wide atomics;
+    { words: Global<Doubled<H>>, histogram: Global<u64>, totals: Global<u64>, plan: InspectPlan }
     |args, block| {
         let InspectPlan { layout, room } = args.plan;
         let first = block.first_thread();
         let mut lengths = block.local(|thread| {
             let slot = first + thread as u64;
-            let word = if slot < layout.slots() { args.words.load_streaming(slot) } else { EMPTY };
+            let there = slot < layout.slots::<Doubled<H>>();
+            let word = if there { args.words.load_streaming(slot) } else { Double::ALL_ONES };
             if value_of(word).is_none() {
                 return 0;
             }
-            let (bucket, within) = ((slot / BUCKET as u64) as u32, (slot % BUCKET as u64) as u32);
-            let mut probe = layout.probe((word >> 32) as u32);
-            let mut length = 1 + (within + BUCKET - probe.start) % BUCKET;
+            let of_bucket = <Doubled<H>>::IN_SECTOR;
+            let (bucket, within) = ((slot / of_bucket as u64) as u32, (slot % of_bucket as u64) as u32);
+            let mut probe = layout.probe::<Doubled<H>>(word.upper());
+            let mut length = 1 + (within + of_bucket - probe.start) % of_bucket;
             // Every step leads to every bucket, so this ends.
             while probe.bucket != bucket {
                 layout.advance(&mut probe);
-                length += BUCKET;
+                length += of_bucket;
             }
             length
         });

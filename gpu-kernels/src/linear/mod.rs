@@ -1,9 +1,9 @@
-//! The table that is in use while it changes: open addressing on words of 64 bits, after D. Farrell, *A Simple GPU Hash Table* (2020).
+//! The table that is in use while it changes: open addressing on words of 64 or 128 bits, after D. Farrell, *A Simple GPU Hash Table* (2020).
 //!
 //! Every state of a slot is one word, and every change of it is one atomic operation on that word ([`slot`]), so threads may insert,
 //! look up and remove at the same time. docs/linear.md has the whole.
 //!
-//! **Layout.** A bucket is [`BUCKET`] slots, 32 bytes: what one thread can read at the speed of one slot. Two are a line, 64 bytes: what
+//! **Layout.** A bucket is 32 bytes, four slots of 64 bits or two of 128: what one thread can read at the speed of one slot. Two are a line, 64 bytes: what
 //! a random access moves anyway. A key has a home line, a bucket there, and a slot where its search begins; from a full bucket it goes
 //! on to the other one of the line, and from a full line to another line, by a step of its own ([`Layout::probe`]). A key stands in
 //! a bucket before which all are full.
@@ -23,16 +23,16 @@ pub use inspect::{InspectPlan, ProbeLengths, Unpack};
 pub use rehash::{Rehash, RehashPlan};
 pub use table::{Emptying, Filling, InUse};
 
+use crate::double::Double;
 use crate::seam::{Block, Global};
 use crate::types::{Key, Scalar};
-use slot::{BUCKET, LINE};
 
 /// The words beside the slots.
 pub mod header {
-    /// The key that is all ones: 0 if the table has it not, else 2^32 and its value.
+    /// The key that is all ones: a word like a slot's, 0 if the table has it not, else with 1 above its value.
     pub const CELL: u64 = 0;
-    /// How often operations have asked for a slot, where they are counted.
-    pub const ASKED: u64 = 1;
+    /// How often operations have asked for a slot, where they are counted. Before it there is room for the widest cell.
+    pub const ASKED: u64 = 2;
     /// Where the counters begin: those of the first stripe, then those of the next one.
     pub const COUNTERS: u64 = 16;
     /// Each block counts in one of so many stripes, so that not all wait for one word.
@@ -98,14 +98,15 @@ pub struct Probe {
 }
 
 impl Layout {
-    /// Where the search for `key` begins.
+    /// Where the search for `key` begins, in a table of words `W`: a key that is narrower than half of them counts as one that is not.
     #[inline(always)]
-    pub fn probe(&self, key: u32) -> Probe {
+    pub fn probe<W: Double>(&self, key: W::Half) -> Probe {
         let mixed = key.mixed(self.a, self.b);
-        // The line is said by the upper bits, bucket and slot by the lowest, the step by all.
-        let step = if self.linear != 0 { 1 } else { 1 + mixed.wrapping_mul(0x9e37_79b1).scaled(self.lines - 1) };
-        let bucket = 2 * mixed.scaled(self.lines) + mixed / BUCKET % 2;
-        Probe { bucket, second: 0, step, start: mixed % BUCKET }
+        // The line is said by the upper bits, bucket and slot by the lowest, the step by the lower 32.
+        let low = mixed.bits_from(0);
+        let step = if self.linear != 0 { 1 } else { 1 + low.wrapping_mul(0x9e37_79b1).scaled(self.lines - 1) };
+        let bucket = 2 * mixed.scaled(self.lines) + low / W::IN_SECTOR % 2;
+        Probe { bucket, second: 0, step, start: low % W::IN_SECTOR }
     }
 
     /// From a bucket to the next one.
@@ -127,37 +128,38 @@ impl Layout {
         2 * self.lines
     }
 
-    /// The number of slots.
-    pub fn slots(&self) -> u64 {
-        self.lines as u64 * LINE as u64
+    /// The number of slots of words `W`.
+    #[inline(always)]
+    pub fn slots<W: Double>(&self) -> u64 {
+        self.lines as u64 * slots_of_line::<W>() as u64
     }
+}
+
+/// The slots of two buckets, which are a line of 64 bytes.
+pub const fn slots_of_line<W: Double>() -> u32 {
+    2 * W::IN_SECTOR
 }
 
 /// The slots of a table in the device's memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Slots(pub Global<u64>);
+pub struct Slots<W>(pub Global<W>);
 
-impl slot::Cells for Slots {
+impl<W: Double> slot::Cells for Slots<W> {
+    type Word = W;
     #[inline(always)]
-    fn bucket(&self, bucket: u32) -> [u64; BUCKET as usize] {
-        let first = bucket as u64 * BUCKET as u64;
-        let mut words = [0; BUCKET as usize];
-        for pair in 0..BUCKET as usize / 2 {
-            let [even, odd] = self.0.watch_pair(first + 2 * pair as u64);
-            (words[2 * pair], words[2 * pair + 1]) = (even, odd);
-        }
-        words
+    fn bucket(&self, bucket: u32) -> W::Sector {
+        W::watch_sector(self.0, bucket as u64 * W::IN_SECTOR as u64)
     }
     #[inline(always)]
-    fn load(&self, slot: u64) -> u64 {
+    fn load(&self, slot: u64) -> W {
         self.0.atomic(slot).load()
     }
     #[inline(always)]
-    fn exchange(&self, slot: u64, word: u64) -> u64 {
+    fn exchange(&self, slot: u64, word: W) -> W {
         self.0.atomic(slot).exchange(word)
     }
     #[inline(always)]
-    fn compare_exchange(&self, slot: u64, expected: u64, word: u64) -> u64 {
+    fn compare_exchange(&self, slot: u64, expected: W, word: W) -> W {
         self.0.atomic(slot).compare_exchange(expected, word)
     }
 }

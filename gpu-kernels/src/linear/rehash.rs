@@ -1,8 +1,10 @@
 //! Moving all keys to another table.
 
-use super::slot::{EMPTY, IfHeld, value_of};
-use super::{InUse, Layout, count_up, header};
+use super::slot::{IfHeld, insert_in_place, value_of};
+use super::{Layout, Slots, count_up, header};
+use crate::double::{Double, Doubled};
 use crate::seam::Global;
+use crate::types::Key;
 
 /// What is to be moved.
 #[derive(Clone, Copy, Debug)]
@@ -16,18 +18,17 @@ pub struct RehashPlan {
 
 kernel! {
     /// Inserts the keys of the old slots, one thread a slot, into the new table, which is larger than their number. The key that lives
-    /// beside the slots is in the header already.
-    Rehash<>, "linear_rehash", threads 256;
-    { old: Global<u64>, words: Global<u64>, header: Global<u64>, plan: RehashPlan }
+    /// beside the slots is in the header already. `H` is half of a word.
+    Rehash<H: Key>, "linear_rehash", threads 256, wide atomics;
+    { old: Global<Doubled<H>>, words: Global<Doubled<H>>, header: Global<u64>, plan: RehashPlan }
     |args, block| {
         let RehashPlan { slots, layout } = args.plan;
         let first = block.first_thread();
-        let table = InUse::new(args.words, args.header, layout);
         let mut placed = block.local(|thread| {
             let slot = first + thread as u64;
-            let word = if slot < slots { args.old.load_streaming(slot) } else { EMPTY };
+            let word = if slot < slots { args.old.load_streaming(slot) } else { Double::ALL_ONES };
             match value_of(word) {
-                Some(value) => table.insert((word >> 32) as u32, value, IfHeld::Replace, true).taken,
+                Some(value) => insert_in_place(&Slots(args.words), &layout, word.upper(), value, IfHeld::Replace, true).taken,
                 None => false,
             }
         });

@@ -1,6 +1,7 @@
 //! What threads do to a slot while others do the same: the whole protocol, over any kind of atomic cell.
 //!
-//! **States.** K is the key that is all ones; it lives beside the table, so words whose key field is K can mean something else.
+//! **States.** A word has a key in its upper half and its value in the lower one ([`Double`]). K is the key that is all ones, as wide as a half; it
+//! lives beside the table, so words whose upper half is K can mean something else.
 //!
 //! ```text
 //! word          means                                     becomes
@@ -25,65 +26,63 @@
 //! A removed key's slot never stands before its living one: the key would have taken it. So a search may end there, too.
 
 use super::{Layout, Probe};
-
-/// Slots of a bucket: 32 bytes.
-pub const BUCKET: u32 = 4;
-/// Slots of a line: 64 bytes.
-pub const LINE: u32 = 2 * BUCKET;
-/// The word of an empty slot.
-pub const EMPTY: u64 = u64::MAX;
-/// The key that has a cell of its own.
-pub const BESIDE: u32 = u32::MAX;
+use crate::double::Double;
+use crate::types::Scalar;
 
 /// The words that threads share. All operations are relaxed, since each word is whole by itself.
 pub trait Cells {
+    /// A slot's word.
+    type Word: Double;
     /// The words of a bucket, each as it was at some moment of the call.
-    fn bucket(&self, bucket: u32) -> [u64; BUCKET as usize];
+    fn bucket(&self, bucket: u32) -> <Self::Word as Double>::Sector;
     /// One word.
-    fn load(&self, slot: u64) -> u64;
+    fn load(&self, slot: u64) -> Self::Word;
     /// Replaces a word; returns what it was.
-    fn exchange(&self, slot: u64, word: u64) -> u64;
+    fn exchange(&self, slot: u64, word: Self::Word) -> Self::Word;
     /// Replaces a word if it is `expected`; returns what it was.
-    fn compare_exchange(&self, slot: u64, expected: u64, word: u64) -> u64;
+    fn compare_exchange(&self, slot: u64, expected: Self::Word, word: Self::Word) -> Self::Word;
 }
 
-/// The word of a key with its value.
+/// A key or a value as the words of `C` hold it.
+type Half<C> = <<C as Cells>::Word as Double>::Half;
+
+/// Whether the slot of this word is empty.
 #[inline(always)]
-pub fn held(key: u32, value: u32) -> u64 {
-    (key as u64) << 32 | value as u64
+pub fn is_empty(word: impl Double) -> bool {
+    word == Double::ALL_ONES
 }
 
 /// The word of a removed key.
 #[inline(always)]
-pub fn removed(key: u32) -> u64 {
-    held(BESIDE, key)
+pub fn removed<W: Double>(key: W::Half) -> W {
+    W::of(W::Half::ALL_ONES, key)
 }
 
 /// The value in a word, if it holds a key.
 #[inline(always)]
-pub fn value_of(word: u64) -> Option<u32> {
-    if word >> 32 == BESIDE as u64 { None } else { Some(word as u32) }
+pub fn value_of<W: Double>(word: W) -> Option<W::Half> {
+    if word.upper() == W::Half::ALL_ONES { None } else { Some(word.lower()) }
 }
 
 /// Whose slot it is: the key that it holds or held; K if it is empty.
 #[inline(always)]
-fn owner(word: u64) -> u32 {
-    let key = (word >> 32) as u32;
-    if key == BESIDE { word as u32 } else { key }
+fn owner<W: Double>(word: W) -> W::Half {
+    let key = word.upper();
+    if key == W::Half::ALL_ONES { word.lower() } else { key }
 }
 
 /// What an insertion did.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Inserted {
+pub struct Inserted<V> {
     /// The value that the key had.
-    pub before: Option<u32>,
+    pub before: Option<V>,
     /// Whether the slot was empty.
     pub taken: bool,
     /// Whether there was no slot for the key.
     pub refused: bool,
 }
 
-impl Inserted {
+impl<V> Inserted<V> {
     const REFUSED: Self = Self { before: None, taken: false, refused: true };
     const NEW: Self = Self { before: None, taken: true, refused: false };
 
@@ -91,6 +90,12 @@ impl Inserted {
     #[inline(always)]
     pub fn is_new(&self) -> bool {
         self.before.is_none() && !self.refused
+    }
+
+    /// The same with another type of values.
+    #[inline(always)]
+    pub fn map<To>(self, value: impl Fn(V) -> To) -> Inserted<To> {
+        Inserted { before: self.before.map(value), taken: self.taken, refused: self.refused }
     }
 }
 
@@ -112,32 +117,27 @@ struct Seen {
 }
 
 #[inline(always)]
-fn look(words: &[u64; BUCKET as usize], key: u32) -> Seen {
-    let mut seen = Seen { own: 0, empty: 0, removed: 0 };
-    for i in 0..BUCKET as usize {
+fn look<W: Double>(words: W::Sector, key: W::Half) -> Seen {
+    let (mut seen, words) = (Seen { own: 0, empty: 0, removed: 0 }, words.as_ref());
+    for i in 0..W::IN_SECTOR as usize {
         seen.own |= ((owner(words[i]) == key) as u32) << i;
-        seen.empty |= ((words[i] == EMPTY) as u32) << i;
-        seen.removed |= ((words[i] >> 32 == BESIDE as u64 && words[i] != EMPTY) as u32) << i;
+        seen.empty |= (is_empty(words[i]) as u32) << i;
+        seen.removed |= ((words[i].upper() == W::Half::ALL_ONES && !is_empty(words[i])) as u32) << i;
     }
     seen
 }
 
 /// The first of the marked slots of the probe's bucket, in its order.
 #[inline(always)]
-fn first(marks: u32, probe: &Probe) -> u64 {
-    let from_start = (marks | marks << BUCKET) >> probe.start;
-    slot_of(probe, (probe.start + from_start.trailing_zeros()) % BUCKET)
+fn first<W: Double>(marks: u32, probe: &Probe) -> u64 {
+    let from_start = (marks | marks << W::IN_SECTOR) >> probe.start;
+    let within = (probe.start + from_start.trailing_zeros()) % W::IN_SECTOR;
+    probe.bucket as u64 * W::IN_SECTOR as u64 + within as u64
 }
 
+/// Gives a key its value, which `word` holds, in a slot that is its own and stays so.
 #[inline(always)]
-fn slot_of(probe: &Probe, within: u32) -> u64 {
-    probe.bucket as u64 * BUCKET as u64 + within as u64
-}
-
-/// Gives the key its value in a slot that is its own and stays so.
-#[inline(always)]
-fn settle(cells: &impl Cells, slot: u64, key: u32, value: u32, if_held: IfHeld) -> Inserted {
-    let word = held(key, value);
+fn settle<C: Cells>(cells: &C, slot: u64, word: C::Word, if_held: IfHeld) -> Inserted<Half<C>> {
     let before = if if_held == IfHeld::Replace {
         cells.exchange(slot, word)
     } else {
@@ -159,32 +159,32 @@ fn settle(cells: &impl Cells, slot: u64, key: u32, value: u32, if_held: IfHeld) 
 /// Inserts a key that is not K. Other threads may insert, look up and remove; no thread may [`insert_anywhere`]. Without `may_take` only
 /// slots that are the key's own already serve.
 #[inline(always)]
-pub fn insert_in_place(
-    cells: &impl Cells,
+pub fn insert_in_place<C: Cells>(
+    cells: &C,
     layout: &Layout,
-    key: u32,
-    value: u32,
+    key: Half<C>,
+    value: Half<C>,
     if_held: IfHeld,
     may_take: bool,
-) -> Inserted {
-    let (mut probe, word) = (layout.probe(key), held(key, value));
+) -> Inserted<Half<C>> {
+    let (mut probe, word) = (layout.probe::<C::Word>(key), C::Word::of(key, value));
     let mut left = layout.buckets();
     while left != 0 {
-        let seen = look(&cells.bucket(probe.bucket), key);
+        let seen = look::<C::Word>(cells.bucket(probe.bucket), key);
         if seen.own != 0 {
-            return settle(cells, first(seen.own, &probe), key, value, if_held);
+            return settle(cells, first::<C::Word>(seen.own, &probe), word, if_held);
         }
         if seen.empty == 0 {
             layout.advance(&mut probe);
             left -= 1;
         } else if may_take {
-            let slot = first(seen.empty, &probe);
-            let now = cells.compare_exchange(slot, EMPTY, word);
-            if now == EMPTY {
+            let slot = first::<C::Word>(seen.empty, &probe);
+            let now = cells.compare_exchange(slot, Double::ALL_ONES, word);
+            if is_empty(now) {
                 return Inserted::NEW;
             }
             if owner(now) == key {
-                return settle(cells, slot, key, value, if_held);
+                return settle(cells, slot, word, if_held);
             }
             // Another key took it: this bucket once more.
         } else {
@@ -198,31 +198,31 @@ pub fn insert_in_place(
 /// Other threads may do the same and look up; no thread may remove or [`insert_in_place`]. Without `may_take` a key that is not there is
 /// refused.
 #[inline(always)]
-pub fn insert_anywhere(
-    cells: &impl Cells,
+pub fn insert_anywhere<C: Cells>(
+    cells: &C,
     layout: &Layout,
-    key: u32,
-    value: u32,
+    key: Half<C>,
+    value: Half<C>,
     if_held: IfHeld,
     may_take: bool,
-) -> Inserted {
-    let word = held(key, value);
+) -> Inserted<Half<C>> {
+    let word = C::Word::of(key, value);
     loop {
-        let (mut probe, mut left) = (layout.probe(key), layout.buckets());
+        let (mut probe, mut left) = (layout.probe::<C::Word>(key), layout.buckets());
         let mut free = None;
         while left != 0 {
-            let seen = look(&cells.bucket(probe.bucket), key);
+            let seen = look::<C::Word>(cells.bucket(probe.bucket), key);
             // A removed slot of the key's own is free, for itself as for others.
             let own = seen.own & !seen.removed;
             if own != 0 {
-                return settle(cells, first(own, &probe), key, value, if_held);
+                return settle(cells, first::<C::Word>(own, &probe), word, if_held);
             }
             if may_take && free.is_none() && seen.removed != 0 {
-                free = Some(first(seen.removed, &probe));
+                free = Some(first::<C::Word>(seen.removed, &probe));
             }
             if seen.empty != 0 {
                 if may_take && free.is_none() {
-                    free = Some(first(seen.empty, &probe));
+                    free = Some(first::<C::Word>(seen.empty, &probe));
                 }
                 break;
             }
@@ -233,7 +233,7 @@ pub fn insert_anywhere(
         let seen = cells.load(slot);
         // If another thread has taken it meanwhile, perhaps with the same key: all over again.
         if value_of(seen).is_none() && cells.compare_exchange(slot, seen, word) == seen {
-            return Inserted { before: None, taken: seen == EMPTY, refused: false };
+            return Inserted { before: None, taken: is_empty(seen), refused: false };
         }
     }
 }
@@ -241,7 +241,7 @@ pub fn insert_anywhere(
 /// Removes a key that is not K; returns the value that it had. Other threads may insert in place, look up and remove, but not
 /// [`remove_and_empty`].
 #[inline(always)]
-pub fn remove(cells: &impl Cells, layout: &Layout, key: u32) -> Option<u32> {
+pub fn remove<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<Half<C>> {
     let found = find(cells, layout, key)?;
     value_of(cells.exchange(found.slot, removed(key)))
 }
@@ -249,16 +249,16 @@ pub fn remove(cells: &impl Cells, layout: &Layout, key: u32) -> Option<u32> {
 /// Removes a key that is not K; returns the value that it had, and whether its slot is empty now. Other threads may do the same and look
 /// up; no thread may insert, or [`remove`].
 #[inline(always)]
-pub fn remove_and_empty(cells: &impl Cells, layout: &Layout, key: u32) -> Option<(u32, bool)> {
+pub fn remove_and_empty<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<(Half<C>, bool)> {
     let Found { slot, beside_empty } = find(cells, layout, key)?;
     // No key has gone past a bucket with an empty slot.
-    let word = if beside_empty { EMPTY } else { removed(key) };
+    let word = if beside_empty { Double::ALL_ONES } else { removed(key) };
     value_of(cells.exchange(slot, word)).map(|value| (value, beside_empty))
 }
 
 /// The value of a key that is not K. Other threads may do anything.
 #[inline(always)]
-pub fn get(cells: &impl Cells, layout: &Layout, key: u32) -> Option<u32> {
+pub fn get<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<Half<C>> {
     let word = cells.load(find(cells, layout, key)?.slot);
     if owner(word) == key { value_of(word) } else { None }
 }
@@ -272,13 +272,13 @@ struct Found {
 
 /// The slot that holds the key, if there is one.
 #[inline(always)]
-fn find(cells: &impl Cells, layout: &Layout, key: u32) -> Option<Found> {
-    let (mut probe, mut left) = (layout.probe(key), layout.buckets());
+fn find<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<Found> {
+    let (mut probe, mut left) = (layout.probe::<C::Word>(key), layout.buckets());
     while left != 0 {
-        let seen = look(&cells.bucket(probe.bucket), key);
+        let seen = look::<C::Word>(cells.bucket(probe.bucket), key);
         let own = seen.own & !seen.removed;
         if own != 0 {
-            return Some(Found { slot: first(own, &probe), beside_empty: seen.empty != 0 });
+            return Some(Found { slot: first::<C::Word>(own, &probe), beside_empty: seen.empty != 0 });
         }
         if seen.own | seen.empty != 0 {
             return None;

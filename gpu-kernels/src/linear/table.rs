@@ -1,15 +1,17 @@
 //! A table as kernels hold it, in three kinds: their types keep apart what must not happen in one launch.
 
-use super::slot::{self, BESIDE, IfHeld, Inserted};
+use super::slot::{self, IfHeld, Inserted};
 use super::{Layout, Slots, header};
-use crate::seam::Global;
+use crate::double::{Double, Joined};
+use crate::seam::{Atomic, DeviceScope, Global};
+use crate::types::{Key, Scalar, Value};
 
 /// A table in use: threads may insert, look up and remove at the same time. The slot of a removed key stays its own.
 ///
 /// No thread of the launch may hold the table as another kind.
 #[derive(Clone, Copy, Debug)]
-pub struct InUse {
-    words: Global<u64>,
+pub struct InUse<K: Key, V: Value> {
+    words: Global<Joined<K, V>>,
     header: Global<u64>,
     layout: Layout,
 }
@@ -18,118 +20,136 @@ pub struct InUse {
 ///
 /// It has no way to remove, and no thread of the launch may hold the table as another kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Filling(InUse);
+pub struct Filling<K: Key, V: Value>(InUse<K, V>);
 
 /// A table that is being emptied: threads may remove and look up at the same time, and slots become empty where that cuts off no key.
 ///
 /// It has no way to insert, and no thread of the launch may hold the table as another kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Emptying(InUse);
+pub struct Emptying<K: Key, V: Value>(InUse<K, V>);
 
-/// In the cell of the key that is all ones: it is there.
-const THERE: u64 = 1 << 32;
+/// A key or value as half of a word, or half of a word as what it was before.
+#[inline(always)]
+pub(super) fn resized<To: Scalar>(from: impl Scalar) -> To {
+    To::from_u64(from.to_u64())
+}
 
-impl InUse {
+/// The word of the cell if the key that is all ones has this value.
+#[inline(always)]
+fn cell_of<W: Double>(value: W::Half) -> W {
+    W::of(W::Half::from_u64(1), value)
+}
+
+/// The value in the cell of the key that is all ones.
+#[inline(always)]
+pub(super) fn in_cell<W: Double>(word: W) -> Option<W::Half> {
+    if word == W::default() { None } else { Some(word.lower()) }
+}
+
+impl<K: Key, V: Value> InUse<K, V> {
     /// The table with this layout, slots and header.
     #[inline(always)]
-    pub fn new(words: Global<u64>, header: Global<u64>, layout: Layout) -> Self {
+    pub fn new(words: Global<Joined<K, V>>, header: Global<u64>, layout: Layout) -> Self {
         Self { words, header, layout }
     }
 
     /// Gives the key the value; or, by `if_held`, keeps the one that it has. Without `may_take` a key that is not there, and had no slot
     /// before, is refused.
     #[inline(always)]
-    pub fn insert(&self, key: u32, value: u32, if_held: IfHeld, may_take: bool) -> Inserted {
-        if key == BESIDE {
+    pub fn insert(&self, key: K, value: V, if_held: IfHeld, may_take: bool) -> Inserted<V> {
+        if key == K::ALL_ONES {
             return self.insert_beside(value, if_held);
         }
-        slot::insert_in_place(&Slots(self.words), &self.layout, key, value, if_held, may_take)
+        let (key, value) = (resized(key), resized(value));
+        slot::insert_in_place(&Slots(self.words), &self.layout, key, value, if_held, may_take).map(resized)
     }
 
     /// Removes the key; returns the value that it had.
     #[inline(always)]
-    pub fn remove(&self, key: u32) -> Option<u32> {
-        if key == BESIDE {
-            return Self::in_cell(self.header.atomic(header::CELL).exchange(0));
+    pub fn remove(&self, key: K) -> Option<V> {
+        if key == K::ALL_ONES {
+            return in_cell(self.cell().exchange(Default::default())).map(resized);
         }
-        slot::remove(&Slots(self.words), &self.layout, key)
+        slot::remove(&Slots(self.words), &self.layout, resized(key)).map(resized)
     }
 
     /// The value of the key.
     #[inline(always)]
-    pub fn get(&self, key: u32) -> Option<u32> {
-        if key == BESIDE {
-            return Self::in_cell(self.header.atomic(header::CELL).load());
+    pub fn get(&self, key: K) -> Option<V> {
+        if key == K::ALL_ONES {
+            return in_cell(self.cell().load()).map(resized);
         }
-        slot::get(&Slots(self.words), &self.layout, key)
+        slot::get(&Slots(self.words), &self.layout, resized(key)).map(resized)
     }
 
     #[inline(always)]
-    fn in_cell(word: u64) -> Option<u32> {
-        if word == 0 { None } else { Some(word as u32) }
+    fn cell(&self) -> Atomic<Joined<K, V>, DeviceScope> {
+        self.header.cast().atomic(header::CELL)
     }
 
     #[inline(always)]
-    fn insert_beside(&self, value: u32, if_held: IfHeld) -> Inserted {
-        let (cell, word) = (self.header.atomic(header::CELL), THERE | value as u64);
+    fn insert_beside(&self, value: V, if_held: IfHeld) -> Inserted<V> {
+        let (cell, word) = (self.cell(), cell_of::<Joined<K, V>>(resized(value)));
         let before = if if_held == IfHeld::Replace {
             cell.exchange(word)
         } else {
             // The cell of an absent key is 0, so this fails only if the key is there.
-            cell.compare_exchange(0, word)
+            cell.compare_exchange(Default::default(), word)
         };
-        Inserted { before: Self::in_cell(before), taken: false, refused: false }
+        Inserted { before: in_cell(before).map(resized), taken: false, refused: false }
     }
 }
 
-impl Filling {
+impl<K: Key, V: Value> Filling<K, V> {
     /// The same table. Nobody may hold it as [`InUse`] any more.
     #[inline(always)]
-    pub(super) fn of(table: InUse) -> Self {
+    pub(super) fn of(table: InUse<K, V>) -> Self {
         Self(table)
     }
 
     /// The table with this layout, slots and header.
     #[inline(always)]
-    pub fn new(words: Global<u64>, header: Global<u64>, layout: Layout) -> Self {
+    pub fn new(words: Global<Joined<K, V>>, header: Global<u64>, layout: Layout) -> Self {
         Self(InUse::new(words, header, layout))
     }
 
     /// Gives the key the value; or, by `if_held`, keeps the one that it has. Without `may_take` a key that is not there is refused.
     #[inline(always)]
-    pub fn insert(&self, key: u32, value: u32, if_held: IfHeld, may_take: bool) -> Inserted {
-        if key == BESIDE {
+    pub fn insert(&self, key: K, value: V, if_held: IfHeld, may_take: bool) -> Inserted<V> {
+        if key == K::ALL_ONES {
             return self.0.insert_beside(value, if_held);
         }
-        slot::insert_anywhere(&Slots(self.0.words), &self.0.layout, key, value, if_held, may_take)
+        let (key, value) = (resized(key), resized(value));
+        slot::insert_anywhere(&Slots(self.0.words), &self.0.layout, key, value, if_held, may_take).map(resized)
     }
 
     /// The value of the key.
     #[inline(always)]
-    pub fn get(&self, key: u32) -> Option<u32> {
+    pub fn get(&self, key: K) -> Option<V> {
         self.0.get(key)
     }
 }
 
-impl Emptying {
+impl<K: Key, V: Value> Emptying<K, V> {
     /// The table with this layout, slots and header.
     #[inline(always)]
-    pub fn new(words: Global<u64>, header: Global<u64>, layout: Layout) -> Self {
+    pub fn new(words: Global<Joined<K, V>>, header: Global<u64>, layout: Layout) -> Self {
         Self(InUse::new(words, header, layout))
     }
 
     /// Removes the key; returns the value that it had, and whether its slot is empty now.
     #[inline(always)]
-    pub fn remove(&self, key: u32) -> Option<(u32, bool)> {
-        if key == BESIDE {
+    pub fn remove(&self, key: K) -> Option<(V, bool)> {
+        if key == K::ALL_ONES {
             return self.0.remove(key).map(|value| (value, false));
         }
-        slot::remove_and_empty(&Slots(self.0.words), &self.0.layout, key)
+        let removed = slot::remove_and_empty(&Slots(self.0.words), &self.0.layout, resized(key));
+        removed.map(|(value, emptied)| (resized(value), emptied))
     }
 
     /// The value of the key.
     #[inline(always)]
-    pub fn get(&self, key: u32) -> Option<u32> {
+    pub fn get(&self, key: K) -> Option<V> {
         self.0.get(key)
     }
 }

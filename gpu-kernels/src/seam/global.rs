@@ -1,6 +1,6 @@
 //! The device's memory: plain, wide and hinted accesses, and atomics with their scope.
 
-use super::Word;
+use super::{AtomicWord, Word};
 use core::marker::PhantomData;
 
 /// A pointer to an array in the device's memory, as kernels take it.
@@ -69,7 +69,7 @@ impl<T> Global<T> {
     }
 }
 
-impl<T: Word> Global<T> {
+impl<T: AtomicWord> Global<T> {
     /// A plain load. No other thread may write the element meanwhile.
     #[inline(always)]
     pub fn load(self, index: u64) -> T {
@@ -91,6 +91,28 @@ impl<T: Word> Global<T> {
         unsafe { T::load_read_only(self.at(index)) }
     }
 
+    /// A plain store.
+    #[inline(always)]
+    pub fn store(self, index: u64, value: T) {
+        // SAFETY: as in `load`.
+        unsafe { self.at(index).write(value) }
+    }
+
+    /// Says that `index` will be read soon. Helps a CPU, whose threads come one after the other; nothing on a GPU, which
+    /// hides the wait behind its other warps.
+    #[inline(always)]
+    pub fn prefetch(self, index: u64) {
+        T::prefetch(self.at(index));
+    }
+
+    /// The element as an atomic of the whole device.
+    #[inline(always)]
+    pub fn atomic(self, index: u64) -> Atomic<T, DeviceScope> {
+        Atomic(self.at(index), PhantomData)
+    }
+}
+
+impl<T: Word> Global<T> {
     /// Two neighbours in one access; `index` must be even. No thread of this launch may write them.
     #[inline(always)]
     pub fn load_pair_read_only(self, index: u64) -> [T; 2] {
@@ -149,13 +171,6 @@ impl<T: Word> Global<T> {
         unsafe { T::store_four_streaming(self.at(index), values) }
     }
 
-    /// A plain store.
-    #[inline(always)]
-    pub fn store(self, index: u64, value: T) {
-        // SAFETY: as in `load`.
-        unsafe { self.at(index).write(value) }
-    }
-
     /// A store of data that is not soon read again: it should not stay in the caches.
     #[inline(always)]
     pub fn store_streaming(self, index: u64, value: T) {
@@ -163,23 +178,10 @@ impl<T: Word> Global<T> {
         unsafe { T::store_streaming(self.at(index), value) }
     }
 
-    /// Says that `index` will be read soon. Helps a CPU, whose threads come one after the other; nothing on a GPU, which
-    /// hides the wait behind its other warps.
-    #[inline(always)]
-    pub fn prefetch(self, index: u64) {
-        T::prefetch(self.at(index));
-    }
-
     /// Asks for the line of 128 bytes that `index` is in, so that it waits in the cache of the whole device.
     #[inline(always)]
     pub fn prefetch_far(self, index: u64) {
         T::prefetch_far(self.at(index));
-    }
-
-    /// The element as an atomic of the whole device.
-    #[inline(always)]
-    pub fn atomic(self, index: u64) -> Atomic<T, DeviceScope> {
-        Atomic(self.at(index), PhantomData)
     }
 }
 
@@ -212,7 +214,7 @@ impl Scope for SystemScope {
 #[derive(Clone, Copy, Debug)]
 pub struct Atomic<T, S: Scope>(*mut T, PhantomData<S>);
 
-impl<T: Word, S: Scope> Atomic<T, S> {
+impl<T: AtomicWord, S: Scope> Atomic<T, S> {
     /// The same word in another scope.
     #[inline(always)]
     pub fn scoped<Other: Scope>(self) -> Atomic<T, Other> {
@@ -224,13 +226,6 @@ impl<T: Word, S: Scope> Atomic<T, S> {
     pub fn load(self) -> T {
         // SAFETY: the maker of the `Global` that this came from vouched for the kernel's accesses.
         unsafe { T::atomic_load::<S>(self.0) }
-    }
-
-    /// Replaces the word.
-    #[inline(always)]
-    pub fn store(self, value: T) {
-        // SAFETY: as in `load`.
-        unsafe { T::atomic_store::<S>(self.0, value) }
     }
 
     /// Replaces the word; returns what it was.
@@ -245,6 +240,15 @@ impl<T: Word, S: Scope> Atomic<T, S> {
     pub fn compare_exchange(self, expected: T, value: T) -> T {
         // SAFETY: as in `load`.
         unsafe { T::atomic_compare_exchange::<S>(self.0, expected, value) }
+    }
+}
+
+impl<T: Word, S: Scope> Atomic<T, S> {
+    /// Replaces the word.
+    #[inline(always)]
+    pub fn store(self, value: T) {
+        // SAFETY: as in `load`.
+        unsafe { T::atomic_store::<S>(self.0, value) }
     }
 
     /// Adds, wrapping; returns what the word was.

@@ -39,13 +39,15 @@ pub trait Kernel: Send + Sync {
 /// parameter there is an entry point for each of `u32` and `u64` (`entry_point_u32` …), with two for each pair. Arguments
 /// become parameters one by one, so that LLVM sees which are pointers to global memory; scalars go together in one
 /// `repr(C)` struct. Shared arrays are declared here, once, because each expansion on the GPU is an array of its own. After the
-/// threads, `resident 2` asks for so few registers that 2 blocks fit a multiprocessor.
+/// threads, `resident 2` asks for so few registers that 2 blocks fit a multiprocessor, and `wide atomics` says that wide keys or values are
+/// changed by atomics of 128 bits: PTX for GPUs that have none has the entry point of the narrowest types alone.
 #[macro_export]
 macro_rules! kernel {
     (
         $(#[$doc:meta])*
         $name:ident <$($generic:ident : $bound:ident),*>, $entry:literal, threads $threads:literal
         $(, resident $resident:literal)?
+        $(, wide $atomics:ident)?
         $(, shared $shared:ident : $word:ty = $length:expr)* ;
         { $( $argument:ident : $type:ty ),* $(,)? }
         |$args:ident, $block:ident| $body:block
@@ -66,7 +68,7 @@ macro_rules! kernel {
         }
 
         $crate::backend_kernel! {
-            $name [$($generic : $bound),*] $entry, $threads, [$($resident)?], [$($shared : $word = $length),*] [$($argument : $type),*]
+            $name [$($generic : $bound),*] [$($atomics)?] $entry, $threads, [$($resident)?], [$($shared : $word = $length),*] [$($argument : $type),*]
         }
     };
 }

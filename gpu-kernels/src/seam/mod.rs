@@ -18,7 +18,7 @@ mod word;
 
 pub use block::{Block, Shared, Tile, TileLocal};
 pub use global::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope};
-pub use word::Word;
+pub use word::{AtomicWord, Word};
 
 #[cfg(target_arch = "nvptx64")]
 #[macro_use]

@@ -3,7 +3,7 @@
 use super::{Scope, backend};
 
 /// A machine word that kernels load, store and change atomically: `u32` or `u64`.
-pub trait Word: GlobalWord + backend::SharedWord + Copy + PartialEq + Send + Sync + Default + 'static {
+pub trait Word: AtomicWord + GlobalWord + backend::SharedWord {
     /// The sum, wrapping.
     fn plus(self, other: Self) -> Self;
     /// The difference, wrapping.
@@ -40,17 +40,35 @@ impl Word for u64 {
     }
 }
 
+/// A word that threads load, exchange, and compare and exchange as a whole: `u32`, `u64`, or `u128` where the GPU has atomics of
+/// 128 bits (compute capability 9.0).
+pub trait AtomicWord: WholeWord + Copy + PartialEq + Send + Sync + Default + 'static {}
+impl AtomicWord for u32 {}
+impl AtomicWord for u64 {}
+impl AtomicWord for u128 {}
+
 /// Accesses to the device's memory, as each back end has them. [`Global`](super::Global) and [`Atomic`](super::Atomic) are
 /// their one user; what each does stands there.
 ///
 /// # Safety
 /// The methods access `at`, which must be allocated and aligned; the plain ones must not race.
 #[allow(clippy::missing_safety_doc, missing_docs)]
-pub trait GlobalWord: Sized {
+pub trait WholeWord: Sized {
     fn prefetch(at: *const Self);
-    fn prefetch_far(at: *const Self);
     unsafe fn load_streaming(at: *const Self) -> Self;
     unsafe fn load_read_only(at: *const Self) -> Self;
+    unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self;
+    unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self;
+    unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self;
+}
+
+/// What can be done with words of 32 and 64 bits besides.
+///
+/// # Safety
+/// As for [`WholeWord`].
+#[allow(clippy::missing_safety_doc, missing_docs)]
+pub trait GlobalWord: Sized {
+    fn prefetch_far(at: *const Self);
     unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2];
     unsafe fn load_pair_streaming(at: *const Self) -> [Self; 2];
     unsafe fn atomic_load_pair(at: *mut Self) -> [Self; 2];
@@ -60,10 +78,7 @@ pub trait GlobalWord: Sized {
     unsafe fn load_four_streaming(at: *const Self) -> [Self; 4];
     unsafe fn store_streaming(at: *mut Self, value: Self);
     unsafe fn store_four_streaming(at: *mut Self, values: [Self; 4]);
-    unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self;
     unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self);
-    unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self;
-    unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self;
     unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self;
     unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self;
 }

@@ -8,14 +8,20 @@
 //! need no place in it; an operation that tries to change one panics.
 
 use gpu_kernels::linear::Layout;
-use gpu_kernels::linear::slot::{self, BUCKET, Cells, EMPTY, IfHeld, Inserted};
+use gpu_kernels::linear::slot::{self, Cells, IfHeld};
 use loom::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// Two lines of two buckets.
 pub const LAYOUT: Layout = Layout { a: 0x9e37_79b9_7f4a_7c15, b: 0xd1b5_4a32_d192_ed03, lines: 2, linear: 1 };
+/// Slots of a bucket: here words have 64 bits. The source is the same for all words, so wider ones have no other orders.
+const BUCKET: u32 = 4;
 const SLOTS: usize = 4 * BUCKET as usize;
+/// The word of an empty slot.
+pub const EMPTY: u64 = u64::MAX;
+/// What an insertion did.
+pub type Inserted = slot::Inserted<u32>;
 /// The key that is all ones.
 const K: u64 = u32::MAX as u64;
 
@@ -26,7 +32,7 @@ pub fn key(slot: usize, n: usize) -> u32 {
 
 /// The slots where a key is sought, in order.
 pub fn sequence(key: u32) -> [usize; SLOTS] {
-    let (mut probe, mut order) = (LAYOUT.probe(key), [0; SLOTS]);
+    let (mut probe, mut order) = (LAYOUT.probe::<u64>(key), [0; SLOTS]);
     for bucket in order.chunks_mut(BUCKET as usize) {
         for (within, slot) in (probe.start..).zip(bucket) {
             *slot = (probe.bucket * BUCKET + within % BUCKET) as usize;
@@ -34,6 +40,11 @@ pub fn sequence(key: u32) -> [usize; SLOTS] {
         LAYOUT.advance(&mut probe);
     }
     order
+}
+
+/// The word of a key with its value.
+pub fn held(key: u32, value: u32) -> u64 {
+    (key as u64) << 32 | value as u64
 }
 
 /// An insertion that only the model knows.
@@ -197,6 +208,7 @@ impl View {
 }
 
 impl Cells for View {
+    type Word = u64;
     fn bucket(&self, bucket: u32) -> [u64; BUCKET as usize] {
         std::array::from_fn(|i| self.load(bucket as u64 * BUCKET as u64 + i as u64))
     }
@@ -234,7 +246,7 @@ pub struct Scene {
 impl Scene {
     /// A table full of keys that stay, each in its first slot; places are counted along the sequence of the given key.
     pub fn along(of: u32) -> Self {
-        let words = std::array::from_fn(|slot| slot::held(key(slot, 9), 900));
+        let words = std::array::from_fn(|slot| held(key(slot, 9), 900));
         Self { words, shared: [false; SLOTS], sequence: sequence(of), layout: LAYOUT, threads: Vec::new() }
     }
 

@@ -6,29 +6,24 @@ use super::record::{Record, Run, Subject};
 use super::roofline::Roofline;
 use warpnest::kernels::linear::Operation;
 use warpnest::kernels::roofline::Access;
-use warpnest::{Answers, Buffer, Device, LinearConfig, LinearMap, Stream};
+use warpnest::{Answers, Buffer, Device, Key, LinearConfig, LinearMap, Stream, Value};
 
-impl BulkMap<u32, u32> for LinearMap {
+impl<K: Key, V: Value> BulkMap<K, V> for LinearMap<K, V> {
     const NAME: &'static str = "LinearMap";
     fn memory_bytes(&self) -> u64 {
         self.memory_bytes()
     }
-    fn rebuild(&mut self, stream: &Stream, keys: &Buffer<u32>, values: &Buffer<u32>) -> warpnest::Result<()> {
+    fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> warpnest::Result<()> {
         self.clear(stream)?;
         self.insert_many_on(stream, keys, values).map(drop)
     }
-    fn get_many_into(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<u32>,
-        answers: &mut Answers<u32>,
-    ) -> warpnest::Result<()> {
+    fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> warpnest::Result<()> {
         self.get_many_into(stream, queries, answers)
     }
     fn contains_many_into(
         &self,
         stream: &Stream,
-        queries: &Buffer<u32>,
+        queries: &Buffer<K>,
         found: &mut Buffer<u32>,
     ) -> warpnest::Result<()> {
         self.contains_many_into(stream, queries, found)
@@ -44,7 +39,7 @@ const AVERAGED: usize = 10;
 
 /// Inserts `n` pairs into an empty map that they fill to `load`, looks up, removes and inserts all of them again, and does mixed batches:
 /// of 20 operations 18 look up, one inserts and one removes.
-pub fn measure(
+pub fn measure<K: Key, V: Value>(
     device: &Device,
     run: &Run,
     roofline: &Roofline,
@@ -53,9 +48,10 @@ pub fn measure(
     runs: u32,
 ) -> anyhow::Result<Vec<Record>> {
     let stream = device.default_stream();
-    let subjects = Subjects::<u32, u32>::new(device, n, runs)?;
-    let mut map = config.clone().pairs(n).seed(1).create(device)?;
-    let words = map.slots();
+    let subjects = Subjects::<K, V>::new(device, n, runs)?;
+    let mut map = config.clone().pairs(n).seed(1).create::<K, V>(device)?;
+    // The limits' words have 64 bits, whatever the slots'.
+    let words = map.memory_bytes() / 8;
     let change_limit = roofline.gops(Access::Insert, words, n)?;
     let find_limit = roofline.gops(Access::Find, words, n)?;
 
@@ -91,7 +87,12 @@ pub fn measure(
 }
 
 /// One batch of `n` operations on present keys, but those that insert, which are absent before.
-fn mixed(device: &Device, run: &Run, map: &mut LinearMap, subjects: &Subjects<'_, u32, u32>) -> anyhow::Result<Record> {
+fn mixed<K: Key, V: Value>(
+    device: &Device,
+    run: &Run,
+    map: &mut LinearMap<K, V>,
+    subjects: &Subjects<'_, K, V>,
+) -> anyhow::Result<Record> {
     let stream = device.default_stream();
     let (present, absent) = (&subjects.input.present, &subjects.input.absent);
     let kind = |i: usize| match i % 20 {
@@ -100,7 +101,7 @@ fn mixed(device: &Device, run: &Run, map: &mut LinearMap, subjects: &Subjects<'_
         _ => Operation::Get as u32,
     };
     let kinds: Vec<u32> = (0..present.len()).map(kind).collect();
-    let keys: Vec<u32> = (0..present.len()).map(|i| if i % 20 == 7 { absent[i] } else { present[i] }).collect();
+    let keys: Vec<K> = (0..present.len()).map(|i| if i % 20 == 7 { absent[i] } else { present[i] }).collect();
     let (kinds_on, keys_on) = (Buffer::from_slice(device, &kinds)?, Buffer::from_slice(device, &keys)?);
     let mut answers = Answers::new(device, keys.len())?;
     // Room for the new keys, so that the batch is one launch.
@@ -113,15 +114,21 @@ fn mixed(device: &Device, run: &Run, map: &mut LinearMap, subjects: &Subjects<'_
     Ok(run.record(subjects.subject(map, "mixed_90_5_5"), ms, 0.0, wrong))
 }
 
-/// `rounds` times, a tenth of the keys go and as many others come, in a map of fixed size that `n` keys fill to `load`. Two records: the
+/// `rounds` times, a tenth of the keys, which are their own values, go and as many others come, in a map of fixed size that `n` keys fill to `load`. Two records: the
 /// first rounds, and the last ones.
-pub fn rounds(device: &Device, run: &Run, n: u64, config: &LinearConfig, rounds: usize) -> anyhow::Result<Vec<Record>> {
+pub fn rounds<K: Key + Value>(
+    device: &Device,
+    run: &Run,
+    n: u64,
+    config: &LinearConfig,
+    rounds: usize,
+) -> anyhow::Result<Vec<Record>> {
     let stream = device.default_stream();
     let chunk = n / ROUND;
-    let mut map = config.clone().pairs(chunk * ROUND).fixed().seed(1).create(device)?;
-    let chunks: Vec<Buffer<u32>> = (0..CHUNKS)
+    let mut map = config.clone().pairs(chunk * ROUND).fixed().seed(1).create::<K, K>(device)?;
+    let chunks: Vec<Buffer<K>> = (0..CHUNKS)
         .map(|number| {
-            let keys: Vec<u32> = (number * chunk..(number + 1) * chunk).map(key).collect();
+            let keys: Vec<K> = (number * chunk..(number + 1) * chunk).map(key).collect();
             Buffer::from_slice(device, &keys)
         })
         .collect::<warpnest::Result<_>>()?;
@@ -148,7 +155,7 @@ pub fn rounds(device: &Device, run: &Run, n: u64, config: &LinearConfig, rounds:
     let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
     let load = map.len() as f64 / map.slots() as f64;
     let record = |op, ms| {
-        let subject = Subject { table: "LinearMap", op, n: 2 * chunk, load, key_bits: 32, value_bits: 32 };
+        let subject = Subject { table: "LinearMap", op, n: 2 * chunk, load, key_bits: K::BITS, value_bits: K::BITS };
         run.record(subject, ms, 0.0, wrong)
     };
     // The very first ones warm up.

@@ -184,9 +184,15 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             progress.tick();
             let config = LinearConfig::default().load(load);
             let config = if args.to_the_next_line { config.to_the_next_line() } else { config };
-            keep(linear::measure(&device, &run, &roofline, n, &config, args.runs)?);
+            keep(linear::measure::<u32, u32>(&device, &run, &roofline, n, &config, args.runs)?);
+            if args.wide {
+                keep(linear::measure::<u64, u64>(&device, &run, &roofline, n, &config, args.runs)?);
+            }
             if n <= MOST_IN_ROUNDS {
-                keep(linear::rounds(&device, &run, n, &config, args.rounds as usize)?);
+                keep(linear::rounds::<u32>(&device, &run, n, &config, args.rounds as usize)?);
+                if args.wide {
+                    keep(linear::rounds::<u64>(&device, &run, n, &config, args.rounds as usize)?);
+                }
             }
         }
         for &load in args.load.iter().filter(|_| wanted(Part::Compacting)) {

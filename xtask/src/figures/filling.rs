@@ -150,7 +150,7 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
         .zip(input.values.chunks(batch as usize))
         .map(|(keys, values)| Ok((Buffer::from_slice(device, keys)?, Buffer::from_slice(device, values)?)));
     let on_device = on_device.collect::<warpnest::Result<Vec<_>>>()?;
-    let mut map = config.create(device)?;
+    let mut map = config.create::<u32, u32>(device)?;
     let mut times = vec![Vec::new(); on_device.len()];
     let mut passed = Vec::new();
     for run in 0..=lab.runs {

@@ -19,6 +19,10 @@ pub trait Runner: Debug + Send + Sync + 'static {
     /// # Safety
     /// The kernel's pointers must be good for what it does with them, with nothing else using that memory in conflict.
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()>;
+    /// Whether its kernels can load and change words of 128 bits as a whole.
+    fn has_wide_atomics(&self) -> bool {
+        true
+    }
     /// Hears of memory that kernels may use from now on.
     fn allocated(&self, _address: usize, _bytes: usize) {}
     /// Hears of memory that kernels may no longer use.
@@ -109,6 +113,10 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
 
     fn queue(&self) -> Result<Box<dyn Queue>> {
         Ok(Box::new(HostQueue { runner: self.runner.clone() }))
+    }
+
+    fn has_wide_atomics(&self) -> bool {
+        self.runner.has_wide_atomics()
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -47,6 +47,10 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     fn load_kernels(&self) -> Result<()> {
         Ok(())
     }
+    /// Whether its kernels can load and change words of 128 bits as a whole.
+    fn has_wide_atomics(&self) -> bool {
+        true
+    }
     /// For downcasts.
     fn as_any(&self) -> &dyn Any;
 }

@@ -2,49 +2,49 @@
 
 use super::{Counts, LinearMap};
 use crate::buffer::Tracked;
-use crate::{Answers, Buffer, Error, Result, Stream};
+use crate::{Answers, Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::linear::{Apply, ApplyPlan, Insert, InsertAnywhere, InsertPlan, Operation};
 use gpu_kernels::seam::{Global, Kernel};
 use std::ops::Range;
 
 /// One operation of a mixed batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinearOperation {
+pub enum LinearOperation<K = u32, V = u32> {
     /// The value of a key.
-    Get(u32),
+    Get(K),
     /// Gives a key a value; the answer is the one that it had.
-    Insert(u32, u32),
+    Insert(K, V),
     /// Gives a key a value unless it has one; the answer is the one that it had.
-    GetOrInsert(u32, u32),
+    GetOrInsert(K, V),
     /// Removes a key; the answer is the value that it had.
-    Remove(u32),
+    Remove(K),
 }
 
-impl LinearOperation {
+impl<K: Key, V: Value> LinearOperation<K, V> {
     /// Kind, key and value, as [`LinearMap::apply_many_into`] takes them.
-    pub fn parts(self) -> (u32, u32, u32) {
+    pub fn parts(self) -> (u32, K, V) {
         match self {
-            Self::Get(key) => (Operation::Get as u32, key, 0),
+            Self::Get(key) => (Operation::Get as u32, key, V::default()),
             Self::Insert(key, value) => (Operation::Insert as u32, key, value),
             Self::GetOrInsert(key, value) => (Operation::GetOrInsert as u32, key, value),
-            Self::Remove(key) => (Operation::Remove as u32, key, 0),
+            Self::Remove(key) => (Operation::Remove as u32, key, V::default()),
         }
     }
 }
 
 /// A batch: one kind for all, or one for each.
-struct Work<'b> {
+struct Work<'b, K, V> {
     operation: Operation,
     kinds: Option<&'b Buffer<u32>>,
-    keys: &'b Buffer<u32>,
-    values: Option<&'b Buffer<u32>>,
-    answers: Option<&'b Answers<u32>>,
+    keys: &'b Buffer<K>,
+    values: Option<&'b Buffer<V>>,
+    answers: Option<&'b Answers<V>>,
 }
 
 /// Operations of a piece that do not write the same word of bits as those of another one.
 const WHOLE: u64 = 32;
 
-impl LinearMap {
+impl<K: Key, V: Value> LinearMap<K, V> {
     /// Gives every key its value; returns how many of the keys were new.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl LinearMap {
     /// * [`Error::TableFull`] if the map may not grow; [`Error::TooManySlots`], [`Error::OutOfMemory`] if it cannot: pairs for which there
     ///   was room are in the map, [`LinearMap::len`] counts them, and the call can be repeated.
     /// * [`Error::Driver`].
-    pub fn insert_many(&mut self, keys: &[u32], values: &[u32]) -> Result<u64> {
+    pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
         let keys = Buffer::from_slice(&self.device, keys)?;
         let values = Buffer::from_slice(&self.device, values)?;
@@ -64,7 +64,7 @@ impl LinearMap {
     ///
     /// # Errors
     /// As for [`LinearMap::insert_many`], and [`Error::WrongDevice`].
-    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<u32>, values: &Buffer<u32>) -> Result<u64> {
+    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
         self.insert(stream, Operation::Insert, keys, values, None)
     }
 
@@ -72,7 +72,7 @@ impl LinearMap {
     ///
     /// # Errors
     /// As for [`LinearMap::insert_many`].
-    pub fn replace_many(&mut self, keys: &[u32], values: &[u32]) -> Result<Vec<Option<u32>>> {
+    pub fn replace_many(&mut self, keys: &[K], values: &[V]) -> Result<Vec<Option<V>>> {
         self.answered(keys, Some(values), |map, stream, keys, values, answers| {
             map.replace_many_into(stream, keys, values, answers).map(drop)
         })?
@@ -86,9 +86,9 @@ impl LinearMap {
     pub fn replace_many_into(
         &mut self,
         stream: &Stream,
-        keys: &Buffer<u32>,
-        values: &Buffer<u32>,
-        answers: &mut Answers<u32>,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+        answers: &mut Answers<V>,
     ) -> Result<u64> {
         self.insert(stream, Operation::Insert, keys, values, Some(answers))
     }
@@ -97,7 +97,7 @@ impl LinearMap {
     ///
     /// # Errors
     /// As for [`LinearMap::insert_many`].
-    pub fn get_or_insert_many(&mut self, keys: &[u32], values: &[u32]) -> Result<Vec<u32>> {
+    pub fn get_or_insert_many(&mut self, keys: &[K], values: &[V]) -> Result<Vec<V>> {
         let answers = self.answered(keys, Some(values), |map, stream, keys, values, answers| {
             map.get_or_insert_many_into(stream, keys, values, answers).map(drop)
         })?;
@@ -112,9 +112,9 @@ impl LinearMap {
     pub fn get_or_insert_many_into(
         &mut self,
         stream: &Stream,
-        keys: &Buffer<u32>,
-        values: &Buffer<u32>,
-        answers: &mut Answers<u32>,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+        answers: &mut Answers<V>,
     ) -> Result<u64> {
         self.insert(stream, Operation::GetOrInsert, keys, values, Some(answers))
     }
@@ -123,7 +123,7 @@ impl LinearMap {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]: nothing was done. [`Error::Driver`].
-    pub fn remove_many(&mut self, keys: &[u32]) -> Result<Vec<Option<u32>>> {
+    pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>> {
         self.answered(keys, None, |map, stream, keys, _, answers| {
             map.remove_many_into(stream, keys, answers).map(drop)
         })?
@@ -134,7 +134,7 @@ impl LinearMap {
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Driver`].
-    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<u32>) -> Result<u64> {
+    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64> {
         self.remove(stream, keys, None)
     }
 
@@ -142,7 +142,7 @@ impl LinearMap {
     ///
     /// # Errors
     /// [`Error::LengthsDiffer`], [`Error::WrongDevice`]: nothing was done. [`Error::Driver`].
-    pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<u64> {
+    pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
         self.remove(stream, keys, Some(answers))
     }
 
@@ -152,10 +152,10 @@ impl LinearMap {
     ///
     /// # Errors
     /// As for [`LinearMap::insert_many`].
-    pub fn apply_many(&mut self, operations: &[LinearOperation]) -> Result<Vec<Option<u32>>> {
+    pub fn apply_many(&mut self, operations: &[LinearOperation<K, V>]) -> Result<Vec<Option<V>>> {
         let kinds: Vec<u32> = operations.iter().map(|operation| operation.parts().0).collect();
-        let keys: Vec<u32> = operations.iter().map(|operation| operation.parts().1).collect();
-        let values: Vec<u32> = operations.iter().map(|operation| operation.parts().2).collect();
+        let keys: Vec<K> = operations.iter().map(|operation| operation.parts().1).collect();
+        let values: Vec<V> = operations.iter().map(|operation| operation.parts().2).collect();
         let kinds = Buffer::from_slice(&self.device, &kinds)?;
         self.answered(&keys, Some(&values), |map, stream, keys, values, answers| {
             map.apply_many_into(stream, &kinds, keys, values, answers)
@@ -172,9 +172,9 @@ impl LinearMap {
         &mut self,
         stream: &Stream,
         kinds: &Buffer<u32>,
-        keys: &Buffer<u32>,
-        values: &Buffer<u32>,
-        answers: &mut Answers<u32>,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+        answers: &mut Answers<V>,
     ) -> Result<()> {
         crate::error::same_length(("the keys", keys.len()), ("the kinds", kinds.len()))?;
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
@@ -186,10 +186,10 @@ impl LinearMap {
     /// Takes slices to the device, and gives room for answers.
     fn answered(
         &mut self,
-        keys: &[u32],
-        values: Option<&[u32]>,
-        work: impl FnOnce(&mut Self, &Stream, &Buffer<u32>, &Buffer<u32>, &mut Answers<u32>) -> Result<()>,
-    ) -> Result<Answers<u32>> {
+        keys: &[K],
+        values: Option<&[V]>,
+        work: impl FnOnce(&mut Self, &Stream, &Buffer<K>, &Buffer<V>, &mut Answers<V>) -> Result<()>,
+    ) -> Result<Answers<V>> {
         let values = values.unwrap_or(&[]);
         let device = self.device.clone();
         let (keys, values) = (Buffer::from_slice(&device, keys)?, Buffer::from_slice(&device, values)?);
@@ -202,9 +202,9 @@ impl LinearMap {
         &mut self,
         stream: &Stream,
         operation: Operation,
-        keys: &Buffer<u32>,
-        values: &Buffer<u32>,
-        answers: Option<&Answers<u32>>,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+        answers: Option<&Answers<V>>,
     ) -> Result<u64> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
         let before = self.counts.keys;
@@ -212,14 +212,14 @@ impl LinearMap {
         Ok(self.counts.keys - before)
     }
 
-    fn remove(&mut self, stream: &Stream, keys: &Buffer<u32>, answers: Option<&Answers<u32>>) -> Result<u64> {
+    fn remove(&mut self, stream: &Stream, keys: &Buffer<K>, answers: Option<&Answers<V>>) -> Result<u64> {
         let before = self.counts.keys;
         self.apply(stream, &Work { operation: Operation::Remove, kinds: None, keys, values: None, answers })?;
         Ok(before - self.counts.keys)
     }
 
     /// Does a batch, in pieces that cannot take more slots than there is room for; makes room if only small ones are left.
-    fn apply(&mut self, stream: &Stream, work: &Work<'_>) -> Result<()> {
+    fn apply(&mut self, stream: &Stream, work: &Work<'_, K, V>) -> Result<()> {
         if let Some(answers) = work.answers {
             crate::error::same_length(("the keys", work.keys.len()), ("the answers", answers.len()))?;
         }
@@ -242,7 +242,7 @@ impl LinearMap {
     }
 
     /// Does a piece that may want more new slots than there are; fails if it did.
-    fn piece_counted(&mut self, stream: &Stream, work: &Work<'_>, range: Range<u64>) -> Result<()> {
+    fn piece_counted(&mut self, stream: &Stream, work: &Work<'_, K, V>, range: Range<u64>) -> Result<()> {
         let mut marked = Buffer::uninitialized(&self.device, work.keys.len().div_ceil(WHOLE as usize))?;
         marked.fill(stream, 0xff)?;
         loop {
@@ -259,7 +259,7 @@ impl LinearMap {
                     refused,
                     operations: work.keys.len() as u64,
                     taken: self.counts.taken,
-                    slots: self.layout.slots(),
+                    slots: self.slots(),
                     load: self.config.load,
                 });
             }
@@ -270,29 +270,29 @@ impl LinearMap {
     fn piece(
         &mut self,
         stream: &Stream,
-        work: &Work<'_>,
+        work: &Work<'_, K, V>,
         range: Range<u64>,
         marked: Option<&Buffer<u32>>,
     ) -> Result<()> {
         let Work { operation, kinds, keys, values, answers } = *work;
         let Range { start: first, end } = range;
-        // SAFETY: the kernel's text allows no kinds, no answers, and no values if nothing is inserted.
-        let nothing = unsafe { Global::<u32>::null() };
+        // SAFETY: the kernel's text allows no kinds, no marks, no answers, and no values if nothing is inserted.
+        let (no_words, no_values) = unsafe { (Global::<u32>::null(), Global::<V>::null()) };
         // Else there is nothing to be used again.
         let anywhere = self.counts.removed != 0 && kinds.is_none() && operation != Operation::Remove;
         let (layout, words, header) = (self.layout, self.words.argument(), self.header.argument());
-        let (keys_in, values_in) = (keys.argument(), values.map_or(nothing, Buffer::argument));
+        let (keys_in, values_in) = (keys.argument(), values.map_or(no_values, Buffer::argument));
         let insert_plan = InsertPlan { layout, first, end };
-        let insert = || Insert { keys: keys_in, values: values_in, words, header, plan: insert_plan };
-        let apply = || Apply {
-            kinds: kinds.map_or(nothing, Buffer::argument),
+        let insert = || Insert::<K, V> { keys: keys_in, values: values_in, words, header, plan: insert_plan };
+        let apply = || Apply::<K, V> {
+            kinds: kinds.map_or(no_words, Buffer::argument),
             keys: keys_in,
             values: values_in,
             words,
             header,
-            answers: answers.map_or(nothing, |answers| answers.values.argument()),
-            before: answers.map_or(nothing, |answers| answers.found.argument()),
-            marked: marked.map_or(nothing, Buffer::argument),
+            answers: answers.map_or(no_values, |answers| answers.values.argument()),
+            before: answers.map_or(no_words, |answers| answers.found.argument()),
+            marked: marked.map_or(no_words, Buffer::argument),
             plan: ApplyPlan {
                 layout,
                 first,

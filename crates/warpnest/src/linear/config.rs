@@ -1,8 +1,9 @@
 //! What a linear map is to be like, and how large that makes it.
 
 use super::LinearMap;
-use crate::{Device, Error, Result};
-use gpu_kernels::linear::{Layout, header, slot::LINE};
+use crate::{Device, Error, Key, Result, Value};
+use gpu_kernels::double::{Double, Joined};
+use gpu_kernels::linear::{header, slots_of_line};
 
 /// The configuration of a [`LinearMap`].
 ///
@@ -10,8 +11,8 @@ use gpu_kernels::linear::{Layout, header, slot::LINE};
 /// use warpnest::{Device, LinearConfig};
 ///
 /// let device = Device::cpu();
-/// let mut map = LinearConfig::default().pairs(1000).load(0.9).create(&device)?;
-/// assert_eq!(map.insert_many(&[1, 2], &[10, 20])?, 2);
+/// let mut map = LinearConfig::default().pairs(1000).load(0.9).create::<u64, u32>(&device)?;
+/// assert_eq!(map.insert_many(&[1, 1 << 40], &[10, 20])?, 2);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +33,8 @@ impl Default for LinearConfig {
 
 /// The most slots: kernels number buckets and slots with 32 bits.
 const MOST_SLOTS: u64 = 1 << 32;
+/// Bytes of a line, whatever its words.
+const LINE_BYTES: u64 = 64;
 
 impl LinearConfig {
     /// The number of pairs that there is to be room for from the beginning.
@@ -73,21 +76,21 @@ impl LinearConfig {
     ///
     /// # Errors
     /// As for [`LinearConfig::create`], but for the device's.
-    pub fn memory_bytes(&self) -> Result<u64> {
-        Ok(8 * (self.lines_for(self.pairs)? as u64 * LINE as u64 + header::WORDS as u64))
+    pub fn memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
+        Ok(LINE_BYTES * self.lines_for::<Joined<K, V>>(self.pairs)? as u64 + 8 * header::WORDS as u64)
     }
 
     /// Makes an empty map.
     ///
     /// # Errors
     /// * The request makes no sense: [`Error::OpenLoad`], [`Error::TooManySlots`].
-    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
-    pub fn create(&self, device: &Device) -> Result<LinearMap> {
+    /// * The device: [`Error::NoWideAtomics`] if keys or values have 64 bits, [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn create<K: Key, V: Value>(&self, device: &Device) -> Result<LinearMap<K, V>> {
         LinearMap::create(self.clone(), device)
     }
 
     /// The number of lines of a table with room for so many pairs.
-    pub(super) fn lines_for(&self, pairs: u64) -> Result<u32> {
+    pub(super) fn lines_for<W: Double>(&self, pairs: u64) -> Result<u32> {
         // Not the other way round: a load that is no number is refused, too.
         if !(self.load > 0.0 && self.load < 1.0) {
             return Err(Error::OpenLoad { load: self.load });
@@ -97,22 +100,19 @@ impl LinearConfig {
         if slots >= MOST_SLOTS as f64 {
             return Err(too_many());
         }
-        let mut lines = (slots as u64).div_ceil(LINE as u64).max(2);
-        while self.keys_in(lines * LINE as u64) < pairs || !self.linear && !is_prime(lines) {
+        let of_line = slots_of_line::<W>() as u64;
+        let mut lines = (slots as u64).div_ceil(of_line).max(2);
+        while self.most_keys(lines * of_line) < pairs || !self.linear && !is_prime(lines) {
             lines += 1;
         }
-        if lines * LINE as u64 >= MOST_SLOTS {
+        if lines * of_line >= MOST_SLOTS {
             return Err(too_many());
         }
         Ok(lines as u32)
     }
 
-    /// How many keys a table may have.
-    pub(super) fn most_keys(&self, layout: &Layout) -> u64 {
-        self.keys_in(layout.slots())
-    }
-
-    fn keys_in(&self, slots: u64) -> u64 {
+    /// How many keys a table of so many slots may have.
+    pub(super) fn most_keys(&self, slots: u64) -> u64 {
         // At least one slot stays empty, so that a search ends.
         ((slots as f64 * self.load) as u64).min(slots - 1)
     }

@@ -1,7 +1,8 @@
 //! Moving to another table: a larger one, a smaller one, or one without removed keys.
 
-use super::{Counts, LinearConfig, LinearMap};
-use crate::{Buffer, Result, Stream};
+use super::{Counts, LinearConfig, LinearMap, cell, in_cell};
+use crate::{Buffer, Key, Result, Stream, Value};
+use gpu_kernels::double::{Half, Joined};
 use gpu_kernels::linear::{Layout, Rehash, RehashPlan, header};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::Rng;
@@ -12,7 +13,7 @@ pub(super) fn layout(config: &LinearConfig, random: &mut Xoshiro256StarStar, lin
     Layout { a, b, lines, linear: config.linear as u32 }
 }
 
-impl LinearMap {
+impl<K: Key, V: Value> LinearMap<K, V> {
     /// Makes room for `additional` more keys, so that the table need not grow until they are there.
     ///
     /// # Errors
@@ -22,7 +23,7 @@ impl LinearMap {
         if additional <= self.room() {
             return Ok(());
         }
-        let lines = self.config.lines_for(self.counts.keys.saturating_add(additional))?.max(self.layout.lines);
+        let lines = self.lines_for(self.counts.keys.saturating_add(additional))?.max(self.layout.lines);
         self.rehash(stream, lines)
     }
 
@@ -31,7 +32,7 @@ impl LinearMap {
     /// # Errors
     /// As for [`LinearMap::reserve`].
     pub fn shrink_to_fit(&mut self, stream: &Stream) -> Result<()> {
-        let lines = self.config.lines_for(self.counts.keys)?;
+        let lines = self.lines_for(self.counts.keys)?;
         if lines < self.layout.lines { self.rehash(stream, lines) } else { Ok(()) }
     }
 
@@ -43,24 +44,27 @@ impl LinearMap {
         if self.counts.removed != 0 { self.rehash(stream, self.layout.lines) } else { Ok(()) }
     }
 
+    fn lines_for(&self, pairs: u64) -> Result<u32> {
+        self.config.lines_for::<Joined<K, V>>(pairs)
+    }
+
     /// Moves all keys to a table of `lines`, which has room for them, with other constants; waits.
     fn rehash(&mut self, stream: &Stream, lines: u32) -> Result<()> {
         let layout = layout(&self.config, &mut self.random, lines);
-        let mut words = Buffer::<u64>::uninitialized(&self.device, layout.slots() as usize)?;
+        let mut words = Buffer::uninitialized(&self.device, layout.slots::<Joined<K, V>>() as usize)?;
         words.fill(stream, 0xff)?;
-        let cell = self.header.download(stream)?[header::CELL as usize];
-        let mut new_header = [0; header::WORDS];
-        new_header[header::CELL as usize] = cell;
-        new_header[(header::COUNTERS + header::GAINED) as usize] = (cell != 0) as u64;
+        let (old_header, mut new_header) = (self.header.download(stream)?, [0; header::WORDS]);
+        new_header[..header::ASKED as usize].copy_from_slice(cell(&old_header));
+        new_header[(header::COUNTERS + header::GAINED) as usize] = in_cell(&old_header);
         let new_header = Buffer::from_slice(&self.device, &new_header)?;
-        let rehash = Rehash {
+        let rehash = Rehash::<Half<K, V>> {
             old: self.words.argument(),
             words: words.argument(),
             header: new_header.argument(),
-            plan: RehashPlan { slots: self.layout.slots(), layout },
+            plan: RehashPlan { slots: self.slots(), layout },
         };
         // SAFETY: the old table has as many slots as its layout says, and the new one as the new layout says, all of them empty.
-        unsafe { stream.launch(&rehash, self.layout.slots(), &[&self.words], &[&words, &new_header])? };
+        unsafe { stream.launch(&rehash, self.slots(), &[&self.words], &[&words, &new_header])? };
         self.counts = Counts::of(&new_header.download(stream)?);
         (self.layout, self.words, self.header) = (layout, words, new_header);
         Ok(())
@@ -69,8 +73,8 @@ impl LinearMap {
     /// How many keys may still come, by the load; and how many slots they may take. Together with the slots of removed keys, which may be
     /// used again, keys may take two thirds of what the load leaves.
     fn rooms(&self) -> [u64; 2] {
-        let (Counts { taken, keys, removed, .. }, most) = (self.counts, self.config.most_keys(&self.layout));
-        let most_taken = if removed != 0 { (most + 2 * self.layout.slots()) / 3 } else { most };
+        let (Counts { taken, keys, removed, .. }, most) = (self.counts, self.config.most_keys(self.slots()));
+        let most_taken = if removed != 0 { (most + 2 * self.slots()) / 3 } else { most };
         [most.saturating_sub(keys), most_taken.saturating_sub(taken)]
     }
 
@@ -87,7 +91,7 @@ impl LinearMap {
             // If most of them are new, all at once; else twice as large, which may happen again.
             let keys = self.counts.keys;
             let pairs = if keys < coming / 4 { keys + coming } else { 2 * keys.max(BATCH) };
-            self.config.lines_for(pairs)?.max(self.layout.lines)
+            self.lines_for(pairs)?.max(self.layout.lines)
         } else {
             self.layout.lines
         };

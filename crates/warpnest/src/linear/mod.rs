@@ -8,30 +8,32 @@ pub use apply::LinearOperation;
 pub use config::LinearConfig;
 
 use crate::buffer::Tracked;
-use crate::{Buffer, Device, Result, Stream};
+use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use gpu_kernels::double::{Half, Joined};
 use gpu_kernels::linear::{Find, FindPlan, InspectPlan, Layout, ProbeLengths, Unpack, header};
 use gpu_kernels::seam::Global;
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// A map of `u32` keys to `u32` values that is in use while it changes: batches insert, look up and remove, also all at once.
+/// A map that is in use while it changes: batches insert, look up and remove, also all at once.
 ///
 /// Source: D. Farrell, *A Simple GPU Hash Table* (2020), with buckets of 32 bytes, two to a line, and steps of each key's own in place of single slots.
 ///
-/// * **Keys and values** are `u32`; all of them are legal.
+/// * **Keys and values** are `u32` or `u64`; all of them are legal. If either has 64 bits a slot has 128, which are changed as a whole: a GPU
+///   needs compute capability 9.0 for that, the CPU engine nothing.
 /// * **Repeated keys** in one batch: one of their pairs wins, whole.
 /// * **Beside other operations.** All operations of a batch run at the same time, and each is atomic: a lookup beside an insertion gives
 ///   the value before or after it, and nothing else. Batches run one after the other, in the order of their calls.
 /// * **Complexity.** An operation reads the buckets (32 bytes) from its key's home to its slot, or to the first empty slot.
 /// * **Growth.** If keys would take more than a share of the slots ([`LinearConfig::load`]), they move to a larger table. Slots of removed
 ///   keys become empty, or are used again by batches that only insert; if many are left, the table is made anew.
-/// * **Memory.** 8 bytes a slot; [`LinearConfig::memory_bytes`] says beforehand what a map takes.
+/// * **Memory.** 8 bytes a slot, or 16 with keys or values of 64 bits; [`LinearConfig::memory_bytes`] says beforehand what a map takes.
 #[derive(Debug)]
-pub struct LinearMap {
+pub struct LinearMap<K: Key = u32, V: Value = u32> {
     device: Device,
     config: LinearConfig,
     layout: Layout,
-    words: Buffer<u64>,
+    words: Buffer<Joined<K, V>>,
     header: Buffer<u64>,
     counts: Counts,
     random: Xoshiro256StarStar,
@@ -59,9 +61,18 @@ impl Counts {
         let keys = sum(header::GAINED) - sum(header::LOST);
         let asked = header[header::ASKED as usize];
         let taken = sum(header::TAKEN) - sum(header::EMPTIED);
-        let in_cell = (header[header::CELL as usize] != 0) as u64;
-        Self { taken, keys, removed: taken + in_cell - keys, refused: sum(header::REFUSED), asked }
+        Self { taken, keys, removed: taken + in_cell(header) - keys, refused: sum(header::REFUSED), asked }
     }
+}
+
+/// The words of the key that is all ones, which has a cell beside the slots.
+fn cell(header: &[u64]) -> &[u64] {
+    &header[header::CELL as usize..header::ASKED as usize]
+}
+
+/// Keys in the cell: 0 or 1.
+fn in_cell(header: &[u64]) -> u64 {
+    cell(header).iter().any(|&word| word != 0) as u64
 }
 
 /// How far the keys of a map are from where the search for them begins.
@@ -79,10 +90,10 @@ pub struct ProbeReport {
 /// Words of the histogram.
 const HISTOGRAM: usize = 129;
 
-crate::lookup::lookup_methods!(LinearMap of u32, u32);
+crate::lookup::lookup_methods!(LinearMap);
 
 impl LinearMap {
-    /// An empty map with the default configuration; [`LinearConfig::create`] takes another.
+    /// An empty map of `u32` keys and values with the default configuration; [`LinearConfig::create`] takes others.
     ///
     /// ```
     /// use warpnest::{Device, LinearMap};
@@ -99,12 +110,18 @@ impl LinearMap {
     pub fn new(device: &Device) -> Result<Self> {
         LinearConfig::default().create(device)
     }
+}
 
+impl<K: Key, V: Value> LinearMap<K, V> {
     fn create(config: LinearConfig, device: &Device) -> Result<Self> {
-        let lines = config.lines_for(config.pairs)?;
+        let lines = config.lines_for::<Joined<K, V>>(config.pairs)?;
+        if size_of::<Joined<K, V>>() > size_of::<u64>() && !device.engine().has_wide_atomics() {
+            let what = "a LinearMap with keys or values of 64 bits";
+            return Err(Error::NoWideAtomics { what, device: device.name().to_owned() });
+        }
         let mut random = Xoshiro256StarStar::seed_from_u64(config.seed.unwrap_or_else(crate::hash::random_seed));
         let layout = grow::layout(&config, &mut random, lines);
-        let mut words = Buffer::uninitialized(device, layout.slots() as usize)?;
+        let mut words = Buffer::uninitialized(device, layout.slots::<Joined<K, V>>() as usize)?;
         words.fill(device.default_stream(), 0xff)?;
         let header = Buffer::zeroed(device, header::WORDS)?;
         Ok(Self { device: device.clone(), config, layout, words, header, counts: Counts::default(), random })
@@ -114,12 +131,12 @@ impl LinearMap {
     fn find(
         &self,
         stream: &Stream,
-        queries: &Buffer<u32>,
-        values: Global<u32>,
+        queries: &Buffer<K>,
+        values: Global<V>,
         found: &Buffer<u32>,
         writes: &[&dyn Tracked],
     ) -> Result<()> {
-        let find = Find {
+        let find = Find::<K, V> {
             queries: queries.argument(),
             words: self.words.argument(),
             header: self.header.argument(),
@@ -145,7 +162,7 @@ impl LinearMap {
 
     /// The number of slots.
     pub fn slots(&self) -> u64 {
-        self.layout.slots()
+        self.layout.slots::<Joined<K, V>>()
     }
 
     /// Slots that are not empty: those of keys, and those of keys that were removed.
@@ -155,7 +172,7 @@ impl LinearMap {
 
     /// Bytes that the map keeps on the device.
     pub fn memory_bytes(&self) -> u64 {
-        8 * (self.words.len() as u64 + self.header.len() as u64)
+        (size_of::<Joined<K, V>>() * self.words.len() + 8 * self.header.len()) as u64
     }
 
     /// The device that it is on.
@@ -169,8 +186,8 @@ impl LinearMap {
         &self.layout
     }
 
-    /// The slots.
-    pub fn words(&self) -> &Buffer<u64> {
+    /// The slots, a word each: its upper half is for the key, its lower half for the value.
+    pub fn words(&self) -> &Buffer<Joined<K, V>> {
         &self.words
     }
 
@@ -211,11 +228,11 @@ impl LinearMap {
     /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`LinearMap::len`] elements,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
-    pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<u32>, values: &mut Buffer<u32>) -> Result<()> {
+    pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
         crate::error::same_length(("the map", self.len() as usize), ("the keys", keys.len()))?;
         crate::error::same_length(("the map", self.len() as usize), ("the values", values.len()))?;
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
-        let unpack = Unpack {
+        let unpack = Unpack::<K, V> {
             words: self.words.argument(),
             header: self.header.argument(),
             keys_out: keys.argument(),
@@ -225,14 +242,14 @@ impl LinearMap {
         };
         let writes: [&dyn Tracked; 3] = [&*keys, &*values, &count];
         // SAFETY: slots, header and layout belong together; the outputs have the room that the plan says.
-        unsafe { stream.launch(&unpack, self.layout.slots() + 1, &[&self.words, &self.header], &writes) }
+        unsafe { stream.launch(&unpack, self.slots() + 1, &[&self.words, &self.header], &writes) }
     }
 
     /// All pairs, in no particular order.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn to_pairs(&self) -> Result<Vec<(u32, u32)>> {
+    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
         let stream = self.device.default_stream();
         let mut keys = Buffer::uninitialized(&self.device, self.len() as usize)?;
         let mut values = Buffer::uninitialized(&self.device, self.len() as usize)?;
@@ -247,14 +264,14 @@ impl LinearMap {
     pub fn probe_lengths(&self, stream: &Stream) -> Result<ProbeReport> {
         let histogram = Buffer::<u64>::zeroed(&self.device, HISTOGRAM)?;
         let totals = Buffer::<u64>::zeroed(&self.device, 2)?;
-        let lengths = ProbeLengths {
+        let lengths = ProbeLengths::<Half<K, V>> {
             words: self.words.argument(),
             histogram: histogram.argument(),
             totals: totals.argument(),
             plan: InspectPlan { layout: self.layout, room: HISTOGRAM as u64 },
         };
         // SAFETY: slots and layout belong together; the histogram has the room that the plan says.
-        unsafe { stream.launch(&lengths, self.layout.slots(), &[&self.words], &[&histogram, &totals])? };
+        unsafe { stream.launch(&lengths, self.slots(), &[&self.words], &[&histogram, &totals])? };
         let (histogram, totals) = (histogram.download(stream)?, totals.download(stream)?);
         let keys: u64 = histogram.iter().sum();
         Ok(ProbeReport { mean: totals[0] as f64 / keys.max(1) as f64, longest: totals[1], histogram })

@@ -4,11 +4,12 @@
 //! block then writes the tile. On a GPU the sum's dependence on what was read orders them; Rust wants to be told.
 
 use super::super::Scope;
-use super::super::word::GlobalWord;
+use super::super::word::{GlobalWord, WholeWord};
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
+use portable_atomic::AtomicU128;
 
 /// What a word must offer for shared memory, whose threads come one after the other.
 #[allow(missing_docs)]
@@ -43,6 +44,44 @@ fn prefetch(at: *const u8) {
     let _ = at;
 }
 
+macro_rules! cpu_whole_word {
+    ($word:ty, $atomic:ty) => {
+        // SAFETY (all blocks): the caller vouches for the address; atomic words are accessed through atomics only
+        // while others may change them.
+        #[allow(clippy::undocumented_unsafe_blocks)]
+        impl WholeWord for $word {
+            #[inline(always)]
+            fn prefetch(at: *const Self) {
+                prefetch(at.cast())
+            }
+            #[inline(always)]
+            unsafe fn load_streaming(at: *const Self) -> Self {
+                unsafe { at.read() }
+            }
+            #[inline(always)]
+            unsafe fn load_read_only(at: *const Self) -> Self {
+                unsafe { at.read() }
+            }
+            #[inline(always)]
+            unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
+                unsafe { <$atomic>::from_ptr(at) }.load(Acquire)
+            }
+            #[inline(always)]
+            unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
+                unsafe { <$atomic>::from_ptr(at) }.swap(value, Relaxed)
+            }
+            #[inline(always)]
+            unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
+                let word = unsafe { <$atomic>::from_ptr(at) };
+                word.compare_exchange(expected, value, Relaxed, Relaxed).unwrap_or_else(|current| current)
+            }
+        }
+    };
+}
+cpu_whole_word!(u32, AtomicU32);
+cpu_whole_word!(u64, AtomicU64);
+cpu_whole_word!(u128, AtomicU128);
+
 macro_rules! cpu_word {
     ($word:ty, $atomic:ty) => {
         impl SharedWord for $word {
@@ -52,24 +91,11 @@ macro_rules! cpu_word {
             }
         }
 
-        // SAFETY (all blocks): the caller vouches for the address; atomic words are accessed through atomics only
-        // while others may change them.
+        // SAFETY (all blocks): as in `cpu_whole_word`.
         #[allow(clippy::undocumented_unsafe_blocks)]
         impl GlobalWord for $word {
             #[inline(always)]
-            fn prefetch(at: *const Self) {
-                prefetch(at.cast())
-            }
-            #[inline(always)]
             fn prefetch_far(_: *const Self) {}
-            #[inline(always)]
-            unsafe fn load_streaming(at: *const Self) -> Self {
-                unsafe { at.read() }
-            }
-            #[inline(always)]
-            unsafe fn load_read_only(at: *const Self) -> Self {
-                unsafe { at.read() }
-            }
             #[inline(always)]
             unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2] {
                 unsafe { at.cast::<[Self; 2]>().read() }
@@ -108,21 +134,8 @@ macro_rules! cpu_word {
                 unsafe { at.write(value) }
             }
             #[inline(always)]
-            unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
-                unsafe { <$atomic>::from_ptr(at) }.load(Acquire)
-            }
-            #[inline(always)]
             unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self) {
                 unsafe { <$atomic>::from_ptr(at) }.store(value, Release)
-            }
-            #[inline(always)]
-            unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
-                unsafe { <$atomic>::from_ptr(at) }.swap(value, Relaxed)
-            }
-            #[inline(always)]
-            unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
-                let word = unsafe { <$atomic>::from_ptr(at) };
-                word.compare_exchange(expected, value, Relaxed, Relaxed).unwrap_or_else(|current| current)
             }
             #[inline(always)]
             unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self {

@@ -245,7 +245,7 @@ impl<T: Word> Shared<T> for CpuShared<T> {
 #[macro_export]
 macro_rules! backend_kernel {
     (
-        $name:ident [$($generic:ident : $bound:ident),*] $entry:literal, $threads:literal, [$($resident:literal)?],
+        $name:ident [$($generic:ident : $bound:ident),*] [$($atomics:ident)?] $entry:literal, $threads:literal, [$($resident:literal)?],
         [$($shared:ident : $word:ty = $length:expr),*] [$($argument:ident : $type:ty),*]
     ) => {
         impl<$($generic: $bound),*> $crate::seam::Kernel for $name<$($generic),*> {

@@ -1,7 +1,7 @@
 //! Memory operations in inline PTX. Loads, stores and atomics need no convergence, so inline assembly is right for them.
 
 use super::super::Scope;
-use super::super::word::GlobalWord;
+use super::super::word::{GlobalWord, WholeWord};
 use super::warp::LaneWord;
 use core::arch::asm;
 
@@ -73,14 +73,9 @@ macro_rules! four {
 macro_rules! gpu_word {
     ($word:ty, $register:ident, $bits:tt) => {
         // SAFETY (all blocks): the caller vouches for the address; each block is one access of the word's size.
-        impl GlobalWord for $word {
+        impl WholeWord for $word {
             #[inline(always)]
             fn prefetch(_: *const Self) {}
-            #[inline(always)]
-            fn prefetch_far(at: *const Self) {
-                // SAFETY: a prefetch accesses nothing that a program can see, whatever the address.
-                unsafe { asm!("prefetch.global.L2 [{}];", in(reg64) at, options(nostack)) };
-            }
             #[inline(always)]
             unsafe fn load_streaming(at: *const Self) -> Self {
                 let value: Self;
@@ -92,6 +87,33 @@ macro_rules! gpu_word {
                 let value: Self;
                 unsafe { asm!(concat!("ld.global.nc.b", $bits, " {}, [{}];"), out($register) value, in(reg64) at, options(nostack, pure, readonly)) };
                 value
+            }
+            #[inline(always)]
+            unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
+                let value: Self;
+                unsafe { scoped!(S, "ld.relaxed", concat!("b", $bits, " {}, [{}];"), out($register) value, in(reg64) at, options(nostack)) };
+                value
+            }
+            #[inline(always)]
+            unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
+                let old: Self;
+                unsafe { scoped!(S, "atom.relaxed", concat!("exch.b", $bits, " {}, [{}], {};"), out($register) old, in(reg64) at, in($register) value, options(nostack)) };
+                old
+            }
+            #[inline(always)]
+            unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
+                let old: Self;
+                unsafe { scoped!(S, "atom.relaxed", concat!("cas.b", $bits, " {}, [{}], {}, {};"), out($register) old, in(reg64) at, in($register) expected, in($register) value, options(nostack)) };
+                old
+            }
+        }
+
+        // SAFETY (all blocks): as above.
+        impl GlobalWord for $word {
+            #[inline(always)]
+            fn prefetch_far(at: *const Self) {
+                // SAFETY: a prefetch accesses nothing that a program can see, whatever the address.
+                unsafe { asm!("prefetch.global.L2 [{}];", in(reg64) at, options(nostack)) };
             }
             #[inline(always)]
             unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2] {
@@ -136,26 +158,8 @@ macro_rules! gpu_word {
                 unsafe { asm!(concat!("st.global.cs.b", $bits, " [{}], {};"), in(reg64) at, in($register) value, options(nostack)) };
             }
             #[inline(always)]
-            unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
-                let value: Self;
-                unsafe { scoped!(S, "ld.relaxed", concat!("b", $bits, " {}, [{}];"), out($register) value, in(reg64) at, options(nostack)) };
-                value
-            }
-            #[inline(always)]
             unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self) {
                 unsafe { scoped!(S, "st.relaxed", concat!("b", $bits, " [{}], {};"), in(reg64) at, in($register) value, options(nostack)) };
-            }
-            #[inline(always)]
-            unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
-                let old: Self;
-                unsafe { scoped!(S, "atom.relaxed", concat!("exch.b", $bits, " {}, [{}], {};"), out($register) old, in(reg64) at, in($register) value, options(nostack)) };
-                old
-            }
-            #[inline(always)]
-            unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
-                let old: Self;
-                unsafe { scoped!(S, "atom.relaxed", concat!("cas.b", $bits, " {}, [{}], {}, {};"), out($register) old, in(reg64) at, in($register) expected, in($register) value, options(nostack)) };
-                old
             }
             #[inline(always)]
             unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self {
@@ -225,3 +229,63 @@ macro_rules! gpu_word {
 }
 gpu_word!(u32, reg32, "32");
 gpu_word!(u64, reg64, "64");
+
+/// A word of 128 bits from its two registers.
+#[inline(always)]
+fn joined(low: u64, high: u64) -> u128 {
+    (high as u128) << 64 | low as u128
+}
+
+/// The atomics need compute capability 9.0 and PTX 8.3, as the one load does that is whole beside them: two registers at once
+/// (`v2.b64`) may be of two moments.
+// SAFETY (all blocks): the caller vouches for the address; each block is one access of the word's size. A register of 128 bits is the
+// block's own.
+impl WholeWord for u128 {
+    #[inline(always)]
+    fn prefetch(_: *const Self) {}
+    #[inline(always)]
+    unsafe fn load_streaming(at: *const Self) -> Self {
+        let (low, high);
+        unsafe {
+            asm!("ld.global.cs.v2.b64 {{{}, {}}}, [{}];", out(reg64) low, out(reg64) high, in(reg64) at, options(nostack, readonly))
+        };
+        joined(low, high)
+    }
+    #[inline(always)]
+    unsafe fn load_read_only(at: *const Self) -> Self {
+        let (low, high);
+        unsafe {
+            asm!("ld.global.nc.v2.b64 {{{}, {}}}, [{}];", out(reg64) low, out(reg64) high, in(reg64) at, options(nostack, pure, readonly))
+        };
+        joined(low, high)
+    }
+    #[inline(always)]
+    unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
+        let (low, high): (u64, u64);
+        unsafe {
+            scoped!(S, "{{ .reg .b128 whole; ld.relaxed", "b128 whole, [{2}]; mov.b128 {{{0}, {1}}}, whole; }}",
+                out(reg64) low, out(reg64) high, in(reg64) at, options(nostack))
+        };
+        joined(low, high)
+    }
+    #[inline(always)]
+    unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
+        let (low, high): (u64, u64);
+        unsafe {
+            scoped!(S, "{{ .reg .b128 old, new; mov.b128 new, {{{3}, {4}}}; atom.relaxed", "exch.b128 old, [{2}], new; mov.b128 {{{0}, {1}}}, old; }}",
+                out(reg64) low, out(reg64) high, in(reg64) at, in(reg64) value as u64, in(reg64) (value >> 64) as u64, options(nostack))
+        };
+        joined(low, high)
+    }
+    #[inline(always)]
+    unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
+        let (low, high): (u64, u64);
+        unsafe {
+            scoped!(S, "{{ .reg .b128 old, expected, new; mov.b128 expected, {{{3}, {4}}}; mov.b128 new, {{{5}, {6}}}; atom.relaxed",
+                "cas.b128 old, [{2}], expected, new; mov.b128 {{{0}, {1}}}, old; }}",
+                out(reg64) low, out(reg64) high, in(reg64) at, in(reg64) expected as u64, in(reg64) (expected >> 64) as u64,
+                in(reg64) value as u64, in(reg64) (value >> 64) as u64, options(nostack))
+        };
+        joined(low, high)
+    }
+}

@@ -197,18 +197,38 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! backend_kernel {
-    ($name:ident [] $entry:literal, $($rest:tt)*) => {
+    ($name:ident [] [] $entry:literal, $($rest:tt)*) => {
         $crate::entry_point! { $name [] $entry, $($rest)* }
     };
-    ($name:ident [$key:ident : $key_bound:ident] $entry:literal, $($rest:tt)*) => {
+    ($name:ident [$key:ident : $key_bound:ident] [$($atomics:ident)?] $entry:literal, $($rest:tt)*) => {
         $crate::entry_point! { $name [$key = u32] concat!($entry, "_u32"), $($rest)* }
-        $crate::entry_point! { $name [$key = u64] concat!($entry, "_u64"), $($rest)* }
+        $crate::with_atomics! { [$($atomics)?]
+            $crate::entry_point! { $name [$key = u64] concat!($entry, "_u64"), $($rest)* }
+        }
     };
-    ($name:ident [$key:ident : $key_bound:ident, $value:ident : $value_bound:ident] $entry:literal, $($rest:tt)*) => {
+    (
+        $name:ident [$key:ident : $key_bound:ident, $value:ident : $value_bound:ident] [$($atomics:ident)?]
+        $entry:literal, $($rest:tt)*
+    ) => {
         $crate::entry_point! { $name [$key = u32, $value = u32] concat!($entry, "_u32_u32"), $($rest)* }
-        $crate::entry_point! { $name [$key = u32, $value = u64] concat!($entry, "_u32_u64"), $($rest)* }
-        $crate::entry_point! { $name [$key = u64, $value = u32] concat!($entry, "_u64_u32"), $($rest)* }
-        $crate::entry_point! { $name [$key = u64, $value = u64] concat!($entry, "_u64_u64"), $($rest)* }
+        $crate::with_atomics! { [$($atomics)?]
+            $crate::entry_point! { $name [$key = u32, $value = u64] concat!($entry, "_u32_u64"), $($rest)* }
+            $crate::entry_point! { $name [$key = u64, $value = u32] concat!($entry, "_u64_u32"), $($rest)* }
+            $crate::entry_point! { $name [$key = u64, $value = u64] concat!($entry, "_u64_u64"), $($rest)* }
+        }
+    };
+}
+
+/// Entry points, left out if they need atomics of 128 bits and the target has none.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_atomics {
+    ([] $($entries:tt)*) => { $($entries)* };
+    ([atomics] $($entries:item)*) => {
+        $(
+            #[cfg(all(target_feature = "sm_90", target_feature = "ptx83"))]
+            $entries
+        )*
     };
 }
 

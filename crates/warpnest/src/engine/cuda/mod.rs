@@ -46,6 +46,7 @@ impl Primary {
 pub(crate) struct CudaEngine {
     primary: Arc<Primary>,
     name: String,
+    capability: (i32, i32),
 }
 
 impl CudaEngine {
@@ -69,7 +70,7 @@ impl CudaEngine {
         let context = Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?;
         CurrentContext::set_current(&context).map_err(failed("cuCtxSetCurrent"))?;
         let kernels = Kernels::load(capability)?;
-        Ok(Self { primary: Arc::new(Primary { context, kernels }), name })
+        Ok(Self { primary: Arc::new(Primary { context, kernels }), name, capability })
     }
 }
 
@@ -122,6 +123,10 @@ unsafe impl Engine for CudaEngine {
     fn load_kernels(&self) -> Result<()> {
         self.primary.bind()?;
         self.primary.kernels.load_all()
+    }
+
+    fn has_wide_atomics(&self) -> bool {
+        self.capability >= (9, 0)
     }
 
     fn as_any(&self) -> &dyn Any {

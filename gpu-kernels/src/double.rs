@@ -1,0 +1,89 @@
+//! Words of two halves, one above the other, which are changed as a whole.
+
+use crate::seam::{AtomicWord, Global};
+use crate::types::{Key, Scalar, Value};
+
+/// A word of two halves that threads change as a whole: `u64` of two `u32`, or `u128` of two `u64`.
+pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
+    /// Half of the word.
+    type Half: Key + Value;
+    /// 32 bytes of such words, a sector of the GPU's memory: one thread reads it as fast as one word.
+    type Sector: Copy + AsRef<[Self]>;
+    /// How many that are.
+    const IN_SECTOR: u32;
+    /// The word with every bit set.
+    const ALL_ONES: Self;
+
+    /// The word of two halves.
+    fn of(upper: Self::Half, lower: Self::Half) -> Self;
+    /// The upper half.
+    fn upper(self) -> Self::Half;
+    /// The lower half.
+    fn lower(self) -> Self::Half;
+
+    /// The words of a sector, the first of them given by its number. No thread of this launch may write them.
+    fn read_sector(memory: Global<Self>, first: u64) -> Self::Sector;
+    /// The words of a sector, which other threads may be changing: each is whole, and they need not be of one moment.
+    fn watch_sector(memory: Global<Self>, first: u64) -> Self::Sector;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u64 {}
+    impl Sealed for u128 {}
+}
+
+macro_rules! double {
+    ($word:ty, $half:ty, $in_sector:literal, |$memory:ident, $first:ident| $read:expr, $watch:expr) => {
+        impl Double for $word {
+            type Half = $half;
+            type Sector = [$word; $in_sector];
+            const IN_SECTOR: u32 = $in_sector;
+            const ALL_ONES: Self = <$word>::MAX;
+            #[inline(always)]
+            fn of(upper: $half, lower: $half) -> Self {
+                (upper as $word) << <$half>::BITS | lower as $word
+            }
+            #[inline(always)]
+            fn upper(self) -> $half {
+                (self >> <$half>::BITS) as $half
+            }
+            #[inline(always)]
+            fn lower(self) -> $half {
+                self as $half
+            }
+            #[inline(always)]
+            fn read_sector($memory: Global<Self>, $first: u64) -> Self::Sector {
+                $read
+            }
+            #[inline(always)]
+            fn watch_sector($memory: Global<Self>, $first: u64) -> Self::Sector {
+                $watch
+            }
+        }
+    };
+}
+
+/// The words of two accesses to pairs.
+#[inline(always)]
+fn four<T: Copy>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 4] {
+    [a, b, c, d]
+}
+
+double! {
+    u64, u32, 4, |memory, first|
+    four(memory.load_pair_read_only(first), memory.load_pair_read_only(first + 2)),
+    four(memory.watch_pair(first), memory.watch_pair(first + 2))
+}
+double! {
+    u128, u64, 2, |memory, first|
+    [memory.load_read_only(first), memory.load_read_only(first + 1)],
+    [memory.atomic(first).load(), memory.atomic(first + 1).load()]
+}
+
+/// The word of two such halves.
+pub type Doubled<H> = <H as Scalar>::Double;
+/// What a key or a value takes in a table that stores both as halves of one word: the wider of the two.
+pub type Half<K, V> = <K as Key>::Joint<V>;
+/// A word that holds a key and its value: 64 bits if both have 32, else 128.
+pub type Joined<K, V> = Doubled<Half<K, V>>;
