@@ -176,6 +176,26 @@ fn a_removal_that_fails_removes_nothing() {
     in_all_widths!(with());
 }
 
+/// Its insertions are counted, and then it is one launch: there is room for them, if not for as many as it has operations.
+#[test]
+fn a_mixed_batch_of_few_insertions_is_one_piece() {
+    let (device, launches) = faulty();
+    let mut map: LinearMap = config().pairs(1000).create(&device).unwrap();
+    let keys: Vec<u32> = distinct_keys(900, 3);
+    map.insert_many(&keys, &keys).unwrap();
+    let slots = map.slots();
+    let operation = |i: u32| match i % 100 {
+        7 => Insert(!i, i),
+        8 => GetOrInsert(!i, i),
+        _ => LinearOperation::Get(keys[i as usize % 900]),
+    };
+    let batch: Vec<LinearOperation> = (0..4000).map(operation).collect();
+    let answers = only(&launches, 2, || map.apply_many(&batch)).unwrap();
+    assert_eq!(answers.iter().filter(|answer| answer.is_none()).count(), 80);
+    assert_eq!((map.len(), map.slots()), (980, slots));
+    check_linear_map(&map).unwrap();
+}
+
 /// A map that would have to grow and cannot: pairs stay for which there was room.
 #[test]
 fn pairs_for_which_there_was_room_are_in_a_map_that_could_not_grow() {

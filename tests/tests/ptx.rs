@@ -238,9 +238,11 @@ fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         [partition::<u32, u32>(), partition::<u32, u64>(), partition::<u64, u32>(), partition::<u64, u64>()];
     let two_level =
         [two_level::<u32, u32>(), two_level::<u32, u64>(), two_level::<u64, u32>(), two_level::<u64, u64>()];
-    let of_no_type: [Box<dyn Kernel>; 2] = [
+    let inserting = linear::InsertingPlan { first: 0, end: 0 };
+    let of_no_type: [Box<dyn Kernel>; 3] = [
         Box::new(CountIds { ids: null(), counts: null(), plan: RowsPlan { rows: 0 } }),
         Box::new(Numbers { output: null(), plan: NumbersPlan { end: 0 } }),
+        Box::new(linear::CountInserting { kinds: null(), header: null(), plan: inserting }),
     ];
     let page = [page::<u32, u32>(), page::<u32, u64>(), page::<u64, u32>(), page::<u64, u64>()];
     let sorted_finds =

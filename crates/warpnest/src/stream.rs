@@ -168,6 +168,13 @@ impl Batch<'_> {
         if bytes == 0 { Ok(()) } else { unsafe { self.0.fill(buffer.address(), 0, bytes) } }
     }
 
+    /// Sets element `index` of a buffer, which the batch writes, to 0.
+    pub fn zero_at<T>(&self, buffer: &Buffer<T>, index: usize) -> Result<()> {
+        assert!(index < buffer.len(), "the buffer has {} elements", buffer.len());
+        // SAFETY: the element is one of the buffer's.
+        unsafe { self.0.fill(buffer.address() + index * size_of::<T>(), 0, size_of::<T>()) }
+    }
+
     /// Copies on the device.
     ///
     /// # Safety

@@ -160,3 +160,34 @@ kernel! {
         count_up(block, args.header, counts);
     }
 }
+
+/// What is to be counted.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct InsertingPlan {
+    /// The number of the first operation.
+    pub first: u64,
+    /// The number behind that of the last one.
+    pub end: u64,
+}
+
+kernel! {
+    /// Adds to the header's word `INSERTING` how many of the plan's operations insert, one thread each.
+    CountInserting<>, "linear_count_inserting", threads 256;
+    { kinds: Global<u32>, header: Global<u64>, plan: InsertingPlan }
+    |args, block| {
+        let InsertingPlan { first, end } = args.plan;
+        let block_first = first + block.first_thread();
+        let mut nothing = block.local(|_| ());
+        let inserting = block.count(&mut nothing, |thread, _| {
+            let index = block_first + thread as u64;
+            let kind = if index < end { args.kinds.load_read_only(index) } else { Operation::Get as u32 };
+            kind == Operation::Insert as u32 || kind == Operation::GetOrInsert as u32
+        });
+        block.each(&mut nothing, |thread, _| {
+            if thread == 0 && inserting != 0 {
+                args.header.atomic(header::INSERTING).fetch_add(inserting as u64);
+            }
+        });
+    }
+}

@@ -16,7 +16,7 @@ mod rehash;
 pub mod slot;
 mod table;
 
-pub use apply::{Apply, ApplyPlan, Operation};
+pub use apply::{Apply, ApplyPlan, CountInserting, InsertingPlan, Operation};
 pub use find::{Find, FindPlan};
 pub use insert::{Insert, InsertAnywhere, InsertPlan};
 pub use inspect::{InspectPlan, ProbeLengths, Unpack};
@@ -33,6 +33,8 @@ pub mod header {
     pub const CELL: u64 = 0;
     /// How often operations have asked for a slot, where they are counted. Before it there is room for the widest cell.
     pub const ASKED: u64 = 2;
+    /// How many of the operations of a batch insert, where that is counted.
+    pub const INSERTING: u64 = 3;
     /// Where the counters begin: those of the first stripe, then those of the next one.
     pub const COUNTERS: u64 = 16;
     /// Each block counts in one of so many stripes, so that not all wait for one word.

@@ -104,7 +104,7 @@ fn mixed<K: Key, V: Value>(
     let keys: Vec<K> = (0..present.len()).map(|i| if i % 20 == 7 { absent[i] } else { present[i] }).collect();
     let (kinds_on, keys_on) = (Buffer::from_slice(device, &kinds)?, Buffer::from_slice(device, &keys)?);
     let mut answers = Answers::new(device, keys.len())?;
-    // Room for the new keys, so that the batch is one launch.
+    // Room for the new keys, so that the map need not grow.
     map.reserve(stream, present.len() as u64 / ROUND)?;
     let start = stream.record()?;
     map.apply_many_into(stream, &kinds_on, &keys_on, &subjects.values, &mut answers)?;

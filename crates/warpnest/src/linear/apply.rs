@@ -3,7 +3,9 @@
 use super::{Counts, LinearMap};
 use crate::buffer::Tracked;
 use crate::{Answers, Buffer, Error, Key, Result, Stream, Value};
-use gpu_kernels::linear::{Apply, ApplyPlan, Insert, InsertAnywhere, InsertPlan, Operation};
+use gpu_kernels::linear::{
+    Apply, ApplyPlan, CountInserting, Insert, InsertAnywhere, InsertPlan, InsertingPlan, Operation, header,
+};
 use gpu_kernels::seam::{Global, Kernel};
 use std::ops::Range;
 
@@ -226,8 +228,12 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         let (all, inserts) = (work.keys.len() as u64, work.values.is_some());
         let mut first = 0;
         while first < all {
-            let (rest, room) = (all - first, self.room());
-            if !inserts || rest <= room {
+            let room = self.room();
+            if !inserts || all - first <= room {
+                return self.piece(stream, work, first..all, None);
+            }
+            let rest = self.inserting(stream, work, first..all)?;
+            if rest <= room {
                 return self.piece(stream, work, first..all, None);
             }
             let piece = room / WHOLE * WHOLE;
@@ -239,6 +245,20 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             }
         }
         Ok(())
+    }
+
+    /// How many operations of a part of a batch insert; waits if they are of several kinds.
+    fn inserting(&self, stream: &Stream, work: &Work<'_, K, V>, range: Range<u64>) -> Result<u64> {
+        let Range { start: first, end } = range;
+        let Some(kinds) = work.kinds else { return Ok(end - first) };
+        let (header, at) = (self.header.argument::<u64>(), header::INSERTING);
+        let count = CountInserting { kinds: kinds.argument(), header, plan: InsertingPlan { first, end } };
+        stream.batch(&[kinds], &[&self.header], |batch| {
+            batch.zero_at(&self.header, at as usize)?;
+            // SAFETY: there are as many kinds as operations; the header has its words.
+            unsafe { batch.launch(&count, end - first) }
+        })?;
+        self.header.download_at(stream, at as usize)
     }
 
     /// Does a piece that may want more new slots than there are; fails if it did.
