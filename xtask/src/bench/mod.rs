@@ -5,6 +5,7 @@ mod cuckoo;
 pub mod input;
 mod linear;
 mod maps;
+mod multi;
 mod page;
 mod primitives;
 pub mod record;
@@ -40,7 +41,7 @@ pub struct Args {
     /// Items of a bucket of `TwoLevelMap` on average; without it, the default, which shrinks with the number of pairs.
     #[arg(long)]
     items_per_bucket: Option<f64>,
-    /// Loads of `PageMap`, `LinearMap` and `CompactingTable`.
+    /// Loads of `PageMap`, `LinearMap`, and of the page maps of `CompactingTable` and `MultiMap`.
     #[arg(long, value_delimiter = ',', default_value = "0.8,0.95")]
     load: Vec<f64>,
     /// Rounds in which a tenth of a `LinearMap`'s keys go and others come.
@@ -91,6 +92,8 @@ enum Part {
     Linear,
     /// `CompactingTable`.
     Compacting,
+    /// `MultiMap`.
+    Multi,
     /// `SortedMap`.
     Sorted,
 }
@@ -201,6 +204,14 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             keep(compacting::measure::<u32>(&device, &run, &roofline, n, load, args.runs)?);
             if args.wide {
                 keep(compacting::measure::<u64>(&device, &run, &roofline, n, load, args.runs)?);
+            }
+        }
+        for &load in args.load.iter().filter(|_| wanted(Part::Multi)) {
+            progress.set_message(format!("MultiMap, {n} pairs, load {load}"));
+            progress.tick();
+            keep(multi::measure::<u32, u32>(&device, &run, &roofline, n, load, args.runs)?);
+            if args.wide {
+                keep(multi::measure::<u64, u64>(&device, &run, &roofline, n, load, args.runs)?);
             }
         }
         if args.beside_hashbrown {

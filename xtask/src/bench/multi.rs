@@ -1,0 +1,81 @@
+//! Benchmarks of the multimap.
+
+use super::input::key;
+use super::record::{Record, Run, Subject};
+use super::roofline::{Roofline, median_ms};
+use warpnest::kernels::roofline::Access;
+use warpnest::{Buffer, Device, Key, MultiConfig, Value};
+
+/// How many values keys have, and what operations are called then.
+const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [
+    (1, ["build", "find", "retrieve"]),
+    (16, ["build_16", "find_16", "retrieve_16"]),
+    (1024, ["build_1024", "find_1024", "retrieve_1024"]),
+    (1 << 20, ["build_2^20", "find_2^20", "retrieve_2^20"]),
+];
+
+/// Builds maps of `n` pairs whose keys have each of some numbers of values, asks where their values are, and retrieves all of them. A build is
+/// a whole call, which takes its memory anew; so is a retrieval.
+pub fn measure<K: Key, V: Value>(
+    device: &Device,
+    run: &Run,
+    roofline: &Roofline,
+    n: u64,
+    load: f64,
+    runs: u32,
+) -> anyhow::Result<Vec<Record>> {
+    let stream = device.default_stream();
+    let config = MultiConfig::default().load(load).seed(1);
+    let mut records = Vec::new();
+    for (multiplicity, [build, find, retrieve]) in MULTIPLICITIES {
+        if multiplicity > n {
+            continue;
+        }
+        let distinct = n.div_ceil(multiplicity);
+        // Copies of a key are far apart.
+        let keys: Vec<K> = (0..n).map(|i| key(i % distinct)).collect();
+        let numbers: Vec<V> = (0..n).map(|i| V::from_u64(i / distinct)).collect();
+        let (keys, values) = (Buffer::from_slice(device, &keys)?, Buffer::from_slice(device, &numbers)?);
+        let mut map = config.build_on(stream, device, &keys, &values)?;
+        let kept = map.memory_bytes();
+        let pair_bytes = (K::BITS + V::BITS) as u64 / 8;
+        let subject = |op, n| Subject {
+            table: "MultiMap",
+            op,
+            n,
+            load: (n * pair_bytes) as f64 / kept as f64,
+            key_bits: K::BITS,
+            value_bits: V::BITS,
+        };
+        let build_ms = median_ms(stream, 1, runs, || {
+            map = config.build_on(stream, device, &keys, &values)?;
+            Ok(())
+        })?;
+        records.push(run.record(subject(build, n), build_ms, 0.0, map.key_count().abs_diff(distinct)));
+
+        let queries: Vec<K> = (0..distinct).map(key).collect();
+        let queries = Buffer::from_slice(device, &queries)?;
+        let mut starts = Buffer::<u32>::zeroed(device, distinct as usize)?;
+        let mut counts = Buffer::<u32>::zeroed(device, distinct as usize)?;
+        let find_ms = median_ms(stream, 2, runs, || map.runs_into(stream, &queries, &mut starts, &mut counts))?;
+        let counted: u64 = counts.download(stream)?.into_iter().map(u64::from).sum();
+        let limit = roofline.gops(Access::Find, map.runs().memory_bytes() / 8, distinct)?;
+        records.push(run.record(subject(find, distinct), find_ms, limit, counted.abs_diff(n)));
+
+        let mut found = map.retrieve_many_on(stream, &queries)?;
+        let retrieve_ms = median_ms(stream, 1, runs, || {
+            found = map.retrieve_many_on(stream, &queries)?;
+            Ok(())
+        })?;
+        // A key's values are the numbers of its copies, in their order.
+        let offsets = found.offsets.download(stream)?;
+        let retrieved = found.values.download(stream)?;
+        let wrong = offsets.windows(2).map(|ends| {
+            let of_key = &retrieved[ends[0] as usize..ends[1] as usize];
+            of_key.iter().zip(0..).filter(|(value, copy)| value.to_u64() != *copy).count() as u64
+        });
+        let wrong = wrong.sum::<u64>() + (retrieved.len() as u64).abs_diff(n);
+        records.push(run.record(subject(retrieve, n), retrieve_ms, 0.0, wrong));
+    }
+    Ok(records)
+}
