@@ -75,3 +75,32 @@ macro_rules! build_methods {
     };
 }
 pub(crate) use build_methods;
+
+/// Gives a configuration with the field `pages`, that of a page map of its keys, the methods that are about this.
+macro_rules! page_config_methods {
+    ($config:ident) => {
+        impl $config {
+            /// The load of the page map of the keys, if none is repeated: [`PageConfig::load`](crate::PageConfig::load).
+            #[must_use]
+            pub fn load(mut self, load: f64) -> Self {
+                self.pages = self.pages.load(load);
+                self
+            }
+
+            /// How often a failed build of the page map may start again with fresh random constants.
+            #[must_use]
+            pub fn restarts(mut self, restarts: u32) -> Self {
+                self.pages = self.pages.restarts(restarts);
+                self
+            }
+
+            /// Where the random constants start: [`PageConfig::seed`](crate::PageConfig::seed).
+            #[must_use]
+            pub fn seed(mut self, seed: u64) -> Self {
+                self.pages = self.pages.seed(seed);
+                self
+            }
+        }
+    };
+}
+pub(crate) use page_config_methods;

@@ -24,28 +24,9 @@ pub struct CompactingConfig {
     pub(super) in_order: bool,
 }
 
+crate::config::page_config_methods! { CompactingConfig }
+
 impl CompactingConfig {
-    /// The table's load if no key is repeated: [`PageConfig::load`].
-    #[must_use]
-    pub fn load(mut self, load: f64) -> Self {
-        self.pages = self.pages.load(load);
-        self
-    }
-
-    /// How often a failed build may start again with fresh random constants.
-    #[must_use]
-    pub fn restarts(mut self, restarts: u32) -> Self {
-        self.pages = self.pages.restarts(restarts);
-        self
-    }
-
-    /// Where the random constants start: [`PageConfig::seed`].
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.pages = self.pages.seed(seed);
-        self
-    }
-
     /// Promises that no key is repeated: the build is faster. If one is all the same, it may have several ids.
     #[must_use]
     pub fn assume_unique(mut self) -> Self {

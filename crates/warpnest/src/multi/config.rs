@@ -20,28 +20,9 @@ pub struct MultiConfig {
     pages: PageConfig,
 }
 
+crate::config::page_config_methods! { MultiConfig }
+
 impl MultiConfig {
-    /// The load of the table of keys: [`PageConfig::load`].
-    #[must_use]
-    pub fn load(mut self, load: f64) -> Self {
-        self.pages = self.pages.load(load);
-        self
-    }
-
-    /// How often a failed build of the table of keys may start again with fresh random constants.
-    #[must_use]
-    pub fn restarts(mut self, restarts: u32) -> Self {
-        self.pages = self.pages.restarts(restarts);
-        self
-    }
-
-    /// Where the random constants start: [`PageConfig::seed`].
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.pages = self.pages.seed(seed);
-        self
-    }
-
     /// The most bytes that a map of `pairs` pairs keeps on the device: what it takes if no key is repeated.
     ///
     /// # Errors
