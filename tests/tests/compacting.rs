@@ -193,6 +193,22 @@ fn after_a_failed_rebuild_the_table_is_empty() {
             good += 1;
         }
         assert!(good >= 3, "{good} launches");
+        // And if from some allocation on there is no memory, whatever for.
+        let (device, counts) = counting();
+        let stream = device.default_stream();
+        let input = Buffer::from_slice(&device, &rows).unwrap();
+        let mut good = 0;
+        loop {
+            let mut table = config.build(&device, &old).unwrap();
+            let done = only(&counts.allocations, good, || table.rebuild(stream, &input));
+            let expected = if done.is_ok() { &rows[..] } else { &[] };
+            assert_eq!(wrong(&table, expected, ordered), Ok(()), "after {good} allocations");
+            if done.is_ok() {
+                break;
+            }
+            good += 1;
+        }
+        assert!(good >= 4, "{good} allocations");
     }
 }
 

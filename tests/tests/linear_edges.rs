@@ -6,7 +6,7 @@ use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::{Buffer, Key, LinearConfig, LinearMap, LinearOperation, Value};
 use warpnest_tests::linear_checker::{check_answers, check_linear_map, linear_engines};
 use warpnest_tests::maps::equals;
-use warpnest_tests::{TestEngine, distinct_keys, in_all_widths};
+use warpnest_tests::{TestEngine, distinct_keys, in_all_widths, on_all};
 
 /// Both ways to go on from a full line, each with a seed.
 fn configs() -> [LinearConfig; 2] {
@@ -388,4 +388,42 @@ fn probe_lengths_are_those_of_the_words() {
         }
     }
     in_all_widths!(with());
+}
+
+/// Keys that are there need no room: a map as full as it should be stays as large as it is.
+#[test]
+fn giving_present_keys_other_values_makes_no_map_grow() {
+    on_all(|device| {
+        let mut map: LinearMap = LinearConfig::default().pairs(200).seed(4).create(device).unwrap();
+        let keys: Vec<u32> = distinct_keys(200, 3);
+        map.insert_many(&keys, &keys).unwrap();
+        let (slots, others): (u64, Vec<u32>) = (map.slots(), keys.iter().map(|key| !key).collect());
+        assert_eq!(map.insert_many(&keys, &others).unwrap(), 0);
+        assert_eq!(map.get_or_insert_many(&keys, &keys).unwrap(), others);
+        let batch: Vec<LinearOperation> = keys.iter().map(|&key| LinearOperation::Insert(key, key)).collect();
+        let before: Vec<Option<u32>> = others.iter().copied().map(Some).collect();
+        assert_eq!(map.apply_many(&batch).unwrap(), before);
+        assert_eq!((map.len(), map.slots()), (200, slots));
+        assert_eq!(map.get_many(&keys).unwrap(), keys.iter().copied().map(Some).collect::<Vec<_>>());
+    });
+}
+
+/// A full map that may not grow does a batch which frees the room that it wants.
+#[test]
+fn a_full_map_gives_out_what_the_same_batch_gives_up() {
+    on_all(|device| {
+        let mut map: LinearMap = LinearConfig::default().pairs(100).fixed().seed(4).create(device).unwrap();
+        let keys: Vec<u32> = (0..).take_while(|&key| map.insert_many(&[key], &[key]).is_ok()).collect();
+        let full = map.len();
+        let operation = |i: usize| match i % 2 {
+            0 => LinearOperation::Remove(keys[i / 2]),
+            _ => LinearOperation::Insert(1_000_000 + i as u32, i as u32),
+        };
+        let batch: Vec<LinearOperation> = (0..60).map(operation).collect();
+        let answers = map.apply_many(&batch).unwrap();
+        for (i, answer) in answers.into_iter().enumerate() {
+            assert_eq!(answer, (i % 2 == 0).then(|| keys[i / 2]), "operation {i}");
+        }
+        assert_eq!(map.len(), full);
+    });
 }

@@ -117,6 +117,9 @@ impl<T: AtomicWord> Buffer<T> {
     pub fn copy_from(&mut self, stream: &Stream, source: &Buffer<T>) -> Result<()> {
         crate::error::same_length(("the source", source.length), ("the buffer", self.length))?;
         let (from, to, bytes) = (source.allocation.address, self.allocation.address, self.bytes());
+        if bytes == 0 {
+            return stream.enqueue(&[source], &[self], |_| Ok(()));
+        }
         // SAFETY: both have that many bytes.
         stream.enqueue(&[source], &[self], |queue| unsafe { queue.copy(from, to, bytes) })
     }
@@ -127,6 +130,9 @@ impl<T: AtomicWord> Buffer<T> {
     /// [`Error::WrongDevice`], [`Error::Driver`].
     pub fn fill(&mut self, stream: &Stream, byte: u8) -> Result<()> {
         let (address, bytes) = (self.allocation.address, self.bytes());
+        if bytes == 0 {
+            return stream.enqueue(&[], &[self], |_| Ok(()));
+        }
         // SAFETY: the buffer has that many bytes.
         stream.enqueue(&[], &[self], |queue| unsafe { queue.fill(address, byte, bytes) })
     }

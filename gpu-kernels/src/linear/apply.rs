@@ -141,7 +141,9 @@ kernel! {
                 let index = warp_first + lane as u64;
                 if lane == 0 && index < end {
                     if !args.before.is_null() {
-                        let others = if counted { args.before.load(index / 32) & !wanted } else { 0 };
+                        // Those of the word that were done before, and none behind the last one.
+                        let there = u32::MAX >> (32 - (end - index).min(32) as u32);
+                        let others = if counted { args.before.load(index / 32) & !wanted & there } else { 0 };
                         args.before.store(index / 32, others | found);
                     }
                     if counted {

@@ -51,8 +51,9 @@ impl<K: Key> CompactingTable<K> {
 
     /// Builds the table anew from other rows; waits until it is known that the build succeeded.
     ///
-    /// For data that changes as a whole, frame after frame: the memory of the table is used again if it is enough, and what the build
-    /// works in stays for the next time ([`CompactingTable::shrink_to_fit`] gives it back).
+    /// For data that changes as a whole, frame after frame: the memory of the map is used again if it is enough, that of the keys and of
+    /// what the build works in if as many are wanted. The latter stays for the next time ([`CompactingTable::shrink_to_fit`] gives it
+    /// back).
     ///
     /// # Errors
     /// As for [`CompactingConfig::build_on`]. If the request makes no sense the table is as it was; after another error it is empty.
@@ -62,7 +63,7 @@ impl<K: Key> CompactingTable<K> {
         self.config.memory_bytes::<K>(keys.len() as u64)?;
         let built = self.fill(stream, keys);
         if built.is_err() {
-            self.empty(stream);
+            self.ids.forget(stream);
         }
         built
     }
@@ -75,15 +76,6 @@ impl<K: Key> CompactingTable<K> {
         self.ids.shrink_to_fit();
         self.work = Work::new(&self.device)?;
         Ok(())
-    }
-
-    /// Leaves no keys. If that fails too, the device is lost, and an earlier error says more.
-    fn empty(&mut self, stream: &Stream) {
-        let nothing = (Buffer::uninitialized(&self.device, 0), Buffer::uninitialized(&self.device, 0));
-        if let (Ok(keys), Ok(values)) = nothing {
-            let _ = self.ids.rebuild(stream, &keys, &values);
-            self.keys = keys;
-        }
     }
 
     fn fill(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {

@@ -104,13 +104,13 @@ impl<K: Key> CompactingTable<K> {
             keys: self.keys.argument(),
             keys_out: answers.values.argument(),
             found: answers.found.argument(),
-            plan: KeysOfPlan { ids: self.len(), queries: ids.len() as u64 },
+            plan: KeysOfPlan { ids: self.len().min(self.keys.len() as u64), queries: ids.len() as u64 },
         };
         // SAFETY: as many answers as queries, and as many keys as ids.
         unsafe { stream.launch(&keys_of, ids.len() as u64, &[ids, &self.keys], &[&answers.values, &answers.found]) }
     }
 
-    /// The different keys, in the order of their ids.
+    /// The different keys, in the order of their ids (after a rebuild that failed it may hold anything).
     pub fn keys(&self) -> &Buffer<K> {
         &self.keys
     }
@@ -120,7 +120,8 @@ impl<K: Key> CompactingTable<K> {
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn to_pairs(&self) -> Result<Vec<(K, u32)>> {
-        Ok(self.keys.download(self.device.default_stream())?.into_iter().zip(0..).collect())
+        let keys = if self.is_empty() { vec![] } else { self.keys.download(self.device.default_stream())? };
+        Ok(keys.into_iter().zip(0..).collect())
     }
 
     /// The map of keys to their ids, for a kernel of your own.

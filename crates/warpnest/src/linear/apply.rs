@@ -237,10 +237,11 @@ impl<K: Key, V: Value> LinearMap<K, V> {
                 return self.piece(stream, work, first..all, None);
             }
             let piece = room / WHOLE * WHOLE;
-            if piece >= rest / 16 + WHOLE {
+            if work.kinds.is_none() && piece >= rest / 16 + WHOLE {
                 self.piece(stream, work, first..first + piece, None)?;
                 first += piece;
-            } else if !self.make_room(stream, rest)? {
+            } else if self.counts.keys >= rest / 4 || !self.make_room(stream, rest)? {
+                // Many of the keys may be there already, and need no room.
                 return self.piece_counted(stream, work, first..all);
             }
         }
@@ -261,20 +262,21 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         self.header.download_at(stream, at as usize)
     }
 
-    /// Does a piece that may want more new slots than there are; fails if it did.
+    /// Does a piece that may want more new slots than there are, in turns; between them there is made room for what was refused. Fails if
+    /// there is none to be had.
     fn piece_counted(&mut self, stream: &Stream, work: &Work<'_, K, V>, range: Range<u64>) -> Result<()> {
         let mut marked = Buffer::uninitialized(&self.device, work.keys.len().div_ceil(WHOLE as usize))?;
         marked.fill(stream, 0xff)?;
         loop {
             let before = self.counts.refused;
-            let room = self.room();
             self.piece(stream, work, range.clone(), Some(&marked))?;
             let refused = self.counts.refused - before;
             if refused == 0 {
                 return Ok(());
             }
-            // Copies of a new key may each have asked for a slot. As long as there was room, some operations were done.
-            if room == 0 {
+            // Copies of a new key may each have asked for a slot, and others may have been given up. As long as there is room, each turn
+            // does some operations.
+            if self.room() == 0 && !self.make_room(stream, refused)? {
                 return Err(Error::TableFull {
                     refused,
                     operations: work.keys.len() as u64,

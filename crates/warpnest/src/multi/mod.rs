@@ -120,7 +120,7 @@ impl<K: Key, V: Value> MultiMap<K, V> {
         Ok(Retrieved { offsets: offsets.download(stream)?, values: values.download(stream)? })
     }
 
-    /// [`MultiMap::retrieve_many`] with buffers: counts the values, waits for their number, takes exactly as much memory, and queues copying them.
+    /// [`MultiMap::retrieve_many`] with buffers: counts the values, takes exactly as much memory, and copies them; waits until that is done.
     ///
     /// The work is shared out by values, so it does not matter how they are shared out among keys.
     ///

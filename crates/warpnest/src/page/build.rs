@@ -131,10 +131,16 @@ impl<K: Key, V: Value> PageMap<K, V> {
         self.length = 0;
         let built = self.attempt_until_built(stream, keys, values, &plan);
         if built.is_err() {
-            // If this fails too, the device is lost; the first error says more.
-            let _ = self.words.fill(stream, 0);
+            self.forget(stream);
         }
         built
+    }
+
+    /// Leaves no keys, as after a rebuild that failed.
+    pub(crate) fn forget(&mut self, stream: &Stream) {
+        self.length = 0;
+        // If this fails too, the device is lost; the first error says more.
+        let _ = self.words.fill(stream, 0);
     }
 
     fn attempt_until_built(

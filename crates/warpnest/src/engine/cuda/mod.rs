@@ -46,7 +46,6 @@ impl Primary {
 pub(crate) struct CudaEngine {
     primary: Arc<Primary>,
     name: String,
-    capability: (i32, i32),
 }
 
 impl CudaEngine {
@@ -70,7 +69,7 @@ impl CudaEngine {
         let context = Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?;
         CurrentContext::set_current(&context).map_err(failed("cuCtxSetCurrent"))?;
         let kernels = Kernels::load(capability)?;
-        Ok(Self { primary: Arc::new(Primary { context, kernels }), name, capability })
+        Ok(Self { primary: Arc::new(Primary { context, kernels }), name })
     }
 }
 
@@ -126,7 +125,7 @@ unsafe impl Engine for CudaEngine {
     }
 
     fn has_wide_atomics(&self) -> bool {
-        self.capability >= (9, 0)
+        self.primary.kernels.have_wide_atomics()
     }
 
     fn as_any(&self) -> &dyn Any {

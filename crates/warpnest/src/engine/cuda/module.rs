@@ -23,12 +23,27 @@ unsafe impl Send for Function {}
 impl Kernels {
     /// The kernels for the current context. Loads one of them, since a driver that is too old should be found out before work begins.
     pub(super) fn load(capability: (i32, i32)) -> Result<Self> {
-        let ptx = if capability >= (9, 0) { HOPPER } else { BASELINE };
+        if capability >= (9, 0) {
+            match Self::of(HOPPER) {
+                // A driver before R545 does not know its version of PTX. The other file is for every driver, and every GPU.
+                Err(Error::Jit { .. }) => {}
+                answer => return answer,
+            }
+        }
+        Self::of(BASELINE)
+    }
+
+    fn of(ptx: &'static str) -> Result<Self> {
         let kernels = Self { ptx, functions: Mutex::default() };
         if let Some(first) = ptx::kernels(ptx).next() {
             kernels.function(first)?;
         }
         Ok(kernels)
+    }
+
+    /// Whether there are kernels that change words of 128 bits.
+    pub(super) fn have_wide_atomics(&self) -> bool {
+        self.ptx == HOPPER
     }
 
     /// Loads all that are not loaded yet.
