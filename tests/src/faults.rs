@@ -65,7 +65,7 @@ pub fn only<T>(left: &AtomicU32, good: u32, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The CPU with room for some more allocations, which counts the bytes that are allocated now and the most at once.
+/// The CPU with room for some more allocations, whose fresh memory is not 0, and which counts the bytes that are allocated now and the most at once.
 #[derive(Debug)]
 struct Counting {
     inner: HostEngine<Cores>,
@@ -98,7 +98,11 @@ unsafe impl Engine for Counting {
         }
         let now = counts.bytes.fetch_add(bytes as u64, Relaxed) + bytes as u64;
         counts.most.fetch_max(now, Relaxed);
-        self.inner.allocate(bytes)
+        let address = self.inner.allocate(bytes)?;
+        // Fresh memory holds anything on a GPU, and so it does here.
+        // SAFETY: the engine's memory is the host's, and as many bytes of it are new.
+        unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(0xa5, bytes) };
+        Ok(address)
     }
     unsafe fn free(&self, address: usize, bytes: usize) {
         self.counts.bytes.fetch_sub(bytes as u64, Relaxed);

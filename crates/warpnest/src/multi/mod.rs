@@ -1,5 +1,6 @@
 //! [`MultiMap`]: many values a key. docs/multi.md has layout, guarantees and figures.
 
+mod build;
 mod config;
 
 pub use config::MultiConfig;

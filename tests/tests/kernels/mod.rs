@@ -1,0 +1,267 @@
+//! Every kernel, with nothing to do and nowhere to do it.
+
+use gpu_kernels::compact::{Compact, CompactPlan, LastOfEach};
+use gpu_kernels::compacting::{CountIds, KeysOf, KeysOfPlan, ReverseRows, RowsPlan};
+use gpu_kernels::cuckoo::{
+    Census, Find, FindPlan, Histogram, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable,
+};
+use gpu_kernels::hash::{Family, Formula, HashFunctions};
+use gpu_kernels::linear::{self, Apply, ApplyPlan, InsertAnywhere, InspectPlan, ProbeLengths, Rehash, RehashPlan};
+use gpu_kernels::multi::{Gather, GatherPlan, Numbers, NumbersPlan, Runs, RunsPlan};
+use gpu_kernels::page::{
+    BuildPages, BuildPagesInOrder, BuildPlan as PageBuildPlan, Find as PageFind, FindPlan as PageFindPlan,
+    Layout as PageLayout, Number, NumberPlan, Split, SplitInOrder, SplitPlan, Unpack, UnpackPlan,
+};
+use gpu_kernels::radix::{Digit, Histogram as RadixHistogram, HistogramPlan, Partition, PartitionPlan};
+use gpu_kernels::roofline::{Copy, Random, RandomPlan};
+use gpu_kernels::scan::{Scan, ScanPlan};
+use gpu_kernels::seam::Kernel;
+use gpu_kernels::search::{BinarySearch, SearchPlan};
+use gpu_kernels::sorted::{self, Bounds, BoundsPlan, CountRanges, Index, IndexPlan, RangesPlan};
+use gpu_kernels::two_level::{
+    BucketStarts, BuildBuckets, BuildPlan, Find as TwoLevelFind, FindPlan as TwoLevelFindPlan,
+    Histogram as TwoLevelHistogram, Layout, StartsPlan,
+};
+use warpnest::ptx::HOPPER;
+use warpnest::{Key, Value};
+use warpnest_tests::null;
+
+/// The kernels of the cuckoo table for one pair of types, with nothing to do and nowhere to do it.
+fn cuckoo<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
+    let functions = HashFunctions::new(Formula::Mix, 4, 1, 0, K::BITS, || 0);
+    let pairs = PairsPlan { functions, pairs: 0 };
+    let plan = InsertPlan { functions, pairs: 0, chain_limit: 1, statistics: 0 };
+    let (keys, values, words, header) = (null::<K>(), null::<V>(), null(), null());
+    let find = FindPlan { functions, queries: 0 };
+    vec![
+        Box::new(Insert::<K, V> { keys, values, words, header, plan }),
+        Box::new(Census::<K, V> { words, header, functions }),
+        Box::new(Last::<K, V> { keys, words, header, last: null(), plan: pairs }),
+        Box::new(PlaceValues::<K, V> { keys, values, words, header, last: null(), plan: pairs }),
+        Box::new(Unplaceable::<K, V> { keys, words, header, plan: pairs }),
+        Box::new(Histogram::<K, V> { words, probes: null(), functions }),
+        Box::new(Find::<K, V> { queries: keys, words, header, values, found: null(), plan: find }),
+    ]
+}
+
+/// The kernels of the two-level table, and the others that take two types, for one pair of them.
+fn two_level<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
+    let layout = Layout {
+        buckets: HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0),
+        places: Family::new(Formula::Mix, 3, 1, 0),
+    };
+    let plan = BuildPlan { layout, capacity: 1, seed: 0, seeds: 1, rounds: 1, statistics: 0, padding: 0 };
+    let (keys, values, words, seeds, header) = (null::<K>(), null::<V>(), null(), null(), null());
+    let find = TwoLevelFindPlan { layout, queries: 0 };
+    let search = SearchPlan { keys: 0, queries: 0 };
+    vec![
+        Box::new(BinarySearch { keys, values, queries: keys, values_out: values, found: null(), plan: search }),
+        Box::new(BuildBuckets::<K, V> { keys, values, starts: null(), words_out: words, seeds, header, plan }),
+        Box::new(TwoLevelFind::<K, V> { queries: keys, words, seeds, header, values, found: null(), plan: find }),
+        Box::new(TwoLevelHistogram::<K, V> { words, probes: null(), layout }),
+    ]
+}
+
+/// The kernels of the page map for one pair of types.
+fn page<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
+    let layout = PageLayout::new::<K, V>(0, 0, 0, 20);
+    let (keys, values, words, header) = (null::<K>(), null::<V>(), null(), null());
+    let build = || BuildPages::<K, V> {
+        keys,
+        values,
+        counts: null(),
+        starts: null(),
+        words_out: words,
+        header,
+        plan: PageBuildPlan { layout, page_room: 0, pairs: 0, split: 0, padding: 0 },
+    };
+    let split = || Split::<K, V> {
+        keys,
+        values,
+        keys_out: keys,
+        values_out: values,
+        counts_in: null(),
+        counts_out: null(),
+        state: words,
+        header,
+        plan: SplitPlan {
+            a: 0,
+            b: 0,
+            region_room: 0,
+            pairs: 0,
+            bin_room: 0,
+            tiles: 1,
+            shift: K::BITS - 1,
+            bits: 1,
+            crowd: 0,
+            level: 0,
+        },
+    };
+    let find = PageFindPlan { layout, queries: 0 };
+    let unpack = UnpackPlan { layout };
+    vec![
+        Box::new(split()),
+        Box::new(SplitInOrder::from(split())),
+        Box::new(build()),
+        Box::new(BuildPagesInOrder::from(build())),
+        Box::new(PageFind::<K, V> { queries: keys, words, values, found: null(), plan: find }),
+        Box::new(Unpack::<K, V> { words, keys_out: keys, values_out: values, count: null(), plan: unpack }),
+    ]
+}
+
+/// The layout of a sorted map without keys.
+const NO_KEYS: sorted::Layout = sorted::Layout::new(0);
+
+/// The lookups of the sorted map for one pair of types.
+fn sorted_find<K: Key, V: Value>() -> Box<dyn Kernel> {
+    let plan = sorted::FindPlan { layout: NO_KEYS, queries: 0 };
+    let (keys, values) = (null::<K>(), null::<V>());
+    Box::new(sorted::Find { queries: keys, keys, values, values_out: values, found: null(), plan })
+}
+
+/// The kernels of the sorted map that take one type.
+fn sorted<K: Key>() -> Vec<Box<dyn Kernel>> {
+    let (keys, layout) = (null::<K>(), NO_KEYS);
+    let bounds = BoundsPlan { layout, queries: 0, upper: 0, padding: 0 };
+    let ranges = RangesPlan { layout, ranges: 0 };
+    vec![
+        Box::new(Index { keys, count: null(), plan: IndexPlan { keys: 0 } }),
+        Box::new(Bounds { queries: keys, keys, places: null(), plan: bounds }),
+        Box::new(CountRanges { from: keys, to: keys, keys, counts: null(), plan: ranges }),
+    ]
+}
+
+/// The kernels of the linear map for one pair of types.
+fn linear_pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
+    let layout = linear::Layout { a: 0, b: 0, lines: 2, linear: 0 };
+    let (words, header, keys) = (null(), null(), null::<K>());
+    let apply = ApplyPlan { layout, first: 0, end: 0, operation: 0, anywhere: 0, most_asked: 0 };
+    let (find, inspect) = (linear::FindPlan { layout, queries: 0 }, InspectPlan { layout, room: 0 });
+    let (kinds, values, answers, before, marked) = (null(), null::<V>(), null(), null(), null());
+    let insert_plan = linear::InsertPlan { layout, first: 0, end: 0 };
+    let insert = || linear::Insert::<K, V> { keys, values, words, header, plan: insert_plan };
+    vec![
+        Box::new(insert()),
+        Box::new(InsertAnywhere::from(insert())),
+        Box::new(Apply::<K, V> { kinds, keys, values, words, header, answers, before, marked, plan: apply }),
+        Box::new(linear::Find::<K, V> { queries: keys, words, header, values, found: null(), plan: find }),
+        Box::new(linear::Unpack::<K, V> {
+            words,
+            header,
+            keys_out: keys,
+            values_out: values,
+            count: null(),
+            plan: inspect,
+        }),
+    ]
+}
+
+fn compacting<K: Key>() -> Vec<Box<dyn Kernel>> {
+    let (keys, rows) = (null::<K>(), RowsPlan { rows: 0 });
+    let plan = NumberPlan { layout: PageLayout::new::<K, u32>(0, 0, 0, 20) };
+    let of_ids = KeysOfPlan { ids: 0, queries: 0 };
+    vec![
+        Box::new(Number { words: null(), marks: null(), ids: null(), keys_out: keys, count: null(), plan }),
+        Box::new(ReverseRows { keys, keys_out: keys, rows_out: null(), plan: rows }),
+        Box::new(KeysOf { queries: null(), keys, keys_out: keys, found: null(), plan: of_ids }),
+    ]
+}
+
+fn multi<K: Key>() -> Vec<Box<dyn Kernel>> {
+    let (words, lasts, starts, offsets) = (null(), null(), null(), null());
+    let plan = RunsPlan { layout: PageLayout::new::<K, u32>(0, 0, 0, 20), queries: 0 };
+    let gather = GatherPlan { queries: 0, total: 0 };
+    vec![
+        Box::new(Runs { queries: null::<K>(), words, lasts, starts, counts: null(), wide_counts: null(), plan }),
+        Box::new(Gather { values: null::<K>(), starts, offsets, output: null(), plan: gather }),
+    ]
+}
+
+/// Those that know slots, and not what was put into them.
+fn linear_slots<H: Key>() -> Vec<Box<dyn Kernel>> {
+    let layout = linear::Layout { a: 0, b: 0, lines: 2, linear: 0 };
+    let (words, plan) = (null(), InspectPlan { layout, room: 0 });
+    vec![
+        Box::new(Rehash::<H> { old: words, words, header: null(), plan: RehashPlan { slots: 0, layout } }),
+        Box::new(ProbeLengths::<H> { words, histogram: null(), totals: null(), plan }),
+    ]
+}
+
+/// The kernels of the linear map for 64-bit keys or values, which change words of 128 bits.
+pub fn wide_linear() -> Vec<Box<dyn Kernel>> {
+    let pairs = [linear_pairs::<u32, u64>(), linear_pairs::<u64, u32>(), linear_pairs::<u64, u64>()];
+    pairs.into_iter().chain([linear_slots::<u64>()]).flatten().collect()
+}
+
+/// The kernels of the primitives that take one type.
+fn primitives<K: Key>() -> Vec<Box<dyn Kernel>> {
+    let (keys, state) = (null::<K>(), null());
+    let plan = HistogramPlan { digit: digit(), items: 0, digits: 1, padding: 0 };
+    let items = CompactPlan { items: 0 };
+    let layout = Layout { buckets: digit().functions, places: Family::new(Formula::Mix, 3, 1, 0) };
+    let starts = StartsPlan { functions: layout.buckets, pairs: 0 };
+    vec![
+        Box::new(Scan::<K> { input: keys, output: keys, total: keys, state, plan: ScanPlan { items: 0 } }),
+        Box::new(Compact::<K> { input: keys, keep: null(), output: keys, count: null(), state, plan: items }),
+        Box::new(LastOfEach::<K> { keys, keep: null(), plan: items }),
+        Box::new(RadixHistogram::<K> { keys, counts: null(), plan }),
+        Box::new(BucketStarts::<K> { keys, starts: null(), plan: starts }),
+    ]
+}
+
+fn digit() -> Digit {
+    let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, 32, || 0);
+    Digit { functions, of_bucket: 0, shift: 0, bits: 1, padding: 0 }
+}
+
+fn partition<K: Key, V: Value>() -> Box<dyn Kernel> {
+    let plan = PartitionPlan { digit: digit(), first: 0, end: 0, base: 0, padding: 0 };
+    let (digit_starts, next_starts, state) = (null(), null(), null());
+    let (keys, values) = (null::<K>(), null::<V>());
+    Box::new(Partition { keys, values, keys_out: keys, values_out: values, digit_starts, next_starts, state, plan })
+}
+
+/// Every kernel of a module, for every choice of its types. A new kernel belongs here: its entry in the PTX fails the tests until it is.
+pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
+    let plan = RandomPlan { accesses: 0, words: 1, seed: 0, access: 0, padding: 0 };
+    let words = null();
+    let roofline: Vec<Box<dyn Kernel>> = vec![
+        Box::new(Random { memory: words, input: null(), output: null(), plan }),
+        Box::new(Copy { source: words, target: words, words: 0 }),
+    ];
+    let cuckoo = [cuckoo::<u32, u32>(), cuckoo::<u32, u64>(), cuckoo::<u64, u32>(), cuckoo::<u64, u64>()];
+    let primitives = primitives::<u32>().into_iter().chain(primitives::<u64>());
+    let partitions =
+        [partition::<u32, u32>(), partition::<u32, u64>(), partition::<u64, u32>(), partition::<u64, u64>()];
+    let two_level =
+        [two_level::<u32, u32>(), two_level::<u32, u64>(), two_level::<u64, u32>(), two_level::<u64, u64>()];
+    let inserting = linear::InsertingPlan { first: 0, end: 0 };
+    let of_no_type: [Box<dyn Kernel>; 3] = [
+        Box::new(CountIds { ids: null(), counts: null(), plan: RowsPlan { rows: 0 } }),
+        Box::new(Numbers { output: null(), plan: NumbersPlan { end: 0 } }),
+        Box::new(linear::CountInserting { kinds: null(), header: null(), plan: inserting }),
+    ];
+    let page = [page::<u32, u32>(), page::<u32, u64>(), page::<u64, u32>(), page::<u64, u64>()];
+    let sorted_finds =
+        [sorted_find::<u32, u32>(), sorted_find::<u32, u64>(), sorted_find::<u64, u32>(), sorted_find::<u64, u64>()];
+    cuckoo
+        .into_iter()
+        .chain(two_level)
+        .chain(page)
+        .flatten()
+        .chain(roofline)
+        .chain(linear_pairs::<u32, u32>())
+        .chain(linear_slots::<u32>())
+        .chain(if ptx == HOPPER { wide_linear() } else { vec![] })
+        .chain(primitives)
+        .chain(compacting::<u32>())
+        .chain(compacting::<u64>())
+        .chain(multi::<u32>())
+        .chain(multi::<u64>())
+        .chain(of_no_type)
+        .chain(partitions)
+        .chain(sorted_finds)
+        .chain(sorted::<u32>())
+        .chain(sorted::<u64>())
+        .collect()
+}
