@@ -196,6 +196,30 @@ fn a_mixed_batch_of_few_insertions_is_one_piece() {
     check_linear_map(&map).unwrap();
 }
 
+/// Pieces of a batch, and making the table anew, are few.
+#[test]
+fn removing_a_tenth_and_inserting_as_many_again_and_again_takes_few_launches() {
+    let (device, launches) = faulty();
+    for load in [0.8, 0.9, 0.95] {
+        let mut map = config().pairs(20_000).load(load).fixed().create::<u32, u32>(&device).unwrap();
+        let keys: Vec<u32> = distinct_keys(22_000, 4);
+        map.insert_many(&keys[..20_000], &keys[..20_000]).unwrap();
+        for round in 0..40 {
+            let part = |ahead: usize| &keys[(round + ahead) % 11 * 2000..][..2000];
+            only(&launches, 1, || map.remove_many(part(0))).unwrap();
+            only(&launches, 12, || map.insert_many(part(10), part(10))).unwrap_or_else(|error| {
+                panic!("round {round} at load {load}: {error}");
+            });
+        }
+        check_linear_map(&map).unwrap();
+        // Where nothing is left but removed keys, the table is emptied.
+        map.remove_many(&keys).unwrap();
+        assert!(map.taken() > 0);
+        assert_eq!(only(&launches, 1, || map.insert_many(&keys[..20_000], &keys[..20_000])), Ok(20_000));
+        assert_eq!((map.len(), map.taken()), (20_000, 20_000));
+    }
+}
+
 /// A map that would have to grow and cannot: pairs stay for which there was room.
 #[test]
 fn pairs_for_which_there_was_room_are_in_a_map_that_could_not_grow() {

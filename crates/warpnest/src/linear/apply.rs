@@ -226,6 +226,9 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             crate::error::same_length(("the keys", work.keys.len()), ("the answers", answers.len()))?;
         }
         let (all, inserts) = (work.keys.len() as u64, work.values.is_some());
+        if inserts && work.kinds.is_none() {
+            self.tidy(stream, all)?;
+        }
         let mut first = 0;
         while first < all {
             let room = self.room();
@@ -236,10 +239,14 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             if rest <= room {
                 return self.piece(stream, work, first..all, None);
             }
-            let piece = room / WHOLE * WHOLE;
-            if work.kinds.is_none() && piece >= rest / 16 + WHOLE {
+            let (piece, hindered) = (room / WHOLE * WHOLE, self.hindered(rest));
+            // Near the limit searches are long: then rather a table made anew than the next smaller piece.
+            let worthwhile = if hindered { rest / 4 } else { rest / 16 } + WHOLE;
+            if work.kinds.is_none() && piece >= worthwhile {
                 self.piece(stream, work, first..first + piece, None)?;
                 first += piece;
+            } else if hindered {
+                self.compact(stream)?;
             } else if self.counts.keys >= rest / 4 || !self.make_room(stream, rest)? {
                 // Many of the keys may be there already, and need no room.
                 return self.piece_counted(stream, work, first..all);
@@ -276,7 +283,9 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             }
             // Copies of a new key may each have asked for a slot, and others may have been given up. As long as there is room, each turn
             // does some operations.
-            if self.room() == 0 && !self.make_room(stream, refused)? {
+            if self.room() < refused / 4 && self.hindered(refused) {
+                self.compact(stream)?;
+            } else if self.room() == 0 && !self.make_room(stream, refused)? {
                 return Err(Error::TableFull {
                     refused,
                     operations: work.keys.len() as u64,

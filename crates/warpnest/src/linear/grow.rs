@@ -1,7 +1,7 @@
 //! Moving to another table: a larger one, a smaller one, or one without removed keys.
 
 use super::{Counts, LinearConfig, LinearMap, cell, in_cell};
-use crate::{Buffer, Key, Result, Stream, Value};
+use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::double::{Half, Joined};
 use gpu_kernels::linear::{Layout, Rehash, RehashPlan, header};
 use rand_xoshiro::Xoshiro256StarStar;
@@ -41,7 +41,11 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// # Errors
     /// As for [`LinearMap::reserve`].
     pub fn compact(&mut self, stream: &Stream) -> Result<()> {
-        if self.counts.removed != 0 { self.rehash(stream, self.layout.lines) } else { Ok(()) }
+        match self.counts {
+            Counts { removed: 0, .. } => Ok(()),
+            Counts { keys: 0, .. } => self.clear(stream),
+            _ => self.rehash(stream, self.layout.lines),
+        }
     }
 
     fn lines_for(&self, pairs: u64) -> Result<u32> {
@@ -82,6 +86,25 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     pub(super) fn room(&self) -> u64 {
         let [for_keys, in_slots] = self.rooms();
         for_keys.min(in_slots)
+    }
+
+    /// Whether slots of removed keys are what leaves no room for `coming` keys, of those that the load allows.
+    pub(super) fn hindered(&self, coming: u64) -> bool {
+        let [for_keys, in_slots] = self.rooms();
+        in_slots < coming.min(for_keys)
+    }
+
+    /// Makes the table anew before a batch that inserts, if most slots are of removed keys: to go past them costs more than to move the
+    /// others. It is not worth an error.
+    pub(super) fn tidy(&mut self, stream: &Stream, coming: u64) -> Result<()> {
+        let Counts { keys, removed, .. } = self.counts;
+        if removed <= keys || coming < keys {
+            return Ok(());
+        }
+        match self.compact(stream) {
+            Err(Error::OutOfMemory { .. }) => Ok(()),
+            done => done,
+        }
     }
 
     /// Makes room for new keys, of which up to `coming` may come. Whether there is more room now.
