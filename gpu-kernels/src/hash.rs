@@ -197,6 +197,13 @@ impl HashFunctions {
         self.family.mixed(self.constants[function], key)
     }
 
+    /// The key mixed with the constants of function `function`.
+    #[inline(always)]
+    pub(crate) fn mixed_key<K: Key>(&self, function: usize, key: K) -> K {
+        let [a, b] = self.constants[function];
+        key.mixed(a, b)
+    }
+
     /// Visits the slots of `key` in the order of the functions until `visit` gives an answer.
     #[inline(always)]
     pub fn search<K: Key, R>(&self, key: K, mut visit: impl FnMut(u32) -> Option<R>) -> Option<R> {

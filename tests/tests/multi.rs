@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU32;
 use warpnest::{Buffer, Device, Error, Key, MultiConfig, MultiMap, Value};
 use warpnest_tests::{
     assert_lengths, assert_wrong_device, at, counting, distinct_keys, elsewhere, faulty, in_all_widths, key, on_all,
@@ -127,6 +128,89 @@ fn what_makes_no_sense_is_refused() {
     });
 }
 
+#[test]
+fn a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing() {
+    fn with<K: Key, V: Value>(device: &Device) {
+        let stream = device.default_stream();
+        let mut map = MultiMap::build(device, &distinct_keys::<K>(100, 1), &values::<V>(100)).unwrap();
+        let last = distinct_keys::<K>(100, 3).repeat(3);
+        for keys in [distinct_keys(40, 2), vec![], vec![K::ALL_ONES; 9], distinct_keys(200, 4), last.clone()] {
+            let numbers = values::<V>(keys.len());
+            let (keys_on, values_on) = (Buffer::from_slice(device, &keys), Buffer::from_slice(device, &numbers));
+            map.rebuild(stream, &keys_on.unwrap(), &values_on.unwrap()).unwrap();
+            assert_eq!(wrong(&map, &keys, &numbers, &[]), Ok(()));
+        }
+        let there = elsewhere();
+        let foreign =
+            (Buffer::from_slice(&there, &last).unwrap(), Buffer::from_slice(&there, &values::<V>(300)).unwrap());
+        assert_wrong_device(
+            map.rebuild(stream, &foreign.0, &foreign.1).unwrap_err(),
+            "the buffer of keys",
+            &there,
+            device,
+        );
+        map.shrink_to_fit().unwrap();
+        assert_eq!(wrong(&map, &last, &values(300), &[]), Ok(()));
+    }
+    on_all(with::<u32, u32>);
+    on_all(with::<u64, u32>);
+}
+
+/// Whichever launch or allocation of a rebuild fails: an error, and no pairs; and the next one goes well.
+#[test]
+fn after_a_failed_rebuild_the_map_is_empty() {
+    fn with(device: &Device, left: &AtomicU32) -> u32 {
+        let stream = device.default_stream();
+        let keys: Vec<u32> = distinct_keys::<u32>(3000, 2).iter().map(|key| key % 1000).collect();
+        let numbers: Vec<u32> = values(keys.len());
+        let input = (Buffer::from_slice(device, &keys).unwrap(), Buffer::from_slice(device, &numbers).unwrap());
+        for good in 0.. {
+            let mut map = MultiMap::build(device, &[1, 2, 1], &[4, 5, 6]).unwrap();
+            let done = only(left, good, || map.rebuild(stream, &input.0, &input.1));
+            let there = if done.is_ok() { keys.len() } else { 0 };
+            assert_eq!(wrong(&map, &keys[..there], &numbers[..there], &[1, 2]), Ok(()), "after {good}");
+            map.rebuild(stream, &input.0, &input.1).unwrap();
+            assert_eq!(wrong(&map, &keys, &numbers, &[]), Ok(()), "after {good} and another build");
+            if done.is_ok() {
+                return good;
+            }
+        }
+        unreachable!("a rebuild does not fail for ever")
+    }
+    let (device, launches) = faulty();
+    assert!(with(&device, &launches) >= 8);
+    let (device, counts) = counting();
+    assert!(with(&device, &counts.allocations) >= 8);
+}
+
+/// The same pairs and seed give the same arrays.
+#[test]
+fn two_builds_with_one_seed_group_alike() {
+    on_all(|device| {
+        let stream = device.default_stream();
+        let keys: Vec<u64> = distinct_keys::<u64>(7000, 2).iter().map(|key| key % 2000).collect();
+        let build = || MultiConfig::default().seed(3).build(device, &keys, &values::<u32>(keys.len())).unwrap();
+        let arrays =
+            |map: &MultiMap<u64, u32>| (map.values().download(stream).unwrap(), map.lasts().download(stream).unwrap());
+        assert_eq!(arrays(&build()), arrays(&build()));
+    });
+}
+
+/// Keys that all fall into one page under the constants by which they were sorted: the table of keys takes others.
+#[test]
+fn keys_that_all_fall_into_one_page_take_other_constants() {
+    fn with<K: Key>(device: &Device) {
+        let config = MultiConfig::default().seed(8);
+        let layout = *config.build(device, &[K::default()], &[0u32]).unwrap().runs().layout();
+        let keys: Vec<K> = (0..20_000).map(|mixed| K::from_u64(mixed).unmixed(layout.a, layout.b)).collect();
+        let map = config.build(device, &keys, &values::<u32>(keys.len())).unwrap();
+        assert!(map.report().failures > 0 && map.runs().layout().a != layout.a);
+        assert_eq!(wrong(&map, &keys, &values(keys.len()), &[]), Ok(()));
+    }
+    on_all(with::<u32>);
+    on_all(with::<u64>);
+}
+
 /// Whichever launch or allocation fails: an error, and the map answers as before.
 #[test]
 fn what_fails_says_so() {
@@ -176,7 +260,8 @@ fn memory_is_what_was_said() {
                     (config.memory_bytes::<K, V>(pairs as u64).unwrap(), counts.bytes.load(Relaxed) - before);
                 let kept = map.memory_bytes();
                 assert!(kept == said || multiplicity > 1 && kept < said, "{pairs} pairs: {kept} and {said}");
-                assert!((kept..=kept + 32).contains(&keeps), "{pairs} pairs keep {keeps} bytes, and {kept} were said");
+                // What it would work in are arrays without elements, 16 bytes each.
+                assert!((kept..=kept + 160).contains(&keeps), "{pairs} pairs keep {keeps} bytes, and {kept} were said");
                 let scratch = config.scratch_bytes::<K, V>(pairs as u64).unwrap();
                 let most = counts.most.load(Relaxed) - before;
                 assert!(most <= said + scratch, "{pairs} pairs took {most} bytes, and {said} + {scratch} were said");

@@ -44,6 +44,21 @@ impl<T: AtomicWord> Buffer<T> {
         Ok(Self::from_allocation(Allocation::new(device.engine().clone(), address, bytes, Owner::Engine), length))
     }
 
+    /// Makes it an array of `length` elements, whatever they are; takes memory anew only if it is not as long already.
+    pub(crate) fn fit(&mut self, device: &Device, length: usize) -> Result<()> {
+        if self.length != length {
+            // The old one first: both together may be more than there is.
+            *self = Self::uninitialized(device, 0)?;
+            *self = Self::uninitialized(device, length)?;
+        }
+        Ok(())
+    }
+
+    /// Has no elements from now on; the memory stays.
+    pub(crate) fn empty(&mut self) {
+        self.length = 0;
+    }
+
     pub(crate) fn from_allocation(allocation: Allocation, length: usize) -> Self {
         Self { allocation, length, elements: PhantomData }
     }

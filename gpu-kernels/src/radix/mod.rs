@@ -19,14 +19,26 @@ use crate::types::{Key, Scalar};
 /// The most bits of a digit.
 pub const MOST_BITS: u32 = 10;
 
-/// Which bits of a key, or of its bucket, a digit is.
+/// What a digit is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum DigitOf {
+    /// The key.
+    Key = 0,
+    /// The bucket that the first function gives it.
+    Bucket = 1,
+    /// The key [`mixed`](Key::mixed) with the first function's constants.
+    MixedKey = 2,
+}
+
+/// Which bits of a key, or of what is made from it, a digit is.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Digit {
     /// Gives a key its bucket, by the first function.
     pub functions: HashFunctions,
-    /// 1 if the digit is of the key's bucket, 0 if it is of the key.
-    pub of_bucket: u32,
+    /// A [`DigitOf`].
+    pub of: u32,
     /// The digit's lowest bit.
     pub shift: u32,
     /// The number of bits: 1 to [`MOST_BITS`].
@@ -36,10 +48,16 @@ pub struct Digit {
 }
 
 impl Digit {
-    /// What digits are taken from: the key or its bucket.
+    /// What digits are taken from.
     #[inline(always)]
     fn word<K: Key>(&self, key: K) -> u64 {
-        if self.of_bucket != 0 { self.functions.slot(0, key) as u64 } else { key.to_u64() }
+        if self.of == DigitOf::Key as u32 {
+            key.to_u64()
+        } else if self.of == DigitOf::MixedKey as u32 {
+            self.functions.mixed_key(0, key).to_u64()
+        } else {
+            self.functions.slot(0, key) as u64
+        }
     }
 
     /// The digit of `word`, in the word's own width.
@@ -53,9 +71,13 @@ impl Digit {
     #[inline(always)]
     fn of_each<K: Key, const N: usize>(&self, keys: &[K; N]) -> [u32; N] {
         let mut digits = [0; N];
-        if self.of_bucket == 0 {
+        if self.of == DigitOf::Key as u32 {
             for i in 0..N {
                 digits[i] = self.field(keys[i]);
+            }
+        } else if self.of == DigitOf::MixedKey as u32 {
+            for i in 0..N {
+                digits[i] = self.field(self.functions.mixed_key(0, keys[i]));
             }
         } else if self.functions.is_mix() {
             for i in 0..N {

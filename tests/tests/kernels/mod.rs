@@ -211,7 +211,7 @@ fn primitives<K: Key>() -> Vec<Box<dyn Kernel>> {
 
 fn digit() -> Digit {
     let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, 32, || 0);
-    Digit { functions, of_bucket: 0, shift: 0, bits: 1, padding: 0 }
+    Digit { functions, of: 0, shift: 0, bits: 1, padding: 0 }
 }
 
 fn partition<K: Key, V: Value>() -> Box<dyn Kernel> {

@@ -47,16 +47,16 @@ pub fn measure<K: Key>(
         records.push(run.record(subject(op), ms, 0.0, wrong));
     }
 
-    // Of keys in the order of their ids a lookup gives the numbers from 0 on.
     let keys = table.keys().download(stream)?;
     let find_limit = roofline.gops(Access::Find, table.ids().memory_bytes() / 8, n)?;
-    for (op, queries, present) in [("find_hit", &keys, true), ("find_miss", &input.absent, false)] {
+    for (op, queries, present) in [("find_hit", &input.present, true), ("find_miss", &input.absent, false)] {
         let buffer = Buffer::from_slice(device, queries)?;
         let mut answers = Answers::new(device, queries.len())?;
         let ms = median_ms(stream, 2, runs, || table.get_many_into(stream, &buffer, &mut answers))?;
         let answers = answers.download(stream)?;
         let wrong = if present {
-            answers.iter().zip(0..).filter(|(answer, id)| **answer != Some(*id)).count() as u64
+            let key_of = |answer: &Option<u32>| answer.and_then(|id| keys.get(id as usize));
+            queries.iter().zip(&answers).filter(|(query, answer)| key_of(answer) != Some(query)).count() as u64
         } else {
             wrong_misses(&answers)
         };

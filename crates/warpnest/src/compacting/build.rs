@@ -25,16 +25,6 @@ impl<K: Key> Work<K> {
     }
 }
 
-/// Makes a buffer as long as it should be, whatever it holds.
-fn fit<T: gpu_kernels::types::Scalar>(buffer: &mut Buffer<T>, device: &Device, length: usize) -> Result<()> {
-    if buffer.len() != length {
-        // The old one first: both together may be more than there is.
-        *buffer = Buffer::uninitialized(device, 0)?;
-        *buffer = Buffer::uninitialized(device, length)?;
-    }
-    Ok(())
-}
-
 impl<K: Key> CompactingTable<K> {
     pub(super) fn create(config: CompactingConfig, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
         keys.check_device("the keys", device)?;
@@ -80,9 +70,9 @@ impl<K: Key> CompactingTable<K> {
 
     fn fill(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let Self { device, config, ids, work, .. } = self;
-        fit(&mut work.rows, device, keys.len())?;
+        work.rows.fit(device, keys.len())?;
         if config.in_order {
-            fit(&mut work.reversed, device, keys.len())?;
+            work.reversed.fit(device, keys.len())?;
             reverse(stream, keys, work)?;
             ids.rebuild(stream, &work.reversed, &work.rows)?;
         } else {
@@ -90,7 +80,7 @@ impl<K: Key> CompactingTable<K> {
             work.rows.fill(stream, 0)?;
             ids.rebuild(stream, keys, &work.rows)?;
         }
-        fit(&mut self.keys, device, ids.len() as usize)?;
+        self.keys.fit(device, ids.len() as usize)?;
         if config.in_order { number_in_order(stream, ids, work, &self.keys) } else { number(stream, ids, &self.keys) }
     }
 }

@@ -1,78 +1,127 @@
 //! Building a multimap: a sort, the runs of equal keys, and a page map of these.
 
 use super::{MultiConfig, MultiMap};
-use crate::primitives::{Scratch, compact, mark_last_of_each, sort_pairs};
+use crate::page;
+use crate::primitives::{Scratch, compact, mark_last_of_each, sort_pairs_by_mixed_key};
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::multi::{Numbers, NumbersPlan};
-use gpu_kernels::types::Scalar;
+
+/// What a build works in, and a rebuild works in again.
+#[derive(Debug)]
+pub(super) struct Work<K> {
+    /// The keys of all pairs, equal ones side by side.
+    keys: Buffer<K>,
+    /// A bit for each pair: whether it is the last one of its key.
+    last: Buffer<u32>,
+    /// The numbers from 0 on: pairs' places, and runs' numbers.
+    numbers: Buffer<u32>,
+    /// The different keys, at the front.
+    distinct: Buffer<K>,
+    /// Where their runs end, at the front.
+    ends: Buffer<u32>,
+    /// How many.
+    count: Buffer<u32>,
+    scratch: Scratch,
+}
+
+impl<K: Key> Work<K> {
+    pub fn new(device: &Device) -> Result<Self> {
+        let nothing = || Buffer::uninitialized(device, 0);
+        let (numbers, ends) = (nothing()?, nothing()?);
+        let (last, count, scratch) = (nothing()?, Buffer::uninitialized(device, 1)?, Scratch::new(device));
+        let (keys, distinct) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
+        Ok(Self { keys, last, numbers, distinct, ends, count, scratch })
+    }
+
+    /// Makes the buffers as long as they must be for `pairs` pairs.
+    fn fit(&mut self, stream: &Stream, device: &Device, pairs: usize) -> Result<()> {
+        self.keys.fit(device, pairs)?;
+        self.last.fit(device, pairs.div_ceil(32))?;
+        self.distinct.fit(device, pairs)?;
+        self.ends.fit(device, pairs)?;
+        if self.numbers.len() != pairs {
+            self.numbers.fit(device, pairs)?;
+            let plan = NumbersPlan { end: pairs as u64 };
+            let numbers = Numbers { output: self.numbers.argument(), plan };
+            // SAFETY: as many elements.
+            let launched = unsafe { stream.launch(&numbers, pairs as u64, &[], &[&self.numbers]) };
+            if launched.is_err() {
+                // Else the next build would take them for what they should be.
+                self.numbers.empty();
+            }
+            return launched;
+        }
+        Ok(())
+    }
+}
 
 impl<K: Key, V: Value> MultiMap<K, V> {
     pub(super) fn create(
-        config: &MultiConfig,
+        config: MultiConfig,
         stream: &Stream,
         device: &Device,
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Self> {
         crate::error::check_pairs(device, stream, keys, values)?;
-        let pairs = keys.len();
-        config.memory_bytes::<K, V>(pairs as u64)?;
-        // The chapter's algorithm 1: sort; find the runs of equal keys; a table from keys to their runs.
-        let (mut sorted, mut grouped) = (Buffer::uninitialized(device, pairs)?, Buffer::uninitialized(device, pairs)?);
-        sorted.copy_from(stream, keys)?;
-        grouped.copy_from(stream, values)?;
-        let mut scratch = Scratch::new(device);
-        sort_pairs(stream, &mut scratch, &mut sorted, &mut grouped)?;
-        scratch.release();
-        let mut last = Buffer::uninitialized(device, pairs.div_ceil(32))?;
-        mark_last_of_each(stream, &sorted, &mut last)?;
-        let places = numbers(stream, device, pairs)?;
-        let (lasts, _) = compacted(stream, device, &mut scratch, &places, &last)?;
-        let (distinct, number) = compacted(stream, device, &mut scratch, &sorted, &last)?;
-        drop((places, sorted, last));
-        let (lasts, distinct) = (front(stream, device, lasts, number)?, front(stream, device, distinct, number)?);
-        let runs = config.pages.clone().assume_unique().build_on(
-            stream,
-            device,
-            &distinct,
-            &numbers(stream, device, number)?,
-        )?;
-        Ok(Self { device: device.clone(), runs, lasts, values: grouped })
+        config.memory_bytes::<K, V>(keys.len() as u64)?;
+        let (no_keys, no_numbers) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
+        let runs = config.pages.clone().assume_unique().build_on(stream, device, &no_keys, &no_numbers)?;
+        let (lasts, grouped) = (no_numbers, Buffer::uninitialized(device, 0)?);
+        let work = Work::new(device)?;
+        let mut map = Self { device: device.clone(), config, runs, lasts, values: grouped, work };
+        map.fill(stream, keys, values)?;
+        map.shrink_to_fit()?;
+        Ok(map)
     }
-}
 
-/// The numbers below `end`.
-fn numbers(stream: &Stream, device: &Device, end: usize) -> Result<Buffer<u32>> {
-    let output = Buffer::uninitialized(device, end)?;
-    let numbers = Numbers { output: output.argument(), plan: NumbersPlan { end: end as u64 } };
-    // SAFETY: as many elements.
-    unsafe { stream.launch(&numbers, end as u64, &[], &[&output])? };
-    Ok(output)
-}
-
-/// The kept elements of `input`, at the front of an array as long, and their number; waits for it.
-fn compacted<T: Scalar>(
-    stream: &Stream,
-    device: &Device,
-    scratch: &mut Scratch,
-    input: &Buffer<T>,
-    keep: &Buffer<u32>,
-) -> Result<(Buffer<T>, usize)> {
-    let (mut output, mut count) = (Buffer::uninitialized(device, input.len())?, Buffer::uninitialized(device, 1)?);
-    compact(stream, scratch, input, keep, &mut output, &mut count)?;
-    let count = count.download(stream)?[0] as usize;
-    Ok((output, count))
-}
-
-/// The first `length` elements of an array that may be much longer.
-fn front<T: Scalar>(stream: &Stream, device: &Device, all: Buffer<T>, length: usize) -> Result<Buffer<T>> {
-    if all.len() == length {
-        return Ok(all);
+    /// Builds the map anew from other pairs; waits until it is known that the build succeeded.
+    ///
+    /// For data that changes as a whole, frame after frame: memory is used again where as much is wanted, and what the build works in stays
+    /// for the next time ([`MultiMap::shrink_to_fit`] gives it back).
+    ///
+    /// # Errors
+    /// As for [`MultiConfig::build_on`]. If the request makes no sense the map is as it was; after another error it is empty.
+    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+        crate::error::check_pairs(&self.device, stream, keys, values)?;
+        self.config.memory_bytes::<K, V>(keys.len() as u64)?;
+        let built = self.fill(stream, keys, values);
+        if built.is_err() {
+            self.runs.forget(stream);
+            self.values.empty();
+            self.lasts.empty();
+        }
+        built
     }
-    let front = Buffer::<T>::uninitialized(device, length)?;
-    stream.batch(&[&all], &[&front], |batch| {
-        // SAFETY: both arrays have that many elements.
-        unsafe { batch.copy(all.address(), front.address(), length * size_of::<T>()) }
-    })?;
-    Ok(front)
+
+    /// Gives back what rebuilds work in. The next one takes it again.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn shrink_to_fit(&mut self) -> Result<()> {
+        self.runs.shrink_to_fit();
+        self.work = Work::new(&self.device)?;
+        Ok(())
+    }
+
+    /// The chapter's algorithm 1: sort; find the runs of equal keys; a table from keys to their runs.
+    fn fill(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+        let Self { device, config, runs, lasts, values: grouped, work } = self;
+        work.fit(stream, device, keys.len())?;
+        grouped.fit(device, values.len())?;
+        // Any order that brings equal keys together would do. In this one they are in the order of the table's pages, too.
+        let seed = config.pages.seed_or_random();
+        let Work { keys: sorted, last, numbers, distinct, ends, count, scratch } = work;
+        sort_pairs_by_mixed_key(stream, scratch, page::constants(seed), (keys, values), (&mut *sorted, grouped))?;
+        mark_last_of_each(stream, sorted, last)?;
+        compact(stream, scratch, numbers, last, ends, count)?;
+        compact(stream, scratch, sorted, last, distinct, count)?;
+        let number = count.download(stream)?[0] as usize;
+        lasts.fit(device, number)?;
+        stream.batch(&[&*ends], &[&*lasts], |batch| {
+            // SAFETY: both arrays have that many elements.
+            unsafe { batch.copy(ends.address(), lasts.address(), number * size_of::<u32>()) }
+        })?;
+        runs.rebuild_in_order(stream, seed, (distinct, numbers), number as u64)
+    }
 }

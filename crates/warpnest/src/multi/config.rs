@@ -36,14 +36,12 @@ impl MultiConfig {
     /// As for [`MultiConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         let keys = pairs * (K::BITS / 8) as u64;
-        let sorting = keys + sort_scratch_bytes::<K, V>(pairs)?;
-        // Sorted keys and their ends; the places of these and the different keys, each also compacted.
-        let compacting =
-            2 * keys + 8 * pairs + pairs.div_ceil(32) * 4 + 8 * state_words::<K>(pairs).max(state_words::<u32>(pairs));
-        // The compacted arrays, cut to their lengths, the runs' numbers, and what the table of keys is built in.
-        let building = 2 * keys + 8 * pairs + self.pages.scratch_bytes::<K, u32>(pairs)?;
-        // And some counts.
-        Ok(sorting.max(compacting).max(building) + 64)
+        // Sorted keys and which of them are the last; numbers; different keys and where their runs end.
+        let arrays = 2 * keys + 8 * pairs + pairs.div_ceil(32) * 4;
+        let compacting = 8 * state_words::<K>(pairs).max(state_words::<u32>(pairs));
+        let working = sort_scratch_bytes::<K, V>(pairs)?.max(compacting);
+        // The arrays are small at least, and there is an empty table at first.
+        Ok(arrays + working + self.pages.scratch_bytes::<K, u32>(pairs)? + 4096)
     }
 
     /// Builds a map in which every key has all of its values, in the order of the input; returns when it stands.
@@ -68,6 +66,6 @@ impl MultiConfig {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<MultiMap<K, V>> {
-        MultiMap::create(self, stream, device, keys, values)
+        MultiMap::create(self.clone(), stream, device, keys, values)
     }
 }

@@ -13,7 +13,7 @@ use gpu_kernels::seam::Global;
 /// A map that keeps all values of each key, in the order of the input; built in one go.
 ///
 /// Source: the multivalue hash table of Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), section 4.4, algorithm 1:
-/// pairs are sorted, and a table says where each key's values begin and how many there are; here a [`PageMap`].
+/// pairs are sorted, and a table says where each key's values begin and how many there are; here a [`PageMap`], and the sort is by its hashed keys.
 ///
 /// * **Keys and values** are `u32` or `u64`; all of them are legal.
 /// * **Values of a key** stand side by side, in the order of the input.
@@ -21,16 +21,19 @@ use gpu_kernels::seam::Global;
 ///   query takes one lookup there, and one access to where runs end.
 /// * **Memory.** The values, and for each different key four bytes and what a [`PageMap`] takes: [`MultiConfig::memory_bytes`] says
 ///   beforehand how much it is at most.
-/// * **Two builds of the same pairs** answer alike and group values alike.
+/// * **Two builds of the same pairs** answer alike, and with the same seed they group values alike.
 /// * **Beside other work.** A map does not change after its build, so any number of streams may query at the same time.
+///   [`MultiMap::rebuild`] takes the map exclusively and waits for running queries by itself.
 #[derive(Debug)]
 pub struct MultiMap<K: Key, V: Value> {
     device: Device,
+    config: MultiConfig,
     /// The number of each key's run.
     runs: PageMap<K, u32>,
     /// Where runs end: the place of the last value of each.
     lasts: Buffer<u32>,
     values: Buffer<V>,
+    work: build::Work<K>,
 }
 
 /// Values of several queries: those of query `i` are `values[offsets[i]..offsets[i + 1]]`.
@@ -209,6 +212,7 @@ impl<K: Key, V: Value> MultiMap<K, V> {
         lasts.copy_from(stream, &self.lasts)?;
         let mut values = Buffer::uninitialized(&self.device, self.values.len())?;
         values.copy_from(stream, &self.values)?;
-        Ok(Self { device: self.device.clone(), runs, lasts, values })
+        let (device, config, work) = (self.device.clone(), self.config.clone(), build::Work::new(&self.device)?);
+        Ok(Self { device, config, runs, lasts, values, work })
     }
 }

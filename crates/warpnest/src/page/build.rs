@@ -92,6 +92,12 @@ fn page_function<K: Key>(layout: &Layout) -> HashFunctions {
     HashFunctions::new(Formula::Mix, 1, layout.pages(), 0, K::BITS, || constants.next().unwrap_or_default())
 }
 
+/// The constants of the first attempt of a build with this seed.
+pub(crate) fn constants(seed: u64) -> [u64; 2] {
+    let mut random = Xoshiro256StarStar::seed_from_u64(seed);
+    [random.next_u64(), random.next_u64()]
+}
+
 impl<K: Key, V: Value> PageMap<K, V> {
     pub(super) fn create(
         config: PageConfig,
@@ -150,7 +156,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
         values: &Buffer<V>,
         plan: &Plan,
     ) -> Result<()> {
-        let seed = self.config.seed.unwrap_or_else(crate::hash::random_seed);
+        let seed = self.config.seed_or_random();
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         self.make_room(plan)?;
         let attempts = self.config.restarts.saturating_add(1);
@@ -261,13 +267,9 @@ impl<K: Key, V: Value> PageMap<K, V> {
         let passes = RadixPasses::<K, V>::by_bucket(functions, plan.page_bits, plan.pairs);
         // The pages' starts stand behind what the splits use, whose places for pairs serve here too.
         let starts_at = plan.scratch_words();
-        let starts_words = (layout.pages() as u64 + 1).div_ceil(2);
-        let pairs_scratch = scratch.reserve(starts_at + starts_words)?;
-        let starts = pairs_scratch.argument::<u64>().offset(starts_at).cast::<u32>();
+        let pairs_scratch = scratch.reserve(starts_at + starts_words(layout))?;
         let mut passes_scratch = Scratch::new(&self.device);
         let passes_scratch = passes_scratch.reserve(passes.words())?;
-        // SAFETY: the kernel's text allows no counts.
-        let nothing = unsafe { Global::<u32>::null() };
         let reads: [&dyn Tracked; 2] = [keys, values];
         // SAFETY: this holds for all launches: every place has room for all pairs, and the last pass writes to the scratch; starts have a
         // word more than there are pages. The table has the words of its layout.
@@ -285,24 +287,66 @@ impl<K: Key, V: Value> PageMap<K, V> {
                 passes.pass(batch, passes_scratch, pass, from, to)?;
                 from = to;
             }
-            let find_starts =
-                BucketStarts { keys: from.keys, starts, plan: StartsPlan { functions, pairs: plan.pairs } };
-            batch.launch(&find_starts, (plan.pairs + 1).div_ceil(KEYS_OF_STARTS as u64))?;
-            clock.mark(batch)?;
-            clock.mark(batch)?;
-            let build = BuildPages {
-                keys: from.keys,
-                values: from.values,
-                counts: nothing,
-                starts,
-                words_out: words.argument(),
-                header: pairs_scratch.argument(),
-                plan: BuildPlan { layout: *layout, page_room: 0, pairs: plan.pairs, split: 0, padding: 0 },
-            };
-            launch_one_of(batch, config.unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64)?;
-            clock.mark(batch)
+            build_in_place(
+                batch,
+                &mut clock,
+                (layout, config.unique, plan.pairs),
+                from,
+                words,
+                (pairs_scratch, starts_at),
+            )
         })?;
         Outcome::of(stream, pairs_scratch, &clock)
+    }
+
+    /// Builds the map anew from the first of these pairs, as many as are said, whose keys all differ and come in the order of the keys mixed
+    /// with the first [`constants`] of `seed`; as [`PageMap::rebuild`] does, but without splits, unless a page cannot be built with these.
+    pub(crate) fn rebuild_in_order(
+        &mut self,
+        stream: &Stream,
+        seed: u64,
+        (keys, values): (&Buffer<K>, &Buffer<V>),
+        pairs: u64,
+    ) -> Result<()> {
+        let plan = self.config.plan::<K, V>(pairs)?;
+        self.length = 0;
+        let built = self.make_room(&plan).and_then(|()| {
+            match self.attempt_in_order(stream, constants(seed), (keys, values), &plan)? {
+                Outcome::Built { length, crowded, moved, stages } => {
+                    self.length = length;
+                    self.report = PageReport { seed, failures: 0, counted: true, crowded, moved, stages };
+                    Ok(())
+                }
+                _ => self.attempt_until_built(stream, keys, values, &plan),
+            }
+        });
+        if built.is_err() {
+            self.forget(stream);
+        }
+        built
+    }
+
+    fn attempt_in_order(
+        &mut self,
+        stream: &Stream,
+        [a, b]: [u64; 2],
+        (keys, values): (&Buffer<K>, &Buffer<V>),
+        plan: &Plan,
+    ) -> Result<Outcome> {
+        let mut clock = StageClock::new(self.config.timings);
+        self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
+        let Self { scratch, words, layout, .. } = self;
+        let starts_at = header::WORDS as u64;
+        let scratch = scratch.reserve(starts_at + starts_words(layout))?;
+        // SAFETY: the scratch has a header and then the starts, a word more than there are pages; the table has the words of its layout.
+        stream.batch(&[keys, values], &[scratch, words], |batch| unsafe {
+            clock.mark(batch)?;
+            batch.zero(scratch, header::WORDS)?;
+            clock.mark(batch)?;
+            let from = Pairs { keys: keys.argument::<K>(), values: values.argument::<V>() };
+            build_in_place(batch, &mut clock, (layout, true, plan.pairs), from, words, (scratch, starts_at))
+        })?;
+        Outcome::of(stream, scratch, &clock)
     }
 
     /// Takes more memory if the table has not enough.
@@ -316,6 +360,47 @@ impl<K: Key, V: Value> PageMap<K, V> {
             self.words = Buffer::uninitialized(&self.device, words)?;
         }
         Ok(())
+    }
+}
+
+/// 64-bit words for the starts of all pages, and where the last one ends.
+fn starts_words(layout: &Layout) -> u64 {
+    (layout.pages() as u64 + 1).div_ceil(2)
+}
+
+/// Builds the pages of `pairs` pairs that stand in the order of their pages. Two stages: where each page's pairs begin, and the build.
+///
+/// # Safety
+/// There are as many pairs, in that order, and all different if `unique`. The scratch begins with a header that is 0, and has
+/// [`starts_words`] from `starts_at` on; the table has the words of its layout. All are of the batch, which writes table and scratch.
+unsafe fn build_in_place<K: Key, V: Value>(
+    batch: &Batch<'_>,
+    clock: &mut StageClock,
+    (layout, unique, pairs): (&Layout, bool, u64),
+    from: Pairs<K, V>,
+    words: &Buffer<u64>,
+    (scratch, starts_at): (&Buffer<u64>, u64),
+) -> Result<()> {
+    let starts = scratch.argument::<u64>().offset(starts_at).cast::<u32>();
+    let find_starts =
+        BucketStarts { keys: from.keys, starts, plan: StartsPlan { functions: page_function::<K>(layout), pairs } };
+    let build = BuildPages {
+        keys: from.keys,
+        values: from.values,
+        // SAFETY: the kernel's text allows no counts.
+        counts: unsafe { Global::null() },
+        starts,
+        words_out: words.argument(),
+        header: scratch.argument(),
+        plan: BuildPlan { layout: *layout, page_room: 0, pairs, split: 0, padding: 0 },
+    };
+    // SAFETY: the caller's.
+    unsafe {
+        batch.launch(&find_starts, (pairs + 1).div_ceil(KEYS_OF_STARTS as u64))?;
+        clock.mark(batch)?;
+        clock.mark(batch)?;
+        launch_one_of(batch, unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64)?;
+        clock.mark(batch)
     }
 }
 

@@ -47,6 +47,13 @@ const MANY_PAGES_BITS: u32 = 9;
 /// The fewest buckets of a page that is one of few.
 const FEWEST_PAGE_BUCKETS: u64 = 256;
 
+impl PageConfig {
+    /// Where the random constants start: as it was said, or anywhere.
+    pub(crate) fn seed_or_random(&self) -> u64 {
+        self.seed.unwrap_or_else(crate::hash::random_seed)
+    }
+}
+
 crate::config::config_methods! {
     PageConfig builds PageMap, PageReport tells of it;
     check |config, pairs| config.plan::<K, V>(pairs);

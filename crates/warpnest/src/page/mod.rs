@@ -3,6 +3,7 @@
 mod build;
 mod config;
 
+pub(crate) use build::constants;
 pub use build::{PageReport, PageStages};
 pub use config::PageConfig;
 

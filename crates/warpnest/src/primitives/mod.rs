@@ -27,7 +27,7 @@ mod search;
 pub use compact::{compact, mark_last_of_each};
 pub(crate) use compact::{launch_compact, launch_mark, state_words};
 pub use radix::{BitField, MOST_BITS, histogram, partition_pairs, sort_pairs};
-pub(crate) use radix::{Pairs, RadixPasses, sort_scratch_bytes};
+pub(crate) use radix::{Pairs, RadixPasses, sort_pairs_by_mixed_key, sort_scratch_bytes};
 pub use scan::{exclusive_scan, exclusive_scan_in_place};
 pub use scratch::Scratch;
 pub use search::binary_search;

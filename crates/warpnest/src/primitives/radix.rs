@@ -4,7 +4,7 @@ use super::{Scratch, check_items};
 use crate::stream::Batch;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Formula, HashFunctions};
-use gpu_kernels::radix::{self, Digit, Histogram, HistogramPlan, PORTION, Partition, PartitionPlan};
+use gpu_kernels::radix::{self, Digit, DigitOf, Histogram, HistogramPlan, PORTION, Partition, PartitionPlan};
 use gpu_kernels::scan::{Scan, ScanPlan};
 use gpu_kernels::seam::Global;
 
@@ -27,7 +27,7 @@ impl BitField {
         }
         // The functions are not asked: the digit is of the key.
         let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0);
-        Ok(Digit { functions, of_bucket: 0, shift, bits, padding: 0 })
+        Ok(Digit { functions, of: DigitOf::Key as u32, shift, bits, padding: 0 })
     }
 
     fn values(self) -> usize {
@@ -98,16 +98,54 @@ pub fn partition_pairs<K: Key, V: Value>(
     })
 }
 
-/// The passes of a sort of `items` pairs, and the words that they work in with the pairs.
-fn sort_passes<K: Key, V: Value>(items: u64) -> Result<(RadixPasses<K, V>, u64)> {
-    let digit = BitField { shift: 0, bits: 8 }.digit::<K>()?;
-    let passes = RadixPasses::<K, V>::new(digit, K::BITS, items);
-    Ok((passes, passes.words() + Pairs::<K, V>::words(items)))
+/// A sort: its passes, and the words that they work in with the pairs.
+struct Sort<K, V> {
+    passes: RadixPasses<K, V>,
+    words: u64,
 }
+
+impl<K: Key, V: Value> Sort<K, V> {
+    /// A sort of `items` pairs by what the digits are of.
+    fn new(of: Digit, items: u64) -> Self {
+        let passes = RadixPasses::<K, V>::new(of, K::BITS, items);
+        Self { passes, words: passes.words() + Pairs::<K, V>::words(items) }
+    }
+
+    /// Queues the sort of `input` to `output`, which may be the same.
+    ///
+    /// # Safety
+    /// Both have as many pairs as are sorted, `work` the sort's words, and all are of the batch, which writes `output` and `work`.
+    unsafe fn queue(
+        &self,
+        batch: &Batch<'_>,
+        work: &Buffer<u64>,
+        input: Pairs<K, V>,
+        output: Pairs<K, V>,
+    ) -> Result<()> {
+        let Self { passes, .. } = self;
+        let other = Pairs::at(work.argument::<u64>().offset(passes.words()), passes.items);
+        let mut from = input;
+        // SAFETY: the caller's; passes are even in number, and each writes where the one before it did not.
+        unsafe {
+            passes.clear(batch, work)?;
+            passes.count(batch, work, input.keys)?;
+            passes.scan(batch, work)?;
+            for pass in 0..passes.digits() {
+                let to = if pass % 2 == 0 { other } else { output };
+                passes.pass(batch, work, pass, from, to)?;
+                from = to;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lowest digit of a sort.
+const LOWEST: BitField = BitField { shift: 0, bits: 8 };
 
 /// Bytes of scratch that [`sort_pairs`] takes.
 pub(crate) fn sort_scratch_bytes<K: Key, V: Value>(items: u64) -> Result<u64> {
-    Ok(8 * sort_passes::<K, V>(items)?.1)
+    Ok(8 * Sort::<K, V>::new(LOWEST.digit::<K>()?, items).words)
 }
 
 /// Queues a stable sort of pairs by key, in place.
@@ -125,22 +163,35 @@ pub fn sort_pairs<K: Key, V: Value>(
 ) -> Result<()> {
     crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
     let items = check_items(keys.len())?;
-    let (passes, words) = sort_passes::<K, V>(items)?;
-    let work = scratch.reserve(words)?;
+    let sort = Sort::<K, V>::new(LOWEST.digit::<K>()?, items);
+    let work = scratch.reserve(sort.words)?;
     let own = Pairs::<K, V> { keys: keys.argument(), values: values.argument() };
-    let other = Pairs::at(work.argument::<u64>().offset(passes.words()), items);
     stream.batch(&[], &[keys, values, work], |batch| {
         // SAFETY: both arrays have that many pairs, `work` the words that were asked for.
-        unsafe {
-            passes.clear(batch, work)?;
-            passes.count(batch, work, own.keys)?;
-            passes.scan(batch, work)?;
-            for pass in 0..passes.digits() {
-                let (from, to) = if pass % 2 == 0 { (own, other) } else { (other, own) };
-                passes.pass(batch, work, pass, from, to)?;
-            }
-        }
-        Ok(())
+        unsafe { sort.queue(batch, work, own, own) }
+    })
+}
+
+/// Queues a stable sort of as many pairs as there are keys, to outputs of their own, by the keys mixed with constants `a` and `b`: equal keys come together, and those that
+/// a page table with these constants puts in one page. The scratch takes [`sort_scratch_bytes`].
+pub(crate) fn sort_pairs_by_mixed_key<K: Key, V: Value>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    [a, b]: [u64; 2],
+    (keys, values): (&Buffer<K>, &Buffer<V>),
+    (keys_out, values_out): (&mut Buffer<K>, &mut Buffer<V>),
+) -> Result<()> {
+    let items = check_items(keys.len())?;
+    let mut constants = [a, b].into_iter().cycle();
+    let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || constants.next().unwrap_or_default());
+    let digit = Digit { functions, of: DigitOf::MixedKey as u32, ..LOWEST.digit::<K>()? };
+    let sort = Sort::<K, V>::new(digit, items);
+    let work = scratch.reserve(sort.words)?;
+    let input = Pairs::<K, V> { keys: keys.argument(), values: values.argument() };
+    let output = Pairs::<K, V> { keys: keys_out.argument(), values: values_out.argument() };
+    stream.batch(&[keys, values], &[keys_out, values_out, work], |batch| {
+        // SAFETY: inputs and outputs have that many pairs, `work` the words that were asked for.
+        unsafe { sort.queue(batch, work, input, output) }
     })
 }
 
@@ -207,7 +258,8 @@ impl<K: Key, V: Value> RadixPasses<K, V> {
     pub fn by_bucket(functions: HashFunctions, bits: u32, items: u64) -> Self {
         // One pass if that will do, since each costs a launch; else passes of few bits, which cost less than fewer of many.
         let passes = if bits <= MOST_BITS { 1 } else { bits.div_ceil(FEW_BITS) };
-        let digit = Digit { functions, of_bucket: 1, shift: 0, bits: bits.div_ceil(passes).max(1), padding: 0 };
+        let bits_each = bits.div_ceil(passes).max(1);
+        let digit = Digit { functions, of: DigitOf::Bucket as u32, shift: 0, bits: bits_each, padding: 0 };
         Self::new(digit, bits, items)
     }
 
