@@ -31,6 +31,22 @@ kernel! {
     }
 }
 
+kernel! {
+    /// `counts[i]` becomes the number of bits that are set in `bits[i]`. One thread a word, of which the plan's `rows` are.
+    CountBits<>, "count_bits", threads 256;
+    { bits: Global<u32>, counts: Global<u32>, plan: RowsPlan }
+    |args, block| {
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let word = first + thread as u64;
+            if word < args.plan.rows {
+                args.counts.store(word, args.bits.load_read_only(word).count_ones());
+            }
+        });
+    }
+}
+
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

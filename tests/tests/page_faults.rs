@@ -29,7 +29,7 @@ fn failing_launches(config: &PageConfig, new: &[u32], counted: bool) -> Vec<Stri
 
 #[test]
 fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again() {
-    let names = ["page_split", "page_build", "radix_partition", "two_level_starts"];
+    let names = ["page_split", "page_build", "radix_partition", "page_starts"];
     let keys: Vec<u32> = distinct_keys(300, 2);
     let kernels = failing_launches(&default(), &keys, false);
     assert_eq!((times(&kernels, names), kernels.len()), ([0, 1, 0, 0], 1), "{kernels:?}");

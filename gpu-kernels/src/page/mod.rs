@@ -20,16 +20,18 @@ mod place;
 mod repeats;
 mod source;
 mod split;
+mod starts;
 mod unpack;
 mod walk;
 
 pub use build::{BuildPages, BuildPagesInOrder, BuildPlan};
 pub use find::{Find, FindPlan};
-pub use number::{Number, NumberPlan};
+pub use number::{MarkValues, Number, NumberPlan, RankValues};
 pub use pairs::Pairs;
 pub use split::{
     MOST_SPLIT_BITS, Split, SplitInOrder, SplitPlan, state_words as split_state_words, tile as split_tile,
 };
+pub use starts::{Starts, StartsPlan};
 pub use unpack::{Unpack, UnpackPlan};
 
 use crate::seam::{Global, settled};

@@ -2,10 +2,10 @@
 
 use super::Layout;
 use super::form::with_form;
-use super::walk::Walk;
-use crate::places::WARPS;
-use crate::seam::Global;
-use crate::types::{Key, Scalar};
+use super::walk::{STAGED, Walk, write_staged};
+use crate::places::{self, WARPS};
+use crate::seam::{Global, Shared};
+use crate::types::Key;
 
 /// What is to be numbered.
 #[derive(Clone, Copy, Debug)]
@@ -16,29 +16,85 @@ pub struct NumberPlan {
 }
 
 kernel! {
-    /// Gives every key a number, its id: that becomes its value, and the key becomes `keys_out[id]`, which has room for all. One
-    /// thread a bucket.
-    ///
-    /// The id is `ids[value]`; or, if that is null, keys are numbered in the order in which blocks come, and `count[0]`, 0 at first,
-    /// becomes their number. One of the two is null. But if `marks` is not null, `marks[value]` becomes 1 for every key, and that is all.
-    Number<K: Key>, "page_number", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
-    {
-        words: Global<u64>, marks: Global<u32>, ids: Global<u32>, keys_out: Global<K>, count: Global<u64>,
-        plan: NumberPlan,
+    /// Gives every key a number, its id, in the order in which blocks come: that becomes its value, and the key becomes `keys_out[id]`,
+    /// which has room for all. `count[0]`, 0 at first, becomes their number. One thread a bucket.
+    Number<K: Key>, "page_number", threads 256,
+        shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = STAGED;
+    { words: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: NumberPlan }
+    |args, block| {
+        let words = args.words.cast::<K::Joint<u32>>();
+        let layout = args.plan.layout;
+        let staged = keys.cast::<K>();
+        let first = block.first_thread();
+        with_form!(layout.slots, K::Joint<u32>, F => {
+            let walk = Walk::<F, K, u32>::new(words, &layout);
+            let mut buckets = walk.buckets(block);
+            places::give(block, &mut buckets, (sums, start), args.count, |bucket| bucket.pairs, |bucket| &mut bucket.place);
+            block.phase(&mut buckets, |thread, bucket| {
+                let (number, mut id) = (first + thread as u64, bucket.place);
+                for slot in 0..F::SLOTS {
+                    if walk.holds(bucket, slot) {
+                        staged.set((id - start.get(0)) as u32, walk.key(number, bucket, slot));
+                        walk.set_value(bucket, slot, id as u32);
+                        id += 1;
+                    }
+                }
+                if bucket.pairs != 0 {
+                    walk.put(number, bucket);
+                }
+            });
+            write_staged(block, &mut buckets, (sums, start), staged, args.keys_out);
+        });
     }
+}
+
+kernel! {
+    /// Sets bit `value mod 32` of `bits[value / 32]` for the value of every pair; all bits are 0 at first, and no two values are equal. One
+    /// thread a bucket.
+    MarkValues<K: Key>, "page_mark_values", threads 256;
+    { words: Global<K>, bits: Global<u32>, plan: NumberPlan }
     |args, block| {
         let words = args.words.cast::<K::Joint<u32>>();
         let layout = args.plan.layout;
         with_form!(layout.slots, K::Joint<u32>, F => {
-            Walk::<F, K, u32>::new(words, &layout).visit(block, (sums, start), args.count, |met| {
-                let value = || words.load(met.value_at).to_u64();
-                if !args.marks.is_null() {
-                    args.marks.store(value(), 1);
-                    return;
+            let walk = Walk::<F, K, u32>::new(words, &layout);
+            let mut buckets = walk.buckets(block);
+            block.each(&mut buckets, |_, bucket| {
+                for slot in 0..F::SLOTS {
+                    if walk.holds(bucket, slot) {
+                        let value = walk.value(bucket, slot);
+                        args.bits.atomic((value / 32) as u64).fetch_add(1 << (value % 32));
+                    }
                 }
-                let id = if args.ids.is_null() { met.place } else { args.ids.load_read_only(value()) as u64 };
-                words.store(met.value_at, Scalar::from_u64(id));
-                args.keys_out.store(id, met.key);
+            });
+        });
+    }
+}
+
+kernel! {
+    /// Every value becomes the number of smaller ones among those that are marked in `bits`; `before[i]` is how many are marked in the words
+    /// before `bits[i]`. One thread a bucket.
+    RankValues<K: Key>, "page_rank_values", threads 256;
+    { words: Global<K>, bits: Global<u32>, before: Global<u32>, plan: NumberPlan }
+    |args, block| {
+        let words = args.words.cast::<K::Joint<u32>>();
+        let layout = args.plan.layout;
+        let first = block.first_thread();
+        with_form!(layout.slots, K::Joint<u32>, F => {
+            let walk = Walk::<F, K, u32>::new(words, &layout);
+            let mut buckets = walk.buckets(block);
+            block.each(&mut buckets, |thread, bucket| {
+                for slot in 0..F::SLOTS {
+                    if walk.holds(bucket, slot) {
+                        let value = walk.value(bucket, slot);
+                        let word = (value / 32) as u64;
+                        let smaller = args.bits.load_read_only(word) & !(u32::MAX << (value % 32));
+                        walk.set_value(bucket, slot, args.before.load_read_only(word) + smaller.count_ones());
+                    }
+                }
+                if bucket.pairs != 0 {
+                    walk.put(first + thread as u64, bucket);
+                }
             });
         });
     }

@@ -2,10 +2,10 @@
 
 use super::Layout;
 use super::form::with_form;
-use super::walk::Walk;
-use crate::places::WARPS;
-use crate::seam::Global;
-use crate::types::{Key, Scalar, Value};
+use super::walk::{STAGED, Walk, write_staged};
+use crate::places::{self, WARPS};
+use crate::seam::{Global, Shared};
+use crate::types::{Key, Value};
 
 /// What is to be written out.
 #[derive(Clone, Copy, Debug)]
@@ -18,16 +18,39 @@ pub struct UnpackPlan {
 kernel! {
     /// Writes the pairs of all buckets, one thread a bucket, to `keys_out` and `values_out`, which have room for them; `count[0]`, 0
     /// at first, becomes their number. Their order is that in which blocks come.
-    Unpack<K: Key, V: Value>, "page_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
+    Unpack<K: Key, V: Value>, "page_unpack", threads 256,
+        shared sums: u32 = WARPS, shared start: u64 = 1, shared room: u64 = STAGED;
     { words: Global<u64>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>, plan: UnpackPlan }
     |args, block| {
         let words = args.words.cast::<K::Joint<V>>();
         let layout = args.plan.layout;
+        let (keys, values) = (room.cast::<K>(), room.cast::<V>());
+        let first = block.first_thread();
         with_form!(layout.slots, K::Joint<V>, F => {
-            Walk::<F, K, V>::new(words, &layout).visit(block, (sums, start), args.count, |met| {
-                args.keys_out.store(met.place, met.key);
-                args.values_out.store(met.place, V::from_u64(words.load_read_only(met.value_at).to_u64()));
+            let walk = Walk::<F, K, V>::new(words, &layout);
+            let mut buckets = walk.buckets(block);
+            places::give(block, &mut buckets, (sums, start), args.count, |bucket| bucket.pairs, |bucket| &mut bucket.place);
+            block.phase(&mut buckets, |thread, bucket| {
+                let mut place = (bucket.place - start.get(0)) as u32;
+                for slot in 0..F::SLOTS {
+                    if walk.holds(bucket, slot) {
+                        keys.set(place, walk.key(first + thread as u64, bucket, slot));
+                        place += 1;
+                    }
+                }
             });
+            write_staged(block, &mut buckets, (sums, start), keys, args.keys_out);
+            block.sync();
+            block.phase(&mut buckets, |_, bucket| {
+                let mut place = (bucket.place - start.get(0)) as u32;
+                for slot in 0..F::SLOTS {
+                    if walk.holds(bucket, slot) {
+                        values.set(place, walk.value(bucket, slot));
+                        place += 1;
+                    }
+                }
+            });
+            write_staged(block, &mut buckets, (sums, start), values, args.values_out);
         });
     }
 }

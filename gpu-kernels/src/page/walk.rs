@@ -2,32 +2,30 @@
 
 use super::form::Form;
 use super::{BUCKET_WORDS, Layout};
-use crate::places;
+use crate::places::{THREADS, WARPS};
 use crate::seam::{Block, Global, Shared, Word};
 use crate::types::{Key, Scalar, Value};
 use core::marker::PhantomData;
 
-/// Reads the buckets of a table.
+/// The buckets of a table.
 pub struct Walk<'l, F, K: Key, V: Value> {
     words: Global<K::Joint<V>>,
     layout: &'l Layout,
     types: PhantomData<fn() -> F>,
 }
 
-/// A pair that was met.
-pub struct Met<K> {
-    pub key: K,
-    /// Its number, if places were given.
+/// A bucket, as a thread holds it.
+pub struct Bucket<W> {
+    words: [W; BUCKET_WORDS as usize],
+    /// How many pairs it has.
+    pub pairs: u32,
+    /// Where the first of them goes, once places are given.
     pub place: u64,
-    /// The number of the word of its value.
-    pub value_at: u64,
 }
 
-/// What a thread knows of its bucket.
-struct Bucket {
-    pairs: u32,
-    place: u64,
-}
+/// What the threads of a block stage, in words of 64 bits: keys or values of all slots of their buckets. Buckets of 64-bit words have four slots, others six at
+/// most.
+pub const STAGED: usize = 4 * THREADS;
 
 impl<'l, F: Form, K: Key, V: Value> Walk<'l, F, K, V> {
     #[inline(always)]
@@ -35,63 +33,98 @@ impl<'l, F: Form, K: Key, V: Value> Walk<'l, F, K, V> {
         Self { words, layout, types: PhantomData }
     }
 
+    /// The block's buckets, one for each thread; empty ones behind the last.
     #[inline(always)]
-    fn tag(&self, bucket: u64, slot: u32) -> K::Joint<V> {
+    pub fn buckets<B: Block>(&self, block: &mut B) -> B::Local<Bucket<K::Joint<V>>> {
+        let first = block.first_thread();
+        block.local(|thread| self.take(first + thread as u64))
+    }
+
+    #[inline(always)]
+    fn take(&self, number: u64) -> Bucket<K::Joint<V>> {
+        let mut bucket = Bucket { words: Default::default(), pairs: 0, place: 0 };
+        if number < self.layout.buckets() as u64 {
+            // Whole sectors at once.
+            for half in 0..2 {
+                let four = self.words.load_four_streaming(number * BUCKET_WORDS as u64 + 4 * half as u64);
+                for word in 0..4 {
+                    bucket.words[4 * half + word] = four[word];
+                }
+            }
+            for slot in 0..F::SLOTS {
+                bucket.pairs += (self.tag(&bucket, slot) != Scalar::from_u64(0)) as u32;
+            }
+        }
+        bucket
+    }
+
+    /// Writes a bucket back.
+    #[inline(always)]
+    pub fn put(&self, number: u64, bucket: &Bucket<K::Joint<V>>) {
+        for half in 0..2 {
+            let mut four = [<K::Joint<V>>::default(); 4];
+            for word in 0..4 {
+                four[word] = bucket.words[4 * half + word];
+            }
+            self.words.store_four_streaming(number * BUCKET_WORDS as u64 + 4 * half as u64, four);
+        }
+    }
+
+    #[inline(always)]
+    fn tag(&self, bucket: &Bucket<K::Joint<V>>, slot: u32) -> K::Joint<V> {
         let bits = F::tag_bits::<K::Joint<V>>();
         let mask = (<K::Joint<V>>::from_u64(1) << bits).minus(Scalar::from_u64(1));
-        let word = self.words.load_read_only(bucket * BUCKET_WORDS as u64 + (slot / F::TAGS) as u64);
-        word >> (slot % F::TAGS * bits) & mask
+        bucket.words[(slot / F::TAGS) as usize] >> (slot % F::TAGS * bits) & mask
     }
 
-    /// How many pairs the bucket has, or none if there is no such bucket.
+    /// Whether the slot holds a pair.
     #[inline(always)]
-    fn pairs(&self, bucket: u64) -> u32 {
-        let mut pairs = 0;
-        if bucket < self.layout.buckets() as u64 {
-            for slot in 0..F::SLOTS {
-                pairs += (self.tag(bucket, slot) != Scalar::from_u64(0)) as u32;
-            }
-        }
-        pairs
+    pub fn holds(&self, bucket: &Bucket<K::Joint<V>>, slot: u32) -> bool {
+        self.tag(bucket, slot) != Scalar::from_u64(0)
     }
 
-    /// Shows the pairs of the bucket, which have numbers from `place` on.
+    /// The key in a slot that holds a pair.
     #[inline(always)]
-    fn meet(&self, bucket: u64, mut place: u64, visit: impl Fn(Met<K>)) {
-        for slot in 0..F::SLOTS {
-            let tag = self.tag(bucket, slot);
-            if tag == Scalar::from_u64(0) {
-                continue;
-            }
-            let (remainder, number) = self.layout.untag(tag);
-            let in_page = (bucket % self.layout.page_buckets as u64) as u32;
-            let home = bucket as u32 - in_page + self.layout.home_of(in_page, remainder, number);
-            let mixed: K = self.layout.mixed_of::<K, K::Joint<V>>(home, remainder.to_u64());
-            let value_at = bucket * BUCKET_WORDS as u64 + (F::TAG_WORDS + slot) as u64;
-            visit(Met { key: mixed.unmixed(self.layout.a, self.layout.b), place, value_at });
-            place += 1;
-        }
+    pub fn key(&self, number: u64, bucket: &Bucket<K::Joint<V>>, slot: u32) -> K {
+        let (remainder, candidate) = self.layout.untag(self.tag(bucket, slot));
+        let in_page = (number % self.layout.page_buckets as u64) as u32;
+        let home = number as u32 - in_page + self.layout.home_of(in_page, remainder, candidate);
+        let mixed: K = self.layout.mixed_of::<K, K::Joint<V>>(home, remainder.to_u64());
+        mixed.unmixed(self.layout.a, self.layout.b)
     }
 
-    /// Shows the pairs of the block's buckets. They are numbered in the order in which blocks come if there is a `count`, 0 before the
-    /// launch, which becomes the number of all pairs.
+    /// The value in a slot that holds a pair.
     #[inline(always)]
-    pub fn visit<B: Block>(
-        &self,
-        block: &mut B,
-        memory: (impl Shared<u32>, impl Shared<u64>),
-        count: Global<u64>,
-        visit: impl Fn(Met<K>) + Sync,
-    ) {
-        let first = block.first_thread();
-        let mut buckets = block.local(|thread| Bucket { pairs: self.pairs(first + thread as u64), place: 0 });
-        if !count.is_null() {
-            places::give(block, &mut buckets, memory, count, |bucket| bucket.pairs, |bucket| &mut bucket.place);
-        }
-        block.each(&mut buckets, |thread, bucket| {
-            if bucket.pairs != 0 {
-                self.meet(first + thread as u64, bucket.place, &visit);
-            }
-        });
+    pub fn value(&self, bucket: &Bucket<K::Joint<V>>, slot: u32) -> V {
+        V::from_u64(bucket.words[(F::TAG_WORDS + slot) as usize].to_u64())
     }
+
+    /// Gives the pair in a slot another value.
+    #[inline(always)]
+    pub fn set_value(&self, bucket: &mut Bucket<K::Joint<V>>, slot: u32, value: V) {
+        bucket.words[(F::TAG_WORDS + slot) as usize] = Scalar::from_u64(value.to_u64());
+    }
+}
+
+/// Writes what the block's threads have staged, each from its place on, to `output`: neighbours together. `sums` and `start` are what
+/// [`places::give`](crate::places::give) left.
+#[inline(always)]
+pub fn write_staged<T: Scalar, L, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<L>,
+    (sums, start): (impl Shared<u32>, impl Shared<u64>),
+    staged: impl Shared<T>,
+    output: Global<T>,
+) {
+    block.each(threads, |thread, _| {
+        let mut total = 0;
+        for warp in 0..WARPS as u32 {
+            total += sums.get(warp);
+        }
+        let mut place = thread;
+        while place < total {
+            output.store_streaming(start.get(0) + place as u64, staged.get(place));
+            place += THREADS as u32;
+        }
+    });
 }

@@ -1,7 +1,7 @@
 //! Every kernel, with nothing to do and nowhere to do it.
 
 use gpu_kernels::compact::{Compact, CompactPlan, LastOfEach};
-use gpu_kernels::compacting::{CountIds, KeysOf, KeysOfPlan, ReverseRows, RowsPlan};
+use gpu_kernels::compacting::{CountBits, CountIds, KeysOf, KeysOfPlan, ReverseRows, RowsPlan};
 use gpu_kernels::cuckoo::{
     Census, Find, FindPlan, Histogram, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable,
 };
@@ -10,7 +10,8 @@ use gpu_kernels::linear::{self, Apply, ApplyPlan, InsertAnywhere, InspectPlan, P
 use gpu_kernels::multi::{Gather, GatherPlan, Numbers, NumbersPlan, Runs, RunsPlan};
 use gpu_kernels::page::{
     BuildPages, BuildPagesInOrder, BuildPlan as PageBuildPlan, Find as PageFind, FindPlan as PageFindPlan,
-    Layout as PageLayout, Number, NumberPlan, Split, SplitInOrder, SplitPlan, Unpack, UnpackPlan,
+    Layout as PageLayout, MarkValues, Number, NumberPlan, RankValues, Split, SplitInOrder, SplitPlan, Starts,
+    StartsPlan as PageStartsPlan, Unpack, UnpackPlan,
 };
 use gpu_kernels::radix::{Digit, Histogram as RadixHistogram, HistogramPlan, Partition, PartitionPlan};
 use gpu_kernels::roofline::{Copy, Random, RandomPlan};
@@ -159,9 +160,13 @@ fn linear_pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
 fn compacting<K: Key>() -> Vec<Box<dyn Kernel>> {
     let (keys, rows) = (null::<K>(), RowsPlan { rows: 0 });
     let plan = NumberPlan { layout: PageLayout::new::<K, u32>(0, 0, 0, 20) };
+    let starts = PageStartsPlan { layout: plan.layout, keys: 0 };
     let of_ids = KeysOfPlan { ids: 0, queries: 0 };
     vec![
-        Box::new(Number { words: null(), marks: null(), ids: null(), keys_out: keys, count: null(), plan }),
+        Box::new(Number { words: null(), keys_out: keys, count: null(), plan }),
+        Box::new(Starts { keys, starts: null(), plan: starts }),
+        Box::new(MarkValues { words: keys, bits: null(), plan }),
+        Box::new(RankValues { words: keys, bits: null(), before: null(), plan }),
         Box::new(ReverseRows { keys, keys_out: keys, rows_out: null(), plan: rows }),
         Box::new(KeysOf { queries: null(), keys, keys_out: keys, found: null(), plan: of_ids }),
     ]
@@ -236,7 +241,8 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
     let two_level =
         [two_level::<u32, u32>(), two_level::<u32, u64>(), two_level::<u64, u32>(), two_level::<u64, u64>()];
     let inserting = linear::InsertingPlan { first: 0, end: 0 };
-    let of_no_type: [Box<dyn Kernel>; 3] = [
+    let of_no_type: [Box<dyn Kernel>; 4] = [
+        Box::new(CountBits { bits: null(), counts: null(), plan: RowsPlan { rows: 0 } }),
         Box::new(CountIds { ids: null(), counts: null(), plan: RowsPlan { rows: 0 } }),
         Box::new(Numbers { output: null(), plan: NumbersPlan { end: 0 } }),
         Box::new(linear::CountInserting { kinds: null(), header: null(), plan: inserting }),

@@ -2,26 +2,30 @@
 
 use super::{CompactingConfig, CompactingTable};
 use crate::buffer::Tracked;
-use crate::primitives::{Scratch, exclusive_scan_in_place};
+use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
 use crate::{Buffer, Device, Key, PageMap, Result, Stream};
-use gpu_kernels::compacting::{ReverseRows, RowsPlan};
-use gpu_kernels::page::{Number, NumberPlan};
-use gpu_kernels::seam::Global;
+use gpu_kernels::compacting::{CountBits, ReverseRows, RowsPlan};
+use gpu_kernels::page::{MarkValues, Number, NumberPlan, RankValues};
 
 /// What a build works in, and a rebuild works in again.
 #[derive(Debug)]
 pub(super) struct Work<K> {
-    /// The map's values, before they are ids; then marks of rows.
+    /// The map's values, before they are ids.
     rows: Buffer<u32>,
     /// The rows' keys from the last one to the first, if ids are in order.
     reversed: Buffer<K>,
+    /// A bit for each row: whether it is the first with its key. And how many are, in the words before.
+    first_rows: Buffer<u32>,
+    before: Buffer<u32>,
     scan: Scratch,
 }
 
 impl<K: Key> Work<K> {
     pub fn new(device: &Device) -> Result<Self> {
-        let (rows, reversed) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        Ok(Self { rows, reversed, scan: Scratch::new(device) })
+        let nothing = || Buffer::uninitialized(device, 0);
+        let (rows, first_rows, before) = (nothing()?, nothing()?, nothing()?);
+        let reversed = Buffer::uninitialized(device, 0)?;
+        Ok(Self { rows, reversed, first_rows, before, scan: Scratch::new(device) })
     }
 }
 
@@ -69,19 +73,18 @@ impl<K: Key> CompactingTable<K> {
     }
 
     fn fill(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        let Self { device, config, ids, work, .. } = self;
+        let Self { device, config, ids, keys: keys_out, work } = self;
         work.rows.fit(device, keys.len())?;
         if config.in_order {
             work.reversed.fit(device, keys.len())?;
             reverse(stream, keys, work)?;
             ids.rebuild(stream, &work.reversed, &work.rows)?;
         } else {
-            // Which values there are does not matter.
-            work.rows.fill(stream, 0)?;
+            // Which values there are does not matter: whatever the memory holds.
             ids.rebuild(stream, keys, &work.rows)?;
         }
-        self.keys.fit(device, ids.len() as usize)?;
-        if config.in_order { number_in_order(stream, ids, work, &self.keys) } else { number(stream, ids, &self.keys) }
+        keys_out.fit(device, ids.len() as usize)?;
+        if config.in_order { number_in_order(stream, ids, work, keys, keys_out) } else { number(stream, ids, keys_out) }
     }
 }
 
@@ -100,51 +103,56 @@ fn reverse<K: Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<
 /// Gives the keys of `map` ids in the order in which blocks come, and writes them to `keys`.
 fn number<K: Key>(stream: &Stream, map: &PageMap<K, u32>, keys: &Buffer<K>) -> Result<()> {
     let count = Buffer::<u64>::zeroed(map.device(), 1)?;
-    // SAFETY: the kernel's text allows no marks, and no ids if it counts.
-    let nothing = unsafe { Global::null() };
-    let number = launch_of(map, keys, nothing, nothing, count.argument());
-    // SAFETY: as many keys as the map has, which is what the kernel numbers.
-    unsafe { launch(stream, map, &number, &[], &[map.words(), keys, &count]) }
-}
-
-/// Gives the keys of `map`, whose values are the first rows with each, ids in the order of these rows.
-fn number_in_order<K: Key>(stream: &Stream, map: &PageMap<K, u32>, work: &mut Work<K>, keys: &Buffer<K>) -> Result<()> {
-    let Work { rows: ids, scan, .. } = work;
-    ids.fill(stream, 0)?;
-    // SAFETY: the kernel's text allows no ids if it marks, no marks if it numbers, and no count in either case.
-    let (nothing, no_count) = unsafe { (Global::null(), Global::null()) };
-    let mark = launch_of(map, keys, ids.argument(), nothing, no_count);
-    // SAFETY: every value is the number of a row.
-    unsafe { launch(stream, map, &mark, &[map.words()], &[&*ids])? };
-    exclusive_scan_in_place(stream, scan, ids)?;
-    let number = launch_of(map, keys, nothing, ids.argument(), no_count);
-    // SAFETY: the sum before a marked row is below the number of marks, which is that of the keys, and no two rows have the same.
-    unsafe { launch(stream, map, &number, &[&*ids], &[map.words(), keys]) }
-}
-
-fn launch_of<K: Key>(
-    map: &PageMap<K, u32>,
-    keys: &Buffer<K>,
-    marks: Global<u32>,
-    ids: Global<u32>,
-    count: Global<u64>,
-) -> Number<K> {
     let plan = NumberPlan { layout: *map.layout() };
-    Number { words: map.words().argument(), marks, ids, keys_out: keys.argument(), count, plan }
+    let number =
+        Number::<K> { words: map.words().argument(), keys_out: keys.argument(), count: count.argument(), plan };
+    // SAFETY: as many keys as the map has, which is what the kernel numbers.
+    unsafe { stream.launch(&number, buckets(map), &[], &[map.words(), keys, &count]) }
 }
 
-/// Runs `number` on the buckets of `map`, whatever the words of an empty one are.
-///
-/// # Safety
-/// As for [`Stream::launch`].
-unsafe fn launch<K: Key>(
+/// Gives the keys of `map`, whose values are the first rows with each, ids in the order of these rows, and writes them to `keys_out`.
+fn number_in_order<K: Key>(
     stream: &Stream,
     map: &PageMap<K, u32>,
-    number: &Number<K>,
-    reads: &[&dyn Tracked],
-    writes: &[&dyn Tracked],
+    work: &mut Work<K>,
+    keys: &Buffer<K>,
+    keys_out: &Buffer<K>,
 ) -> Result<()> {
-    let buckets = if map.is_empty() { 0 } else { map.layout().buckets() as u64 };
-    // SAFETY: the caller's.
-    unsafe { stream.launch(number, buckets, reads, writes) }
+    let Work { first_rows, before, scan, .. } = work;
+    let words = keys.len().div_ceil(32);
+    first_rows.fit(map.device(), words)?;
+    before.fit(map.device(), words)?;
+    first_rows.fill(stream, 0)?;
+    let plan = NumberPlan { layout: *map.layout() };
+    let mark = MarkValues::<K> { words: map.words().argument(), bits: first_rows.argument(), plan };
+    // SAFETY: every value is the number of a row, and no two keys have the same.
+    unsafe { stream.launch(&mark, buckets(map), &[map.words()], &[&*first_rows])? };
+    let rows = RowsPlan { rows: words as u64 };
+    let count = CountBits { bits: first_rows.argument(), counts: before.argument(), plan: rows };
+    // SAFETY: as many counts as words of bits.
+    unsafe { stream.launch(&count, words as u64, &[&*first_rows], &[&*before])? };
+    exclusive_scan_in_place(stream, scan, before)?;
+    let rank =
+        RankValues::<K> { words: map.words().argument(), bits: first_rows.argument(), before: before.argument(), plan };
+    // SAFETY: as before; the values are those that were marked.
+    unsafe { stream.launch(&rank, buckets(map), &[&*first_rows, &*before], &[map.words()])? };
+    // The marked rows, in their order.
+    let items = keys.len() as u64;
+    if items == 0 {
+        return Ok(());
+    }
+    let state = scan.reserve(1 + state_words::<K>(items))?;
+    let reads: [&dyn Tracked; 2] = [keys, &*first_rows];
+    stream.batch(&reads, &[keys_out, state], |batch| {
+        batch.zero(state, 1 + state_words::<K>(items) as usize)?;
+        let (count, state) = (state.argument::<u64>(), state.argument::<u64>().offset(1));
+        let (input, keep) = (keys.argument(), first_rows.argument());
+        // SAFETY: a bit for each key, and as many are set as there is room for; a word for the count, and then the state.
+        unsafe { launch_compact::<K>(batch, items, input, keep, keys_out.argument(), count.cast(), state) }
+    })
+}
+
+/// The buckets of `map` that may have pairs: whatever the words of an empty one are.
+fn buckets<K: Key>(map: &PageMap<K, u32>) -> u64 {
+    if map.is_empty() { 0 } else { map.layout().buckets() as u64 }
 }

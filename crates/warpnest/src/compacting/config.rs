@@ -1,9 +1,10 @@
 //! What a compacting table is to be like.
 
 use super::{CompactingTable, Unique};
+use crate::primitives::state_words;
 use crate::{Answers, Buffer, Device, Key, PageConfig, Result, Stream};
 use gpu_kernels::compacting::{CountIds, RowsPlan};
-use gpu_kernels::scan::state_words;
+use gpu_kernels::scan;
 
 /// The configuration of a [`CompactingTable`].
 ///
@@ -56,8 +57,13 @@ impl CompactingConfig {
     /// # Errors
     /// As for [`CompactingConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
-        let of_row = 4 + if self.in_order { (K::BITS / 8) as u64 } else { 0 };
-        let numbering = 8 * if self.in_order { state_words::<u32>(rows) } else { 1 };
+        let marks = rows.div_ceil(32);
+        let (of_row, numbering) = if self.in_order {
+            let scan = scan::state_words::<u32>(marks).max(1 + state_words::<K>(rows));
+            (4 + (K::BITS / 8) as u64, 2 * 4 * marks + 8 * scan)
+        } else {
+            (4, 8)
+        };
         Ok(self.pages.scratch_bytes::<K, u32>(rows)? + of_row * rows + numbering)
     }
 

@@ -117,11 +117,15 @@ impl<K: Key, V: Value> MultiMap<K, V> {
         compact(stream, scratch, numbers, last, ends, count)?;
         compact(stream, scratch, sorted, last, distinct, count)?;
         let number = count.download(stream)?[0] as usize;
-        lasts.fit(device, number)?;
-        stream.batch(&[&*ends], &[&*lasts], |batch| {
-            // SAFETY: both arrays have that many elements.
-            unsafe { batch.copy(ends.address(), lasts.address(), number * size_of::<u32>()) }
-        })?;
+        if number == ends.len() {
+            std::mem::swap(lasts, ends);
+        } else {
+            lasts.fit(device, number)?;
+            stream.batch(&[&*ends], &[&*lasts], |batch| {
+                // SAFETY: both arrays have that many elements.
+                unsafe { batch.copy(ends.address(), lasts.address(), number * size_of::<u32>()) }
+            })?;
+        }
         runs.rebuild_in_order(stream, seed, (distinct, numbers), number as u64)
     }
 }

@@ -9,9 +9,10 @@ use crate::stages::StageClock;
 use crate::stream::Batch;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Formula, HashFunctions};
-use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, header};
+use gpu_kernels::page::{
+    BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, Starts, StartsPlan, header,
+};
 use gpu_kernels::seam::{Global, Kernel};
-use gpu_kernels::two_level::{BucketStarts, KEYS_OF_STARTS, StartsPlan};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
@@ -382,8 +383,7 @@ unsafe fn build_in_place<K: Key, V: Value>(
     (scratch, starts_at): (&Buffer<u64>, u64),
 ) -> Result<()> {
     let starts = scratch.argument::<u64>().offset(starts_at).cast::<u32>();
-    let find_starts =
-        BucketStarts { keys: from.keys, starts, plan: StartsPlan { functions: page_function::<K>(layout), pairs } };
+    let find_starts = Starts { keys: from.keys, starts, plan: StartsPlan { layout: *layout, keys: pairs } };
     let build = BuildPages {
         keys: from.keys,
         values: from.values,
@@ -396,7 +396,7 @@ unsafe fn build_in_place<K: Key, V: Value>(
     };
     // SAFETY: the caller's.
     unsafe {
-        batch.launch(&find_starts, (pairs + 1).div_ceil(KEYS_OF_STARTS as u64))?;
+        batch.launch(&find_starts, layout.pages() as u64 + 1)?;
         clock.mark(batch)?;
         clock.mark(batch)?;
         launch_one_of(batch, unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64)?;

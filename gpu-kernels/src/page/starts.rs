@@ -1,0 +1,44 @@
+//! Where each page's pairs begin, once they are in the order of their pages.
+
+use super::Layout;
+use crate::seam::Global;
+use crate::types::Key;
+
+/// What is to be found.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct StartsPlan {
+    /// The layout of the table.
+    pub layout: Layout,
+    /// The number of keys.
+    pub keys: u64,
+}
+
+kernel! {
+    /// `starts[p]` becomes the place of the first key of page `p` or of a later one, and `starts[pages]` the number of keys. One thread a start,
+    /// which searches: far fewer accesses than keys.
+    Starts<K: Key>, "page_starts", threads 256;
+    { keys: Global<K>, starts: Global<u32>, plan: StartsPlan }
+    |args, block| {
+        let StartsPlan { layout, keys } = args.plan;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let page = first + thread as u64;
+            if page > layout.pages() as u64 {
+                return;
+            }
+            let (mut low, mut high) = (0, keys);
+            while low < high {
+                let middle = low.midpoint(high);
+                let mixed = args.keys.load_read_only(middle).mixed(layout.a, layout.b);
+                if (mixed.scaled(layout.pages()) as u64) < page {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            args.starts.store(page, low as u32);
+        });
+    }
+}
