@@ -24,10 +24,9 @@ use crate::bench::{device_name, parse_size};
 
 /// Measure and draw the figures of the poster of 2009, of Sahu's report of 2015 and of Farrell's post of 2020.
 ///
-/// Writes to OUTPUT, over what is there: sahu_kernels.svg and default_kernels.svg (time of each kernel over the number of
-/// pairs, with Sahu's configuration as far as it works, and with the default one), poster_stages.svg (time of each stage),
-/// poster_voxels.svg (hash table and sorted array, for finer and finer voxels of a mesh), farrell_insertions.svg and
-/// farrell_probes.svg (rate and probe lengths of a table that fills up), and figures.jsonl with the numbers drawn; those of
+/// Writes to OUTPUT, over what is there, each figure as .svg and as .png: sahu_kernels and default_kernels (time of each kernel over the
+/// number of pairs, with Sahu's configuration as far as it works, and with the default one), poster_stages (time of each stage),
+/// poster_voxels (hash table and sorted array, for finer and finer voxels of a mesh), farrell_insertions and farrell_probes (rate and probe lengths of a table that fills up), and figures.jsonl with the numbers drawn; those of
 /// figures that are not drawn stay there. Keys and values have 32 bits. Times are medians by the device's clock; a wrong answer
 /// is an error.
 #[derive(clap::Args)]
@@ -151,13 +150,16 @@ fn save(folder: &Path, figures: &[Figure], run: &Run) -> anyhow::Result<Vec<Path
     };
     let mut files = Vec::new();
     for figure in figures {
-        let svg = plot::svg(figure, run).with_context(|| format!("cannot draw {}", figure.name))?;
-        files.push((folder.join(figure.name).with_extension("svg"), svg));
+        let drawn = || format!("cannot draw {}", figure.name);
+        let (svg, png) = (plot::svg(figure, run).with_context(drawn)?, plot::png(figure, run).with_context(drawn)?);
+        for (extension, bytes) in [("svg", svg.into_bytes()), ("png", png)] {
+            files.push((folder.join(figure.name).with_extension(extension), bytes));
+        }
         lines += &figure.json_lines(run)?;
     }
-    files.push((numbers, lines));
-    for (path, text) in &files {
-        fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    files.push((numbers, lines.into_bytes()));
+    for (path, bytes) in &files {
+        fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
