@@ -1,9 +1,10 @@
-//! What the memory system allows: random accesses of each kind over a footprint, and a streaming copy.
+//! What the memory system allows: random accesses of each kind over a footprint, strided updates, and a streaming copy.
 //!
-//! `cargo xtask bench` runs these beside the tables, so that every rate comes with the limit of the same run.
+//! `cargo xtask bench` runs these beside the tables, so that every rate comes with the limit of the same run; the strided updates
+//! are an experiment of the papers (`cargo xtask figures`).
 
 use crate::seam::Global;
-use crate::types::Key;
+use crate::types::{Key, Scalar};
 
 /// What each thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +105,68 @@ kernel! {
                 let [a, b] = args.source.load_pair_read_only(word);
                 args.target.store_streaming(word, a);
                 args.target.store_streaming(word + 1, b);
+            }
+        });
+    }
+}
+
+/// What [`Strided`] is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct StridedPlan {
+    /// What every word holds.
+    pub before: u64,
+    /// What every word is to hold.
+    pub after: u64,
+    /// The number of words, and of threads, is a power of two: its exponent, at most 32.
+    pub words_log2: u32,
+    /// That of the stride, in words; no more than the words'.
+    pub stride_log2: u32,
+    /// 1 to exchange words, 0 to read and then write them.
+    pub atomic: u32,
+    /// Always 0.
+    pub padding: u32,
+}
+
+impl StridedPlan {
+    /// The word of thread `thread`: neighbours are a stride apart. When a round has come to the end of the words the next one begins
+    /// at another of the first words; these come in bit-reversed order, so that words side by side are reached long after one another.
+    /// Each word is of one thread.
+    #[inline(always)]
+    pub fn word_of(&self, thread: u64) -> u64 {
+        let round_log2 = self.words_log2 - self.stride_log2;
+        let round = thread >> round_log2;
+        let first = (round.reverse_bits() >> 1) >> (63 - self.stride_log2);
+        (thread & ((1 << round_log2) - 1)) << self.stride_log2 | first
+    }
+}
+
+kernel! {
+    /// Thread `i` updates word `plan.word_of(i)`, in which `before` must be: what it finds else is counted in `wrong[0]`.
+    Strided<T: Scalar>, "roofline_strided", threads 256;
+    { memory: Global<T>, wrong: Global<u32>, plan: StridedPlan }
+    |args, block| {
+        let plan = args.plan;
+        let first = block.first_thread();
+        let mut words = block.local(|thread| {
+            let word = plan.word_of(first + thread as u64);
+            args.memory.prefetch(word);
+            word
+        });
+        block.each(&mut words, |thread, &mut word| {
+            if first + thread as u64 >= 1 << plan.words_log2 {
+                return;
+            }
+            let after = T::from_u64(plan.after);
+            let found = if plan.atomic == 0 {
+                let found = args.memory.load(word);
+                args.memory.store(word, after);
+                found
+            } else {
+                args.memory.atomic(word).exchange(after)
+            };
+            if found != T::from_u64(plan.before) {
+                args.wrong.atomic(0).fetch_add(1);
             }
         });
     }

@@ -2,14 +2,14 @@
 
 mod kernels;
 
-use gpu_kernels::roofline::{Access, Copy, Random, RandomPlan};
+use gpu_kernels::roofline::{Access, Copy, Random, RandomPlan, Strided, StridedPlan};
 use gpu_kernels::seam::Kernel;
 use kernels::{kernels, wide_linear};
 use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;
 use warpnest::engine::{HostEngine, Runner};
 use warpnest::ptx::{BASELINE, HOPPER};
-use warpnest::{Buffer, CuckooConfig, Device, Error, PageConfig, Result};
+use warpnest::{Buffer, CuckooConfig, Device, Error, Key, PageConfig, Result};
 use warpnest_tests::{PtxRunner, distinct_keys, engines};
 
 fn arguments(kernel: &dyn Kernel) -> Vec<Vec<u8>> {
@@ -252,6 +252,55 @@ fn the_rooflines_random_accesses_have_the_same_effects_everywhere() {
                 assert!(fits, "{access:?}: word {word} holds {found} on {}", engine.device.name());
             }
         }
+    }
+}
+
+/// Updates words that hold 7, but for one, with every stride; gives what they hold then, and how many were found to be wrong.
+fn strided<T: Key>(device: &Device, words_log2: u32, stride_log2: u32, atomic: u32) -> (Vec<T>, u32) {
+    let stream = device.default_stream();
+    let mut initial = vec![T::from_u64(7); 1 << words_log2];
+    initial[0] = T::from_u64(8);
+    let memory = Buffer::from_slice(device, &initial).unwrap();
+    let wrong = Buffer::<u32>::zeroed(device, 1).unwrap();
+    let plan = StridedPlan { before: 7, after: 9, words_log2, stride_log2, atomic, padding: 0 };
+    // SAFETY: the buffers are as long as the kernel's text demands, and the launch names them.
+    unsafe {
+        let kernel = Strided { memory: memory.global::<T>(), wrong: wrong.global(), plan };
+        stream.launch(&kernel, 1 << words_log2, &[], &[&memory, &wrong]).unwrap();
+    }
+    (memory.download(stream).unwrap(), wrong.download(stream).unwrap()[0])
+}
+
+#[test]
+fn the_rooflines_strided_updates_reach_every_word_once_and_count_what_is_wrong() {
+    for engine in engines() {
+        for (words_log2, stride_log2) in [(0, 0), (1, 1), (5, 2), (9, 0), (9, 1), (9, 4), (9, 9)] {
+            for atomic in [0, 1] {
+                let (words, wrong) = strided::<u32>(&engine.device, words_log2, stride_log2, atomic);
+                assert!(words.iter().all(|&word| word == 9) && wrong == 1, "{words_log2} {stride_log2} {atomic}");
+                let (words, wrong) = strided::<u64>(&engine.device, words_log2, stride_log2, atomic);
+                assert!(words.iter().all(|&word| word == 9) && wrong == 1, "{words_log2} {stride_log2} {atomic}");
+            }
+        }
+    }
+}
+
+#[test]
+fn strided_words_are_a_stride_apart_and_neighbours_far_apart_in_time() {
+    let words_of = |stride_log2| {
+        let plan = StridedPlan { before: 0, after: 0, words_log2: 10, stride_log2, atomic: 0, padding: 0 };
+        (0..1024).map(|thread| plan.word_of(thread)).collect::<Vec<_>>()
+    };
+    assert!(words_of(0).into_iter().eq(0..1024));
+    for stride_log2 in 1..=10 {
+        let words = words_of(stride_log2);
+        assert_eq!(words.iter().copied().collect::<BTreeSet<_>>().len(), 1024);
+        let round = 1024 >> stride_log2;
+        assert!(words.chunks(round).all(|round| round.is_sorted_by(|a, b| b - a == 1 << stride_log2)));
+        let mut reached = vec![0usize; 1024];
+        words.iter().enumerate().for_each(|(thread, &word)| reached[word as usize] = thread);
+        // The second half of the rounds reaches the odd words.
+        assert!(reached.chunks(2).all(|pair| pair[1] == pair[0] + 512), "{stride_log2}");
     }
 }
 

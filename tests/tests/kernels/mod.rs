@@ -14,7 +14,7 @@ use gpu_kernels::page::{
     StartsPlan as PageStartsPlan, Unpack, UnpackPlan,
 };
 use gpu_kernels::radix::{Digit, Histogram as RadixHistogram, HistogramPlan, Partition, PartitionPlan};
-use gpu_kernels::roofline::{Copy, Random, RandomPlan};
+use gpu_kernels::roofline::{Copy, Random, RandomPlan, Strided, StridedPlan};
 use gpu_kernels::scan::{Scan, ScanPlan};
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::search::{BinarySearch, SearchPlan};
@@ -229,8 +229,11 @@ fn partition<K: Key, V: Value>() -> Box<dyn Kernel> {
 /// Every kernel of a module, for every choice of its types. A new kernel belongs here: its entry in the PTX fails the tests until it is.
 pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
     let plan = RandomPlan { accesses: 0, words: 1, seed: 0, access: 0, padding: 0 };
+    let strided = StridedPlan { before: 0, after: 0, words_log2: 0, stride_log2: 0, atomic: 0, padding: 0 };
     let words = null();
     let roofline: Vec<Box<dyn Kernel>> = vec![
+        Box::new(Strided { memory: null::<u32>(), wrong: null(), plan: strided }),
+        Box::new(Strided { memory: null::<u64>(), wrong: null(), plan: strided }),
         Box::new(Random { memory: words, input: null(), output: null(), plan }),
         Box::new(Copy { source: words, target: words, words: 0 }),
     ];

@@ -2,7 +2,7 @@
 
 use rand_distr::{Distribution, Zipf};
 use rand_xoshiro::Xoshiro256StarStar;
-use rand_xoshiro::rand_core::SeedableRng;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use warpnest::{Key, Value};
 
 /// `n` pairs and two sets of queries.
@@ -23,10 +23,45 @@ impl<K: Key, V: Value> Input<K, V> {
         let step = [2_654_435_761u64, 2_147_483_647].into_iter().find(|&step| !n.is_multiple_of(step)).unwrap_or(1);
         Self {
             values: keys.iter().map(|&key| value(key)).collect(),
-            present: (0..n).map(|i| keys[((i as u128 * step as u128) % n as u128) as usize]).collect(),
+            // Both factors are below 2^32.
+            present: (0..n).map(|i| keys[(i * step % n) as usize]).collect(),
             absent: (n..2 * n).map(key).collect(),
             keys,
         }
+    }
+}
+
+/// As many queries as an [`Input`] has keys, some of them for absent keys, in random order.
+pub struct Mixed<K> {
+    pub queries: Vec<K>,
+    /// Whether each is for a key that is there.
+    present: Vec<bool>,
+}
+
+impl<K: Key> Mixed<K> {
+    /// `n` different keys, `absent` of which are not among those of `Input::new(n)`.
+    pub fn new(n: u64, absent: u64) -> Self {
+        let mut numbers: Vec<u64> = (absent..n + absent).collect();
+        shuffle(&mut numbers);
+        let present = numbers.iter().map(|&number| number < n).collect();
+        Self { queries: numbers.into_iter().map(key).collect(), present }
+    }
+
+    /// How many were answered wrongly.
+    pub fn wrong<V: Value>(&self, answers: &[Option<V>]) -> u64 {
+        let missing = self.queries.len().abs_diff(answers.len()) as u64;
+        let expected = self.queries.iter().zip(&self.present).map(|(&query, present)| present.then(|| value(query)));
+        missing + expected.zip(answers).filter(|(expected, answer)| expected != *answer).count() as u64
+    }
+}
+
+/// Brings `items` into random order, the same one for as many.
+pub fn shuffle<T>(items: &mut [T]) {
+    let mut random = Xoshiro256StarStar::seed_from_u64(2);
+    for last in (1..items.len()).rev() {
+        // The product's high half: a random number below the second factor.
+        let other = (random.next_u64() as u128 * (last as u128 + 1)) >> 64;
+        items.swap(last, other as usize);
     }
 }
 
@@ -118,5 +153,28 @@ mod tests {
             assert_eq!(input.present.iter().copied().collect::<HashSet<u32>>(), keys);
             assert!(input.absent.iter().all(|key| !keys.contains(key)));
         }
+    }
+
+    #[test]
+    fn mixed_queries_are_as_many_as_asked_for_and_wrong_answers_are_counted() {
+        let keys: HashSet<u32> = Input::<u32, u64>::new(1000).keys.into_iter().collect();
+        for absent in [0, 300, 1000] {
+            let mixed = Mixed::<u32>::new(1000, absent);
+            let found = |query: &u32| keys.contains(query).then(|| value::<u32, u64>(*query));
+            let mut answers: Vec<Option<u64>> = mixed.queries.iter().map(found).collect();
+            assert_eq!(answers.iter().filter(|answer| answer.is_none()).count() as u64, absent);
+            assert_eq!(mixed.wrong(&answers), 0);
+            answers[17] = Some(0);
+            assert_eq!((mixed.wrong(&answers), mixed.wrong(&answers[..990])), (1, 11));
+        }
+    }
+
+    #[test]
+    fn a_shuffle_keeps_all_items_and_moves_nearly_all() {
+        let mut items: Vec<usize> = (0..1000).collect();
+        shuffle(&mut items);
+        assert!(items.iter().enumerate().filter(|(place, item)| place == *item).count() < 10);
+        items.sort_unstable();
+        assert!(items.into_iter().eq(0..1000));
     }
 }

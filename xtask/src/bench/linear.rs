@@ -9,7 +9,9 @@ use warpnest::kernels::roofline::Access;
 use warpnest::{Answers, Buffer, Device, Key, LinearConfig, LinearMap, Stream, Value};
 
 impl<K: Key, V: Value> BulkMap<K, V> for LinearMap<K, V> {
-    const NAME: &'static str = "LinearMap";
+    fn name(&self) -> &'static str {
+        "LinearMap"
+    }
     fn memory_bytes(&self) -> u64 {
         self.memory_bytes()
     }

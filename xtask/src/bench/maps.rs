@@ -8,7 +8,7 @@ use warpnest::{Answers, Buffer, CuckooMap, Device, Key, PageMap, Result, SortedM
 /// A map that is built in one go.
 pub trait BulkMap<K: Key, V: Value> {
     /// The name of its type.
-    const NAME: &'static str;
+    fn name(&self) -> &'static str;
     fn memory_bytes(&self) -> u64;
     fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()>;
     fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> Result<()>;
@@ -18,7 +18,9 @@ pub trait BulkMap<K: Key, V: Value> {
 macro_rules! bulk_map {
     ($map:ident) => {
         impl<K: Key, V: Value> BulkMap<K, V> for $map<K, V> {
-            const NAME: &'static str = stringify!($map);
+            fn name(&self) -> &'static str {
+                stringify!($map)
+            }
             fn memory_bytes(&self) -> u64 {
                 self.memory_bytes()
             }
@@ -57,28 +59,34 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
     }
 
     /// What is measured in `map`.
-    pub fn subject<M: BulkMap<K, V>>(&self, map: &M, op: &'static str) -> Subject<'static> {
+    pub fn subject(&self, map: &dyn BulkMap<K, V>, op: &'static str) -> Subject<'static> {
         let n = self.input.keys.len() as u64;
         let load = (n * (K::BITS + V::BITS) as u64 / 8) as f64 / map.memory_bytes() as f64;
-        Subject { table: M::NAME, op, n, load, key_bits: K::BITS, value_bits: V::BITS }
+        Subject { table: map.name(), op, n, load, key_bits: K::BITS, value_bits: V::BITS }
     }
 
     /// Milliseconds of building `map` anew.
-    pub fn rebuild_ms(&self, map: &mut impl BulkMap<K, V>) -> Result<f64> {
+    pub fn rebuild_ms(&self, map: &mut dyn BulkMap<K, V>) -> Result<f64> {
         let stream = self.device.default_stream();
         median_ms(stream, 1, self.runs, || map.rebuild(stream, &self.keys, &self.values))
     }
 
+    /// Milliseconds of looking up `queries` in `map`, and the answers.
+    pub fn find(&self, map: &dyn BulkMap<K, V>, queries: &Buffer<K>) -> Result<(f64, Vec<Option<V>>)> {
+        let stream = self.device.default_stream();
+        let mut answers = Answers::new(self.device, queries.len())?;
+        let ms = median_ms(stream, 2, self.runs, || map.get_many_into(stream, queries, &mut answers))?;
+        Ok((ms, answers.download(stream)?))
+    }
+
     /// Looks up every key, and as many absent ones. Returns the records and how many of the keys were answered wrongly.
-    pub fn lookups<M: BulkMap<K, V>>(&self, run: &Run, map: &M, limit: f64) -> Result<(Vec<Record>, u64)> {
+    pub fn lookups(&self, run: &Run, map: &dyn BulkMap<K, V>, limit: f64) -> Result<(Vec<Record>, u64)> {
         let stream = self.device.default_stream();
         let mut records = Vec::new();
         let mut wrong_keys = 0;
         for (queries, present) in [(&self.input.present, true), (&self.input.absent, false)] {
             let buffer = Buffer::from_slice(self.device, queries)?;
-            let mut answers = Answers::new(self.device, queries.len())?;
-            let find_ms = median_ms(stream, 2, self.runs, || map.get_many_into(stream, &buffer, &mut answers))?;
-            let answers = answers.download(stream)?;
+            let (find_ms, answers) = self.find(map, &buffer)?;
             let wrong = if present { wrong_hits(queries, &answers) } else { wrong_misses(&answers) };
             let mut found = Buffer::zeroed(self.device, queries.len().div_ceil(32))?;
             let contains_ms = median_ms(stream, 2, self.runs, || map.contains_many_into(stream, &buffer, &mut found))?;

@@ -4,7 +4,7 @@ mod compacting;
 mod cuckoo;
 pub mod input;
 mod linear;
-mod maps;
+pub mod maps;
 mod multi;
 mod page;
 mod primitives;

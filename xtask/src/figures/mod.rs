@@ -1,5 +1,7 @@
-//! `cargo xtask figures`: the figures of the poster of 2009, of Sahu's report of 2015 and of Farrell's post of 2020, measured anew.
+//! `cargo xtask figures`: the figures of the poster of 2009, of the chapter of 2011, of Sahu's report of 2015 and of Farrell's post of
+//! 2020, measured anew.
 
+mod chapter;
 mod figure;
 mod filling;
 mod plot;
@@ -22,14 +24,16 @@ use warpnest::{Device, TwoLevelConfig};
 use crate::bench::record::Run;
 use crate::bench::{device_name, parse_size};
 
-/// Measure and draw the figures of the poster of 2009, of Sahu's report of 2015 and of Farrell's post of 2020.
+/// Measure and draw the figures of the poster of 2009, of the chapter of 2011, of Sahu's report of 2015 and of Farrell's post of 2020.
 ///
-/// Writes to OUTPUT, over what is there: sahu_kernels.svg and default_kernels.svg (time of each kernel over the number of
-/// pairs, with Sahu's configuration as far as it works, and with the default one), poster_stages.svg (time of each stage),
-/// poster_voxels.svg (hash table and sorted array, for finer and finer voxels of a mesh), farrell_insertions.svg and
-/// farrell_probes.svg (rate and probe lengths of a table that fills up), and figures.jsonl with the numbers drawn; those of
-/// figures that are not drawn stay there. Keys and values have 32 bits. Times are medians by the device's clock; a wrong answer
-/// is an error.
+/// Writes to OUTPUT, over what is there, each figure as .svg and as .png: sahu_kernels and default_kernels (time of each kernel over
+/// the number of pairs, with Sahu's configuration as far as it works, and with the default one), poster_stages (time of each stage),
+/// poster_voxels (hash table and sorted array, for finer and finer voxels of a mesh), farrell_insertions and farrell_probes (rate
+/// and probe lengths of a table that fills up), chapter_builds and chapter_lookups (rates over the number of pairs), chapter_misses
+/// (lookups of absent keys), chapter_repeated_builds and chapter_repeated_lookups (keys that are repeated), chapter_strides (updates
+/// a stride apart), chapter_construction and chapter_exchanges (cuckoo tables of more and more slots, beside the theory); and
+/// figures.jsonl with the numbers drawn; those of figures that are not drawn stay there. Keys and values have 32 bits. Times are
+/// medians by the device's clock; a wrong answer is an error.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.
@@ -41,8 +45,9 @@ pub struct Args {
     /// The mesh to voxelize: .ply or .obj, plain or gzipped. Default: the torus knot of the example voxels.
     #[arg(long, value_name = "FILE")]
     mesh: Option<PathBuf>,
-    /// The most pairs, or slots of the table that fills up, 512 or more, as 1000000 or 2^20; that table has no more than the
-    /// post's 2^27. Default: 2^27 on a GPU, 2^20 on the CPU.
+    /// The most pairs, or slots of the table that fills up, or words a stride apart, 512 or more, as 1000000 or 2^20. That table has no
+    /// more than the post's 2^27, and the poster's and the chapter's tables of ten million pairs have no more than these. Default: 2^27
+    /// on a GPU, 2^20 on the CPU.
     #[arg(long, value_name = "N", value_parser = parse_largest)]
     largest: Option<u64>,
     /// What to draw: all of it by default.
@@ -64,6 +69,14 @@ enum Part {
     Voxels,
     /// The post's table that fills up.
     Filling,
+    /// The chapter's rates over the number of pairs (figure 4.4).
+    Rates,
+    /// The chapter's lookups of absent keys (section 4.5.1).
+    Misses,
+    /// The chapter's keys that are repeated (figures 4.5 and 4.6).
+    Multiplicity,
+    /// The chapter's strided updates, and what follows for construction (figure 4.7).
+    Strides,
 }
 
 /// Sahu's figures start at 512 pairs.
@@ -89,6 +102,11 @@ impl Lab {
         self.progress.reset();
         self.progress.set_prefix(what);
         self.progress.set_length(steps as u64);
+    }
+
+    /// Numbers of pairs, from the fewest to the most and doubling.
+    fn doubling_sizes(&self) -> Vec<u64> {
+        std::iter::successors(Some(FEWEST), |n| Some(2 * n)).take_while(|&n| n <= self.largest).collect()
     }
 
     fn step(&self, detail: String) {
@@ -137,6 +155,18 @@ fn measure(lab: &Lab, model: &Model, only: &[Part]) -> anyhow::Result<Vec<Figure
     if wanted(Part::Filling) {
         figures.extend(filling::farrell(lab)?);
     }
+    if wanted(Part::Rates) {
+        figures.extend(chapter::rates(lab)?);
+    }
+    if wanted(Part::Misses) {
+        figures.push(chapter::misses(lab)?);
+    }
+    if wanted(Part::Multiplicity) {
+        figures.extend(chapter::multiplicity(lab)?);
+    }
+    if wanted(Part::Strides) {
+        figures.extend(chapter::strides(lab)?);
+    }
     Ok(figures)
 }
 
@@ -151,13 +181,16 @@ fn save(folder: &Path, figures: &[Figure], run: &Run) -> anyhow::Result<Vec<Path
     };
     let mut files = Vec::new();
     for figure in figures {
-        let svg = plot::svg(figure, run).with_context(|| format!("cannot draw {}", figure.name))?;
-        files.push((folder.join(figure.name).with_extension("svg"), svg));
+        let drawn = || format!("cannot draw {}", figure.name);
+        let (svg, png) = (plot::svg(figure, run).with_context(drawn)?, plot::png(figure, run).with_context(drawn)?);
+        for (extension, bytes) in [("svg", svg.into_bytes()), ("png", png)] {
+            files.push((folder.join(figure.name).with_extension(extension), bytes));
+        }
         lines += &figure.json_lines(run)?;
     }
-    files.push((numbers, lines));
-    for (path, text) in &files {
-        fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    files.push((numbers, lines.into_bytes()));
+    for (path, bytes) in &files {
+        fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }

@@ -1,10 +1,15 @@
-//! Drawing a figure as SVG. Texts stay texts, in whatever sans-serif font the reader has: no fonts are needed here.
+//! Drawing a figure as SVG, whose texts stay texts in whatever sans-serif font the reader has; and as PNG, with a font that is part of the
+//! program, so that a machine needs none.
 
 use std::ops::Range;
+use std::sync::OnceLock;
+
+use anyhow::Context as _;
 
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::*;
+use plotters::style::register_font;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::figure::Figure;
@@ -58,29 +63,59 @@ impl ValueFormatter<f64> for Positions {
     }
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Area<B> = DrawingArea<B, Shift>;
+
+/// Whatever is drawn on, with errors that `anyhow` takes.
+trait Canvas: DrawingBackend<ErrorType: 'static> {}
+impl<B: DrawingBackend<ErrorType: 'static>> Canvas for B {}
 
 /// The figure as the text of an SVG file.
 pub fn svg(figure: &Figure, run: &Run) -> anyhow::Result<String> {
     let mut text = String::new();
-    {
-        let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-        root.fill(&WHITE)?;
-        let (head, body) = root.split_vertically(HEAD_HEIGHT);
-        let (plot, legend) = body.split_horizontally(SIZE.0 - LEGEND_WIDTH);
-        draw_head(&head, figure, run)?;
-        draw_plot(&plot, figure)?;
-        draw_legend(&legend, figure)?;
-        root.present()?;
-    }
+    draw(SVGBackend::with_string(&mut text, SIZE), figure, run)?;
     Ok(text)
+}
+
+/// The figure as the bytes of a PNG file.
+pub fn png(figure: &Figure, run: &Run) -> anyhow::Result<Vec<u8>> {
+    let mut pixels = vec![0; 3 * (SIZE.0 * SIZE.1) as usize];
+    draw(BitMapBackend::with_buffer(&mut pixels, SIZE), figure, run)?;
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, SIZE.0, SIZE.1);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header()?.write_image_data(&pixels)?;
+    Ok(file)
+}
+
+fn draw<B: Canvas>(canvas: B, figure: &Figure, run: &Run) -> anyhow::Result<()> {
+    register_fonts()?;
+    let root = canvas.into_drawing_area();
+    root.fill(&WHITE)?;
+    let (head, body) = root.split_vertically(HEAD_HEIGHT);
+    let (plot, legend) = body.split_horizontally(SIZE.0 - LEGEND_WIDTH);
+    draw_head(&head, figure, run)?;
+    draw_plot(&plot, figure)?;
+    draw_legend(&legend, figure)?;
+    root.present()?;
+    Ok(())
+}
+
+/// The font for pixels, under the name that SVG gives to whatever the reader has.
+fn register_fonts() -> anyhow::Result<()> {
+    static REGISTERED: OnceLock<bool> = OnceLock::new();
+    let registered = REGISTERED.get_or_init(|| {
+        let fonts =
+            [(FontStyle::Normal, dejavu::sans_condensed::regular()), (FontStyle::Bold, dejavu::sans_condensed::bold())];
+        fonts.into_iter().all(|(style, font)| register_font("sans-serif", style, font).is_ok())
+    });
+    registered.then_some(()).context("a font of the program is damaged")
 }
 
 fn style(size: u32, colour: RGBColor) -> TextStyle<'static> {
     ("sans-serif", size).into_font().color(&colour).pos(Pos::new(HPos::Left, VPos::Center))
 }
 
-fn draw_head(area: &Area, figure: &Figure, run: &Run) -> anyhow::Result<()> {
+fn draw_head<B: Canvas>(area: &Area<B>, figure: &Figure, run: &Run) -> anyhow::Result<()> {
     let title = ("sans-serif", 23, FontStyle::Bold).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
     area.draw(&Text::new(figure.title.as_str(), (20, 24), title))?;
     area.draw(&Text::new(figure.note.as_str(), (20, 48), style(16, INK)))?;
@@ -89,7 +124,7 @@ fn draw_head(area: &Area, figure: &Figure, run: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn draw_plot(area: &Area, figure: &Figure) -> anyhow::Result<()> {
+fn draw_plot<B: Canvas>(area: &Area<B>, figure: &Figure) -> anyhow::Result<()> {
     let (x, y) = (figure.x.scale, figure.y.scale);
     let points = || figure.series.iter().flat_map(|series| series.points.iter());
     let end = figure.end.as_ref().and_then(|end| x.position(end.x));
@@ -137,7 +172,7 @@ fn marker(index: usize, (x, y): (i32, i32)) -> Polygon<(i32, i32)> {
     Polygon::new((0..corners).map(corner).collect::<Vec<_>>(), COLOURS[index % COLOURS.len()].filled())
 }
 
-fn draw_legend(area: &Area, figure: &Figure) -> anyhow::Result<()> {
+fn draw_legend<B: Canvas>(area: &Area<B>, figure: &Figure) -> anyhow::Result<()> {
     let row = |index: usize| 24 + 26 * index as i32;
     for (index, series) in figure.series.iter().enumerate() {
         let (y, colour) = (row(index), COLOURS[index % COLOURS.len()]);

@@ -3,9 +3,9 @@
 use anyhow::Context as _;
 use warpnest::{Answers, Buffer, Device, Error, Stages, TwoLevelConfig};
 
+use super::Lab;
 use super::figure::{Axis, End, Figure, Series};
 use super::scale::{Scale, power_of_two};
-use super::{FEWEST, Lab};
 use crate::bench::input::{Input, wrong_hits};
 use crate::bench::two_level::median_stages;
 
@@ -34,8 +34,7 @@ const MILLISECONDS: &str = "time (ms)";
 /// The time of each of Sahu's kernels, from 512 pairs on and doubling: with the configuration `sahu` for as long as it works, and
 /// with the default one.
 pub fn kernels(lab: &Lab, sahu: &TwoLevelConfig) -> anyhow::Result<[Figure; 2]> {
-    let sizes: Vec<u64> =
-        std::iter::successors(Some(FEWEST), |n| Some(2 * n)).take_while(|&n| n <= lab.largest).collect();
+    let sizes = lab.doubling_sizes();
     lab.begin("Sahu's kernels", sizes.len());
     let (mut his, mut default) = (Vec::new(), Vec::new());
     let mut end = None;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use indicatif::ProgressBar;
 use warpnest::{Device, TwoLevelConfig};
 
-use super::figure::Line;
+use super::figure::{Figure, Line};
 use super::voxelization::Model;
 use super::{Lab, Part, measure, parse_largest, plot, save, stages};
 use crate::bench::record::Run;
@@ -34,12 +34,17 @@ fn every_figure_is_an_svg_with_all_series_and_has_its_numbers_in_the_file() {
     let run = run();
     let folder = folder("all");
     let files = save(&folder, &figures, &run).unwrap();
-    let text_of: Vec<String> = files.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let of_kind =
+        |kind: &str| files.iter().filter(|path| path.extension().is_some_and(|extension| extension == kind)).collect();
+    let (svgs, pngs): (Vec<&PathBuf>, Vec<&PathBuf>) = (of_kind("svg"), of_kind("png"));
+    let svgs: Vec<String> = svgs.into_iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let pngs: Vec<Vec<u8>> = pngs.into_iter().map(|path| std::fs::read(path).unwrap()).collect();
+    let lines = std::fs::read_to_string(files.last().unwrap()).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
 
-    let (lines, svgs) = text_of.split_last().unwrap();
-    assert_eq!(svgs.len(), 6);
-    for (figure, svg) in figures.iter().zip(svgs) {
+    assert_eq!((figures.len(), svgs.len(), pngs.len(), files.len()), (14, 14, 14, 29));
+    assert_eq!(pngs.iter().collect::<HashSet<_>>().len(), 14);
+    for (figure, svg) in figures.iter().zip(&svgs) {
         let document = roxmltree::Document::parse(svg).unwrap();
         let texts: HashSet<&str> = document.descendants().filter_map(|node| node.text()).map(str::trim).collect();
         let axes = [figure.x.label, figure.y.label, figure.title.as_str(), figure.note.as_str()];
@@ -61,6 +66,59 @@ fn every_figure_is_an_svg_with_all_series_and_has_its_numbers_in_the_file() {
     assert!(measured.iter().all(|line| line.device == run.device && line.commit == run.commit));
     assert_eq!(cited.len(), 31 + 2 + 2);
     assert!(cited.iter().all(|line| line.device == "NVIDIA GTX 1060" && line.date == "2020-03-06"));
+}
+
+#[test]
+fn a_figure_in_pixels_has_its_title_and_its_lines() {
+    let [figure, _] = stages::kernels(&lab(), &TwoLevelConfig::sahu()).unwrap();
+    let pixels_of = |figure: &Figure| {
+        let file = plot::png(figure, &run()).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let frame = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((frame.width, frame.height, frame.color_type), (1000, 560, png::ColorType::Rgb));
+        pixels
+    };
+    let (head, body) = (0..3 * 1000 * 36, 3 * 1000 * 84..3 * 1000 * 560);
+    let all = pixels_of(&figure);
+    let without_title = pixels_of(&Figure { title: String::new(), ..figure.clone() });
+    assert!(without_title[head.clone()].iter().all(|&level| level == 255) && all[head].iter().any(|&level| level < 64));
+    assert!(all[body.clone()] == without_title[body.clone()]);
+    let mut without_lines = figure;
+    without_lines.series.iter_mut().for_each(|series| series.points.truncate(1));
+    assert!(pixels_of(&without_lines)[body.clone()] != all[body]);
+}
+
+#[test]
+fn the_chapters_figures_have_a_point_of_each_line_for_everything_that_is_varied() {
+    let parts = [Part::Rates, Part::Misses, Part::Multiplicity, Part::Strides];
+    let figures = measure(&lab(), &Model::torus_knot(60, 8), &parts).unwrap();
+    let points =
+        figures.iter().map(|figure| (figure.name, figure.series.iter().map(|series| series.points.len()).collect()));
+    let expected: [(&str, Vec<usize>); 8] = [
+        // 512, 1024 and 2048 pairs.
+        ("chapter_builds", vec![3; 5]),
+        ("chapter_lookups", vec![3; 5]),
+        ("chapter_misses", vec![11; 5]),
+        ("chapter_repeated_builds", vec![11; 5]),
+        ("chapter_repeated_lookups", vec![11; 5]),
+        // Strides up to 2^11 words of 32 bits and up to 2^10 of 64.
+        ("chapter_strides", vec![12, 11, 12, 11]),
+        ("chapter_construction", vec![18, 17, 18, 15, 7]),
+        ("chapter_exchanges", vec![18, 17, 18, 15, 7]),
+    ];
+    assert_eq!(points.collect::<Vec<_>>(), expected);
+    for figure in &figures {
+        for series in &figure.series {
+            assert!(series.points.is_sorted_by(|a, b| a.0 < b.0), "{}: {}", figure.name, series.name);
+            assert!(series.points.iter().all(|point| point.1 > 0.0), "{}: {}", figure.name, series.name);
+        }
+    }
+    // Few pairs leave much to chance, but not whether many slots take fewer exchanges, down to one a pair.
+    for series in &figures[7].series {
+        let (few_slots, many_slots) = (series.points[0].1, series.points.last().unwrap().1);
+        assert!((1.0..1.25).contains(&many_slots) && few_slots > many_slots, "{}: {:?}", series.name, series.points);
+    }
 }
 
 #[test]

@@ -69,19 +69,7 @@ fn measure(lab: &Lab, voxels: &[(u32, u32)]) -> anyhow::Result<[f64; NAMES.len()
     let retrieval = median_ms(stream, 1, lab.runs, || map.get_many_into(stream, &queries, &mut answers))?;
     check(&answers.download(stream)?, &expected).context("the map")?;
 
-    let mut scratch = Scratch::new(device);
-    let (mut sorted_keys, mut sorted_values) =
-        (Buffer::zeroed(device, keys.len())?, Buffer::zeroed(device, values.len())?);
-    let mut times = Vec::new();
-    // A sort is in place, so that each needs its input anew; the first one, which takes the scratch, warms up.
-    for _ in 0..=lab.runs {
-        sorted_keys.copy_from(stream, &keys)?;
-        sorted_values.copy_from(stream, &values)?;
-        times.push(median_ms(stream, 0, 1, || sort_pairs(stream, &mut scratch, &mut sorted_keys, &mut sorted_values))?);
-    }
-    let times = &mut times[1..];
-    times.sort_by(f64::total_cmp);
-    let sort = times[times.len() / 2];
+    let (sort, sorted_keys, sorted_values) = sorted(lab, &keys, &values)?;
     let sorted = sorted_keys.download(stream)?.into_iter().zip(sorted_values.download(stream)?);
     ensure!(sorted.eq(voxels.iter().copied()), "the sorted array is wrong");
     // New answers: those of the map must not be taken for these.
@@ -91,6 +79,28 @@ fn measure(lab: &Lab, voxels: &[(u32, u32)]) -> anyhow::Result<[f64; NAMES.len()
     })?;
     check(&answers.download(stream)?, &expected).context("the binary search")?;
     Ok([construction, retrieval, sort, search])
+}
+
+/// The pairs in the order of their keys, and milliseconds of a sort.
+pub fn sorted(
+    lab: &Lab,
+    keys: &Buffer<u32>,
+    values: &Buffer<u32>,
+) -> warpnest::Result<(f64, Buffer<u32>, Buffer<u32>)> {
+    let (device, stream) = (&lab.device, lab.device.default_stream());
+    let mut scratch = Scratch::new(device);
+    let (mut sorted_keys, mut sorted_values) =
+        (Buffer::zeroed(device, keys.len())?, Buffer::zeroed(device, values.len())?);
+    let mut times = Vec::new();
+    // A sort is in place, so that each needs its input anew; the first one, which takes the scratch, warms up.
+    for _ in 0..=lab.runs {
+        sorted_keys.copy_from(stream, keys)?;
+        sorted_values.copy_from(stream, values)?;
+        times.push(median_ms(stream, 0, 1, || sort_pairs(stream, &mut scratch, &mut sorted_keys, &mut sorted_values))?);
+    }
+    let times = &mut times[1..];
+    times.sort_by(f64::total_cmp);
+    Ok((times[times.len() / 2], sorted_keys, sorted_values))
 }
 
 fn check(answers: &[Option<u32>], expected: &[u32]) -> anyhow::Result<()> {

@@ -1,0 +1,114 @@
+//! Figure 4.7, left: updates of words that are a stride apart.
+
+use anyhow::ensure;
+use warpnest::kernels::roofline::{Strided, StridedPlan};
+use warpnest::{Buffer, Device, Key};
+
+use super::billions_a_second;
+use crate::bench::roofline::median_ms;
+use crate::figures::Lab;
+use crate::figures::figure::{Axis, Figure, Series};
+use crate::figures::scale::{Scale, power_of_two};
+
+/// Nanoseconds of an update of 64 bits: what a slot of a table with keys and values of 32 bits takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Update {
+    /// An exchange without locality.
+    pub scattered: f64,
+    /// One of the two accesses of a read and a write of neighbours.
+    pub streamed: f64,
+}
+
+/// The updates of every stride, in as many words of 32 bits as the limit allows and half as many of 64.
+pub fn strides(lab: &Lab) -> anyhow::Result<(Figure, Update)> {
+    let narrow_log2 = lab.largest.ilog2();
+    lab.begin("figure 4.7", 2 * (2 * narrow_log2 as usize + 1));
+    let [narrow, narrow_atomic] = measure::<u32>(lab, narrow_log2)?;
+    let [wide, wide_atomic] = measure::<u64>(lab, narrow_log2 - 1)?;
+    let ns = |times: &[f64], words_log2: u32| times.last().copied().unwrap_or(0.0) * 1e6 / (1u64 << words_log2) as f64;
+    let update =
+        Update { scattered: ns(&wide_atomic, narrow_log2 - 1), streamed: ns(&wide[..1], narrow_log2 - 1) / 2.0 };
+    let series = |name, words_log2: u32, times: &[f64]| {
+        let rate = |(stride, &ms): (i32, &f64)| (2f64.powi(stride), billions_a_second(1 << words_log2, ms));
+        Series { name, points: (0..).zip(times).map(rate).collect(), cited: None }
+    };
+    let figure = Figure {
+        name: "chapter_strides",
+        title: "Updates of words that are a stride apart".to_owned(),
+        note: format!(
+            "Each of {} words of 32 bits, or {} of 64, is updated once by a thread; the longest stride leaves no locality.",
+            power_of_two(narrow_log2),
+            power_of_two(narrow_log2 - 1)
+        ),
+        x: Axis { label: "stride (words)", scale: Scale::Log2 },
+        y: Axis { label: "10⁹ updates a second", scale: Scale::Log10 },
+        series: vec![
+            series("32 bits, read and write", narrow_log2, &narrow),
+            series("64 bits, read and write", narrow_log2 - 1, &wide),
+            series("32 bits, atomic exchange", narrow_log2, &narrow_atomic),
+            series("64 bits, atomic exchange", narrow_log2 - 1, &wide_atomic),
+        ],
+        end: None,
+    };
+    Ok((figure, update))
+}
+
+/// Milliseconds of updating all words, for each stride from 1 on and doubling: by reads and writes, and by exchanges.
+fn measure<T: Key>(lab: &Lab, words_log2: u32) -> anyhow::Result<[Vec<f64>; 2]> {
+    let mut words = Words::<T>::new(&lab.device, words_log2)?;
+    let mut times = [Vec::new(), Vec::new()];
+    for stride_log2 in 0..=words_log2 {
+        lab.step(format!("words of {} bits, stride {}", T::BITS, power_of_two(stride_log2)));
+        for (atomic, times) in (0..).zip(&mut times) {
+            times.push(words.update_ms(stride_log2, atomic, lab.runs)?);
+        }
+    }
+    words.check()?;
+    Ok(times)
+}
+
+/// Words that all hold how often they were updated.
+struct Words<'d, T: Key> {
+    device: &'d Device,
+    words_log2: u32,
+    memory: Buffer<T>,
+    wrong: Buffer<u32>,
+    updates: u64,
+}
+
+impl<'d, T: Key> Words<'d, T> {
+    fn new(device: &'d Device, words_log2: u32) -> warpnest::Result<Self> {
+        let (memory, wrong) = (Buffer::zeroed(device, 1 << words_log2)?, Buffer::zeroed(device, 1)?);
+        Ok(Self { device, words_log2, memory, wrong, updates: 0 })
+    }
+
+    /// Milliseconds of updating every word.
+    fn update_ms(&mut self, stride_log2: u32, atomic: u32, runs: u32) -> warpnest::Result<f64> {
+        let stream = self.device.default_stream();
+        median_ms(stream, 1, runs, || {
+            let before = self.updates;
+            self.updates += 1;
+            let plan = StridedPlan {
+                before,
+                after: self.updates,
+                words_log2: self.words_log2,
+                stride_log2,
+                atomic,
+                padding: 0,
+            };
+            // SAFETY: the buffers are as long as the kernel's text demands, and the launch names them.
+            unsafe {
+                let kernel = Strided { memory: self.memory.global::<T>(), wrong: self.wrong.global(), plan };
+                stream.launch(&kernel, 1 << self.words_log2, &[], &[&self.memory, &self.wrong])
+            }
+        })
+    }
+
+    /// Each update says whether the one before reached its word: so one more tells of all.
+    fn check(&mut self) -> anyhow::Result<()> {
+        self.update_ms(0, 0, 1)?;
+        let wrong = self.wrong.download(self.device.default_stream())?[0];
+        ensure!(wrong == 0, "{wrong} words of {} bits were not as the update before left them", T::BITS);
+        Ok(())
+    }
+}
