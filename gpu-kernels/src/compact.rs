@@ -1,7 +1,7 @@
 //! Stream compaction, in one pass over the data ([`crate::look_back`]).
 
 use crate::look_back;
-use crate::seam::{Global, Shared, Tile};
+use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{Key, Scalar};
 
 /// Threads of a block.
@@ -40,66 +40,118 @@ kernel! {
     Compact<T: Scalar>, "compact", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
     { input: Global<T>, keep: Global<u32>, output: Global<T>, count: Global<u32>, state: Global<u64>, plan: CompactPlan }
     |args, block| {
-        let tiles = args.plan.items.div_ceil(tile::<T>());
-        look_back::take_ticket(block, ticket, args.state);
-        let mut held = block.local(|_| Held { items: [T::default(); MOST_ITEMS], keep: 0, before: 0, ahead: 0 });
-        block.tiles_of::<32, _>(&mut held, |warp, held| {
-            let first_thread = warp.first_thread();
-            warp.each(held, |lane, held| {
-                let (first, left) = rows::<T>(&args.plan, ticket.get(0), first_thread);
-                held.keep = keep_of(args.keep, first, left, lane, items::<T>() as u32);
-                let (first, left) = rows::<T>(&args.plan, ticket.get(0) + look_back::ahead(tiles), first_thread);
-                held.ahead = keep_of(args.keep, first, left, lane, items::<T>() as u32);
-                // All items, kept or not: so the loads need not wait for the words of `keep`.
-                let (first, left) = rows::<T>(&args.plan, ticket.get(0), first_thread);
-                let input = args.input.offset(first + lane as u64);
-                for row in 0..items::<T>() {
-                    if row as u32 * 32 + lane < left {
-                        held.items[row] = input.load_streaming(row as u64 * 32);
-                    }
-                }
-            });
-            warp.exclusive_sum(
-                held,
-                |_, held| held.keep.count_ones(),
-                |lane, held, before, total| {
-                    held.before = before;
-                    if lane == 0 {
-                        sums.set(first_thread / 32, total);
-                    }
-                },
-            );
-            warp.exclusive_sum(
-                held,
-                |_, held| held.ahead.count_ones(),
-                |lane, _, _, total| {
-                    if lane == 0 {
-                        sums.set(WARPS + 1 + first_thread / 32, total);
-                    }
-                },
-            );
-        });
-        block.sync();
-        look_back::sum_before(block, sums, WARPS, ticket, args.state, tiles);
-        block.tiles_of::<32, _>(&mut held, |warp, held| {
-            let before_warp = sums.get(warp.first_thread() / 32);
-            for row in 0..items::<T>() {
-                let keep = warp.pick(held, row as u32, |held| held.keep);
-                let before = before_warp + warp.pick(held, row as u32, |held| held.before);
-                warp.each(held, |lane, held| {
-                    if keep >> lane & 1 != 0 {
-                        let rank = (keep & ((1 << lane) - 1)).count_ones();
-                        args.output.store((before + rank) as u64, held.items[row]);
-                    }
-                });
-            }
-        });
-        block.each(&mut held, |thread, _| {
-            if thread == 0 && (ticket.get(0) + 1) * tile::<T>() >= args.plan.items {
-                args.count.store(0, sums.get(WARPS));
-            }
+        let from = Source { input: args.input, keep: args.keep, count: args.count, state: args.state, plan: args.plan };
+        compact(block, (ticket, sums), &from, |place, _, item| args.output.store(place, item));
+    }
+}
+
+/// What runs of equal keys are compacted to.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RunsPlan {
+    /// The number of keys, below 2^32.
+    pub items: u64,
+    /// The constants that they are mixed with.
+    pub a: u64,
+    /// The second one.
+    pub b: u64,
+}
+
+kernel! {
+    /// [`Compact`] of mixed keys that writes them as they were, and to `ends` where in the input they stood.
+    CompactRuns<K: Key>, "compact_runs", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
+    {
+        input: Global<K>, keep: Global<u32>, output: Global<K>, ends: Global<u32>, count: Global<u32>, state: Global<u64>,
+        plan: RunsPlan,
+    }
+    |args, block| {
+        let RunsPlan { items, a, b } = args.plan;
+        let plan = CompactPlan { items };
+        let from = Source { input: args.input, keep: args.keep, count: args.count, state: args.state, plan };
+        compact(block, (ticket, sums), &from, |place, index, item: K| {
+            args.output.store(place, item.unmixed(a, b));
+            args.ends.store(place, index as u32);
         });
     }
+}
+
+/// What is compacted, and where sums are published.
+struct Source<T> {
+    input: Global<T>,
+    keep: Global<u32>,
+    count: Global<u32>,
+    state: Global<u64>,
+    plan: CompactPlan,
+}
+
+/// Hands each kept item to `write`, with its place in the output and in the input.
+#[inline(always)]
+fn compact<T: Scalar, B: Block>(
+    block: &mut B,
+    (ticket, sums): (impl Shared<u64>, impl Shared<u32>),
+    from: &Source<T>,
+    write: impl Fn(u64, u64, T) + Sync,
+) {
+    let tiles = from.plan.items.div_ceil(tile::<T>());
+    look_back::take_ticket(block, ticket, from.state);
+    let mut held = block.local(|_| Held { items: [T::default(); MOST_ITEMS], keep: 0, before: 0, ahead: 0 });
+    block.tiles_of::<32, _>(&mut held, |warp, held| {
+        let first_thread = warp.first_thread();
+        warp.each(held, |lane, held| {
+            let (first, left) = rows::<T>(&from.plan, ticket.get(0), first_thread);
+            held.keep = keep_of(from.keep, first, left, lane, items::<T>() as u32);
+            let (first, left) = rows::<T>(&from.plan, ticket.get(0) + look_back::ahead(tiles), first_thread);
+            held.ahead = keep_of(from.keep, first, left, lane, items::<T>() as u32);
+            // All items, kept or not: so the loads need not wait for the words of `keep`.
+            let (first, left) = rows::<T>(&from.plan, ticket.get(0), first_thread);
+            let input = from.input.offset(first + lane as u64);
+            for row in 0..items::<T>() {
+                if row as u32 * 32 + lane < left {
+                    held.items[row] = input.load_streaming(row as u64 * 32);
+                }
+            }
+        });
+        warp.exclusive_sum(
+            held,
+            |_, held| held.keep.count_ones(),
+            |lane, held, before, total| {
+                held.before = before;
+                if lane == 0 {
+                    sums.set(first_thread / 32, total);
+                }
+            },
+        );
+        warp.exclusive_sum(
+            held,
+            |_, held| held.ahead.count_ones(),
+            |lane, _, _, total| {
+                if lane == 0 {
+                    sums.set(WARPS + 1 + first_thread / 32, total);
+                }
+            },
+        );
+    });
+    block.sync();
+    look_back::sum_before(block, sums, WARPS, ticket, from.state, tiles);
+    block.tiles_of::<32, _>(&mut held, |warp, held| {
+        let before_warp = sums.get(warp.first_thread() / 32);
+        let (first, _) = rows::<T>(&from.plan, ticket.get(0), warp.first_thread());
+        for row in 0..items::<T>() {
+            let keep = warp.pick(held, row as u32, |held| held.keep);
+            let before = before_warp + warp.pick(held, row as u32, |held| held.before);
+            warp.each(held, |lane, held| {
+                if keep >> lane & 1 != 0 {
+                    let rank = (keep & ((1 << lane) - 1)).count_ones();
+                    write((before + rank) as u64, first + row as u64 * 32 + lane as u64, held.items[row]);
+                }
+            });
+        }
+    });
+    block.each(&mut held, |thread, _| {
+        if thread == 0 && (ticket.get(0) + 1) * tile::<T>() >= from.plan.items {
+            from.count.store(0, sums.get(WARPS));
+        }
+    });
 }
 
 /// What a thread holds: item `i` is of its warp's row `i`, and the words are of the row with the lane's number.

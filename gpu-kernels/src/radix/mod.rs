@@ -27,7 +27,8 @@ pub enum DigitOf {
     Key = 0,
     /// The bucket that the first function gives it.
     Bucket = 1,
-    /// The key [`mixed`](Key::mixed) with the first function's constants.
+    /// The key [`mixed`](Key::mixed) with the first function's constants. A pass writes the keys as they are mixed, so digits of
+    /// later passes are of what is the key then.
     MixedKey = 2,
 }
 
@@ -66,18 +67,24 @@ impl Digit {
         word.bits_from(self.shift) & (self.bins() - 1)
     }
 
-    /// The digits of many keys. What digits are taken from is asked once, and not for each key: on the GPU the loops are
+    /// Mixes the keys if digits are of mixed ones.
+    #[inline(always)]
+    fn mix<K: Key, const N: usize>(&self, keys: &mut [K; N]) {
+        if self.of == DigitOf::MixedKey as u32 {
+            for i in 0..N {
+                keys[i] = self.functions.mixed_key(0, keys[i]);
+            }
+        }
+    }
+
+    /// The digits of many keys, mixed already if they are to be. What digits are taken from is asked once, and not for each key: on the GPU the loops are
     /// unrolled, and the way that is taken should be short.
     #[inline(always)]
     fn of_each<K: Key, const N: usize>(&self, keys: &[K; N]) -> [u32; N] {
         let mut digits = [0; N];
-        if self.of == DigitOf::Key as u32 {
+        if self.of != DigitOf::Bucket as u32 {
             for i in 0..N {
                 digits[i] = self.field(keys[i]);
-            }
-        } else if self.of == DigitOf::MixedKey as u32 {
-            for i in 0..N {
-                digits[i] = self.field(self.functions.mixed_key(0, keys[i]));
             }
         } else if self.functions.is_mix() {
             for i in 0..N {

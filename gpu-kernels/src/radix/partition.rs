@@ -47,7 +47,7 @@ struct Held<K, V> {
 
 kernel! {
     /// Moves the pairs `first..end` to the places of their digits: those with digit `d` begin at `digit_starts[d]`, less
-    /// `base`, in the order of the input. `next_starts[d]` becomes where the next portion's pairs with digit `d` begin.
+    /// `base`, in the order of the input; keys are mixed first if digits are of mixed ones. `next_starts[d]` becomes where the next portion's pairs with digit `d` begin.
     /// One block a [`tile`]; `state` has [`state_words`].
     ///
     /// A warp ranks its items row by row ([`Tile::count_in_order`]), the block adds up its warps' counters, publishes each
@@ -89,6 +89,7 @@ kernel! {
                 let thread = first_thread + lane;
                 let (here, first) = here::<K, V>(&args.plan, ticket.get(0));
                 load_rows::<K, V, K>(args.keys.offset(first), here, thread, &mut held.keys);
+                digit.mix(&mut held.keys);
                 held.places = digit.of_each(&held.keys);
                 if here as u64 != tile::<K, V>() {
                     for row in 0..items::<K, V>() {

@@ -1,6 +1,6 @@
 //! Every kernel, with nothing to do and nowhere to do it.
 
-use gpu_kernels::compact::{Compact, CompactPlan, LastOfEach};
+use gpu_kernels::compact::{Compact, CompactPlan, CompactRuns, LastOfEach, RunsPlan as CompactRunsPlan};
 use gpu_kernels::compacting::{CountBits, CountIds, KeysOf, KeysOfPlan, ReverseRows, RowsPlan};
 use gpu_kernels::cuckoo::{
     Census, Find, FindPlan, Histogram, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable,
@@ -178,6 +178,15 @@ fn multi<K: Key>() -> Vec<Box<dyn Kernel>> {
     let gather = GatherPlan { queries: 0, total: 0 };
     vec![
         Box::new(Runs { queries: null::<K>(), words, lasts, starts, counts: null(), wide_counts: null(), plan }),
+        Box::new(CompactRuns {
+            input: null::<K>(),
+            keep: null(),
+            output: null(),
+            ends: null(),
+            count: null(),
+            state: null(),
+            plan: CompactRunsPlan { items: 0, a: 0, b: 0 },
+        }),
         Box::new(Gather { values: null::<K>(), starts, offsets, output: null(), plan: gather }),
     ]
 }

@@ -2,18 +2,19 @@
 
 use super::{MultiConfig, MultiMap};
 use crate::page;
-use crate::primitives::{Scratch, compact, mark_last_of_each, sort_pairs_by_mixed_key};
+use crate::primitives::{Scratch, mark_last_of_each, sort_pairs_by_mixed_key, state_words};
 use crate::{Buffer, Device, Key, Result, Stream, Value};
+use gpu_kernels::compact::{CompactRuns, RunsPlan, tile};
 use gpu_kernels::multi::{Numbers, NumbersPlan};
 
 /// What a build works in, and a rebuild works in again.
 #[derive(Debug)]
 pub(super) struct Work<K> {
-    /// The keys of all pairs, equal ones side by side.
+    /// The mixed keys of all pairs, equal ones side by side.
     keys: Buffer<K>,
     /// A bit for each pair: whether it is the last one of its key.
     last: Buffer<u32>,
-    /// The numbers from 0 on: pairs' places, and runs' numbers.
+    /// The numbers of runs, from 0 on.
     numbers: Buffer<u32>,
     /// The different keys, at the front.
     distinct: Buffer<K>,
@@ -112,10 +113,10 @@ impl<K: Key, V: Value> MultiMap<K, V> {
         // Any order that brings equal keys together would do. In this one they are in the order of the table's pages, too.
         let seed = config.pages.seed_or_random();
         let Work { keys: sorted, last, numbers, distinct, ends, count, scratch } = work;
-        sort_pairs_by_mixed_key(stream, scratch, page::constants(seed), (keys, values), (&mut *sorted, grouped))?;
+        let constants = page::constants(seed);
+        sort_pairs_by_mixed_key(stream, scratch, constants, (keys, values), (&mut *sorted, grouped))?;
         mark_last_of_each(stream, sorted, last)?;
-        compact(stream, scratch, numbers, last, ends, count)?;
-        compact(stream, scratch, sorted, last, distinct, count)?;
+        compact_runs(stream, scratch, (sorted, last), constants, (distinct, ends), count)?;
         let number = count.download(stream)?[0] as usize;
         if number == ends.len() {
             std::mem::swap(lasts, ends);
@@ -128,4 +129,32 @@ impl<K: Key, V: Value> MultiMap<K, V> {
         }
         runs.rebuild_in_order(stream, seed, (distinct, numbers), number as u64)
     }
+}
+
+/// Queues writing the keys whose bits are set, as they were before they were mixed, and where they stand, to the front of arrays as long; and their number.
+fn compact_runs<K: Key>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    (mixed, last): (&Buffer<K>, &Buffer<u32>),
+    [a, b]: [u64; 2],
+    (distinct, ends): (&mut Buffer<K>, &mut Buffer<u32>),
+    count: &mut Buffer<u32>,
+) -> Result<()> {
+    let items = mixed.len() as u64;
+    let state = scratch.reserve(state_words::<K>(items))?;
+    stream.batch(&[mixed, last], &[&*distinct, &*ends, &*count, state], |batch| {
+        batch.zero(count, 1)?;
+        batch.zero(state, state_words::<K>(items) as usize)?;
+        let runs = CompactRuns::<K> {
+            input: mixed.argument(),
+            keep: last.argument(),
+            output: distinct.argument(),
+            ends: ends.argument(),
+            count: count.argument(),
+            state: state.argument(),
+            plan: RunsPlan { items, a, b },
+        };
+        // SAFETY: a bit for each key, and outputs as long as the input; the state is large enough and 0.
+        unsafe { batch.launch_blocks(&runs, items.div_ceil(tile::<K>())) }
+    })
 }

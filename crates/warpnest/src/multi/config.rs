@@ -38,7 +38,7 @@ impl MultiConfig {
         let keys = pairs * (K::BITS / 8) as u64;
         // Sorted keys and which of them are the last; numbers; different keys and where their runs end.
         let arrays = 2 * keys + 8 * pairs + pairs.div_ceil(32) * 4;
-        let compacting = 8 * state_words::<K>(pairs).max(state_words::<u32>(pairs));
+        let compacting = 8 * state_words::<K>(pairs);
         let working = sort_scratch_bytes::<K, V>(pairs)?.max(compacting);
         // The arrays are small at least, and there is an empty table at first.
         Ok(arrays + working + self.pages.scratch_bytes::<K, u32>(pairs)? + 4096)

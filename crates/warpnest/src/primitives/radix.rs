@@ -172,8 +172,9 @@ pub fn sort_pairs<K: Key, V: Value>(
     })
 }
 
-/// Queues a stable sort of as many pairs as there are keys, to outputs of their own, by the keys mixed with constants `a` and `b`: equal keys come together, and those that
-/// a page table with these constants puts in one page. The scratch takes [`sort_scratch_bytes`].
+/// Queues a stable sort of as many pairs as there are keys, to outputs of their own, by the keys mixed with constants `a` and `b`, which are
+/// written as they are mixed: equal keys come together, and those that a page table with these constants puts in one page. The
+/// scratch takes [`sort_scratch_bytes`].
 pub(crate) fn sort_pairs_by_mixed_key<K: Key, V: Value>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -357,7 +358,10 @@ impl<K: Key, V: Value> RadixPasses<K, V> {
     ) -> Result<()> {
         let work = work.argument::<u64>();
         let bits = if pass + 1 == self.digits { self.last_bits } else { self.first.bits };
-        let digit = Digit { shift: self.first.shift + pass * self.first.bits, bits, ..self.first };
+        // The first pass has mixed the keys, if they are to be mixed.
+        let of =
+            if self.first.of == DigitOf::MixedKey as u32 && pass != 0 { DigitOf::Key as u32 } else { self.first.of };
+        let digit = Digit { of, shift: self.first.shift + pass * self.first.bits, bits, ..self.first };
         let mut state = self.counts_words() + self.scan_words() + pass as u64 * self.pass_words();
         let mut digit_starts = work.cast::<u32>().offset((pass as u64) << self.first.bits);
         let mut base = (pass as u64 * self.items) as u32;
