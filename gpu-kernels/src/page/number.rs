@@ -29,7 +29,7 @@ kernel! {
     |args, block| {
         let words = args.words.cast::<K::Joint<u32>>();
         let layout = args.plan.layout;
-        with_form!(layout.slots, K::Joint<u32>, F => {
+        with_form!(layout.slots, K, u32, F => {
             Walk::<F, K, u32>::new(words, &layout).visit(block, (sums, start), args.count, |met| {
                 let value = || words.load(met.value_at).to_u64();
                 if !args.marks.is_null() {

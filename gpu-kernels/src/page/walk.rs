@@ -4,11 +4,11 @@ use super::form::Form;
 use super::{BUCKET_WORDS, Layout};
 use crate::places;
 use crate::seam::{Block, Global, Shared, Word};
-use crate::types::{Key, Scalar, Value};
+use crate::types::{Key, Payload, Scalar};
 use core::marker::PhantomData;
 
 /// Reads the buckets of a table.
-pub struct Walk<'l, F, K: Key, V: Value> {
+pub struct Walk<'l, F, K: Key, V: Payload> {
     words: Global<K::Joint<V>>,
     layout: &'l Layout,
     types: PhantomData<fn() -> F>,
@@ -19,7 +19,7 @@ pub struct Met<K> {
     pub key: K,
     /// Its number, if places were given.
     pub place: u64,
-    /// The number of the word of its value.
+    /// The number of the word of its value, if it has one.
     pub value_at: u64,
 }
 
@@ -29,7 +29,7 @@ struct Bucket {
     place: u64,
 }
 
-impl<'l, F: Form, K: Key, V: Value> Walk<'l, F, K, V> {
+impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
     #[inline(always)]
     pub fn new(words: Global<K::Joint<V>>, layout: &'l Layout) -> Self {
         Self { words, layout, types: PhantomData }

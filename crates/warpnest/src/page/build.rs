@@ -12,6 +12,7 @@ use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, header};
 use gpu_kernels::seam::{Global, Kernel};
 use gpu_kernels::two_level::{BucketStarts, KEYS_OF_STARTS, StartsPlan};
+use gpu_kernels::types::{Payload, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
@@ -86,6 +87,34 @@ impl Outcome {
     }
 }
 
+/// What a table is built from: the first so many of some pairs, or of some keys alone.
+#[derive(Clone, Copy)]
+pub(crate) struct Input<'i, K, V: Payload> {
+    pub keys: &'i Buffer<K>,
+    /// As many, unless the payload is nothing.
+    pub values: Option<&'i Buffer<WordOf<V>>>,
+    pub pairs: u64,
+}
+
+impl<'i, K: Key, V: Payload> Input<'i, K, V> {
+    /// Pairs, if both buffers are on the device and equally long.
+    fn of(device: &Device, stream: &Stream, keys: &'i Buffer<K>, values: &'i Buffer<WordOf<V>>) -> Result<Self> {
+        crate::error::check_pairs(device, stream, keys, values)?;
+        Ok(Self { keys, values: Some(values), pairs: keys.len() as u64 })
+    }
+
+    fn buffers(&self) -> Vec<&'i dyn Tracked> {
+        let values = self.values.map(|values| values as &dyn Tracked);
+        std::iter::once(self.keys as &dyn Tracked).chain(values).collect()
+    }
+
+    fn arguments(&self) -> Pairs<K, V> {
+        // SAFETY: the kernels' texts allow no values of keys alone.
+        let values = self.values.map_or_else(|| unsafe { Global::null() }, Buffer::argument);
+        Pairs { keys: self.keys.argument(), values }
+    }
+}
+
 /// The function that gives a key its page.
 fn page_function<K: Key>(layout: &Layout) -> HashFunctions {
     let mut constants = [layout.a, layout.b].into_iter().cycle();
@@ -100,21 +129,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Self> {
-        crate::error::check_pairs(device, stream, keys, values)?;
-        let plan = config.plan::<K, V>(keys.len() as u64)?;
-        let mut map = Self {
-            device: device.clone(),
-            layout: Layout::new::<K, V>(0, 0, plan.page_bits, plan.page_buckets),
-            words: Buffer::uninitialized(device, plan.table_words() as usize)?,
-            scratch: Scratch::new(device),
-            length: 0,
-            report: PageReport { seed: 0, failures: 0, counted: false, crowded: false, moved: 0, stages: None },
-            types: PhantomData,
-            config,
-        };
-        map.attempt_until_built(stream, keys, values, &plan)?;
-        map.scratch.release();
-        Ok(map)
+        Self::create_from(config, stream, device, Input::of(device, stream, keys, values)?)
     }
 
     /// Builds the map anew from other pairs; waits until it is known that the build succeeded.
@@ -126,10 +141,40 @@ impl<K: Key, V: Value> PageMap<K, V> {
     /// As for [`PageConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
     /// another error it is empty, and [`PageMap::report`] still tells of the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        crate::error::check_pairs(&self.device, stream, keys, values)?;
-        let plan = self.config.plan::<K, V>(keys.len() as u64)?;
+        let input = Input::of(&self.device, stream, keys, values)?;
+        self.rebuild_from(stream, input)
+    }
+}
+
+impl<K: Key, V: Payload> PageMap<K, V> {
+    /// Builds a table from what has been checked to be on `device`, as the stream.
+    pub(crate) fn create_from(
+        config: PageConfig,
+        stream: &Stream,
+        device: &Device,
+        input: Input<'_, K, V>,
+    ) -> Result<Self> {
+        let plan = config.plan::<K, V>(input.pairs)?;
+        let mut map = Self {
+            device: device.clone(),
+            layout: Layout::new::<K, V>(0, 0, plan.page_bits, plan.page_buckets),
+            words: Buffer::uninitialized(device, plan.table_words() as usize)?,
+            scratch: Scratch::new(device),
+            length: 0,
+            report: PageReport { seed: 0, failures: 0, counted: false, crowded: false, moved: 0, stages: None },
+            types: PhantomData,
+            config,
+        };
+        map.attempt_until_built(stream, input, &plan)?;
+        map.scratch.release();
+        Ok(map)
+    }
+
+    /// Builds the table anew from what has been checked to be on its device, as the stream.
+    pub(crate) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+        let plan = self.config.plan::<K, V>(input.pairs)?;
         self.length = 0;
-        let built = self.attempt_until_built(stream, keys, values, &plan);
+        let built = self.attempt_until_built(stream, input, &plan);
         if built.is_err() {
             self.forget(stream);
         }
@@ -143,13 +188,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
         let _ = self.words.fill(stream, 0);
     }
 
-    fn attempt_until_built(
-        &mut self,
-        stream: &Stream,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-        plan: &Plan,
-    ) -> Result<()> {
+    fn attempt_until_built(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<()> {
         let seed = self.config.seed.unwrap_or_else(crate::hash::random_seed);
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         self.make_room(plan)?;
@@ -157,11 +196,11 @@ impl<K: Key, V: Value> PageMap<K, V> {
         for failures in 0..attempts {
             let (a, b) = (random.next_u64(), random.next_u64());
             self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
-            let (mut counted, mut outcome) = (false, self.attempt(stream, keys, values, plan)?);
+            let (mut counted, mut outcome) = (false, self.attempt(stream, input, plan)?);
             if matches!(outcome, Outcome::Overflow) {
                 // Other constants would not help against copies of one key, and exact places help against everything.
                 counted = true;
-                outcome = self.attempt_counted(stream, keys, values, plan)?;
+                outcome = self.attempt_counted(stream, input, plan)?;
             }
             if let Outcome::Built { length, crowded, moved, stages } = outcome {
                 self.length = length;
@@ -173,27 +212,26 @@ impl<K: Key, V: Value> PageMap<K, V> {
     }
 
     /// Splits into bins whose room is known beforehand, and builds the pages.
-    fn attempt(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>, plan: &Plan) -> Result<Outcome> {
+    fn attempt(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
         let work = scratch.argument::<u64>();
         // SAFETY: the kernels' texts allow no counts and no starts.
         let nothing = unsafe { Global::<u32>::null() };
-        let reads: [&dyn Tracked; 2] = [keys, values];
         // SAFETY: this holds for all launches: the scratch has the words of its plan, in which each split's counts, published words
         // and bins have their place; a split reads where the one before it wrote, and the last one writes to the scratch, where the
         // pages are built from. The table has the words of its layout.
-        stream.batch(&reads, &[scratch, words], |batch| unsafe {
+        stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
             clock.mark(batch)?;
             batch.zero(scratch, plan.zeros() as usize)?;
             clock.mark(batch)?;
-            let mut from = Pairs { keys: keys.argument::<K>(), values: values.argument::<V>() };
+            let mut from = input.arguments();
             let mut counts_in = nothing;
             for (number, level) in plan.levels.iter().enumerate() {
                 let to = place::<K, V>(plan, plan.levels.len() - 1 - number, level.room(), words, scratch);
                 let counts_out = work.offset(plan.counts_at(number)).cast::<u32>();
-                let split = Split {
+                let split = Split::<K, V> {
                     keys: from.keys,
                     values: from.values,
                     keys_out: to.keys,
@@ -226,7 +264,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
                 clock.mark(batch)?;
             }
             clock.mark(batch)?;
-            let build = BuildPages {
+            let build = BuildPages::<K, V> {
                 keys: from.keys,
                 values: from.values,
                 counts: counts_in,
@@ -248,13 +286,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
     }
 
     /// Counts the pairs of every page, puts them in exact places, in the order of the input, and builds the pages.
-    fn attempt_counted(
-        &mut self,
-        stream: &Stream,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-        plan: &Plan,
-    ) -> Result<Outcome> {
+    fn attempt_counted(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, config, .. } = self;
         let functions = page_function::<K>(layout);
@@ -268,17 +300,16 @@ impl<K: Key, V: Value> PageMap<K, V> {
         let passes_scratch = passes_scratch.reserve(passes.words())?;
         // SAFETY: the kernel's text allows no counts.
         let nothing = unsafe { Global::<u32>::null() };
-        let reads: [&dyn Tracked; 2] = [keys, values];
         // SAFETY: this holds for all launches: every place has room for all pairs, and the last pass writes to the scratch; starts have a
         // word more than there are pages. The table has the words of its layout.
-        stream.batch(&reads, &[pairs_scratch, passes_scratch, words], |batch| unsafe {
+        stream.batch(&input.buffers(), &[pairs_scratch, passes_scratch, words], |batch| unsafe {
             clock.mark(batch)?;
             batch.zero(pairs_scratch, header::WORDS)?;
             passes.clear(batch, passes_scratch)?;
             clock.mark(batch)?;
-            passes.count(batch, passes_scratch, keys.argument())?;
+            let mut from = input.arguments();
+            passes.count(batch, passes_scratch, from.keys)?;
             passes.scan(batch, passes_scratch)?;
-            let mut from = Pairs { keys: keys.argument::<K>(), values: values.argument::<V>() };
             for pass in 0..passes.digits() {
                 let back = (passes.digits() - 1 - pass) as usize;
                 let to = place::<K, V>(plan, back, plan.pairs, words, pairs_scratch);
@@ -290,7 +321,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
             batch.launch(&find_starts, (plan.pairs + 1).div_ceil(KEYS_OF_STARTS as u64))?;
             clock.mark(batch)?;
             clock.mark(batch)?;
-            let build = BuildPages {
+            let build = BuildPages::<K, V> {
                 keys: from.keys,
                 values: from.values,
                 counts: nothing,
@@ -335,7 +366,7 @@ unsafe fn launch_one_of(
 }
 
 /// Where pairs are put that `back` steps separate from the last place; arrays for `room` of them.
-fn place<K: Key, V: Value>(
+fn place<K: Key, V: Payload>(
     plan: &Plan,
     back: usize,
     room: u64,
