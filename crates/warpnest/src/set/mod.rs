@@ -20,8 +20,8 @@ use gpu_kernels::types::Nothing;
 ///
 /// * **Keys** are `u32` or `u64`; all of them are legal, and may be repeated. [`PageSetConfig::assume_unique`] promises that they are not.
 /// * **Complexity.** A build reads and writes every key once for each split (none to three, by the size of the table) and once for the
-///   pages, in streams. A question reads one bucket, of 32 bytes (64 if keys have 64 bits); in one to four of a hundred cases, more in full
-///   tables, the one beside it, and seldom others.
+///   pages, in streams. A question reads one bucket, of 32 bytes (64 if keys have 64 bits); in two to six of a hundred cases, more in full
+///   tables, the one beside it or, about as seldom, others.
 /// * **Memory.** [`PageSetConfig::load`] says how full the table is; [`PageSetConfig::memory_bytes`] and
 ///   [`PageSetConfig::scratch_bytes`] say beforehand what it takes: 2 to 5 bytes for a 32-bit key, 10 for a 64-bit one.
 /// * **Two builds of the same keys** answer every question alike. Where keys stand in the table, and so the order of [`PageSet::to_keys`], may
