@@ -8,7 +8,7 @@
 //! pairs of one key go the same way and meet where the first of them stopped: no key is placed twice by searching, and one that
 //! is at home by counting is seen there.
 
-use super::form::{Form, MOST_SLOTS, equal, filter, tag_number};
+use super::form::{Form, MOST_SLOTS, equal, filter, tag_number, tags_in};
 use super::{BUCKET_WORDS, Layout};
 use crate::seam::{Shared, settled};
 use crate::types::Scalar;
@@ -87,8 +87,12 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     pub fn unite_repeats(&self, bucket: u32) -> u32 {
         let tag_of = |slot: u32| self.tag_in(bucket, slot);
         let mut tags = [W::default(); MOST_SLOTS];
-        for slot in 0..F::SLOTS {
-            tags[slot as usize] = tag_of(slot);
+        let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
+        for word in 0..F::TAG_WORDS {
+            let held = self.words.get(self.at(word, bucket));
+            for number in 0..tags_in::<F>(word) {
+                tags[(word * F::TAGS + number) as usize] = held >> (number * F::tag_bits::<W>()) & mask;
+            }
         }
         let mut repeated = false;
         for slot in 1..F::SLOTS as usize {
