@@ -309,11 +309,12 @@ pub(super) enum Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpu_kernels::types::Nothing;
 
     /// Kernels number the places of bins with 32 bits, and the last 2^16 of those numbers mean nowhere.
     #[test]
     fn places_of_pairs_fit_32_bits() {
-        fn check<K: Key, V: Value>() {
+        fn check<K: Key, V: Payload>() {
             for lg in 0..=31 {
                 for load in [1.0, 0.9, 0.5, 0.25, 0.1, 0.01, 0.001] {
                     for config in [PageConfig::default().load(load), PageConfig::default().load(load).assume_unique()] {
@@ -332,5 +333,7 @@ mod tests {
         check::<u32, u32>();
         check::<u64, u32>();
         check::<u64, u64>();
+        check::<u32, Nothing>();
+        check::<u64, Nothing>();
     }
 }
