@@ -182,6 +182,23 @@ fn rows<T: Scalar>(plan: &CompactPlan, index: u64, thread: u32) -> (u64, u32) {
 }
 
 kernel! {
+    /// Turns around the bits in `keep` of all items, and those behind them in the last word: what was to be kept is left out, and what
+    /// was left out is kept. One thread a word.
+    Flip<>, "flip", threads 256;
+    { keep: Global<u32>, plan: CompactPlan }
+    |args, block| {
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let word = first + thread as u64;
+            if word < args.plan.items.div_ceil(32) {
+                args.keep.store(word, !args.keep.load(word));
+            }
+        });
+    }
+}
+
+kernel! {
     /// Sets bit `i mod 32` of `keep[i / 32]` if `keys[i]`, of `items` sorted keys, is the last of its kind. Bits past the last
     /// key are 0.
     LastOfEach<K: Key>, "last_of_each", threads 256;

@@ -8,6 +8,7 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}
+    impl Sealed for super::Nothing {}
 }
 
 /// What keys and values have in common: an unsigned word, moved to and from 64 bits without loss.
@@ -94,7 +95,7 @@ scalar!(u64, u128, 1);
 /// A key of a table: `u32` or `u64`. Every value of the type is a legal key.
 pub trait Key: Scalar {
     /// What a key and a value take in a table that stores both as words of one type: the wider of the two.
-    type Joint<V: Value>: Key + Value;
+    type Joint<V: Payload>: Key + Value;
 
     /// A bijection of the keys under which every bit depends on every bit of the key, by two random words (`b` is used as an odd
     /// multiplier). The shifts and the first multiplier are those of published bijective mixers: for 32 bits C. Wellons'
@@ -118,16 +119,51 @@ pub trait Key: Scalar {
 }
 
 /// A value of a table: `u32` or `u64`. Every value of the type is legal.
-pub trait Value: Scalar {
-    /// [`Key::Joint`] of a 32-bit key and this value.
+pub trait Value: Scalar + Payload<Word = Self> {}
+impl Value for u32 {}
+impl Value for u64 {}
+
+/// What a table keeps beside a key: a [`Value`]; or [`Nothing`], as a set does.
+pub trait Payload: sealed::Sealed + Copy + core::fmt::Debug + Send + Sync + 'static {
+    /// The value; of nothing a word that is neither read nor written.
+    type Word: Value;
+    /// Bits of the value: 0 if there is none.
+    const VALUE_BITS: u32;
+    /// Place of this type in the names of the kernels that take any payload.
+    const PLACE: usize;
+    /// [`Key::Joint`] of a 32-bit key and this.
     type Beside32: Key + Value;
+    /// A word that says of a 32-bit key and this what it is, or of others which one.
+    type Noted: Scalar;
 }
-impl Value for u32 {
+impl Payload for u32 {
+    type Word = u32;
+    const VALUE_BITS: u32 = 32;
+    const PLACE: usize = 0;
     type Beside32 = u32;
+    type Noted = u64;
 }
-impl Value for u64 {
+impl Payload for u64 {
+    type Word = u64;
+    const VALUE_BITS: u32 = 64;
+    const PLACE: usize = 1;
     type Beside32 = u64;
+    type Noted = u64;
 }
+
+/// No value: the key is all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nothing;
+impl Payload for Nothing {
+    type Word = u32;
+    const VALUE_BITS: u32 = 0;
+    const PLACE: usize = 2;
+    type Beside32 = u32;
+    type Noted = u32;
+}
+
+/// [`Payload::Word`], for the arguments of kernels.
+pub type WordOf<V> = <V as Payload>::Word;
 
 /// The number that `odd`, an odd one, gives 1 with, modulo 2^64 and so modulo 2^32 too. Each of Newton's steps doubles the bits that
 /// are right; `odd` is its own inverse in the lowest three.
@@ -146,7 +182,7 @@ const MIX32: u32 = 0x21f0_aaad;
 const MIX64: u64 = 0x0e98_46af_9b1a_615d;
 
 impl Key for u32 {
-    type Joint<V: Value> = V::Beside32;
+    type Joint<V: Payload> = V::Beside32;
 
     #[inline(always)]
     fn mixed(self, a: u64, b: u64) -> u32 {
@@ -180,7 +216,7 @@ impl Key for u32 {
 }
 
 impl Key for u64 {
-    type Joint<V: Value> = u64;
+    type Joint<V: Payload> = u64;
 
     #[inline(always)]
     fn mixed(self, a: u64, b: u64) -> u64 {

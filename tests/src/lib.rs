@@ -14,6 +14,7 @@ pub mod linear_checker;
 pub mod maps;
 pub mod page_checker;
 pub mod pages;
+pub mod sets;
 pub mod sorted_checker;
 
 pub use checked::CheckedRunner;

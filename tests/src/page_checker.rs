@@ -1,9 +1,9 @@
-//! What must hold of the words of a page map, read by a decoder of its own.
+//! What must hold of the words of a page map or set, read by a decoder of its own.
 
 use gpu_kernels::page::{FEWEST_CANDIDATES, Layout, MOST_CANDIDATES};
-use gpu_kernels::types::Scalar;
-use std::collections::HashMap;
-use warpnest::{Key, PageMap, Value};
+use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
+use std::collections::{HashMap, HashSet};
+use warpnest::{Buffer, Device, Key, PageMap, PageSet, Value};
 
 /// How a bucket of eight words is divided, as the pictures in `form.rs` have it.
 struct Shape {
@@ -21,12 +21,16 @@ impl Shape {
             (6, 32) => [2, 3, 10],
             (5, 32) => [3, 2, 16],
             (4, _) => [4, 1, word_bits as usize - 1],
+            // Keys alone.
+            (24, 32) => [8, 3, 10],
+            (15, 32) => [8, 2, 16],
+            (8, _) => [8, 1, word_bits as usize - 1],
             _ => return Err(format!("no bucket has {slots} slots and words of {word_bits} bits")),
         };
         let filters = match slots {
-            6 => vec![(0, 30), (0, 31), (1, 30), (1, 31)],
-            5 => (16..32).map(|bit| (2, bit)).collect(),
-            _ => (0..4).map(|word| (word, word_bits - 1)).collect(),
+            6 | 24 => (0..tag_words).flat_map(|word| [(word, 30), (word, 31)]).collect(),
+            5 | 15 => (16..32).map(|bit| (tag_words - 1, bit)).collect(),
+            _ => (0..tag_words).map(|word| (word, word_bits - 1)).collect(),
         };
         Ok(Self { slots: slots as usize, tag_words, tags_of_word, tag_bits: tag_bits as u32, filters })
     }
@@ -50,8 +54,9 @@ impl Words<'_> {
         self.word(bucket, slot / self.shape.tags_of_word) >> shift & ((1 << self.shape.tag_bits) - 1)
     }
 
+    /// The value in a slot, or 0 if buckets have none.
     fn value(&self, bucket: u64, slot: usize) -> u64 {
-        self.word(bucket, self.shape.tag_words + slot)
+        if self.shape.tag_words == 8 { 0 } else { self.word(bucket, self.shape.tag_words + slot) }
     }
 
     fn is_full(&self, bucket: u64) -> bool {
@@ -69,8 +74,13 @@ fn first_of(bucket: u64, buckets: u64, key_bits: u32) -> u128 {
     ((bucket as u128) << key_bits).div_ceil(buckets as u128)
 }
 
-/// The pairs of the first `pages` pages of a table with `layout`, or what is wrong with them. Words behind those are of no interest.
-pub fn pairs_of_pages<K: Key, V: Value>(layout: &Layout, words: &[u64], pages: u32) -> Result<HashMap<K, V>, String> {
+/// The pairs of the first `pages` pages of a table with `layout`, or what is wrong with them; keys alone have values of 0. Words behind
+/// those are of no interest.
+pub fn pairs_of_pages<K: Key, V: Payload>(
+    layout: &Layout,
+    words: &[u64],
+    pages: u32,
+) -> Result<HashMap<K, WordOf<V>>, String> {
     let word_bits = <K::Joint<V> as Scalar>::BITS;
     let page_buckets = layout.page_buckets as u64;
     let (all, here) = (page_buckets << layout.page_bits, page_buckets * pages as u64);
@@ -86,6 +96,9 @@ pub fn pairs_of_pages<K: Key, V: Value>(layout: &Layout, words: &[u64], pages: u
         return Err(format!("{} candidates", layout.candidates));
     }
     let words = Words { words, bits: word_bits, shape: Shape::of(layout.slots, word_bits)? };
+    if (words.shape.tag_words == 8) != (V::VALUE_BITS == 0) {
+        return Err(format!("buckets have {} slots, and values of {} bits", layout.slots, V::VALUE_BITS));
+    }
     if (words.words.len() as u64) < here * 8 * word_bits as u64 / 64 {
         return Err(format!("{} words are too few for {here} buckets", words.words.len()));
     }
@@ -153,7 +166,7 @@ pub fn pairs_of_pages<K: Key, V: Value>(layout: &Layout, words: &[u64], pages: u
             if let Some((bucket, slot)) = places.insert(key, (bucket, slot)) {
                 return fail(format!("key {key} is in bucket {bucket}, slot {slot}, too"));
             }
-            pairs.insert(key, V::from_u64(words.value(bucket, slot)));
+            pairs.insert(key, Scalar::from_u64(words.value(bucket, slot)));
         }
     }
     Ok(pairs)
@@ -176,14 +189,32 @@ pub fn same_pairs<K: Key, V: Value>(found: &HashMap<K, V>, expected: &HashMap<K,
 
 /// The pairs of the map, or what is wrong with its words.
 pub fn pairs_of_map<K: Key, V: Value>(map: &PageMap<K, V>) -> Result<HashMap<K, V>, String> {
-    let words = map.words().download(map.device().default_stream()).map_err(|error| error.to_string())?;
-    let pairs = pairs_of_pages(map.layout(), &words, map.layout().pages())?;
-    if map.len() != pairs.len() as u64 || map.is_empty() != pairs.is_empty() {
-        return Err(format!("there are {} pairs, and the map says {}", pairs.len(), map.len()));
+    let pairs = pairs_of_words::<K, V>(map.device(), map.layout(), map.words(), map.slots())?;
+    match (map.len(), map.is_empty()) {
+        said if said == (pairs.len() as u64, pairs.is_empty()) => Ok(pairs),
+        said => Err(format!("there are {} pairs, and the map says {said:?}", pairs.len())),
     }
-    let slots = map.slots();
-    if slots != (map.layout().slots as u64 * map.layout().page_buckets as u64) << map.layout().page_bits {
-        return Err(format!("the map says it has {slots} slots"));
+}
+
+/// Says what is wrong with the set, if its keys should be those of `reference`.
+pub fn check_page_set<K: Key>(set: &PageSet<K>, reference: &HashSet<K>) -> Result<(), String> {
+    let keys = pairs_of_words::<K, Nothing>(set.device(), set.layout(), set.words(), set.slots())?;
+    if (set.len(), set.is_empty()) != (keys.len() as u64, keys.is_empty()) {
+        return Err(format!("there are {} keys, and the set says {}, {}", keys.len(), set.len(), set.is_empty()));
+    }
+    same_pairs(&keys, &reference.iter().map(|&key| (key, 0)).collect())
+}
+
+fn pairs_of_words<K: Key, V: Payload>(
+    device: &Device,
+    layout: &Layout,
+    words: &Buffer<u64>,
+    slots: u64,
+) -> Result<HashMap<K, WordOf<V>>, String> {
+    let words = words.download(device.default_stream()).map_err(|error| error.to_string())?;
+    let pairs = pairs_of_pages::<K, V>(layout, &words, layout.pages())?;
+    if slots != (layout.slots as u64 * layout.page_buckets as u64) << layout.page_bits {
+        return Err(format!("the table says it has {slots} slots"));
     }
     Ok(pairs)
 }

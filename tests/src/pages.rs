@@ -5,15 +5,15 @@ use gpu_kernels::page::{
     BUCKET_WORDS, BuildPages, BuildPagesInOrder, BuildPlan, Find, FindPlan, Layout, Pairs, Unpack, UnpackPlan, header,
 };
 use gpu_kernels::seam::Kernel;
-use gpu_kernels::types::Scalar;
-use warpnest::{Buffer, Device, Key, Result, Value};
+use gpu_kernels::types::{Payload, Scalar, WordOf};
+use warpnest::{Buffer, Device, Key, Result};
 
 /// Buckets that a block of [`Unpack`] writes out.
 const UNPACK_BUCKETS: u64 = 256;
 
 /// The first pages of a table.
 #[derive(Debug)]
-pub struct Pages<K: Key, V: Value> {
+pub struct Pages<K: Key, V: Payload> {
     /// The layout of the whole table.
     pub layout: Layout,
     /// The words of its first pages, and some that are 0.
@@ -31,12 +31,13 @@ pub fn key_of_page<K: Key>(layout: &Layout, page: u32, bits: u64) -> K {
     K::from_u64(mixed).unmixed(layout.a, layout.b)
 }
 
-impl<K: Key, V: Value> Pages<K, V> {
-    /// Builds the pages from the pairs of each, as a split hands them over: in the order of the input, with their keys mixed.
-    pub fn build(device: &Device, layout: Layout, pairs: &[Vec<(K, V)>], ordered: bool) -> Result<Self> {
+impl<K: Key, V: Payload> Pages<K, V> {
+    /// Builds the pages from the pairs of each (of keys alone the values mean nothing), as a split hands them over: in the order of the input, with their keys mixed.
+    pub fn build(device: &Device, layout: Layout, pairs: &[Vec<(K, WordOf<V>)>], repeats: bool) -> Result<Self> {
         let stream = device.default_stream();
         let room = pairs.iter().map(Vec::len).max().unwrap_or(0).max(1);
-        let (mut keys, mut values) = (vec![K::ALL_ONES; room * pairs.len()], vec![V::ALL_ONES; room * pairs.len()]);
+        let (mut keys, mut values) =
+            (vec![K::ALL_ONES; room * pairs.len()], vec![<V::Word>::ALL_ONES; room * pairs.len()]);
         for (page, pairs) in pairs.iter().enumerate() {
             for (i, (key, value)) in pairs.iter().enumerate() {
                 keys[page * room + i] = key.mixed(layout.a, layout.b);
@@ -48,7 +49,7 @@ impl<K: Key, V: Value> Pages<K, V> {
         let words = buckets * (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 64) as u64;
         let words = Buffer::<u64>::zeroed(device, words as usize)?;
         let header = Buffer::<u64>::zeroed(device, header::WORDS)?;
-        if !ordered && Pairs::<false, K, V>::SIDE_BY_SIDE {
+        if !repeats && Pairs::<false, K, V>::SIDE_BY_SIDE {
             keys = keys.iter().zip(&values).flat_map(|(key, value)| [*key, K::from_u64(value.to_u64())]).collect();
             values.clear();
         }
@@ -69,7 +70,7 @@ impl<K: Key, V: Value> Pages<K, V> {
             };
             let threads = pairs.len() as u64 * build.threads() as u64;
             let build: Box<dyn Kernel> =
-                if ordered { Box::new(BuildPagesInOrder::from(build)) } else { Box::new(build) };
+                if repeats { Box::new(BuildPagesInOrder::from(build)) } else { Box::new(build) };
             stream.launch(&*build, threads, &[&keys, &values, &counts], &[&words, &header])?;
         }
         let header = header.download(stream)?;
@@ -81,15 +82,15 @@ impl<K: Key, V: Value> Pages<K, V> {
         self.pages
     }
 
-    /// The values of `queries`, all of which must belong to these pages.
-    pub fn find(&self, device: &Device, queries: &[K]) -> Result<Vec<Option<V>>> {
+    /// The values of `queries` (0 of keys alone), all of which must belong to these pages.
+    pub fn find(&self, device: &Device, queries: &[K]) -> Result<Vec<Option<WordOf<V>>>> {
         let stream = device.default_stream();
         for query in queries {
             let page = query.mixed(self.layout.a, self.layout.b).scaled(self.layout.pages());
             assert!(page < self.pages, "{query} is in page {page}");
         }
         let on_device = Buffer::from_slice(device, queries)?;
-        let values = Buffer::<V>::zeroed(device, queries.len())?;
+        let values = Buffer::<V::Word>::zeroed(device, queries.len())?;
         let found = Buffer::<u32>::zeroed(device, queries.len().div_ceil(32))?;
         // SAFETY: the answers have room for all queries, which look at no other pages; the launch names the buffers.
         unsafe {
@@ -108,11 +109,11 @@ impl<K: Key, V: Value> Pages<K, V> {
     }
 
     /// All pairs.
-    pub fn unpack(&self, device: &Device) -> Result<Vec<(K, V)>> {
+    pub fn unpack(&self, device: &Device) -> Result<Vec<(K, WordOf<V>)>> {
         let stream = device.default_stream();
         let buckets = self.pages as u64 * self.layout.page_buckets as u64;
         let room = (buckets * self.layout.slots as u64) as usize;
-        let (keys, values) = (Buffer::<K>::zeroed(device, room)?, Buffer::<V>::zeroed(device, room)?);
+        let (keys, values) = (Buffer::<K>::zeroed(device, room)?, Buffer::<V::Word>::zeroed(device, room)?);
         let count = Buffer::<u64>::zeroed(device, 1)?;
         // SAFETY: the outputs have room for all slots; words for whole blocks are there; the launch names the buffers.
         unsafe {

@@ -194,11 +194,11 @@ fn pairs_that_need_room_are_moved_without_a_conflict() {
             let once: Vec<(K, V)> = keys.into_iter().take(pairs).map(|key| (key, V::from_u64(!key.to_u64()))).collect();
             assert_eq!(once.len(), pairs);
             for ordered in [true, false] {
-                let built = Pages::build(&device, layout, std::slice::from_ref(&once), ordered).unwrap();
+                let built = Pages::<K, V>::build(&device, layout, std::slice::from_ref(&once), ordered).unwrap();
                 if built.header[header::FAILED as usize] == 0 {
                     moved += built.header[header::LEFT as usize];
                     let words = built.words.download(device.default_stream()).unwrap();
-                    let found = pairs_of_pages(&layout, &words, 1).unwrap();
+                    let found = pairs_of_pages::<K, V>(&layout, &words, 1).unwrap();
                     assert_eq!(same_pairs(&found, &once.iter().copied().collect()), Ok(()));
                     assert_eq!(built.unpack(&device).unwrap().len(), pairs);
                 }

@@ -1,29 +1,30 @@
 //! The checker of page maps can fail: every kind of damage to a table's words is found, and what has no meaning is not.
 
 use gpu_kernels::page::Layout;
+use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use std::collections::HashMap;
-use warpnest::{Device, Key, PageConfig, PageMap, Value};
+use warpnest::{Device, Key, PageConfig, PageMap};
 use warpnest_tests::distinct_keys;
 use warpnest_tests::maps::holds;
 use warpnest_tests::page_checker::{check_page_map, pairs_of_pages, same_pairs};
 use warpnest_tests::pages::{Pages, key_of_page};
 
 /// A table on the host, for damage.
-struct Table<K: Key, V: Value> {
+struct Table<K: Key, V: Payload> {
     layout: Layout,
     words: Vec<u64>,
     pages: u32,
-    pairs: HashMap<K, V>,
+    pairs: HashMap<K, WordOf<V>>,
 }
 
-impl<K: Key, V: Value> Table<K, V> {
+impl<K: Key, V: Payload> Table<K, V> {
     /// What the checker says of it.
     fn wrong(&self) -> Result<(), String> {
-        same_pairs(&pairs_of_pages(&self.layout, &self.words, self.pages)?, &self.pairs)
+        same_pairs(&pairs_of_pages::<K, V>(&self.layout, &self.words, self.pages)?, &self.pairs)
     }
 
     fn bits(&self) -> usize {
-        <K::Joint<V> as gpu_kernels::types::Scalar>::BITS as usize
+        <K::Joint<V> as Scalar>::BITS as usize
     }
 
     /// How many tag words and slots a bucket has, tags a word, and bits a tag.
@@ -31,6 +32,9 @@ impl<K: Key, V: Value> Table<K, V> {
         match self.layout.slots {
             6 => (2, 6, 3, 10),
             5 => (3, 5, 2, 16),
+            24 => (8, 24, 3, 10),
+            15 => (8, 15, 2, 16),
+            8 => (8, 8, 1, self.bits() - 1),
             _ => (4, 4, 1, self.bits() - 1),
         }
     }
@@ -84,11 +88,12 @@ impl<K: Key, V: Value> Table<K, V> {
 }
 
 /// Two pages with so many pairs that many are not at home.
-fn table<K: Key, V: Value>(page_bits: u32, slots: u32) -> Table<K, V> {
+fn table<K: Key, V: Payload>(page_bits: u32, slots: u32) -> Table<K, V> {
     let device = Device::cpu();
     let layout = Layout::new::<K, V>(11, 22, page_bits, 20);
     assert_eq!(layout.slots, slots);
-    let mut pages: Vec<Vec<(K, V)>> = Vec::new();
+    let value = |bits: u64| <V::Word>::from_u64(if V::VALUE_BITS == 0 { 0 } else { bits });
+    let mut pages: Vec<Vec<(K, V::Word)>> = Vec::new();
     for page in 0..2 {
         let bits = distinct_keys::<u64>(3000, 7 + page as u64);
         let mut keys: Vec<K> = bits.into_iter().map(|bits| key_of_page(&layout, page, bits)).collect();
@@ -97,14 +102,14 @@ fn table<K: Key, V: Value>(page_bits: u32, slots: u32) -> Table<K, V> {
         // Not one after the other in the page.
         keys.sort_unstable_by_key(|key| key.mixed(1, 2));
         keys.truncate(slots as usize * 20 * 9 / 10);
-        pages.push(keys.iter().map(|&key| (key, V::from_u64(!key.to_u64()))).collect());
+        pages.push(keys.iter().map(|&key| (key, value(!key.to_u64()))).collect());
     }
-    let built = Pages::build(&device, layout, &pages, true).unwrap();
+    let built = Pages::<K, V>::build(&device, layout, &pages, true).unwrap();
     let words = built.words.download(device.default_stream()).unwrap();
     Table { layout, words, pages: 2, pairs: pages.into_iter().flatten().collect() }
 }
 
-fn damage_is_found<K: Key, V: Value>(page_bits: u32, slots: u32) {
+fn damage_is_found<K: Key, V: Payload>(page_bits: u32, slots: u32) {
     let whole = table::<K, V>(page_bits, slots);
     assert_eq!(whole.wrong(), Ok(()));
     let layout = whole.layout;
@@ -128,16 +133,20 @@ fn damage_is_found<K: Key, V: Value>(page_bits: u32, slots: u32) {
         // A slot that is emptied: its pair is nowhere, and others may have passed by.
         whole.damaged(&["is nowhere", "not full"], |table| table.set_tag(slot, 0));
         let (bucket, word) = whole.value_at(slot);
-        whole.damaged(&["has value"], |table| {
-            let value = table.get(bucket, word);
-            table.set(bucket, word, value ^ 1);
-        });
+        if V::VALUE_BITS != 0 {
+            whole.damaged(&["has value"], |table| {
+                let value = table.get(bucket, word);
+                table.set(bucket, word, value ^ 1);
+            });
+        }
         // The same tag in a free slot of the same bucket, if there is one, is the same key.
         if let Some(&twin) = free.iter().find(|twin| twin.0 == slot.0) {
             whole.damaged(&["too"], |table| {
                 table.set_tag(twin, tag);
                 let ((bucket, word), (from, at)) = (table.value_at(twin), table.value_at(slot));
-                table.set(bucket, word, table.get(from, at));
+                if V::VALUE_BITS != 0 {
+                    table.set(bucket, word, table.get(from, at));
+                }
             });
         }
         // Another candidate's number is another key, unless both are one bucket: its home is elsewhere.
@@ -181,19 +190,25 @@ fn damage_is_found<K: Key, V: Value>(page_bits: u32, slots: u32) {
     whole.damaged(&["remainders"], |table| table.layout.remainders += 1);
     whole.damaged(&["candidates"], |table| table.layout.candidates = 8);
     whole.damaged(&["pages of"], |table| table.layout.page_buckets += 1);
-    whole.damaged(&[""], |table| table.layout.slots = if slots == 5 { 6 } else { 5 });
+    let other_slots = match slots {
+        4 | 6 => 5,
+        5 => 6,
+        8 => 15,
+        _ => 8,
+    };
+    whole.damaged(&[""], |table| table.layout.slots = other_slots);
     whole.damaged(&["should not be there", "no key"], |table| table.layout.a ^= 1);
     whole.damaged(&["should not be there"], |table| {
         let key = *table.pairs.keys().next().unwrap();
         table.pairs.remove(&key);
     });
     whole.damaged(&["is nowhere"], |table| {
-        table.pairs.insert(key_of_page(&table.layout, 0, 99), V::from_u64(1));
+        table.pairs.insert(key_of_page(&table.layout, 0, 99), <V::Word>::from_u64(1));
     });
 
     // Values of empty slots, and what lies behind the pages, mean nothing; nor does a filter bit too many.
     let mut other = whole;
-    for &slot in &free {
+    for &slot in free.iter().filter(|_| V::VALUE_BITS != 0) {
         let (bucket, word) = other.value_at(slot);
         other.set(bucket, word, 0x5555_5555);
     }
@@ -221,6 +236,14 @@ fn damage_to_a_bucket_of_four_slots_is_found() {
 fn damage_to_a_bucket_of_five_or_six_slots_is_found() {
     damage_is_found::<u32, u32>(15, 5);
     damage_is_found::<u32, u32>(21, 6);
+}
+
+#[test]
+fn damage_to_a_bucket_of_keys_alone_is_found() {
+    damage_is_found::<u32, Nothing>(2, 8);
+    damage_is_found::<u32, Nothing>(15, 15);
+    damage_is_found::<u32, Nothing>(21, 24);
+    damage_is_found::<u64, Nothing>(3, 8);
 }
 
 #[test]

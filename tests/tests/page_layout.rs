@@ -1,11 +1,11 @@
 //! The arithmetic of the page map's layout: mixes, homes, remainders, candidates, and tags packed in words, beside naive models.
 
-use gpu_kernels::page::form::{Five, Form, Four, Six, equal, filter, tag_number, tags_in};
+use gpu_kernels::page::form::{Eight, Fifteen, Five, Form, Four, Six, TwentyFour, equal, filter, tag_number, tags_in};
 use gpu_kernels::page::{FEWEST_BUCKETS, Layout, MOST_CANDIDATES, fit_page, most_page_buckets};
-use gpu_kernels::types::Scalar;
+use gpu_kernels::types::{Nothing, Payload, Scalar};
 use proptest::prelude::*;
 use std::collections::HashSet;
-use warpnest::{Key, Value};
+use warpnest::Key;
 use warpnest_tests::distinct_keys;
 
 /// Words with few and many bits, and some of any kind.
@@ -51,14 +51,14 @@ fn every_bit_of_a_mixed_key_depends_on_every_bit_of_the_key() {
 }
 
 /// Layouts with few and many pages and buckets, whose buckets a key's home can number.
-fn layout<K: Key, V: Value>() -> impl Strategy<Value = Layout> {
+fn layout<K: Key, V: Payload>() -> impl Strategy<Value = Layout> {
     (any::<u64>(), any::<u64>(), 0u32..=20, 16u32..=most_page_buckets::<K, V>()).prop_map(|(a, b, bits, buckets)| {
         let buckets = fit_page(buckets).min(most_page_buckets::<K, V>());
         Layout::new::<K, V>(a, b, bits, buckets)
     })
 }
 
-fn homes_and_remainders<K: Key, V: Value>() {
+fn homes_and_remainders<K: Key, V: Payload>() {
     proptest!(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() }, |(
         layout in layout::<K, V>(), word in any::<u64>(), high in 0u32..64, number in 0..MOST_CANDIDATES,
     )| {
@@ -91,8 +91,8 @@ fn homes_and_remainders<K: Key, V: Value>() {
             prop_assert!(tag != Scalar::from_u64(0));
             prop_assert_eq!(layout.untag(tag), (Scalar::from_u64(remainder), number));
             let bits = match layout.slots {
-                6 => 10,
-                5 => 16,
+                6 | 24 => 10,
+                5 | 15 => 16,
                 _ => <K::Joint<V> as Scalar>::BITS - 1,
             };
             prop_assert!(tag.to_u64() >> bits == 0, "{:?}", layout);
@@ -109,6 +109,8 @@ fn homes_and_remainders<K: Key, V: Value>() {
 #[test]
 fn home_and_remainder_give_the_mixed_key_back() {
     warpnest_tests::in_all_widths!(homes_and_remainders());
+    homes_and_remainders::<u32, Nothing>();
+    homes_and_remainders::<u64, Nothing>();
 }
 
 #[test]
@@ -176,6 +178,8 @@ fn pages_fit_their_room_and_forms_have_the_slots_that_their_tags_allow() {
         (most_page_buckets::<u32, u64>(), 8),
         (most_page_buckets::<u64, u32>(), 8),
         (most_page_buckets::<u64, u64>(), 8),
+        (most_page_buckets::<u32, Nothing>(), 4),
+        (most_page_buckets::<u64, Nothing>(), 8),
     ];
     for (buckets, word_bytes) in most {
         assert!(buckets == fit_page(buckets) && buckets * 8 * word_bytes <= 48 << 10, "{buckets} buckets");
@@ -198,9 +202,18 @@ fn pages_fit_their_room_and_forms_have_the_slots_that_their_tags_allow() {
         }
     }
     assert_eq!(Layout::form_for::<u32, u32>(1 << 31), (6, 7));
+    // The same tags, and eight words of them.
+    for (buckets, slots, candidates) in steps {
+        let of_keys = [(4, 8), (5, 15), (6, 24)].into_iter().find(|with_values| with_values.0 == slots).unwrap().1;
+        assert_eq!(Layout::form_for::<u32, Nothing>(buckets), (of_keys, candidates), "{buckets} buckets of keys");
+    }
+    assert_eq!(Layout::forms::<u32, u32>(), [(6, 21_053_762), (5, 327_686), (4, 16)]);
+    assert_eq!(Layout::forms::<u32, Nothing>(), [(24, 21_053_762), (15, 327_686), (8, 16)]);
+    assert_eq!(Layout::forms::<u64, Nothing>(), [(24, u64::MAX), (15, u64::MAX), (8, 16)]);
     for buckets in (4..=31).map(|lg| 1u64 << lg) {
         let wide = [Layout::form_for::<u32, u64>, Layout::form_for::<u64, u32>, Layout::form_for::<u64, u64>];
         assert_eq!(wide.map(|form| form(buckets)), [(4, 7); 3]);
+        assert_eq!(Layout::form_for::<u64, Nothing>(buckets), (8, 7));
     }
 }
 
@@ -244,6 +257,9 @@ fn an_equal_tag_is_found_as_one_by_one() {
     packed::<Five, u32>(20_000);
     packed::<Four, u32>(5_000);
     packed::<Four, u64>(5_000);
+    packed::<TwentyFour, u32>(5_000);
+    packed::<Fifteen, u32>(5_000);
+    packed::<Eight, u64>(2_000);
 }
 
 #[test]
@@ -257,7 +273,8 @@ fn tags_and_filter_bits_fill_the_words_without_overlap() {
             assert!(count <= F::TAGS && count * bits <= W::BITS);
             used[word as usize] = (1u128 << (count * bits)).wrapping_sub(1) as u64;
         }
-        assert_eq!((slots, F::TAG_WORDS + slots <= 8), (F::SLOTS, true));
+        assert_eq!((slots, F::TAG_WORDS + if F::VALUES { slots } else { 0 } <= 8), (F::SLOTS, true));
+        assert!(F::VALUES || F::TAG_WORDS == 8, "words of no use");
         for class in 0..F::CLASSES {
             let (word, bit) = F::filter::<W>(class);
             assert!(bit < W::BITS);
@@ -275,4 +292,8 @@ fn tags_and_filter_bits_fill_the_words_without_overlap() {
     with::<Five, u32>();
     with::<Four, u32>();
     with::<Four, u64>();
+    with::<TwentyFour, u32>();
+    with::<Fifteen, u32>();
+    with::<Eight, u32>();
+    with::<Eight, u64>();
 }

@@ -86,7 +86,17 @@ macro_rules! page_config_methods {
                 self.pages = self.pages.load(load);
                 self
             }
+        }
 
+        crate::config::page_chance_methods! { $config }
+    };
+}
+pub(crate) use page_config_methods;
+
+/// Those of them that are about what is left to chance.
+macro_rules! page_chance_methods {
+    ($config:ident) => {
+        impl $config {
             /// How often a failed build of the page map may start again with fresh random constants.
             #[must_use]
             pub fn restarts(mut self, restarts: u32) -> Self {
@@ -103,4 +113,39 @@ macro_rules! page_config_methods {
         }
     };
 }
-pub(crate) use page_config_methods;
+pub(crate) use page_chance_methods;
+
+/// Gives a configuration of a table of keys the methods that build it. It has a method `memory_bytes`, which fails if a request makes
+/// no sense; the table has a function `create`.
+macro_rules! build_keys_methods {
+    ($config:ident builds $table:ident) => {
+        impl $config {
+            /// Builds a table of the different keys among `keys`; returns when it stands.
+            ///
+            /// # Errors
+            /// As for [`PageConfig::build`](crate::PageConfig::build).
+            pub fn build<K: crate::Key>(&self, device: &crate::Device, keys: &[K]) -> crate::Result<$table<K>> {
+                // Before the copy: what cannot work should not cost it.
+                self.memory_bytes::<K>(keys.len() as u64)?;
+                let keys = crate::Buffer::from_slice(device, keys)?;
+                self.build_on(device.default_stream(), device, &keys)
+            }
+
+            /// Builds it from a buffer, on `stream`; waits until it is known that the build succeeded.
+            ///
+            /// # Errors
+            #[doc = concat!(
+                "As for [`", stringify!($config), "::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice)."
+            )]
+            pub fn build_on<K: crate::Key>(
+                &self,
+                stream: &crate::Stream,
+                device: &crate::Device,
+                keys: &crate::Buffer<K>,
+            ) -> crate::Result<$table<K>> {
+                $table::create(self.clone(), stream, device, keys)
+            }
+        }
+    };
+}
+pub(crate) use build_keys_methods;

@@ -1,4 +1,4 @@
-//! The methods of every map that answers many lookups at once.
+//! The methods of every table that answers many lookups at once.
 
 /// Gives a map with a private method `find`, which queues a lookup, the public ones; one of all keys and values, or of the given types.
 macro_rules! lookup_methods {
@@ -6,6 +6,8 @@ macro_rules! lookup_methods {
         crate::lookup::lookup_methods! { [K: crate::Key, V: crate::Value] $map<K, V>, K, V }
     };
     ([$($generics:tt)*] $map:ty, $key:ty, $value:ty) => {
+        crate::lookup::contains_methods! { [$($generics)*] $map, $key }
+
         impl<$($generics)*> $map {
             /// The values of `queries`, in their order.
             ///
@@ -15,19 +17,6 @@ macro_rules! lookup_methods {
                 let stream = self.device.default_stream();
                 let queries = crate::Buffer::from_slice(&self.device, queries)?;
                 self.get_many_on(stream, &queries)?.download(stream)
-            }
-
-            /// Which of `queries` the map has, in their order.
-            ///
-            /// # Errors
-            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-            pub fn contains_many(&self, queries: &[$key]) -> crate::Result<Vec<bool>> {
-                let stream = self.device.default_stream();
-                let buffer = crate::Buffer::from_slice(&self.device, queries)?;
-                let mut found = crate::Buffer::uninitialized(&self.device, queries.len().div_ceil(32))?;
-                self.contains_many_into(stream, &buffer, &mut found)?;
-                let words = found.download(stream)?;
-                Ok((0..queries.len()).map(|i| crate::answers::bit(&words, i)).collect())
             }
 
             /// Queues the lookup of `queries`; waits for nothing, copies nothing.
@@ -60,8 +49,29 @@ macro_rules! lookup_methods {
                 let values = answers.values.argument();
                 self.find(stream, queries, values, &answers.found, &[&answers.values, &answers.found])
             }
+        }
+    };
+}
+pub(crate) use lookup_methods;
 
-            /// Queues the question which of `queries` the map has: bit `i % 32` of `found[i / 32]` answers query `i`.
+/// Gives a table with such a method `find` those methods that ask for no values.
+macro_rules! contains_methods {
+    ([$($generics:tt)*] $table:ty, $key:ty) => {
+        impl<$($generics)*> $table {
+            /// Which of `queries` are there, in their order.
+            ///
+            /// # Errors
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+            pub fn contains_many(&self, queries: &[$key]) -> crate::Result<Vec<bool>> {
+                let stream = self.device.default_stream();
+                let buffer = crate::Buffer::from_slice(&self.device, queries)?;
+                let mut found = crate::Buffer::uninitialized(&self.device, queries.len().div_ceil(32))?;
+                self.contains_many_into(stream, &buffer, &mut found)?;
+                let words = found.download(stream)?;
+                Ok((0..queries.len()).map(|i| crate::answers::bit(&words, i)).collect())
+            }
+
+            /// Queues the question which of `queries` are there: bit `i % 32` of `found[i / 32]` answers query `i`.
             ///
             /// # Errors
             /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `found` has a word for each 32 queries,
@@ -83,4 +93,4 @@ macro_rules! lookup_methods {
         }
     };
 }
-pub(crate) use lookup_methods;
+pub(crate) use contains_methods;

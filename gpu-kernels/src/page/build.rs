@@ -2,11 +2,12 @@
 
 use super::fill::{CHOSEN, List, Thread, count_slots, make_rooms, search_slots};
 use super::form::{Form, with_form};
+use super::pairs::in_order;
 use super::place::Page;
 use super::source::{Entry, Sources};
 use super::{BUCKET_WORDS, Layout, ROOM, header};
 use crate::seam::{Block, Global, Shared, Tile};
-use crate::types::{Key, Scalar, Value};
+use crate::types::{Key, Payload, Scalar, WordOf};
 
 /// Threads of a block.
 pub(super) const THREADS: usize = 384;
@@ -15,12 +16,12 @@ pub(super) const MOST_READ: usize = 4;
 
 /// Pairs that a thread reads at once: 16 bytes of keys, and of values.
 #[inline(always)]
-pub(super) const fn read<K: Key, V: Value>() -> usize {
+pub(super) const fn read<K: Key, V: Payload>() -> usize {
     MOST_READ * 32 / <K::Joint<V> as Scalar>::BITS as usize
 }
-/// The most pairs of a page that are noted when their home is full.
+/// The most pairs of a page that are noted when their home is full; twice as many if a note is half a word.
 const MOST_OVER: usize = 512;
-/// The most pairs of a page that may be left when their candidates are full.
+/// The most pairs of a page that may be left when their candidates are full, or twice as many.
 const MOST_LEFT: usize = 64;
 /// The most pairs of a page whose slots are counted: counters have 16 bits.
 const MOST_COUNTED: u32 = 0xffff;
@@ -42,20 +43,20 @@ pub struct BuildPlan {
 }
 
 macro_rules! build_kernel {
-    ($(#[$doc:meta])* $name:ident, $entry:literal, $ordered:literal) => {
+    ($(#[$doc:meta])* $name:ident, $entry:literal, $repeats:literal) => {
         kernel! {
             $(#[$doc])*
-            $name<K: Key, V: Value>, $entry, threads 384, resident 4,
+            $name<K: Key, V: Payload>, $entry, threads 384, resident 4,
                 shared room: u64 = ROOM, shared over: u64 = MOST_OVER, shared left: u64 = MOST_LEFT,
                 shared noted: u32 = 4;
             {
-                keys: Global<K>, values: Global<V>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
+                keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
                 header: Global<u64>, plan: BuildPlan,
             }
             |args, block| {
                 let Self { keys, values, counts, starts, words_out, header, plan } = args;
                 let args = BuildPages { keys, values, counts, starts, words_out, header, plan };
-                build_page::<$ordered, K, V, _>(block, args, room, over, left, noted);
+                build_page::<$repeats, K, V, _>(block, args, room, over, left, noted);
             }
         }
     };
@@ -69,11 +70,11 @@ build_kernel! {
     BuildPages, "page_build", false
 }
 build_kernel! {
-    /// [`BuildPages`] of which, of all pairs of a key, the last one wins.
+    /// [`BuildPages`] of pairs whose keys may be repeated: of all pairs of a key, the last one wins.
     BuildPagesInOrder, "page_build_in_order", true
 }
 
-impl<K: Key, V: Value> From<BuildPages<K, V>> for BuildPagesInOrder<K, V> {
+impl<K: Key, V: Payload> From<BuildPages<K, V>> for BuildPagesInOrder<K, V> {
     fn from(launch: BuildPages<K, V>) -> Self {
         let BuildPages { keys, values, counts, starts, words_out, header, plan } = launch;
         Self { keys, values, counts, starts, words_out, header, plan }
@@ -81,7 +82,7 @@ impl<K: Key, V: Value> From<BuildPages<K, V>> for BuildPagesInOrder<K, V> {
 }
 
 #[inline(always)]
-fn build_page<const ORDERED: bool, K: Key, V: Value, B: Block>(
+fn build_page<const REPEATS: bool, K: Key, V: Payload, B: Block>(
     block: &mut B,
     args: BuildPages<K, V>,
     room: impl Shared<u64>,
@@ -89,6 +90,7 @@ fn build_page<const ORDERED: bool, K: Key, V: Value, B: Block>(
     left: impl Shared<u64>,
     noted: impl Shared<u32>,
 ) {
+    let in_word = 64 / <V::Noted as Scalar>::BITS;
     let BuildPages { keys, values, counts, starts, words_out, header, plan } = args;
     let BuildPlan { layout, page_room, pairs, split, .. } = plan;
     let job = Job {
@@ -99,14 +101,14 @@ fn build_page<const ORDERED: bool, K: Key, V: Value, B: Block>(
     let memory = Memory {
         words: room.cast::<K::Joint<V>>(),
         counts: room.cast::<u32>(),
-        over: List { entries: over, lengths: noted, number: 0, most: MOST_OVER as u32 },
-        left: List { entries: left, lengths: noted, number: 1, most: MOST_LEFT as u32 },
+        over: List { entries: over.cast::<V::Noted>(), lengths: noted, number: 0, most: MOST_OVER as u32 * in_word },
+        left: List { entries: left.cast::<V::Noted>(), lengths: noted, number: 1, most: MOST_LEFT as u32 * in_word },
     };
-    with_form!(layout.slots, K::Joint<V>, F => build::<ORDERED, F, K, V, _>(block, &job, memory));
+    with_form!(layout.slots, K, V, F => build::<REPEATS, F, K, V, _>(block, &job, memory));
 }
 
 /// What a block is to do.
-struct Job<K: Key, V: Value> {
+struct Job<K: Key, V: Payload> {
     sources: Sources<K, V>,
     words_out: Global<K::Joint<V>>,
     header: Global<u64>,
@@ -125,14 +127,14 @@ struct Memory<Words, Counts, Over, Left> {
 }
 
 #[inline(always)]
-fn build<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
+fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     block: &mut B,
     job: &Job<K, V>,
     memory: Memory<
         impl Shared<K::Joint<V>>,
         impl Shared<u32>,
-        List<impl Shared<u64>, impl Shared<u32>>,
-        List<impl Shared<u64>, impl Shared<u32>>,
+        List<impl Shared<V::Noted>, impl Shared<u32>>,
+        List<impl Shared<V::Noted>, impl Shared<u32>>,
     >,
 ) {
     let Memory { words, counts, over, left } = memory;
@@ -142,14 +144,14 @@ fn build<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
     let number = block.index();
     let source = job.sources.page(number as u64);
     let mut threads = block.local(|thread| Thread {
-        pairs: source.load_first::<ORDERED>(thread),
+        pairs: source.load_first::<REPEATS>(thread),
         seek: page.seek(0, Scalar::from_u64(0)),
         entry: Entry { pair: 0, mixed: K::default(), mark: Scalar::from_u64(0) },
         placed: 0,
     });
     // Empty tags; values only where something is to be compared with them.
     block.phase(&mut threads, |thread, _| {
-        let rows = if ORDERED { BUCKET_WORDS } else { F::TAG_WORDS };
+        let rows = if in_order::<REPEATS, V>() { BUCKET_WORDS } else { F::TAG_WORDS };
         let mut word = thread;
         while word < rows * layout.page_buckets {
             words.set(word, Scalar::from_u64(0));
@@ -171,9 +173,9 @@ fn build<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
     let counted = source.pairs <= MOST_COUNTED;
     if counted {
         block.phase(&mut threads, |thread, state| {
-            count_slots::<ORDERED, F, K, V>(thread, state, &source, page, counts, counts_at, over);
+            count_slots::<REPEATS, F, K, V>(thread, state, &source, page, counts, counts_at, over);
         });
-        if ORDERED {
+        if REPEATS {
             block.phase(&mut threads, |thread, state| {
                 let mut bucket = thread;
                 while bucket < layout.page_buckets {
@@ -187,11 +189,11 @@ fn build<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
     let noted = if counted { over.lengths.get(over.number) } else { u32::MAX };
     if noted != 0 {
         let noted = if noted <= over.most { Some(noted) } else { None };
-        search_slots::<ORDERED, F, K, V, B>(block, &mut threads, &source, page, over, noted, left);
+        search_slots::<REPEATS, F, K, V, B>(block, &mut threads, &source, page, over, noted, left);
         let count = left.lengths.get(left.number);
         if count != 0 {
             block.sync();
-            let failed = make_rooms::<ORDERED, F, K, V, B>(block, &mut threads, &source, page, left, count);
+            let failed = make_rooms::<REPEATS, F, K, V, B>(block, &mut threads, &source, page, left, count);
             block.each(&mut threads, |thread, _| {
                 if thread == 0 {
                     job.header.atomic(header::LEFT).fetch_add(count as u64);
@@ -213,7 +215,7 @@ fn build<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
             for i in 0..4 {
                 let row = first_row + i as u32;
                 out[i] = words.get(row * layout.page_buckets + bucket);
-                if ORDERED && row >= F::TAG_WORDS && out[i] != Scalar::from_u64(0) {
+                if in_order::<REPEATS, V>() && row >= F::TAG_WORDS && out[i] != Scalar::from_u64(0) {
                     out[i] = Scalar::from_u64(source.value(out[i].to_u64() - 1).to_u64());
                 }
             }

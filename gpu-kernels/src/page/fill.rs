@@ -2,10 +2,11 @@
 
 use super::build::{MOST_READ, THREADS, read};
 use super::form::Form;
+use super::pairs::in_order;
 use super::place::{Page, Placed, Seek, WayIn};
 use super::source::{Entry, Source};
 use crate::seam::{Block, Shared, Tile};
-use crate::types::{Key, Value};
+use crate::types::{Key, Payload, Scalar, WordOf};
 
 /// What a thread keeps.
 pub struct Thread<K, V, W> {
@@ -17,6 +18,9 @@ pub struct Thread<K, V, W> {
     pub placed: u32,
 }
 
+/// What a thread keeps that places keys with this payload.
+type ThreadOf<K, V> = Thread<K, WordOf<V>, <K as Key>::Joint<V>>;
+
 /// A list that threads append to.
 #[derive(Clone, Copy)]
 pub struct List<Entries, Lengths> {
@@ -27,10 +31,13 @@ pub struct List<Entries, Lengths> {
     pub most: u32,
 }
 
-impl<Entries: Shared<u64>, Lengths: Shared<u32>> List<Entries, Lengths> {
+impl<Entries, Lengths: Shared<u32>> List<Entries, Lengths> {
     /// Notes an entry if there is room, and counts it in any case.
     #[inline(always)]
-    pub fn note(&self, entry: u64) {
+    pub fn note<E: Scalar>(&self, entry: E)
+    where
+        Entries: Shared<E>,
+    {
         let place = self.lengths.fetch_add(self.number, 1);
         if place < self.most {
             self.entries.set(place, entry);
@@ -46,26 +53,26 @@ impl<Entries: Shared<u64>, Lengths: Shared<u32>> List<Entries, Lengths> {
 
 /// Gives pairs slots of their home by counting, as long as it has some; notes the others.
 #[inline(always)]
-pub fn count_slots<const ORDERED: bool, F: Form, K: Key, V: Value>(
+pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload>(
     thread: u32,
-    state: &mut Thread<K, V, K::Joint<V>>,
+    state: &mut ThreadOf<K, V>,
     source: &Source<'_, K, V>,
     page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
     counts: impl Shared<u32>,
     counts_at: u32,
-    over: List<impl Shared<u64>, impl Shared<u32>>,
+    over: List<impl Shared<V::Noted>, impl Shared<u32>>,
 ) {
     let pairs = source.pairs;
     let mut first = thread;
     while first < pairs {
         // While these get their slots, the next ones are on their way.
         let some = state.pairs;
-        state.pairs = source.load::<ORDERED>(first + (read::<K, V>() * THREADS) as u32);
+        state.pairs = source.load::<REPEATS>(first + (read::<K, V>() * THREADS) as u32);
         for i in 0..read::<K, V>() {
             let pair = first + (i * THREADS) as u32;
             if pair < pairs {
                 let mixed = source.mixed(some.0[i]);
-                let mark = source.mark::<ORDERED>(pair, some.1[i]);
+                let mark = source.mark::<REPEATS>(pair, some.1[i]);
                 let home = page.layout.home_in_page(mixed);
                 let shift = home % 2 * 16;
                 let slot = counts.fetch_add(counts_at + home / 2, 1 << shift) >> shift & 0xffff;
@@ -73,7 +80,7 @@ pub fn count_slots<const ORDERED: bool, F: Form, K: Key, V: Value>(
                     page.put(home, slot, page.layout.remainder(mixed), mark);
                     state.placed += 1;
                 } else {
-                    over.note(Entry { pair, mixed, mark }.packed());
+                    over.note(Entry { pair, mixed, mark }.packed::<V>());
                 }
             }
         }
@@ -83,22 +90,22 @@ pub fn count_slots<const ORDERED: bool, F: Form, K: Key, V: Value>(
 
 /// Lets the noted pairs search for slots, or all if they are not noted. Ends with a barrier.
 #[inline(always)]
-pub fn search_slots<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
+pub fn search_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     block: &mut B,
-    threads: &mut B::Local<Thread<K, V, K::Joint<V>>>,
+    threads: &mut B::Local<ThreadOf<K, V>>,
     source: &Source<'_, K, V>,
     page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
-    over: List<impl Shared<u64>, impl Shared<u32>>,
+    over: List<impl Shared<V::Noted>, impl Shared<u32>>,
     noted: Option<u32>,
-    left: List<impl Shared<u64>, impl Shared<u32>>,
+    left: List<impl Shared<V::Noted>, impl Shared<u32>>,
 ) {
     let count = noted.unwrap_or(source.pairs);
     // From the last pair to the first: of a key with many pairs, most then find a later one there already.
     let entry_of = |place: u32| {
         if noted.is_some() {
-            source.unpacked::<ORDERED>(over.entries.get(place))
+            source.unpacked::<REPEATS>(over.entries.get(place))
         } else {
-            source.entry::<ORDERED>(source.pairs - 1 - place)
+            source.entry::<REPEATS>(source.pairs - 1 - place)
         }
     };
     block.tiles_of::<32, _>(threads, |warp, threads| {
@@ -126,12 +133,15 @@ pub fn search_slots<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
                     return;
                 }
                 if thread.seek.placed == Some(Placed::Left) {
-                    left.note(thread.entry.packed());
+                    left.note(thread.entry.packed::<V>());
                     return;
                 }
                 thread.placed += (thread.seek.placed == Some(Placed::New)) as u32;
                 let at = thread.seek.at;
-                if !ORDERED {
+                if !F::VALUES {
+                    return;
+                }
+                if !in_order::<REPEATS, V>() {
                     // If the promise of unique keys is broken, one of the values stays.
                     page.words.exchange(at, thread.entry.mark);
                 } else if page.words.watch(at) < thread.entry.mark {
@@ -151,19 +161,19 @@ const REPEATED: u32 = 1 << 16;
 
 /// Makes room for the pairs that are left, one after the other. Whether that failed. Ends with a barrier.
 #[inline(always)]
-pub fn make_rooms<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
+pub fn make_rooms<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     block: &mut B,
-    threads: &mut B::Local<Thread<K, V, K::Joint<V>>>,
+    threads: &mut B::Local<ThreadOf<K, V>>,
     source: &Source<'_, K, V>,
     page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
-    left: List<impl Shared<u64>, impl Shared<u32>>,
+    left: List<impl Shared<V::Noted>, impl Shared<u32>>,
     count: u32,
 ) -> bool {
     if count > left.most {
         return true;
     }
     let sought = |place: u32| {
-        let entry = source.unpacked::<ORDERED>(left.entries.get(place));
+        let entry = source.unpacked::<REPEATS>(left.entries.get(place));
         (page.layout.home_in_page(entry.mixed), page.layout.remainder::<K, K::Joint<V>>(entry.mixed), entry.mark)
     };
     let choices = left.lengths;
@@ -191,8 +201,11 @@ pub fn make_rooms<const ORDERED: bool, F: Form, K: Key, V: Value, B: Block>(
                     page.make_room(home, remainder, thread);
                     state.placed += 1;
                 }
+                if !F::VALUES {
+                    return;
+                }
                 let at = page.value_of(home, remainder, thread);
-                if ORDERED {
+                if in_order::<REPEATS, V>() {
                     page.words.fetch_max(at, mark);
                 } else {
                     page.words.set(at, mark);

@@ -4,7 +4,7 @@ use super::form::{Form, equal, filter, tags_in};
 use super::{BUCKET_WORDS, Layout, Table};
 use crate::lookup::Lookup;
 use crate::seam::{Global, Tile};
-use crate::types::{Key, Scalar, Value};
+use crate::types::{Key, Payload, Scalar, WordOf};
 
 /// What a lookup is to do.
 #[derive(Clone, Copy, Debug)]
@@ -17,16 +17,16 @@ pub struct FindPlan {
 }
 
 /// A query and its answer.
-struct Query<K, V> {
+struct Query<K, W> {
     mixed: K,
-    answer: Option<V>,
+    answer: Option<W>,
 }
 
 kernel! {
     /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values`
     /// may be null. `words` are those of the buckets.
-    Find<K: Key, V: Value>, "page_find", threads 256;
-    { queries: Global<K>, words: Global<u64>, values: Global<V>, found: Global<u32>, plan: FindPlan }
+    Find<K: Key, V: Payload>, "page_find", threads 256;
+    { queries: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, plan: FindPlan }
     |args, block| {
         let FindPlan { layout, queries: count } = args.plan;
         let table = Table::<K, V>::new(args.words.cast(), layout);
@@ -36,7 +36,7 @@ kernel! {
             let first = block_first + tile.first_thread() as u64;
             let mut queries = tile.local(|lane| {
                 let index = first + lane as u64;
-                let mut query = Query::<K, V> { mixed: K::default(), answer: None };
+                let mut query = Query::<K, V::Word> { mixed: K::default(), answer: None };
                 if index < count {
                     query.mixed = args.queries.load_streaming(index).mixed(layout.a, layout.b);
                     table.prefetch(query.mixed);
@@ -54,8 +54,8 @@ kernel! {
 }
 
 /// What a look into one bucket says.
-struct Look<V> {
-    answer: Option<V>,
+struct Look<W> {
+    answer: Option<W>,
     /// Whether the bucket has an empty slot.
     free: bool,
     /// Whether the filter bit of the key's class is set.
@@ -64,7 +64,11 @@ struct Look<V> {
 
 /// The value of the key whose mixed key this is.
 #[inline(always)]
-pub(super) fn get<F: Form, K: Key, V: Value>(words: Global<K::Joint<V>>, layout: &Layout, mixed: K) -> Option<V> {
+pub(super) fn get<F: Form, K: Key, V: Payload>(
+    words: Global<K::Joint<V>>,
+    layout: &Layout,
+    mixed: K,
+) -> Option<V::Word> {
     let home = mixed.scaled(layout.buckets());
     let remainder = layout.remainder::<K, K::Joint<V>>(mixed);
     let at_home = look::<F, K, V>(words, home, remainder, layout.tag(remainder, 0));
@@ -88,26 +92,32 @@ pub(super) fn get<F: Form, K: Key, V: Value>(words: Global<K::Joint<V>>, layout:
 
 /// Looks for the pair with `tag` in `bucket`, and for the filter bit of `remainder`.
 #[inline(always)]
-fn look<F: Form, K: Key, V: Value>(
+fn look<F: Form, K: Key, V: Payload>(
     words: Global<K::Joint<V>>,
     bucket: u32,
     remainder: K::Joint<V>,
     tag: K::Joint<V>,
-) -> Look<V> {
+) -> Look<V::Word> {
     let first = bucket as u64 * BUCKET_WORDS as u64;
-    // At once, since the bucket is one sector of 32 bytes; if it is two, the second one only for its value.
-    let whole = <K::Joint<V> as Scalar>::BITS == 32;
+    // At once if the bucket is one sector of 32 bytes; if it is two, the second one only for tags, or for a value.
+    let whole = <K::Joint<V> as Scalar>::BITS == 32 || F::TAG_WORDS > 4;
     let tags = words.load_four_read_only(first);
     let rest = if whole { words.load_four_read_only(first + 4) } else { Default::default() };
 
     let (filter_word, filter_bit) = filter::<F, K::Joint<V>>(remainder);
     let mut look = Look { answer: None, free: false, filtered: false };
     for word in 0..F::TAG_WORDS {
-        let held = tags[word as usize];
+        let held = if word < 4 { tags[word as usize] } else { rest[word as usize - 4] };
         let count = tags_in::<F>(word);
         let equal_tags = equal::<F, K::Joint<V>>(held, word, tag);
         look.free |= equal::<F, K::Joint<V>>(held, word, Scalar::from_u64(0)) != Scalar::from_u64(0);
         look.filtered |= word == filter_word && held & filter_bit != Scalar::from_u64(0);
+        if !F::VALUES {
+            if equal_tags != Scalar::from_u64(0) {
+                look.answer = Some(Default::default());
+            }
+            continue;
+        }
         // The lowest equal one last: it is right.
         for back in 0..count {
             let number = count - 1 - back;
@@ -121,7 +131,7 @@ fn look<F: Form, K: Key, V: Value>(
                 } else {
                     rest[at as usize - 4]
                 };
-                look.answer = Some(V::from_u64(value.to_u64()));
+                look.answer = Some(Scalar::from_u64(value.to_u64()));
             }
         }
     }

@@ -1,8 +1,9 @@
-//! How a bucket packs its pairs: three forms, from many slots with short tags to few with long ones.
+//! How a bucket packs its pairs, or keys alone: three forms each, from many slots with short tags to few with long ones.
 
-use crate::types::Scalar;
+use super::BUCKET_WORDS;
+use crate::types::{Key, Payload, Scalar};
 
-/// How a bucket of eight words divides them: first words of tags, then a value for each slot.
+/// How a bucket of eight words divides them: first words of tags, then a value for each slot; or words of tags alone.
 ///
 /// A tag is [`Layout::tag`](super::Layout::tag), and 0 in an empty slot. Above the tags of a word are filter bits.
 pub trait Form {
@@ -14,47 +15,65 @@ pub trait Form {
     const TAGS: u32;
     /// Classes of remainders that have a filter bit each.
     const CLASSES: u32;
+    /// Whether the slots have values.
+    const VALUES: bool = Self::TAG_WORDS < BUCKET_WORDS;
     /// Bits of a tag.
     fn tag_bits<W: Scalar>() -> u32;
     /// The filter bit of class `class`: its word, and its place there.
     fn filter<W: Scalar>(class: u32) -> (u32, u32);
 }
 
-/// Six slots with tags of 10 bits, for 32-bit keys in at least 21,053,762 buckets.
+/// Tags of 10 bits, three a word, in so many words: for 32-bit keys in at least 21,053,762 buckets.
 ///
 /// ```text
 /// word     31 30 29       20 19       10 9         0
 /// 0        f1 f0 |  tag 2   |  tag 1    |  tag 0   |
 /// 1        f3 f2 |  tag 5   |  tag 4    |  tag 3   |
-/// 2 … 7    values 0 … 5
+/// 2 … 7    values 0 … 5; or six more words of tags and filter bits
 /// ```
-pub struct Six;
+pub struct Thirds<const WORDS: u32>;
 
-/// Five slots with tags of 16 bits, for 32-bit keys in at least 327,686 buckets.
+/// Tags of 16 bits, two a word, in so many words: for 32-bit keys in at least 327,686 buckets.
 ///
 /// ```text
 /// word     31        16 15         0
 /// 0        |  tag 1    |  tag 0    |
 /// 1        |  tag 3    |  tag 2    |
 /// 2        | f15 … f0  |  tag 4    |
-/// 3 … 7    values 0 … 4
+/// 3 … 7    values 0 … 4; or tags 4 and 5 in word 2, and so on, and the filter bits with tag 14 in word 7
 /// ```
-pub struct Five;
+pub struct Halves<const WORDS: u32>;
 
-/// Four slots with tags of a word but one bit: for every width and every number of buckets from 2^4 on.
+/// Tags of a word but one bit, in so many words: for every width and every number of buckets from 2^4 on.
 ///
 /// ```text
 /// word     31 (63)  30 (62)        0
 /// 0 … 3    f0 … f3  |  tags 0 … 3  |
-/// 4 … 7    values 0 … 3
+/// 4 … 7    values 0 … 3; or tags 4 … 7, and f4 … f7
 /// ```
-pub struct Four;
+pub struct Wholes<const WORDS: u32>;
 
-impl Form for Six {
-    const TAG_WORDS: u32 = 2;
-    const SLOTS: u32 = 6;
+/// Slots with values.
+pub type Six = Thirds<2>;
+/// Slots with values.
+pub type Five = Halves<3>;
+/// Slots with values.
+pub type Four = Wholes<4>;
+/// Slots without.
+pub type TwentyFour = Thirds<BUCKET_WORDS>;
+/// Slots without.
+pub type Fifteen = Halves<BUCKET_WORDS>;
+/// Slots without.
+pub type Eight = Wholes<BUCKET_WORDS>;
+
+/// The most slots of a bucket.
+pub const MOST_SLOTS: usize = TwentyFour::SLOTS as usize;
+
+impl<const WORDS: u32> Form for Thirds<WORDS> {
+    const TAG_WORDS: u32 = WORDS;
+    const SLOTS: u32 = 3 * WORDS;
     const TAGS: u32 = 3;
-    const CLASSES: u32 = 4;
+    const CLASSES: u32 = 2 * WORDS;
     #[inline(always)]
     fn tag_bits<W: Scalar>() -> u32 {
         10
@@ -65,9 +84,9 @@ impl Form for Six {
     }
 }
 
-impl Form for Five {
-    const TAG_WORDS: u32 = 3;
-    const SLOTS: u32 = 5;
+impl<const WORDS: u32> Form for Halves<WORDS> {
+    const TAG_WORDS: u32 = WORDS;
+    const SLOTS: u32 = 2 * WORDS - 1;
     const TAGS: u32 = 2;
     const CLASSES: u32 = 16;
     #[inline(always)]
@@ -76,15 +95,15 @@ impl Form for Five {
     }
     #[inline(always)]
     fn filter<W: Scalar>(class: u32) -> (u32, u32) {
-        (2, 16 + class)
+        (WORDS - 1, 16 + class)
     }
 }
 
-impl Form for Four {
-    const TAG_WORDS: u32 = 4;
-    const SLOTS: u32 = 4;
+impl<const WORDS: u32> Form for Wholes<WORDS> {
+    const TAG_WORDS: u32 = WORDS;
+    const SLOTS: u32 = WORDS;
     const TAGS: u32 = 1;
-    const CLASSES: u32 = 4;
+    const CLASSES: u32 = WORDS;
     #[inline(always)]
     fn tag_bits<W: Scalar>() -> u32 {
         W::BITS - 1
@@ -95,18 +114,45 @@ impl Form for Four {
     }
 }
 
-/// Runs `$run` with `$form` as the form of buckets of `$slots` slots, of words of type `$word`: wide words have one form only.
+/// What of a form its choice depends on.
+#[derive(Clone, Copy)]
+pub(super) struct Choice {
+    pub slots: u32,
+    pub tag_bits: u32,
+}
+
+/// The forms that buckets may have, from the most slots on; if words have 64 bits, only the last one will do.
+pub(super) fn choices<K: Key, V: Payload>() -> [Choice; 3] {
+    fn of<F: Form, W: Scalar>() -> Choice {
+        Choice { slots: F::SLOTS, tag_bits: F::tag_bits::<W>() }
+    }
+    if V::VALUE_BITS == 0 {
+        [of::<TwentyFour, K::Joint<V>>(), of::<Fifteen, K::Joint<V>>(), of::<Eight, K::Joint<V>>()]
+    } else {
+        [of::<Six, K::Joint<V>>(), of::<Five, K::Joint<V>>(), of::<Four, K::Joint<V>>()]
+    }
+}
+
+/// Runs `$run` with `$form` as the form of buckets of `$slots` slots, for these keys and payload: wide words have one form only.
 macro_rules! with_form {
-    ($slots:expr, $word:ty, $form:ident => $run:expr) => {{
-        use crate::page::form::{Five, Form, Four, Six};
-        if <$word as crate::types::Scalar>::BITS > 32 || $slots == Four::SLOTS {
-            type $form = Four;
+    ($slots:expr, $key:ty, $payload:ty, $form:ident => $run:expr) => {{
+        use crate::page::form::{Eight, Fifteen, Five, Form, Four, Six, TwentyFour};
+        if <$payload as crate::types::Payload>::VALUE_BITS == 0 {
+            with_form!(@ $slots, $key, $payload, $form, TwentyFour, Fifteen, Eight => $run)
+        } else {
+            with_form!(@ $slots, $key, $payload, $form, Six, Five, Four => $run)
+        }
+    }};
+    (@ $slots:expr, $key:ty, $payload:ty, $form:ident, $most:ident, $middle:ident, $fewest:ident => $run:expr) => {{
+        let wide = <<$key as crate::types::Key>::Joint<$payload> as crate::types::Scalar>::BITS > 32;
+        if wide || $slots == $fewest::SLOTS {
+            type $form = $fewest;
             $run
-        } else if $slots == Six::SLOTS {
-            type $form = Six;
+        } else if $slots == $most::SLOTS {
+            type $form = $most;
             $run
         } else {
-            type $form = Five;
+            type $form = $middle;
             $run
         }
     }};

@@ -5,7 +5,7 @@
 //! ([`two_level`](crate::two_level)); quotienting is in Knuth's *The Art of Computer Programming*, volume 3, section 6.4,
 //! exercise 13. docs/page-map.md has the whole.
 //!
-//! **Layout.** A bucket is eight words of the wider of key and value: tags, then values ([`form`]). The mixed key as a fraction of
+//! **Layout.** A bucket is eight words of the wider of key and value: tags, then values, if there are any ([`form`]). The mixed key as a fraction of
 //! its range says the bucket; what the bucket's number does not tell is the *remainder*, which the tag keeps beside the number of
 //! the *candidate*: which of its buckets the pair is in. Both and the bucket's number give the key back, so no key is stored and none
 //! is reserved.
@@ -20,6 +20,7 @@ mod place;
 mod repeats;
 mod source;
 mod split;
+mod split_plan;
 mod starts;
 mod unpack;
 mod walk;
@@ -28,15 +29,14 @@ pub use build::{BuildPages, BuildPagesInOrder, BuildPlan};
 pub use find::{Find, FindPlan};
 pub use number::{MarkValues, Number, NumberPlan, RankValues};
 pub use pairs::Pairs;
-pub use split::{
-    MOST_SPLIT_BITS, Split, SplitInOrder, SplitPlan, state_words as split_state_words, tile as split_tile,
-};
+pub use split::{Split, SplitInOrder, tile as split_tile};
+pub use split_plan::{MOST_SPLIT_BITS, SplitPlan, state_words as split_state_words};
 pub use starts::{Starts, StartsPlan};
 pub use unpack::{Unpack, UnpackPlan};
 
 use crate::seam::{Global, settled};
-use crate::types::{Key, Scalar, Value};
-use form::{Five, Form, Four, Six, with_form};
+use crate::types::{Key, Payload, Scalar};
+use form::{Choice, choices, with_form};
 
 /// Words of a bucket.
 pub const BUCKET_WORDS: u32 = 8;
@@ -51,11 +51,14 @@ pub const FEWEST_BUCKETS: u32 = 16;
 const ROOM: usize = 5552;
 
 /// The most buckets of a page.
-pub const fn most_page_buckets<K: Key, V: Value>() -> u32 {
+pub const fn most_page_buckets<K: Key, V: Payload>() -> u32 {
     let word_bits = <K::Joint<V> as Scalar>::BITS;
-    let most = (ROOM * 64) as u32 / (BUCKET_WORDS * word_bits + 16);
-    fit_page(most - PAGE_STEP + 1)
+    let most = fit_page((ROOM * 64) as u32 / (BUCKET_WORDS * word_bits + 16) - PAGE_STEP + 1);
+    if V::VALUE_BITS == 0 && most > MOST_BUCKETS_OF_KEYS { MOST_BUCKETS_OF_KEYS } else { most }
 }
+
+/// The most buckets of a page of keys alone, whose buckets have so many slots that more would have too many keys whose home is full.
+const MOST_BUCKETS_OF_KEYS: u32 = fit_page(1024);
 
 /// Pages have 4 more buckets than a multiple of this.
 const PAGE_STEP: u32 = 8;
@@ -97,7 +100,7 @@ pub struct Layout {
     pub page_bits: u32,
     /// Buckets of a page.
     pub page_buckets: u32,
-    /// Slots of a bucket, which says the form: 6, 5 or 4.
+    /// Slots of a bucket, which says the form: 6, 5 or 4; of keys alone 24, 15 or 8.
     pub slots: u32,
     /// Buckets that a pair may be in: [`FEWEST_CANDIDATES`] to [`MOST_CANDIDATES`].
     pub candidates: u32,
@@ -107,7 +110,7 @@ pub struct Layout {
 
 impl Layout {
     /// The layout of 2^`page_bits` pages of `page_buckets` buckets, at least [`FEWEST_BUCKETS`] in all, for the given types.
-    pub fn new<K: Key, V: Value>(a: u64, b: u64, page_bits: u32, page_buckets: u32) -> Self {
+    pub fn new<K: Key, V: Payload>(a: u64, b: u64, page_bits: u32, page_buckets: u32) -> Self {
         let buckets = (page_buckets as u64) << page_bits;
         let (slots, candidates) = Self::form_for::<K, V>(buckets);
         Self { a, b, page_bits, page_buckets, slots, candidates, remainders: remainders::<K, K::Joint<V>>(buckets) }
@@ -115,17 +118,27 @@ impl Layout {
 
     /// Slots of a bucket, and buckets for a pair, if there are `buckets` buckets: as many slots as there is room for beside tags
     /// that are long enough for [`FEWEST_CANDIDATES`], and then as many candidates as the tags can number.
-    pub fn form_for<K: Key, V: Value>(buckets: u64) -> (u32, u32) {
-        let numbered = |tag_bits: u32| ((1 << tag_bits) - 1) / remainders::<K, K::Joint<V>>(buckets);
-        if <K::Joint<V> as Scalar>::BITS == 32 {
-            let few_bits = [(Six::SLOTS, Six::tag_bits::<u32>()), (Five::SLOTS, Five::tag_bits::<u32>())];
-            for (slots, tag_bits) in few_bits {
-                if numbered(tag_bits) >= FEWEST_CANDIDATES as u64 {
-                    return (slots, numbered(tag_bits).min(MOST_CANDIDATES as u64) as u32);
-                }
+    pub fn form_for<K: Key, V: Payload>(buckets: u64) -> (u32, u32) {
+        let [short @ .., whole] = choices::<K, V>();
+        for choice in short {
+            let numbered = ((1 << choice.tag_bits) - 1) / remainders::<K, K::Joint<V>>(buckets);
+            if <K::Joint<V> as Scalar>::BITS == 32 && numbered >= FEWEST_CANDIDATES as u64 {
+                return (choice.slots, numbered.min(MOST_CANDIDATES as u64) as u32);
             }
         }
-        (Four::SLOTS, MOST_CANDIDATES)
+        (whole.slots, MOST_CANDIDATES)
+    }
+
+    /// The number of slots of each form's buckets, from the most on, and of buckets from which on a table has that form.
+    pub fn forms<K: Key, V: Payload>() -> [(u32, u64); 3] {
+        let [short @ .., whole] = choices::<K, V>();
+        let of_short = |choice: Choice| {
+            let wide = <K::Joint<V> as Scalar>::BITS != 32;
+            let remainders = ((1 << choice.tag_bits) - 1) / FEWEST_CANDIDATES as u64;
+            (choice.slots, if wide { u64::MAX } else { K::ALL_ONES.to_u64() / remainders + 1 })
+        };
+        let [most, middle] = short.map(of_short);
+        [most, middle, (whole.slots, FEWEST_BUCKETS as u64)]
     }
 
     /// The number of buckets.
@@ -244,12 +257,12 @@ fn remainders<K: Key, W: Scalar>(buckets: u64) -> u64 {
 
 /// A table as kernels hold it.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<K: Key, V: Value> {
+pub struct Table<K: Key, V: Payload> {
     words: Global<K::Joint<V>>,
     layout: Layout,
 }
 
-impl<K: Key, V: Value> Table<K, V> {
+impl<K: Key, V: Payload> Table<K, V> {
     /// The table whose buckets are at the address.
     #[inline(always)]
     pub fn new(words: Global<K::Joint<V>>, layout: Layout) -> Self {
@@ -262,16 +275,16 @@ impl<K: Key, V: Value> Table<K, V> {
         self.words.prefetch(mixed.scaled(self.layout.buckets()) as u64 * BUCKET_WORDS as u64);
     }
 
-    /// The value of `key`: one bucket is read, nearly always, and seldom more than the two of a line. No thread of the launch may change
+    /// The value of `key`, or of keys alone some word that says that it is there: one bucket is read, nearly always, and seldom more than the two of a line. No thread of the launch may change
     /// the table.
     #[inline(always)]
-    pub fn get(&self, key: K) -> Option<V> {
+    pub fn get(&self, key: K) -> Option<V::Word> {
         self.get_mixed(key.mixed(self.layout.a, self.layout.b))
     }
 
     /// The value of the key whose mixed key this is.
     #[inline(always)]
-    pub fn get_mixed(&self, mixed: K) -> Option<V> {
-        with_form!(self.layout.slots, K::Joint<V>, F => find::get::<F, K, V>(self.words, &self.layout, mixed))
+    pub fn get_mixed(&self, mixed: K) -> Option<V::Word> {
+        with_form!(self.layout.slots, K, V, F => find::get::<F, K, V>(self.words, &self.layout, mixed))
     }
 }

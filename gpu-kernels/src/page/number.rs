@@ -26,7 +26,7 @@ kernel! {
         let layout = args.plan.layout;
         let staged = keys.cast::<K>();
         let first = block.first_thread();
-        with_form!(layout.slots, K::Joint<u32>, F => {
+        with_form!(layout.slots, K, u32, F => {
             let walk = Walk::<F, K, u32>::new(words, &layout);
             let mut buckets = walk.buckets(block);
             places::give(block, &mut buckets, (sums, start), args.count, |bucket| bucket.pairs, |bucket| &mut bucket.place);
@@ -56,7 +56,7 @@ kernel! {
     |args, block| {
         let words = args.words.cast::<K::Joint<u32>>();
         let layout = args.plan.layout;
-        with_form!(layout.slots, K::Joint<u32>, F => {
+        with_form!(layout.slots, K, u32, F => {
             let walk = Walk::<F, K, u32>::new(words, &layout);
             let mut buckets = walk.buckets(block);
             block.each(&mut buckets, |_, bucket| {
@@ -80,7 +80,7 @@ kernel! {
         let words = args.words.cast::<K::Joint<u32>>();
         let layout = args.plan.layout;
         let first = block.first_thread();
-        with_form!(layout.slots, K::Joint<u32>, F => {
+        with_form!(layout.slots, K, u32, F => {
             let walk = Walk::<F, K, u32>::new(words, &layout);
             let mut buckets = walk.buckets(block);
             block.each(&mut buckets, |thread, bucket| {

@@ -8,8 +8,8 @@
 //! pairs of one key go the same way and meet where the first of them stopped: no key is placed twice by searching, and one that
 //! is at home by counting is seen there.
 
-use super::Layout;
-use super::form::{Form, equal, filter, tag_number};
+use super::form::{Form, MOST_SLOTS, equal, filter, tag_number, tags_in};
+use super::{BUCKET_WORDS, Layout};
 use crate::seam::{Shared, settled};
 use crate::types::Scalar;
 use core::marker::PhantomData;
@@ -76,7 +76,9 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     pub fn put(&self, home: u32, slot: u32, remainder: W, value: W) {
         let (word, number) = (slot / F::TAGS, slot % F::TAGS);
         self.words.fetch_or(self.at(word, home), self.layout.tag(remainder, 0) << (number * F::tag_bits::<W>()));
-        self.words.set(self.at(F::TAG_WORDS + slot, home), value);
+        if F::VALUES {
+            self.words.set(self.at(F::TAG_WORDS + slot, home), value);
+        }
     }
 
     /// Leaves, of several pairs of one key in `bucket`, which are all at home there, the one with the largest value; returns how many
@@ -84,9 +86,13 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     #[inline(always)]
     pub fn unite_repeats(&self, bucket: u32) -> u32 {
         let tag_of = |slot: u32| self.tag_in(bucket, slot);
-        let mut tags = [W::default(); 6];
-        for slot in 0..F::SLOTS {
-            tags[slot as usize] = tag_of(slot);
+        let mut tags = [W::default(); MOST_SLOTS];
+        let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
+        for word in 0..F::TAG_WORDS {
+            let held = self.words.get(self.at(word, bucket));
+            for number in 0..tags_in::<F>(word) {
+                tags[(word * F::TAGS + number) as usize] = held >> (number * F::tag_bits::<W>()) & mask;
+            }
         }
         let mut repeated = false;
         for slot in 1..F::SLOTS as usize {
@@ -102,8 +108,10 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
                     let tag = tag_of(slot);
                     if tag != W::default() && tag == tag_of(earlier) {
                         let (value_at, at) = (self.at(F::TAG_WORDS + slot, bucket), self.at(slot / F::TAGS, bucket));
-                        self.words.fetch_max(self.at(F::TAG_WORDS + earlier, bucket), self.words.get(value_at));
-                        self.words.set(value_at, W::default());
+                        if F::VALUES {
+                            self.words.fetch_max(self.at(F::TAG_WORDS + earlier, bucket), self.words.get(value_at));
+                            self.words.set(value_at, W::default());
+                        }
                         self.words.set(at, self.words.get(at) ^ tag << (slot % F::TAGS * F::tag_bits::<W>()));
                         taken += 1;
                     }
@@ -123,7 +131,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     #[inline(always)]
     pub fn step(&self, seek: &mut Seek<W>) {
         let tag = self.layout.tag(seek.remainder, seek.number);
-        let mut held = [W::default(); 4];
+        let mut held = [W::default(); BUCKET_WORDS as usize];
         for word in 0..F::TAG_WORDS {
             held[word as usize] = self.words.watch(self.at(word, seek.bucket));
         }
@@ -216,15 +224,19 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         if let Some(Later { home, moved, number, bucket, word, free }) = self.free_later(bucket, tag) {
             let (at, shift) = (self.at(word, bucket), tag_number::<F, W>(free) * F::tag_bits::<W>());
             self.words.set(at, self.words.get(at) | self.layout.tag(moved, number) << shift);
-            self.words.set(self.value_at(word, bucket, free), self.words.get(value_at));
+            if F::VALUES {
+                self.words.set(self.value_at(word, bucket, free), self.words.get(value_at));
+            }
             let (word, bit) = filter::<F, W>(moved);
             let filter_at = self.at(word, home);
             self.words.set(filter_at, self.words.get(filter_at) | bit);
         }
         let (at, shift) = (self.at(slot / F::TAGS, bucket), slot % F::TAGS * F::tag_bits::<W>());
         self.words.set(at, self.words.get(at) ^ (tag ^ self.layout.tag(remainder, number)) << shift);
-        // Nothing of the other one is left behind.
-        self.words.set(value_at, W::default());
+        if F::VALUES {
+            // Nothing of the other one is left behind.
+            self.words.set(value_at, W::default());
+        }
     }
 
     /// Where the pair with `tag` in `bucket` could go: the next of its candidates that is not full.

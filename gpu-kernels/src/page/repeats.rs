@@ -3,16 +3,16 @@
 use super::split::Held;
 use crate::radix::tile::{THREADS, items, place_of_row, tile};
 use crate::seam::{Block, Shared, settled};
-use crate::types::{Key, Value};
+use crate::types::{Key, Payload};
 
 /// Marks those of the `suspect` items whose key comes again in the tile: most of them if they are many, perhaps none if they are few.
 ///
 /// As many cells as a tile has items. A mixed key's upper bits say its cell, and the lower ones, which then say which key it is,
 /// stand there below the place of the last item that came.
 #[inline(always)]
-pub(super) fn drop_repeats<K: Key, V: Value, B: Block>(
+pub(super) fn drop_repeats<K: Key, V: Payload, B: Block>(
     block: &mut B,
-    held: &mut B::Local<Held<K, V>>,
+    held: &mut B::Local<Held<K, V::Word>>,
     cells: impl Shared<K>,
     here: u32,
     tile_index: u32,

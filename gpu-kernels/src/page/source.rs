@@ -2,15 +2,15 @@
 
 use super::Layout;
 use super::build::{MOST_READ, THREADS, read};
-use super::pairs::Pairs;
+use super::pairs::{Pairs, in_order};
 use crate::seam::Global;
-use crate::types::{Key, Scalar, Value};
+use crate::types::{Key, Payload, Scalar};
 
 /// Where the pairs of the pages are.
 #[derive(Clone, Copy)]
-pub struct Sources<K: Key, V: Value> {
+pub struct Sources<K: Key, V: Payload> {
     pub keys: Global<K>,
-    pub values: Global<V>,
+    pub values: Global<V::Word>,
     pub counts: Global<u32>,
     pub starts: Global<u32>,
     /// Where the pairs of page `p` begin, if `counts` says how many they are: `p` times this.
@@ -22,7 +22,7 @@ pub struct Sources<K: Key, V: Value> {
     pub split: bool,
 }
 
-impl<K: Key, V: Value> Sources<K, V> {
+impl<K: Key, V: Payload> Sources<K, V> {
     /// The pairs of page `page`.
     #[inline(always)]
     pub fn page(&self, page: u64) -> Source<'_, K, V> {
@@ -42,14 +42,14 @@ impl<K: Key, V: Value> Sources<K, V> {
 
 /// The pairs of one page.
 #[derive(Clone, Copy)]
-pub struct Source<'s, K: Key, V: Value> {
+pub struct Source<'s, K: Key, V: Payload> {
     all: &'s Sources<K, V>,
     /// The number of its first pair: numbers of pairs and of places for pairs fit 32 bits.
     first: u32,
     pub pairs: u32,
 }
 
-impl<K: Key, V: Value> Source<'_, K, V> {
+impl<K: Key, V: Payload> Source<'_, K, V> {
     #[inline(always)]
     fn number(&self, pair: u32) -> u64 {
         (self.first + pair) as u64
@@ -57,7 +57,7 @@ impl<K: Key, V: Value> Source<'_, K, V> {
 
     /// The value of a pair that is in order.
     #[inline(always)]
-    pub fn value(&self, pair: u64) -> V {
+    pub fn value(&self, pair: u64) -> V::Word {
         self.all.values.load_read_only(self.number(pair as u32))
     }
 
@@ -69,24 +69,28 @@ impl<K: Key, V: Value> Source<'_, K, V> {
 
     /// A noted entry.
     #[inline(always)]
-    pub fn unpacked<const ORDERED: bool>(&self, entry: u64) -> Entry<K, K::Joint<V>> {
+    pub fn unpacked<const REPEATS: bool>(&self, entry: V::Noted) -> Entry<K, K::Joint<V>> {
+        let entry = entry.to_u64();
+        if V::VALUE_BITS == 0 && K::BITS == 32 {
+            return Entry { pair: 0, mixed: K::from_u64(entry), mark: Scalar::from_u64(0) };
+        }
         if <K::Joint<V> as Scalar>::BITS == 32 {
             return Entry { pair: 0, mixed: K::from_u64(entry >> 32), mark: Scalar::from_u64(entry) };
         }
-        self.entry::<ORDERED>(entry as u32)
+        self.entry::<REPEATS>(entry as u32)
     }
 
     /// The entry of a pair.
     #[inline(always)]
-    pub fn entry<const ORDERED: bool>(&self, pair: u32) -> Entry<K, K::Joint<V>> {
-        let (key, value) = self.pair::<ORDERED>(pair);
-        Entry { pair, mixed: self.mixed(key), mark: self.mark::<ORDERED>(pair, value) }
+    pub fn entry<const REPEATS: bool>(&self, pair: u32) -> Entry<K, K::Joint<V>> {
+        let (key, value) = self.pair::<REPEATS>(pair);
+        Entry { pair, mixed: self.mixed(key), mark: self.mark::<REPEATS>(pair, value) }
     }
 
     /// A pair, with its value if that is wanted.
     #[inline(always)]
-    fn pair<const ORDERED: bool>(&self, pair: u32) -> (K, V) {
-        let pairs = Pairs::<ORDERED, K, V>::new(self.all.keys, self.all.values);
+    fn pair<const REPEATS: bool>(&self, pair: u32) -> (K, V::Word) {
+        let pairs = Pairs::<REPEATS, K, V>::new(self.all.keys, self.all.values);
         let pair = self.number(pair);
         if self.all.split { pairs.load(pair) } else { pairs.load_apart(pair) }
     }
@@ -94,24 +98,24 @@ impl<K: Key, V: Value> Source<'_, K, V> {
     /// [`Source::load`] of the first pairs, or of what stands there if the page has fewer: so that the wait for them and the wait for
     /// their number are one.
     #[inline(always)]
-    pub fn load_first<const ORDERED: bool>(&self, thread: u32) -> ([K; MOST_READ], [V; MOST_READ]) {
+    pub fn load_first<const REPEATS: bool>(&self, thread: u32) -> ([K; MOST_READ], [V::Word; MOST_READ]) {
         let room = if self.all.counts.is_null() { self.pairs } else { self.all.page_room as u32 };
-        self.load_below::<ORDERED>(thread, room)
+        self.load_below::<REPEATS>(thread, room)
     }
 
     /// A thread's pairs from `first` on, as far as there are any; values only if they are wanted.
     #[inline(always)]
-    pub fn load<const ORDERED: bool>(&self, first: u32) -> ([K; MOST_READ], [V; MOST_READ]) {
-        self.load_below::<ORDERED>(first, self.pairs)
+    pub fn load<const REPEATS: bool>(&self, first: u32) -> ([K; MOST_READ], [V::Word; MOST_READ]) {
+        self.load_below::<REPEATS>(first, self.pairs)
     }
 
     #[inline(always)]
-    fn load_below<const ORDERED: bool>(&self, first: u32, end: u32) -> ([K; MOST_READ], [V; MOST_READ]) {
-        let (mut keys, mut values) = ([K::default(); MOST_READ], [V::default(); MOST_READ]);
+    fn load_below<const REPEATS: bool>(&self, first: u32, end: u32) -> ([K; MOST_READ], [V::Word; MOST_READ]) {
+        let (mut keys, mut values) = ([K::default(); MOST_READ], [<V::Word>::default(); MOST_READ]);
         for i in 0..read::<K, V>() {
             let pair = first + (i * THREADS) as u32;
             if pair < end {
-                (keys[i], values[i]) = self.pair::<ORDERED>(pair);
+                (keys[i], values[i]) = self.pair::<REPEATS>(pair);
             }
         }
         (keys, values)
@@ -119,8 +123,8 @@ impl<K: Key, V: Value> Source<'_, K, V> {
 
     /// What stands for a pair's value: its number from 1 on, if the last one of a key is to be found.
     #[inline(always)]
-    pub fn mark<const ORDERED: bool>(&self, pair: u32, value: V) -> K::Joint<V> {
-        Scalar::from_u64(if ORDERED { pair as u64 + 1 } else { value.to_u64() })
+    pub fn mark<const REPEATS: bool>(&self, pair: u32, value: V::Word) -> K::Joint<V> {
+        Scalar::from_u64(if in_order::<REPEATS, V>() { pair as u64 + 1 } else { value.to_u64() })
     }
 }
 
@@ -136,7 +140,13 @@ pub struct Entry<K, W> {
 impl<K: Key, W: Scalar> Entry<K, W> {
     /// The entry in one word: what it takes to place it if that fits, else its number.
     #[inline(always)]
-    pub fn packed(&self) -> u64 {
-        if W::BITS == 32 { self.mixed.to_u64() << 32 | self.mark.to_u64() } else { self.pair as u64 }
+    pub fn packed<V: Payload>(&self) -> V::Noted {
+        Scalar::from_u64(if W::BITS != 32 {
+            self.pair as u64
+        } else if V::VALUE_BITS == 0 {
+            self.mixed.to_u64()
+        } else {
+            self.mixed.to_u64() << 32 | self.mark.to_u64()
+        })
     }
 }

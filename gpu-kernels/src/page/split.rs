@@ -6,52 +6,19 @@ use crate::radix::tile::{
     load_rows, place_in_tile, place_of_row, prefetch_rows, sum_of_sets,
 };
 use crate::seam::{Block, Global, Shared, Tile, settled};
-use crate::types::{Key, Value};
+use crate::types::{Key, Payload, WordOf};
 
 use super::header;
-use super::pairs::Pairs;
+use super::pairs::{Pairs, in_order};
 use super::repeats::drop_repeats;
+use super::split_plan::{MOST_SPLIT_BITS, SplitPlan};
 pub use crate::radix::tile::tile;
 
-/// The most bits of a split. A tile may need as many bins again, for pairs that it has not or leaves out.
-pub const MOST_SPLIT_BITS: u32 = crate::radix::MOST_BITS - 1;
-
-/// The number of words that a split publishes in if it keeps the order; all must be 0.
-pub const fn state_words(regions: u64, tiles: u64, bits: u32) -> u64 {
-    1 + regions * tiles * ((1 << bits) / 2)
-}
-
-/// What a split is to do.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct SplitPlan {
-    /// The constants of the mix.
-    pub a: u64,
-    /// The second one.
-    pub b: u64,
-    /// Pairs from the beginning of one region of the input to that of the next.
-    pub region_room: u64,
-    /// The number of pairs, if the input is one region.
-    pub pairs: u64,
-    /// Pairs from the beginning of one bin of the output to that of the next.
-    pub bin_room: u32,
-    /// Tiles for each region.
-    pub tiles: u32,
-    /// The lowest bit of a mixed key that says its bin.
-    pub shift: u32,
-    /// How many bits say it.
-    pub bits: u32,
-    /// More pairs of a tile in one bin than are likely unless keys are repeated.
-    pub crowd: u32,
-    /// The number of this split: 0 for the first one, whose keys are not mixed yet.
-    pub level: u32,
-}
-
 /// What a thread holds: item `i` is of its warp's row `i`.
-pub(super) struct Held<K, V> {
+pub(super) struct Held<K, W> {
     pub keys: [K; MOST_ITEMS],
     /// Only if pairs go out side by side.
-    values: [V; MOST_ITEMS],
+    values: [W; MOST_ITEMS],
     /// The item's bin above its rank; then the item's place in the tile.
     places: [u32; MOST_ITEMS],
     /// Where the items go in the output that this thread takes from the room; only if keys and values go out apart.
@@ -71,20 +38,20 @@ const MANY_CROWDS: u32 = 16;
 const NOWHERE: u32 = 0xffff_0000;
 
 macro_rules! split_kernel {
-    ($(#[$doc:meta])* $name:ident, $entry:literal, $ordered:literal) => {
+    ($(#[$doc:meta])* $name:ident, $entry:literal, $repeats:literal) => {
         kernel! {
             $(#[$doc])*
-            $name<K: Key, V: Value>, $entry, threads 512, resident 2,
+            $name<K: Key, V: Payload>, $entry, threads 512, resident 2,
                 shared ticket: u64 = 1, shared room: u64 = ROOM, shared starts: u32 = 1 << MOST_SPLIT_BITS,
                 shared sums: u32 = 16, shared kept: u32 = 1;
             {
-                keys: Global<K>, values: Global<V>, keys_out: Global<K>, values_out: Global<V>, counts_in: Global<u32>,
-                counts_out: Global<u32>, state: Global<u64>, header: Global<u64>, plan: SplitPlan,
+                keys: Global<K>, values: Global<WordOf<V>>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
+                counts_in: Global<u32>, counts_out: Global<u32>, state: Global<u64>, header: Global<u64>, plan: SplitPlan,
             }
             |args, block| {
                 let Self { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan } = args;
                 let args = Split { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan };
-                split::<$ordered, K, V, _>(block, args, ticket, room, starts, sums, kept);
+                split::<$repeats, K, V, _>(block, args, ticket, room, starts, sums, kept);
             }
         }
     };
@@ -95,9 +62,9 @@ split_kernel! {
     /// number times the plan's room, and gets `counts_out[number]` pairs. Their keys are mixed, and they stand as [`Pairs`], also in the input of
     /// later levels: if side by side, from `keys_out` on, which then has room for keys and values. The input's regions have
     /// `counts_in` pairs, or there is one of all pairs if that is null. `counts_out` must be 0 at first, and so must `state`, which has
-    /// [`state_words`]. As many blocks as regions times tiles.
+    /// [`state_words`](super::split_state_words). As many blocks as regions times tiles.
     ///
-    /// A bin that gets more pairs than it has room for loses some, and the header's word for this level is set. If the order is kept,
+    /// A bin that gets more pairs than it has room for loses some, and the header's word for this level is set. If keys may be repeated,
     /// and a tile has a crowd in one bin, or earlier splits left out many pairs, of pairs of one key in one tile only the last may go on.
     ///
     /// The way of a tile is that of [`Partition`](crate::radix::Partition), but a bin's room is known before the keys are counted, so
@@ -106,11 +73,11 @@ split_kernel! {
     Split, "page_split", false
 }
 split_kernel! {
-    /// [`Split`] that keeps the order of the pairs of a bin.
+    /// [`Split`] of pairs whose keys may be repeated: it keeps the order of the pairs of a bin, unless they are keys alone.
     SplitInOrder, "page_split_in_order", true
 }
 
-impl<K: Key, V: Value> From<Split<K, V>> for SplitInOrder<K, V> {
+impl<K: Key, V: Payload> From<Split<K, V>> for SplitInOrder<K, V> {
     fn from(launch: Split<K, V>) -> Self {
         let Split { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan } = launch;
         Self { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan }
@@ -118,7 +85,7 @@ impl<K: Key, V: Value> From<Split<K, V>> for SplitInOrder<K, V> {
 }
 
 #[inline(always)]
-fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
+fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
     block: &mut B,
     args: Split<K, V>,
     ticket: impl Shared<u64>,
@@ -128,6 +95,7 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
     kept: impl Shared<u32>,
 ) {
     let plan = args.plan;
+    let ordered = const { in_order::<REPEATS, V>() };
     for level in 0..plan.level as u64 {
         if args.header.atomic(header::OVERFLOW + level).load() != 0 {
             return;
@@ -139,8 +107,8 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
     for level in 0..plan.level as u64 {
         dropped += args.header.atomic(header::DROPPED + level).load();
     }
-    let crowded_before = ORDERED && dropped > plan.pairs / MANY_DROPPED;
-    let index = if ORDERED {
+    let crowded_before = REPEATS && dropped > plan.pairs / MANY_DROPPED;
+    let index = if ordered {
         look_back::take_ticket(block, ticket, args.state);
         ticket.get(0) as u32
     } else {
@@ -160,18 +128,18 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
     let bin_of = |key: K| key.bits_from(plan.shift) & (bins - 1);
     let counters = room.cast::<u32>();
 
-    let mut held = block.local(|_| Held::<K, V> {
+    let mut held = block.local(|_| Held::<K, V::Word> {
         keys: [K::default(); MOST_ITEMS],
-        values: [V::default(); MOST_ITEMS],
+        values: [<V::Word>::default(); MOST_ITEMS],
         places: [0; MOST_ITEMS],
         targets: [0; MOST_ITEMS],
         dropped: 0,
     });
     let mut sum = block.local(|_| DigitSums { tile: 0, start: 0 });
-    let side_by_side = Pairs::<ORDERED, K, V>::SIDE_BY_SIDE;
+    let side_by_side = Pairs::<REPEATS, K, V>::SIDE_BY_SIDE;
     block.each(&mut held, |thread, held| {
         if plan.level != 0 && side_by_side {
-            let pairs_in = Pairs::<ORDERED, K, V>::new(args.keys, args.values);
+            let pairs_in = Pairs::<REPEATS, K, V>::new(args.keys, args.values);
             for row in 0..items::<K, V>() {
                 let place = place_of_row::<K, V>(thread, row);
                 if place < here {
@@ -182,9 +150,9 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
         }
         load_rows::<K, V, K>(args.keys.offset(first), here, thread, &mut held.keys);
         if side_by_side {
-            load_rows::<K, V, V>(args.values.offset(first), here, thread, &mut held.values);
-        } else {
-            prefetch_rows::<K, V, V>(args.values.offset(first), here, thread);
+            load_rows::<K, V, V::Word>(args.values.offset(first), here, thread, &mut held.values);
+        } else if V::VALUE_BITS != 0 {
+            prefetch_rows::<K, V, V::Word>(args.values.offset(first), here, thread);
         }
         if plan.level == 0 {
             for row in 0..items::<K, V>() {
@@ -194,9 +162,9 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
     });
 
     // Ranks; once more if repeated keys were taken out. What is not there goes to a bin behind the others.
-    let sets = if ORDERED { WARPS } else { 1 };
+    let sets = if ordered { WARPS } else { 1 };
     let mut bits = plan.bits + (here as u64 != tile::<K, V>()) as u32;
-    let (mut again, mut thinned, mut many) = (ORDERED, false, crowded_before);
+    let (mut again, mut thinned, mut many) = (REPEATS, false, crowded_before);
     loop {
         let set_words = 1 << (bits - 1);
         block.phase(&mut held, |thread, held| {
@@ -212,7 +180,7 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
                 word += THREADS as u32;
             }
         });
-        if ORDERED {
+        if ordered {
             block.tiles_of::<32, _>(&mut held, |warp, held| {
                 let set = warp.first_thread() / 32 * 2 * set_words;
                 // Four rows at a time, so that they need not wait for each other.
@@ -273,7 +241,7 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
 
     let set_words = 1 << (bits - 1);
     let published = Published { words: args.state.offset(1 + region as u64 * plan.tiles as u64 * pairs as u64), pairs };
-    if ORDERED {
+    if ordered {
         block.each(&mut sum, |thread, sum| {
             if thread < pairs {
                 let status = if tile_index == 0 { PREFIX } else { SUM };
@@ -289,7 +257,7 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
         if thread == pairs {
             let here_kept = if bits > plan.bits { sum.start } else { here };
             kept.set(0, here_kept);
-            if ORDERED && here_kept < here {
+            if REPEATS && here_kept < here {
                 args.header.atomic(header::DROPPED + plan.level as u64).fetch_add((here - here_kept) as u64);
             }
         }
@@ -297,7 +265,7 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
 
     // Where each item belongs in the tile.
     block.phase(&mut held, |thread, held| {
-        let set = if ORDERED { thread / 32 * set_words } else { 0 };
+        let set = if ordered { thread / 32 * set_words } else { 0 };
         for row in 0..items::<K, V>() {
             held.places[row] = place_in_tile(counters, set, held.places[row]);
         }
@@ -312,7 +280,7 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
     // Where the bins' items begin in the output, less where they begin in the tile.
     block.phase(&mut sum, |thread, sum| {
         if thread < pairs {
-            let before = if ORDERED {
+            let before = if ordered {
                 published.before(tile_index, thread)
             } else {
                 // Two counts in one word, as in the sum. Now and not earlier: neighbours in a bin should be written at about the
@@ -320,7 +288,7 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
                 let counts = args.counts_out.cast::<u64>();
                 counts.atomic(region as u64 * pairs as u64 + thread as u64).fetch_add(sum.tile)
             };
-            if ORDERED && tile_index != 0 {
+            if ordered && tile_index != 0 {
                 published.word(tile_index, thread).store(PREFIX | (before + sum.tile));
             }
             let last = (tile_index as u64 + 1) * tile::<K, V>() >= size;
@@ -336,7 +304,7 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
                 if !fits {
                     args.header.atomic(header::OVERFLOW + plan.level as u64).store(1);
                 }
-                if ORDERED && last {
+                if ordered && last {
                     args.counts_out.store(number, begin + own);
                 }
                 start += own;
@@ -345,7 +313,7 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
     });
 
     // Out: thread after thread, as the items stand in the room.
-    let staged_values = room.cast::<V>();
+    let staged_values = room.cast::<V::Word>();
     let target_of = |key: K, place: u32| {
         let target = starts.get(bin_of(key)).wrapping_add(place);
         if place < kept.get(0) { target } else { NOWHERE }
@@ -362,7 +330,7 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
                 staged_values.set(held.places[row], held.values[row]);
             }
         });
-        let pairs_out = Pairs::<ORDERED, K, V>::new(args.keys_out, args.values_out);
+        let pairs_out = Pairs::<REPEATS, K, V>::new(args.keys_out, args.values_out);
         block.each(&mut held, |thread, held| {
             for row in 0..items::<K, V>() {
                 let place = thread + (row * THREADS) as u32;
@@ -384,9 +352,12 @@ fn split<const ORDERED: bool, K: Key, V: Value, B: Block>(
             }
         }
     });
+    if V::VALUE_BITS == 0 {
+        return;
+    }
     block.phase(&mut held, |thread, held| {
-        let mut values = [V::default(); MOST_ITEMS];
-        load_rows::<K, V, V>(args.values.offset(first), here, thread, &mut values);
+        let mut values = [<V::Word>::default(); MOST_ITEMS];
+        load_rows::<K, V, V::Word>(args.values.offset(first), here, thread, &mut values);
         for row in 0..items::<K, V>() {
             staged_values.set(held.places[row], values[row]);
         }

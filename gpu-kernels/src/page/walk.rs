@@ -4,11 +4,11 @@ use super::form::Form;
 use super::{BUCKET_WORDS, Layout};
 use crate::places::{THREADS, WARPS};
 use crate::seam::{Block, Global, Shared, Word};
-use crate::types::{Key, Scalar, Value};
+use crate::types::{Key, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
 
 /// The buckets of a table.
-pub struct Walk<'l, F, K: Key, V: Value> {
+pub struct Walk<'l, F, K: Key, V: Payload> {
     words: Global<K::Joint<V>>,
     layout: &'l Layout,
     types: PhantomData<fn() -> F>,
@@ -23,11 +23,13 @@ pub struct Bucket<W> {
     pub place: u64,
 }
 
-/// What the threads of a block stage, in words of 64 bits: keys or values of all slots of their buckets. Buckets of 64-bit words have four slots, others six at
-/// most.
+/// 64-bit words in which the threads of a block stage the keys, or the values, of their buckets, if these have values: four of 64 bits, or at
+/// most six of 32.
 pub const STAGED: usize = 4 * THREADS;
+/// The same of any buckets: those of keys alone have at most 24 of 32 bits.
+pub const MOST_STAGED: usize = 12 * THREADS;
 
-impl<'l, F: Form, K: Key, V: Value> Walk<'l, F, K, V> {
+impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
     #[inline(always)]
     pub fn new(words: Global<K::Joint<V>>, layout: &'l Layout) -> Self {
         Self { words, layout, types: PhantomData }
@@ -95,13 +97,13 @@ impl<'l, F: Form, K: Key, V: Value> Walk<'l, F, K, V> {
 
     /// The value in a slot that holds a pair.
     #[inline(always)]
-    pub fn value(&self, bucket: &Bucket<K::Joint<V>>, slot: u32) -> V {
-        V::from_u64(bucket.words[(F::TAG_WORDS + slot) as usize].to_u64())
+    pub fn value(&self, bucket: &Bucket<K::Joint<V>>, slot: u32) -> WordOf<V> {
+        Scalar::from_u64(bucket.words[(F::TAG_WORDS + slot) as usize].to_u64())
     }
 
     /// Gives the pair in a slot another value.
     #[inline(always)]
-    pub fn set_value(&self, bucket: &mut Bucket<K::Joint<V>>, slot: u32, value: V) {
+    pub fn set_value(&self, bucket: &mut Bucket<K::Joint<V>>, slot: u32, value: WordOf<V>) {
         bucket.words[(F::TAG_WORDS + slot) as usize] = Scalar::from_u64(value.to_u64());
     }
 }

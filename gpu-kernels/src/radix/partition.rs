@@ -9,13 +9,13 @@ use super::tile::{
 use super::{Digit, MOST_BITS};
 use crate::look_back;
 use crate::seam::{Global, Shared, Tile, settled};
-use crate::types::{Key, Value};
+use crate::types::{Key, Payload, WordOf};
 
 /// The most items of one launch: a tile publishes sums of 30 bits.
 pub const PORTION: u64 = 1 << 29;
 
 /// The number of words that a pass over `items` items (at most [`PORTION`]) publishes in; all must be 0.
-pub const fn state_words<K: Key, V: Value>(items: u64, bits: u32) -> u64 {
+pub const fn state_words<K: Key, V: Payload>(items: u64, bits: u32) -> u64 {
     1 + items.div_ceil(tile::<K, V>()) * ((1 << bits) / 2)
 }
 
@@ -55,21 +55,21 @@ kernel! {
     /// neighbouring places, so that they can be written together. The values follow through the same room.
     ///
     /// The last tile is filled up with items of the last digit, which come after all others: only what is published and what
-    /// goes out leaves them away.
-    Partition<K: Key, V: Value>, "radix_partition", threads 512, resident 2,
+    /// goes out leaves them away. Of keys with nothing the arrays of values are of no interest.
+    Partition<K: Key, V: Payload>, "radix_partition", threads 512, resident 2,
         shared ticket: u64 = 1, shared room: u64 = ROOM, shared starts: u32 = 1 << MOST_BITS, shared sums: u32 = 16;
     {
-        keys: Global<K>, values: Global<V>, keys_out: Global<K>, values_out: Global<V>, digit_starts: Global<u32>,
-        next_starts: Global<u32>, state: Global<u64>, plan: PartitionPlan,
+        keys: Global<K>, values: Global<WordOf<V>>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
+        digit_starts: Global<u32>, next_starts: Global<u32>, state: Global<u64>, plan: PartitionPlan,
     }
     |args, block| {
         let digit = args.plan.digit;
         let pairs = digit.bins() / 2;
         let counters = room.cast::<u32>();
         let published = Published { words: args.state.offset(1), pairs };
-        let mut held = block.local(|_| Held::<K, V> {
+        let mut held = block.local(|_| Held::<K, V::Word> {
             keys: [K::default(); MOST_ITEMS],
-            values: [V::default(); MOST_ITEMS],
+            values: [<V::Word>::default(); MOST_ITEMS],
             places: [0; MOST_ITEMS],
             targets: [0; MOST_ITEMS],
         });
@@ -142,7 +142,9 @@ kernel! {
                 held.places[row] = place_in_tile(counters, counters_of_warp, held.places[row]);
             }
             let (here, first) = here::<K, V>(&args.plan, ticket.get(0));
-            load_rows::<K, V, V>(args.values.offset(first), here, thread, &mut held.values);
+            if V::VALUE_BITS != 0 {
+                load_rows::<K, V, V::Word>(args.values.offset(first), here, thread, &mut held.values);
+            }
         });
         let staged_keys = room.cast::<K>();
         block.each(&mut held, |_, held| {
@@ -194,7 +196,10 @@ kernel! {
                 }
             }
         });
-        let staged_values = room.cast::<V>();
+        if V::VALUE_BITS == 0 {
+            return;
+        }
+        let staged_values = room.cast::<V::Word>();
         block.phase(&mut held, |_, held| {
             for row in 0..items::<K, V>() {
                 staged_values.set(held.places[row], held.values[row]);
@@ -214,7 +219,7 @@ kernel! {
 
 /// How many items a tile has, and the first of them.
 #[inline(always)]
-fn here<K: Key, V: Value>(plan: &PartitionPlan, tile_index: u64) -> (u32, u64) {
+fn here<K: Key, V: Payload>(plan: &PartitionPlan, tile_index: u64) -> (u32, u64) {
     let first = plan.first + tile_index * tile::<K, V>();
     (settled(plan.end.saturating_sub(first).min(tile::<K, V>()) as u32), first)
 }

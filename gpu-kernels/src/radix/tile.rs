@@ -3,7 +3,7 @@
 //! Digits go in pairs, whose two 16-bit counters share a word, and whose sums are published in the halves of a word of 64 bits.
 
 use crate::seam::{Atomic, Block, DeviceScope, Global, Shared, Tile, Word, pause, settled};
-use crate::types::{Key, Value};
+use crate::types::{Key, Payload};
 
 /// Threads of a block.
 pub const THREADS: usize = 512;
@@ -19,12 +19,12 @@ const _: () = assert!(ROOM * 4 == (WARPS as usize) << super::MOST_BITS);
 const _: () = assert!(ROOM as u64 == tile::<u64, u64>() && ROOM as u64 * 2 == tile::<u32, u32>());
 
 /// Items of a thread: fewer of the wide ones, so that they fit the registers.
-pub const fn items<K: Key, V: Value>() -> usize {
-    if K::BITS + V::BITS == 64 { MOST_ITEMS } else { MOST_ITEMS / 2 }
+pub const fn items<K: Key, V: Payload>() -> usize {
+    if K::BITS == 32 && V::VALUE_BITS <= 32 { MOST_ITEMS } else { MOST_ITEMS / 2 }
 }
 
 /// Items of a tile, which is what one block moves.
-pub const fn tile<K: Key, V: Value>() -> u64 {
+pub const fn tile<K: Key, V: Payload>() -> u64 {
     (THREADS * items::<K, V>()) as u64
 }
 
@@ -34,13 +34,13 @@ pub const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 
 /// Where in its tile item `row` of a thread stands.
 #[inline(always)]
-pub fn place_of_row<K: Key, V: Value>(thread: u32, row: usize) -> u32 {
+pub fn place_of_row<K: Key, V: Payload>(thread: u32, row: usize) -> u32 {
     (thread & !31) * items::<K, V>() as u32 + row as u32 * 32 + thread % 32
 }
 
 /// Reads the items of a thread from a tile that has `here` of them, as far as it has them.
 #[inline(always)]
-pub fn load_rows<K: Key, V: Value, T: Word>(tile_of: Global<T>, here: u32, thread: u32, into: &mut [T; MOST_ITEMS]) {
+pub fn load_rows<K: Key, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thread: u32, into: &mut [T; MOST_ITEMS]) {
     let from = tile_of.offset(place_of_row::<K, V>(thread, 0) as u64);
     if here as u64 == tile::<K, V>() {
         for row in 0..items::<K, V>() {
@@ -57,7 +57,7 @@ pub fn load_rows<K: Key, V: Value, T: Word>(tile_of: Global<T>, here: u32, threa
 
 /// Asks for the items of a thread's warp ahead of [`load_rows`]: each lane for a line of them.
 #[inline(always)]
-pub fn prefetch_rows<K: Key, V: Value, T: Word>(tile_of: Global<T>, here: u32, thread: u32) {
+pub fn prefetch_rows<K: Key, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thread: u32) {
     let line = (128 / size_of::<T>()) as u32;
     let place = (thread & !31) * items::<K, V>() as u32 + thread % 32 * line;
     if thread % 32 * line < 32 * items::<K, V>() as u32 && place < here {

@@ -36,7 +36,8 @@ pub trait Kernel: Send + Sync {
 /// ```
 ///
 /// This gives `struct Name<K, V>` whose fields are the arguments: on the host a value of it is a launch. With one type
-/// parameter there is an entry point for each of `u32` and `u64` (`entry_point_u32` …), with two for each pair. Arguments
+/// parameter there is an entry point for each of `u32` and `u64` (`entry_point_u32` …), with two for each pair; and if the second one is a
+/// `Payload`, for each with nothing, named as if there were one. Arguments
 /// become parameters one by one, so that LLVM sees which are pointers to global memory; scalars go together in one
 /// `repr(C)` struct. Shared arrays are declared here, once, because each expansion on the GPU is an array of its own. After the
 /// threads, `resident 2` asks for so few registers that 2 blocks fit a multiprocessor, and `wide atomics` says that wide keys or values are

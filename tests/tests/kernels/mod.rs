@@ -1,6 +1,6 @@
 //! Every kernel, with nothing to do and nowhere to do it.
 
-use gpu_kernels::compact::{Compact, CompactPlan, CompactRuns, LastOfEach, RunsPlan as CompactRunsPlan};
+use gpu_kernels::compact::{Compact, CompactPlan, CompactRuns, Flip, LastOfEach, RunsPlan as CompactRunsPlan};
 use gpu_kernels::compacting::{CountBits, CountIds, KeysOf, KeysOfPlan, ReverseRows, RowsPlan};
 use gpu_kernels::cuckoo::{
     Census, Find, FindPlan, Histogram, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable,
@@ -23,6 +23,7 @@ use gpu_kernels::two_level::{
     BucketStarts, BuildBuckets, BuildPlan, Find as TwoLevelFind, FindPlan as TwoLevelFindPlan,
     Histogram as TwoLevelHistogram, Layout, StartsPlan,
 };
+use gpu_kernels::types::{Nothing, Payload};
 use warpnest::ptx::HOPPER;
 use warpnest::{Key, Value};
 use warpnest_tests::null;
@@ -63,10 +64,10 @@ fn two_level<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     ]
 }
 
-/// The kernels of the page map for one pair of types.
-fn page<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
+/// The kernels of the page map or set for a key and what is beside it.
+fn page<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
     let layout = PageLayout::new::<K, V>(0, 0, 0, 20);
-    let (keys, values, words, header) = (null::<K>(), null::<V>(), null(), null());
+    let (keys, values, words, header) = (null::<K>(), null::<V::Word>(), null(), null());
     let build = || BuildPages::<K, V> {
         keys,
         values,
@@ -228,11 +229,12 @@ fn digit() -> Digit {
     Digit { functions, of: 0, shift: 0, bits: 1, padding: 0 }
 }
 
-fn partition<K: Key, V: Value>() -> Box<dyn Kernel> {
+fn partition<K: Key, V: Payload>() -> Box<dyn Kernel> {
     let plan = PartitionPlan { digit: digit(), first: 0, end: 0, base: 0, padding: 0 };
     let (digit_starts, next_starts, state) = (null(), null(), null());
-    let (keys, values) = (null::<K>(), null::<V>());
-    Box::new(Partition { keys, values, keys_out: keys, values_out: values, digit_starts, next_starts, state, plan })
+    let (keys, values) = (null::<K>(), null::<V::Word>());
+    let (keys_out, values_out) = (keys, values);
+    Box::new(Partition::<K, V> { keys, values, keys_out, values_out, digit_starts, next_starts, state, plan })
 }
 
 /// Every kernel of a module, for every choice of its types. A new kernel belongs here: its entry in the PTX fails the tests until it is.
@@ -250,22 +252,26 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
     let primitives = primitives::<u32>().into_iter().chain(primitives::<u64>());
     let partitions =
         [partition::<u32, u32>(), partition::<u32, u64>(), partition::<u64, u32>(), partition::<u64, u64>()];
+    let partitions_of_keys = [partition::<u32, Nothing>(), partition::<u64, Nothing>()];
     let two_level =
         [two_level::<u32, u32>(), two_level::<u32, u64>(), two_level::<u64, u32>(), two_level::<u64, u64>()];
     let inserting = linear::InsertingPlan { first: 0, end: 0 };
-    let of_no_type: [Box<dyn Kernel>; 4] = [
+    let of_no_type: [Box<dyn Kernel>; 5] = [
         Box::new(CountBits { bits: null(), counts: null(), plan: RowsPlan { rows: 0 } }),
+        Box::new(Flip { keep: null(), plan: CompactPlan { items: 0 } }),
         Box::new(CountIds { ids: null(), counts: null(), plan: RowsPlan { rows: 0 } }),
         Box::new(Numbers { output: null(), plan: NumbersPlan { end: 0 } }),
         Box::new(linear::CountInserting { kinds: null(), header: null(), plan: inserting }),
     ];
-    let page = [page::<u32, u32>(), page::<u32, u64>(), page::<u64, u32>(), page::<u64, u64>()];
+    let page_map = [page::<u32, u32>(), page::<u32, u64>(), page::<u64, u32>(), page::<u64, u64>()];
+    let page_set = [page::<u32, Nothing>(), page::<u64, Nothing>()];
     let sorted_finds =
         [sorted_find::<u32, u32>(), sorted_find::<u32, u64>(), sorted_find::<u64, u32>(), sorted_find::<u64, u64>()];
     cuckoo
         .into_iter()
         .chain(two_level)
-        .chain(page)
+        .chain(page_map)
+        .chain(page_set)
         .flatten()
         .chain(roofline)
         .chain(linear_pairs::<u32, u32>())
@@ -278,6 +284,7 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         .chain(multi::<u64>())
         .chain(of_no_type)
         .chain(partitions)
+        .chain(partitions_of_keys)
         .chain(sorted_finds)
         .chain(sorted::<u32>())
         .chain(sorted::<u64>())

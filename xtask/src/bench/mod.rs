@@ -7,9 +7,11 @@ mod linear;
 pub mod maps;
 mod multi;
 mod page;
+mod page_build;
 mod primitives;
 pub mod record;
 pub mod roofline;
+mod set;
 mod sorted;
 pub mod two_level;
 
@@ -41,7 +43,7 @@ pub struct Args {
     /// Items of a bucket of `TwoLevelMap` on average; without it, the default, which shrinks with the number of pairs.
     #[arg(long)]
     items_per_bucket: Option<f64>,
-    /// Loads of `PageMap`, `LinearMap`, and of the page maps of `CompactingTable` and `MultiMap`.
+    /// Loads of `PageMap`, `PageSet`, `LinearMap`, and of the page maps of `CompactingTable` and `MultiMap`.
     #[arg(long, value_delimiter = ',', default_value = "0.8,0.95")]
     load: Vec<f64>,
     /// Rounds in which a tenth of a `LinearMap`'s keys go and others come.
@@ -88,6 +90,8 @@ enum Part {
     TwoLevel,
     /// `PageMap`.
     Page,
+    /// `PageSet`.
+    Set,
     /// `LinearMap`.
     Linear,
     /// `CompactingTable`.
@@ -172,6 +176,14 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             keep(page::measure::<u32, u32>(&device, &run, &roofline, n, load, args.runs)?);
             if args.wide {
                 keep(page::measure::<u64, u64>(&device, &run, &roofline, n, load, args.runs)?);
+            }
+        }
+        for &load in args.load.iter().filter(|_| wanted(Part::Set)) {
+            progress.set_message(format!("PageSet, {n} keys, load {load}"));
+            progress.tick();
+            keep(set::measure::<u32>(&device, &run, &roofline, n, load, args.runs)?);
+            if args.wide {
+                keep(set::measure::<u64>(&device, &run, &roofline, n, load, args.runs)?);
             }
         }
         if wanted(Part::Sorted) {

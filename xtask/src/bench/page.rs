@@ -2,14 +2,14 @@
 
 use super::input::{Repeats, repeated};
 use super::maps::Subjects;
+use super::page_build::{Limits, median};
 use super::record::{Record, Run};
 use super::roofline::Roofline;
 use warpnest::kernels::roofline::Access;
 use warpnest::{Buffer, Device, Key, PageConfig, PageStages, Value};
 
-/// Builds a map of `n` pairs and looks up present and absent keys; then builds from pairs with repeated keys. The limits of a build
-/// and its stages are what copies of as many bytes take: keys and values in and out for each split; keys and values in and the
-/// table out for the pages.
+/// Builds a map of `n` pairs and looks up present and absent keys; then builds from pairs with repeated keys. The limits of builds
+/// are [`Limits`].
 pub fn measure<K: Key, V: Value>(
     device: &Device,
     run: &Run,
@@ -23,13 +23,8 @@ pub fn measure<K: Key, V: Value>(
     let config = PageConfig::default().load(load).seed(1);
     let mut map = config.clone().assume_unique().build_on(stream, device, &subjects.keys, &subjects.values)?;
     let find_limit = roofline.gops(Access::Find, map.memory_bytes() / 8, n)?;
-    let copied = (n * (K::BITS + V::BITS) as u64 / 64).next_multiple_of(2);
-    let copy_rate = (16 * copied) as f64 / roofline.copy_milliseconds(copied)? / 1e6;
-    let limit = |bytes: u64| copy_rate * n as f64 / bytes.max(1) as f64;
-    let pair_bytes = n * (K::BITS + V::BITS) as u64 / 8;
-    let splits = map.layout().page_bits.div_ceil(warpnest::kernels::page::MOST_SPLIT_BITS) as u64;
-    let built = pair_bytes + map.memory_bytes();
-    let all = limit(splits * 2 * pair_bytes + built);
+    let limits = Limits::new(roofline, n, K::BITS + V::BITS, map.memory_bytes(), map.layout().page_bits)?;
+    let all = limits.whole();
 
     let build_ms = subjects.rebuild_ms(&mut map)?;
     drop(map);
@@ -40,8 +35,7 @@ pub fn measure<K: Key, V: Value>(
             map.rebuild(stream, &subjects.keys, &subjects.values)?;
             found.extend(map.report().stages);
         }
-        found.sort_by(|a, b| a.total().total_cmp(&b.total()));
-        Ok(found.get(found.len() / 2).copied())
+        Ok(median(found))
     };
     let stages = [stages_of(config.clone().assume_unique())?, stages_of(config.clone())?];
     let mut map = config.build_on(stream, device, &subjects.keys, &subjects.values)?;
@@ -51,14 +45,8 @@ pub fn measure<K: Key, V: Value>(
     let mut keep = |op, ms, limit| records.push(run.record(subjects.subject(&map, op), ms, limit, wrong));
     keep("build", build_ms, all);
     keep("build_any", any_ms, all);
-    let names = [["clear", "split_1", "split_2", "pages"], ["clear_any", "split_1_any", "split_2_any", "pages_any"]];
-    for (stages, names) in stages.into_iter().zip(names) {
-        let Some(stages) = stages else { continue };
-        let later = if splits > 1 { limit((splits - 1) * 2 * pair_bytes) } else { 0.0 };
-        keep(names[0], stages.initialization, 0.0);
-        keep(names[1], stages.first_split, limit(2 * pair_bytes));
-        keep(names[2], stages.later_splits, later);
-        keep(names[3], stages.pages, limit(built));
+    for (op, ms, limit) in limits.stages(stages) {
+        keep(op, ms, limit);
     }
     records.extend(lookups);
     for repeats in [Repeats::Half, Repeats::Million, Repeats::Zipf] {

@@ -26,6 +26,7 @@ pub struct CompactingConfig {
 }
 
 crate::config::page_config_methods! { CompactingConfig }
+crate::config::build_keys_methods! { CompactingConfig builds CompactingTable }
 
 impl CompactingConfig {
     /// Promises that no key is repeated: the build is faster. If one is all the same, it may have several ids.
@@ -65,24 +66,6 @@ impl CompactingConfig {
             (4, 8)
         };
         Ok(self.pages.scratch_bytes::<K, u32>(rows)? + of_row * rows + numbering)
-    }
-
-    /// Builds a table of the different keys among `keys`; returns when it stands.
-    ///
-    /// # Errors
-    /// As for [`PageConfig::build`].
-    pub fn build<K: Key>(&self, device: &Device, keys: &[K]) -> Result<CompactingTable<K>> {
-        self.memory_bytes::<K>(keys.len() as u64)?;
-        let keys = Buffer::from_slice(device, keys)?;
-        self.build_on(device.default_stream(), device, &keys)
-    }
-
-    /// [`CompactingConfig::build`] from a buffer, on `stream`; waits until it is known that the build succeeded.
-    ///
-    /// # Errors
-    /// As for [`CompactingConfig::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn build_on<K: Key>(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<CompactingTable<K>> {
-        CompactingTable::create(self.clone(), stream, device, keys)
     }
 
     /// The different keys among `keys`, which of them each row has, and how often each is there.

@@ -1,7 +1,7 @@
 //! Building a multimap: a sort, the runs of equal keys, and a page map of these.
 
 use super::{MultiConfig, MultiMap};
-use crate::page;
+use crate::page::{self, Input};
 use crate::primitives::{Scratch, mark_last_of_each, sort_pairs_by_mixed_key, state_words};
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::compact::{CompactRuns, RunsPlan, tile};
@@ -127,7 +127,8 @@ impl<K: Key, V: Value> MultiMap<K, V> {
                 unsafe { batch.copy(ends.address(), lasts.address(), number * size_of::<u32>()) }
             })?;
         }
-        runs.rebuild_in_order(stream, seed, (distinct, numbers), number as u64)
+        let input = Input { keys: distinct, values: Some(numbers), pairs: number as u64 };
+        runs.rebuild_in_order(stream, seed, input)
     }
 }
 

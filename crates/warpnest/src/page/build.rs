@@ -1,18 +1,16 @@
-//! Building a page map: split, and build the pages; in exactly counted bins if one overflows; again with other constants if a page
-//! cannot be built.
+//! Building a page map: split, and build the pages; in exactly counted bins if one overflows ([`counted`](super::counted)); again with other
+//! constants if a page cannot be built.
 
 use super::config::{Place, Plan};
 use super::{PageConfig, PageMap};
 use crate::buffer::Tracked;
-use crate::primitives::{Pairs, RadixPasses, Scratch};
+use crate::primitives::{Pairs, Scratch};
 use crate::stages::StageClock;
 use crate::stream::Batch;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
-use gpu_kernels::hash::{Formula, HashFunctions};
-use gpu_kernels::page::{
-    BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, Starts, StartsPlan, header,
-};
+use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, header};
 use gpu_kernels::seam::{Global, Kernel};
+use gpu_kernels::types::{Payload, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
@@ -61,7 +59,7 @@ impl PageStages {
 }
 
 /// How an attempt ended.
-enum Outcome {
+pub(super) enum Outcome {
     Built { length: u64, crowded: bool, moved: u64, stages: Option<PageStages> },
     Overflow,
     Failure,
@@ -69,7 +67,7 @@ enum Outcome {
 
 impl Outcome {
     /// The outcome of the attempt that is queued, from the header at the front of its scratch; waits for it.
-    fn of(stream: &Stream, scratch: &Buffer<u64>, clock: &StageClock) -> Result<Self> {
+    pub fn of(stream: &Stream, scratch: &Buffer<u64>, clock: &StageClock) -> Result<Self> {
         let found = scratch.download_front(stream, header::WORDS)?;
         let word = |number: u64| found[number as usize];
         let of_levels = |first: u64| -> u64 { (first..first + header::LEVELS).map(word).sum() };
@@ -87,10 +85,32 @@ impl Outcome {
     }
 }
 
-/// The function that gives a key its page.
-fn page_function<K: Key>(layout: &Layout) -> HashFunctions {
-    let mut constants = [layout.a, layout.b].into_iter().cycle();
-    HashFunctions::new(Formula::Mix, 1, layout.pages(), 0, K::BITS, || constants.next().unwrap_or_default())
+/// What a table is built from: the first so many of some pairs, or of some keys alone.
+#[derive(Clone, Copy)]
+pub(crate) struct Input<'i, K, V: Payload> {
+    pub keys: &'i Buffer<K>,
+    /// As many, unless the payload is nothing.
+    pub values: Option<&'i Buffer<WordOf<V>>>,
+    pub pairs: u64,
+}
+
+impl<'i, K: Key, V: Payload> Input<'i, K, V> {
+    /// Pairs, if both buffers are on the device and equally long.
+    fn of(device: &Device, stream: &Stream, keys: &'i Buffer<K>, values: &'i Buffer<WordOf<V>>) -> Result<Self> {
+        crate::error::check_pairs(device, stream, keys, values)?;
+        Ok(Self { keys, values: Some(values), pairs: keys.len() as u64 })
+    }
+
+    pub fn buffers(&self) -> Vec<&'i dyn Tracked> {
+        let values = self.values.map(|values| values as &dyn Tracked);
+        std::iter::once(self.keys as &dyn Tracked).chain(values).collect()
+    }
+
+    pub fn arguments(&self) -> Pairs<K, V> {
+        // SAFETY: the kernels' texts allow no values of keys alone.
+        let values = self.values.map_or_else(|| unsafe { Global::null() }, Buffer::argument);
+        Pairs { keys: self.keys.argument(), values }
+    }
 }
 
 /// The constants of the first attempt of a build with this seed.
@@ -107,21 +127,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Self> {
-        crate::error::check_pairs(device, stream, keys, values)?;
-        let plan = config.plan::<K, V>(keys.len() as u64)?;
-        let mut map = Self {
-            device: device.clone(),
-            layout: Layout::new::<K, V>(0, 0, plan.page_bits, plan.page_buckets),
-            words: Buffer::uninitialized(device, plan.table_words() as usize)?,
-            scratch: Scratch::new(device),
-            length: 0,
-            report: PageReport { seed: 0, failures: 0, counted: false, crowded: false, moved: 0, stages: None },
-            types: PhantomData,
-            config,
-        };
-        map.attempt_until_built(stream, keys, values, &plan)?;
-        map.scratch.release();
-        Ok(map)
+        Self::create_from(config, stream, device, Input::of(device, stream, keys, values)?)
     }
 
     /// Builds the map anew from other pairs; waits until it is known that the build succeeded.
@@ -133,10 +139,40 @@ impl<K: Key, V: Value> PageMap<K, V> {
     /// As for [`PageConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
     /// another error it is empty, and [`PageMap::report`] still tells of the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        crate::error::check_pairs(&self.device, stream, keys, values)?;
-        let plan = self.config.plan::<K, V>(keys.len() as u64)?;
+        let input = Input::of(&self.device, stream, keys, values)?;
+        self.rebuild_from(stream, input)
+    }
+}
+
+impl<K: Key, V: Payload> PageMap<K, V> {
+    /// Builds a table from what has been checked to be on `device`, as the stream.
+    pub(crate) fn create_from(
+        config: PageConfig,
+        stream: &Stream,
+        device: &Device,
+        input: Input<'_, K, V>,
+    ) -> Result<Self> {
+        let plan = config.plan::<K, V>(input.pairs)?;
+        let mut map = Self {
+            device: device.clone(),
+            layout: Layout::new::<K, V>(0, 0, plan.page_bits, plan.page_buckets),
+            words: Buffer::uninitialized(device, plan.table_words() as usize)?,
+            scratch: Scratch::new(device),
+            length: 0,
+            report: PageReport { seed: 0, failures: 0, counted: false, crowded: false, moved: 0, stages: None },
+            types: PhantomData,
+            config,
+        };
+        map.attempt_until_built(stream, input, &plan)?;
+        map.scratch.release();
+        Ok(map)
+    }
+
+    /// Builds the table anew from what has been checked to be on its device, as the stream.
+    pub(crate) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+        let plan = self.config.plan::<K, V>(input.pairs)?;
         self.length = 0;
-        let built = self.attempt_until_built(stream, keys, values, &plan);
+        let built = self.attempt_until_built(stream, input, &plan);
         if built.is_err() {
             self.forget(stream);
         }
@@ -150,13 +186,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
         let _ = self.words.fill(stream, 0);
     }
 
-    fn attempt_until_built(
-        &mut self,
-        stream: &Stream,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-        plan: &Plan,
-    ) -> Result<()> {
+    pub(super) fn attempt_until_built(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<()> {
         let seed = self.config.seed_or_random();
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         self.make_room(plan)?;
@@ -164,11 +194,11 @@ impl<K: Key, V: Value> PageMap<K, V> {
         for failures in 0..attempts {
             let (a, b) = (random.next_u64(), random.next_u64());
             self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
-            let (mut counted, mut outcome) = (false, self.attempt(stream, keys, values, plan)?);
+            let (mut counted, mut outcome) = (false, self.attempt(stream, input, plan)?);
             if matches!(outcome, Outcome::Overflow) {
                 // Other constants would not help against copies of one key, and exact places help against everything.
                 counted = true;
-                outcome = self.attempt_counted(stream, keys, values, plan)?;
+                outcome = self.attempt_counted(stream, input, plan)?;
             }
             if let Outcome::Built { length, crowded, moved, stages } = outcome {
                 self.length = length;
@@ -180,27 +210,26 @@ impl<K: Key, V: Value> PageMap<K, V> {
     }
 
     /// Splits into bins whose room is known beforehand, and builds the pages.
-    fn attempt(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>, plan: &Plan) -> Result<Outcome> {
+    fn attempt(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
         let work = scratch.argument::<u64>();
         // SAFETY: the kernels' texts allow no counts and no starts.
         let nothing = unsafe { Global::<u32>::null() };
-        let reads: [&dyn Tracked; 2] = [keys, values];
         // SAFETY: this holds for all launches: the scratch has the words of its plan, in which each split's counts, published words
         // and bins have their place; a split reads where the one before it wrote, and the last one writes to the scratch, where the
         // pages are built from. The table has the words of its layout.
-        stream.batch(&reads, &[scratch, words], |batch| unsafe {
+        stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
             clock.mark(batch)?;
             batch.zero(scratch, plan.zeros() as usize)?;
             clock.mark(batch)?;
-            let mut from = Pairs { keys: keys.argument::<K>(), values: values.argument::<V>() };
+            let mut from = input.arguments();
             let mut counts_in = nothing;
             for (number, level) in plan.levels.iter().enumerate() {
                 let to = place::<K, V>(plan, plan.levels.len() - 1 - number, level.room(), words, scratch);
                 let counts_out = work.offset(plan.counts_at(number)).cast::<u32>();
-                let split = Split {
+                let split = Split::<K, V> {
                     keys: from.keys,
                     values: from.values,
                     keys_out: to.keys,
@@ -233,7 +262,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
                 clock.mark(batch)?;
             }
             clock.mark(batch)?;
-            let build = BuildPages {
+            let build = BuildPages::<K, V> {
                 keys: from.keys,
                 values: from.values,
                 counts: counts_in,
@@ -254,104 +283,8 @@ impl<K: Key, V: Value> PageMap<K, V> {
         Outcome::of(stream, scratch, &clock)
     }
 
-    /// Counts the pairs of every page, puts them in exact places, in the order of the input, and builds the pages.
-    fn attempt_counted(
-        &mut self,
-        stream: &Stream,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-        plan: &Plan,
-    ) -> Result<Outcome> {
-        let mut clock = StageClock::new(self.config.timings);
-        let Self { scratch, words, layout, config, .. } = self;
-        let functions = page_function::<K>(layout);
-        let passes = RadixPasses::<K, V>::by_bucket(functions, plan.page_bits, plan.pairs);
-        // The pages' starts stand behind what the splits use, whose places for pairs serve here too.
-        let starts_at = plan.scratch_words();
-        let pairs_scratch = scratch.reserve(starts_at + starts_words(layout))?;
-        let mut passes_scratch = Scratch::new(&self.device);
-        let passes_scratch = passes_scratch.reserve(passes.words())?;
-        let reads: [&dyn Tracked; 2] = [keys, values];
-        // SAFETY: this holds for all launches: every place has room for all pairs, and the last pass writes to the scratch; starts have a
-        // word more than there are pages. The table has the words of its layout.
-        stream.batch(&reads, &[pairs_scratch, passes_scratch, words], |batch| unsafe {
-            clock.mark(batch)?;
-            batch.zero(pairs_scratch, header::WORDS)?;
-            passes.clear(batch, passes_scratch)?;
-            clock.mark(batch)?;
-            passes.count(batch, passes_scratch, keys.argument())?;
-            passes.scan(batch, passes_scratch)?;
-            let mut from = Pairs { keys: keys.argument::<K>(), values: values.argument::<V>() };
-            for pass in 0..passes.digits() {
-                let back = (passes.digits() - 1 - pass) as usize;
-                let to = place::<K, V>(plan, back, plan.pairs, words, pairs_scratch);
-                passes.pass(batch, passes_scratch, pass, from, to)?;
-                from = to;
-            }
-            build_in_place(
-                batch,
-                &mut clock,
-                (layout, config.unique, plan.pairs),
-                from,
-                words,
-                (pairs_scratch, starts_at),
-            )
-        })?;
-        Outcome::of(stream, pairs_scratch, &clock)
-    }
-
-    /// Builds the map anew from the first of these pairs, as many as are said, whose keys all differ and come in the order of the keys mixed
-    /// with the first [`constants`] of `seed`; as [`PageMap::rebuild`] does, but without splits, unless a page cannot be built with these.
-    pub(crate) fn rebuild_in_order(
-        &mut self,
-        stream: &Stream,
-        seed: u64,
-        (keys, values): (&Buffer<K>, &Buffer<V>),
-        pairs: u64,
-    ) -> Result<()> {
-        let plan = self.config.plan::<K, V>(pairs)?;
-        self.length = 0;
-        let built = self.make_room(&plan).and_then(|()| {
-            match self.attempt_in_order(stream, constants(seed), (keys, values), &plan)? {
-                Outcome::Built { length, crowded, moved, stages } => {
-                    self.length = length;
-                    self.report = PageReport { seed, failures: 0, counted: true, crowded, moved, stages };
-                    Ok(())
-                }
-                _ => self.attempt_until_built(stream, keys, values, &plan),
-            }
-        });
-        if built.is_err() {
-            self.forget(stream);
-        }
-        built
-    }
-
-    fn attempt_in_order(
-        &mut self,
-        stream: &Stream,
-        [a, b]: [u64; 2],
-        (keys, values): (&Buffer<K>, &Buffer<V>),
-        plan: &Plan,
-    ) -> Result<Outcome> {
-        let mut clock = StageClock::new(self.config.timings);
-        self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
-        let Self { scratch, words, layout, .. } = self;
-        let starts_at = header::WORDS as u64;
-        let scratch = scratch.reserve(starts_at + starts_words(layout))?;
-        // SAFETY: the scratch has a header and then the starts, a word more than there are pages; the table has the words of its layout.
-        stream.batch(&[keys, values], &[scratch, words], |batch| unsafe {
-            clock.mark(batch)?;
-            batch.zero(scratch, header::WORDS)?;
-            clock.mark(batch)?;
-            let from = Pairs { keys: keys.argument::<K>(), values: values.argument::<V>() };
-            build_in_place(batch, &mut clock, (layout, true, plan.pairs), from, words, (scratch, starts_at))
-        })?;
-        Outcome::of(stream, scratch, &clock)
-    }
-
     /// Takes more memory if the table has not enough.
-    fn make_room(&mut self, plan: &Plan) -> Result<()> {
+    pub(super) fn make_room(&mut self, plan: &Plan) -> Result<()> {
         let words = plan.table_words() as usize;
         if self.words.len() < words {
             // A tiny one first, so that there is a table, an empty one, if the large one cannot be had.
@@ -364,51 +297,11 @@ impl<K: Key, V: Value> PageMap<K, V> {
     }
 }
 
-/// 64-bit words for the starts of all pages, and where the last one ends.
-fn starts_words(layout: &Layout) -> u64 {
-    (layout.pages() as u64 + 1).div_ceil(2)
-}
-
-/// Builds the pages of `pairs` pairs that stand in the order of their pages. Two stages: where each page's pairs begin, and the build.
-///
-/// # Safety
-/// There are as many pairs, in that order, and all different if `unique`. The scratch begins with a header that is 0, and has
-/// [`starts_words`] from `starts_at` on; the table has the words of its layout. All are of the batch, which writes table and scratch.
-unsafe fn build_in_place<K: Key, V: Value>(
-    batch: &Batch<'_>,
-    clock: &mut StageClock,
-    (layout, unique, pairs): (&Layout, bool, u64),
-    from: Pairs<K, V>,
-    words: &Buffer<u64>,
-    (scratch, starts_at): (&Buffer<u64>, u64),
-) -> Result<()> {
-    let starts = scratch.argument::<u64>().offset(starts_at).cast::<u32>();
-    let find_starts = Starts { keys: from.keys, starts, plan: StartsPlan { layout: *layout, keys: pairs } };
-    let build = BuildPages {
-        keys: from.keys,
-        values: from.values,
-        // SAFETY: the kernel's text allows no counts.
-        counts: unsafe { Global::null() },
-        starts,
-        words_out: words.argument(),
-        header: scratch.argument(),
-        plan: BuildPlan { layout: *layout, page_room: 0, pairs, split: 0, padding: 0 },
-    };
-    // SAFETY: the caller's.
-    unsafe {
-        batch.launch(&find_starts, layout.pages() as u64 + 1)?;
-        clock.mark(batch)?;
-        clock.mark(batch)?;
-        launch_one_of(batch, unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64)?;
-        clock.mark(batch)
-    }
-}
-
 /// Runs the kernel that may change the order of pairs if keys are unique, and else the one that keeps it.
 ///
 /// # Safety
 /// As for [`Batch::launch_blocks`], for both.
-unsafe fn launch_one_of(
+pub(super) unsafe fn launch_one_of(
     batch: &Batch<'_>,
     unique: bool,
     in_any_order: &dyn Kernel,
@@ -420,7 +313,7 @@ unsafe fn launch_one_of(
 }
 
 /// Where pairs are put that `back` steps separate from the last place; arrays for `room` of them.
-fn place<K: Key, V: Value>(
+pub(super) fn place<K: Key, V: Payload>(
     plan: &Plan,
     back: usize,
     room: u64,

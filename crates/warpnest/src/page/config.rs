@@ -6,7 +6,7 @@ use gpu_kernels::page::{
     BUCKET_WORDS, FEWEST_BUCKETS, Layout, MOST_SPLIT_BITS, fit_page, header, most_page_buckets, split_state_words,
     split_tile,
 };
-use gpu_kernels::types::Scalar;
+use gpu_kernels::types::{Payload, Scalar};
 
 /// The most pairs of a page map.
 pub(super) const MOST_PAIRS: u64 = 1 << 31;
@@ -42,6 +42,8 @@ impl Default for PageConfig {
 
 /// The fullest that slots may be where a bucket has four.
 const FULLEST_OF_FOUR: f64 = 0.7;
+/// The fullest that slots may be where buckets have keys alone.
+const FULLEST_OF_KEYS: f64 = 0.9;
 /// While pages are fewer than 2^this, they are small, so that there are enough of them for all multiprocessors.
 const MANY_PAGES_BITS: u32 = 9;
 /// The fewest buckets of a page that is one of few.
@@ -102,7 +104,7 @@ impl PageConfig {
     /// # Errors
     /// As for [`PageConfig::build`], as far as they follow from the configuration and the number of pairs.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        Ok(8 * self.plan::<K, V>(pairs)?.table_words())
+        Ok(self.bytes::<K, V>(pairs)?.0)
     }
 
     /// Bytes that a build of `pairs` pairs takes on the device besides the map and its input. A build that meets so many copies of some
@@ -111,11 +113,17 @@ impl PageConfig {
     /// # Errors
     /// As for [`PageConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        Ok(8 * self.plan::<K, V>(pairs)?.scratch_words())
+        Ok(self.bytes::<K, V>(pairs)?.1)
     }
 
-    /// The sizes of a build of `pairs` pairs, if the configuration makes sense.
-    pub(super) fn plan<K: Key, V: Value>(&self, pairs: u64) -> Result<Plan> {
+    /// Bytes that a table of so many pairs, or keys alone, will keep, and those that its build takes besides.
+    pub(crate) fn bytes<K: Key, V: Payload>(&self, pairs: u64) -> Result<(u64, u64)> {
+        let plan = self.plan::<K, V>(pairs)?;
+        Ok((8 * plan.table_words(), 8 * plan.scratch_words()))
+    }
+
+    /// The sizes of a build of `pairs` pairs, or keys alone, if the configuration makes sense.
+    pub(super) fn plan<K: Key, V: Payload>(&self, pairs: u64) -> Result<Plan> {
         // Not the other way round: a load that is no number is refused, too.
         if !(self.load > 0.0 && self.load <= 1.0) {
             return Err(Error::Load { load: self.load });
@@ -123,8 +131,12 @@ impl PageConfig {
         if pairs > MOST_PAIRS {
             return Err(Error::TooManyItems { asked: pairs, limit: MOST_PAIRS });
         }
+        if V::VALUE_BITS == 0 {
+            let (page_bits, page_buckets) = self.pages::<K, V>(self.buckets_of_keys::<K, V>(pairs))?;
+            return Ok(Plan::new::<K, V>(pairs, page_bits, page_buckets, !self.unique));
+        }
         let bucket_bytes = (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 8) as f64;
-        let pair_bytes = ((K::BITS + V::BITS) / 8) as f64;
+        let pair_bytes = ((K::BITS + V::VALUE_BITS) / 8) as f64;
         let buckets = (pairs as f64 * pair_bytes / (self.load * bucket_bytes)).ceil();
         let (mut page_bits, mut page_buckets) = self.pages::<K, V>(buckets)?;
         if Layout::form_for::<K, V>((page_buckets as u64) << page_bits).0 == 4 {
@@ -134,8 +146,18 @@ impl PageConfig {
         Ok(Plan::new::<K, V>(pairs, page_bits, page_buckets, !self.unique))
     }
 
+    /// The buckets for `keys` keys alone, whose slots are filled up to the load: of the form that takes the fewest. That may be one that is
+    /// to be had only with more buckets than it needs.
+    fn buckets_of_keys<K: Key, V: Payload>(&self, keys: u64) -> f64 {
+        let of_form = |(slots, fewest): (u32, u64)| {
+            let most = FULLEST_OF_KEYS.min(self.load) * slots as f64;
+            (keys as f64 / most).ceil().max(fewest as f64)
+        };
+        Layout::forms::<K, V>().map(of_form).into_iter().fold(f64::INFINITY, f64::min)
+    }
+
     /// Bits of a page's number, and buckets of a page, if there are to be at least `buckets` buckets.
-    fn pages<K: Key, V: Value>(&self, buckets: f64) -> Result<(u32, u32)> {
+    fn pages<K: Key, V: Payload>(&self, buckets: f64) -> Result<(u32, u32)> {
         // More than 32 bits can number.
         if buckets > (1u64 << 31) as f64 {
             return Err(Error::Load { load: self.load });
@@ -190,7 +212,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    fn new<K: Key, V: Value>(pairs: u64, page_bits: u32, page_buckets: u32, ordered: bool) -> Self {
+    fn new<K: Key, V: Payload>(pairs: u64, page_bits: u32, page_buckets: u32, repeats: bool) -> Self {
         let splits = page_bits.div_ceil(MOST_SPLIT_BITS);
         let tile = split_tile::<K, V>();
         let (mut levels, mut bits_so_far) = (Vec::new(), 0);
@@ -203,7 +225,7 @@ impl Plan {
             bits_so_far += bits;
             let mean = pairs as f64 / (1u64 << bits_so_far) as f64;
             // As many as unique keys under a random mix hardly ever exceed; and an eighth more if keys may be repeated.
-            let slack = 8.0 * mean.sqrt() + 64.0 + if ordered { mean / 8.0 } else { 0.0 };
+            let slack = 8.0 * mean.sqrt() + 64.0 + if repeats { mean / 8.0 } else { 0.0 };
             let bin_room = ((mean + slack).ceil() as u64).min(pairs.max(1));
             let mean_of_tile = (tile >> bits) as f64;
             levels.push(Level {
@@ -214,13 +236,13 @@ impl Plan {
                 region_room,
                 bin_room,
                 crowd: (mean_of_tile + 5.0 * mean_of_tile.sqrt() + 4.0) as u64,
-                state_words: if ordered { split_state_words(regions, tiles, bits) } else { 0 },
+                state_words: if repeats && V::VALUE_BITS != 0 { split_state_words(regions, tiles, bits) } else { 0 },
             });
             region_room = bin_room;
         }
         let bucket_words = (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 64) as u64;
         let table_words = ((page_buckets as u64) << page_bits) * bucket_words;
-        let (key_bytes, value_bytes) = (K::BITS as u64 / 8, V::BITS as u64 / 8);
+        let (key_bytes, value_bytes) = (K::BITS as u64 / 8, V::VALUE_BITS as u64 / 8);
         Self { pairs, page_bits, page_buckets, levels, table_words, key_bytes, value_bytes }
     }
 
@@ -294,11 +316,12 @@ pub(super) enum Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpu_kernels::types::Nothing;
 
     /// Kernels number the places of bins with 32 bits, and the last 2^16 of those numbers mean nowhere.
     #[test]
     fn places_of_pairs_fit_32_bits() {
-        fn check<K: Key, V: Value>() {
+        fn check<K: Key, V: Payload>() {
             for lg in 0..=31 {
                 for load in [1.0, 0.9, 0.5, 0.25, 0.1, 0.01, 0.001] {
                     for config in [PageConfig::default().load(load), PageConfig::default().load(load).assume_unique()] {
@@ -317,5 +340,7 @@ mod tests {
         check::<u32, u32>();
         check::<u64, u32>();
         check::<u64, u64>();
+        check::<u32, Nothing>();
+        check::<u64, Nothing>();
     }
 }

@@ -2,8 +2,9 @@
 
 mod build;
 mod config;
+mod counted;
 
-pub(crate) use build::constants;
+pub(crate) use build::{Input, constants};
 pub use build::{PageReport, PageStages};
 pub use config::PageConfig;
 
@@ -11,6 +12,7 @@ use crate::primitives::Scratch;
 use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
 use gpu_kernels::page::{Find, FindPlan, Layout, Unpack, UnpackPlan};
 use gpu_kernels::seam::Global;
+use gpu_kernels::types::{Payload, WordOf};
 use std::marker::PhantomData;
 
 /// A map that is built in one go at streaming speed, and answers nearly every lookup, present or absent, with one access to memory.
@@ -32,9 +34,9 @@ use std::marker::PhantomData;
 /// * **Beside other work.** A map does not change after its build, so any number of streams may look up at the same time.
 ///   [`PageMap::rebuild`] takes the map exclusively and waits for running lookups by itself.
 #[derive(Debug)]
-pub struct PageMap<K: Key, V: Value> {
+pub struct PageMap<K: Key, V: Payload> {
     device: Device,
-    config: PageConfig,
+    pub(crate) config: PageConfig,
     layout: Layout,
     words: Buffer<u64>,
     scratch: Scratch,
@@ -64,12 +66,39 @@ impl<K: Key, V: Value> PageMap<K, V> {
         PageConfig::default().build(device, keys, values)
     }
 
+    /// Writes all pairs, in no particular order, to `keys` and `values`; returns when they are written, since the counter that this works
+    /// with is given back then.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`PageMap::len`] elements,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
+        crate::error::same_length(("the map", self.length as usize), ("the keys", keys.len()))?;
+        crate::error::same_length(("the map", self.length as usize), ("the values", values.len()))?;
+        self.unpack(stream, keys, Some(values))
+    }
+
+    /// All pairs, in no particular order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
+        let stream = self.device.default_stream();
+        let mut keys = Buffer::uninitialized(&self.device, self.length as usize)?;
+        let mut values = Buffer::uninitialized(&self.device, self.length as usize)?;
+        self.pairs_into(stream, &mut keys, &mut values)?;
+        Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
+    }
+}
+
+impl<K: Key, V: Payload> PageMap<K, V> {
     /// Queues a lookup: `values` may be null.
     pub(crate) fn find(
         &self,
         stream: &Stream,
         queries: &Buffer<K>,
-        values: Global<V>,
+        values: Global<WordOf<V>>,
         found: &Buffer<u32>,
         writes: &[&dyn Tracked],
     ) -> Result<()> {
@@ -151,39 +180,23 @@ impl<K: Key, V: Value> PageMap<K, V> {
         })
     }
 
-    /// Writes all pairs, in no particular order, to `keys` and `values`; returns when they are written, since the counter that this works
-    /// with is given back then.
-    ///
-    /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`PageMap::len`] elements,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
-        crate::error::same_length(("the map", self.length as usize), ("the keys", keys.len()))?;
-        crate::error::same_length(("the map", self.length as usize), ("the values", values.len()))?;
+    /// Writes all keys to the front of `keys`, and all values to that of `values`, which have room for them; the latter is
+    /// there unless the payload is nothing. Returns when they are written.
+    pub(crate) fn unpack(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<WordOf<V>>>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         let unpack = Unpack::<K, V> {
             words: self.words.argument(),
             keys_out: keys.argument(),
-            values_out: values.argument(),
+            // SAFETY: the kernel's text allows no values of keys alone.
+            values_out: values.map_or_else(|| unsafe { Global::null() }, Buffer::argument),
             count: count.argument(),
             plan: UnpackPlan { layout: self.layout },
         };
         // Whatever an empty map's words are: there is no room for pairs.
         let buckets = if self.is_empty() { 0 } else { self.layout.buckets() as u64 };
-        // SAFETY: the table has as many pairs as the outputs have elements; the table and its layout belong together.
-        unsafe { stream.launch(&unpack, buckets, &[&self.words], &[&*keys, &*values, &count]) }
-    }
-
-    /// All pairs, in no particular order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
-        let stream = self.device.default_stream();
-        let mut keys = Buffer::uninitialized(&self.device, self.length as usize)?;
-        let mut values = Buffer::uninitialized(&self.device, self.length as usize)?;
-        self.pairs_into(stream, &mut keys, &mut values)?;
-        Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
+        let mut writes: Vec<&dyn Tracked> = vec![keys, &count];
+        writes.extend(values.map(|values| values as &dyn Tracked));
+        // SAFETY: the outputs have room for as many pairs as the table has; the table and its layout belong together.
+        unsafe { stream.launch(&unpack, buckets, &[&self.words], &writes) }
     }
 }

@@ -7,6 +7,7 @@ use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::radix::{self, Digit, DigitOf, Histogram, HistogramPlan, PORTION, Partition, PartitionPlan};
 use gpu_kernels::scan::{Scan, ScanPlan};
 use gpu_kernels::seam::Global;
+use gpu_kernels::types::{Payload, WordOf};
 
 pub use gpu_kernels::radix::MOST_BITS;
 
@@ -198,25 +199,25 @@ pub(crate) fn sort_pairs_by_mixed_key<K: Key, V: Value>(
 
 /// Where keys and their values stand.
 #[derive(Debug)]
-pub(crate) struct Pairs<K, V> {
+pub(crate) struct Pairs<K, V: Payload> {
     pub keys: Global<K>,
-    pub values: Global<V>,
+    pub values: Global<WordOf<V>>,
 }
 
-impl<K, V> Clone for Pairs<K, V> {
+impl<K, V: Payload> Clone for Pairs<K, V> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<K, V> Copy for Pairs<K, V> {}
+impl<K, V: Payload> Copy for Pairs<K, V> {}
 
-impl<K: Key, V: Value> Pairs<K, V> {
+impl<K: Key, V: Payload> Pairs<K, V> {
     /// The most words of [`Pairs::words`] that are there for alignment alone.
     pub const MOST_PADDING: u64 = 4;
 
     /// 64-bit words that `items` pairs take: each array is aligned to two of them.
     pub fn words(items: u64) -> u64 {
-        Self::keys_words(items) + (items * V::BITS as u64).div_ceil(128) * 2
+        Self::keys_words(items) + (items * V::VALUE_BITS as u64).div_ceil(128) * 2
     }
 
     fn keys_words(items: u64) -> u64 {
@@ -245,7 +246,7 @@ pub(crate) struct RadixPasses<K, V> {
     types: std::marker::PhantomData<(K, V)>,
 }
 
-impl<K: Key, V: Value> RadixPasses<K, V> {
+impl<K: Key, V: Payload> RadixPasses<K, V> {
     /// Passes by the lowest `bits` bits above `first.shift`, by as many digits as that takes: each has the bits of `first`, the
     /// last one those that are left.
     pub fn new(first: Digit, bits: u32, items: u64) -> Self {
@@ -369,7 +370,7 @@ impl<K: Key, V: Value> RadixPasses<K, V> {
             let first = portion * PORTION;
             let end = self.items.min(first + PORTION);
             let next_starts = work.offset(self.zeros() + portion * self.later_starts_words()).cast();
-            let partition = Partition {
+            let partition = Partition::<K, V> {
                 keys: from.keys,
                 values: from.values,
                 keys_out: to.keys,

@@ -250,7 +250,7 @@ macro_rules! backend_kernel {
     ) => {
         impl<$($generic: $bound),*> $crate::seam::Kernel for $name<$($generic),*> {
             fn name(&self) -> &'static str {
-                $crate::entry_name!($entry; $($generic),*)
+                $crate::entry_name!($entry; $($generic : $bound),*)
             }
             fn threads(&self) -> u32 {
                 $threads
@@ -287,10 +287,16 @@ macro_rules! entry_name {
     ($entry:literal;) => {
         $entry
     };
-    ($entry:literal; $key:ident) => {
+    ($entry:literal; $key:ident : $key_bound:ident) => {
         [concat!($entry, "_u32"), concat!($entry, "_u64")][<$key as $crate::types::Scalar>::INDEX]
     };
-    ($entry:literal; $key:ident, $value:ident) => {
+    ($entry:literal; $key:ident : $key_bound:ident, $value:ident : Payload) => {
+        [
+            [concat!($entry, "_u32_u32"), concat!($entry, "_u32_u64"), concat!($entry, "_u32")],
+            [concat!($entry, "_u64_u32"), concat!($entry, "_u64_u64"), concat!($entry, "_u64")],
+        ][<$key as $crate::types::Scalar>::INDEX][<$value as $crate::types::Payload>::PLACE]
+    };
+    ($entry:literal; $key:ident : $key_bound:ident, $value:ident : $value_bound:ident) => {
         [
             [concat!($entry, "_u32_u32"), concat!($entry, "_u32_u64")],
             [concat!($entry, "_u64_u32"), concat!($entry, "_u64_u64")],

@@ -207,6 +207,13 @@ macro_rules! backend_kernel {
         }
     };
     (
+        $name:ident [$key:ident : $key_bound:ident, $value:ident : Payload] [] $entry:literal, $($rest:tt)*
+    ) => {
+        $crate::backend_kernel! { $name [$key : $key_bound, $value : Value] [] $entry, $($rest)* }
+        $crate::entry_point! { $name [$key = u32, $value = $crate::types::Nothing] concat!($entry, "_u32"), $($rest)* }
+        $crate::entry_point! { $name [$key = u64, $value = $crate::types::Nothing] concat!($entry, "_u64"), $($rest)* }
+    };
+    (
         $name:ident [$key:ident : $key_bound:ident, $value:ident : $value_bound:ident] [$($atomics:ident)?]
         $entry:literal, $($rest:tt)*
     ) => {
@@ -237,7 +244,7 @@ macro_rules! with_atomics {
 #[macro_export]
 macro_rules! entry_point {
     (
-        $name:ident [$($generic:ident = $concrete:ident),*] $entry:expr, $threads:literal, [$($resident:literal)?],
+        $name:ident [$($generic:ident = $concrete:ty),*] $entry:expr, $threads:literal, [$($resident:literal)?],
         [$($shared:ident : $word:ty = $length:expr),*] [$($argument:ident : $type:ty),*]
     ) => {
         $(

@@ -1,0 +1,150 @@
+//! Building a page map from pairs that are put in the order of their pages first, or come in it: no bin has room that could be too small.
+
+use super::build::{Input, Outcome, constants, launch_one_of, place};
+use super::config::Plan;
+use super::{PageMap, PageReport};
+use crate::primitives::{Pairs, RadixPasses, Scratch};
+use crate::stages::StageClock;
+use crate::stream::Batch;
+use crate::{Buffer, Key, Result, Stream};
+use gpu_kernels::hash::{Formula, HashFunctions};
+use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Starts, StartsPlan, header};
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::Payload;
+
+/// The function that gives a key its page.
+fn page_function<K: Key>(layout: &Layout) -> HashFunctions {
+    let mut constants = [layout.a, layout.b].into_iter().cycle();
+    HashFunctions::new(Formula::Mix, 1, layout.pages(), 0, K::BITS, || constants.next().unwrap_or_default())
+}
+
+impl<K: Key, V: Payload> PageMap<K, V> {
+    /// Counts the pairs of every page, puts them in exact places, in the order of the input, and builds the pages.
+    pub(super) fn attempt_counted(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
+        let mut clock = StageClock::new(self.config.timings);
+        let Self { scratch, words, layout, config, .. } = self;
+        let functions = page_function::<K>(layout);
+        let passes = RadixPasses::<K, V>::by_bucket(functions, plan.page_bits, plan.pairs);
+        // The pages' starts stand behind what the splits use, whose places for pairs serve here too.
+        let starts_at = plan.scratch_words();
+        let pairs_scratch = scratch.reserve(starts_at + starts_words(layout))?;
+        let mut passes_scratch = Scratch::new(&self.device);
+        let passes_scratch = passes_scratch.reserve(passes.words())?;
+        // SAFETY: this holds for all launches: every place has room for all pairs, and the last pass writes to the scratch; starts have a
+        // word more than there are pages. The table has the words of its layout.
+        stream.batch(&input.buffers(), &[pairs_scratch, passes_scratch, words], |batch| unsafe {
+            clock.mark(batch)?;
+            batch.zero(pairs_scratch, header::WORDS)?;
+            passes.clear(batch, passes_scratch)?;
+            clock.mark(batch)?;
+            let mut from = input.arguments();
+            passes.count(batch, passes_scratch, from.keys)?;
+            passes.scan(batch, passes_scratch)?;
+            for pass in 0..passes.digits() {
+                let back = (passes.digits() - 1 - pass) as usize;
+                let to = place::<K, V>(plan, back, plan.pairs, words, pairs_scratch);
+                passes.pass(batch, passes_scratch, pass, from, to)?;
+                from = to;
+            }
+            build_in_place(
+                batch,
+                &mut clock,
+                (layout, config.unique, plan.pairs),
+                from,
+                words,
+                (pairs_scratch, starts_at),
+            )
+        })?;
+        Outcome::of(stream, pairs_scratch, &clock)
+    }
+
+    /// Builds the map anew from the first of these pairs, as many as are said, whose keys all differ and come in the order of the keys mixed
+    /// with the first [`constants`] of `seed`; as [`PageMap::rebuild`] does, but without splits, unless a page cannot be built with these.
+    pub(crate) fn rebuild_in_order(&mut self, stream: &Stream, seed: u64, input: Input<'_, K, V>) -> Result<()> {
+        let plan = self.config.plan::<K, V>(input.pairs)?;
+        self.length = 0;
+        let built = self.make_room(&plan).and_then(|()| {
+            match self.attempt_in_order(stream, constants(seed), input, &plan)? {
+                Outcome::Built { length, crowded, moved, stages } => {
+                    self.length = length;
+                    self.report = PageReport { seed, failures: 0, counted: true, crowded, moved, stages };
+                    Ok(())
+                }
+                _ => self.attempt_until_built(stream, input, &plan),
+            }
+        });
+        if built.is_err() {
+            self.forget(stream);
+        }
+        built
+    }
+
+    fn attempt_in_order(
+        &mut self,
+        stream: &Stream,
+        [a, b]: [u64; 2],
+        input: Input<'_, K, V>,
+        plan: &Plan,
+    ) -> Result<Outcome> {
+        let mut clock = StageClock::new(self.config.timings);
+        self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
+        let Self { scratch, words, layout, .. } = self;
+        let starts_at = header::WORDS as u64;
+        let scratch = scratch.reserve(starts_at + starts_words(layout))?;
+        // SAFETY: the scratch has a header and then the starts, a word more than there are pages; the table has the words of its layout.
+        stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
+            clock.mark(batch)?;
+            batch.zero(scratch, header::WORDS)?;
+            clock.mark(batch)?;
+            build_in_place(
+                batch,
+                &mut clock,
+                (layout, true, plan.pairs),
+                input.arguments(),
+                words,
+                (scratch, starts_at),
+            )
+        })?;
+        Outcome::of(stream, scratch, &clock)
+    }
+}
+
+/// 64-bit words for the starts of all pages, and where the last one ends.
+fn starts_words(layout: &Layout) -> u64 {
+    (layout.pages() as u64 + 1).div_ceil(2)
+}
+
+/// Builds the pages of `pairs` pairs that stand in the order of their pages. Two stages: where each page's pairs begin, and the build.
+///
+/// # Safety
+/// There are as many pairs, in that order, and all different if `unique`. The scratch begins with a header that is 0, and has
+/// [`starts_words`] from `starts_at` on; the table has the words of its layout. All are of the batch, which writes table and scratch.
+unsafe fn build_in_place<K: Key, V: Payload>(
+    batch: &Batch<'_>,
+    clock: &mut StageClock,
+    (layout, unique, pairs): (&Layout, bool, u64),
+    from: Pairs<K, V>,
+    words: &Buffer<u64>,
+    (scratch, starts_at): (&Buffer<u64>, u64),
+) -> Result<()> {
+    let starts = scratch.argument::<u64>().offset(starts_at).cast::<u32>();
+    let find_starts = Starts { keys: from.keys, starts, plan: StartsPlan { layout: *layout, keys: pairs } };
+    let build = BuildPages::<K, V> {
+        keys: from.keys,
+        values: from.values,
+        // SAFETY: the kernel's text allows no counts.
+        counts: unsafe { Global::null() },
+        starts,
+        words_out: words.argument(),
+        header: scratch.argument(),
+        plan: BuildPlan { layout: *layout, page_room: 0, pairs, split: 0, padding: 0 },
+    };
+    // SAFETY: the caller's.
+    unsafe {
+        batch.launch(&find_starts, layout.pages() as u64 + 1)?;
+        clock.mark(batch)?;
+        clock.mark(batch)?;
+        launch_one_of(batch, unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64)?;
+        clock.mark(batch)
+    }
+}

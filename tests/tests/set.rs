@@ -1,0 +1,300 @@
+//! The set beside `std::collections::HashSet`: any keys and operations, edges, repeated keys, on every engine.
+
+use proptest::prelude::*;
+use std::collections::HashSet;
+use warpnest::kernels::page::MOST_SPLIT_BITS;
+use warpnest::{Buffer, Device, Key, PageSet, PageSetConfig};
+use warpnest_tests::sets::{build, check, holds};
+use warpnest_tests::{TestEngine, at, distinct_keys, engines, key, on_all, on_each_engine, on_every_engine};
+
+fn default() -> PageSetConfig {
+    PageSetConfig::default().seed(7)
+}
+
+/// So low a load that few keys are split, into about as many pages.
+fn split_into(pages: u64, keys: usize) -> PageSetConfig {
+    default().load((keys as f64 / (pages as f64 * 300.0 * 8.0)).clamp(1e-6, 0.8))
+}
+
+#[derive(Clone, Debug)]
+enum Step<K> {
+    Rebuild(Vec<K>),
+    Clone,
+    KeysInto,
+    Shrink,
+}
+
+/// Keys that repeat, any, copies of one, or one after the other at some distance.
+fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
+    let steps = (any::<u64>(), 0u32..48, 0..=most)
+        .prop_map(|(first, lg, n)| (0..n as u64).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect());
+    let copies = (any::<u64>(), 1usize..9, 0..=most)
+        .prop_map(|(one, every, n)| (0..n).map(|i| K::from_u64(if i % every == 0 { one } else { i as u64 })).collect());
+    prop_oneof![
+        3 => prop::collection::vec(key::<K>(), 0..=most),
+        2 => prop::collection::vec(any::<u64>().prop_map(K::from_u64), 0..=most),
+        1 => steps,
+        1 => copies,
+    ]
+}
+
+fn step<K: Key>(most: usize) -> impl Strategy<Value = Step<K>> {
+    prop_oneof![
+        3 => keys(most).prop_map(Step::Rebuild),
+        1 => Just(Step::Clone),
+        1 => Just(Step::KeysInto),
+        1 => Just(Step::Shrink),
+    ]
+}
+
+fn property<K: Key>() {
+    on_every_engine(
+        |engine| {
+            let most = engine.most_items.min(2500);
+            let load = prop_oneof![2 => 0.05..=1.0f64, 1 => Just(0.8), 1 => Just(1.0), 1 => 0.002..0.05f64];
+            let config = (load, any::<u64>(), any::<bool>(), any::<bool>());
+            let queries = prop::collection::vec(key::<K>(), 0..70);
+            (config, keys::<K>(most), prop::collection::vec(step(most), 0..5), queries)
+        },
+        |engine, ((load, seed, unique, timings), keys, steps, queries)| {
+            let fail = |error: warpnest::Error| TestCaseError::fail(error.to_string());
+            let (device, stream) = (&engine.device, engine.device.default_stream());
+            let config = PageSetConfig::default().load(load).seed(seed);
+            let config = if unique { config.assume_unique() } else { config };
+            let config = if timings { config.timings() } else { config };
+            // Each once, if that is promised; in some order.
+            let kept = |keys: Vec<K>| -> Vec<K> {
+                let mut seen = HashSet::new();
+                keys.into_iter().filter(|&key| !unique || seen.insert(key)).collect()
+            };
+            let input = kept(keys);
+            let mut set = config.build(device, &input).map_err(fail)?;
+            let mut reference: HashSet<K> = input.into_iter().collect();
+            for step in steps.into_iter().chain([Step::KeysInto]) {
+                match step {
+                    Step::Rebuild(keys) => {
+                        let input = kept(keys);
+                        set.rebuild(stream, &Buffer::from_slice(device, &input).map_err(fail)?).map_err(fail)?;
+                        prop_assert_eq!((set.report().seed, set.report().stages.is_some()), (seed, timings));
+                        reference = input.into_iter().collect();
+                    }
+                    Step::Clone => {
+                        let copy = set.try_clone(stream).map_err(fail)?;
+                        prop_assert_eq!((copy.report(), copy.layout()), (set.report(), set.layout()));
+                        set = copy;
+                    }
+                    Step::KeysInto => {
+                        let mut keys = Buffer::zeroed(device, reference.len()).map_err(fail)?;
+                        set.keys_into(stream, &mut keys).map_err(fail)?;
+                        let keys: HashSet<K> = keys.download(stream).map_err(fail)?.into_iter().collect();
+                        prop_assert_eq!(&keys, &reference);
+                    }
+                    Step::Shrink => set.shrink_to_fit(),
+                }
+                let queries: Vec<K> = queries.iter().chain(&reference).copied().collect();
+                check(&set, &reference, &queries).map_err(TestCaseError::fail)?;
+            }
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn any_keys_and_operations_with_32_bits() {
+    property::<u32>();
+}
+
+#[test]
+fn any_keys_and_operations_with_64_bits() {
+    property::<u64>();
+}
+
+/// Builds such sets, with the promise that keys are unique too if they are.
+fn with_and_without_the_promise<K: Key>(device: &Device, config: &PageSetConfig, keys: &[K]) {
+    let _at = at(format!("{} keys of {}, {config:?}", keys.len(), std::any::type_name::<K>()));
+    build(device, config, keys);
+    if keys.iter().collect::<HashSet<_>>().len() == keys.len() {
+        build(device, &config.clone().assume_unique(), keys);
+    }
+}
+
+#[test]
+fn no_key_one_key_and_the_extremes() {
+    fn with<K: Key>(device: &Device) {
+        let (zero, ones) = (K::default(), K::ALL_ONES);
+        for keys in [&[][..], &[zero], &[ones], &[zero, ones], &[ones, zero, ones], &[zero; 33], &[ones; 500]] {
+            with_and_without_the_promise(device, &default(), keys);
+        }
+        for bit in 0..K::BITS {
+            with_and_without_the_promise(device, &default(), &[K::from_u64(1 << bit)]);
+        }
+        let powers: Vec<K> = (0..K::BITS).flat_map(|bit| [K::from_u64(1 << bit), K::from_u64(!(1 << bit))]).collect();
+        with_and_without_the_promise(device, &default(), &powers);
+        let set = PageSet::<K>::build(device, &[]).unwrap();
+        assert_eq!(set.contains_many(&[]).unwrap(), Vec::<bool>::new());
+        assert_eq!(set.contains_many(&[zero, ones]).unwrap(), [false, false]);
+    }
+    on_all(with::<u32>);
+    on_all(with::<u64>);
+}
+
+/// What a lookup's warp and block, a bucket, a page and a split's tile hold; and one more and one less.
+#[test]
+fn numbers_of_keys_around_what_kernels_take_at_once() {
+    fn with<K: Key>(engine: &TestEngine) {
+        let borders = [8, 15, 16, 24, 32, 64, 128, 256, 384, 512, 1024, 1536, 2048, 4096, 6144, 8192, 16_384, 65_536];
+        for border in borders.into_iter().filter(|&border| border <= engine.most_items) {
+            for n in [border - 1, border, border + 1] {
+                let keys: Vec<K> = distinct_keys(n, n as u64);
+                with_and_without_the_promise(&engine.device, &default(), &keys);
+            }
+        }
+    }
+    on_each_engine(with::<u32>);
+    on_each_engine(with::<u64>);
+}
+
+#[test]
+fn keys_one_after_the_other_and_at_every_distance() {
+    fn with<K: Key>(engine: &TestEngine) {
+        let n = engine.most_items.min(3000) as u64;
+        for lg in (0..K::BITS).step_by(5) {
+            for first in [0, u64::MAX, 1 << 31] {
+                let keys: Vec<K> = (0..n).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect();
+                with_and_without_the_promise(&engine.device, &default(), &keys);
+            }
+        }
+    }
+    on_each_engine(with::<u32>);
+    on_each_engine(with::<u64>);
+}
+
+/// The load is kept as far as it goes, and built.
+#[test]
+fn every_load_is_built_and_kept() {
+    fn with<K: Key>(engine: &TestEngine) {
+        for load in [0.01, 0.3, 0.5, 0.8, 0.9, 1.0] {
+            for n in [300, 2000, 60_000].into_iter().filter(|&n| n <= engine.most_items) {
+                let set = build(&engine.device, &default().load(load), &distinct_keys::<K>(n, 5));
+                let taken = set.len() as f64 / set.slots() as f64;
+                // Pages are rounded up by few buckets, of which the smallest table has 20.
+                assert!(taken <= load.min(0.9) && taken > load.min(0.9) * 0.8, "{taken} of {load}, {n} keys");
+            }
+        }
+    }
+    on_each_engine(with::<u32>);
+    on_each_engine(with::<u64>);
+}
+
+/// On the CPU: of so many keys buckets have fifteen slots, and 32 bits need fewer bytes.
+#[test]
+fn many_keys_take_short_tags() {
+    let n = 4_500_000;
+    let keys: Vec<u32> = distinct_keys(n, 3);
+    let set = PageSetConfig::default().assume_unique().seed(3).build(&Device::cpu(), &keys).unwrap();
+    assert_eq!((set.len(), set.layout().slots), (n as u64, 15));
+    assert!(set.memory_bytes() < 28 * n as u64 / 10, "{} bytes for {n} keys", set.memory_bytes());
+    let (keys, others) = keys.split_at(100_000);
+    check(&set, &keys.iter().chain(others).copied().collect(), keys).unwrap();
+    let absent: Vec<u32> = distinct_keys::<u32>(n + 100_000, 3).split_off(n);
+    assert!(set.contains_many(&absent).unwrap().iter().all(|found| !found));
+    // Slots are left empty before a table takes longer tags.
+    let fewer = PageSetConfig::default().memory_bytes::<u32>(3_500_000).unwrap();
+    assert!((32 * 327_686..33 * 327_686 + 1).contains(&fewer), "{fewer} bytes");
+}
+
+#[test]
+fn copies_of_one_key_and_half_of_the_keys_twice() {
+    fn with<K: Key>(engine: &TestEngine) {
+        for n in [2, 33, 300, 2000, 10_000, 70_000].into_iter().filter(|&n| n <= engine.most_items) {
+            for config in [default(), split_into(4, n), default().load(1.0)] {
+                let (device, once) = (&engine.device, distinct_keys::<K>(n / 2, 3));
+                let _at = at(format!("{n} keys, {config:?}"));
+                for key in [0, 77, u64::MAX] {
+                    build(device, &config, &vec![K::from_u64(key); n]);
+                }
+                build(device, &config, &once.repeat(2));
+                let backwards: Vec<K> = once.iter().chain(once.iter().rev()).copied().collect();
+                build(device, &config, &backwards);
+                let often: Vec<K> = (0..n).map(|i| if i % 10 == 0 { once[i / 2] } else { K::from_u64(5) }).collect();
+                build(device, &config, &often);
+            }
+        }
+    }
+    on_each_engine(with::<u32>);
+    on_each_engine(with::<u64>);
+}
+
+/// On the CPU: copies that a tile's crowd drops, copies that make a bin overflow, and copies that do neither.
+#[test]
+fn a_key_a_million_times_and_other_shares() {
+    fn with<K: Key>(config: &PageSetConfig, n: usize, every: usize) -> (bool, bool) {
+        let once: Vec<K> = distinct_keys(n, 4);
+        let keys: Vec<K> = (0..n).map(|i| if i % every == 0 { K::from_u64(9) } else { once[i] }).collect();
+        let set = build(&engines()[0].device, config, &keys);
+        (set.report().crowded, set.report().counted)
+    }
+    assert_eq!(with::<u32>(&default(), 1_000_000, 1), (true, false));
+    assert_eq!(with::<u64>(&default(), 1_000_000, 1), (true, false));
+    assert!(with::<u32>(&default(), 2_000_000, 2).0);
+    // In no tile a crowd, and all together more than the bin has room for.
+    assert_eq!(with::<u32>(&default(), 600_000, 480), (false, true));
+    assert_eq!(with::<u64>(&default(), 600_000, 480), (false, true));
+    for every in [3, 40, 100, 300, 1000, 3000] {
+        with::<u32>(&default(), 100_000, every);
+        with::<u64>(&default(), 100_000, every);
+    }
+}
+
+/// More pages than one split can tell apart.
+#[test]
+fn two_splits() {
+    fn with<K: Key>(slots: u64, buckets: u64) {
+        let (n, device) = (30_000, &engines()[0].device);
+        let config = default().load(n as f64 / (slots * buckets) as f64);
+        let keys: Vec<K> = distinct_keys(n, 3);
+        let set = build(device, &config, &keys);
+        assert!(set.layout().page_bits > MOST_SPLIT_BITS, "{:?}", set.layout());
+        build(device, &config.clone().assume_unique(), &keys);
+        let copies = build(device, &config, &vec![K::from_u64(3); n]);
+        assert!(copies.report().crowded && !copies.report().counted, "{:?}", copies.report());
+        build(device, &config, &keys[..n / 2].repeat(2));
+        for every in [2, 10, 100, 1000] {
+            let often: Vec<K> = (0..n).map(|i| if i % every == 0 { K::from_u64(9) } else { keys[i] }).collect();
+            build(device, &config, &often);
+        }
+    }
+    with::<u32>(15, 700_000);
+    with::<u64>(8, 500_000);
+}
+
+#[test]
+fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others() {
+    on_each_engine(|engine| {
+        let once: Vec<u32> = distinct_keys(engine.most_items.min(2000) / 2, 8);
+        let set = default().load(0.4).assume_unique().build(&engine.device, &once.repeat(2)).unwrap();
+        assert!((once.len() as u64..=2 * once.len() as u64).contains(&set.len()));
+        assert!(set.contains_many(&once).unwrap().iter().all(|&found| found));
+        let written: HashSet<u32> = set.to_keys().unwrap().into_iter().collect();
+        assert_eq!(written, once.iter().copied().collect());
+    });
+}
+
+#[test]
+fn rebuilds_with_more_and_fewer_and_no_keys() {
+    fn with<K: Key>(engine: &TestEngine) {
+        let (device, stream) = (&engine.device, engine.device.default_stream());
+        let most = engine.most_items.min(20_000);
+        let mut set = build::<K>(device, &default(), &distinct_keys(100, 1));
+        for (round, size) in [most, most / 2, 0, 1, most - 1, 0, 0, 65, most].into_iter().enumerate() {
+            let keys: Vec<K> = distinct_keys(size, 20 + round as u64);
+            set.rebuild(stream, &Buffer::from_slice(device, &keys).unwrap()).unwrap();
+            holds(&set, &keys);
+            if round == 4 {
+                set.shrink_to_fit();
+            }
+        }
+    }
+    on_each_engine(with::<u32>);
+    on_each_engine(with::<u64>);
+}
