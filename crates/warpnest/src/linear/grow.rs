@@ -94,11 +94,11 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         in_slots < coming.min(for_keys)
     }
 
-    /// Makes the table anew before a batch that inserts, if most slots are of removed keys: to go past them costs more than to move the
-    /// others. It is not worth an error.
+    /// Makes the table anew before a batch that inserts, if more slots are of removed keys than of others, and the batch is large: to go past
+    /// them costs more than to move the others, and to empty a table. It is not worth an error.
     pub(super) fn tidy(&mut self, stream: &Stream, coming: u64) -> Result<()> {
         let Counts { keys, removed, .. } = self.counts;
-        if removed <= keys || coming < keys {
+        if removed <= keys || coming < keys.max(self.slots() / 8) {
             return Ok(());
         }
         match self.compact(stream) {
