@@ -205,24 +205,40 @@ fn keys_that_all_fall_into_one_page_take_other_constants() {
         let keys: Vec<K> = (0..20_000).map(|mixed| K::from_u64(mixed).unmixed(layout.a, layout.b)).collect();
         let map = config.build(device, &keys, &values::<u32>(keys.len())).unwrap();
         assert!(map.report().failures > 0 && map.runs().layout().a != layout.a);
+        // The constants that failed are not tried again.
+        let error = config.clone().restarts(0).build(device, &keys, &values::<u32>(keys.len())).unwrap_err();
+        assert!(matches!(error, Error::PageBuildFailed { attempts: 1, .. }), "{error}");
         assert_eq!(wrong(&map, &keys, &values(keys.len()), &[]), Ok(()));
     }
     on_all(with::<u32>);
     on_all(with::<u64>);
 }
 
+/// One key with most values, which would overflow a bin of any split: there is none.
+#[test]
+fn a_key_with_most_of_the_values_is_not_counted_in_the_map_of_keys() {
+    on_all(|device| {
+        let keys: Vec<u32> = (0..40_000).map(|i| if i % 8 == 0 { i } else { 77 }).collect();
+        let map = MultiMap::build(device, &keys, &values::<u32>(keys.len())).unwrap();
+        assert!(!map.report().counted && map.report().failures == 0);
+        assert_eq!(wrong(&map, &keys, &values(keys.len()), &[]), Ok(()));
+    });
+}
+
 /// Whichever launch or allocation fails: an error, and the map answers as before.
 #[test]
 fn what_fails_says_so() {
-    let keys: Vec<u32> = distinct_keys::<u32>(3000, 1).iter().map(|key| key % 1000).collect();
+    // So many different keys that a page map of them would begin with a split, if they were in no order.
+    let keys: Vec<u32> = distinct_keys::<u32>(6000, 1).iter().map(|key| key % 5000).collect();
     let numbers: Vec<u32> = values(keys.len());
     let (device, launches) = faulty();
-    let mut good = 0;
-    while let Err(error) = only(&launches, good, || MultiMap::build(&device, &keys, &numbers)) {
-        assert!(matches!(error, Error::Kernel { .. }), "{error}");
-        good += 1;
+    let mut kernels = Vec::new();
+    while let Err(error) = only(&launches, kernels.len() as u32, || MultiMap::build(&device, &keys, &numbers)) {
+        let Error::Kernel { kernel, .. } = error else { panic!("{error}") };
+        kernels.push(kernel);
     }
-    assert!(good >= 8, "{good} launches");
+    let times = |name: &str| kernels.iter().filter(|kernel| kernel.starts_with(name)).count();
+    assert_eq!((times("page_split"), times("page_starts"), times("radix_partition")), (0, 1, 4), "{kernels:?}");
     let map = MultiMap::build(&device, &keys, &numbers).unwrap();
     let mut good = 0;
     while let Err(error) = only(&launches, good, || map.retrieve_many(&keys)) {

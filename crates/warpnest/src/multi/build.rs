@@ -127,8 +127,8 @@ impl<K: Key, V: Value> MultiMap<K, V> {
                 unsafe { batch.copy(ends.address(), lasts.address(), number * size_of::<u32>()) }
             })?;
         }
-        let input = Input { keys: distinct, values: Some(numbers), pairs: number as u64 };
-        runs.rebuild_in_order(stream, seed, input)
+        let input = Input { keys: distinct, values: Some(numbers), pairs: number as u64, ordered_by: Some(seed) };
+        runs.rebuild_from(stream, input)
     }
 }
 

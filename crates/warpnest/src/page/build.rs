@@ -92,13 +92,15 @@ pub(crate) struct Input<'i, K, V: Payload> {
     /// As many, unless the payload is nothing.
     pub values: Option<&'i Buffer<WordOf<V>>>,
     pub pairs: u64,
+    /// The seed with whose first [`constants`] the keys were mixed by which they are in order, if they are; then each is there once.
+    pub ordered_by: Option<u64>,
 }
 
 impl<'i, K: Key, V: Payload> Input<'i, K, V> {
     /// Pairs, if both buffers are on the device and equally long.
     fn of(device: &Device, stream: &Stream, keys: &'i Buffer<K>, values: &'i Buffer<WordOf<V>>) -> Result<Self> {
         crate::error::check_pairs(device, stream, keys, values)?;
-        Ok(Self { keys, values: Some(values), pairs: keys.len() as u64 })
+        Ok(Self { keys, values: Some(values), pairs: keys.len() as u64, ordered_by: None })
     }
 
     pub fn buffers(&self) -> Vec<&'i dyn Tracked> {
@@ -186,15 +188,18 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         let _ = self.words.fill(stream, 0);
     }
 
-    pub(super) fn attempt_until_built(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<()> {
-        let seed = self.config.seed_or_random();
+    fn attempt_until_built(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<()> {
+        let seed = input.ordered_by.unwrap_or_else(|| self.config.seed_or_random());
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         self.make_room(plan)?;
         let attempts = self.config.restarts.saturating_add(1);
         for failures in 0..attempts {
             let (a, b) = (random.next_u64(), random.next_u64());
             self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
-            let (mut counted, mut outcome) = (false, self.attempt(stream, input, plan)?);
+            // Only the first constants are those of the order.
+            let in_order = failures == 0 && input.ordered_by.is_some();
+            let first = if in_order { Self::attempt_in_order } else { Self::attempt };
+            let (mut counted, mut outcome) = (false, first(self, stream, input, plan)?);
             if matches!(outcome, Outcome::Overflow) {
                 // Other constants would not help against copies of one key, and exact places help against everything.
                 counted = true;
@@ -284,7 +289,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
     }
 
     /// Takes more memory if the table has not enough.
-    pub(super) fn make_room(&mut self, plan: &Plan) -> Result<()> {
+    fn make_room(&mut self, plan: &Plan) -> Result<()> {
         let words = plan.table_words() as usize;
         if self.words.len() < words {
             // A tiny one first, so that there is a table, an empty one, if the large one cannot be had.

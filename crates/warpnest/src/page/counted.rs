@@ -1,8 +1,8 @@
 //! Building a page map from pairs that are put in the order of their pages first, or come in it: no bin has room that could be too small.
 
-use super::build::{Input, Outcome, constants, launch_one_of, place};
+use super::PageMap;
+use super::build::{Input, Outcome, launch_one_of, place};
 use super::config::Plan;
-use super::{PageMap, PageReport};
 use crate::primitives::{Pairs, RadixPasses, Scratch};
 use crate::stages::StageClock;
 use crate::stream::Batch;
@@ -58,36 +58,9 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         Outcome::of(stream, pairs_scratch, &clock)
     }
 
-    /// Builds the map anew from the first of these pairs, as many as are said, whose keys all differ and come in the order of the keys mixed
-    /// with the first [`constants`] of `seed`; as [`PageMap::rebuild`] does, but without splits, unless a page cannot be built with these.
-    pub(crate) fn rebuild_in_order(&mut self, stream: &Stream, seed: u64, input: Input<'_, K, V>) -> Result<()> {
-        let plan = self.config.plan::<K, V>(input.pairs)?;
-        self.length = 0;
-        let built = self.make_room(&plan).and_then(|()| {
-            match self.attempt_in_order(stream, constants(seed), input, &plan)? {
-                Outcome::Built { length, crowded, moved, stages } => {
-                    self.length = length;
-                    self.report = PageReport { seed, failures: 0, counted: true, crowded, moved, stages };
-                    Ok(())
-                }
-                _ => self.attempt_until_built(stream, input, &plan),
-            }
-        });
-        if built.is_err() {
-            self.forget(stream);
-        }
-        built
-    }
-
-    fn attempt_in_order(
-        &mut self,
-        stream: &Stream,
-        [a, b]: [u64; 2],
-        input: Input<'_, K, V>,
-        plan: &Plan,
-    ) -> Result<Outcome> {
+    /// Builds the pages of input that is in the order of the keys mixed with the layout's constants, and has each key once.
+    pub(super) fn attempt_in_order(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
-        self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
         let Self { scratch, words, layout, .. } = self;
         let starts_at = header::WORDS as u64;
         let scratch = scratch.reserve(starts_at + starts_words(layout))?;

@@ -101,7 +101,7 @@ impl<K: Key> PageSet<K> {
     /// A set with the configuration of this one, of the first so many of `keys`, which are different.
     fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self> {
         let config = self.pages.config.clone();
-        let input = Input { keys, values: None, pairs: count };
+        let input = Input { keys, values: None, pairs: count, ordered_by: None };
         let mut pages = PageMap::create_from(config.clone().assume_unique(), stream, &self.device, input)?;
         pages.config = config;
         Ok(Self { device: self.device.clone(), pages })

@@ -172,5 +172,5 @@ impl<K: Key> PageSet<K> {
 fn input_of<'k, K: Key>(device: &Device, stream: &Stream, keys: &'k Buffer<K>) -> Result<Input<'k, K, Nothing>> {
     stream.check_device(device)?;
     keys.check_device("the buffer of keys", device)?;
-    Ok(Input { keys, values: None, pairs: keys.len() as u64 })
+    Ok(Input { keys, values: None, pairs: keys.len() as u64, ordered_by: None })
 }
