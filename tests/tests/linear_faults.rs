@@ -220,6 +220,32 @@ fn removing_a_tenth_and_inserting_as_many_again_and_again_takes_few_launches() {
     }
 }
 
+/// Before a large batch a table of mostly removed keys is made anew, though there is room; not before a small one, and not if there is no
+/// memory for it.
+#[test]
+fn removed_keys_do_not_stay_in_the_way_of_a_large_batch() {
+    let (device, counts) = counting();
+    let stream = device.default_stream();
+    let keys: Vec<u32> = distinct_keys(80_000, 6);
+    let (old, new) = keys.split_at(40_000);
+    let buffers = |keys: &[u32]| Buffer::from_slice(&device, keys).unwrap();
+    let batches = [buffers(&new[..10_000]), buffers(&new[10_000..])];
+    for (allocations, expected) in [(u32::MAX, true), (0, false)] {
+        let mut map = config().pairs(100_000).create::<u32, u32>(&device).unwrap();
+        map.insert_many(old, old).unwrap();
+        map.apply_many(&old[1000..].iter().map(|&key| Remove(key)).collect::<Vec<_>>()).unwrap();
+        let layout = *map.layout();
+        let mut taken_by = |batch: &Buffer<u32>| {
+            let done = only(&counts.allocations, allocations, || map.insert_many_on(stream, batch, batch));
+            assert_eq!(done, Ok(batch.len() as u64));
+            (map.taken() == map.len(), *map.layout() == layout)
+        };
+        assert_eq!(taken_by(&batches[0]), (false, true), "a small batch");
+        assert_eq!(taken_by(&batches[1]), (expected, !expected), "a large batch, {allocations} allocations");
+        equals(&map, &old[..1000].iter().chain(new).map(|&key| (key, key)).collect());
+    }
+}
+
 /// A map that would have to grow and cannot: pairs stay for which there was room.
 #[test]
 fn pairs_for_which_there_was_room_are_in_a_map_that_could_not_grow() {
