@@ -8,6 +8,7 @@
 
 pub mod built;
 mod checked;
+pub mod extendible_checker;
 mod faults;
 mod interpreted;
 pub mod linear_checker;

@@ -1,5 +1,7 @@
 //! Every kernel, with nothing to do and nowhere to do it.
 
+mod extendible;
+
 use gpu_kernels::compact::{Compact, CompactPlan, CompactRuns, Flip, LastOfEach, RunsPlan as CompactRunsPlan};
 use gpu_kernels::compacting::{CountBits, CountIds, KeysOf, KeysOfPlan, ReverseRows, RowsPlan};
 use gpu_kernels::cuckoo::{
@@ -263,6 +265,12 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         Box::new(Numbers { output: null(), plan: NumbersPlan { end: 0 } }),
         Box::new(linear::CountInserting { kinds: null(), header: null(), plan: inserting }),
     ];
+    let extendible_pairs = [
+        extendible::pairs::<u32, u32>(),
+        extendible::pairs::<u32, u64>(),
+        extendible::pairs::<u64, u32>(),
+        extendible::pairs::<u64, u64>(),
+    ];
     let page_map = [page::<u32, u32>(), page::<u32, u64>(), page::<u64, u32>(), page::<u64, u64>()];
     let page_set = [page::<u32, Nothing>(), page::<u64, Nothing>()];
     let sorted_finds =
@@ -283,6 +291,8 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         .chain(multi::<u32>())
         .chain(multi::<u64>())
         .chain(of_no_type)
+        .chain(extendible::of_no_type())
+        .chain(extendible_pairs.into_iter().flatten())
         .chain(partitions)
         .chain(partitions_of_keys)
         .chain(sorted_finds)

@@ -1,0 +1,124 @@
+//! Looking up keys, and what a batch of insertions finds before it changes anything.
+
+use super::{Layout, Pages, Table, WordOf};
+use crate::lookup::Lookup;
+use crate::seam::{Global, Tile};
+use crate::types::{Key, Scalar, Value};
+
+/// What a lookup is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FindPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of queries.
+    pub queries: u64,
+}
+
+kernel! {
+    /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values`
+    /// may be null. No thread may change the table meanwhile.
+    Find<K: Key, V: Value>, "extendible_find", threads 256;
+    {
+        queries: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,
+        plan: FindPlan,
+    }
+    |args, block| {
+        let FindPlan { layout, queries: count } = args.plan;
+        let table = Table::<K, V>::new(args.segments, args.pages, layout);
+        let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };
+        let wants_values = !args.values.is_null();
+        let block_first = block.first_thread();
+        block.tiles::<32>(|tile| {
+            let first = block_first + tile.first_thread() as u64;
+            let mut answers = tile.local(|lane| {
+                let index = first + lane as u64;
+                if index < count { get(&table, args.queries.load_streaming(index), wants_values) } else { None }
+            });
+            lookup.write(tile, &mut answers, first, |answer| *answer);
+        });
+    }
+}
+
+/// The value of a key, or 0 in its place if it is not wanted.
+#[inline(always)]
+fn get<K: Key, V: Value>(table: &Table<K, V>, key: K, wants_value: bool) -> Option<V> {
+    let mixed = key.mixed(table.layout.a, table.layout.b);
+    let place = table.layout.place(mixed);
+    let bucket = table.bucket(table.bucket_at(place), place);
+    let found = bucket.find(WordOf::<K, V>::from_u64(mixed.to_u64()))?;
+    Some(if wants_value { V::from_u64(bucket.value(found).to_u64()) } else { V::default() })
+}
+
+/// What is to be sought.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SearchPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of pairs.
+    pub pairs: u64,
+}
+
+kernel! {
+    /// Of the mixed keys whose bits are set in `last`, those that are not in the table: bit `i mod 32` of `fresh[i / 32]` for `keys[i]`.
+    Locate<K: Key, V: Value>, "extendible_locate", threads 256;
+    {
+        keys: Global<K>, last: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, fresh: Global<u32>,
+        plan: SearchPlan,
+    }
+    |args, block| {
+        let SearchPlan { layout, pairs } = args.plan;
+        let table = Table::<K, V>::new(args.segments, args.pages, layout);
+        let block_first = block.first_thread();
+        block.tiles::<32>(|tile| {
+            let first = block_first + tile.first_thread() as u64;
+            let mut fresh = tile.local(|lane| {
+                let index = first + lane as u64;
+                if index >= pairs || args.last.load_read_only(index / 32) >> lane & 1 == 0 {
+                    return false;
+                }
+                let mixed = args.keys.load_streaming(index);
+                let place = layout.place(mixed);
+                let bucket = table.bucket(table.bucket_at(place), place);
+                bucket.find(WordOf::<K, V>::from_u64(mixed.to_u64())).is_none()
+            });
+            let bits = tile.ballot(&fresh, |_, &fresh| fresh);
+            tile.each(&mut fresh, |lane, _| {
+                if lane == 0 && first < pairs {
+                    args.fresh.store(first / 32, bits);
+                }
+            });
+        });
+    }
+}
+
+kernel! {
+    /// Gives the mixed keys whose bits are set in `last` and not in `fresh` their values. All of them are in the table, and different.
+    Update<K: Key, V: Value>, "extendible_update", threads 256;
+    {
+        keys: Global<K>, values: Global<V>, last: Global<u32>, fresh: Global<u32>, segments: Global<u64>,
+        pages: Global<Pages<K, V>>, plan: SearchPlan,
+    }
+    |args, block| {
+        let SearchPlan { layout, pairs } = args.plan;
+        let table = Table::<K, V>::new(args.segments, args.pages, layout);
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let index = first + thread as u64;
+            if index >= pairs {
+                return;
+            }
+            let there = args.last.load_read_only(index / 32) & !args.fresh.load_read_only(index / 32);
+            if there >> (index % 32) & 1 != 0 {
+                let mixed = args.keys.load_streaming(index);
+                let place = layout.place(mixed);
+                let bucket = table.bucket(table.bucket_at(place), place);
+                if let Some(found) = bucket.find(WordOf::<K, V>::from_u64(mixed.to_u64())) {
+                    bucket.set_value(found, WordOf::<K, V>::from_u64(args.values.load_streaming(index).to_u64()));
+                }
+            }
+        });
+    }
+}
