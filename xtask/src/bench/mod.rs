@@ -2,6 +2,7 @@
 
 mod compacting;
 mod cuckoo;
+mod extendible;
 pub mod input;
 mod linear;
 pub mod maps;
@@ -49,6 +50,9 @@ pub struct Args {
     /// Rounds in which a tenth of a `LinearMap`'s keys go and others come.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
+    /// Pairs of a batch of `ExtendibleMap`.
+    #[arg(long, default_value = "2^22", value_parser = parse_size)]
+    batch: u64,
     /// `LinearMap` from a full line on to the next one, not by a step of each key's own.
     #[arg(long)]
     to_the_next_line: bool,
@@ -94,6 +98,8 @@ enum Part {
     Set,
     /// `LinearMap`.
     Linear,
+    /// `ExtendibleMap`.
+    Extendible,
     /// `CompactingTable`.
     Compacting,
     /// `MultiMap`.
@@ -184,6 +190,14 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             keep(set::measure::<u32>(&device, &run, &roofline, n, load, args.runs)?);
             if args.wide {
                 keep(set::measure::<u64>(&device, &run, &roofline, n, load, args.runs)?);
+            }
+        }
+        if wanted(Part::Extendible) {
+            progress.set_message(format!("ExtendibleMap, {n} pairs"));
+            progress.tick();
+            keep(extendible::measure::<u32, u32>(&device, &run, &roofline, n, args.batch, args.runs)?);
+            if args.wide {
+                keep(extendible::measure::<u64, u64>(&device, &run, &roofline, n, args.batch, args.runs)?);
             }
         }
         if wanted(Part::Sorted) {
