@@ -2,7 +2,7 @@
 
 use super::ExtendibleMap;
 use crate::{Device, Error, Key, Result, Value};
-use gpu_kernels::extendible::{MOST_DEPTH, PAGE, WordOf, bucket, page_words};
+use gpu_kernels::extendible::{MOST_DEPTH, MOST_RECORDS, PAGE, WordOf, bucket, page_words};
 use gpu_kernels::types::Scalar;
 
 /// The configuration of an [`ExtendibleMap`].
@@ -65,8 +65,6 @@ impl Shape {
 
 /// The fewest entries of a bucket table: 16 bytes are copied at once.
 const FEWEST_BUCKETS: u32 = 4;
-/// The most records of a bucket.
-const MOST_RECORDS: u32 = 4096;
 /// The most buckets at the beginning.
 const MOST_ROOTS: u64 = 1 << 31;
 
@@ -86,7 +84,7 @@ impl ExtendibleConfig {
         self
     }
 
-    /// How many records a bucket has room for (b in the paper): a multiple of 8, at most 4096.
+    /// How many records a bucket has room for (b in the paper): a multiple of 8, at most 256.
     #[must_use]
     pub fn records(mut self, records: u32) -> Self {
         self.records = records;

@@ -6,8 +6,8 @@ use crate::buffer::Tracked;
 use crate::primitives::{Scratch, compact, mark_last_of_each, sort_pairs_by_mixed_key};
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
-    Divide, DividePlan, InsertFresh, LEAF_WORDS, Locate, MoveRecords, NODE_WORDS, Needs, NeedsPlan, OpenPlan,
-    Overflows, SearchPlan, Update, counts,
+    Divide, DividePlan, InsertFresh, LEAF_WORDS, Locate, NODE_WORDS, Needs, NeedsPlan, Overflows, SearchPlan, Update,
+    counts,
 };
 
 /// What batches work in.
@@ -23,6 +23,8 @@ pub(super) struct Work<K, V> {
     /// The pairs of these keys, at the front.
     fresh_keys: Buffer<K>,
     fresh_values: Buffer<V>,
+    /// A bit for each of them: whether it has its place, since its bucket was split.
+    placed: Buffer<u32>,
     count: Buffer<u32>,
     /// Buckets that must be split; of their parts those that must be divided further, of two rounds; and what they are divided into.
     overflowing: Buffer<u64>,
@@ -45,6 +47,7 @@ impl<K: Key, V: Value> Work<K, V> {
             fresh: bits()?,
             fresh_keys,
             fresh_values,
+            placed: bits()?,
             count: Buffer::uninitialized(device, 1)?,
             overflowing: words()?,
             nodes: [words()?, words()?],
@@ -61,7 +64,7 @@ impl<K: Key, V: Value> Work<K, V> {
         for values in [&mut self.values, &mut self.fresh_values] {
             values.fit(device, pairs)?;
         }
-        for bits in [&mut self.last, &mut self.fresh] {
+        for bits in [&mut self.last, &mut self.fresh, &mut self.placed] {
             bits.fit(device, pairs.div_ceil(32))?;
         }
         Ok(())
@@ -254,7 +257,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         Ok(Some(Growth { directory, segments, copies }))
     }
 
-    /// Grows the directory and splits the buckets (algorithms B and C); each record of theirs moves once.
+    /// Grows the directory and splits the buckets (algorithms B and C); each record of theirs moves once, and their new keys come with them.
     fn split(&mut self, stream: &Stream, prediction: &Prediction, growth: Option<Growth>) -> Result<()> {
         let Self { work, table, .. } = self;
         let &Prediction { overflowing, leaves, .. } = prediction;
@@ -262,35 +265,31 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             table.copy_tables(stream, &copies, &table.tables, &table.tables)?;
             (table.directory, table.segments) = (directory, segments);
         }
+        work.placed.fill(stream, 0)?;
         if leaves == 0 {
             return Ok(());
         }
-        table.open(stream, &work.leaves, leaves)?;
-        let plan = OpenPlan { layout: table.layout(), leaves: overflowing, free: table.free, used: table.used };
-        let free = &table.free_numbers;
-        let (segments, pages) = (table.segments.argument(), table.page_list());
-        let nodes = work.overflowing.argument();
-        let movement = MoveRecords::<K, V> { nodes, free: free.argument(), segments, pages, plan };
-        let mut writes = table.tracked();
-        writes.push(free);
-        // SAFETY: the directory leads to the leaves, which have room; there is a place for each number that becomes free.
-        unsafe { stream.launch(&movement, 32 * overflowing, &[&work.overflowing], &writes)? };
-        table.free += overflowing;
-        Ok(())
+        let new = (&work.fresh_keys, &work.fresh_values);
+        table.build(stream, (&work.leaves, leaves), new, &work.placed)?;
+        // A node's second word begins with the number of its bucket.
+        let list = work.overflowing.argument::<u32>();
+        table.release(stream, &work.overflowing, list, (overflowing, 2 * NODE_WORDS, 2))
     }
 
-    /// Inserts the new keys (algorithm D).
+    /// Inserts the new keys of the other buckets (algorithm D).
     fn insert_fresh(&self, stream: &Stream, fresh: u64) -> Result<()> {
         let Self { work, table, .. } = self;
         let insert = InsertFresh::<K, V> {
             keys: work.fresh_keys.argument(),
             values: work.fresh_values.argument(),
+            placed: work.placed.argument(),
             segments: table.segments.argument(),
             pages: table.page_list(),
             plan: SearchPlan { layout: table.layout(), pairs: fresh },
         };
-        // SAFETY: the keys are mixed, different, in order and not in the table, whose buckets have room for them.
-        unsafe { stream.launch(&insert, fresh, &[&work.fresh_keys, &work.fresh_values], &table.tracked()) }
+        let reads: [&dyn Tracked; 3] = [&work.fresh_keys, &work.fresh_values, &work.placed];
+        // SAFETY: the keys are mixed, different, in order and not in the table unless they are placed, and the buckets have room for them.
+        unsafe { stream.launch(&insert, fresh, &reads, &table.tracked()) }
     }
 
     /// Gives keys that were there already their values.

@@ -6,7 +6,7 @@ use super::{ExtendibleMap, Table};
 use crate::buffer::Tracked;
 use crate::{Answers, Buffer, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
-    Absorb, MergeBuddies, MergePlan, MergedPlan, RedirectPlan, Release, Remove, RemovePlan, TableDepths, counts,
+    Absorb, MergeBuddies, MergePlan, MergedPlan, RedirectPlan, Remove, RemovePlan, TableDepths, counts,
 };
 
 impl<K: Key, V: Value> ExtendibleMap<K, V> {
@@ -100,20 +100,12 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     /// Moves the records of merged buckets, and frees these.
     fn absorb(&mut self, stream: &Stream, merged: &Buffer<u32>, number: u64) -> Result<()> {
         let table = &mut self.table;
-        let plan = MergedPlan { layout: table.layout(), merged: number, free: table.free };
+        let plan = MergedPlan { layout: table.layout(), merged: number };
         let (segments, pages) = (table.segments.argument(), table.page_list());
         let absorb = Absorb::<K, V> { merged: merged.argument(), segments, pages, plan };
         // SAFETY: the notes of the merged buckets say into which they go, and these have room.
         unsafe { stream.launch(&absorb, 32 * number, &[merged], &table.tracked())? };
-        let free = &table.free_numbers;
-        let pages = table.page_addresses.argument();
-        let release = Release { merged: merged.argument(), free: free.argument(), pages, plan };
-        let mut writes = table.tracked();
-        writes.push(free);
-        // SAFETY: there is a place for each number of a bucket.
-        unsafe { stream.launch(&release, number, &[merged], &writes)? };
-        table.free += number;
-        Ok(())
+        table.release(stream, merged, merged.argument(), (number, 1, 0))
     }
 
     /// Merges bucket tables that buckets do not tell apart any more, and halves the segment table while it is deeper than they are.
