@@ -19,6 +19,13 @@ pub const fn records_of_line<W: Scalar>() -> u32 {
     256 / W::BITS
 }
 
+/// Lines of a bucket of `records` records, `of_line` to a line: one in eight more than these fill. A line that is full sends searches on to the next one,
+/// and of lines that are seven eighths full on average fewer are than of lines without a slot to spare.
+pub const fn lines_for(records: u32, of_line: u32) -> u32 {
+    let lines = records / of_line;
+    lines + lines / 8
+}
+
 /// A bucket as kernels hold it.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket<W> {
@@ -54,9 +61,9 @@ impl<W: Key> Bucket<W> {
         Self { words, lines, empty: W::from_u64(empty), removed: W::from_u64(removed) }
     }
 
-    /// How many records fit.
+    /// The number of slots.
     #[inline(always)]
-    pub fn capacity(&self) -> u32 {
+    pub fn slots(&self) -> u32 {
         self.lines * records_of_line::<W>()
     }
 

@@ -105,7 +105,7 @@ kernel! {
                     table.install(first, state.depth(), into);
                 }
                 let mut record = lane;
-                while record < from.capacity() {
+                while record < from.slots() {
                     if let Some((mixed, value)) = from.record(record) {
                         // Together they are not more than a bucket holds, so there is a slot.
                         to.insert(mixed, value);

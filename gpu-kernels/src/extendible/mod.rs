@@ -55,8 +55,12 @@ pub struct Layout {
     pub table_bits: u32,
     /// Lines of a bucket.
     pub lines: u32,
+    /// The most records of a bucket, no more than its lines have slots.
+    pub records: u32,
     /// The global depth.
     pub depth: u32,
+    /// Nothing.
+    pub padding: u32,
 }
 
 impl Layout {

@@ -171,7 +171,7 @@ fn overflow<K: Key, V: Value>(table: &Table<K, V>, keys: Global<K>, pairs: u64, 
         return None;
     }
     let end = end_of_run(keys, layout, index, pairs, note.end());
-    if note.state.records() as u64 + (end - index) <= table.bucket(bucket, place).capacity() as u64 {
+    if note.state.records() as u64 + (end - index) <= layout.records as u64 {
         return None;
     }
     Some(Node { first: note.first, bucket, depth: note.state.depth(), keys: [index, end] })
@@ -230,7 +230,7 @@ kernel! {
             let bucket = table.bucket(node.bucket, node.first);
             tile.each(counted, |lane, counted| {
                 let mut record = lane;
-                while record < bucket.capacity() {
+                while record < bucket.slots() {
                     if let Some(key) = bucket.key(record) {
                         let place = layout.place(K::from_u64(key.to_u64()));
                         // A node may be a part of its bucket.
@@ -251,7 +251,7 @@ kernel! {
                     if lane == 0 { (node.first, [node.keys[0], split]) } else { (middle, [split, node.keys[1]]) };
                 let records = (counted.total >> (32 * lane) & 0xffff_ffff) + (keys[1] - keys[0]);
                 let depth = node.depth + 1;
-                counted.half = Some(if records <= bucket.capacity() as u64 {
+                counted.half = Some(if records <= layout.records as u64 {
                     Half::Leaf(Leaf { first, state: State::live(depth, records as u32), source: node.bucket, keys })
                 } else {
                     Half::Node(Node { first, bucket: node.bucket, depth, keys })

@@ -1,6 +1,6 @@
 //! Splitting buckets as predicted, and inserting the new keys.
 
-use super::bucket::{home_line, next_line, records_of_line};
+use super::bucket::{LINE_WORDS, home_line, lines_for, next_line, records_of_line};
 use super::predict::{Leaf, end_of_run, is_first};
 use super::{Layout, Note, Pages, SearchPlan, State, Table, WordOf, span};
 use crate::seam::{Global, Shared};
@@ -57,9 +57,10 @@ const LANES: u32 = 32;
 const LEAVES: usize = 4;
 /// The most records of a bucket: a block builds its leaves in shared memory.
 pub const MOST_RECORDS: u32 = 256;
-/// Words of 64 bits that the records of a leaf take there, and lines.
-const ROOM: usize = 2 * MOST_RECORDS as usize;
-const MOST_LINES: usize = MOST_RECORDS as usize / 4;
+/// Lines of a bucket of so many records that are wide: there are more slots than records ([`lines_for`]).
+const MOST_LINES: usize = lines_for(MOST_RECORDS, 4) as usize;
+/// Words of 64 bits that they take there.
+const ROOM: usize = MOST_LINES * LINE_WORDS as usize;
 
 kernel! {
     /// Builds buckets for the leaves, of the records that their sources have for them and of new pairs, and lets the directory point to them. They get
@@ -109,9 +110,9 @@ kernel! {
             }
             let source = table.bucket(if leaf.source == Leaf::NO_SOURCE { 0 } else { leaf.source }, leaf.first);
             let end = leaf.first + span(leaf.state.depth());
-            while record < source.capacity() || new < leaf.keys[1] {
+            while record < source.slots() || new < leaf.keys[1] {
                 let pair;
-                if record < source.capacity() {
+                if record < source.slots() {
                     pair = source.record(record).filter(|(mixed, _)| {
                         let place = layout.place(K::from_u64(mixed.to_u64()));
                         place >= leaf.first && place < end

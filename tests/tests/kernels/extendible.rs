@@ -10,7 +10,7 @@ use warpnest::{Key, Value};
 use warpnest_tests::null;
 
 fn layout() -> Layout {
-    Layout { a: 0, b: 0, roots: 4, table_bits: 2, lines: 1, depth: 0 }
+    Layout { a: 0, b: 0, roots: 4, table_bits: 2, lines: 1, records: 1, depth: 0, padding: 0 }
 }
 
 /// Those for one pair of types.
@@ -52,7 +52,7 @@ pub fn of_no_type() -> [Box<dyn Kernel>; 6] {
         Box::new(Needs { leaves: null(), segments, needs: null(), counts, plan: needs }),
         Box::new(MergeBuddies { segments, pages, merged, counts, plan: merge }),
         Box::new(Release { list: null(), free: null(), pages, plan: release }),
-        Box::new(TableDepths { addresses, pages, depths: null(), plan: tables }),
+        Box::new(TableDepths { segments, pages, depths: null(), plan: InspectPlan { layout, used: 0 } }),
         Box::new(Redirect { addresses, forward: null(), plan: tables }),
     ]
 }

@@ -3,7 +3,6 @@
 use super::ExtendibleMap;
 use crate::{Device, Error, Key, Result, Value};
 use gpu_kernels::extendible::{MOST_DEPTH, MOST_RECORDS, PAGE, WordOf, bucket, page_words};
-use gpu_kernels::types::Scalar;
 
 /// The configuration of an [`ExtendibleMap`].
 ///
@@ -40,8 +39,9 @@ pub(super) struct Shape {
     /// Their buckets.
     pub roots: u32,
     pub table_bits: u32,
-    /// Lines of a bucket.
+    /// Lines of a bucket, and its records.
     pub lines: u32,
+    pub records: u32,
     /// How deep the directory may become.
     pub most_depth: u32,
 }
@@ -50,6 +50,11 @@ impl Shape {
     /// Pages for so many buckets.
     pub fn pages(buckets: u64) -> usize {
         buckets.div_ceil(PAGE) as usize
+    }
+
+    /// Slots of a bucket.
+    pub fn slots<K: Key, V: Value>(&self) -> u64 {
+        self.lines as u64 * bucket::records_of_line::<WordOf<K, V>>() as u64
     }
 
     /// Words of 64 bits of a page.
@@ -106,8 +111,8 @@ impl ExtendibleConfig {
         self
     }
 
-    /// Bytes that an empty map takes on the device. It grows with its keys: about 12 bytes for each pair of 32-bit keys and values, and 24 with
-    /// keys or values of 64 bits, since buckets are filled to ln 2 on average.
+    /// Bytes that an empty map takes on the device. It grows with its keys: about 13 bytes for each pair of 32-bit keys and values, and 26 with
+    /// keys or values of 64 bits, since buckets are filled to ln 2 on average, and have a slot more for each eight records.
     ///
     /// # Errors
     /// As for [`ExtendibleConfig::create`], but for the device's.
@@ -143,7 +148,14 @@ impl ExtendibleConfig {
         let of_line = bucket::records_of_line::<WordOf<K, V>>();
         let most_depth = (most_segments / segments as u64).ilog2().min(MOST_DEPTH);
         let table_bits = buckets.ilog2();
-        Ok(Shape { groups: segments, roots: roots as u32, table_bits, lines: records / of_line, most_depth })
+        Ok(Shape {
+            groups: segments,
+            roots: roots as u32,
+            table_bits,
+            lines: bucket::lines_for(records, of_line),
+            records,
+            most_depth,
+        })
     }
 
     /// How many records a bucket has room for.
@@ -155,10 +167,5 @@ impl ExtendibleConfig {
     /// after it do not split them again, and a few removals after a split do not merge them.
     pub(super) fn most_merged(&self) -> u64 {
         self.records as u64 * 3 / 4
-    }
-
-    /// Bits of the wider of key and value.
-    pub(super) fn word_bits<K: Key, V: Value>() -> u32 {
-        <WordOf<K, V> as Scalar>::BITS
     }
 }

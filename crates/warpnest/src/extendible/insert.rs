@@ -30,6 +30,10 @@ pub(super) struct Work<K, V> {
     overflowing: Buffer<u64>,
     nodes: [Buffer<u64>; 2],
     leaves: Buffer<u64>,
+    /// What bucket tables must become.
+    needs: Buffer<u32>,
+    /// Buckets that were merged into others.
+    pub merged: Buffer<u32>,
     pub counts: Buffer<u64>,
     scratch: Scratch,
 }
@@ -52,9 +56,16 @@ impl<K: Key, V: Value> Work<K, V> {
             overflowing: words()?,
             nodes: [words()?, words()?],
             leaves: words()?,
+            needs: bits()?,
+            merged: bits()?,
             counts: Buffer::uninitialized(device, counts::WORDS)?,
             scratch: Scratch::new(device),
         })
+    }
+
+    /// Makes room for the numbers of so many buckets.
+    pub fn fit_merged(&mut self, device: &Device, buckets: usize) -> Result<()> {
+        at_least(device, &mut self.merged, buckets)
     }
 
     fn fit(&mut self, device: &Device, pairs: usize) -> Result<()> {
@@ -69,6 +80,12 @@ impl<K: Key, V: Value> Work<K, V> {
         }
         Ok(())
     }
+}
+
+/// Makes a list at least `length` long, whatever it holds.
+fn at_least(device: &Device, list: &mut Buffer<u32>, length: usize) -> Result<()> {
+    // As much more as it has, so that a table that grows does not ask each time.
+    if list.len() < length { list.fit(device, length.max(2 * list.len())) } else { Ok(()) }
 }
 
 /// Makes a list at least `words` words long; its first `kept` stay.
@@ -240,17 +257,26 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         }
         table.reserve_buckets(stream, leaves)?;
         let layout = table.layout();
-        let needs = Buffer::<u32>::zeroed(device, (layout.groups() as usize) << deepest)?;
-        let plan = NeedsPlan { layout, leaves, deepest: deepest as u64 };
-        let (segments, counted) = (table.segments.argument(), work.counts.argument());
-        let launch = Needs { leaves: work.leaves.argument(), segments, needs: needs.argument(), counts: counted, plan };
-        // SAFETY: there are that many leaves, and a word for each segment of so deep a directory.
-        unsafe { stream.launch(&launch, leaves, &[&work.leaves, &table.segments], &[&needs, &work.counts])? };
+        let segments = (layout.groups() as usize) << deepest;
+        at_least(device, &mut work.needs, segments)?;
+        let needs = &work.needs;
+        let launch = Needs {
+            leaves: work.leaves.argument(),
+            segments: table.segments.argument(),
+            needs: needs.argument(),
+            counts: work.counts.argument(),
+            plan: NeedsPlan { layout, leaves, deepest: deepest as u64 },
+        };
+        stream.batch(&[&work.leaves, &table.segments], &[needs, &work.counts], |batch| {
+            batch.zero(needs, segments)?;
+            // SAFETY: there are that many leaves, and a word for each segment of so deep a directory.
+            unsafe { batch.launch(&launch, leaves) }
+        })?;
         if work.counts.download_at(stream, counts::NEEDS as usize)? == 0 {
             return Ok(None);
         }
         let mut directory = table.directory.clone();
-        let copies = directory.grow(deepest, &needs.download(stream)?);
+        let copies = directory.grow(deepest, &needs.download_front(stream, segments)?);
         table.tables.reserve(directory.numbers())?;
         let segments = table.segments_of(&directory)?;
         let copies = table.copy_list(&copies, &table.tables, &table.tables)?;

@@ -75,8 +75,8 @@ impl<K: Key, V: Value> Table<K, V> {
     }
 
     pub fn layout(&self) -> Layout {
-        let ([a, b], Shape { roots, table_bits, lines, .. }) = (self.constants, self.shape);
-        Layout { a, b, roots, table_bits, lines, depth: self.directory.depth() }
+        let ([a, b], Shape { roots, table_bits, lines, records, .. }) = (self.constants, self.shape);
+        Layout { a, b, roots, table_bits, lines, records, depth: self.directory.depth(), padding: 0 }
     }
 
     /// The pages, as kernels take them.
