@@ -8,6 +8,8 @@
 
 pub mod built;
 mod checked;
+pub mod cuckoo_checker;
+pub mod cuckoos;
 mod faults;
 mod interpreted;
 pub mod linear_checker;

@@ -1,7 +1,8 @@
 //! The cuckoo map at the edges: extreme keys and sizes, load to the limit, forced restarts.
 
-use warpnest::{CuckooConfig, CuckooMap, HashFamily, Key, Value};
+use warpnest::{Buffer, CuckooConfig, CuckooMap, HashFamily, Key, Value};
 use warpnest_tests::built::{self, build, edges};
+use warpnest_tests::maps::holds;
 use warpnest_tests::{distinct_keys, engines, linear, on_all};
 
 fn default() -> CuckooConfig {
@@ -36,6 +37,23 @@ fn the_last_pair_wins_in_every_order_of_repeated_pairs() {
 fn rebuilds_with_more_and_fewer_and_no_pairs() {
     // A map has the slots that it was built with.
     edges::rebuilds_with_more_and_fewer_and_no_pairs(|most| default().slots(most as u64 * 5 / 4));
+}
+
+/// Built again, the one does not change the other.
+#[test]
+fn a_copy_of_a_map_is_a_map_of_its_own() {
+    on_all(|device| {
+        let (stream, keys) = (device.default_stream(), distinct_keys::<u32>(200, 4));
+        let wide: Vec<u64> = keys.iter().map(|&key| !(key as u64)).collect();
+        let mut map = build(device, &default(), &keys, &wide);
+        let copy = map.try_clone(stream).unwrap();
+        let others =
+            (Buffer::from_slice(device, &keys[..3]).unwrap(), Buffer::from_slice(device, &wide[3..6]).unwrap());
+        map.rebuild(stream, &others.0, &others.1).unwrap();
+        holds(&copy, &keys, &wide);
+        holds(&map, &keys[..3], &wide[3..6]);
+        assert_eq!((copy.report().seed, copy.memory_bytes()), (11, map.memory_bytes()));
+    });
 }
 
 /// A 32-bit key beside a 64-bit value has words of its own, in which all-ones is not that key.
