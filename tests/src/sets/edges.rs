@@ -63,7 +63,7 @@ pub fn keys_one_after_the_other_and_at_every_distance<C: SetConfig>(config: &C) 
     on_each_engine(|engine| with::<C, u64>(engine, config));
 }
 
-/// By each of the configurations for so many keys; `own` sees every set.
+/// By each of the configurations for so many keys.
 pub fn copies_of_one_key_and_half_of_the_keys_twice<C: SetConfig>(configs: impl Fn(usize) -> Vec<C>) {
     fn with<C: SetConfig, K: Key>(engine: &TestEngine, configs: &impl Fn(usize) -> Vec<C>) {
         for n in [2, 33, 300, 2000, 10_000, 70_000].into_iter().filter(|&n| n <= engine.most_items) {
@@ -85,7 +85,7 @@ pub fn copies_of_one_key_and_half_of_the_keys_twice<C: SetConfig>(configs: impl 
     on_each_engine(|engine| with::<C, u64>(engine, &configs));
 }
 
-/// `config` is told the most keys; `own` sees the set after each rebuild.
+/// `config` is told the most keys; `own_narrow` and `own_wide` see the set after each rebuild.
 pub fn rebuilds_with_more_and_fewer_and_no_keys<C: SetConfig>(
     config: impl Fn(usize) -> C,
     own_narrow: impl Fn(&mut C::Set<u32>),
