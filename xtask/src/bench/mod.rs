@@ -88,7 +88,7 @@ const MOST_IN_ROUNDS: u64 = 1 << 29;
 enum Part {
     /// Scan, compaction, histogram, partition, sort.
     Primitives,
-    /// `CuckooMap`.
+    /// `CuckooMap` and `CuckooSet`.
     Cuckoo,
     /// `TwoLevelMap`.
     TwoLevel,
@@ -151,6 +151,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     };
     let wanted = |part| args.only.is_empty() || args.only.contains(&part);
     for &n in if args.only_limits { &[] } else { sizes } {
+        let sets = set::Measured { device: &device, run: &run, roofline: &roofline, n, runs: args.runs };
         if wanted(Part::Primitives) {
             progress.set_message(format!("primitives, {n} items"));
             progress.tick();
@@ -165,6 +166,12 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             keep(cuckoo::measure::<u32, u32>(&device, &run, &roofline, n, slots, args.runs)?);
             if args.wide {
                 keep(cuckoo::measure::<u64, u64>(&device, &run, &roofline, n, slots, args.runs)?);
+            }
+            progress.set_message(format!("CuckooSet, {n} keys, {slots} slots a key"));
+            progress.tick();
+            keep(sets.cuckoo_set::<u32>(slots)?);
+            if args.wide {
+                keep(sets.cuckoo_set::<u64>(slots)?);
             }
         }
         if wanted(Part::TwoLevel) {
@@ -187,9 +194,9 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         for &load in args.load.iter().filter(|_| wanted(Part::Set)) {
             progress.set_message(format!("PageSet, {n} keys, load {load}"));
             progress.tick();
-            keep(set::measure::<u32>(&device, &run, &roofline, n, load, args.runs)?);
+            keep(sets.page_set::<u32>(load)?);
             if args.wide {
-                keep(set::measure::<u64>(&device, &run, &roofline, n, load, args.runs)?);
+                keep(sets.page_set::<u64>(load)?);
             }
         }
         if wanted(Part::Extendible) {
