@@ -9,6 +9,7 @@
 pub mod built;
 mod checked;
 pub mod extendible_checker;
+pub mod extendible_parts;
 mod faults;
 mod interpreted;
 pub mod linear_checker;
