@@ -20,7 +20,7 @@ pub mod sets;
 pub mod sorted_checker;
 
 pub use checked::CheckedRunner;
-pub use faults::{Counts, assert_wrong_device, counting, elsewhere, faulty, only};
+pub use faults::{Counts, assert_wrong_device, counting, elsewhere, failing, faulty, only};
 pub use interpreted::PtxRunner;
 
 use gpu_kernels::seam::Global;
