@@ -8,6 +8,8 @@
 
 pub mod built;
 mod checked;
+pub mod cuckoo_checker;
+pub mod cuckoos;
 pub mod extendible_checker;
 pub mod extendible_parts;
 mod faults;

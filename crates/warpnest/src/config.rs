@@ -119,11 +119,14 @@ pub(crate) use page_chance_methods;
 /// no sense; the table has a function `create`.
 macro_rules! build_keys_methods {
     ($config:ident builds $table:ident) => {
+        crate::config::build_keys_methods! { $config builds $table, fails as PageConfig }
+    };
+    ($config:ident builds $table:ident, fails as $other:ident) => {
         impl $config {
             /// Builds a table of the different keys among `keys`; returns when it stands.
             ///
             /// # Errors
-            /// As for [`PageConfig::build`](crate::PageConfig::build).
+            #[doc = concat!("As for [`", stringify!($other), "::build`](crate::", stringify!($other), "::build).")]
             pub fn build<K: crate::Key>(&self, device: &crate::Device, keys: &[K]) -> crate::Result<$table<K>> {
                 // Before the copy: what cannot work should not cost it.
                 self.memory_bytes::<K>(keys.len() as u64)?;

@@ -215,7 +215,7 @@ pub enum Error {
     #[error(
         "a directory of {segments} segments with {buckets} buckets of {records} records each, and at most {most_segments} segments: take at \
          least one segment, and no more than the most; a power of two of buckets, 4 or more, and 2^31 of all segments at most; and a multiple of 8 \
-         records, up to 4096"
+         records, up to 256"
     )]
     Directory {
         /// Segments at the beginning.

@@ -28,7 +28,7 @@ mod two_level;
 pub use answers::Answers;
 pub use buffer::{Allocation, Buffer, Tracked};
 pub use compacting::{CompactingConfig, CompactingTable, Unique};
-pub use cuckoo::{BuildReport, Chains, CuckooConfig, CuckooMap};
+pub use cuckoo::{BuildReport, Chains, CuckooConfig, CuckooMap, CuckooSet, CuckooSetConfig};
 pub use device::Device;
 pub use engine::Memory;
 pub use error::{Error, Result};

@@ -19,6 +19,13 @@ pub const fn records_of_line<W: Scalar>() -> u32 {
     256 / W::BITS
 }
 
+/// Lines of a bucket of `records` records, `of_line` to a line: one in eight more than these fill. A line that is full sends searches on to the next one,
+/// and of lines that are seven eighths full on average fewer are than of lines without a slot to spare.
+pub const fn lines_for(records: u32, of_line: u32) -> u32 {
+    let lines = records / of_line;
+    lines + lines / 8
+}
+
 /// A bucket as kernels hold it.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket<W> {
@@ -54,9 +61,9 @@ impl<W: Key> Bucket<W> {
         Self { words, lines, empty: W::from_u64(empty), removed: W::from_u64(removed) }
     }
 
-    /// How many records fit.
+    /// The number of slots.
     #[inline(always)]
-    pub fn capacity(&self) -> u32 {
+    pub fn slots(&self) -> u32 {
         self.lines * records_of_line::<W>()
     }
 
@@ -67,13 +74,12 @@ impl<W: Key> Bucket<W> {
 
     #[inline(always)]
     fn home(&self, mixed: W) -> u32 {
-        // The lowest bits are those that keys of a bucket do not share.
-        mixed.bits_from(0).wrapping_mul(0x9e37_79b1).scaled(self.lines)
+        home_line(mixed, self.lines)
     }
 
     #[inline(always)]
     fn next(&self, line: u32) -> u32 {
-        if line + 1 == self.lines { 0 } else { line + 1 }
+        next_line(line, self.lines)
     }
 
     /// Compares the keys of a line, which are given one by one.
@@ -128,6 +134,12 @@ impl<W: Key> Bucket<W> {
             (line, left) = (self.next(line), left - 1);
         }
         None
+    }
+
+    /// Says that the home line of a key will be read soon.
+    #[inline(always)]
+    pub fn prefetch(&self, mixed: W) {
+        self.words.prefetch(self.home(mixed) as u64 * Self::line_words());
     }
 
     /// Where a key is. No thread of the launch may change keys.
@@ -208,18 +220,29 @@ impl<W: Key> Bucket<W> {
         key == self.empty || key == self.removed
     }
 
-    /// Groups of four keys, as [`Bucket::clear`] numbers them.
+    /// Groups of four words, as [`Bucket::write_four`] numbers them.
     #[inline(always)]
     pub fn fours(&self) -> u32 {
-        self.capacity() / 4
+        self.lines * Self::line_words() as u32 / 4
     }
 
-    /// Makes the slots of a group of four keys empty.
+    /// Writes a group of four words of a bucket whose lines have their records in front: `held` says how many came to a line, of which it holds no more
+    /// than it can, and `word` what a word of a record is.
     #[inline(always)]
-    pub fn clear(&self, four: u32) {
-        let of_line = records_of_line::<W>() / 4;
-        let word = (four / of_line) as u64 * Self::line_words() + 4 * (four % of_line) as u64;
-        self.words.store_four_streaming(word, [self.empty; 4]);
+    pub fn write_four(&self, four: u32, held: impl Fn(u32) -> u32, word: impl Fn(u32) -> W) {
+        let records = records_of_line::<W>();
+        let (line, within) = (4 * four / (2 * records), 4 * four % (2 * records));
+        let held = held(line);
+        let mut words = [W::from_u64(0); 4];
+        for i in 0..4 {
+            let slot = (within + i as u32) % records;
+            if slot < held {
+                words[i] = word(4 * four + i as u32);
+            } else if within < records {
+                words[i] = self.empty;
+            }
+        }
+        self.words.store_four_streaming(4 * four as u64, words);
     }
 
     /// Copies line `line` to another bucket of the same part of the range.
@@ -230,6 +253,19 @@ impl<W: Key> Bucket<W> {
             to.words.store_four_streaming(word, self.words.load_four_streaming(word));
         }
     }
+}
+
+/// The line where the search for a key begins, of so many.
+#[inline(always)]
+pub fn home_line<W: Key>(mixed: W, lines: u32) -> u32 {
+    // The lowest bits are those that keys of a bucket do not share.
+    mixed.bits_from(0).wrapping_mul(0x9e37_79b1).scaled(lines)
+}
+
+/// The line after another one.
+#[inline(always)]
+pub fn next_line(line: u32, lines: u32) -> u32 {
+    if line + 1 == lines { 0 } else { line + 1 }
 }
 
 /// What an empty slot of a bucket holds, and one whose key was removed: keys of another part of the range.

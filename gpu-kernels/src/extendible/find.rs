@@ -31,23 +31,26 @@ kernel! {
         let block_first = block.first_thread();
         block.tiles::<32>(|tile| {
             let first = block_first + tile.first_thread() as u64;
-            let mut answers = tile.local(|lane| {
+            // On the CPU each lane's line is on its way to the cache while the others go on.
+            let mut queries = tile.local(|lane| {
                 let index = first + lane as u64;
-                if index < count { get(&table, args.queries.load_streaming(index), wants_values) } else { None }
+                let key = if index < count { args.queries.load_streaming(index) } else { K::default() };
+                let (mixed, bucket) = table.bucket_of(key);
+                bucket.prefetch(mixed);
+                (mixed, bucket, None)
             });
-            lookup.write(tile, &mut answers, first, |answer| *answer);
+            tile.each(&mut queries, |lane, (mixed, bucket, answer)| {
+                if first + (lane as u64) < count
+                    && let Some(found) = bucket.find(*mixed)
+                {
+                    // Where no value is wanted none is read.
+                    let value = if wants_values { bucket.value(found) } else { Scalar::from_u64(0) };
+                    *answer = Some(V::from_u64(value.to_u64()));
+                }
+            });
+            lookup.write(tile, &mut queries, first, |(.., answer)| *answer);
         });
     }
-}
-
-/// The value of a key, or 0 in its place if it is not wanted.
-#[inline(always)]
-fn get<K: Key, V: Value>(table: &Table<K, V>, key: K, wants_value: bool) -> Option<V> {
-    let mixed = key.mixed(table.layout.a, table.layout.b);
-    let place = table.layout.place(mixed);
-    let bucket = table.bucket(table.bucket_at(place), place);
-    let found = bucket.find(WordOf::<K, V>::from_u64(mixed.to_u64()))?;
-    Some(if wants_value { V::from_u64(bucket.value(found).to_u64()) } else { V::default() })
 }
 
 /// What is to be sought.

@@ -1,7 +1,7 @@
 //! Going over the whole table: all pairs, how deep bucket tables must be, and moving all buckets to fewer pages.
 
 use super::bucket::records_of_line;
-use super::{Layout, Notes, Pages, Table, WordOf, counts};
+use super::{Layout, Notes, Pages, Table, WordOf, counts, span};
 use crate::places::{self, WARPS};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Scalar, Value};
@@ -67,23 +67,32 @@ pub struct RedirectPlan {
 }
 
 kernel! {
-    /// `depths[i]`, 0 at first, becomes the depth of the deepest bucket in the table at `addresses[i]`. One thread an entry.
+    /// For each bucket table, at the lowest number of its segments, `depths`, all 0 at first, becomes the depth of its deepest bucket. One thread a
+    /// bucket.
     TableDepths<>, "extendible_table_depths", threads 256;
-    { addresses: Global<u64>, pages: Global<u64>, depths: Global<u32>, plan: RedirectPlan }
+    { segments: Global<u64>, pages: Global<u64>, depths: Global<u32>, plan: InspectPlan }
     |args, block| {
-        let RedirectPlan { layout, tables } = args.plan;
-        // SAFETY: all bucket tables are looked at, so nobody asks a segment.
-        let table = Notes::new(unsafe { Global::null() }, args.pages.cast(), layout);
+        let InspectPlan { layout, used } = args.plan;
+        let table = Notes::new(args.segments, args.pages.cast(), layout);
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
-            let index = first + thread as u64;
-            let of_table = index >> layout.table_bits;
-            if of_table < tables {
-                let depth = table.note(entries(args.addresses, of_table).load_read_only(layout.entry(index << 32))).state.depth();
-                if depth > args.depths.atomic(of_table).load() {
-                    args.depths.atomic(of_table).fetch_max(depth);
+            let number = first + thread as u64;
+            if number >= used {
+                return;
+            }
+            let note = table.note(number as u32);
+            if !note.state.is_live() {
+                return;
+            }
+            let (mut place, depth) = (note.first, note.state.depth());
+            while place < note.end() {
+                let of_table = table.segment(layout.segment(place, layout.depth)).depth();
+                let deepest = args.depths.atomic(layout.segment(place, of_table));
+                if depth > deepest.load() {
+                    deepest.fetch_max(depth);
                 }
+                place += span(of_table);
             }
         });
     }

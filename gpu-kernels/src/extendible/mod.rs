@@ -18,13 +18,13 @@ mod split;
 
 pub use find::{Find, FindPlan, Locate, SearchPlan, Update};
 pub use inspect::{InspectPlan, Redirect, RedirectPlan, Repack, TableDepths, Unpack};
-pub use merge::{Absorb, MergeBuddies, MergePlan, MergedPlan, Release};
-pub use predict::{Divide, DividePlan, LEAF_WORDS, NODE_WORDS, Needs, NeedsPlan, Overflows, counts};
+pub use merge::{Absorb, MergeBuddies, MergePlan, MergedPlan, Release, ReleasePlan};
+pub use predict::{Divide, DividePlan, LEAF_WORDS, NODE_WORDS, Needs, NeedsPlan, Overflows, counts, root_leaf};
 pub use remove::{Remove, RemovePlan};
-pub use split::{CopyPlan, CopyTables, InsertFresh, MoveRecords, OpenLeaves, OpenPlan};
+pub use split::{BuildLeaves, CopyPlan, CopyTables, InsertFresh, MOST_RECORDS, OpenPlan};
 
 use crate::seam::Global;
-use crate::types::{Key, Value};
+use crate::types::{Key, Scalar, Value};
 use bucket::Bucket;
 use core::marker::PhantomData;
 
@@ -55,8 +55,12 @@ pub struct Layout {
     pub table_bits: u32,
     /// Lines of a bucket.
     pub lines: u32,
+    /// The most records of a bucket, no more than its lines have slots.
+    pub records: u32,
     /// The global depth.
     pub depth: u32,
+    /// Nothing.
+    pub padding: u32,
 }
 
 impl Layout {
@@ -274,6 +278,14 @@ impl<K: Key, V: Value> Table<K, V> {
         let from = NOTES + number as u64 % PAGE * self.layout.lines as u64 * bucket::LINE_WORDS;
         let words = self.page(number).offset(from).cast();
         Bucket::new(words, self.layout.lines, first >> 32 == 0, K::ALL_ONES.to_u64())
+    }
+
+    /// A key as it is stored, and its bucket. No thread of the launch may change bucket tables.
+    #[inline(always)]
+    fn bucket_of(&self, key: K) -> (WordOf<K, V>, Bucket<WordOf<K, V>>) {
+        let mixed = key.mixed(self.layout.a, self.layout.b);
+        let place = self.layout.place(mixed);
+        (WordOf::<K, V>::from_u64(mixed.to_u64()), self.bucket(self.bucket_at(place), place))
     }
 
     /// Lets all entries of the range from `first` on, of a bucket of this depth, say `bucket`. Bucket tables of which a part of the range has

@@ -1,8 +1,9 @@
 //! Splitting buckets as predicted, and inserting the new keys.
 
-use super::predict::{end_of_run, is_first};
-use super::{LEAF_WORDS, Layout, NODE_WORDS, Note, Pages, SearchPlan, State, Table, WordOf};
-use crate::seam::{Global, Tile};
+use super::bucket::{LINE_WORDS, home_line, lines_for, next_line, records_of_line};
+use super::predict::{Leaf, end_of_run, is_first};
+use super::{Layout, Note, Pages, SearchPlan, State, Table, WordOf, span};
+use crate::seam::{Global, Shared};
 use crate::types::{Key, Scalar, Value};
 
 /// What is to be copied.
@@ -50,82 +51,114 @@ pub struct OpenPlan {
     pub used: u64,
 }
 
+/// Threads of a leaf.
+const LANES: u32 = 32;
+/// Leaves of a block.
+const LEAVES: usize = 4;
+/// The most records of a bucket: a block builds its leaves in shared memory.
+pub const MOST_RECORDS: u32 = 256;
+/// Lines of a bucket of so many records that are wide: there are more slots than records ([`lines_for`]).
+const MOST_LINES: usize = lines_for(MOST_RECORDS, 4) as usize;
+/// Words of 64 bits that they take there.
+const ROOM: usize = MOST_LINES * LINE_WORDS as usize;
+
 kernel! {
-    /// Makes buckets of the leaves, without records yet, and lets the directory point to them. They get the last of the free numbers, and then new
-    /// ones. A tile a leaf.
-    OpenLeaves<K: Key, V: Value>, "extendible_open_leaves", threads 256;
+    /// Builds buckets for the leaves, of the records that their sources have for them and of new pairs, and lets the directory point to them. They get
+    /// the last of the free numbers, and then new ones. `placed`, all 0 at first, gets a bit for each new key that has its place so. A warp a leaf.
+    BuildLeaves<K: Key, V: Value>, "extendible_build_leaves", threads 128,
+        shared room: u64 = LEAVES * ROOM, shared held: u32 = LEAVES * MOST_LINES;
     {
-        leaves: Global<u64>, free: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, plan: OpenPlan,
+        leaves: Global<u64>, keys: Global<K>, values: Global<V>, placed: Global<u32>, free: Global<u32>, segments: Global<u64>,
+        pages: Global<Pages<K, V>>, plan: OpenPlan,
     }
     |args, block| {
         let OpenPlan { layout, leaves, free, used } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
-        let block_first = block.first_thread();
-        block.tiles::<32>(|tile| {
-            let leaf = (block_first + tile.first_thread() as u64) / 32;
-            if leaf >= leaves {
-                return;
+        let words = room.cast::<WordOf<K, V>>();
+        let first_leaf = block.first_thread() / LANES as u64;
+        let of_word = (64 / <WordOf<K, V> as Scalar>::BITS) as usize;
+        let mut nothing = block.local(|_| ());
+        block.phase(&mut nothing, |thread, _| {
+            let (own, mut line) = (thread / LANES * MOST_LINES as u32, thread % LANES);
+            while line < layout.lines {
+                held.set(own + line, 0);
+                line += LANES;
             }
-            let [first, state] = args.leaves.load_pair_read_only(leaf * LEAF_WORDS);
-            let number = if leaf < free { args.free.load_read_only(free - 1 - leaf) } else { (used + leaf - free) as u32 };
-            let bucket = table.bucket(number, first);
-            let mut nothing = tile.local(|_| ());
-            tile.each(&mut nothing, |lane, _| {
-                if lane == 0 {
-                    table.set_note(number, Note { first, state: State(state) });
-                    table.install(first, State(state).depth(), number);
-                }
-                let mut four = lane;
-                while four < bucket.fours() {
-                    bucket.clear(four);
-                    four += 32;
-                }
-            });
         });
-    }
-}
-
-kernel! {
-    /// Moves the records of the nodes' buckets to where the directory points now, each once, and frees the buckets: their numbers go to `free`, from
-    /// place `free` of the plan on. A tile a node; `leaves` of the plan is their number.
-    MoveRecords<K: Key, V: Value>, "extendible_move_records", threads 256;
-    { nodes: Global<u64>, free: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, plan: OpenPlan }
-    |args, block| {
-        let OpenPlan { layout, leaves: nodes, free, .. } = args.plan;
-        let table = Table::<K, V>::new(args.segments, args.pages, layout);
-        let block_first = block.first_thread();
-        block.tiles::<32>(|tile| {
-            let node = (block_first + tile.first_thread() as u64) / 32;
-            if node >= nodes {
+        block.phase(&mut nothing, |thread, _| {
+            let (number, lane) = (first_leaf + (thread / LANES) as u64, thread % LANES);
+            if number >= leaves {
                 return;
             }
-            let [first, number] = args.nodes.load_pair_read_only(node * NODE_WORDS);
-            let number = number as u32;
-            let bucket = table.bucket(number, first);
-            let mut nothing = tile.local(|_| ());
-            tile.each(&mut nothing, |lane, _| {
-                let mut record = lane;
-                while record < bucket.capacity() {
-                    if let Some((mixed, value)) = bucket.record(record) {
+            let leaf = Leaf::read(args.leaves, number);
+            let (own, own_lines) = (thread / LANES * (ROOM * of_word) as u32, thread / LANES * MOST_LINES as u32);
+            // A line gives out its slots in turn. No more records come than there are slots, so one is found.
+            let put = |mixed: WordOf<K, V>, value: WordOf<K, V>| {
+                let (records, mut line) = (records_of_line::<WordOf<K, V>>(), home_line(mixed, layout.lines));
+                let mut slot = held.fetch_add(own_lines + line, 1);
+                while slot >= records {
+                    line = next_line(line, layout.lines);
+                    slot = held.fetch_add(own_lines + line, 1);
+                }
+                words.set(own + 2 * records * line + slot, mixed);
+                words.set(own + 2 * records * line + records + slot, value);
+            };
+            let mut new = leaf.keys[0] + lane as u64;
+            let mut record = lane;
+            if leaf.source == Leaf::NO_SOURCE {
+                record = u32::MAX;
+            }
+            let source = table.bucket(if leaf.source == Leaf::NO_SOURCE { 0 } else { leaf.source }, leaf.first);
+            let end = leaf.first + span(leaf.state.depth());
+            while record < source.slots() || new < leaf.keys[1] {
+                let pair;
+                if record < source.slots() {
+                    pair = source.record(record).filter(|(mixed, _)| {
                         let place = layout.place(K::from_u64(mixed.to_u64()));
-                        // A bucket holds what was predicted for it, so there is a slot.
-                        table.bucket(table.bucket_at(place), place).insert(mixed, value);
-                    }
-                    record += 32;
+                        place >= leaf.first && place < end
+                    });
+                    record += LANES;
+                } else {
+                    let (mixed, value) = (args.keys.load_streaming(new), args.values.load_streaming(new));
+                    pair = Some((Scalar::from_u64(mixed.to_u64()), Scalar::from_u64(value.to_u64())));
+                    args.placed.atomic(new / 32).fetch_add(1 << (new % 32));
+                    new += LANES as u64;
                 }
-                if lane == 0 {
-                    table.set_state(number, State::FREE);
-                    args.free.store(free + node, number);
+                if let Some((mixed, value)) = pair {
+                    put(mixed, value);
                 }
-            });
+            }
+        });
+        block.each(&mut nothing, |thread, _| {
+            let (number, lane) = (first_leaf + (thread / LANES) as u64, thread % LANES);
+            if number >= leaves {
+                return;
+            }
+            let Leaf { first, state, .. } = Leaf::read(args.leaves, number);
+            let id = if number < free { args.free.load_read_only(free - 1 - number) } else { (used + number - free) as u32 };
+            let (own, own_lines) = (thread / LANES * (ROOM * of_word) as u32, thread / LANES * MOST_LINES as u32);
+            let bucket = table.bucket(id, first);
+            let mut four = lane;
+            while four < bucket.fours() {
+                bucket.write_four(four, |line| held.get(own_lines + line), |word| words.get(own + word));
+                four += LANES;
+            }
+            if lane == 0 {
+                table.set_note(id, Note { first, state });
+                table.install(first, state.depth(), id);
+            }
         });
     }
 }
 
 kernel! {
-    /// Inserts the new keys, for which there is room, and counts them in their buckets. They are mixed, different, and in order; one thread each.
+    /// Inserts the new keys that have no place yet, and for which there is room, and counts them in their buckets. They are mixed, different, and in
+    /// order; one thread each.
     InsertFresh<K: Key, V: Value>, "extendible_insert_fresh", threads 256;
-    { keys: Global<K>, values: Global<V>, segments: Global<u64>, pages: Global<Pages<K, V>>, plan: SearchPlan }
+    {
+        keys: Global<K>, values: Global<V>, placed: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>,
+        plan: SearchPlan,
+    }
     |args, block| {
         let SearchPlan { layout, pairs } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
@@ -133,7 +166,7 @@ kernel! {
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
             let index = first + thread as u64;
-            if index >= pairs {
+            if index >= pairs || args.placed.load_read_only(index / 32) >> (index % 32) & 1 != 0 {
                 return;
             }
             let mixed = args.keys.load_read_only(index);

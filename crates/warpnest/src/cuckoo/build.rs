@@ -1,12 +1,12 @@
 //! Building a cuckoo table: attempts until one succeeds, then the repeated keys.
 
+use super::config::table_words;
 use super::{CuckooConfig, CuckooMap};
-use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
-use gpu_kernels::cuckoo::{
-    Census, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable, header, packed, slot_words,
-};
+use crate::{Buffer, Device, Error, Key, Result, Stream, Tracked, Value};
+use gpu_kernels::cuckoo::{Census, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable, header, packed};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::seam::Global;
+use gpu_kernels::types::{Payload, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
@@ -37,6 +37,33 @@ pub struct Chains {
     pub mean: f64,
 }
 
+/// What a table is built from: the first so many of some pairs, or of some keys alone.
+#[derive(Clone, Copy)]
+pub(super) struct Input<'i, K, V: Payload> {
+    pub keys: &'i Buffer<K>,
+    /// As many, unless the payload is nothing.
+    pub values: Option<&'i Buffer<WordOf<V>>>,
+    pub pairs: u64,
+}
+
+impl<'i, K: Key, V: Payload> Input<'i, K, V> {
+    /// Pairs, if both buffers are on the device and equally long.
+    fn of(device: &Device, stream: &Stream, keys: &'i Buffer<K>, values: &'i Buffer<WordOf<V>>) -> Result<Self> {
+        crate::error::check_pairs(device, stream, keys, values)?;
+        Ok(Self { keys, values: Some(values), pairs: keys.len() as u64 })
+    }
+
+    fn buffers(&self) -> Vec<&'i dyn Tracked> {
+        let values = self.values.map(|values| values as &dyn Tracked);
+        std::iter::once(self.keys as &dyn Tracked).chain(values).collect()
+    }
+
+    fn values_argument(&self) -> Global<WordOf<V>> {
+        // SAFETY: the kernels' texts allow no values of keys alone.
+        self.values.map_or_else(|| unsafe { Global::null() }, Buffer::argument)
+    }
+}
+
 impl<K: Key, V: Value> CuckooMap<K, V> {
     pub(super) fn create(
         config: CuckooConfig,
@@ -45,21 +72,7 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Self> {
-        crate::error::check_pairs(device, stream, keys, values)?;
-        let slots = config.check(keys.len() as u64)?;
-        let words = Buffer::uninitialized(device, (slots * slot_words::<K, V>()) as usize)?;
-        let mut map = Self {
-            device: device.clone(),
-            functions: HashFunctions::new(Formula::Mix, config.functions, slots as u32, 0, K::BITS, || 0),
-            words,
-            header: Buffer::uninitialized(device, header::WORDS)?,
-            length: 0,
-            report: BuildReport { seed: 0, restarts: 0, chain_limit: 0, repeated_keys: false, chains: None },
-            types: PhantomData,
-            config: config.slots(slots),
-        };
-        map.attempt_until_built(stream, keys, values)?;
-        Ok(map)
+        Self::create_from(config, stream, device, Input::of(device, stream, keys, values)?)
     }
 
     /// Builds the map anew from other pairs, in the slots that it has; waits until it is known that the build succeeded.
@@ -70,10 +83,40 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
     /// As for [`CuckooConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
     /// another error it is empty, and [`CuckooMap::report`] still tells of the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        crate::error::check_pairs(&self.device, stream, keys, values)?;
-        self.config.check_size(keys.len() as u64)?;
+        let input = Input::of(&self.device, stream, keys, values)?;
+        self.rebuild_from(stream, input)
+    }
+}
+
+impl<K: Key, V: Payload> CuckooMap<K, V> {
+    /// Builds a map of pairs that are on the device, as the stream is.
+    pub(super) fn create_from(
+        config: CuckooConfig,
+        stream: &Stream,
+        device: &Device,
+        input: Input<'_, K, V>,
+    ) -> Result<Self> {
+        let slots = config.check(input.pairs)?;
+        let words = Buffer::uninitialized(device, table_words::<K, V>(slots) as usize)?;
+        let mut map = Self {
+            device: device.clone(),
+            functions: HashFunctions::new(Formula::Mix, config.functions, slots as u32, 0, K::BITS, || 0),
+            words,
+            header: Buffer::uninitialized(device, header::WORDS)?,
+            length: 0,
+            report: BuildReport { seed: 0, restarts: 0, chain_limit: 0, repeated_keys: false, chains: None },
+            types: PhantomData,
+            config: config.slots(slots),
+        };
+        map.attempt_until_built(stream, input)?;
+        Ok(map)
+    }
+
+    /// [`CuckooMap::rebuild`] from pairs that are on the map's device, as the stream is.
+    pub(super) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+        self.config.check_size(input.pairs)?;
         self.length = 0;
-        let built = self.attempt_until_built(stream, keys, values);
+        let built = self.attempt_until_built(stream, input);
         if built.is_err() {
             // If this fails too, the device is lost; the first error says more.
             let _ = self.clear(stream);
@@ -86,8 +129,8 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         self.header.fill(stream, 0)
     }
 
-    fn attempt_until_built(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        let pairs = keys.len() as u64;
+    fn attempt_until_built(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+        let pairs = input.pairs;
         let seed = self.config.seed.unwrap_or_else(crate::hash::random_seed);
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let chain_limit = self.config.chain_limit_for(pairs, self.slots());
@@ -96,18 +139,33 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
             let prime = hash.prime().unwrap_or(0);
             self.functions = HashFunctions::new(hash.formula(), count, slots, prime, K::BITS, || random.next_u64());
             self.clear(stream)?;
-            self.insert(stream, keys, values, chain_limit)?;
-            let found = self.header.download(stream)?;
+            self.insert(stream, input, chain_limit)?;
+            let mut counted = !self.config.unique;
+            if counted {
+                self.count(stream)?;
+            }
+            let mut found = self.header.download(stream)?;
+            if V::VALUE_BITS == 0 && !counted && found[header::REPEATED as usize] != 0 {
+                // A broken promise. Here copies that met are gone, so there are fewer keys than were put in.
+                self.count(stream)?;
+                counted = true;
+                found = self.header.download(stream)?;
+            }
             if found[header::FAILED as usize] != 0 {
-                self.check_residues(stream, keys)?;
+                self.check_residues(stream, input)?;
                 continue;
             }
             let repeated_keys = found[header::REPEATED as usize] != 0;
-            if !self.place_values(stream, keys, values, repeated_keys)? {
+            let whole = match V::VALUE_BITS {
+                // The copies are erased already, so nothing is left to do but to look after dropped ones.
+                0 => found[header::DROPPED as usize] == 0 || self.find_all(stream, input, None)?,
+                _ => self.place_values(stream, input, repeated_keys)?,
+            };
+            if !whole {
                 continue;
             }
             let in_cell = (found[header::CELL as usize] != 0) as u64;
-            self.length = if self.config.unique { pairs } else { found[header::KEYS as usize] + in_cell };
+            self.length = if counted { found[header::KEYS as usize] + in_cell } else { pairs };
             let chains = self.config.statistics.then(|| Chains {
                 longest: found[header::LONGEST as usize] as u32,
                 mean: found[header::EXCHANGES as usize] as f64 / pairs.max(1) as f64,
@@ -124,12 +182,12 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         })
     }
 
-    /// One attempt: every thread inserts a pair, then the keys are counted.
-    fn insert(&self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>, chain_limit: u32) -> Result<()> {
-        let pairs = keys.len() as u64;
-        let insert = Insert {
-            keys: keys.argument(),
-            values: values.argument(),
+    /// One attempt: every thread inserts a pair.
+    fn insert(&self, stream: &Stream, input: Input<'_, K, V>, chain_limit: u32) -> Result<()> {
+        let pairs = input.pairs;
+        let insert = Insert::<K, V> {
+            keys: input.keys.argument(),
+            values: input.values_argument(),
             words: self.slots_pointer(),
             header: self.header.argument(),
             plan: InsertPlan {
@@ -140,10 +198,11 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
             },
         };
         // SAFETY: as many keys as values; the slots are empty and the header is 0, as `clear` left them.
-        unsafe { stream.launch(&insert, pairs, &[keys, values], &[&self.words, &self.header])? };
-        if self.config.unique {
-            return Ok(());
-        }
+        unsafe { stream.launch(&insert, pairs, &input.buffers(), &[&self.words, &self.header]) }
+    }
+
+    /// Counts the keys after an insertion; in a set erases copies of them.
+    fn count(&self, stream: &Stream) -> Result<()> {
         let census =
             Census::<K, V> { words: self.slots_pointer(), header: self.header.argument(), functions: self.functions };
         // SAFETY: the slots were filled with these functions.
@@ -152,60 +211,58 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
 
     /// Puts in the values that the insertion did not carry, and for repeated keys the last one. Returns whether every key is in
     /// the table, which is looked at only if a key was met twice (see [`Last`]).
-    fn place_values(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>, repeated: bool) -> Result<bool> {
-        let pairs = keys.len() as u64;
-        let plan = PairsPlan { functions: self.functions, pairs };
+    fn place_values(&mut self, stream: &Stream, input: Input<'_, K, V>, repeated: bool) -> Result<bool> {
         let settle = repeated && !self.config.unique;
         let last = settle.then(|| Buffer::<u32>::zeroed(&self.device, self.slots() as usize)).transpose()?;
-        // SAFETY: both kernels' texts allow no `last`.
-        let last_argument = last.as_ref().map_or(unsafe { Global::null() }, |last| last.argument());
-        let last_tracked = last.as_ref().map(|last| last as &dyn crate::Tracked);
-        if repeated {
-            let find_last = Last {
-                keys: keys.argument(),
-                words: self.slots_pointer(),
-                header: self.header.argument(),
-                last: last_argument,
-                plan,
-            };
-            let writes: Vec<_> = last_tracked.into_iter().chain([&self.header as _]).collect();
-            // SAFETY: a word for each slot, all 0, or none.
-            unsafe { stream.launch(&find_last, pairs, &[keys, &self.words], &writes)? };
-            if self.header.download(stream)?[header::FAILED as usize] != 0 {
-                return Ok(false);
-            }
+        if repeated && !self.find_all(stream, input, last.as_ref())? {
+            return Ok(false);
         }
         if packed::<K, V>() && !settle {
             return Ok(true);
         }
-        let place = PlaceValues {
-            keys: keys.argument(),
-            values: values.argument(),
-            words: self.slots_pointer(),
+        let place = PlaceValues::<K, WordOf<V>> {
+            keys: input.keys.argument(),
+            values: input.values_argument(),
+            words: self.words.argument(),
             header: self.header.argument(),
-            last: last_argument,
-            plan,
+            last: or_null(last.as_ref()),
+            plan: PairsPlan { functions: self.functions, pairs: input.pairs },
         };
-        let reads: Vec<_> = last_tracked.into_iter().chain([keys as _, values as _]).collect();
-        // SAFETY: as many keys as values; `last` was filled above, or is null.
-        unsafe { stream.launch(&place, pairs, &reads, &[&self.words, &self.header])? };
+        let mut reads = input.buffers();
+        reads.extend(last.as_ref().map(|last| last as &dyn Tracked));
+        // SAFETY: as many keys as values; `last` was filled by `find_all`, or is null. A payload that is not nothing is its own word.
+        unsafe { stream.launch(&place, input.pairs, &reads, &[&self.words, &self.header])? };
         Ok(true)
     }
 
+    /// Whether every key is in the table; `last`, if given, gets the number of the last pair of each key.
+    fn find_all(&self, stream: &Stream, input: Input<'_, K, V>, last: Option<&Buffer<u32>>) -> Result<bool> {
+        let find_last = Last::<K, V> {
+            keys: input.keys.argument(),
+            words: self.slots_pointer(),
+            header: self.header.argument(),
+            last: or_null(last),
+            plan: PairsPlan { functions: self.functions, pairs: input.pairs },
+        };
+        let writes: Vec<_> = last.map(|last| last as &dyn Tracked).into_iter().chain([&self.header as _]).collect();
+        // SAFETY: a word for each slot, all 0, or none.
+        unsafe { stream.launch(&find_last, input.pairs, &[input.keys, &self.words], &writes)? };
+        Ok(self.header.download(stream)?[header::FAILED as usize] == 0)
+    }
+
     /// After a failure: an error if no constants can place the keys.
-    fn check_residues(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+    fn check_residues(&self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
         let Some(prime) = self.config.hash.prime().filter(|_| self.config.hash.formula() == Formula::Linear) else {
             return Ok(());
         };
-        let pairs = keys.len() as u64;
         let unplaceable = Unplaceable::<K, V> {
-            keys: keys.argument(),
+            keys: input.keys.argument(),
             words: self.slots_pointer(),
             header: self.header.argument(),
-            plan: PairsPlan { functions: self.functions, pairs },
+            plan: PairsPlan { functions: self.functions, pairs: input.pairs },
         };
         // SAFETY: the slots were filled with these functions.
-        unsafe { stream.launch(&unplaceable, pairs, &[keys, &self.words], &[&self.header])? };
+        unsafe { stream.launch(&unplaceable, input.pairs, &[input.keys, &self.words], &[&self.header])? };
         let found = self.header.download(stream)?;
         if found[header::UNPLACEABLE as usize] == 0 {
             return Ok(());
@@ -213,4 +270,10 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         let key = found[header::UNPLACEABLE_KEY as usize];
         Err(Error::KeysAgreeModuloPrime { key, prime, functions: self.config.functions })
     }
+}
+
+/// The numbers as [`Last`] and [`PlaceValues`] take them.
+fn or_null(last: Option<&Buffer<u32>>) -> Global<u32> {
+    // SAFETY: both kernels' texts allow none.
+    last.map_or_else(|| unsafe { Global::null() }, Buffer::argument)
 }

@@ -2,8 +2,7 @@
 
 use super::ExtendibleMap;
 use crate::{Device, Error, Key, Result, Value};
-use gpu_kernels::extendible::{MOST_DEPTH, PAGE, WordOf, bucket, page_words};
-use gpu_kernels::types::Scalar;
+use gpu_kernels::extendible::{MOST_DEPTH, MOST_RECORDS, PAGE, WordOf, bucket, page_words};
 
 /// The configuration of an [`ExtendibleMap`].
 ///
@@ -40,8 +39,9 @@ pub(super) struct Shape {
     /// Their buckets.
     pub roots: u32,
     pub table_bits: u32,
-    /// Lines of a bucket.
+    /// Lines of a bucket, and its records.
     pub lines: u32,
+    pub records: u32,
     /// How deep the directory may become.
     pub most_depth: u32,
 }
@@ -50,6 +50,11 @@ impl Shape {
     /// Pages for so many buckets.
     pub fn pages(buckets: u64) -> usize {
         buckets.div_ceil(PAGE) as usize
+    }
+
+    /// Slots of a bucket.
+    pub fn slots<K: Key, V: Value>(&self) -> u64 {
+        self.lines as u64 * bucket::records_of_line::<WordOf<K, V>>() as u64
     }
 
     /// Words of 64 bits of a page.
@@ -65,8 +70,6 @@ impl Shape {
 
 /// The fewest entries of a bucket table: 16 bytes are copied at once.
 const FEWEST_BUCKETS: u32 = 4;
-/// The most records of a bucket.
-const MOST_RECORDS: u32 = 4096;
 /// The most buckets at the beginning.
 const MOST_ROOTS: u64 = 1 << 31;
 
@@ -86,7 +89,7 @@ impl ExtendibleConfig {
         self
     }
 
-    /// How many records a bucket has room for (b in the paper): a multiple of 8, at most 4096.
+    /// How many records a bucket has room for (b in the paper): a multiple of 8, at most 256.
     #[must_use]
     pub fn records(mut self, records: u32) -> Self {
         self.records = records;
@@ -108,8 +111,8 @@ impl ExtendibleConfig {
         self
     }
 
-    /// Bytes that an empty map takes on the device. It grows with its keys: about 12 bytes for each pair of 32-bit keys and values, and 24 with
-    /// keys or values of 64 bits, since buckets are filled to ln 2 on average.
+    /// Bytes that an empty map takes on the device. It grows with its keys: about 13 bytes for each pair of 32-bit keys and values, and 26 with
+    /// keys or values of 64 bits, since buckets are filled to ln 2 on average, and have a slot more for each eight records.
     ///
     /// # Errors
     /// As for [`ExtendibleConfig::create`], but for the device's.
@@ -145,7 +148,14 @@ impl ExtendibleConfig {
         let of_line = bucket::records_of_line::<WordOf<K, V>>();
         let most_depth = (most_segments / segments as u64).ilog2().min(MOST_DEPTH);
         let table_bits = buckets.ilog2();
-        Ok(Shape { groups: segments, roots: roots as u32, table_bits, lines: records / of_line, most_depth })
+        Ok(Shape {
+            groups: segments,
+            roots: roots as u32,
+            table_bits,
+            lines: bucket::lines_for(records, of_line),
+            records,
+            most_depth,
+        })
     }
 
     /// How many records a bucket has room for.
@@ -157,10 +167,5 @@ impl ExtendibleConfig {
     /// after it do not split them again, and a few removals after a split do not merge them.
     pub(super) fn most_merged(&self) -> u64 {
         self.records as u64 * 3 / 4
-    }
-
-    /// Bits of the wider of key and value.
-    pub(super) fn word_bits<K: Key, V: Value>() -> u32 {
-        <WordOf<K, V> as Scalar>::BITS
     }
 }

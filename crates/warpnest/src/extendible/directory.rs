@@ -117,6 +117,11 @@ impl Directory {
         }
     }
 
+    /// The lowest segments of the bucket tables, and their numbers.
+    pub fn first_segments(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.tables().map(|table| (self.tables[table as usize].first, table))
+    }
+
     /// Shrinks as far as `needs` allows, the depth of the deepest bucket of each table: two tables of which no bucket tells one from the other
     /// become one again, and the segment table is halved while no table is as deep as it (cases 2 and 4).
     pub fn shrink(&mut self, mut needs: Vec<u32>) {

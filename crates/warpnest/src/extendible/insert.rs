@@ -6,8 +6,8 @@ use crate::buffer::Tracked;
 use crate::primitives::{Scratch, compact, mark_last_of_each, sort_pairs_by_mixed_key};
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
-    Divide, DividePlan, InsertFresh, LEAF_WORDS, Locate, MoveRecords, NODE_WORDS, Needs, NeedsPlan, OpenPlan,
-    Overflows, SearchPlan, Update, counts,
+    Divide, DividePlan, InsertFresh, LEAF_WORDS, Locate, NODE_WORDS, Needs, NeedsPlan, Overflows, SearchPlan, Update,
+    counts,
 };
 
 /// What batches work in.
@@ -23,11 +23,17 @@ pub(super) struct Work<K, V> {
     /// The pairs of these keys, at the front.
     fresh_keys: Buffer<K>,
     fresh_values: Buffer<V>,
+    /// A bit for each of them: whether it has its place, since its bucket was split.
+    placed: Buffer<u32>,
     count: Buffer<u32>,
     /// Buckets that must be split; of their parts those that must be divided further, of two rounds; and what they are divided into.
     overflowing: Buffer<u64>,
     nodes: [Buffer<u64>; 2],
     leaves: Buffer<u64>,
+    /// What bucket tables must become.
+    needs: Buffer<u32>,
+    /// Buckets that were merged into others.
+    pub merged: Buffer<u32>,
     pub counts: Buffer<u64>,
     scratch: Scratch,
 }
@@ -45,13 +51,21 @@ impl<K: Key, V: Value> Work<K, V> {
             fresh: bits()?,
             fresh_keys,
             fresh_values,
+            placed: bits()?,
             count: Buffer::uninitialized(device, 1)?,
             overflowing: words()?,
             nodes: [words()?, words()?],
             leaves: words()?,
+            needs: bits()?,
+            merged: bits()?,
             counts: Buffer::uninitialized(device, counts::WORDS)?,
             scratch: Scratch::new(device),
         })
+    }
+
+    /// Makes room for the numbers of so many buckets.
+    pub fn fit_merged(&mut self, device: &Device, buckets: usize) -> Result<()> {
+        at_least(device, &mut self.merged, buckets)
     }
 
     fn fit(&mut self, device: &Device, pairs: usize) -> Result<()> {
@@ -61,11 +75,17 @@ impl<K: Key, V: Value> Work<K, V> {
         for values in [&mut self.values, &mut self.fresh_values] {
             values.fit(device, pairs)?;
         }
-        for bits in [&mut self.last, &mut self.fresh] {
+        for bits in [&mut self.last, &mut self.fresh, &mut self.placed] {
             bits.fit(device, pairs.div_ceil(32))?;
         }
         Ok(())
     }
+}
+
+/// Makes a list at least `length` long, whatever it holds.
+fn at_least(device: &Device, list: &mut Buffer<u32>, length: usize) -> Result<()> {
+    // As much more as it has, so that a table that grows does not ask each time.
+    if list.len() < length { list.fit(device, length.max(2 * list.len())) } else { Ok(()) }
 }
 
 /// Makes a list at least `words` words long; its first `kept` stay.
@@ -239,24 +259,33 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         }
         table.reserve_buckets(stream, leaves)?;
         let layout = table.layout();
-        let needs = Buffer::<u32>::zeroed(device, (layout.groups() as usize) << deepest)?;
-        let plan = NeedsPlan { layout, leaves, deepest: deepest as u64 };
-        let (segments, counted) = (table.segments.argument(), work.counts.argument());
-        let launch = Needs { leaves: work.leaves.argument(), segments, needs: needs.argument(), counts: counted, plan };
-        // SAFETY: there are that many leaves, and a word for each segment of so deep a directory.
-        unsafe { stream.launch(&launch, leaves, &[&work.leaves, &table.segments], &[&needs, &work.counts])? };
+        let segments = (layout.groups() as usize) << deepest;
+        at_least(device, &mut work.needs, segments)?;
+        let needs = &work.needs;
+        let launch = Needs {
+            leaves: work.leaves.argument(),
+            segments: table.segments.argument(),
+            needs: needs.argument(),
+            counts: work.counts.argument(),
+            plan: NeedsPlan { layout, leaves, deepest: deepest as u64 },
+        };
+        stream.batch(&[&work.leaves, &table.segments], &[needs, &work.counts], |batch| {
+            batch.zero(needs, segments)?;
+            // SAFETY: there are that many leaves, and a word for each segment of so deep a directory.
+            unsafe { batch.launch(&launch, leaves) }
+        })?;
         if work.counts.download_at(stream, counts::NEEDS as usize)? == 0 {
             return Ok(None);
         }
         let mut directory = table.directory.clone();
-        let copies = directory.grow(deepest, &needs.download(stream)?);
+        let copies = directory.grow(deepest, &needs.download_front(stream, segments)?);
         table.tables.reserve(directory.numbers())?;
         let segments = table.segments_of(&directory)?;
         let copies = table.copy_list(&copies, &table.tables, &table.tables)?;
         Ok(Some(Growth { directory, segments, copies }))
     }
 
-    /// Grows the directory and splits the buckets (algorithms B and C); each record of theirs moves once.
+    /// Grows the directory and splits the buckets (algorithms B and C); each record of theirs moves once, and their new keys come with them.
     fn split(&mut self, stream: &Stream, prediction: &Prediction, growth: Option<Growth>) -> Result<()> {
         let Self { work, table, .. } = self;
         let &Prediction { overflowing, leaves, .. } = prediction;
@@ -264,35 +293,31 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             table.copy_tables(stream, &copies, &table.tables, &table.tables)?;
             (table.directory, table.segments) = (directory, segments);
         }
+        work.placed.fill(stream, 0)?;
         if leaves == 0 {
             return Ok(());
         }
-        table.open(stream, &work.leaves, leaves)?;
-        let plan = OpenPlan { layout: table.layout(), leaves: overflowing, free: table.free, used: table.used };
-        let free = &table.free_numbers;
-        let (segments, pages) = (table.segments.argument(), table.page_list());
-        let nodes = work.overflowing.argument();
-        let movement = MoveRecords::<K, V> { nodes, free: free.argument(), segments, pages, plan };
-        let mut writes = table.tracked();
-        writes.push(free);
-        // SAFETY: the directory leads to the leaves, which have room; there is a place for each number that becomes free.
-        unsafe { stream.launch(&movement, 32 * overflowing, &[&work.overflowing], &writes)? };
-        table.free += overflowing;
-        Ok(())
+        let new = (&work.fresh_keys, &work.fresh_values);
+        table.build(stream, (&work.leaves, leaves), new, &work.placed)?;
+        // A node's second word begins with the number of its bucket.
+        let list = work.overflowing.argument::<u32>();
+        table.release(stream, &work.overflowing, list, (overflowing, 2 * NODE_WORDS, 2))
     }
 
-    /// Inserts the new keys (algorithm D).
+    /// Inserts the new keys of the other buckets (algorithm D).
     fn insert_fresh(&self, stream: &Stream, fresh: u64) -> Result<()> {
         let Self { work, table, .. } = self;
         let insert = InsertFresh::<K, V> {
             keys: work.fresh_keys.argument(),
             values: work.fresh_values.argument(),
+            placed: work.placed.argument(),
             segments: table.segments.argument(),
             pages: table.page_list(),
             plan: SearchPlan { layout: table.layout(), pairs: fresh },
         };
-        // SAFETY: the keys are mixed, different, in order and not in the table, whose buckets have room for them.
-        unsafe { stream.launch(&insert, fresh, &[&work.fresh_keys, &work.fresh_values], &table.tracked()) }
+        let reads: [&dyn Tracked; 3] = [&work.fresh_keys, &work.fresh_values, &work.placed];
+        // SAFETY: the keys are mixed, different, in order and not in the table unless they are placed, and the buckets have room for them.
+        unsafe { stream.launch(&insert, fresh, &reads, &table.tracked()) }
     }
 
     /// Gives keys that were there already their values.

@@ -27,7 +27,7 @@ use table::Table;
 /// * **Repeated keys** in one batch: the last pair in input order wins.
 /// * **Complexity.** A lookup reads an entry of the segment table, one of a bucket table, and a line of 64 bytes of the bucket, rarely
 ///   two. A batch of insertions is sorted, and each of its records is written once; those of a bucket that splits are moved once.
-/// * **Memory.** Buckets are filled to ln 2 on average: about 12 bytes for a pair of 32 bits each, 24 with keys or values of 64. A batch takes memory
+/// * **Memory.** Buckets are filled to ln 2 on average: about 13 bytes for a pair of 32 bits each, 26 with keys or values of 64. A batch takes memory
 ///   to work in beside it, which stays for the next one ([`ExtendibleMap::shrink_to_fit`] gives it back).
 /// * **A batch that fails** for want of memory, or because too many of its keys have the same first bits of their hashes, has changed nothing.
 ///   After a driver error in the middle of a change the map is empty.
@@ -202,8 +202,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         let (Table { directory, shape, .. }, records_of_bucket) = (&self.table, self.config.capacity() as u64);
         let (segments, bucket_tables) = (directory.segments().len() as u64, directory.table_count() as u64);
         let (buckets, buckets_of_table) = (self.table.buckets(), 1 << shape.table_bits);
-        // Beside its records a bucket has a note of 16 bytes.
-        let record_bytes = 2 * ExtendibleConfig::word_bits::<K, V>() as u64 / 8;
+        // A bucket's lines have 64 bytes, and its note 16.
+        let of_bucket = 64 * shape.lines as u64 + 16;
         ExtendibleReport {
             global_depth: directory.depth(),
             segments,
@@ -213,7 +213,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             records_of_bucket,
             records: self.length,
             one_level_entries: (shape.roots as u64) << directory.depth(),
-            bucket_bytes: buckets * (16 + record_bytes * records_of_bucket),
+            bucket_bytes: buckets * of_bucket,
             directory_bytes: 8 * segments + 4 * buckets_of_table * bucket_tables,
             memory_bytes: self.memory_bytes(),
         }
@@ -291,7 +291,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             count: count.argument(),
             plan: InspectPlan { layout: self.table.layout(), used: self.table.used },
         };
-        let (slots, reads) = (self.table.used * self.config.capacity() as u64, self.table.tracked());
+        let of_bucket = self.table.shape.slots::<K, V>();
+        let (slots, reads) = (self.table.used * of_bucket, self.table.tracked());
         // SAFETY: the outputs have room for all records, and the table is whole.
         unsafe { stream.launch(&unpack, slots, &reads, &[&*keys, &*values, &count]) }
     }

@@ -6,7 +6,7 @@ use super::{ExtendibleMap, Table};
 use crate::buffer::Tracked;
 use crate::{Answers, Buffer, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
-    Absorb, MergeBuddies, MergePlan, MergedPlan, RedirectPlan, Release, Remove, RemovePlan, TableDepths, counts,
+    Absorb, InspectPlan, MergeBuddies, MergePlan, MergedPlan, Remove, RemovePlan, TableDepths, counts,
 };
 
 impl<K: Key, V: Value> ExtendibleMap<K, V> {
@@ -67,9 +67,10 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     /// be left undone.
     fn merge(&mut self, stream: &Stream) -> Result<()> {
         let Self { work, table, device, .. } = self;
-        let Some(merged) = unless_out_of_memory(Buffer::<u32>::uninitialized(device, table.used as usize))? else {
+        if unless_out_of_memory(work.fit_merged(device, table.used as usize))?.is_none() {
             return Ok(());
-        };
+        }
+        let merged = &work.merged;
         let launch = MergeBuddies {
             segments: table.segments.argument(),
             pages: table.page_addresses.argument(),
@@ -80,7 +81,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         let mut all = 0;
         loop {
             let mut writes = table.tracked();
-            writes.extend([&merged as &dyn Tracked, &work.counts]);
+            writes.extend([merged as &dyn Tracked, &work.counts]);
             // SAFETY: the table is whole, and there is room for all numbers of buckets.
             unsafe { stream.launch(&launch, table.used, &[], &writes)? };
             let merged = work.counts.download_at(stream, counts::MERGED as usize)?;
@@ -92,28 +93,20 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         if all == 0 {
             return Ok(());
         }
-        self.absorb(stream, &merged, all)?;
+        self.absorb(stream, all)?;
         self.shrink_directory(stream)?;
         self.pack(stream, SPACIOUS)
     }
 
     /// Moves the records of merged buckets, and frees these.
-    fn absorb(&mut self, stream: &Stream, merged: &Buffer<u32>, number: u64) -> Result<()> {
-        let table = &mut self.table;
-        let plan = MergedPlan { layout: table.layout(), merged: number, free: table.free };
+    fn absorb(&mut self, stream: &Stream, number: u64) -> Result<()> {
+        let (table, merged) = (&mut self.table, &self.work.merged);
+        let plan = MergedPlan { layout: table.layout(), merged: number };
         let (segments, pages) = (table.segments.argument(), table.page_list());
         let absorb = Absorb::<K, V> { merged: merged.argument(), segments, pages, plan };
         // SAFETY: the notes of the merged buckets say into which they go, and these have room.
         unsafe { stream.launch(&absorb, 32 * number, &[merged], &table.tracked())? };
-        let free = &table.free_numbers;
-        let pages = table.page_addresses.argument();
-        let release = Release { merged: merged.argument(), free: free.argument(), pages, plan };
-        let mut writes = table.tracked();
-        writes.push(free);
-        // SAFETY: there is a place for each number of a bucket.
-        unsafe { stream.launch(&release, number, &[merged], &writes)? };
-        table.free += number;
-        Ok(())
+        table.release(stream, merged, merged.argument(), (number, 1, 0))
     }
 
     /// Merges bucket tables that buckets do not tell apart any more, and halves the segment table while it is deeper than they are.
@@ -130,18 +123,16 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     }
 
     fn shrunk(table: &Table<K, V>, device: &crate::Device, stream: &Stream) -> Result<(Directory, Buffer<u64>)> {
-        let (list, numbers) = (table.table_list()?, table.directory.table_count());
-        let depths = Buffer::<u32>::zeroed(device, numbers)?;
-        let plan = RedirectPlan { layout: table.layout(), tables: numbers as u64 };
-        let (addresses, pages) = (list.argument(), table.page_addresses.argument());
-        let launch = TableDepths { addresses, pages, depths: depths.argument(), plan };
-        let mut reads = table.tracked();
-        reads.push(&list);
-        // SAFETY: the list is that of all bucket tables, and there is a word for each.
-        unsafe { stream.launch(&launch, plan.tables << table.shape.table_bits, &reads, &[&depths])? };
+        let depths = Buffer::<u32>::zeroed(device, table.segments.len())?;
+        let (segments, pages) = (table.segments.argument(), table.page_addresses.argument());
+        let plan = InspectPlan { layout: table.layout(), used: table.used };
+        let launch = TableDepths { segments, pages, depths: depths.argument(), plan };
+        // SAFETY: the table is whole, and there is a word for each segment.
+        unsafe { stream.launch(&launch, table.used, &table.tracked(), &[&depths])? };
+        let depths = depths.download(stream)?;
         let mut needs = vec![0; table.directory.numbers()];
-        for (number, depth) in table.directory.tables().zip(depths.download(stream)?) {
-            needs[number as usize] = depth;
+        for (segment, number) in table.directory.first_segments() {
+            needs[number as usize] = depths[segment];
         }
         let mut directory = table.directory.clone();
         directory.shrink(needs);

@@ -6,8 +6,8 @@ use super::pool::Pool;
 use crate::buffer::Tracked;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
-    CopyPlan, CopyTables, InspectPlan, Layout, OpenLeaves, OpenPlan, PAGE, Pages, Redirect, RedirectPlan, Repack,
-    Segment, State, counts,
+    BuildLeaves, CopyPlan, CopyTables, InspectPlan, Layout, OpenPlan, PAGE, Pages, Redirect, RedirectPlan, Release,
+    ReleasePlan, Repack, Segment, counts, root_leaf,
 };
 use gpu_kernels::seam::Global;
 use std::marker::PhantomData;
@@ -67,13 +67,16 @@ impl<K: Key, V: Value> Table<K, V> {
         self.page_addresses = Buffer::from_slice(&self.device, self.pages.addresses())?;
         self.free_numbers = Buffer::uninitialized(&self.device, self.pages.units() * PAGE as usize)?;
         let roots = self.shape.roots as u64;
-        let leaves: Vec<u64> = (0..roots).flat_map(|root| [root << 32, State::live(0, 0).0]).collect();
-        self.open(stream, &Buffer::from_slice(&self.device, &leaves)?, roots)
+        let leaves: Vec<u64> = (0..roots).flat_map(root_leaf).collect();
+        let leaves = Buffer::from_slice(&self.device, &leaves)?;
+        let (no_keys, no_values) = (Buffer::uninitialized(&self.device, 0)?, Buffer::uninitialized(&self.device, 0)?);
+        let none_placed = Buffer::uninitialized(&self.device, 0)?;
+        self.build(stream, (&leaves, roots), (&no_keys, &no_values), &none_placed)
     }
 
     pub fn layout(&self) -> Layout {
-        let ([a, b], Shape { roots, table_bits, lines, .. }) = (self.constants, self.shape);
-        Layout { a, b, roots, table_bits, lines, depth: self.directory.depth() }
+        let ([a, b], Shape { roots, table_bits, lines, records, .. }) = (self.constants, self.shape);
+        Layout { a, b, roots, table_bits, lines, records, depth: self.directory.depth(), padding: 0 }
     }
 
     /// The pages, as kernels take them.
@@ -121,21 +124,52 @@ impl<K: Key, V: Value> Table<K, V> {
         Ok(())
     }
 
-    /// Opens buckets for leaves; there is room for them.
-    pub fn open(&mut self, stream: &Stream, leaves: &Buffer<u64>, number: u64) -> Result<()> {
+    /// Builds buckets for leaves, of records of those that they are parts of and of `new` pairs, whose `placed` bits it sets; there is room for them.
+    pub fn build(
+        &mut self,
+        stream: &Stream,
+        (leaves, number): (&Buffer<u64>, u64),
+        (keys, values): (&Buffer<K>, &Buffer<V>),
+        placed: &Buffer<u32>,
+    ) -> Result<()> {
         let plan = OpenPlan { layout: self.layout(), leaves: number, free: self.free, used: self.used };
-        let open = OpenLeaves::<K, V> {
+        let build = BuildLeaves::<K, V> {
             leaves: leaves.argument(),
+            keys: keys.argument(),
+            values: values.argument(),
+            placed: placed.argument(),
             free: self.free_numbers.argument(),
             segments: self.segments.argument(),
             pages: self.page_list(),
             plan,
         };
-        let reads: [&dyn Tracked; 2] = [leaves, &self.free_numbers];
-        // SAFETY: there are that many leaves, free numbers, and pages for the others; the directory is as deep as the leaves.
-        unsafe { stream.launch(&open, 32 * number, &reads, &self.tracked())? };
+        let reads: [&dyn Tracked; 4] = [leaves, keys, values, &self.free_numbers];
+        let mut writes = self.tracked();
+        writes.push(placed);
+        // SAFETY: there are that many leaves, and the new pairs and bits that they name; free numbers, and pages for the other leaves; the
+        // directory is as deep as the leaves.
+        unsafe { stream.launch(&build, 32 * number, &reads, &writes)? };
         self.used += number.saturating_sub(self.free);
         self.free = self.free.saturating_sub(number);
+        Ok(())
+    }
+
+    /// Frees the buckets of a list, of which number `i` is word `stride * i + offset`.
+    pub fn release(
+        &mut self,
+        stream: &Stream,
+        list: &dyn Tracked,
+        words: Global<u32>,
+        (buckets, stride, offset): (u64, u64, u64),
+    ) -> Result<()> {
+        let (free, pages) = (self.free_numbers.argument(), self.page_addresses.argument());
+        let plan = ReleasePlan { layout: self.layout(), buckets, stride, offset, free: self.free };
+        let release = Release { list: words, free, pages, plan };
+        let mut writes = self.tracked();
+        writes.push(&self.free_numbers);
+        // SAFETY: the list has that many numbers of buckets, and there is a place for each bucket's.
+        unsafe { stream.launch(&release, buckets, &[list], &writes)? };
+        self.free += buckets;
         Ok(())
     }
 

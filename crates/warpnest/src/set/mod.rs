@@ -1,8 +1,9 @@
 //! [`PageSet`]: the page table of keys alone. docs/set.md has layout, guarantees and figures.
 
-mod combine;
+pub(crate) mod combine;
 mod config;
 
+pub(crate) use combine::{Combined, set_operations};
 pub use config::PageSetConfig;
 
 use crate::buffer::Tracked;
@@ -35,6 +36,7 @@ pub struct PageSet<K: Key> {
 }
 
 crate::lookup::contains_methods! { [K: Key] PageSet<K>, K }
+set_operations! { PageSet, PageSetConfig }
 
 impl<K: Key> PageSet<K> {
     /// Builds a set of the different keys among `keys` with the default configuration; [`PageSetConfig::build`] takes another.
@@ -157,14 +159,35 @@ impl<K: Key> PageSet<K> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn to_keys(&self) -> Result<Vec<K>> {
         let stream = self.device.default_stream();
-        self.all_keys(stream)?.download(stream)
-    }
-
-    /// All keys, in no particular order, on the device.
-    fn all_keys(&self, stream: &Stream) -> Result<Buffer<K>> {
         let mut keys = Buffer::uninitialized(&self.device, self.len() as usize)?;
         self.keys_into(stream, &mut keys)?;
-        Ok(keys)
+        keys.download(stream)
+    }
+}
+
+impl<K: Key> Combined<K> for PageSet<K> {
+    fn table(&self) -> (&Device, &Buffer<u64>) {
+        (&self.device, self.words())
+    }
+
+    fn count(&self) -> u64 {
+        self.len()
+    }
+
+    fn write(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+        self.pages.unpack(stream, keys, None)
+    }
+
+    fn ask(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
+        self.contains_many_into(stream, queries, found)
+    }
+
+    fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self> {
+        let config = self.pages.config.clone();
+        let input = Input { keys, values: None, pairs: count, ordered_by: None };
+        let mut pages = PageMap::create_from(config.clone().assume_unique(), stream, &self.device, input)?;
+        pages.config = config;
+        Ok(Self { device: self.device.clone(), pages })
     }
 }
 
