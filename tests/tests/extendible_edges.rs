@@ -186,7 +186,7 @@ fn as_many_records_as_a_bucket_holds_and_one_more_or_less() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
             for records in
-                [8, 16, 24, 40, 64, 4096].into_iter().filter(|&records| records < engine.most_items as u32 / 2)
+                [8, 16, 24, 40, 64, 256].into_iter().filter(|&records| records < engine.most_items as u32 / 2)
             {
                 let config = small().records(records);
                 for n in [records - 1, records, records + 1, 2 * records, 2 * records + 1].map(|n| n as usize) {

@@ -156,8 +156,11 @@ fn a_removal_does_without_memory_for_merging() {
                     equals(map, &pairs(&[&kept[1..], &before.new].concat()));
                 });
             // Room for keys and answers; then the list of merged buckets, what the directory shrinks to, and a table of less memory.
-            assert_eq!((refused, unmerged), (3, 1));
-            assert!(hits >= 3 + 1 + 3 + 8, "only {hits} allocations");
+            assert_eq!(refused, 3);
+            assert!(
+                unmerged >= 1 && hits >= refused + unmerged + 3 + 8,
+                "{unmerged} times without that list, {hits} in all"
+            );
         }
         assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
     }
@@ -168,7 +171,7 @@ fn a_removal_does_without_memory_for_merging() {
 fn whichever_launch_fails_the_map_is_as_it_was_or_empty_and_the_call_can_be_repeated() {
     fn with<K: Key, V: Value>() {
         let (device, launches) = faulty();
-        // How many of the last launches of a call change the map: those of an insertion copy bucket tables, open buckets, move and insert records, and
+        // How many of the last launches of a call change the map: those of an insertion copy bucket tables, build buckets, free others, insert records, and
         // give other keys their values. Of a removal all may.
         let all = u32::MAX;
         let calls = others().into_iter().map(|(call, least)| (call, least, 0));
@@ -296,14 +299,14 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
     fn with<K: Key, V: Value>() {
         let (device, counts) = counting();
         let stream = device.default_stream();
-        // Beside it eleven lists that are empty, 16 bytes each, and eight counters; and a list of one segment or page takes 16 bytes for 8.
+        // Beside it fourteen lists that are empty, 16 bytes each, and eight counters; and a list of one segment or page takes 16 bytes for 8.
         let holds = |bytes: u64, maps: u64| {
             let now = counts.bytes.load(Relaxed);
-            let beside = maps * (11 * 16 + 64);
+            let beside = maps * (14 * 16 + 64);
             assert!((bytes + beside..=bytes + beside + maps * 16).contains(&now), "{now} bytes, and {bytes} are said");
         };
         let one = ExtendibleConfig::default().segments(1).buckets(4).records(8);
-        for config in [small(), one, small().records(4096), small().segments(257), ExtendibleConfig::default()] {
+        for config in [small(), one, small().records(256), small().segments(257), ExtendibleConfig::default()] {
             let said = config.memory_bytes::<K, V>().unwrap();
             let mut map = config.create::<K, V>(&device).unwrap();
             assert_eq!(map.memory_bytes(), said);
