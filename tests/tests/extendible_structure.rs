@@ -160,7 +160,7 @@ fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again() {
             for records in few(engine, [8, 24]) {
                 let mut both = Both::<K, V>::new(&engine.device, &small().records(records));
                 // In the lowest part, whose words for what is free are others than those of all other parts.
-                for root in [0, 6] {
+                for root in few(engine, [0, 6]) {
                     let n = records as usize;
                     let keys = both.spread(root, "", 2 * n);
                     let (old, new) = keys.split_at(n);
