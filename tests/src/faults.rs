@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use warpnest::engine::{Cores, Engine, HostEngine, Queue, Runner};
 use warpnest::kernels::seam::Kernel;
 use warpnest::{Device, Error, Memory, Result};
@@ -57,6 +57,30 @@ pub fn faulty() -> (Device, Arc<AtomicU32>) {
     (Device::from_engine(engine).expect("a host engine always has a queue"), good_launches)
 }
 
+/// The CPU, whose launches all fail after some that do not.
+#[derive(Debug)]
+struct Failing(Arc<AtomicU32>);
+
+impl Runner for Failing {
+    fn name(&self) -> &str {
+        "failing CPU"
+    }
+    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
+        if self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err() {
+            return Err(Error::Kernel { kernel: kernel.name().to_owned(), fault: "planted".to_owned() });
+        }
+        // SAFETY: the caller's.
+        unsafe { Cores.run(kernel, blocks) }
+    }
+}
+
+/// The CPU, and how many launches go well before all fail.
+pub fn failing() -> (Device, Arc<AtomicU32>) {
+    let good_launches = Arc::new(AtomicU32::new(u32::MAX));
+    let engine = HostEngine::new(Failing(good_launches.clone()));
+    (Device::from_engine(engine).expect("a host engine always has a queue"), good_launches)
+}
+
 /// Does `work`, in which only `good` launches or allocations go well: `left` is how many a device still has.
 pub fn only<T>(left: &AtomicU32, good: u32, work: impl FnOnce() -> T) -> T {
     left.store(good, Relaxed);
@@ -77,6 +101,8 @@ struct Counting {
 pub struct Counts {
     /// Allocations before one fails.
     pub allocations: AtomicU32,
+    /// Whether those after the one that fails go well again; else all fail.
+    pub once: AtomicBool,
     /// Bytes that are allocated now.
     pub bytes: AtomicU64,
     /// The most bytes at once.
@@ -94,6 +120,9 @@ unsafe impl Engine for Counting {
     fn allocate(&self, bytes: usize) -> Result<usize> {
         let counts = &self.counts;
         if counts.allocations.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err() {
+            if counts.once.load(Relaxed) {
+                counts.allocations.store(u32::MAX, Relaxed);
+            }
             return Err(Error::OutOfMemory { asked: bytes as u64, free: 0, device: self.name().to_owned() });
         }
         let now = counts.bytes.fetch_add(bytes as u64, Relaxed) + bytes as u64;
@@ -120,7 +149,7 @@ unsafe impl Engine for Counting {
 /// A counting device, at first with room for any number of allocations.
 pub fn counting() -> (Device, Arc<Counts>) {
     let (allocations, bytes, most) = (AtomicU32::new(u32::MAX), AtomicU64::new(0), AtomicU64::new(0));
-    let counts = Arc::new(Counts { allocations, bytes, most });
+    let counts = Arc::new(Counts { allocations, once: AtomicBool::new(false), bytes, most });
     let engine = Counting { inner: HostEngine::new(Cores), counts: counts.clone() };
     (Device::from_engine(engine).expect("a host engine always has a queue"), counts)
 }

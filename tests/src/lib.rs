@@ -11,6 +11,7 @@ mod checked;
 pub mod cuckoo_checker;
 pub mod cuckoos;
 pub mod extendible_checker;
+pub mod extendible_parts;
 mod faults;
 mod interpreted;
 pub mod linear_checker;
@@ -21,7 +22,7 @@ pub mod sets;
 pub mod sorted_checker;
 
 pub use checked::CheckedRunner;
-pub use faults::{Counts, assert_wrong_device, counting, elsewhere, faulty, only};
+pub use faults::{Counts, assert_wrong_device, counting, elsewhere, failing, faulty, only};
 pub use interpreted::PtxRunner;
 
 use gpu_kernels::seam::Global;

@@ -237,8 +237,10 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
                 unsafe { batch.launch(&divide, 32 * nodes) }
             })?;
             found = work.counts.download(stream)?;
-            if found[counts::TOO_DEEP as usize] != 0 {
-                let (records, depth) = (self.config.capacity(), table.shape.most_depth);
+            let depth = table.shape.most_depth;
+            // The halves of a bucket as deep as may be are refused, too, if a bucket could hold each of them.
+            if found[counts::TOO_DEEP as usize] != 0 || found[counts::DEEPEST as usize] > depth as u64 {
+                let records = self.config.capacity();
                 return Err(Error::TooDeep { pairs: fresh, records, depth });
             }
             round += 1;

@@ -244,7 +244,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     /// Gives back the memory that batches work in, and that of buckets that there are no more.
     ///
     /// # Errors
-    /// [`Error::Driver`]. If there is no memory to move buckets to they stay where they are.
+    /// [`Error::OutOfMemory`], [`Error::Driver`]; the map is as it was. If there is no memory to move buckets to they stay where they are.
     pub fn shrink_to_fit(&mut self) -> Result<()> {
         self.work = insert::Work::new(&self.device)?;
         let device = self.device.clone();

@@ -43,10 +43,16 @@ impl Pool {
         Ok(())
     }
 
-    /// Gives back all chunks but the first.
-    pub fn truncate(&mut self) {
-        self.chunks.truncate(1);
-        self.addresses.truncate(self.chunks.iter().map(Buffer::len).sum::<usize>() / self.unit_words as usize);
+    /// Has `units` units again, as at the beginning, in the chunk that it had then, or a new one if all have moved since. If this fails it has none.
+    pub fn restart(&mut self, units: usize) -> Result<()> {
+        if self.chunks.first().is_some_and(|chunk| chunk.len() == units * self.unit_words as usize) {
+            self.chunks.truncate(1);
+            self.addresses.truncate(units);
+            return Ok(());
+        }
+        self.chunks.clear();
+        self.addresses.clear();
+        self.add(units)
     }
 
     /// The number of units.

@@ -59,8 +59,8 @@ impl<K: Key, V: Value> Table<K, V> {
 
     /// Makes it as it was at the beginning.
     pub fn clear(&mut self, stream: &Stream) -> Result<()> {
-        self.pages.truncate();
-        self.tables.truncate();
+        self.pages.restart(Shape::pages(self.shape.roots as u64))?;
+        self.tables.restart(self.shape.groups as usize)?;
         self.directory = Directory::new(self.shape.groups);
         (self.free, self.used) = (0, 0);
         self.segments = self.segments_of(&self.directory)?;

@@ -1,0 +1,54 @@
+//! Keys for the parts of the hashes' range that a test of the extendible map wants them in, and the values that go with keys.
+
+use gpu_kernels::extendible::{Layout, span};
+use std::collections::HashMap;
+use warpnest::{ExtendibleConfig, Key, Value};
+
+/// Two segments of four buckets, with eight records each: few enough to say what becomes of each.
+pub fn small() -> ExtendibleConfig {
+    ExtendibleConfig::default().segments(2).buckets(4).records(8).seed(11)
+}
+
+/// `n` different keys of a part of the range, spread evenly over it: the part that root `root` has after the halvings that `path` says, a
+/// `0` or a `1` each.
+pub fn spread<K: Key>(layout: &Layout, root: u64, path: &str, n: usize) -> Vec<K> {
+    let (hashes, n) = (hashes(layout, root, path), n as u64);
+    assert!(n <= hashes.end - hashes.start, "{n} hashes are not in {hashes:?}");
+    let at = |i: u64| hashes.start + (2 * i + 1) * (hashes.end - hashes.start) / (2 * n);
+    (0..n).map(|i| key(layout, at(i), i)).collect()
+}
+
+/// `n` different keys that agree as far as keys can: wide ones in all 32 bits of their hashes, the others have neighbouring hashes.
+pub fn close<K: Key>(layout: &Layout, root: u64, path: &str, n: usize) -> Vec<K> {
+    let first = hashes(layout, root, path).start;
+    (0..n as u64).map(|i| key(layout, if K::BITS == 64 { first } else { first + i }, i)).collect()
+}
+
+fn hashes(layout: &Layout, root: u64, path: &str) -> std::ops::Range<u64> {
+    let depth = path.len() as u32;
+    let half = |(number, bit): (usize, char)| if bit == '1' { span(number as u32 + 1) } else { 0 };
+    let first = (root << 32) + path.chars().enumerate().map(half).sum::<u64>();
+    let [begin, end] = [first, first + span(depth)].map(|place| place.div_ceil(layout.roots as u64));
+    begin..end
+}
+
+/// Key `number` of those with a hash.
+fn key<K: Key>(layout: &Layout, hash: u64, number: u64) -> K {
+    let below = if K::BITS == 64 { number.wrapping_mul(0x0009_e377) & 0xffff_ffff } else { 0 };
+    K::from_u64(hash << (K::BITS - 32) | below).unmixed(layout.a, layout.b)
+}
+
+/// The value that goes with a key, with bits of it in all parts.
+pub fn own<K: Key, V: Value>(key: &K) -> V {
+    V::from_u64(key.to_u64().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 77 << 32 ^ 77)
+}
+
+/// The values that go with keys.
+pub fn values<K: Key, V: Value>(keys: &[K]) -> Vec<V> {
+    keys.iter().map(own).collect()
+}
+
+/// Keys with their values.
+pub fn pairs<K: Key, V: Value>(keys: &[K]) -> HashMap<K, V> {
+    keys.iter().map(|key| (*key, own(key))).collect()
+}

@@ -1,0 +1,258 @@
+//! The extendible map at the edges: extreme keys and values, repeated keys, sizes around every bound, on every engine.
+
+use gpu_kernels::types::Scalar;
+use std::collections::HashMap;
+use warpnest::{Answers, Buffer, Device, ExtendibleConfig, ExtendibleMap, Key, Value};
+use warpnest_tests::extendible_checker::check_extendible_map;
+use warpnest_tests::extendible_parts::{own, pairs, small, spread, values};
+use warpnest_tests::maps::equals;
+use warpnest_tests::{distinct_keys, in_all_widths, on_all, on_each_engine};
+
+fn create<K: Key, V: Value>(device: &Device, config: &ExtendibleConfig) -> ExtendibleMap<K, V> {
+    config.create(device).unwrap_or_else(|error| panic!("on {}: {error}", device.name()))
+}
+
+/// Removes keys that are there, and fails unless each is answered.
+fn remove<K: Key, V: Value>(map: &mut ExtendibleMap<K, V>, keys: &[K]) {
+    assert_eq!(map.remove_many(keys).unwrap(), keys.iter().map(|key| Some(own(key))).collect::<Vec<_>>());
+}
+
+/// Fills an empty map in batches of so many keys, looks at all of it, removes a third, and looks again.
+fn come_and_go<K: Key, V: Value>(device: &Device, config: &ExtendibleConfig, keys: &[K], batch: usize) {
+    let mut map = create::<K, V>(device, config);
+    for keys in keys.chunks(batch) {
+        assert_eq!(map.insert_many(keys, &values(keys)).unwrap(), keys.len() as u64);
+    }
+    equals(&map, &pairs(keys));
+    let (gone, left) = keys.split_at(keys.len() / 3);
+    remove(&mut map, gone);
+    equals(&map, &pairs(left));
+}
+
+#[test]
+fn batches_of_nothing_do_nothing() {
+    fn with<K: Key, V: Value>() {
+        on_all(|device| {
+            let mut map = create::<K, V>(device, &small());
+            let stream = device.default_stream();
+            for there in [vec![], vec![K::from_u64(1), K::ALL_ONES, K::from_u64(5)]] {
+                assert_eq!(map.insert_many(&there, &values(&there)).unwrap(), there.len() as u64);
+                let report = map.report();
+                assert_eq!(map.insert_many(&[], &[]), Ok(0));
+                assert_eq!(map.remove_many(&[]), Ok(vec![]));
+                let (none, mut answers) = (Buffer::zeroed(device, 0).unwrap(), Answers::new(device, 0).unwrap());
+                assert_eq!(map.remove_many_into(stream, &none, &mut answers), Ok(0));
+                assert_eq!((map.get_many(&[]), map.contains_many(&[])), (Ok(vec![]), Ok(vec![])));
+                // Nothing that is there.
+                assert_eq!(map.remove_many(&[K::from_u64(2), K::from_u64(2)]), Ok(vec![None; 2]));
+                assert_eq!(map.report(), report);
+                equals(&map, &pairs(&there));
+            }
+            map.clear(stream).unwrap();
+            equals(&map, &HashMap::new());
+            assert_eq!(map.to_pairs(), Ok(vec![]));
+            map.shrink_to_fit().unwrap();
+            equals(&map.try_clone(stream).unwrap(), &HashMap::new());
+            equals(&map, &HashMap::new());
+        });
+    }
+    in_all_widths!(with());
+}
+
+/// The ends of the range, its middle, and numbers that are equal or all ones in one half only.
+fn extremes<T: Scalar>() -> Vec<T> {
+    let all = [0, 1, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX << 32, u64::MAX - 1, u64::MAX];
+    let mut those: Vec<T> = all.map(T::from_u64).to_vec();
+    those.sort_unstable();
+    those.dedup();
+    those
+}
+
+/// Also of mixed keys: those that say in buckets of other parts of the range that a slot is free.
+#[test]
+fn every_operation_on_every_extreme_key_and_value() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| {
+            let mut map = create::<K, V>(&engine.device, &small());
+            let layout = map.layout();
+            let mixed = extremes::<K>().into_iter().map(|mixed| mixed.unmixed(layout.a, layout.b));
+            let keys: Vec<K> = extremes::<K>().into_iter().chain(mixed).collect();
+            for (i, &key) in keys.iter().enumerate().step_by(if engine.most_items < 1000 { 9 } else { 1 }) {
+                let all = extremes::<V>();
+                let (value, other) = (all[i % all.len()], !all[i % all.len()]);
+                assert_eq!(map.remove_many(&[key]), Ok(vec![None]));
+                assert_eq!(map.insert_many(&[key], &[other]), Ok(1));
+                assert_eq!(map.insert_many(&[key], &[value]), Ok(0));
+                equals(&map, &HashMap::from([(key, value)]));
+                let answers = map.remove_many(&[key, !key, key]).unwrap();
+                assert!(answers[1].is_none() && answers.iter().flatten().eq([&value]), "{answers:?}");
+                assert_eq!((map.get_many(&[key]), map.len()), (Ok(vec![None]), 0));
+            }
+            // All of them, each with each value; of the first batch's keys some twice.
+            for value in extremes::<V>() {
+                map.insert_many(&keys, &vec![value; keys.len()]).unwrap();
+                equals(&map, &keys.iter().map(|&key| (key, value)).collect());
+            }
+        });
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn the_last_pair_of_a_key_counts_in_batches_of_new_and_of_present_keys() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| {
+            let n = if engine.most_items < 1000 { 70 } else { engine.most_items.min(3000) as u64 };
+            let value = |number: u64| V::from_u64(number | number << 40);
+            let mut map = create::<K, V>(&engine.device, &small());
+            let mut there = HashMap::new();
+            // All equal; twice the same batch.
+            for key in [K::from_u64(0), K::ALL_ONES] {
+                let all: Vec<V> = (0..n).map(value).collect();
+                for new in [1, 0] {
+                    assert_eq!(map.insert_many(&vec![key; n as usize], &all), Ok(new));
+                    there.insert(key, value(n - 1));
+                    equals(&map, &there);
+                }
+            }
+            // A few keys over and over, half of them present; then all of them are, but for one.
+            for (round, new) in [(1, 15), (2, 1), (3, 0)] {
+                let keys: Vec<K> =
+                    (0..n).map(|i| K::from_u64(if i == n / 2 { 15 + round.min(2) } else { i % 15 })).collect();
+                let of_round: Vec<V> = (0..n).map(|i| value(n * round + i)).collect();
+                assert_eq!(map.insert_many(&keys, &of_round), Ok(new));
+                there.extend(keys.into_iter().zip(of_round));
+                equals(&map, &there);
+            }
+            // Of many removals of a key one is answered.
+            let keys: Vec<K> = (0..n).map(|i| K::from_u64(i % 5)).collect();
+            let mut answers: Vec<(K, V)> = Vec::new();
+            for (key, answer) in keys.iter().zip(map.remove_many(&keys).unwrap()) {
+                answers.extend(answer.map(|value| (*key, value)));
+            }
+            answers.sort_unstable();
+            assert_eq!(
+                answers,
+                (0..5).map(K::from_u64).map(|key| (key, there.remove(&key).unwrap())).collect::<Vec<_>>()
+            );
+            equals(&map, &there);
+        });
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn sequential_and_strided_keys() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| {
+            let n = engine.most_items.min(1000) as u64;
+            // Wide keys at last differ in their upper halves alone.
+            for lg in (0..=K::BITS - 8).step_by(if n < 1000 { 40 } else { 4 }) {
+                // No more keys than the stride leaves, so that all differ.
+                let keys: Vec<K> = (0..n.min(1 << (K::BITS - lg).min(32))).map(|i| K::from_u64(i << lg)).collect();
+                come_and_go::<K, V>(&engine.device, &small(), &keys, keys.len());
+                let reversed = |key: &K| !K::from_u64(key.to_u64().reverse_bits() >> (64 - K::BITS));
+                come_and_go::<K, V>(&engine.device, &small(), &keys.iter().map(reversed).collect::<Vec<_>>(), 170);
+            }
+        });
+    }
+    in_all_widths!(with());
+}
+
+/// A first batch of one pair, and of thousands of times as many as the table has room for.
+#[test]
+fn sizes_around_powers_of_two_warps_and_blocks() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| {
+            let slow = engine.most_items < 1000;
+            let sizes = (0..14).step_by(if slow { 5 } else { 1 }).map(|lg| 1 << lg).chain([96, 288, 768, 30_000]);
+            let config = ExtendibleConfig::default().segments(1).buckets(4).records(8).seed(8);
+            for n in
+                sizes.flat_map(|size| size - 1..=size + 1).filter(|&n| n <= engine.most_items && (!slow || n < 290))
+            {
+                let keys: Vec<K> = distinct_keys(n, 5);
+                come_and_go::<K, V>(&engine.device, &config, &keys, n.max(1));
+            }
+        });
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn as_many_records_as_a_bucket_holds_and_one_more_or_less() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| {
+            for records in
+                [8, 16, 24, 40, 64, 256].into_iter().filter(|&records| records < engine.most_items as u32 / 2)
+            {
+                let config = small().records(records);
+                for n in [records - 1, records, records + 1, 2 * records, 2 * records + 1].map(|n| n as usize) {
+                    if engine.most_items < 1000 && (records > 8 || n != 9) {
+                        continue;
+                    }
+                    // In the lowest part of the range, in the highest and in another one; at once, and one more than half of them first.
+                    for (root, batch) in [(0, n), (7, n), (3, n / 2 + 1)] {
+                        let mut map = create::<K, V>(&engine.device, &config);
+                        let keys: Vec<K> = spread(&map.layout(), root, "", n);
+                        for keys in keys.chunks(batch) {
+                            assert_eq!(map.insert_many(keys, &values(keys)), Ok(keys.len() as u64));
+                        }
+                        equals(&map, &pairs(&keys));
+                        let buckets = 7 + n.div_ceil(records as usize) as u64;
+                        assert_eq!(map.report().buckets, buckets, "{n} records in root {root}, {records} in a bucket");
+                    }
+                }
+            }
+        });
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn as_many_buckets_as_a_page_holds_and_some_more_or_less() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| {
+            // 1020 buckets, 1024 of two segments, and 1028.
+            for segments in [255, 256, 257].into_iter().take(if engine.most_items < 1000 { 1 } else { 3 }) {
+                let config = ExtendibleConfig::default().segments(segments).buckets(4).records(8).seed(4);
+                let mut map = create::<K, V>(&engine.device, &config);
+                let (layout, first) = (map.layout(), 4 * segments as u64);
+                let mut there = HashMap::new();
+                let split = |root: u64| spread::<K>(&layout, root, "", 9);
+                // One bucket at a time, then many at once, each into two.
+                for (roots, buckets) in [(3..4, 1), (9..10, 2), (1000..1001, 3), (20..22, 5), (30..50, 25)] {
+                    let keys: Vec<K> = roots.flat_map(split).collect();
+                    assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(keys.len() as u64));
+                    there.extend(pairs::<K, V>(&keys));
+                    equals(&map, &there);
+                    assert_eq!(map.report().buckets, first + buckets);
+                    if engine.most_items < 1000 && buckets >= 3 {
+                        break;
+                    }
+                }
+                // All merge again.
+                let keys: Vec<K> = there.keys().copied().collect();
+                remove(&mut map, &keys);
+                assert_eq!(map.report().buckets, first);
+                check_extendible_map(&map).unwrap();
+            }
+        });
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn numbers_of_segments_and_buckets_that_are_least_or_no_powers_of_two() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| {
+            let keys: Vec<K> = distinct_keys(engine.most_items.min(2500), 6);
+            for (segments, buckets, records) in [(1, 4, 8), (1, 1024, 8), (7, 8, 40), (100, 4, 16)] {
+                if engine.most_items >= 1000 || segments < 8 && buckets < 9 {
+                    let config = ExtendibleConfig::default().segments(segments).buckets(buckets).records(records);
+                    come_and_go::<K, V>(&engine.device, &config.seed(7), &keys, keys.len() / 2 + 1);
+                }
+            }
+        });
+    }
+    in_all_widths!(with());
+}

@@ -1,0 +1,175 @@
+//! Every error that a user of the extendible map can cause, on every engine: its figures, its advice, and that nothing has changed.
+//!
+//! `extendible_faults.rs` has the failures that come from the device.
+
+use std::collections::HashMap;
+use warpnest::{Answers, Buffer, Device, Error, ExtendibleConfig, ExtendibleMap, Key, Value};
+use warpnest_tests::extendible_parts::{close, pairs, small, spread, values};
+use warpnest_tests::maps::{equals, refuses_another_device, refuses_other_lengths};
+use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, in_all_widths, on_all, says};
+
+/// A map with some keys.
+fn begin<K: Key, V: Value>(device: &Device, n: usize) -> (ExtendibleMap<K, V>, HashMap<K, V>) {
+    let mut map = small().create(device).unwrap();
+    let keys: Vec<K> = distinct_keys(n, 1);
+    assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(n as u64));
+    (map, pairs(&keys))
+}
+
+#[test]
+fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
+    fn with<K: Key, V: Value>() {
+        on_all(|device| {
+            let (no, most) = (u64::MAX, 1 << 22);
+            for (segments, buckets, records, most_segments) in [
+                (0, 1024, 64, most),
+                (8, 0, 64, most),
+                (8, 1, 64, most),
+                (8, 2, 64, most),
+                (8, 6, 64, most),
+                (8, 1023, 64, most),
+                (8, 1024, 0, most),
+                (8, 1024, 4, most),
+                (8, 1024, 60, most),
+                (8, 1024, 257, most),
+                (8, 1024, 264, most),
+                (8, 1024, u32::MAX, most),
+                (8, 1024, 64, 7),
+                (8, 1024, 64, 0),
+                (1, 1 << 31, u32::MAX, no),
+                ((1 << 29) + 1, 4, 8, no),
+                (2, 1 << 31, 8, no),
+                (u32::MAX, 1 << 31, 8, no),
+                (u32::MAX, u32::MAX, u32::MAX, no),
+            ] {
+                let config = ExtendibleConfig::default().segments(segments).buckets(buckets).records(records);
+                let config = config.most_segments(most_segments);
+                let refused = [config.create::<K, V>(device).unwrap_err(), config.memory_bytes::<K, V>().unwrap_err()];
+                for error in refused {
+                    assert_eq!(error, Error::Directory { segments, buckets, records, most_segments });
+                    let figures =
+                        [segments as u64, buckets as u64, records as u64, most_segments].map(|it| it.to_string());
+                    says(&error, &figures.each_ref().map(String::as_str));
+                    says(&error, &["power of two", "4 or more", "2^31", "multiple of 8", "256"]);
+                }
+            }
+            // What is just allowed.
+            for (segments, buckets, records, most_segments) in [(1, 4, 8, 1), (3, 4, 256, 3), (257, 8, 8, no)] {
+                let config = ExtendibleConfig::default().segments(segments).buckets(buckets).records(records).seed(1);
+                let mut map = config.most_segments(most_segments).create::<K, V>(device).unwrap();
+                let keys = [K::from_u64(9), K::ALL_ONES];
+                assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(2));
+                equals(&map, &pairs(&keys));
+            }
+        });
+        // As large as can be: it is only asked what it would take.
+        for (segments, buckets) in [(1 << 29, 4), (1, 1 << 31)] {
+            let config =
+                ExtendibleConfig::default().segments(segments).buckets(buckets).records(8).most_segments(u64::MAX);
+            assert!(config.memory_bytes::<K, V>().unwrap() > 1 << 37);
+        }
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn a_batch_that_is_too_deep_is_refused_with_advice_that_helps() {
+    on_all(|device| {
+        let refusing = small().most_segments(8);
+        let mut map: ExtendibleMap<u64, u32> = refusing.create(device).unwrap();
+        let layout = map.layout();
+        let keys: Vec<u64> =
+            [spread(&layout, 2, "", 12), spread(&layout, 5, "1", 8), close(&layout, 6, "1", 9)].concat();
+        let (some, deep) = keys.split_at(20);
+        map.insert_many(some, &values(some)).unwrap();
+        // Beside keys that are there, which are not counted and keep their values.
+        let other = vec![7u32; 29];
+        let error = map.insert_many(&keys, &other).unwrap_err();
+        says(&error, &["9 new keys", "8 records", "2 more bits", "`most_segments`", "`records`", "another seed"]);
+        assert_eq!(error, Error::TooDeep { pairs: 9, records: 8, depth: 2 });
+        equals(&map, &pairs(some));
+        assert_eq!(map.insert_many(&deep[..8], &other[..8]), Ok(8));
+        // Keys of one hash have others with another seed; and larger buckets take them.
+        for config in [refusing.clone().seed(12), refusing.records(16)] {
+            let mut map: ExtendibleMap<u64, u32> = config.create(device).unwrap();
+            assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(29));
+            equals(&map, &pairs(&keys));
+        }
+        // Keys that agree in three bits, if there may be twice as many segments.
+        let mut map: ExtendibleMap<u64, u32> = small().most_segments(16).create(device).unwrap();
+        let keys = ["100", "101"].map(|path| close::<u64>(&map.layout(), 6, path, 5)).concat();
+        assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(10));
+        equals(&map, &pairs(&keys));
+    });
+}
+
+#[test]
+fn inputs_whose_lengths_differ_are_refused_with_both_lengths() {
+    fn with<K: Key, V: Value>() {
+        on_all(|device| {
+            let stream = device.default_stream();
+            let (mut map, there) = begin::<K, V>(device, 2);
+            let report = map.report();
+            let (k, v) = ([1, 2, 3].map(K::from_u64), [3, 4, 5].map(V::from_u64));
+            let (keys, two) = (("the keys", 3), ("the values", 2));
+            assert_lengths(map.insert_many(&k, &v[..2]).unwrap_err(), keys, two);
+            assert_lengths(map.insert_many(&[], &v[..1]).unwrap_err(), ("the keys", 0), ("the values", 1));
+            let three = Buffer::from_slice(device, &k).unwrap();
+            let two_values = Buffer::from_slice(device, &v[..2]).unwrap();
+            assert_lengths(map.insert_many_on(stream, &three, &two_values).unwrap_err(), keys, two);
+            for room in [0, 2, 4] {
+                let mut answers = Answers::new(device, room).unwrap();
+                let error = map.remove_many_into(stream, &three, &mut answers).unwrap_err();
+                assert_lengths(error, keys, ("the answers", room as u64));
+            }
+            refuses_other_lengths(&map);
+            let mut no_keys = [0, 1, 2, 3].map(|n| Buffer::<K>::zeroed(device, n).unwrap());
+            let mut no_values = [0, 1, 2, 3].map(|n| Buffer::<V>::zeroed(device, n).unwrap());
+            for (lengths, other) in [((3, 2), ("the keys", 3)), ((2, 1), ("the values", 1)), ((0, 2), ("the keys", 0))]
+            {
+                let error = map.pairs_into(stream, &mut no_keys[lengths.0], &mut no_values[lengths.1]).unwrap_err();
+                assert_lengths(error, ("the map", 2), other);
+            }
+            equals(&map, &there);
+            assert_eq!(map.report(), report);
+        });
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
+    on_all(|here| {
+        let there = &elsewhere();
+        let (stream, foreign) = (here.default_stream(), there.default_stream());
+        // A batch that fits, and one for which the directory would grow.
+        for n in [9usize, 200] {
+            let (mut map, pairs) = begin::<u32, u32>(here, 30);
+            let report = map.report();
+            let keys: Vec<u32> = distinct_keys(n, 3);
+            let ours = |elements: &[u32]| Buffer::from_slice(here, elements).unwrap();
+            let theirs = |elements: &[u32]| Buffer::from_slice(there, elements).unwrap();
+            let (near, far) = (ours(&keys), theirs(&keys));
+            let (mut answers, mut far_answers) = (Answers::new(here, n).unwrap(), Answers::new(there, n).unwrap());
+
+            let is_there = |what, error: Error| assert_wrong_device(error, what, there, here);
+            is_there("the buffer of keys", map.insert_many_on(stream, &far, &near).unwrap_err());
+            is_there("the buffer of values", map.insert_many_on(stream, &near, &far).unwrap_err());
+            is_there("the keys", map.remove_many_into(stream, &far, &mut answers).unwrap_err());
+            is_there("the answers", map.remove_many_into(stream, &near, &mut far_answers).unwrap_err());
+            is_there("a buffer", map.pairs_into(stream, &mut theirs(&[0; 30]), &mut ours(&[0; 30])).unwrap_err());
+            is_there("a buffer", map.pairs_into(stream, &mut ours(&[0; 30]), &mut theirs(&[0; 30])).unwrap_err());
+            is_there("the stream", map.insert_many_on(foreign, &near, &near).unwrap_err());
+            is_there("the stream", map.remove_many_into(foreign, &near, &mut answers).unwrap_err());
+            is_there("the stream", map.clear(foreign).unwrap_err());
+            is_there("the stream", map.try_clone(foreign).unwrap_err());
+            let error = map.pairs_into(foreign, &mut ours(&[0; 30]), &mut ours(&[0; 30])).unwrap_err();
+            assert_wrong_device(error, "a buffer", here, there);
+            refuses_another_device(&map);
+
+            equals(&map, &pairs);
+            assert_eq!((map.report(), map.device().name()), (report, here.name()));
+            assert_eq!(map.insert_many_on(stream, &near, &near), Ok(n as u64));
+        }
+    });
+}

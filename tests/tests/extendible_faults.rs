@@ -1,0 +1,334 @@
+//! Failures of the device in the midst of an extendible map's work, and the memory that it takes: what a map is afterwards.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use warpnest::{Device, Error, ExtendibleConfig, ExtendibleMap, ExtendibleReport, Key, Result, Value};
+use warpnest_tests::extendible_checker::check_extendible_map;
+use warpnest_tests::extendible_parts::{pairs, small, values};
+use warpnest_tests::maps::{equals, is_empty};
+use warpnest_tests::{counting, distinct_keys, failing, faulty, in_all_widths, only};
+
+fn insert<K: Key, V: Value>(map: &mut ExtendibleMap<K, V>, keys: &[K]) -> Result<u64> {
+    map.insert_many(keys, &values(keys))
+}
+
+/// What is there before anything fails: removed keys have left room for more buckets and bucket tables than there are.
+fn begin<K: Key, V: Value>(device: &Device) -> (ExtendibleMap<K, V>, HashMap<K, V>) {
+    let mut map = small().create(device).unwrap();
+    let keys: Vec<K> = [K::ALL_ONES].into_iter().chain(distinct_keys(4000, 1)).collect();
+    insert(&mut map, &keys).unwrap();
+    map.remove_many(&keys[2000..]).unwrap();
+    assert!(map.report().global_depth > 5);
+    (map, pairs(&keys[..2000]))
+}
+
+/// A call that may need memory and launches: with keys that are there, and those that are not.
+type Call<K, V> = (&'static str, fn(&mut ExtendibleMap<K, V>, &[K], &[K]) -> Result<()>);
+
+/// What changes nothing that can be seen, and how many launches it makes at least.
+fn others<K: Key, V: Value>() -> [(Call<K, V>, u32); 5] {
+    [
+        (("shrink_to_fit", |map, _, _| map.shrink_to_fit()), 3),
+        (("try_clone", |map, _, _| map.try_clone(map.device().default_stream()).map(drop)), 3),
+        (("get_many", |map, old, _| map.get_many(old).map(drop)), 1),
+        (("contains_many", |map, _, new| map.contains_many(new).map(drop)), 1),
+        (("to_pairs", |map, _, _| map.to_pairs().map(drop)), 1),
+    ]
+}
+
+/// Keys that are there get other values; with the new ones buckets are split and the directory grows.
+fn insertion<K: Key, V: Value>() -> Call<K, V> {
+    ("insert_many", |map, old, new| insert(map, &[&old[..50], new].concat()).map(drop))
+}
+
+/// All keys but a few: the directory shrinks, and what is left moves next to each other.
+fn removal<K: Key, V: Value>() -> Call<K, V> {
+    ("remove_many", |map, old, _| map.remove_many(&old[KEPT..]).map(drop))
+}
+
+/// Keys that a removal leaves.
+const KEPT: usize = 40;
+
+/// What a call is for, and what is there before it.
+struct Before<K: Key, V: Value> {
+    there: HashMap<K, V>,
+    report: ExtendibleReport,
+    old: Vec<K>,
+    new: Vec<K>,
+}
+
+impl<K: Key, V: Value> Before<K, V> {
+    /// Fails unless the map is as it was, but for memory that it may have taken already.
+    fn is(&self, map: &ExtendibleMap<K, V>) {
+        equals(map, &self.there);
+        let mut report = map.report();
+        report.memory_bytes = self.report.memory_bytes;
+        assert_eq!(report, self.report);
+    }
+}
+
+/// Lets a call fail at each of its allocations or launches, one call each, until nothing fails any more; `check` looks at what is left. Says how
+/// often.
+fn hit_each<K: Key, V: Value>(
+    call: &Call<K, V>,
+    (device, left, once): (&Device, &AtomicU32, bool),
+    mut check: impl FnMut(&mut ExtendibleMap<K, V>, &Before<K, V>, Result<()>, &str),
+) -> u32 {
+    let (begun, there) = begin::<K, V>(device);
+    let mut old: Vec<K> = there.keys().copied().collect();
+    old.sort_unstable();
+    let new: Vec<K> = distinct_keys(4000, 1 << 20);
+    let mut before = Before { there, report: begun.report(), old, new };
+    for good in 0.. {
+        // A copy has no memory to spare: it must take all that it needs. What is to give memory back needs some.
+        let mut map = match call.0 {
+            "shrink_to_fit" => begin(device).0,
+            _ => begun.try_clone(device.default_stream()).unwrap(),
+        };
+        before.report = map.report();
+        left.store(good, Relaxed);
+        let done = (call.1)(&mut map, &before.old, &before.new);
+        let after = left.swap(u32::MAX, Relaxed);
+        // Whoever fails once counts on from the top. If all fail, an answer all the same may be that of a call that can do without.
+        let hit = if once { after > good } else { after == 0 && (done.is_err() || call.0 == "remove_many") };
+        if !hit {
+            done.unwrap_or_else(|error| panic!("{} that was not hit: {error}", call.0));
+            return good;
+        }
+        check(&mut map, &before, done, &format!("{} with {good} that go well, once {once}", call.0));
+    }
+    unreachable!("a call does not fail for ever")
+}
+
+#[test]
+fn whichever_allocation_fails_the_map_is_as_it_was_and_the_call_can_be_repeated() {
+    fn with<K: Key, V: Value>() {
+        let (device, counts) = counting();
+        let calls = others().map(|(call, _)| call).into_iter().chain([insertion::<K, V>()]);
+        for (call, once) in calls.flat_map(|call| [(call, true), (call, false)]) {
+            counts.once.store(once, Relaxed);
+            let is_insertion = call.0 == "insert_many";
+            let hits = hit_each(&call, (&device, &counts.allocations, once), |map, before, done, place| {
+                // There may not be memory to pack a map in: then it stays where it is.
+                match done {
+                    Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }), "{place}: {error}"),
+                    Ok(()) => assert_eq!(call.0, "shrink_to_fit", "{place}"),
+                }
+                before.is(map);
+                (call.1)(map, &before.old, &before.new).unwrap_or_else(|error| panic!("{place}, then again: {error}"));
+                let mut there = before.there.clone();
+                if is_insertion {
+                    there.extend(pairs::<K, V>(&before.new));
+                }
+                equals(map, &there);
+            });
+            assert!(hits >= if is_insertion { 15 } else { 2 }, "{}: only {hits} allocations", call.0);
+        }
+        assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
+    }
+    in_all_widths!(with());
+}
+
+/// Keys are removed all the same; their buckets are merged with the next removal.
+#[test]
+fn a_removal_does_without_memory_for_merging() {
+    fn with<K: Key, V: Value>() {
+        let (device, counts) = counting();
+        for once in [true, false] {
+            counts.once.store(once, Relaxed);
+            let (mut refused, mut unmerged) = (0, 0);
+            let hits =
+                hit_each(&removal::<K, V>(), (&device, &counts.allocations, once), |map, before, done, place| {
+                    if let Err(error) = done {
+                        assert!(matches!(error, Error::OutOfMemory { .. }), "{place}: {error}");
+                        refused += 1;
+                        return before.is(map);
+                    }
+                    let kept = &before.old[..KEPT];
+                    equals(map, &pairs(kept));
+                    unmerged += (map.report().buckets == before.report.buckets) as u32;
+                    assert_eq!(map.remove_many(&kept[..1]).unwrap().iter().flatten().count(), 1, "{place}");
+                    equals(map, &pairs(&kept[1..]));
+                    assert!(map.report().buckets <= KEPT as u64, "{place}: {:?}", map.report());
+                    // And what was not given back is used again.
+                    insert(map, &before.new).unwrap_or_else(|error| panic!("{place}, then again: {error}"));
+                    equals(map, &pairs(&[&kept[1..], &before.new].concat()));
+                });
+            // Room for keys and answers; then the list of merged buckets, what the directory shrinks to, and a table of less memory.
+            assert_eq!(refused, 3);
+            assert!(
+                unmerged >= 1 && hits >= refused + unmerged + 3 + 8,
+                "{unmerged} times without that list, {hits} in all"
+            );
+        }
+        assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn whichever_launch_fails_the_map_is_as_it_was_or_empty_and_the_call_can_be_repeated() {
+    fn with<K: Key, V: Value>() {
+        let (device, launches) = faulty();
+        // How many of the last launches of a call change the map: those of an insertion copy bucket tables, build buckets, free others, insert records, and
+        // give other keys their values. Of a removal all may.
+        let all = u32::MAX;
+        let calls = others().into_iter().map(|(call, least)| (call, least, 0));
+        for (call, least, changing) in calls.chain([(insertion::<K, V>(), 15, 5), (removal(), 10, all)]) {
+            let emptied = RefCell::new(Vec::new());
+            let hits = hit_each(&call, (&device, &launches, true), |map, before, done, place| {
+                assert!(matches!(done, Err(Error::Kernel { .. })), "{place}: {done:?}");
+                emptied.borrow_mut().push(map.is_empty());
+                let mut there = before.there.clone();
+                if map.is_empty() {
+                    is_empty(map, &before.old);
+                    there = if call.0 == "insert_many" { pairs(&before.old[..50]) } else { HashMap::new() };
+                } else {
+                    before.is(map);
+                }
+                (call.1)(map, &before.old, &before.new).unwrap_or_else(|error| panic!("{place}, then again: {error}"));
+                if call.0 == "insert_many" {
+                    there.extend(pairs::<K, V>(&before.new));
+                }
+                equals(map, &there);
+                insert(map, &before.new).unwrap();
+                there.extend(pairs::<K, V>(&before.new));
+                equals(map, &there);
+            });
+            assert!(hits >= least, "{}: only {hits} launches", call.0);
+            let expected: Vec<bool> = (0..hits).map(|hit| hit >= hits - changing.min(hits)).collect();
+            assert_eq!(emptied.into_inner(), expected, "{}", call.0);
+        }
+    }
+    in_all_widths!(with());
+}
+
+/// Fails unless a map that is not whole says so, whatever it is asked.
+fn says_that_it_is_broken<K: Key, V: Value>(map: &ExtendibleMap<K, V>, why: &Error) {
+    let keys = [K::from_u64(1), K::ALL_ONES];
+    assert_eq!(map.get_many(&keys).unwrap_err(), *why);
+    assert_eq!(map.contains_many(&keys).unwrap_err(), *why);
+    assert_eq!(map.to_pairs().unwrap_err(), *why);
+    assert_eq!(map.try_clone(map.device().default_stream()).unwrap_err(), *why);
+    assert!(map.is_empty());
+    map.report();
+}
+
+#[test]
+fn a_map_that_cannot_be_cleared_says_so_until_a_change_goes_well() {
+    fn with<K: Key, V: Value>() {
+        let (device, counts) = counting();
+        let stream = device.default_stream();
+        // With buckets where they were at the beginning, and with all of them elsewhere.
+        for (is_copy, once) in [(false, true), (false, false), (true, true), (true, false)] {
+            counts.once.store(once, Relaxed);
+            for good in 0.. {
+                let (mut map, there) = begin::<K, V>(&device);
+                if is_copy {
+                    map = map.try_clone(stream).unwrap();
+                }
+                let done = only(&counts.allocations, good, || map.clear(stream));
+                let Err(error) = done else {
+                    assert!(good >= 4, "only {good} allocations");
+                    is_empty(&map, &[]);
+                    break;
+                };
+                assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+                says_that_it_is_broken(&map, &error);
+                let keys: Vec<K> = there.keys().copied().collect();
+                match good % 4 {
+                    0 => map.clear(stream).unwrap(),
+                    1 => map.shrink_to_fit().unwrap(),
+                    2 => assert_eq!(map.remove_many(&keys), Ok(vec![None; keys.len()])),
+                    _ => assert_eq!(insert(&mut map, &[]), Ok(0)),
+                }
+                is_empty(&map, &keys);
+                insert(&mut map, &keys).unwrap();
+                equals(&map, &there);
+            }
+        }
+        assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn a_map_of_a_device_that_goes_on_failing_says_so_and_is_empty_when_that_ends() {
+    fn with<K: Key, V: Value>() {
+        let (device, launches) = failing();
+        let (begun, there) = begin::<K, V>(&device);
+        let keys: Vec<K> = there.keys().copied().collect();
+        let new: Vec<K> = distinct_keys(4000, 1 << 20);
+        let mut broken = 0;
+        for (good, removes) in (0..).flat_map(|good| [(good, false), (good, true)]) {
+            let mut map = begun.try_clone(device.default_stream()).unwrap();
+            let change = |map: &mut ExtendibleMap<K, V>| match removes {
+                true => map.remove_many(&keys[KEPT..]).map(drop),
+                false => insert(map, &[&keys[..50], &new].concat()).map(drop),
+            };
+            launches.store(good, Relaxed);
+            let done = change(&mut map);
+            let Err(error) = done else {
+                launches.store(u32::MAX, Relaxed);
+                if removes { continue } else { break }
+            };
+            assert!(matches!(error, Error::Kernel { .. }), "{error}");
+            // It still fails.
+            assert!(matches!(map.get_many(&keys), Err(Error::Kernel { .. })));
+            let again = change(&mut map).unwrap_err();
+            launches.store(u32::MAX, Relaxed);
+            if map.is_empty() {
+                broken += 1;
+                says_that_it_is_broken(&map, &again);
+                assert_eq!(map.remove_many(&keys[..3]), Ok(vec![None; 3]));
+                is_empty(&map, &keys);
+            } else {
+                equals(&map, &there);
+            }
+            change(&mut map).unwrap();
+            check_extendible_map(&map).unwrap();
+        }
+        assert!(broken >= 5 + 10, "only {broken} times");
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
+    fn with<K: Key, V: Value>() {
+        let (device, counts) = counting();
+        let stream = device.default_stream();
+        // Beside it fourteen lists that are empty, 16 bytes each, and eight counters; and a list of one segment or page takes 16 bytes for 8.
+        let holds = |bytes: u64, maps: u64| {
+            let now = counts.bytes.load(Relaxed);
+            let beside = maps * (14 * 16 + 64);
+            assert!((bytes + beside..=bytes + beside + maps * 16).contains(&now), "{now} bytes, and {bytes} are said");
+        };
+        let one = ExtendibleConfig::default().segments(1).buckets(4).records(8);
+        for config in [small(), one, small().records(256), small().segments(257), ExtendibleConfig::default()] {
+            let said = config.memory_bytes::<K, V>().unwrap();
+            let mut map = config.create::<K, V>(&device).unwrap();
+            assert_eq!(map.memory_bytes(), said);
+            holds(said, 1);
+            let keys: Vec<K> = distinct_keys(9000, 5);
+            insert(&mut map, &keys).unwrap();
+            let copy = map.try_clone(stream).unwrap();
+            assert!(counts.bytes.load(Relaxed) > map.memory_bytes() + copy.memory_bytes());
+            assert!(copy.memory_bytes() <= map.memory_bytes());
+            map.shrink_to_fit().unwrap();
+            holds(map.memory_bytes() + copy.memory_bytes(), 2);
+            drop(copy);
+            map.remove_many(&keys[100..]).unwrap();
+            map.shrink_to_fit().unwrap();
+            holds(map.memory_bytes(), 1);
+            assert_eq!(map.report().memory_bytes, map.memory_bytes());
+            map.clear(stream).unwrap();
+            assert_eq!(map.memory_bytes(), said);
+            holds(said, 1);
+            drop(map);
+            assert_eq!(counts.bytes.load(Relaxed), 0);
+        }
+    }
+    in_all_widths!(with());
+}

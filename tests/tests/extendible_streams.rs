@@ -1,0 +1,82 @@
+//! The extendible map over several streams, on every engine and on one that puts work off: it changes on one, others look up, nobody waits by hand.
+
+mod deferred;
+
+use std::collections::HashMap;
+use warpnest::{Answers, Buffer, Device, ExtendibleMap};
+use warpnest_tests::extendible_parts::small;
+use warpnest_tests::maps::equals;
+use warpnest_tests::{distinct_keys, engines};
+
+/// Runs `test` on every engine, and on the deferring one with several orders.
+fn on_all(test: impl Fn(&Device, usize)) {
+    for engine in engines() {
+        test(&engine.device, engine.most_items);
+    }
+    for seed in 0..6 {
+        let (device, complaints) = deferred::device(seed);
+        test(&device, 100);
+        assert_eq!(complaints.all(), [""; 0], "order {seed}");
+    }
+}
+
+/// Batches that let it grow and shrink, copies of it, and memory given back: each round's lookups see what it was then.
+#[test]
+fn a_map_that_grows_and_shrinks_while_others_look_up_gives_each_round_its_answers() {
+    on_all(|device, most| {
+        let n = most.min(20_000);
+        let [change, other, first, second] = [(); 4].map(|()| device.stream().unwrap());
+        let keys: Vec<u64> = distinct_keys(n, 9);
+        let queries = Buffer::from_slice(device, &keys).unwrap();
+        let mut map: ExtendibleMap<u64, u32> = small().create(device).unwrap();
+        let mut there: HashMap<u64, u32> = HashMap::new();
+        let mut rounds = Vec::new();
+        for round in 0..9usize {
+            // Every round another part of the keys; from which a stream changes the map takes turns.
+            let part = &keys[round * n / 16..(round + 5) * n / 16];
+            let stream = if round % 2 == 0 { &change } else { &other };
+            let on_device = Buffer::from_slice(device, part).unwrap();
+            let removes = round % 3 == 2;
+            if removes {
+                let mut answers = Answers::new(device, part.len()).unwrap();
+                let removed = map.remove_many_into(stream, &on_device, &mut answers).unwrap();
+                let expected: Vec<Option<u32>> = part.iter().map(|key| there.remove(key)).collect();
+                assert_eq!(removed, expected.iter().flatten().count() as u64);
+                assert!(answers.download(&first).unwrap() == expected, "round {round} on {}", device.name());
+            } else {
+                let values: Vec<u32> = (0..part.len() as u32).map(|i| (round as u32) << 24 | i).collect();
+                let new = part.iter().filter(|key| !there.contains_key(key)).count() as u64;
+                let on_device_too = Buffer::from_slice(device, &values).unwrap();
+                assert_eq!(map.insert_many_on(stream, &on_device, &on_device_too), Ok(new));
+                there.extend(part.iter().copied().zip(values));
+            }
+            drop(on_device);
+            // The same on two streams at once, and of a copy that goes at once.
+            let copy = map.try_clone(if round % 2 == 0 { &other } else { &change }).unwrap();
+            let answers = [
+                map.get_many_on(&first, &queries),
+                map.get_many_on(&second, &queries),
+                copy.get_many_on(&second, &queries),
+            ];
+            rounds.push((answers.map(Result::unwrap), there.clone()));
+            match round {
+                4 => map.shrink_to_fit().unwrap(),
+                6 => map = copy,
+                7 => {
+                    map.clear(&other).unwrap();
+                    there.clear();
+                }
+                _ => {}
+            }
+        }
+        drop(queries);
+        for (round, (answers, there)) in rounds.iter().enumerate() {
+            let expected: Vec<Option<u32>> = keys.iter().map(|key| there.get(key).copied()).collect();
+            for (i, answers) in answers.iter().enumerate() {
+                assert!(answers.download(&change).unwrap() == expected, "round {round}, {i} on {}", device.name());
+            }
+        }
+        equals(&map, &there);
+        drop(map);
+    });
+}

@@ -1,0 +1,318 @@
+//! What becomes of buckets, bucket tables and the segment table of an extendible map: each kind of change is forced, by keys made for it, and
+//! nothing else may change.
+
+use std::collections::HashMap;
+use warpnest::{Device, Error, ExtendibleConfig, ExtendibleMap, Key, Value};
+use warpnest_tests::extendible_checker::{Found, check_extendible_map};
+use warpnest_tests::extendible_parts::{close, own, pairs, small, spread, values};
+use warpnest_tests::maps::equals;
+use warpnest_tests::{TestEngine, distinct_keys, faulty, in_all_widths, on_all, on_each_engine, only};
+
+/// A map, and what should be in it.
+struct Both<K: Key, V: Value> {
+    map: ExtendibleMap<K, V>,
+    there: HashMap<K, V>,
+}
+
+impl<K: Key, V: Value> Both<K, V> {
+    fn new(device: &Device, config: &ExtendibleConfig) -> Self {
+        Self { map: config.create(device).unwrap(), there: HashMap::new() }
+    }
+
+    /// Keys of a part of the range.
+    fn spread(&self, root: u64, path: &str, n: usize) -> Vec<K> {
+        spread(&self.map.layout(), root, path, n)
+    }
+
+    /// Inserts keys that are not there.
+    fn insert(&mut self, keys: &[K]) -> Found<K, V> {
+        assert_eq!(self.map.insert_many(keys, &values(keys)), Ok(keys.len() as u64));
+        self.there.extend(pairs::<K, V>(keys));
+        self.found()
+    }
+
+    /// Removes keys that are there.
+    fn remove(&mut self, keys: &[K]) -> Found<K, V> {
+        let answers = self.map.remove_many(keys).unwrap();
+        assert_eq!(answers, keys.iter().map(|key| self.there.remove(key)).collect::<Vec<_>>());
+        assert!(answers.iter().all(Option::is_some));
+        self.found()
+    }
+
+    fn found(&self) -> Found<K, V> {
+        equals(&self.map, &self.there);
+        check_extendible_map(&self.map).unwrap()
+    }
+
+    /// The global depth, segments, bucket tables and buckets.
+    fn shape(&self) -> [u64; 4] {
+        let report = self.map.report();
+        [report.global_depth as u64, report.segments, report.bucket_tables, report.buckets]
+    }
+}
+
+/// On the interpreter, which is slow, only the first of some cases.
+fn few<T, const N: usize>(engine: &TestEngine, all: [T; N]) -> impl Iterator<Item = T> {
+    all.into_iter().take(if engine.most_items < 1000 { 1 } else { N })
+}
+
+/// The four cases of the paper's section 2.1, one after the other.
+#[test]
+fn buckets_split_and_merge_and_only_what_must_grow_or_shrink_does() {
+    fn with<K: Key, V: Value>() {
+        on_all(|device| {
+            let mut both = Both::<K, V>::new(device, &small());
+            assert_eq!((both.found().shared, both.shape()), (vec![false; 2], [0, 2, 2, 8]));
+            let [first, second, third] = [0, 1, 4].map(|root| both.spread(root, "", 9));
+
+            // Case 3: a bucket is deeper than the segment table, which doubles. Only the bucket table of that bucket is split; the two
+            // new segments of the other group share the one that was there.
+            let shared = both.insert(&first).shared;
+            assert_eq!((shared, both.shape()), (vec![false, true, false, true], [1, 4, 3, 9]));
+            // Case 1: another bucket of the same bucket tables; nothing but buckets.
+            let shared = both.insert(&second).shared;
+            assert_eq!((shared, both.shape()), (vec![false, true, false, true], [1, 4, 3, 10]));
+            // Case 1, where segments share a table that must be split first.
+            let shared = both.insert(&third).shared;
+            assert_eq!((shared, both.shape()), (vec![false; 4], [1, 4, 4, 11]));
+            // Case 3 once more: four of the nine keys are in the lower half, and five more come. Segments are numbered by group, first and
+            // second halving, the lowest bit first.
+            let lower = [both.spread(0, "00", 3), both.spread(0, "01", 2)].concat();
+            let found = both.insert(&lower);
+            assert_eq!(both.shape(), [2, 8, 5, 12]);
+            assert_eq!(found.shared, [false, true, true, true, false, true, true, true]);
+            let of_depth = |depth| found.depths.values().filter(|&&of| of == depth).count();
+            assert_eq!([0, 1, 2].map(of_depth), [5, 5, 2]);
+
+            // Case 2: buckets merge, and their bucket tables are still told apart by others.
+            both.remove(&second[..3]);
+            assert_eq!(both.shape(), [2, 8, 5, 11]);
+            // Case 2: they merge, and so do their bucket tables, but the segment table is as deep as another one still.
+            let shared = both.remove(&third[..3]).shared;
+            assert_eq!((both.shape(), &shared[1..4]), ([2, 8, 4, 10], &[true; 3][..]));
+            // Case 4: the deepest buckets merge.
+            let shared = both.remove(&lower[..3]).shared;
+            assert_eq!((both.shape(), shared), ([1, 4, 3, 9], vec![false, true, false, true]));
+            // Case 4 down to what it was.
+            let shared = both.remove(&first[..5]).shared;
+            assert_eq!((both.shape(), shared), ([0, 2, 2, 8], vec![false; 2]));
+            let rest: Vec<K> = both.there.keys().copied().collect();
+            both.remove(&rest);
+            assert_eq!(both.shape(), [0, 2, 2, 8]);
+        });
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn a_bucket_splits_over_many_levels_at_once_and_comes_back_over_many() {
+    fn with<K: Key, V: Value>() {
+        on_all(|device| {
+            let mut both = Both::<K, V>::new(device, &small());
+            let keys = [both.spread(5, "010011", 9), both.spread(5, "1", 2)].concat();
+            both.insert(&keys);
+            // A bucket for each half that is left behind on the way, and two at the end.
+            assert_eq!(both.shape(), [7, 2 << 7, 2 + 7, 8 + 7]);
+            both.remove(&keys[..2]);
+            assert_eq!(both.shape(), [7, 2 << 7, 2 + 7, 8 + 7], "seven records in two buckets");
+            // Six in one, with nothing beside it up to the first halving: two are there.
+            both.remove(&keys[2..3]);
+            assert_eq!(both.shape(), [1, 4, 3, 9]);
+            both.remove(&keys[9..]);
+            assert_eq!(both.shape(), [0, 2, 2, 8]);
+        });
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn one_removal_after_a_split_merges_nothing_and_one_insertion_after_a_merge_splits_nothing() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| {
+            for records in few(engine, [8, 16, 64]) {
+                let mut both = Both::<K, V>::new(&engine.device, &small().records(records));
+                let (most, merged) = (records as usize, records as usize * 3 / 4);
+                let keys = both.spread(3, "", most + 1);
+                both.insert(&keys[..most]);
+                assert_eq!(both.shape(), [0, 2, 2, 8], "a bucket holds {records} records");
+                both.insert(&keys[most..]);
+                assert_eq!(both.shape(), [1, 4, 3, 9]);
+                both.remove(&keys[..1]);
+                both.remove(&keys[1..most - merged]);
+                assert_eq!((both.shape(), both.there.len()), ([1, 4, 3, 9], merged + 1));
+                both.remove(&keys[most - merged..most - merged + 1]);
+                assert_eq!(both.shape(), [0, 2, 2, 8], "three quarters of {records} records");
+                both.insert(&keys[..1]);
+                both.insert(&keys[1..most - merged]);
+                assert_eq!((both.shape(), both.there.len()), ([0, 2, 2, 8], most));
+                both.insert(&keys[most - merged..most - merged + 1]);
+                assert_eq!(both.shape(), [1, 4, 3, 9]);
+            }
+        });
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| {
+            for records in few(engine, [8, 24]) {
+                let mut both = Both::<K, V>::new(&engine.device, &small().records(records));
+                // In the lowest part, whose words for what is free are others than those of all other parts.
+                for root in few(engine, [0, 6]) {
+                    let n = records as usize;
+                    let keys = both.spread(root, "", 2 * n);
+                    let (old, new) = keys.split_at(n);
+                    assert_eq!(both.insert(old).marks, 0);
+                    // All lines are full.
+                    assert_eq!(both.remove(&old[..3]).marks, 3, "{records} records, root {root}");
+                    assert_eq!(both.insert(&new[..1]).marks, 2);
+                    assert_eq!(both.insert(&new[1..3]).marks, 0);
+                    assert_eq!(both.remove(&[&old[3..], &new[..3]].concat()).marks, n as u64);
+                    assert_eq!(both.insert(&keys[1..n + 1]).marks, 0);
+                    assert_eq!(both.shape(), [0, 2, 2, 8], "no bucket had more records than there is room for");
+                    assert_eq!(both.remove(&keys[1..n + 1]).marks, n as u64);
+                    both.map.clear(engine.device.default_stream()).unwrap();
+                    assert_eq!(both.found().marks, 0);
+                }
+                // A line with an empty slot needs no mark.
+                let keys = both.spread(2, "", 1);
+                both.insert(&keys);
+                assert_eq!(both.remove(&keys).marks, 0);
+            }
+        });
+    }
+    in_all_widths!(with());
+}
+
+/// Fails unless the keys are refused, and the map is as it was.
+fn too_deep<K: Key, V: Value>(both: &mut Both<K, V>, keys: &[K], (records, depth): (u32, u32)) {
+    let before = both.map.report();
+    let error = both.map.insert_many(keys, &values(keys)).unwrap_err();
+    assert_eq!(error, Error::TooDeep { pairs: keys.len() as u64, records, depth });
+    both.found();
+    assert_eq!(both.map.report(), before);
+}
+
+#[test]
+fn keys_that_agree_in_more_bits_than_the_directory_may_tell_apart_are_refused_and_no_others() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| {
+            for depth in few(engine, [1, 0, 5]) {
+                let path = &"10110"[..depth as usize];
+                // What is not a power of two times as many as at the beginning is rounded down.
+                for most in few(engine, [(4 << depth) - 1, 2 << depth]) {
+                    let refused = (8, depth);
+                    let mut both = Both::<K, V>::new(&engine.device, &small().most_segments(most));
+                    let (keys, more) = (close(&both.map.layout(), 2, path, 9), both.spread(2, path, 9));
+                    too_deep(&mut both, &keys, refused);
+                    // They would fit one level further down.
+                    too_deep(&mut both, &more, refused);
+                    // With others that fit.
+                    let others = both.spread(7, "", 3);
+                    too_deep(&mut both, &[&others[..], &keys].concat(), refused);
+                    // As many as a bucket holds, and one in the other half of the part above.
+                    both.insert(&[&keys[..8], &others].concat());
+                    if depth > 0 {
+                        both.insert(&both.spread(2, if depth == 1 { "0" } else { "10111" }, 1));
+                        assert_eq!(both.shape(), [depth as u64, 2 << depth, 2 + depth as u64, 8 + depth as u64]);
+                    }
+                    let before = both.shape();
+                    assert!(before[1] <= most && before[0] <= depth as u64, "{before:?} with {most} segments at most");
+                    too_deep(&mut both, &keys[8..], refused);
+                    too_deep(&mut both, &more[..1], refused);
+                    assert_eq!(both.shape(), before);
+                }
+            }
+        });
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn a_batch_of_keys_with_one_hash_is_refused_after_few_launches() {
+    let (device, launches) = faulty();
+    for (config, depth) in
+        [(small(), 21), (ExtendibleConfig::default().seed(5), 19), (small().most_segments(u64::MAX), 32)]
+    {
+        let records = if depth == 19 { 64 } else { 8 };
+        let mut both = Both::<u64, u32>::new(&device, &config);
+        let (some, keys) = (both.spread(3, "", 5), close(&both.map.layout(), 3, "01", 3000));
+        both.insert(&some);
+        // Some for the sort and the search, and one for each level.
+        only(&launches, 20 + depth, || too_deep(&mut both, &keys, (records, depth)));
+        both.insert(&keys[..3]);
+    }
+}
+
+#[test]
+fn what_is_removed_gives_its_memory_back() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| {
+            let config = ExtendibleConfig::default().segments(1).buckets(4).records(8).seed(3);
+            let (n, left) = if engine.most_items > 20_000 { (1 << 15, 1 << 8) } else { (engine.most_items, 32) };
+            let keys: Vec<K> = distinct_keys(n, 9);
+            let mut fresh = Both::<K, V>::new(&engine.device, &config);
+            fresh.insert(&keys[..left]);
+            let mut both = Both::<K, V>::new(&engine.device, &config);
+            both.insert(&keys);
+            let full = both.map.report();
+            assert!((0.5..0.9).contains(&full.fill()) || n < 1000, "{full:?}");
+            both.remove(&keys[left..]);
+            let (report, of_fresh) = (both.map.report(), fresh.map.report());
+            assert!(report.buckets <= 2 * of_fresh.buckets, "{report:?}, {of_fresh:?}");
+            if n > 20_000 {
+                assert!(report.directory_entries() <= 2 * of_fresh.directory_entries(), "{report:?}, {of_fresh:?}");
+                assert!(report.memory_bytes < full.memory_bytes / 2, "{report:?}, {full:?}");
+            }
+            both.map.shrink_to_fit().unwrap();
+            both.found();
+            assert_eq!((both.map.report().buckets, both.map.len()), (report.buckets, left as u64));
+            assert!(both.map.memory_bytes() <= of_fresh.memory_bytes.max(report.memory_bytes));
+            // And it grows again, to what it was.
+            both.insert(&keys[left..]);
+            assert_eq!(both.map.report().records, full.records);
+            both.map.clear(engine.device.default_stream()).unwrap();
+            both.there.clear();
+            both.found();
+            assert_eq!(both.map.report(), Both::<K, V>::new(&engine.device, &config).map.report());
+        });
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn a_map_and_its_copy_go_their_own_ways() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| {
+            let stream = engine.device.default_stream();
+            let keys: Vec<K> = distinct_keys(engine.most_items.min(900), 2);
+            let (old, new) = keys.split_at(keys.len() / 2);
+            let mut both = Both::<K, V>::new(&engine.device, &small());
+            both.insert(old);
+            let mut copy = Both { map: both.map.try_clone(stream).unwrap(), there: both.there.clone() };
+            copy.found();
+            assert!(copy.map.memory_bytes() <= both.map.memory_bytes());
+            both.insert(&new[..new.len() / 2]);
+            copy.found();
+            copy.remove(&old[..old.len() - 5]);
+            copy.insert(&new[3..]);
+            both.found();
+            // Other values for keys that both have.
+            let other: V = own(&K::from_u64(5));
+            assert_eq!(copy.map.insert_many(&new[3..4], &[other]), Ok(0));
+            copy.there.insert(new[3], other);
+            both.found();
+            both.map.clear(stream).unwrap();
+            both.there.clear();
+            copy.found();
+            both.insert(old);
+            drop(both);
+            copy.found();
+            copy.map.shrink_to_fit().unwrap();
+            copy.insert(&old[..old.len() - 5]);
+        });
+    }
+    in_all_widths!(with());
+}
