@@ -22,16 +22,14 @@ pub mod counts {
     pub const LEAVES: u64 = 1;
     /// The depth of the deepest leaf.
     pub const DEEPEST: u64 = 2;
-    /// 1 if a leaf is deeper than it may be.
-    pub const TOO_DEEP: u64 = 3;
     /// 1 if a leaf is deeper than its bucket table.
-    pub const NEEDS: u64 = 4;
+    pub const NEEDS: u64 = 3;
     /// Records that were removed.
-    pub const REMOVED: u64 = 5;
+    pub const REMOVED: u64 = 4;
     /// Buckets that were merged into others.
-    pub const MERGED: u64 = 6;
-    /// Records that were written out, or buckets that have a new number.
-    pub const WRITTEN: u64 = 7;
+    pub const MERGED: u64 = 5;
+    /// Buckets that have a new number.
+    pub const WRITTEN: u64 = 6;
     /// The number of words.
     pub const WORDS: usize = 8;
 }
@@ -185,8 +183,6 @@ pub struct DividePlan {
     pub layout: Layout,
     /// The number of nodes.
     pub nodes: u64,
-    /// How deep a leaf may be.
-    pub most_depth: u64,
 }
 
 /// What becomes of half of a node.
@@ -214,7 +210,7 @@ kernel! {
         counts: Global<u64>, plan: DividePlan,
     }
     |args, block| {
-        let DividePlan { layout, nodes, most_depth } = args.plan;
+        let DividePlan { layout, nodes } = args.plan;
         // SAFETY: a node says its bucket, so nobody asks a segment.
         let table = Table::<K, V>::new(unsafe { Global::null() }, args.pages, layout);
         let block_first = block.first_thread();
@@ -272,9 +268,6 @@ kernel! {
         block.each(&mut counted, |_, counted| {
             if let Some(Half::Leaf(leaf)) = counted.half {
                 leaf.write(args.leaves, counted.place);
-                if leaf.state.depth() as u64 > most_depth {
-                    args.counts.atomic(counts::TOO_DEEP).store(1);
-                }
                 let (deepest, depth) = (args.counts.atomic(counts::DEEPEST), leaf.state.depth() as u64);
                 if depth > deepest.load() {
                     deepest.fetch_max(depth);

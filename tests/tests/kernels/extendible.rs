@@ -19,7 +19,7 @@ pub fn pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     let (keys, values, segments, pages) = (null::<K>(), null::<V>(), null(), null());
     let (last, fresh, found, counts, nodes, free) = (null(), null(), null(), null(), null(), null());
     let (search, find) = (SearchPlan { layout, pairs: 0 }, FindPlan { layout, queries: 0 });
-    let divide = DividePlan { layout, nodes: 0, most_depth: 0 };
+    let divide = DividePlan { layout, nodes: 0 };
     let open = OpenPlan { layout, leaves: 0, free: 0, used: 0 };
     let (merged, inspect) = (MergedPlan { layout, merged: 0 }, InspectPlan { layout, used: 0 });
     let remove = RemovePlan { layout, keys: 0 };

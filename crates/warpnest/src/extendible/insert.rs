@@ -227,7 +227,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
                 next: to.argument(),
                 leaves: work.leaves.argument(),
                 counts: work.counts.argument(),
-                plan: DividePlan { layout, nodes, most_depth: table.shape.most_depth as u64 },
+                plan: DividePlan { layout, nodes },
             };
             let mut reads = table.tracked();
             reads.extend([&work.fresh_keys as &dyn Tracked, from]);
@@ -238,8 +238,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             })?;
             found = work.counts.download(stream)?;
             let depth = table.shape.most_depth;
-            // The halves of a bucket as deep as may be are refused, too, if a bucket could hold each of them.
-            if found[counts::TOO_DEEP as usize] != 0 || found[counts::DEEPEST as usize] > depth as u64 {
+            // Where keys cannot be told apart one half of a node is empty, and so a leaf: this comes to an end.
+            if found[counts::DEEPEST as usize] > depth as u64 {
                 let records = self.config.capacity();
                 return Err(Error::TooDeep { pairs: fresh, records, depth });
             }
