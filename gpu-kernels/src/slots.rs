@@ -18,6 +18,12 @@ pub mod cell {
     pub const HELD: u64 = 0;
     /// The key's value.
     pub const VALUE: u64 = 1;
+
+    /// The value of the key that is all ones, if the table whose header this is has it. No thread of the launch may change that.
+    #[inline(always)]
+    pub fn value<V: crate::types::Value>(header: crate::seam::Global<u64>) -> Option<V> {
+        (header.load_read_only(HELD) != 0).then(|| V::from_u64(header.load_read_only(VALUE)))
+    }
 }
 
 /// A slot of a table of `K` to `V`: [`slot_words`] words. It stands only behind a pointer.
@@ -100,6 +106,28 @@ impl<K: Key, V: Value> Slots<K, V> {
         self.words.store_streaming(Self::word_of(slot), item);
         if !packed::<K, V>() {
             self.words.store_streaming(Self::word_of(slot) + 1, value);
+        }
+    }
+
+    /// The first word of a slot and its value, whatever that is if the slot is empty. No other thread may change the slot.
+    #[inline(always)]
+    pub fn pair_at(&self, slot: u32) -> (u64, V) {
+        if packed::<K, V>() {
+            let item = self.words.load_streaming(Self::word_of(slot));
+            return (item, V::from_u64(item & u32::MAX as u64));
+        }
+        let [item, value] = self.words.load_pair_streaming(Self::word_of(slot));
+        (item, V::from_u64(value))
+    }
+
+    /// Writes a slot whose first word is `item`, with another value if one is given. Other threads may read its key. One word that is all of a slot is written
+    /// in any case, so that the threads of a warp write whole sectors.
+    #[inline(always)]
+    pub fn put_back(&self, slot: u32, item: u64, value: Option<V>) {
+        match value {
+            Some(value) => self.store_value(slot, Self::key_of(item), value),
+            None if packed::<K, V>() => self.words.atomic(Self::word_of(slot)).store(item),
+            None => {}
         }
     }
 

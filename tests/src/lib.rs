@@ -9,6 +9,7 @@
 pub mod built;
 mod checked;
 mod faults;
+pub mod forms;
 mod interpreted;
 pub mod linear_checker;
 pub mod maps;

@@ -13,6 +13,7 @@ mod find;
 mod inspect;
 mod repeats;
 
+pub(crate) use build::has_earlier_copy;
 pub use build::{Census, Insert, InsertPlan};
 pub use find::{Find, FindPlan};
 pub use inspect::{Histogram, Unplaceable};

@@ -8,7 +8,7 @@ pub use config::CompactingConfig;
 use build::Work;
 
 use crate::buffer::Tracked;
-use crate::{Answers, Buffer, Device, Key, PageMap, PageReport, Result, Stream};
+use crate::{Answers, BasicMap, Buffer, Device, Key, PageMap, Result, Stream};
 use gpu_kernels::compacting::{KeysOf, KeysOfPlan};
 use gpu_kernels::seam::Global;
 
@@ -26,10 +26,10 @@ use gpu_kernels::seam::Global;
 /// * **Beside other work.** A table does not change after its build, so any number of streams may look up at the same time.
 ///   [`CompactingTable::rebuild`] takes the table exclusively and waits for running lookups by itself.
 #[derive(Debug)]
-pub struct CompactingTable<K: Key> {
+pub struct CompactingTable<K: Key, I: BasicMap<K> = PageMap<K, u32>> {
     device: Device,
-    config: CompactingConfig,
-    ids: PageMap<K, u32>,
+    config: CompactingConfig<I::Config>,
+    ids: I,
     keys: Buffer<K>,
     work: Work<K>,
 }
@@ -46,7 +46,7 @@ pub struct Unique<Keys, Ids> {
     pub counts: Ids,
 }
 
-crate::lookup::lookup_methods! { [K: Key] CompactingTable<K>, K, u32 }
+crate::lookup::lookup_methods! { [K: Key, I: BasicMap<K>] CompactingTable<K, I>, K, u32 }
 
 impl<K: Key> CompactingTable<K> {
     /// Builds a table of the different keys among `keys` with the default configuration; [`CompactingConfig::build`] takes another.
@@ -67,7 +67,9 @@ impl<K: Key> CompactingTable<K> {
     pub fn build(device: &Device, keys: &[K]) -> Result<Self> {
         CompactingConfig::default().build(device, keys)
     }
+}
 
+impl<K: Key, I: BasicMap<K>> CompactingTable<K, I> {
     /// Queues a lookup of ids: `values` may be null.
     fn find(
         &self,
@@ -125,7 +127,7 @@ impl<K: Key> CompactingTable<K> {
     }
 
     /// The map of keys to their ids, for a kernel of your own.
-    pub fn ids(&self) -> &PageMap<K, u32> {
+    pub fn ids(&self) -> &I {
         &self.ids
     }
 
@@ -136,7 +138,7 @@ impl<K: Key> CompactingTable<K> {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
+        self.len() == 0
     }
 
     /// Bytes that the table keeps on the device, without what rebuilds may have left to work in.
@@ -150,7 +152,7 @@ impl<K: Key> CompactingTable<K> {
     }
 
     /// How the build of the map went.
-    pub fn report(&self) -> &PageReport {
+    pub fn report(&self) -> &I::Report {
         self.ids.report()
     }
 

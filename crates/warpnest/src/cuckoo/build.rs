@@ -1,6 +1,7 @@
 //! Building a cuckoo table: attempts until one succeeds, then the repeated keys.
 
 use super::{CuckooConfig, CuckooMap};
+use crate::input::{Input, Known};
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::cuckoo::{
     Census, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable, header, packed, slot_words,
@@ -45,8 +46,8 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Self> {
-        crate::error::check_pairs(device, stream, keys, values)?;
-        let slots = config.check(keys.len() as u64)?;
+        let input = Input::of(device, stream, keys, values)?;
+        let slots = config.check(input.pairs)?;
         let words = Buffer::uninitialized(device, (slots * slot_words::<K, V>()) as usize)?;
         let mut map = Self {
             device: device.clone(),
@@ -56,9 +57,9 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
             length: 0,
             report: BuildReport { seed: 0, restarts: 0, chain_limit: 0, repeated_keys: false, chains: None },
             types: PhantomData,
-            config: config.slots(slots),
+            config,
         };
-        map.attempt_until_built(stream, keys, values)?;
+        map.attempt_until_built(stream, &input)?;
         Ok(map)
     }
 
@@ -70,25 +71,60 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
     /// As for [`CuckooConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
     /// another error it is empty, and [`CuckooMap::report`] still tells of the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        crate::error::check_pairs(&self.device, stream, keys, values)?;
-        self.config.check_size(keys.len() as u64)?;
+        let input = Input::of(&self.device, stream, keys, values)?;
+        self.config.clone().slots(self.slots()).check_size(input.pairs)?;
+        self.rebuild_in_place(stream, &input)
+    }
+
+    /// Builds the map anew from what has been checked to be on its device, as the stream, and to fit its slots.
+    fn rebuild_in_place(&mut self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
         self.length = 0;
-        let built = self.attempt_until_built(stream, keys, values);
+        let built = self.attempt_until_built(stream, input);
         if built.is_err() {
-            // If this fails too, the device is lost; the first error says more.
-            let _ = self.clear(stream);
+            self.forget(stream);
         }
         built
     }
 
-    fn clear(&mut self, stream: &Stream) -> Result<()> {
-        self.words.fill(stream, 0xff)?;
-        self.header.fill(stream, 0)
+    /// Builds the map anew from such input, in as many slots as its configuration has for so many pairs; in the memory that it has, if that
+    /// is enough.
+    pub(super) fn rebuild_resized(&mut self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
+        let slots = self.config.check_size(input.pairs)?;
+        let words = (slots * slot_words::<K, V>()) as usize;
+        if self.words.len() < words {
+            self.length = 0;
+            // A tiny one first, so that there is a table, an empty one, if the large one cannot be had.
+            self.words = Buffer::uninitialized(&self.device, slot_words::<K, V>() as usize)?;
+            self.give_slots(1);
+            self.words = Buffer::uninitialized(&self.device, words)?;
+        }
+        self.give_slots(slots as u32);
+        self.rebuild_in_place(stream, input)
     }
 
-    fn attempt_until_built(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        let pairs = keys.len() as u64;
-        let seed = self.config.seed.unwrap_or_else(crate::hash::random_seed);
+    /// Takes functions onto so many slots, which the words must have room for. They are drawn when there is something to build.
+    fn give_slots(&mut self, slots: u32) {
+        self.functions = HashFunctions::new(Formula::Mix, self.config.functions, slots, 0, K::BITS, || 0);
+    }
+
+    /// Leaves no keys, as after a rebuild that failed.
+    pub(super) fn forget(&mut self, stream: &Stream) {
+        self.length = 0;
+        // If this fails too, the device is lost; the first error says more.
+        let _ = self.clear(stream);
+    }
+
+    fn clear(&mut self, stream: &Stream) -> Result<()> {
+        let words = (self.slots() * slot_words::<K, V>()) as usize;
+        stream.batch(&[], &[&self.words, &self.header], |batch| {
+            batch.fill(&self.words, words, 0xff)?;
+            batch.zero(&self.header, header::WORDS)
+        })
+    }
+
+    fn attempt_until_built(&mut self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
+        let pairs = input.pairs;
+        let seed = input.ordered_by().or(self.config.seed).unwrap_or_else(crate::hash::random_seed);
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let chain_limit = self.config.chain_limit_for(pairs, self.slots());
         for restarts in 0..=self.config.restarts {
@@ -96,14 +132,14 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
             let prime = hash.prime().unwrap_or(0);
             self.functions = HashFunctions::new(hash.formula(), count, slots, prime, K::BITS, || random.next_u64());
             self.clear(stream)?;
-            self.insert(stream, keys, values, chain_limit)?;
+            self.insert(stream, input, chain_limit)?;
             let found = self.header.download(stream)?;
             if found[header::FAILED as usize] != 0 {
-                self.check_residues(stream, keys)?;
+                self.check_residues(stream, input)?;
                 continue;
             }
             let repeated_keys = found[header::REPEATED as usize] != 0;
-            if !self.place_values(stream, keys, values, repeated_keys)? {
+            if !self.place_values(stream, input, repeated_keys)? {
                 continue;
             }
             let in_cell = (found[header::CELL as usize] != 0) as u64;
@@ -125,11 +161,11 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
     }
 
     /// One attempt: every thread inserts a pair, then the keys are counted.
-    fn insert(&self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>, chain_limit: u32) -> Result<()> {
-        let pairs = keys.len() as u64;
+    fn insert(&self, stream: &Stream, input: &Input<'_, K, V>, chain_limit: u32) -> Result<()> {
+        let (pairs, arguments) = (input.pairs, input.arguments());
         let insert = Insert {
-            keys: keys.argument(),
-            values: values.argument(),
+            keys: arguments.keys,
+            values: arguments.values,
             words: self.slots_pointer(),
             header: self.header.argument(),
             plan: InsertPlan {
@@ -140,7 +176,7 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
             },
         };
         // SAFETY: as many keys as values; the slots are empty and the header is 0, as `clear` left them.
-        unsafe { stream.launch(&insert, pairs, &[keys, values], &[&self.words, &self.header])? };
+        unsafe { stream.launch(&insert, pairs, &input.buffers(), &[&self.words, &self.header])? };
         if self.config.unique {
             return Ok(());
         }
@@ -152,17 +188,18 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
 
     /// Puts in the values that the insertion did not carry, and for repeated keys the last one. Returns whether every key is in
     /// the table, which is looked at only if a key was met twice (see [`Last`]).
-    fn place_values(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>, repeated: bool) -> Result<bool> {
-        let pairs = keys.len() as u64;
+    fn place_values(&mut self, stream: &Stream, input: &Input<'_, K, V>, repeated: bool) -> Result<bool> {
+        let (pairs, arguments) = (input.pairs, input.arguments());
         let plan = PairsPlan { functions: self.functions, pairs };
-        let settle = repeated && !self.config.unique;
+        let any_values = input.known == Known::AnyValues;
+        let settle = repeated && !self.config.unique && !any_values;
         let last = settle.then(|| Buffer::<u32>::zeroed(&self.device, self.slots() as usize)).transpose()?;
         // SAFETY: both kernels' texts allow no `last`.
         let last_argument = last.as_ref().map_or(unsafe { Global::null() }, |last| last.argument());
         let last_tracked = last.as_ref().map(|last| last as &dyn crate::Tracked);
         if repeated {
             let find_last = Last {
-                keys: keys.argument(),
+                keys: arguments.keys,
                 words: self.slots_pointer(),
                 header: self.header.argument(),
                 last: last_argument,
@@ -170,42 +207,42 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
             };
             let writes: Vec<_> = last_tracked.into_iter().chain([&self.header as _]).collect();
             // SAFETY: a word for each slot, all 0, or none.
-            unsafe { stream.launch(&find_last, pairs, &[keys, &self.words], &writes)? };
+            unsafe { stream.launch(&find_last, pairs, &[input.keys, &self.words], &writes)? };
             if self.header.download(stream)?[header::FAILED as usize] != 0 {
                 return Ok(false);
             }
         }
-        if packed::<K, V>() && !settle {
+        if any_values || packed::<K, V>() && !settle {
             return Ok(true);
         }
         let place = PlaceValues {
-            keys: keys.argument(),
-            values: values.argument(),
+            keys: arguments.keys,
+            values: arguments.values,
             words: self.slots_pointer(),
             header: self.header.argument(),
             last: last_argument,
             plan,
         };
-        let reads: Vec<_> = last_tracked.into_iter().chain([keys as _, values as _]).collect();
+        let reads: Vec<_> = last_tracked.into_iter().chain(input.buffers()).collect();
         // SAFETY: as many keys as values; `last` was filled above, or is null.
         unsafe { stream.launch(&place, pairs, &reads, &[&self.words, &self.header])? };
         Ok(true)
     }
 
     /// After a failure: an error if no constants can place the keys.
-    fn check_residues(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+    fn check_residues(&self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
         let Some(prime) = self.config.hash.prime().filter(|_| self.config.hash.formula() == Formula::Linear) else {
             return Ok(());
         };
-        let pairs = keys.len() as u64;
+        let pairs = input.pairs;
         let unplaceable = Unplaceable::<K, V> {
-            keys: keys.argument(),
+            keys: input.keys.argument(),
             words: self.slots_pointer(),
             header: self.header.argument(),
             plan: PairsPlan { functions: self.functions, pairs },
         };
         // SAFETY: the slots were filled with these functions.
-        unsafe { stream.launch(&unplaceable, pairs, &[keys, &self.words], &[&self.header])? };
+        unsafe { stream.launch(&unplaceable, pairs, &[input.keys, &self.words], &[&self.header])? };
         let found = self.header.download(stream)?;
         if found[header::UNPLACEABLE as usize] == 0 {
             return Ok(());

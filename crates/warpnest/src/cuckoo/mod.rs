@@ -1,5 +1,6 @@
 //! [`CuckooMap`]: the single-level cuckoo table of 2011. docs/cuckoo.md has layout, algorithm, guarantees and figures.
 
+mod basic;
 mod build;
 mod config;
 
@@ -128,6 +129,29 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
     /// How the build went.
     pub fn report(&self) -> &BuildReport {
         &self.report
+    }
+
+    /// A copy of the map on the same device, made on `stream`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        let copy = |from: &Buffer<u64>| -> Result<Buffer<u64>> {
+            let mut to = Buffer::uninitialized(&self.device, from.len())?;
+            to.copy_from(stream, from)?;
+            Ok(to)
+        };
+        Ok(Self {
+            device: self.device.clone(),
+            config: self.config.clone(),
+            functions: self.functions,
+            words: copy(&self.words)?,
+            header: copy(&self.header)?,
+            length: self.length,
+            report: self.report.clone(),
+            types: PhantomData,
+        })
     }
 
     /// How many keys a lookup finds with its first probe, its second, and so on: one number for each hash function. A key that

@@ -2,7 +2,7 @@
 //! are put side by side. They are different, so a build that need not look for repeats makes a set of them.
 
 use super::PageSet;
-use crate::page::Input;
+use crate::input::{Input, Known};
 use crate::primitives::{launch_compact, state_words};
 use crate::{Buffer, Key, PageMap, Result, Stream};
 use gpu_kernels::compact::{CompactPlan, Flip};
@@ -101,7 +101,7 @@ impl<K: Key> PageSet<K> {
     /// A set with the configuration of this one, of the first so many of `keys`, which are different.
     fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self> {
         let config = self.pages.config.clone();
-        let input = Input { keys, values: None, pairs: count, ordered_by: None };
+        let input = Input { keys, values: None, pairs: count, known: Known::Nothing };
         let mut pages = PageMap::create_from(config.clone().assume_unique(), stream, &self.device, input)?;
         pages.config = config;
         Ok(Self { device: self.device.clone(), pages })

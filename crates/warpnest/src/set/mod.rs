@@ -6,7 +6,7 @@ mod config;
 pub use config::PageSetConfig;
 
 use crate::buffer::Tracked;
-use crate::page::Input;
+use crate::input::{Input, Known};
 use crate::{Buffer, Device, Key, PageMap, PageReport, Result, Stream};
 use gpu_kernels::page::Layout;
 use gpu_kernels::seam::Global;
@@ -172,5 +172,5 @@ impl<K: Key> PageSet<K> {
 fn input_of<'k, K: Key>(device: &Device, stream: &Stream, keys: &'k Buffer<K>) -> Result<Input<'k, K, Nothing>> {
     stream.check_device(device)?;
     keys.check_device("the buffer of keys", device)?;
-    Ok(Input { keys, values: None, pairs: keys.len() as u64, ordered_by: None })
+    Ok(Input { keys, values: None, pairs: keys.len() as u64, known: Known::Nothing })
 }
