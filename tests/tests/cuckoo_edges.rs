@@ -1,8 +1,9 @@
 //! The cuckoo map at the edges: extreme keys and sizes, load to the limit, forced restarts.
 
-use warpnest::{CuckooConfig, CuckooMap, HashFamily, Key, Value};
+use warpnest::{CuckooConfig, CuckooMap, Device, HashFamily, Key, Value};
 use warpnest_tests::built::{self, build, edges};
-use warpnest_tests::{distinct_keys, engines, linear, on_all};
+use warpnest_tests::maps::holds;
+use warpnest_tests::{distinct_keys, engines, linear, on_all, values};
 
 fn default() -> CuckooConfig {
     CuckooConfig::default().seed(11)
@@ -142,4 +143,21 @@ fn statistics_agree_with_the_chapters_estimate() {
     let probes = map.probe_histogram().unwrap();
     assert_eq!(probes.iter().sum::<u64>(), 100_000);
     assert!(probes[0] > probes[3]);
+}
+
+/// The key that is all ones among them.
+#[test]
+fn a_clone_keeps_what_the_map_has_no_more() {
+    fn with<K: Key, V: Value>(device: &Device) {
+        let mut keys: Vec<K> = distinct_keys(290, 28);
+        keys[7] = K::ALL_ONES;
+        let mut map = build(device, &CuckooConfig::default(), &keys, &values::<V>(290));
+        let copy = map.try_clone(device.default_stream()).unwrap();
+        assert_eq!((copy.memory_bytes(), copy.report()), (map.memory_bytes(), map.report()));
+        built::rebuild(&mut map, &[], &[]).unwrap();
+        holds(&copy, &keys, &values::<V>(290));
+    }
+    on_all(|device| {
+        warpnest_tests::in_all_widths!(with(device));
+    });
 }

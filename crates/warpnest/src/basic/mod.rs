@@ -49,6 +49,9 @@ pub trait BasicMap<K: Key>: Steps<K> + Debug {
 
     /// How the build went.
     fn report(&self) -> &Self::Report;
+
+    /// Bytes that the map keeps on the device.
+    fn memory_bytes(&self) -> u64;
 }
 
 /// Makes a map of any keys and values, and its configuration, basic ones. What they differ in: the bytes that a build takes beside the map, whether its values
@@ -94,6 +97,9 @@ macro_rules! basic_map {
             fn report(&self) -> &$report {
                 self.report()
             }
+            fn memory_bytes(&self) -> u64 {
+                self.memory_bytes()
+            }
         }
 
         impl<K: crate::Key> crate::basic::Steps<K> for $map<K, u32> {
@@ -112,9 +118,6 @@ macro_rules! basic_map {
             }
             fn len(&self) -> u64 {
                 self.len()
-            }
-            fn memory_bytes(&self) -> u64 {
-                self.memory_bytes()
             }
             fn try_clone(&self, stream: &crate::Stream) -> crate::Result<Self> {
                 self.try_clone(stream)

@@ -34,8 +34,6 @@ pub trait Steps<K: Key>: Sized {
     fn shrink_to_fit(&mut self);
     /// The number of keys.
     fn len(&self) -> u64;
-    /// Bytes that it keeps.
-    fn memory_bytes(&self) -> u64;
     /// A copy on the same device.
     fn try_clone(&self, stream: &Stream) -> Result<Self>;
     /// All pairs, in no particular order.

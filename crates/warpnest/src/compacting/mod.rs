@@ -14,13 +14,15 @@ use gpu_kernels::seam::Global;
 
 /// A table that gives each different key of its input an id from 0 on: key to id and id to key, both in constant time.
 ///
-/// Source: the compacting hash table of Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), section 4.4, on a
-/// [`PageMap`] instead of a cuckoo table.
+/// Source: the compacting hash table of Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), section 4.4; the two-way index of
+/// their *Real-Time Parallel Hashing on the GPU* (2009).
 ///
+/// * **The table under it**, from keys to ids, is a [`PageMap`] by default. [`CompactingConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in the
+///   chapter, or a [`TwoLevelMap`](crate::TwoLevelMap), as in the poster.
 /// * **Keys** are `u32` or `u64`; all of them are legal, and may be repeated. Ids are `u32`, without gaps.
 /// * **Order.** By default ids are in no particular order, and may differ between two builds of the same keys, also with the same seed.
 ///   [`CompactingConfig::in_order_of_appearance`] gives the same ids in every build: the first row's key has id 0, and so on.
-/// * **Complexity.** That of a [`PageMap`]'s build, and one more pass over the table. A key is looked up as in a [`PageMap`]; an id by
+/// * **Complexity.** That of the map's build, and one more pass over the table. A key is looked up as in the map; an id by
 ///   one access to an array.
 /// * **Memory.** The map's, and an array of the keys: [`CompactingConfig::memory_bytes`] says beforehand how much it is at most.
 /// * **Beside other work.** A table does not change after its build, so any number of streams may look up at the same time.

@@ -14,13 +14,15 @@ use gpu_kernels::seam::Global;
 /// A map that keeps all values of each key, in the order of the input; built in one go.
 ///
 /// Source: the multivalue hash table of Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), section 4.4, algorithm 1:
-/// pairs are sorted, and a table says where each key's values begin and how many there are; here a [`PageMap`], and the sort is by its hashed keys.
+/// pairs are sorted, and a table says where each key's values begin and how many there are; here the sort is by the table's hashed keys.
 ///
+/// * **The table of keys** is a [`PageMap`] by default. [`MultiConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in the chapter, or a
+///   [`TwoLevelMap`](crate::TwoLevelMap).
 /// * **Keys and values** are `u32` or `u64`; all of them are legal.
 /// * **Values of a key** stand side by side, in the order of the input.
-/// * **Complexity.** A build sorts the pairs (each is moved four or eight times) and builds a [`PageMap`] of the different keys. A
+/// * **Complexity.** A build sorts the pairs (each is moved four or eight times) and builds a table of the different keys. A
 ///   query takes one lookup there, and one access to where runs end.
-/// * **Memory.** The values, and for each different key four bytes and what a [`PageMap`] takes: [`MultiConfig::memory_bytes`] says
+/// * **Memory.** The values, and for each different key four bytes and what the table takes: [`MultiConfig::memory_bytes`] says
 ///   beforehand how much it is at most.
 /// * **Two builds of the same pairs** answer alike, and with the same seed they group values alike.
 /// * **Beside other work.** A map does not change after its build, so any number of streams may query at the same time.
