@@ -12,6 +12,7 @@
 //! * [`two_level`]: the two-level FKS-cuckoo table of Alcantara et al. (2009).
 //! * [`sorted`]: the sorted array that these are measured against, with an index for its searches.
 //! * [`page`]: the page table, and [`linear`]: the table that is in use while it changes.
+//! * [`extendible`]: the table that grows and shrinks bucket by bucket.
 //! * [`compacting`], [`multi`]: what a table of dense ids, and a multimap, need beside the basic table on which they stand.
 //! * [`roofline`]: kernels that measure what the memory system allows.
 #![no_std]
@@ -29,6 +30,7 @@ pub mod compact;
 pub mod compacting;
 pub mod cuckoo;
 pub mod double;
+pub mod extendible;
 pub mod hash;
 pub mod linear;
 pub mod look_back;

@@ -3,7 +3,7 @@
 use crate::hash::{MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Block, Global, Tile};
 use crate::slots::{Slots, cell};
-use crate::types::{Key, Scalar, Value};
+use crate::types::{Key, Payload, Scalar, WordOf};
 
 /// The arrays of a lookup: see [`answer`].
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +29,9 @@ struct Query<K, V> {
 /// Answers query `i` by thread `i` of the grid. `slots_of` names the slots of a key in the order in which they are to be read;
 /// `header` begins with the table's [`cell`].
 #[inline(always)]
-pub fn answer<K: Key, V: Value, B: Block>(
+pub fn answer<K: Key, V: Payload, B: Block>(
     block: &mut B,
-    lookup: &Lookup<K, V>,
+    lookup: &Lookup<K, WordOf<V>>,
     slots: &Slots<K, V>,
     header: Global<u64>,
     slots_of: impl Fn(K) -> [u32; MAX_FUNCTIONS] + Sync,
@@ -79,13 +79,13 @@ impl<K, V: Scalar> Lookup<K, V> {
 
 /// Reads query `index` and finds its slots.
 #[inline(always)]
-fn start<K: Key, V: Value>(
-    lookup: &Lookup<K, V>,
+fn start<K: Key, V: Payload>(
+    lookup: &Lookup<K, WordOf<V>>,
     slots: &Slots<K, V>,
     header: Global<u64>,
     index: u64,
     slots_of: &impl Fn(K) -> [u32; MAX_FUNCTIONS],
-) -> Query<K, V> {
+) -> Query<K, WordOf<V>> {
     let mut query = Query { key: K::ALL_ONES, slots: [NO_SLOT; MAX_FUNCTIONS], answer: None };
     if index >= lookup.count {
         return query;
@@ -102,7 +102,7 @@ fn start<K: Key, V: Value>(
 
 /// Reads the query's next slot.
 #[inline(always)]
-fn step<K: Key, V: Value>(slots: &Slots<K, V>, query: &mut Query<K, V>) {
+fn step<K: Key, V: Payload>(slots: &Slots<K, V>, query: &mut Query<K, WordOf<V>>) {
     let [slot, rest @ ..] = query.slots;
     match slots.probe(slot, query.key) {
         Some(answer) => {

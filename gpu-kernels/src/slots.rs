@@ -1,53 +1,65 @@
 //! The slots of cuckoo tables, and what a probe reads in one.
 //!
 //! **Layout.** A slot of 32-bit keys and values is one 64-bit word: the key above, the value below (Alcantara et al., *Building
-//! an Efficient Hash Table on the GPU*, 2011, section 4.3.1.2). Any other pair takes two words, the key's and then the value's.
-//! [`EMPTY`] marks an empty slot: as a word of a 32-bit pair it is the key [`Scalar::ALL_ONES`](crate::types::Scalar::ALL_ONES),
-//! which therefore lives in a cell of the table's header instead, so that no key and no value is reserved.
+//! an Efficient Hash Table on the GPU*, 2011, section 4.3.1.2). Any other pair takes two words, the key's and then the value's. A key
+//! that nothing belongs to ([`Nothing`](crate::types::Nothing)) is a word of its own width. [`Slots::EMPTY`] marks an empty slot: as a
+//! word of a 32-bit pair, or as a key alone, it is the key [`Scalar::ALL_ONES`], which therefore lives in a cell of the table's header
+//! instead, so that no key and no value is reserved.
 
 use crate::seam::Global;
-use crate::types::{Key, Value};
+use crate::types::{Key, Payload, Scalar, SlotWordOf, Value, WordOf};
 use core::marker::PhantomData;
 
-/// The word of an empty slot.
+/// The word of an empty slot, where words have 64 bits.
 pub const EMPTY: u64 = u64::MAX;
 
 /// The words of a table's header that say whether it has the key that is all ones.
 pub mod cell {
+    use super::{Global, Value};
+
     /// 0 if the table does not have the key.
     pub const HELD: u64 = 0;
     /// The key's value.
     pub const VALUE: u64 = 1;
 
-    /// The value of the key that is all ones, if the table whose header this is has it. No thread of the launch may change that.
+    /// The value of the key that is all ones, if the table whose header this is has it; of a set any word. No thread of the launch may
+    /// change that.
     #[inline(always)]
-    pub fn value<V: crate::types::Value>(header: crate::seam::Global<u64>) -> Option<V> {
+    pub fn value<V: Value>(header: Global<u64>) -> Option<V> {
         (header.load_read_only(HELD) != 0).then(|| V::from_u64(header.load_read_only(VALUE)))
     }
 }
 
-/// A slot of a table of `K` to `V`: [`slot_words`] words. It stands only behind a pointer.
+/// A slot of a table of `K` to `V`: [`slot_words`] words of type [`Payload::SlotWord`]. It stands only behind a pointer.
 #[derive(Debug)]
 pub struct Slot<K, V>(PhantomData<(K, V)>);
 
 /// Whether a pair fits one word.
-pub const fn packed<K: Key, V: Value>() -> bool {
-    K::BITS == 32 && V::BITS == 32
+pub const fn packed<K: Key, V: Payload>() -> bool {
+    K::BITS == 32 && V::VALUE_BITS == 32
 }
 
 /// Words of a slot.
-pub const fn slot_words<K: Key, V: Value>() -> u64 {
-    if packed::<K, V>() { 1 } else { 2 }
+pub const fn slot_words<K: Key, V: Payload>() -> u64 {
+    if packed::<K, V>() || V::VALUE_BITS == 0 { 1 } else { 2 }
+}
+
+/// Bytes of a slot.
+pub const fn slot_bytes<K: Key, V: Payload>() -> u64 {
+    slot_words::<K, V>() * size_of::<SlotWordOf<K, V>>() as u64
 }
 
 /// A row of slots as kernels hold it.
 #[derive(Clone, Copy, Debug)]
-pub struct Slots<K, V> {
-    words: Global<u64>,
+pub struct Slots<K: Key, V: Payload> {
+    words: Global<SlotWordOf<K, V>>,
     types: PhantomData<(K, V)>,
 }
 
-impl<K: Key, V: Value> Slots<K, V> {
+impl<K: Key, V: Payload> Slots<K, V> {
+    /// The first word of an empty slot.
+    pub const EMPTY: SlotWordOf<K, V> = <SlotWordOf<K, V> as Scalar>::ALL_ONES;
+
     /// The slots at `words`.
     #[inline(always)]
     pub fn new(words: Global<Slot<K, V>>) -> Self {
@@ -56,14 +68,14 @@ impl<K: Key, V: Value> Slots<K, V> {
 
     /// The first word of a pair: the pair if it fits one word, else its key.
     #[inline(always)]
-    pub fn item(key: K, value: V) -> u64 {
-        if packed::<K, V>() { key.to_u64() << 32 | value.to_u64() } else { key.to_u64() }
+    pub fn item(key: K, value: WordOf<V>) -> SlotWordOf<K, V> {
+        Scalar::from_u64(if packed::<K, V>() { key.to_u64() << 32 | value.to_u64() } else { key.to_u64() })
     }
 
     /// The key in the first word of a slot.
     #[inline(always)]
-    pub fn key_of(item: u64) -> K {
-        K::from_u64(if packed::<K, V>() { item >> 32 } else { item })
+    pub fn key_of(item: SlotWordOf<K, V>) -> K {
+        K::from_u64(if packed::<K, V>() { item.to_u64() >> 32 } else { item.to_u64() })
     }
 
     #[inline(always)]
@@ -79,70 +91,56 @@ impl<K: Key, V: Value> Slots<K, V> {
 
     /// The first word of a slot, which other threads may be changing.
     #[inline(always)]
-    pub fn item_at(&self, slot: u32) -> u64 {
+    pub fn item_at(&self, slot: u32) -> SlotWordOf<K, V> {
         self.words.atomic(Self::word_of(slot)).load()
     }
 
     /// Puts `item` into the first word of a slot; returns what it held.
     #[inline(always)]
-    pub fn exchange(&self, slot: u32, item: u64) -> u64 {
+    pub fn exchange(&self, slot: u32, item: SlotWordOf<K, V>) -> SlotWordOf<K, V> {
         self.words.atomic(Self::word_of(slot)).exchange(item)
+    }
+
+    /// Writes the first word of a slot, which other threads may be reading.
+    #[inline(always)]
+    pub fn replace(&self, slot: u32, item: SlotWordOf<K, V>) {
+        self.words.atomic(Self::word_of(slot)).store(item);
     }
 
     /// Gives the key in `slot` its value. Other threads may read the slot.
     #[inline(always)]
-    pub fn store_value(&self, slot: u32, key: K, value: V) {
+    pub fn store_value(&self, slot: u32, key: K, value: WordOf<V>) {
         if packed::<K, V>() {
             self.words.atomic(Self::word_of(slot)).store(Self::item(key, value));
         } else {
             // Atomic, because a promise of unique keys may be broken: then several threads write.
-            self.words.atomic(Self::word_of(slot) + 1).store(value.to_u64());
+            self.words.atomic(Self::word_of(slot) + 1).store(Scalar::from_u64(value.to_u64()));
         }
     }
 
     /// Writes a whole slot that no other thread accesses.
     #[inline(always)]
     pub fn store(&self, slot: u32, [item, value]: [u64; 2]) {
-        self.words.store_streaming(Self::word_of(slot), item);
-        if !packed::<K, V>() {
-            self.words.store_streaming(Self::word_of(slot) + 1, value);
-        }
-    }
-
-    /// The first word of a slot and its value, whatever that is if the slot is empty. No other thread may change the slot.
-    #[inline(always)]
-    pub fn pair_at(&self, slot: u32) -> (u64, V) {
-        if packed::<K, V>() {
-            let item = self.words.load_streaming(Self::word_of(slot));
-            return (item, V::from_u64(item & u32::MAX as u64));
-        }
-        let [item, value] = self.words.load_pair_streaming(Self::word_of(slot));
-        (item, V::from_u64(value))
-    }
-
-    /// Writes a slot whose first word is `item`, with another value if one is given. Other threads may read its key. One word that is all of a slot is written
-    /// in any case, so that the threads of a warp write whole sectors.
-    #[inline(always)]
-    pub fn put_back(&self, slot: u32, item: u64, value: Option<V>) {
-        match value {
-            Some(value) => self.store_value(slot, Self::key_of(item), value),
-            None if packed::<K, V>() => self.words.atomic(Self::word_of(slot)).store(item),
-            None => {}
+        self.words.store_streaming(Self::word_of(slot), Scalar::from_u64(item));
+        if slot_words::<K, V>() == 2 {
+            self.words.store_streaming(Self::word_of(slot) + 1, Scalar::from_u64(value));
         }
     }
 
     /// Reads `slot`, which no thread of the launch may change, in one access: the value of `key`, absent for certain, or
     /// (`None`) go on.
     #[inline(always)]
-    pub fn probe(&self, slot: u32, key: K) -> Option<Option<V>> {
+    pub fn probe(&self, slot: u32, key: K) -> Option<Option<WordOf<V>>> {
         let (item, value) = if packed::<K, V>() {
             let word = self.words.load_read_only(Self::word_of(slot));
-            (word, word & 0xffff_ffff)
+            (word, word.to_u64() & 0xffff_ffff)
+        } else if V::VALUE_BITS == 0 {
+            (self.words.load_read_only(Self::word_of(slot)), 0)
         } else {
             let [item, value] = self.words.load_pair_read_only(Self::word_of(slot));
-            (item, value)
+            (item, value.to_u64())
         };
-        Self::verdict(item, key, V::from_u64(value))
+        Self::verdict(item, key, Scalar::from_u64(value))
     }
 
     /// What a probe that read `item` says: found, absent for certain, or (`None`) go on.
@@ -150,10 +148,34 @@ impl<K: Key, V: Value> Slots<K, V> {
     /// A key starts at its first slot and leaves a slot only when another key takes it, and no slot becomes empty again. So
     /// behind an empty slot a key cannot be.
     #[inline(always)]
-    pub fn verdict<T>(item: u64, key: K, found: T) -> Option<Option<T>> {
-        if item == EMPTY {
+    pub fn verdict<T>(item: SlotWordOf<K, V>, key: K, found: T) -> Option<Option<T>> {
+        if item == Self::EMPTY {
             return Some(None);
         }
         (Self::key_of(item) == key).then_some(Some(found))
+    }
+}
+
+impl<K: Key, V: Value> Slots<K, V> {
+    /// The first word of a slot and its value, whatever that is if the slot is empty. No other thread may change the slot.
+    #[inline(always)]
+    pub fn pair_at(&self, slot: u32) -> (SlotWordOf<K, V>, V) {
+        if packed::<K, V>() {
+            let item = self.words.load_streaming(Self::word_of(slot));
+            return (item, V::from_u64(item.to_u64() & u32::MAX as u64));
+        }
+        let [item, value] = self.words.load_pair_streaming(Self::word_of(slot));
+        (item, V::from_u64(value.to_u64()))
+    }
+
+    /// Writes a slot whose first word is `item`, with another value if one is given. Other threads may read its key. One word that is all
+    /// of a slot is written in any case, so that the threads of a warp write whole sectors.
+    #[inline(always)]
+    pub fn put_back(&self, slot: u32, item: SlotWordOf<K, V>, value: Option<V>) {
+        match value {
+            Some(value) => self.store_value(slot, Self::key_of(item), value),
+            None if packed::<K, V>() => self.replace(slot, item),
+            None => {}
+        }
     }
 }

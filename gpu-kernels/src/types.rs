@@ -135,6 +135,8 @@ pub trait Payload: sealed::Sealed + Copy + core::fmt::Debug + Send + Sync + 'sta
     type Beside32: Key + Value;
     /// A word that says of a 32-bit key and this what it is, or of others which one.
     type Noted: Scalar;
+    /// The words of a cuckoo table's slots: of 64 bits if there is a value, else the key.
+    type SlotWord<K: Key>: Scalar;
 }
 impl Payload for u32 {
     type Word = u32;
@@ -142,6 +144,7 @@ impl Payload for u32 {
     const PLACE: usize = 0;
     type Beside32 = u32;
     type Noted = u64;
+    type SlotWord<K: Key> = u64;
 }
 impl Payload for u64 {
     type Word = u64;
@@ -149,6 +152,7 @@ impl Payload for u64 {
     const PLACE: usize = 1;
     type Beside32 = u64;
     type Noted = u64;
+    type SlotWord<K: Key> = u64;
 }
 
 /// No value: the key is all.
@@ -160,10 +164,14 @@ impl Payload for Nothing {
     const PLACE: usize = 2;
     type Beside32 = u32;
     type Noted = u32;
+    type SlotWord<K: Key> = K;
 }
 
 /// [`Payload::Word`], for the arguments of kernels.
 pub type WordOf<V> = <V as Payload>::Word;
+
+/// [`Payload::SlotWord`].
+pub type SlotWordOf<K, V> = <V as Payload>::SlotWord<K>;
 
 /// The number that `odd`, an odd one, gives 1 with, modulo 2^64 and so modulo 2^32 too. Each of Newton's steps doubles the bits that
 /// are right; `odd` is its own inverse in the lowest three.

@@ -8,6 +8,9 @@
 
 pub mod built;
 mod checked;
+pub mod cuckoo_checker;
+pub mod cuckoos;
+pub mod extendible_checker;
 mod faults;
 pub mod forms;
 mod interpreted;

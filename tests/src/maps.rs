@@ -1,13 +1,14 @@
 //! What every map says of its pairs, and must say: looked at by one piece for all of them.
 
+use crate::extendible_checker::check_extendible_map;
 use crate::page_checker::{check_page_map, same_pairs};
 use crate::sorted_checker::check_sorted_map;
 use crate::{assert_lengths, assert_wrong_device, elsewhere, linear_checker};
 use std::collections::HashMap;
 use std::fmt::Debug;
 use warpnest::{
-    Answers, BasicMap, Buffer, CompactingTable, CuckooMap, Device, Key, LinearMap, PageMap, SortedMap, Stream,
-    TwoLevelMap, Value,
+    Answers, BasicMap, Buffer, CompactingTable, CuckooMap, Device, ExtendibleMap, Key, LinearMap, PageMap, SortedMap,
+    Stream, TwoLevelMap, Value,
 };
 
 /// A map's methods for lookups, and what else all maps have.
@@ -111,6 +112,12 @@ is_map! {
             pairs if pairs == sorted => Ok(()),
             _ => Err("the pairs are not all pairs in the order of their keys".to_owned()),
         }
+    }
+}
+is_map! {
+    [K: Key, V: Value] ExtendibleMap<K, V>: K => V, check |map, reference| match check_extendible_map(map)? {
+        found if found.pairs == *reference => Ok(()),
+        found => Err(format!("the table has {} pairs, and should have {}", found.pairs.len(), reference.len())),
     }
 }
 is_map! {

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use warpnest::kernels::page::MOST_SPLIT_BITS;
 use warpnest::{Buffer, Device, Key, PageSet, PageSetConfig};
-use warpnest_tests::sets::{build, check, holds};
-use warpnest_tests::{TestEngine, at, distinct_keys, engines, key, on_all, on_each_engine, on_every_engine};
+use warpnest_tests::sets::{build, check, edges, keys};
+use warpnest_tests::{TestEngine, distinct_keys, engines, key, on_each_engine, on_every_engine};
 
 fn default() -> PageSetConfig {
     PageSetConfig::default().seed(7)
@@ -22,20 +22,6 @@ enum Step<K> {
     Clone,
     KeysInto,
     Shrink,
-}
-
-/// Keys that repeat, any, copies of one, or one after the other at some distance.
-fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
-    let steps = (any::<u64>(), 0u32..48, 0..=most)
-        .prop_map(|(first, lg, n)| (0..n as u64).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect());
-    let copies = (any::<u64>(), 1usize..9, 0..=most)
-        .prop_map(|(one, every, n)| (0..n).map(|i| K::from_u64(if i % every == 0 { one } else { i as u64 })).collect());
-    prop_oneof![
-        3 => prop::collection::vec(key::<K>(), 0..=most),
-        2 => prop::collection::vec(any::<u64>().prop_map(K::from_u64), 0..=most),
-        1 => steps,
-        1 => copies,
-    ]
 }
 
 fn step<K: Key>(most: usize) -> impl Strategy<Value = Step<K>> {
@@ -109,64 +95,21 @@ fn any_keys_and_operations_with_64_bits() {
     property::<u64>();
 }
 
-/// Builds such sets, with the promise that keys are unique too if they are.
-fn with_and_without_the_promise<K: Key>(device: &Device, config: &PageSetConfig, keys: &[K]) {
-    let _at = at(format!("{} keys of {}, {config:?}", keys.len(), std::any::type_name::<K>()));
-    build(device, config, keys);
-    if keys.iter().collect::<HashSet<_>>().len() == keys.len() {
-        build(device, &config.clone().assume_unique(), keys);
-    }
-}
-
 #[test]
 fn no_key_one_key_and_the_extremes() {
-    fn with<K: Key>(device: &Device) {
-        let (zero, ones) = (K::default(), K::ALL_ONES);
-        for keys in [&[][..], &[zero], &[ones], &[zero, ones], &[ones, zero, ones], &[zero; 33], &[ones; 500]] {
-            with_and_without_the_promise(device, &default(), keys);
-        }
-        for bit in 0..K::BITS {
-            with_and_without_the_promise(device, &default(), &[K::from_u64(1 << bit)]);
-        }
-        let powers: Vec<K> = (0..K::BITS).flat_map(|bit| [K::from_u64(1 << bit), K::from_u64(!(1 << bit))]).collect();
-        with_and_without_the_promise(device, &default(), &powers);
-        let set = PageSet::<K>::build(device, &[]).unwrap();
-        assert_eq!(set.contains_many(&[]).unwrap(), Vec::<bool>::new());
-        assert_eq!(set.contains_many(&[zero, ones]).unwrap(), [false, false]);
-    }
-    on_all(with::<u32>);
-    on_all(with::<u64>);
+    edges::no_key_one_key_and_the_extremes(&default());
 }
 
 /// What a lookup's warp and block, a bucket, a page and a split's tile hold; and one more and one less.
 #[test]
 fn numbers_of_keys_around_what_kernels_take_at_once() {
-    fn with<K: Key>(engine: &TestEngine) {
-        let borders = [8, 15, 16, 24, 32, 64, 128, 256, 384, 512, 1024, 1536, 2048, 4096, 6144, 8192, 16_384, 65_536];
-        for border in borders.into_iter().filter(|&border| border <= engine.most_items) {
-            for n in [border - 1, border, border + 1] {
-                let keys: Vec<K> = distinct_keys(n, n as u64);
-                with_and_without_the_promise(&engine.device, &default(), &keys);
-            }
-        }
-    }
-    on_each_engine(with::<u32>);
-    on_each_engine(with::<u64>);
+    let borders = [8, 15, 16, 24, 32, 64, 128, 256, 384, 512, 1024, 1536, 2048, 4096, 6144, 8192, 16_384, 65_536];
+    edges::numbers_of_keys_around(&default(), &borders);
 }
 
 #[test]
 fn keys_one_after_the_other_and_at_every_distance() {
-    fn with<K: Key>(engine: &TestEngine) {
-        let n = engine.most_items.min(3000) as u64;
-        for lg in (0..K::BITS).step_by(5) {
-            for first in [0, u64::MAX, 1 << 31] {
-                let keys: Vec<K> = (0..n).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect();
-                with_and_without_the_promise(&engine.device, &default(), &keys);
-            }
-        }
-    }
-    on_each_engine(with::<u32>);
-    on_each_engine(with::<u64>);
+    edges::keys_one_after_the_other_and_at_every_distance(&default());
 }
 
 /// The load is kept as far as it goes, and built.
@@ -205,24 +148,7 @@ fn many_keys_take_short_tags() {
 
 #[test]
 fn copies_of_one_key_and_half_of_the_keys_twice() {
-    fn with<K: Key>(engine: &TestEngine) {
-        for n in [2, 33, 300, 2000, 10_000, 70_000].into_iter().filter(|&n| n <= engine.most_items) {
-            for config in [default(), split_into(4, n), default().load(1.0)] {
-                let (device, once) = (&engine.device, distinct_keys::<K>(n / 2, 3));
-                let _at = at(format!("{n} keys, {config:?}"));
-                for key in [0, 77, u64::MAX] {
-                    build(device, &config, &vec![K::from_u64(key); n]);
-                }
-                build(device, &config, &once.repeat(2));
-                let backwards: Vec<K> = once.iter().chain(once.iter().rev()).copied().collect();
-                build(device, &config, &backwards);
-                let often: Vec<K> = (0..n).map(|i| if i % 10 == 0 { once[i / 2] } else { K::from_u64(5) }).collect();
-                build(device, &config, &often);
-            }
-        }
-    }
-    on_each_engine(with::<u32>);
-    on_each_engine(with::<u64>);
+    edges::copies_of_one_key_and_half_of_the_keys_twice(|n| vec![default(), split_into(4, n), default().load(1.0)]);
 }
 
 /// On the CPU: copies that a tile's crowd drops, copies that make a bin overflow, and copies that do neither.
@@ -282,19 +208,6 @@ fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others() {
 
 #[test]
 fn rebuilds_with_more_and_fewer_and_no_keys() {
-    fn with<K: Key>(engine: &TestEngine) {
-        let (device, stream) = (&engine.device, engine.device.default_stream());
-        let most = engine.most_items.min(20_000);
-        let mut set = build::<K>(device, &default(), &distinct_keys(100, 1));
-        for (round, size) in [most, most / 2, 0, 1, most - 1, 0, 0, 65, most].into_iter().enumerate() {
-            let keys: Vec<K> = distinct_keys(size, 20 + round as u64);
-            set.rebuild(stream, &Buffer::from_slice(device, &keys).unwrap()).unwrap();
-            holds(&set, &keys);
-            if round == 4 {
-                set.shrink_to_fit();
-            }
-        }
-    }
-    on_each_engine(with::<u32>);
-    on_each_engine(with::<u64>);
+    edges::rebuilds_with_more_and_fewer_and_no_keys(|_| default(), PageSet::shrink_to_fit, PageSet::shrink_to_fit);
+    edges::rebuilds_with_more_and_fewer_and_no_keys(|_| default(), |_| (), |_| ());
 }

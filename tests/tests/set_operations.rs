@@ -2,33 +2,14 @@
 //! fails.
 
 use proptest::prelude::*;
-use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::{Buffer, Device, Error, Key, PageSet, PageSetConfig};
 use warpnest_tests::pages::key_of_page;
-use warpnest_tests::sets::{build, check, holds};
+use warpnest_tests::sets::{build, edges, holds, wrong_operations};
 use warpnest_tests::{
     assert_lengths, assert_wrong_device, at, counting, distinct_keys, elsewhere, faulty, key, on_all, on_every_engine,
     only, says,
 };
-
-/// What is wrong with the sets that two make.
-fn wrong<K: Key>(one: &PageSet<K>, other: &PageSet<K>) -> Result<(), String> {
-    let said = |error: Error| error.to_string();
-    let stream = one.device().default_stream();
-    let (first, second): (HashSet<K>, HashSet<K>) =
-        (one.to_keys().map_err(said)?.into_iter().collect(), other.to_keys().map_err(said)?.into_iter().collect());
-    let queries: Vec<K> = first.union(&second).copied().collect();
-    let made = [
-        ("union", one.union(stream, other), first.union(&second).copied().collect()),
-        ("intersection", one.intersection(stream, other), first.intersection(&second).copied().collect()),
-        ("difference", one.difference(stream, other), first.difference(&second).copied().collect()),
-    ];
-    for (name, made, expected) in made {
-        check(&made.map_err(said)?, &expected, &queries).map_err(|wrong| format!("{name}: {wrong}"))?;
-    }
-    Ok(())
-}
 
 fn property<K: Key>() {
     on_every_engine(
@@ -40,7 +21,7 @@ fn property<K: Key>() {
             let built = |keys: &[K], load| PageSetConfig::default().seed(seed).load(load).build(&engine.device, keys);
             let fail = |error: Error| TestCaseError::fail(error.to_string());
             let (one, other) = (built(&first, load).map_err(fail)?, built(&second, 0.8).map_err(fail)?);
-            wrong(&one, &other).and_then(|()| wrong(&other, &one)).map_err(TestCaseError::fail)
+            wrong_operations(&one, &other).and_then(|()| wrong_operations(&other, &one)).map_err(TestCaseError::fail)
         },
     );
 }
@@ -55,25 +36,9 @@ fn sets_of_any_keys_are_combined_with_64_bits() {
     property::<u64>();
 }
 
-/// Of each two of such sets; more than a tile of a compaction has, and a bit more than a word of bits.
 #[test]
 fn sets_without_keys_with_the_same_and_with_no_common_ones() {
-    fn with<K: Key>(device: &Device, most: usize) {
-        let keys: Vec<K> = distinct_keys(most, 3);
-        let inputs = [&[][..], &keys[..1], &keys[..33], &keys[5..most / 2], &keys[most / 2..], &keys[..]];
-        let sets: Vec<PageSet<K>> = inputs.iter().map(|keys| PageSet::build(device, keys).unwrap()).collect();
-        for (i, one) in sets.iter().enumerate() {
-            for (j, other) in sets.iter().enumerate() {
-                assert_eq!(wrong(one, other), Ok(()), "{i} and {j} of {most} keys on {}", device.name());
-            }
-        }
-    }
-    on_all(|device| {
-        with::<u32>(device, 200);
-        with::<u64>(device, 200);
-    });
-    with::<u32>(&Device::cpu(), 20_000);
-    with::<u64>(&Device::cpu(), 20_000);
+    edges::operations_on_sets_without_keys_with_the_same_and_with_no_common_ones(&PageSetConfig::default());
 }
 
 /// The result is like the first set, also in that it takes repeated keys when it is built again.
@@ -196,7 +161,7 @@ fn after_a_failure_there_is_no_half_of_a_set() {
             assert!(good >= 4, "{good} good ones");
         }
         holds(&one, &old);
-        assert_eq!(wrong(&one, &other), Ok(()));
+        assert_eq!(wrong_operations(&one, &other), Ok(()));
     }
     let (device, launches) = faulty();
     with(&device, &launches, 1);

@@ -211,6 +211,37 @@ pub enum Error {
         load: f64,
     },
 
+    /// A directory that an extendible map cannot have.
+    #[error(
+        "a directory of {segments} segments with {buckets} buckets of {records} records each, and at most {most_segments} segments: take at \
+         least one segment, and no more than the most; a power of two of buckets, 4 or more, and 2^31 of all segments at most; and a multiple of 8 \
+         records, up to 256"
+    )]
+    Directory {
+        /// Segments at the beginning.
+        segments: u32,
+        /// Buckets of each.
+        buckets: u32,
+        /// Records of each bucket.
+        records: u32,
+        /// Segments that there may be.
+        most_segments: u64,
+    },
+
+    /// Too many keys of an extendible map have the same first bits of their hashes. Nothing was done.
+    #[error(
+        "of a batch of {pairs} new keys, more than the {records} records of a bucket agree in the part of the hashes' range that they have, and in \
+         {depth} more bits, as deep as the directory may be: allow more segments (`most_segments`), take larger buckets (`records`), or another seed"
+    )]
+    TooDeep {
+        /// New keys of the batch.
+        pairs: u64,
+        /// Records that a bucket has room for.
+        records: u32,
+        /// The depth that the directory may have.
+        depth: u32,
+    },
+
     /// The device cannot load and change words of 128 bits as a whole.
     #[error(
         "{what} needs atomic operations on words of 128 bits, and {device} has none: take keys and values of 32 bits, a GPU of compute \

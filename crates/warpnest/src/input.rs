@@ -4,7 +4,7 @@ use crate::buffer::Tracked;
 use crate::primitives::Pairs;
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Payload, WordOf};
+use gpu_kernels::types::{Nothing, Payload, WordOf};
 
 /// The first so many of some pairs, or of some keys alone.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,15 @@ impl<'i, K: Key, V: Value> Input<'i, K, V> {
     pub fn of(device: &Device, stream: &Stream, keys: &'i Buffer<K>, values: &'i Buffer<V>) -> Result<Self> {
         crate::error::check_pairs(device, stream, keys, values)?;
         Ok(Self { keys, values: Some(values), pairs: keys.len() as u64, known: Known::Nothing })
+    }
+}
+
+impl<'i, K: Key> Input<'i, K, Nothing> {
+    /// All of `keys`, if they and the stream are on the device.
+    pub fn of_keys(device: &Device, stream: &Stream, keys: &'i Buffer<K>) -> Result<Self> {
+        stream.check_device(device)?;
+        keys.check_device("the buffer of keys", device)?;
+        Ok(Self { keys, values: None, pairs: keys.len() as u64, known: Known::Nothing })
     }
 }
 

@@ -27,7 +27,7 @@ pub struct SlotsPlan {
 }
 
 /// A table whose slots, and then its cell, are looked at by a thread each.
-struct Rows<K> {
+struct Rows<K: Key> {
     slots: Slots<K, u32>,
     table: cuckoo::Table<K, u32>,
     header: Global<u64>,

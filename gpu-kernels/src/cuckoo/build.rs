@@ -1,10 +1,10 @@
 //! Building: every thread inserts one pair, then the keys are counted and copies of repeated ones looked for.
 
-use super::{EMPTY, Slot, Table, header};
+use super::{Slot, Table, header, strangers};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Global, Shared, Tile};
 use crate::slots::Slots;
-use crate::types::{Key, Value};
+use crate::types::{Key, Payload, Scalar, SlotWordOf, WordOf};
 
 /// What a build is to do.
 #[derive(Clone, Copy, Debug)]
@@ -20,21 +20,23 @@ pub struct InsertPlan {
     pub statistics: u32,
 }
 
-/// A pair on its way into the table.
-struct Journey {
-    item: u64,
+/// A pair on its way into the table, by the first word of its slots.
+struct Journey<W> {
+    item: W,
     slot: u32,
     exchanges: u32,
 }
 
 kernel! {
-    /// Inserts pair `i` by thread `i` (section 4.3.1.2, listing 4.1). The slots must be [`EMPTY`], the header 0.
+    /// Inserts pair `i` by thread `i` (section 4.3.1.2, listing 4.1). The slots must be [`Slots::EMPTY`], the header 0.
     ///
     /// An evicted pair goes on to its next slot. A thread is done when it meets an empty slot, or another copy of the key in
     /// its hands, of which one then remains; on long chains it looks for such a copy in all the key's slots, so that copies do
     /// not make a build fail. Blocks have 64 threads, as in the chapter, so that a long chain keeps few threads waiting.
-    Insert<K: Key, V: Value>, "cuckoo_insert", threads 64, shared totals: u64 = 2;
-    { keys: Global<K>, values: Global<V>, words: Global<Slot<K, V>>, header: Global<u64>, plan: InsertPlan }
+    ///
+    /// Of a set `values` is not used.
+    Insert<K: Key, V: Payload>, "cuckoo_insert", threads 64, shared totals: u64 = 2;
+    { keys: Global<K>, values: Global<WordOf<V>>, words: Global<Slot<K, V>>, header: Global<u64>, plan: InsertPlan }
     |args, block| {
         let table = Table::<K, V>::new(args.words, args.plan.functions);
         let block_first = block.first_thread();
@@ -79,21 +81,28 @@ kernel! {
 
 /// Reads pair `index` and finds its first slot; [`NO_SLOT`] if there is nothing to insert.
 #[inline(always)]
-fn start<K: Key, V: Value>(table: &Table<K, V>, args: &Insert<K, V>, index: u64) -> Journey {
-    let nothing = Journey { item: EMPTY, slot: NO_SLOT, exchanges: 0 };
+fn start<K: Key, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, index: u64) -> Journey<SlotWordOf<K, V>> {
+    let nothing = Journey { item: Slots::<K, V>::EMPTY, slot: NO_SLOT, exchanges: 0 };
     // Once one thread has failed the build is void: the others need not begin.
     if index >= args.plan.pairs || args.header.atomic(header::FAILED).load() != 0 {
         return nothing;
     }
     let key = args.keys.load_streaming(index);
-    let value =
-        if super::packed::<K, V>() || key == K::ALL_ONES { args.values.load_streaming(index) } else { V::default() };
+    let value = if V::VALUE_BITS == 0 {
+        WordOf::<V>::default()
+    } else if super::packed::<K, V>() || key == K::ALL_ONES {
+        args.values.load_streaming(index)
+    } else {
+        WordOf::<V>::default()
+    };
     if key == K::ALL_ONES {
         if args.header.atomic(header::CELL).fetch_max(index + 1) != 0 {
             raise(args.header, header::REPEATED);
         }
-        // With repeats `PlaceValues` decides; until then one of the values is whole.
-        args.header.atomic(header::CELL_VALUE).store(value.to_u64());
+        if V::VALUE_BITS != 0 {
+            // With repeats `PlaceValues` decides; until then one of the values is whole.
+            args.header.atomic(header::CELL_VALUE).store(value.to_u64());
+        }
         return nothing;
     }
     let slot = table.functions.slot(0, key);
@@ -103,14 +112,14 @@ fn start<K: Key, V: Value>(table: &Table<K, V>, args: &Insert<K, V>, index: u64)
 
 /// Exchanges what the journey carries with its slot; returns where the evicted pair goes, or [`NO_SLOT`] at the end.
 #[inline(always)]
-fn step<K: Key, V: Value>(table: &Table<K, V>, args: &Insert<K, V>, journey: &mut Journey) -> u32 {
+fn step<K: Key, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, journey: &mut Journey<SlotWordOf<K, V>>) -> u32 {
     if journey.exchanges == args.plan.chain_limit {
         raise(args.header, header::FAILED);
         return NO_SLOT;
     }
     let evicted = table.slots.exchange(journey.slot, journey.item);
     journey.exchanges += 1;
-    if evicted == EMPTY {
+    if evicted == Slots::<K, V>::EMPTY {
         return NO_SLOT;
     }
     let key = Slots::<K, V>::key_of(evicted);
@@ -122,6 +131,9 @@ fn step<K: Key, V: Value>(table: &Table<K, V>, args: &Insert<K, V>, journey: &mu
     let check = journey.exchanges.is_multiple_of(CHECK_EVERY) || journey.exchanges == args.plan.chain_limit;
     if check && in_one_of(table, key, &slots) {
         raise(args.header, header::REPEATED);
+        if V::VALUE_BITS == 0 {
+            raise(args.header, header::DROPPED);
+        }
         return NO_SLOT;
     }
     let next = next_slot(&slots, journey.slot);
@@ -140,12 +152,12 @@ const CHECK_EVERY: u32 = 16;
 /// can drop it only on seeing another one. (That takes reads and exchanges in one order for all threads, as GPUs' and x86's
 /// atomics have it and relaxed ones need not; [`Last`](super::Last) looks after the others.)
 #[inline(always)]
-fn in_one_of<K: Key, V: Value>(table: &Table<K, V>, key: K, slots: &[u32; MAX_FUNCTIONS]) -> bool {
+fn in_one_of<K: Key, V: Payload>(table: &Table<K, V>, key: K, slots: &[u32; MAX_FUNCTIONS]) -> bool {
     let mut found = false;
     for &slot in slots {
         if slot != NO_SLOT {
             let item = table.slots.item_at(slot);
-            found |= item != EMPTY && Slots::<K, V>::key_of(item) == key;
+            found |= item != Slots::<K, V>::EMPTY && Slots::<K, V>::key_of(item) == key;
         }
     }
     found
@@ -185,33 +197,37 @@ kernel! {
     /// After the insertion, thread `i` looks at slot `i`: keys are counted, and a copy of the key in the slot of an earlier
     /// function shows that the key was repeated. Does nothing after a failure.
     ///
-    /// Copies stay where they are (the chapter erases them from sets, section 4.4): lookups find the earliest one, and no slot
-    /// becomes empty. All earlier slots are read at once, one for each key on average: about half of what looking up every key
-    /// reads.
-    Census<K: Key, V: Value>, "cuckoo_census", threads 256;
+    /// In a map copies stay where they are: lookups find the earliest one, which gets the value of the last pair. In a set they are erased,
+    /// as the chapter does it (section 4.4), but no slot becomes empty: [`strangers`]. All earlier slots are read at once, one for each key
+    /// on average: about half of what looking up every key reads.
+    Census<K: Key, V: Payload>, "cuckoo_census", threads 256;
     { words: Global<Slot<K, V>>, header: Global<u64>, functions: HashFunctions }
     |args, block| {
         let table = Table::<K, V>::new(args.words, args.functions);
         let first = block.first_thread();
         let mut items = block.local(|thread| {
             let index = first + thread as u64;
-            if index >= args.functions.slots() as u64 || args.header.load_read_only(header::FAILED) != 0 {
-                return EMPTY;
+            if index >= args.functions.slots() as u64 || failed(args.header, V::VALUE_BITS == 0) {
+                return Slots::<K, V>::EMPTY;
             }
             let item = table.slots.item_at(index as u32);
-            if item != EMPTY {
+            if item != Slots::<K, V>::EMPTY {
                 for_each_earlier(&table, Slots::<K, V>::key_of(item), index as u32, |_, slot| table.slots.prefetch(slot));
             }
             item
         });
         let keys = block.count(&mut items, |thread, item| {
-            if *item == EMPTY {
+            if *item == Slots::<K, V>::EMPTY {
                 return false;
             }
             let slot = (first + thread as u64) as u32;
             let earlier = has_earlier_copy(&table, Slots::<K, V>::key_of(*item), slot);
             if earlier {
                 raise(args.header, header::REPEATED);
+                // The copy that was seen may be erased as well, but not the one under the first function that leads to any.
+                if V::VALUE_BITS == 0 && !strangers::settle(&table, slot) {
+                    raise(args.header, header::FAILED);
+                }
             }
             !earlier
         });
@@ -223,18 +239,26 @@ kernel! {
     }
 }
 
+/// Whether the build has failed. `in_this_launch` if that may become so while others read it: then the cached way to read is not for it.
+#[inline(always)]
+fn failed(words: Global<u64>, in_this_launch: bool) -> bool {
+    let failed =
+        if in_this_launch { words.atomic(header::FAILED).load() } else { words.load_read_only(header::FAILED) };
+    failed != 0
+}
+
 /// Whether `key`, found in `slot`, is also in a slot of a function before the one that leads to `slot`.
 #[inline(always)]
-pub(crate) fn has_earlier_copy<K: Key, V: Value>(table: &Table<K, V>, key: K, slot: u32) -> bool {
-    let mut items = [EMPTY; MAX_FUNCTIONS - 1];
+pub(crate) fn has_earlier_copy<K: Key, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> bool {
+    let mut items = [Slots::<K, V>::EMPTY; MAX_FUNCTIONS - 1];
     // First all the reads, then the comparisons: the reads need not wait for each other.
     for_each_earlier(table, key, slot, |function, earlier| items[function] = table.slots.item_at(earlier));
-    items.iter().any(|&item| item != EMPTY && Slots::<K, V>::key_of(item) == key)
+    items.iter().any(|&item| item != Slots::<K, V>::EMPTY && Slots::<K, V>::key_of(item) == key)
 }
 
 /// Visits the slots of `key` before `slot`, with the numbers of their functions.
 #[inline(always)]
-fn for_each_earlier<K: Key, V: Value>(table: &Table<K, V>, key: K, slot: u32, mut visit: impl FnMut(usize, u32)) {
+fn for_each_earlier<K: Key, V: Payload>(table: &Table<K, V>, key: K, slot: u32, mut visit: impl FnMut(usize, u32)) {
     let slots = table.functions.slots_of(key);
     let mut before = true;
     for (function, &earlier) in slots[..MAX_FUNCTIONS - 1].iter().enumerate() {

@@ -4,7 +4,7 @@ use super::{Slot, Table};
 use crate::hash::HashFunctions;
 use crate::lookup::{Lookup, answer};
 use crate::seam::Global;
-use crate::types::{Key, Value};
+use crate::types::{Key, Payload, WordOf};
 
 /// What a lookup is to do.
 #[derive(Clone, Copy, Debug)]
@@ -18,10 +18,10 @@ pub struct FindPlan {
 
 kernel! {
     /// Answers query `i` by thread `i` (section 4.3.2, listing 4.2): `values[i]` is the value or 0, and bit `i mod 32` of
-    /// `found[i / 32]` says which. `values` may be null.
-    Find<K: Key, V: Value>, "cuckoo_find", threads 256;
+    /// `found[i / 32]` says which. `values` may be null, and of a set it is.
+    Find<K: Key, V: Payload>, "cuckoo_find", threads 256;
     {
-        queries: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, values: Global<V>, found: Global<u32>,
+        queries: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>,
         plan: FindPlan,
     }
     |args, block| {

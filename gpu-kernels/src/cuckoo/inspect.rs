@@ -1,16 +1,16 @@
 //! Looking at a table: where its keys sit, and why a build failed.
 
 use super::build::has_earlier_copy;
-use super::{EMPTY, PairsPlan, Slot, Table, header};
+use super::{PairsPlan, Slot, Table, header, strangers};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Global, Shared};
 use crate::slots::Slots;
-use crate::types::{Key, Value};
+use crate::types::{Key, Payload};
 
 kernel! {
     /// Counts in `probes[p]` the keys that a lookup finds with its probe `p` (0 for the first). `probes` has
     /// [`MAX_FUNCTIONS`] words.
-    Histogram<K: Key, V: Value>, "cuckoo_histogram", threads 256, shared counts: u64 = MAX_FUNCTIONS;
+    Histogram<K: Key, V: Payload>, "cuckoo_histogram", threads 256, shared counts: u64 = MAX_FUNCTIONS;
     { words: Global<Slot<K, V>>, probes: Global<u64>, functions: HashFunctions }
     |args, block| {
         let table = Table::<K, V>::new(args.words, args.functions);
@@ -27,11 +27,12 @@ kernel! {
                 return;
             }
             let item = table.slots.item_at(slot as u32);
-            if item == EMPTY {
+            if item == Slots::<K, V>::EMPTY {
                 return;
             }
             let key = Slots::<K, V>::key_of(item);
-            if has_earlier_copy(&table, key, slot as u32) {
+            let stranger = V::VALUE_BITS == 0 && strangers::is_stranger(&table, key, slot as u32);
+            if stranger || has_earlier_copy(&table, key, slot as u32) {
                 return;
             }
             let slots = table.functions.slots_of(key);
@@ -56,7 +57,7 @@ kernel! {
     ///
     /// Keys that agree modulo the prime share all their slots. A key that is left over while its slots are all distinct and
     /// hold as many other keys of its own residue proves that there are more such keys than functions.
-    Unplaceable<K: Key, V: Value>, "cuckoo_unplaceable", threads 256;
+    Unplaceable<K: Key, V: Payload>, "cuckoo_unplaceable", threads 256;
     { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, plan: PairsPlan }
     |args, block| {
         let table = Table::<K, V>::new(args.words, args.plan.functions);
@@ -77,7 +78,7 @@ kernel! {
 }
 
 #[inline(always)]
-fn shares_all_slots<K: Key, V: Value>(table: &Table<K, V>, key: K) -> bool {
+fn shares_all_slots<K: Key, V: Payload>(table: &Table<K, V>, key: K) -> bool {
     let residue = table.functions.residue(key);
     let slots = table.functions.slots_of(key);
     let mut holders = [key; MAX_FUNCTIONS];
@@ -93,7 +94,7 @@ fn shares_all_slots<K: Key, V: Value>(table: &Table<K, V>, key: K) -> bool {
         let holder = Slots::<K, V>::key_of(item);
         // The holders must differ from the key and from each other: copies of one key prove nothing.
         let seen = holder == key || holders[..function].contains(&holder);
-        if item == EMPTY || seen || table.functions.residue(holder) != residue {
+        if item == Slots::<K, V>::EMPTY || seen || table.functions.residue(holder) != residue {
             return false;
         }
         holders[function] = holder;

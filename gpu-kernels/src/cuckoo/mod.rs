@@ -7,24 +7,30 @@
 //!
 //! **Layout.** [`slots`](crate::slots) has it. The exchanges move a pair that fits one word whole; else they move the key alone,
 //! and [`PlaceValues`] puts the values in afterwards (the alternative that section 4.3.1.2 names).
+//!
+//! **Sets** (section 4.4) are tables whose payload is [`Nothing`](crate::types::Nothing). Of them the same kernels are built, [`Census`]
+//! also erases copies of keys ([`strangers`]), and [`Keys`] writes the keys out.
 
 mod build;
 mod find;
 mod inspect;
+mod keys;
 mod repeats;
+pub mod strangers;
 
 pub(crate) use build::has_earlier_copy;
 pub use build::{Census, Insert, InsertPlan};
 pub use find::{Find, FindPlan};
 pub use inspect::{Histogram, Unplaceable};
+pub use keys::{Keys, KeysPlan};
 pub use repeats::{Last, PairsPlan, PlaceValues};
 
-pub use crate::slots::{EMPTY, Slot, packed, slot_words};
+pub use crate::slots::{EMPTY, Slot, packed, slot_bytes, slot_words};
 
 use crate::hash::HashFunctions;
 use crate::seam::Global;
 use crate::slots::Slots;
-use crate::types::{Key, Value};
+use crate::types::{Key, Payload, WordOf};
 
 /// The words beside the slots: what a build found out, and the cell of the key that is all ones.
 pub mod header {
@@ -32,6 +38,8 @@ pub mod header {
     pub const CELL: u64 = crate::slots::cell::HELD;
     /// The value of that key.
     pub const CELL_VALUE: u64 = crate::slots::cell::VALUE;
+    /// In a set, where that key has no value: 1 if a thread dropped a copy in its hands on seeing another one in the table.
+    pub const DROPPED: u64 = CELL_VALUE;
     /// 1 if an eviction chain passed its limit: the build failed.
     pub const FAILED: u64 = 2;
     /// 1 if a key was met twice.
@@ -52,12 +60,12 @@ pub mod header {
 
 /// A table as kernels hold it: its slots and its hash functions.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<K, V> {
+pub struct Table<K: Key, V: Payload> {
     slots: Slots<K, V>,
     functions: HashFunctions,
 }
 
-impl<K: Key, V: Value> Table<K, V> {
+impl<K: Key, V: Payload> Table<K, V> {
     /// The table of `functions.slots()` slots at `words`.
     #[inline(always)]
     pub fn new(words: Global<Slot<K, V>>, functions: HashFunctions) -> Self {
@@ -77,10 +85,10 @@ impl<K: Key, V: Value> Table<K, V> {
         self.functions.search(key, verdict).flatten()
     }
 
-    /// The value of `key`: at most one probe a hash function (section 4.3.2). No thread of the launch may change the table,
-    /// and the key that is all ones is not found here but in the [`header`].
+    /// The value of `key`, of a set any word: at most one probe a hash function (section 4.3.2). No thread of the launch may change the
+    /// table, and the key that is all ones is not found here but in the [`header`].
     #[inline(always)]
-    pub fn get(&self, key: K) -> Option<V> {
+    pub fn get(&self, key: K) -> Option<WordOf<V>> {
         self.functions.search(key, |slot| self.slots.probe(slot, key)).flatten()
     }
 }

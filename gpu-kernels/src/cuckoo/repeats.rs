@@ -4,7 +4,7 @@ use super::build::raise;
 use super::{Slot, Table, header};
 use crate::hash::{HashFunctions, NO_SLOT};
 use crate::seam::Global;
-use crate::types::{Key, Value};
+use crate::types::{Key, Payload, Value};
 
 /// The table and the pairs that it was built from.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub struct PairsPlan {
 
 /// Finds the slot of pair `index`; [`NO_SLOT`] if there is none to find. The key is in the table, once.
 #[inline(always)]
-fn locate<K: Key, V: Value>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> (K, u32) {
+fn locate<K: Key, V: Payload>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> (K, u32) {
     if index >= pairs {
         return (K::ALL_ONES, NO_SLOT);
     }
@@ -37,7 +37,7 @@ kernel! {
     ///
     /// It never should be missing. But the insertion lets a thread drop a copy on seeing another one, with relaxed reads; a
     /// machine that reordered them could lose the key. Every such drop raises [`header::REPEATED`], and this pass follows.
-    Last<K: Key, V: Value>, "cuckoo_last", threads 256;
+    Last<K: Key, V: Payload>, "cuckoo_last", threads 256;
     { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsPlan }
     |args, block| {
         let table = Table::<K, V>::new(args.words, args.plan.functions);

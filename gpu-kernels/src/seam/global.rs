@@ -36,6 +36,16 @@ impl<T> Global<T> {
         Self(pointer)
     }
 
+    /// The array at an address that a kernel has read, where the host wrote it. On a GPU only wide, hinted and atomic accesses may be made
+    /// through it: of plain ones the compiler would not know that they are to the device's memory (the PTX lint finds them).
+    ///
+    /// # Safety
+    /// As for [`Global::new`].
+    #[inline(always)]
+    pub unsafe fn at_address(address: u64) -> Self {
+        Self(core::ptr::with_exposed_provenance_mut(address as usize))
+    }
+
     /// No array: for a kernel's optional inputs and outputs.
     ///
     /// # Safety

@@ -3,7 +3,7 @@
 use super::{Layout, MOST_SUB_TABLES, header};
 use crate::seam::{Global, Shared};
 use crate::slots::{EMPTY, Slot, Slots, packed};
-use crate::types::{Key, Value};
+use crate::types::{Key, Scalar, Value};
 
 /// Threads of a block.
 const THREADS: u32 = 128;
@@ -97,7 +97,7 @@ kernel! {
             });
             return;
         }
-        let key_of = |item: u32| Slots::<K, V>::key_of(pairs.get(item));
+        let key_of = |item: u32| Slots::<K, V>::key_of(Scalar::from_u64(pairs.get(item)));
 
         let mut items = block.local(|_| [Item { places: 0, table: OUT, live: false }; ITEMS]);
         block.phase(&mut items, |thread, _| {
@@ -118,7 +118,7 @@ kernel! {
             for i in 0..ITEMS {
                 let number = thread + i as u32 * THREADS;
                 if number < size {
-                    pairs.set(number, Slots::<K, V>::item(key[i], value[i]));
+                    pairs.set(number, Slots::<K, V>::item(key[i], value[i]).to_u64());
                     if !packed::<K, V>() {
                         pairs.set(MOST_IN_BUCKET + number, value[i].to_u64());
                     }

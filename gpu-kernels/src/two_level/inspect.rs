@@ -2,7 +2,7 @@
 
 use super::{Layout, MOST_SUB_TABLES};
 use crate::seam::{Global, Shared};
-use crate::slots::{EMPTY, Slot, Slots};
+use crate::slots::{Slot, Slots};
 use crate::types::{Key, Value};
 
 kernel! {
@@ -21,7 +21,7 @@ kernel! {
         });
         block.phase(&mut nothing, |thread, _| {
             let slot = first + thread as u64;
-            if slot < all && slots.item_at(slot as u32) != EMPTY {
+            if slot < all && slots.item_at(slot as u32) != Slots::<K, V>::EMPTY {
                 let table = slot as u32 % args.layout.bucket_slots() / args.layout.places.slots();
                 counts.fetch_add(table, 1);
             }

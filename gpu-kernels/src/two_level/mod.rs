@@ -90,7 +90,7 @@ impl Layout {
 
 /// A table as kernels hold it.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<K, V> {
+pub struct Table<K: Key, V: Value> {
     slots: Slots<K, V>,
     seeds: Global<u32>,
     layout: Layout,

@@ -1,12 +1,14 @@
 //! Every kernel, with nothing to do and nowhere to do it.
 
+mod extendible;
+
 use gpu_kernels::compact::{Compact, CompactPlan, CompactRuns, Flip, LastOfEach, RunsPlan as CompactRunsPlan};
 use gpu_kernels::compacting::{
     CountBits, CountIds, KeysOf, KeysOfPlan, MarkSlotValues, NumberSlots, RankSlotValues, ReverseRows, RowsPlan,
     SlotsPlan,
 };
 use gpu_kernels::cuckoo::{
-    Census, Find, FindPlan, Histogram, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable,
+    Census, Find, FindPlan, Histogram, Insert, InsertPlan, Keys, KeysPlan, Last, PairsPlan, PlaceValues, Unplaceable,
 };
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::linear::{self, Apply, ApplyPlan, InsertAnywhere, InspectPlan, ProbeLengths, Rehash, RehashPlan};
@@ -31,22 +33,38 @@ use warpnest::ptx::HOPPER;
 use warpnest::{Key, Value};
 use warpnest_tests::null;
 
-/// The kernels of the cuckoo table for one pair of types, with nothing to do and nowhere to do it.
-fn cuckoo<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
-    let functions = HashFunctions::new(Formula::Mix, 4, 1, 0, K::BITS, || 0);
+/// The kernels of the cuckoo map or set for a key and what is beside it, with nothing to do and nowhere to do it.
+fn cuckoo<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
+    let functions = no_slots::<K>();
     let pairs = PairsPlan { functions, pairs: 0 };
     let plan = InsertPlan { functions, pairs: 0, chain_limit: 1, statistics: 0 };
-    let (keys, values, words, header) = (null::<K>(), null::<V>(), null(), null());
+    let (keys, values, words, header) = (null::<K>(), null::<V::Word>(), null(), null());
     let find = FindPlan { functions, queries: 0 };
     vec![
         Box::new(Insert::<K, V> { keys, values, words, header, plan }),
         Box::new(Census::<K, V> { words, header, functions }),
         Box::new(Last::<K, V> { keys, words, header, last: null(), plan: pairs }),
-        Box::new(PlaceValues::<K, V> { keys, values, words, header, last: null(), plan: pairs }),
         Box::new(Unplaceable::<K, V> { keys, words, header, plan: pairs }),
         Box::new(Histogram::<K, V> { words, probes: null(), functions }),
         Box::new(Find::<K, V> { queries: keys, words, header, values, found: null(), plan: find }),
     ]
+}
+
+fn no_slots<K: Key>() -> HashFunctions {
+    HashFunctions::new(Formula::Mix, 4, 1, 0, K::BITS, || 0)
+}
+
+/// What the cuckoo map has for one pair of types, and the set has not.
+fn cuckoo_values<K: Key, V: Value>() -> Box<dyn Kernel> {
+    let plan = PairsPlan { functions: no_slots::<K>(), pairs: 0 };
+    let (keys, values) = (null::<K>(), null::<V>());
+    Box::new(PlaceValues::<K, V> { keys, values, words: null(), header: null(), last: null(), plan })
+}
+
+/// What the cuckoo set has for a type of keys, and the map has not.
+fn cuckoo_keys<K: Key>() -> Box<dyn Kernel> {
+    let plan = KeysPlan { functions: no_slots::<K>(), room: 0 };
+    Box::new(Keys { words: null(), header: null(), keys_out: null::<K>(), count: null(), plan })
 }
 
 /// The kernels of the two-level table, and the others that take two types, for one pair of them.
@@ -166,8 +184,7 @@ fn compacting<K: Key>() -> Vec<Box<dyn Kernel>> {
     let plan = NumberPlan { layout: PageLayout::new::<K, u32>(0, 0, 0, 20) };
     let starts = PageStartsPlan { layout: plan.layout, keys: 0 };
     let of_ids = KeysOfPlan { ids: 0, queries: 0 };
-    let functions = HashFunctions::new(Formula::Mix, 4, 1, 0, K::BITS, || 0);
-    let slots = SlotsPlan { functions, slots: 0, end: 0, copies: 0, padding: 0 };
+    let slots = SlotsPlan { functions: no_slots::<K>(), slots: 0, end: 0, copies: 0, padding: 0 };
     let (words, header) = (null(), null());
     vec![
         Box::new(NumberSlots { words, header, keys_out: keys, count: null(), plan: slots }),
@@ -187,7 +204,7 @@ fn multi<K: Key>() -> Vec<Box<dyn Kernel>> {
     let plan = RunsPlan { layout: PageLayout::new::<K, u32>(0, 0, 0, 20), queries: 0 };
     let gather = GatherPlan { queries: 0, total: 0 };
     let (queries, counts, wide_counts, header) = (null::<K>(), null(), null(), null());
-    let functions = HashFunctions::new(Formula::Mix, 4, 1, 0, K::BITS, || 0);
+    let functions = no_slots::<K>();
     let layout = Layout { buckets: functions, places: Family::new(Formula::Mix, 3, 1, 0) };
     let (of_cuckoo, of_two_level) = (FindPlan { functions, queries: 0 }, TwoLevelFindPlan { layout, queries: 0 });
     vec![
@@ -273,7 +290,14 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         Box::new(Random { memory: words, input: null(), output: null(), plan }),
         Box::new(Copy { source: words, target: words, words: 0 }),
     ];
-    let cuckoo = [cuckoo::<u32, u32>(), cuckoo::<u32, u64>(), cuckoo::<u64, u32>(), cuckoo::<u64, u64>()];
+    let cuckoo_map = [cuckoo::<u32, u32>(), cuckoo::<u32, u64>(), cuckoo::<u64, u32>(), cuckoo::<u64, u64>()];
+    let cuckoo_set = [cuckoo::<u32, Nothing>(), cuckoo::<u64, Nothing>()];
+    let cuckoo_values = [
+        cuckoo_values::<u32, u32>(),
+        cuckoo_values::<u32, u64>(),
+        cuckoo_values::<u64, u32>(),
+        cuckoo_values::<u64, u64>(),
+    ];
     let primitives = primitives::<u32>().into_iter().chain(primitives::<u64>());
     let partitions =
         [partition::<u32, u32>(), partition::<u32, u64>(), partition::<u64, u32>(), partition::<u64, u64>()];
@@ -288,17 +312,26 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         Box::new(Numbers { output: null(), plan: NumbersPlan { end: 0 } }),
         Box::new(linear::CountInserting { kinds: null(), header: null(), plan: inserting }),
     ];
+    let extendible_pairs = [
+        extendible::pairs::<u32, u32>(),
+        extendible::pairs::<u32, u64>(),
+        extendible::pairs::<u64, u32>(),
+        extendible::pairs::<u64, u64>(),
+    ];
     let page_map = [page::<u32, u32>(), page::<u32, u64>(), page::<u64, u32>(), page::<u64, u64>()];
     let page_set = [page::<u32, Nothing>(), page::<u64, Nothing>()];
     let sorted_finds =
         [sorted_find::<u32, u32>(), sorted_find::<u32, u64>(), sorted_find::<u64, u32>(), sorted_find::<u64, u64>()];
-    cuckoo
+    cuckoo_map
         .into_iter()
+        .chain(cuckoo_set)
         .chain(two_level)
         .chain(page_map)
         .chain(page_set)
         .flatten()
         .chain(roofline)
+        .chain(cuckoo_values)
+        .chain([cuckoo_keys::<u32>(), cuckoo_keys::<u64>()])
         .chain(linear_pairs::<u32, u32>())
         .chain(linear_slots::<u32>())
         .chain(if ptx == HOPPER { wide_linear() } else { vec![] })
@@ -308,6 +341,8 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         .chain(multi::<u32>())
         .chain(multi::<u64>())
         .chain(of_no_type)
+        .chain(extendible::of_no_type())
+        .chain(extendible_pairs.into_iter().flatten())
         .chain(partitions)
         .chain(partitions_of_keys)
         .chain(sorted_finds)

@@ -124,7 +124,7 @@ pub fn repeated<K: Key>(n: u64, repeats: Repeats) -> (Vec<K>, u64) {
 }
 
 /// The value that belongs to a key.
-fn value<K: Key, V: Value>(key: K) -> V {
+pub fn value<K: Key, V: Value>(key: K) -> V {
     V::from_u64(!key.to_u64().wrapping_mul(3))
 }
 

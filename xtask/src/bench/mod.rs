@@ -2,6 +2,7 @@
 
 mod compacting;
 mod cuckoo;
+mod extendible;
 pub mod input;
 mod linear;
 pub mod maps;
@@ -55,6 +56,9 @@ pub struct Args {
     /// Rounds in which a tenth of a `LinearMap`'s keys go and others come.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
+    /// Pairs of a batch of `ExtendibleMap`.
+    #[arg(long, default_value = "2^22", value_parser = parse_size)]
+    batch: u64,
     /// `LinearMap` from a full line on to the next one, not by a step of each key's own.
     #[arg(long)]
     to_the_next_line: bool,
@@ -98,7 +102,7 @@ const MOST_IN_ROUNDS: u64 = 1 << 29;
 enum Part {
     /// Scan, compaction, histogram, partition, sort.
     Primitives,
-    /// `CuckooMap`.
+    /// `CuckooMap` and `CuckooSet`.
     Cuckoo,
     /// `TwoLevelMap`.
     TwoLevel,
@@ -108,6 +112,8 @@ enum Part {
     Set,
     /// `LinearMap`.
     Linear,
+    /// `ExtendibleMap`.
+    Extendible,
     /// `CompactingTable`.
     Compacting,
     /// `MultiMap`.
@@ -197,6 +203,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     };
     let wanted = |part| args.wants(part);
     for &n in if args.only_limits { &[] } else { sizes } {
+        let sets = set::Measured { device: &device, run: &run, roofline: &roofline, n, runs: args.runs };
         if wanted(Part::Primitives) {
             progress.set_message(format!("primitives, {n} items"));
             progress.tick();
@@ -211,6 +218,12 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             keep(cuckoo::measure::<u32, u32>(&device, &run, &roofline, n, slots, args.runs)?);
             if args.wide {
                 keep(cuckoo::measure::<u64, u64>(&device, &run, &roofline, n, slots, args.runs)?);
+            }
+            progress.set_message(format!("CuckooSet, {n} keys, {slots} slots a key"));
+            progress.tick();
+            keep(sets.cuckoo_set::<u32>(slots)?);
+            if args.wide {
+                keep(sets.cuckoo_set::<u64>(slots)?);
             }
         }
         if wanted(Part::TwoLevel) {
@@ -233,9 +246,17 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         for &load in args.load.iter().filter(|_| wanted(Part::Set)) {
             progress.set_message(format!("PageSet, {n} keys, load {load}"));
             progress.tick();
-            keep(set::measure::<u32>(&device, &run, &roofline, n, load, args.runs)?);
+            keep(sets.page_set::<u32>(load)?);
             if args.wide {
-                keep(set::measure::<u64>(&device, &run, &roofline, n, load, args.runs)?);
+                keep(sets.page_set::<u64>(load)?);
+            }
+        }
+        if wanted(Part::Extendible) {
+            progress.set_message(format!("ExtendibleMap, {n} pairs"));
+            progress.tick();
+            keep(extendible::measure::<u32, u32>(&device, &run, &roofline, n, args.batch, args.runs)?);
+            if args.wide {
+                keep(extendible::measure::<u64, u64>(&device, &run, &roofline, n, args.batch, args.runs)?);
             }
         }
         if wanted(Part::Sorted) {

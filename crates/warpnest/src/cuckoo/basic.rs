@@ -23,7 +23,7 @@ crate::basic::basic_map! {
         Ok(if any_values || config.unique { 0 } else { 4 * slots })
     };
     fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
-        self.rebuild_resized(stream, &input)
+        self.rebuild_resized(stream, input)
     }
     // There is nothing: a build works in the table.
     fn shrink_to_fit(&mut self) {}

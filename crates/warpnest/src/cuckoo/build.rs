@@ -1,13 +1,13 @@
 //! Building a cuckoo table: attempts until one succeeds, then the repeated keys.
 
+use super::config::table_words;
 use super::{CuckooConfig, CuckooMap};
 use crate::input::{Input, Known};
-use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
-use gpu_kernels::cuckoo::{
-    Census, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable, header, packed, slot_words,
-};
+use crate::{Buffer, Device, Error, Key, Result, Stream, Tracked, Value};
+use gpu_kernels::cuckoo::{Census, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable, header, packed};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::seam::Global;
+use gpu_kernels::types::{Payload, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
@@ -46,9 +46,32 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Self> {
-        let input = Input::of(device, stream, keys, values)?;
+        Self::create_from(config, stream, device, Input::of(device, stream, keys, values)?)
+    }
+
+    /// Builds the map anew from other pairs, in the slots that it has; waits until it is known that the build succeeded.
+    ///
+    /// For data that changes as a whole, frame after frame: nothing is allocated, unless keys are repeated.
+    ///
+    /// # Errors
+    /// As for [`CuckooConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
+    /// another error it is empty, and [`CuckooMap::report`] still tells of the last build that succeeded.
+    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+        let input = Input::of(&self.device, stream, keys, values)?;
+        self.rebuild_from(stream, input)
+    }
+}
+
+impl<K: Key, V: Payload> CuckooMap<K, V> {
+    /// Builds a map of what has been checked to be on the device, as the stream.
+    pub(super) fn create_from(
+        config: CuckooConfig,
+        stream: &Stream,
+        device: &Device,
+        input: Input<'_, K, V>,
+    ) -> Result<Self> {
         let slots = config.check(input.pairs)?;
-        let words = Buffer::uninitialized(device, (slots * slot_words::<K, V>()) as usize)?;
+        let words = Buffer::uninitialized(device, table_words::<K, V>(slots) as usize)?;
         let mut map = Self {
             device: device.clone(),
             functions: HashFunctions::new(Formula::Mix, config.functions, slots as u32, 0, K::BITS, || 0),
@@ -63,20 +86,29 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         Ok(map)
     }
 
-    /// Builds the map anew from other pairs, in the slots that it has; waits until it is known that the build succeeded.
-    ///
-    /// For data that changes as a whole, frame after frame: nothing is allocated, unless keys are repeated.
-    ///
-    /// # Errors
-    /// As for [`CuckooConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
-    /// another error it is empty, and [`CuckooMap::report`] still tells of the last build that succeeded.
-    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        let input = Input::of(&self.device, stream, keys, values)?;
+    /// Builds the map anew, in the slots that it has, from what has been checked to be on its device, as the stream.
+    pub(super) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
         self.config.clone().slots(self.slots()).check_size(input.pairs)?;
         self.rebuild_in_place(stream, &input)
     }
 
-    /// Builds the map anew from what has been checked to be on its device, as the stream, and to fit its slots.
+    /// Builds the map anew from such input, in as many slots as its configuration has for so many pairs; in the memory that it has, if that
+    /// is enough.
+    pub(super) fn rebuild_resized(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+        let slots = self.config.check_size(input.pairs)?;
+        let words = table_words::<K, V>(slots) as usize;
+        if self.words.len() < words {
+            self.length = 0;
+            // A tiny one first, so that there is a table, an empty one, if the large one cannot be had.
+            self.words = Buffer::uninitialized(&self.device, table_words::<K, V>(1) as usize)?;
+            self.give_slots(1);
+            self.words = Buffer::uninitialized(&self.device, words)?;
+        }
+        self.give_slots(slots as u32);
+        self.rebuild_in_place(stream, &input)
+    }
+
+    /// Builds the map anew from what fits its slots.
     fn rebuild_in_place(&mut self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
         self.length = 0;
         let built = self.attempt_until_built(stream, input);
@@ -84,22 +116,6 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
             self.forget(stream);
         }
         built
-    }
-
-    /// Builds the map anew from such input, in as many slots as its configuration has for so many pairs; in the memory that it has, if that
-    /// is enough.
-    pub(super) fn rebuild_resized(&mut self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
-        let slots = self.config.check_size(input.pairs)?;
-        let words = (slots * slot_words::<K, V>()) as usize;
-        if self.words.len() < words {
-            self.length = 0;
-            // A tiny one first, so that there is a table, an empty one, if the large one cannot be had.
-            self.words = Buffer::uninitialized(&self.device, slot_words::<K, V>() as usize)?;
-            self.give_slots(1);
-            self.words = Buffer::uninitialized(&self.device, words)?;
-        }
-        self.give_slots(slots as u32);
-        self.rebuild_in_place(stream, input)
     }
 
     /// Takes functions onto so many slots, which the words must have room for. They are drawn when there is something to build.
@@ -115,7 +131,7 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
     }
 
     fn clear(&mut self, stream: &Stream) -> Result<()> {
-        let words = (self.slots() * slot_words::<K, V>()) as usize;
+        let words = table_words::<K, V>(self.slots()) as usize;
         stream.batch(&[], &[&self.words, &self.header], |batch| {
             batch.fill(&self.words, words, 0xff)?;
             batch.zero(&self.header, header::WORDS)
@@ -133,17 +149,32 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
             self.functions = HashFunctions::new(hash.formula(), count, slots, prime, K::BITS, || random.next_u64());
             self.clear(stream)?;
             self.insert(stream, input, chain_limit)?;
-            let found = self.header.download(stream)?;
+            let mut counted = !self.config.unique;
+            if counted {
+                self.count(stream)?;
+            }
+            let mut found = self.header.download(stream)?;
+            if V::VALUE_BITS == 0 && !counted && found[header::REPEATED as usize] != 0 {
+                // A broken promise. Here copies that met are gone, so there are fewer keys than were put in.
+                self.count(stream)?;
+                counted = true;
+                found = self.header.download(stream)?;
+            }
             if found[header::FAILED as usize] != 0 {
                 self.check_residues(stream, input)?;
                 continue;
             }
             let repeated_keys = found[header::REPEATED as usize] != 0;
-            if !self.place_values(stream, input, repeated_keys)? {
+            let whole = match V::VALUE_BITS {
+                // The copies are erased already, so nothing is left to do but to look after dropped ones.
+                0 => found[header::DROPPED as usize] == 0 || self.find_all(stream, input, None)?,
+                _ => self.place_values(stream, input, repeated_keys)?,
+            };
+            if !whole {
                 continue;
             }
             let in_cell = (found[header::CELL as usize] != 0) as u64;
-            self.length = if self.config.unique { pairs } else { found[header::KEYS as usize] + in_cell };
+            self.length = if counted { found[header::KEYS as usize] + in_cell } else { pairs };
             let chains = self.config.statistics.then(|| Chains {
                 longest: found[header::LONGEST as usize] as u32,
                 mean: found[header::EXCHANGES as usize] as f64 / pairs.max(1) as f64,
@@ -160,10 +191,10 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         })
     }
 
-    /// One attempt: every thread inserts a pair, then the keys are counted.
+    /// One attempt: every thread inserts a pair.
     fn insert(&self, stream: &Stream, input: &Input<'_, K, V>, chain_limit: u32) -> Result<()> {
         let (pairs, arguments) = (input.pairs, input.arguments());
-        let insert = Insert {
+        let insert = Insert::<K, V> {
             keys: arguments.keys,
             values: arguments.values,
             words: self.slots_pointer(),
@@ -176,57 +207,58 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
             },
         };
         // SAFETY: as many keys as values; the slots are empty and the header is 0, as `clear` left them.
-        unsafe { stream.launch(&insert, pairs, &input.buffers(), &[&self.words, &self.header])? };
-        if self.config.unique {
-            return Ok(());
-        }
+        unsafe { stream.launch(&insert, pairs, &input.buffers(), &[&self.words, &self.header]) }
+    }
+
+    /// Counts the keys after an insertion; in a set erases copies of them.
+    fn count(&self, stream: &Stream) -> Result<()> {
         let census =
             Census::<K, V> { words: self.slots_pointer(), header: self.header.argument(), functions: self.functions };
         // SAFETY: the slots were filled with these functions.
         unsafe { stream.launch(&census, self.slots(), &[], &[&self.words, &self.header]) }
     }
 
-    /// Puts in the values that the insertion did not carry, and for repeated keys the last one. Returns whether every key is in
-    /// the table, which is looked at only if a key was met twice (see [`Last`]).
+    /// Puts in the values that the insertion did not carry, and for repeated keys the last one, unless any will do. Returns whether every
+    /// key is in the table, which is looked at only if a key was met twice (see [`Last`]).
     fn place_values(&mut self, stream: &Stream, input: &Input<'_, K, V>, repeated: bool) -> Result<bool> {
-        let (pairs, arguments) = (input.pairs, input.arguments());
-        let plan = PairsPlan { functions: self.functions, pairs };
         let any_values = input.known == Known::AnyValues;
         let settle = repeated && !self.config.unique && !any_values;
         let last = settle.then(|| Buffer::<u32>::zeroed(&self.device, self.slots() as usize)).transpose()?;
-        // SAFETY: both kernels' texts allow no `last`.
-        let last_argument = last.as_ref().map_or(unsafe { Global::null() }, |last| last.argument());
-        let last_tracked = last.as_ref().map(|last| last as &dyn crate::Tracked);
-        if repeated {
-            let find_last = Last {
-                keys: arguments.keys,
-                words: self.slots_pointer(),
-                header: self.header.argument(),
-                last: last_argument,
-                plan,
-            };
-            let writes: Vec<_> = last_tracked.into_iter().chain([&self.header as _]).collect();
-            // SAFETY: a word for each slot, all 0, or none.
-            unsafe { stream.launch(&find_last, pairs, &[input.keys, &self.words], &writes)? };
-            if self.header.download(stream)?[header::FAILED as usize] != 0 {
-                return Ok(false);
-            }
+        if repeated && !self.find_all(stream, input, last.as_ref())? {
+            return Ok(false);
         }
         if any_values || packed::<K, V>() && !settle {
             return Ok(true);
         }
-        let place = PlaceValues {
+        let arguments = input.arguments();
+        let place = PlaceValues::<K, WordOf<V>> {
             keys: arguments.keys,
             values: arguments.values,
+            words: self.words.argument(),
+            header: self.header.argument(),
+            last: or_null(last.as_ref()),
+            plan: PairsPlan { functions: self.functions, pairs: input.pairs },
+        };
+        let mut reads = input.buffers();
+        reads.extend(last.as_ref().map(|last| last as &dyn Tracked));
+        // SAFETY: as many keys as values; `last` was filled by `find_all`, or is null. A payload that is not nothing is its own word.
+        unsafe { stream.launch(&place, input.pairs, &reads, &[&self.words, &self.header])? };
+        Ok(true)
+    }
+
+    /// Whether every key is in the table; `last`, if given, gets the number of the last pair of each key.
+    fn find_all(&self, stream: &Stream, input: &Input<'_, K, V>, last: Option<&Buffer<u32>>) -> Result<bool> {
+        let find_last = Last::<K, V> {
+            keys: input.keys.argument(),
             words: self.slots_pointer(),
             header: self.header.argument(),
-            last: last_argument,
-            plan,
+            last: or_null(last),
+            plan: PairsPlan { functions: self.functions, pairs: input.pairs },
         };
-        let reads: Vec<_> = last_tracked.into_iter().chain(input.buffers()).collect();
-        // SAFETY: as many keys as values; `last` was filled above, or is null.
-        unsafe { stream.launch(&place, pairs, &reads, &[&self.words, &self.header])? };
-        Ok(true)
+        let writes: Vec<_> = last.map(|last| last as &dyn Tracked).into_iter().chain([&self.header as _]).collect();
+        // SAFETY: a word for each slot, all 0, or none.
+        unsafe { stream.launch(&find_last, input.pairs, &[input.keys, &self.words], &writes)? };
+        Ok(self.header.download(stream)?[header::FAILED as usize] == 0)
     }
 
     /// After a failure: an error if no constants can place the keys.
@@ -234,15 +266,14 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         let Some(prime) = self.config.hash.prime().filter(|_| self.config.hash.formula() == Formula::Linear) else {
             return Ok(());
         };
-        let pairs = input.pairs;
         let unplaceable = Unplaceable::<K, V> {
             keys: input.keys.argument(),
             words: self.slots_pointer(),
             header: self.header.argument(),
-            plan: PairsPlan { functions: self.functions, pairs },
+            plan: PairsPlan { functions: self.functions, pairs: input.pairs },
         };
         // SAFETY: the slots were filled with these functions.
-        unsafe { stream.launch(&unplaceable, pairs, &[input.keys, &self.words], &[&self.header])? };
+        unsafe { stream.launch(&unplaceable, input.pairs, &[input.keys, &self.words], &[&self.header])? };
         let found = self.header.download(stream)?;
         if found[header::UNPLACEABLE as usize] == 0 {
             return Ok(());
@@ -250,4 +281,10 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         let key = found[header::UNPLACEABLE_KEY as usize];
         Err(Error::KeysAgreeModuloPrime { key, prime, functions: self.config.functions })
     }
+}
+
+/// The numbers as [`Last`] and [`PlaceValues`] take them.
+fn or_null(last: Option<&Buffer<u32>>) -> Global<u32> {
+    // SAFETY: both kernels' texts allow none.
+    last.map_or_else(|| unsafe { Global::null() }, Buffer::argument)
 }

@@ -2,8 +2,9 @@
 
 use super::CuckooMap;
 use crate::{Error, HashFamily, Key, Result, Value};
-use gpu_kernels::cuckoo::{header, slot_words};
+use gpu_kernels::cuckoo::{header, slot_bytes};
 use gpu_kernels::hash::MAX_FUNCTIONS;
+use gpu_kernels::types::Payload;
 
 /// The configuration of a [`CuckooMap`].
 ///
@@ -133,7 +134,12 @@ impl CuckooConfig {
     /// # Errors
     /// As for [`CuckooConfig::build`], as far as they follow from the configuration and the number of pairs.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        Ok(8 * (self.check(pairs)? * slot_words::<K, V>() + header::WORDS as u64))
+        self.bytes::<K, V>(pairs)
+    }
+
+    /// [`CuckooConfig::memory_bytes`] of a map or a set.
+    pub(super) fn bytes<K: Key, V: Payload>(&self, pairs: u64) -> Result<u64> {
+        Ok(8 * (table_words::<K, V>(self.check(pairs)?) + header::WORDS as u64))
     }
 
     /// The number of slots for `pairs` pairs, if the configuration makes sense and they can be placed.
@@ -172,6 +178,11 @@ impl CuckooConfig {
     pub(super) fn chain_limit_for(&self, pairs: u64, slots: u64) -> u32 {
         self.chain_limit.unwrap_or_else(|| default_chain_limit(self.functions, pairs, slots))
     }
+}
+
+/// Words of 64 bits that so many slots take.
+pub(super) fn table_words<K: Key, V: Payload>(slots: u64) -> u64 {
+    (slots * slot_bytes::<K, V>()).div_ceil(8)
 }
 
 /// `7 lg n` for four functions and 1.25 slots a pair, as in the chapter; elsewhere scaled by how near the load is to the most

@@ -1,16 +1,19 @@
-//! [`CuckooMap`]: the single-level cuckoo table of 2011. docs/cuckoo.md has layout, algorithm, guarantees and figures.
+//! [`CuckooMap`]: the single-level cuckoo table of 2011, and [`CuckooSet`], the same without values. docs/cuckoo.md has layout, algorithm, guarantees and figures.
 
 mod basic;
 mod build;
 mod config;
+mod set;
 
 pub use build::{BuildReport, Chains};
 pub use config::CuckooConfig;
+pub use set::{CuckooSet, CuckooSetConfig};
 
 use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
 use gpu_kernels::cuckoo::{EMPTY, Find, FindPlan, Histogram, Slot, header, packed, slot_words};
 use gpu_kernels::hash::{HashFunctions, MAX_FUNCTIONS};
 use gpu_kernels::seam::Global;
+use gpu_kernels::types::{Payload, WordOf};
 use std::marker::PhantomData;
 
 /// A map that is built in one go and then answers every lookup with at most as many probes as it has hash functions (2 to
@@ -29,7 +32,7 @@ use std::marker::PhantomData;
 /// * **Beside other work.** A map does not change after its build, so any number of streams may look up at the same time.
 ///   [`CuckooMap::rebuild`] takes the map exclusively and waits for running lookups by itself.
 #[derive(Debug)]
-pub struct CuckooMap<K: Key, V: Value> {
+pub struct CuckooMap<K: Key, V: Payload> {
     device: Device,
     config: CuckooConfig,
     functions: HashFunctions,
@@ -60,16 +63,42 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         CuckooConfig::default().build(device, keys, values)
     }
 
+    /// All pairs, in no particular order. Copies the whole table to the host.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
+        let stream = self.device.default_stream();
+        let (words, header) = (self.words.download(stream)?, self.header.download(stream)?);
+        let cell = (header[header::CELL as usize] != 0)
+            .then(|| (K::ALL_ONES, V::from_u64(header[header::CELL_VALUE as usize])));
+        let slots = slot_words::<K, V>() as usize;
+        let key_at = |slot: u32| match words[slot as usize * slots] {
+            EMPTY => None,
+            word => Some(K::from_u64(if packed::<K, V>() { word >> 32 } else { word })),
+        };
+        let pairs = (0..self.functions.slots()).filter_map(|slot| {
+            let key = key_at(slot)?;
+            // Of a repeated key there may be copies in several slots; lookups find the one of the earliest function.
+            let found = self.functions.search(key, |slot| (key_at(slot) == Some(key)).then_some(slot));
+            let word = words[slot as usize * slots + slots - 1];
+            (found == Some(slot)).then(|| (key, V::from_u64(word)))
+        });
+        Ok(cell.into_iter().chain(pairs).collect())
+    }
+}
+
+impl<K: Key, V: Payload> CuckooMap<K, V> {
     /// Queues a lookup: `values` may be null.
     fn find(
         &self,
         stream: &Stream,
         queries: &Buffer<K>,
-        values: Global<V>,
+        values: Global<WordOf<V>>,
         found: &Buffer<u32>,
         writes: &[&dyn Tracked],
     ) -> Result<()> {
-        let find = Find {
+        let find = Find::<K, V> {
             queries: queries.argument(),
             words: self.slots_pointer(),
             header: self.header.argument(),
@@ -87,7 +116,7 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         &self.functions
     }
 
-    /// The slots: [`slot_words`] words each.
+    /// The slots: [`slot_words`] words each, of 64 bits.
     pub fn words(&self) -> &Buffer<u64> {
         &self.words
     }
@@ -126,32 +155,32 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         &self.device
     }
 
-    /// How the build went.
-    pub fn report(&self) -> &BuildReport {
-        &self.report
-    }
-
     /// A copy of the map on the same device, made on `stream`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        let copy = |from: &Buffer<u64>| -> Result<Buffer<u64>> {
-            let mut to = Buffer::uninitialized(&self.device, from.len())?;
-            to.copy_from(stream, from)?;
-            Ok(to)
+        let copied = |words: &Buffer<u64>| {
+            let mut copy = Buffer::uninitialized(&self.device, words.len())?;
+            copy.copy_from(stream, words)?;
+            Ok(copy)
         };
         Ok(Self {
             device: self.device.clone(),
             config: self.config.clone(),
             functions: self.functions,
-            words: copy(&self.words)?,
-            header: copy(&self.header)?,
+            words: copied(&self.words)?,
+            header: copied(&self.header)?,
             length: self.length,
             report: self.report.clone(),
             types: PhantomData,
         })
+    }
+
+    /// How the build went.
+    pub fn report(&self) -> &BuildReport {
+        &self.report
     }
 
     /// How many keys a lookup finds with its first probe, its second, and so on: one number for each hash function. A key that
@@ -169,29 +198,5 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         let mut probes = probes.download(stream)?;
         probes.truncate(self.functions.count() as usize);
         Ok(probes)
-    }
-
-    /// All pairs, in no particular order. Copies the whole table to the host.
-    ///
-    /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
-        let stream = self.device.default_stream();
-        let (words, header) = (self.words.download(stream)?, self.header.download(stream)?);
-        let cell = (header[header::CELL as usize] != 0)
-            .then(|| (K::ALL_ONES, V::from_u64(header[header::CELL_VALUE as usize])));
-        let slots = slot_words::<K, V>() as usize;
-        let key_at = |slot: u32| match words[slot as usize * slots] {
-            EMPTY => None,
-            word => Some(K::from_u64(if packed::<K, V>() { word >> 32 } else { word })),
-        };
-        let pairs = (0..self.functions.slots()).filter_map(|slot| {
-            let key = key_at(slot)?;
-            // Of a repeated key there may be copies in several slots; lookups find the one of the earliest function.
-            let found = self.functions.search(key, |slot| (key_at(slot) == Some(key)).then_some(slot));
-            let word = words[slot as usize * slots + slots - 1];
-            (found == Some(slot)).then(|| (key, V::from_u64(word)))
-        });
-        Ok(cell.into_iter().chain(pairs).collect())
     }
 }

@@ -1,109 +1,135 @@
-//! Union, intersection and difference: the keys of one set are written out, asked for in the other one, and those that belong to the result
-//! are put side by side. They are different, so a build that need not look for repeats makes a set of them.
+//! Union, intersection and difference of sets of any kind: the keys of one set are written out, asked for in the other one, and those that
+//! belong to the result are put side by side. They are different, so a build that need not look for repeats makes a set of them.
 
-use super::PageSet;
-use crate::input::{Input, Known};
 use crate::primitives::{launch_compact, state_words};
-use crate::{Buffer, Key, PageMap, Result, Stream};
+use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::compact::{CompactPlan, Flip};
 
-impl<K: Key> PageSet<K> {
-    /// The keys that are in this set, in the other one, or in both, as a set with the configuration of this one; waits until it stands.
-    ///
-    /// Writes out both sets, asks the larger one for the keys of the smaller one, and builds a set without looking for repeats. Takes room for
-    /// the keys of both, and for those of the smaller one again, besides what the build takes.
-    ///
-    /// # Errors
-    /// As for [`PageSetConfig::build_on`](crate::PageSetConfig::build_on); [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the
-    /// stream are on different devices; [`Error::TooManyItems`](crate::Error::TooManyItems) if the union has more than 2^31 keys.
-    pub fn union(&self, stream: &Stream, other: &Self) -> Result<Self> {
-        self.check(stream, other)?;
-        let (larger, smaller) = if self.len() < other.len() { (other, self) } else { (self, other) };
-        let keys = Buffer::uninitialized(&self.device, (larger.len() + smaller.len()) as usize)?;
-        larger.pages.unpack(stream, &keys, None)?;
-        let added = smaller.select(stream, larger, false, &keys, larger.len())?;
-        self.with_keys(stream, &keys, larger.len() + added)
-    }
-
-    /// The keys that are in both sets, as a set with the configuration of this one; waits until it stands.
-    ///
-    /// Writes out the smaller set, asks the larger one for its keys, and builds a set without looking for repeats. Takes room for the keys of the
-    /// smaller one twice, besides what the build takes.
-    ///
-    /// # Errors
-    /// As for [`PageSetConfig::build_on`](crate::PageSetConfig::build_on); [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the
-    /// stream are on different devices.
-    pub fn intersection(&self, stream: &Stream, other: &Self) -> Result<Self> {
-        self.check(stream, other)?;
-        let (larger, smaller) = if self.len() < other.len() { (other, self) } else { (self, other) };
-        smaller.selected(stream, larger, true, self)
-    }
-
-    /// The keys of this set that are not in the other one, as a set with the configuration of this one; waits until it stands.
-    ///
-    /// Writes out this set, asks the other one for its keys, and builds a set without looking for repeats. Takes room for the keys of this set
-    /// twice, besides what the build takes.
-    ///
-    /// # Errors
-    /// As for [`PageSet::intersection`].
-    pub fn difference(&self, stream: &Stream, other: &Self) -> Result<Self> {
-        self.check(stream, other)?;
-        self.selected(stream, other, false, self)
-    }
-
-    fn check(&self, stream: &Stream, other: &Self) -> Result<()> {
-        stream.check_device(&self.device)?;
-        other.words().check_device("the other set", &self.device)
-    }
-
-    /// A set like `like` of the keys of this set that `other` has, or of those that it has not.
-    fn selected(&self, stream: &Stream, other: &Self, present: bool, like: &Self) -> Result<Self> {
-        let keys = Buffer::uninitialized(&self.device, self.len() as usize)?;
-        let selected = self.select(stream, other, present, &keys, 0)?;
-        like.with_keys(stream, &keys, selected)
-    }
-
-    /// Writes the keys of this set that `other` has, or those that it has not, to `output` from element `first` on, where there is room for
-    /// all keys of this set. Returns how many they are.
-    fn select(&self, stream: &Stream, other: &Self, present: bool, output: &Buffer<K>, first: u64) -> Result<u64> {
-        if self.is_empty() {
-            return Ok(0);
-        }
-        let (keys, items) = (self.all_keys(stream)?, self.len());
-        let mut found = Buffer::uninitialized(&self.device, items.div_ceil(32) as usize)?;
-        other.contains_many_into(stream, &keys, &mut found)?;
-        let state = Buffer::<u64>::uninitialized(&self.device, state_words::<K>(items) as usize)?;
-        let count = Buffer::<u32>::uninitialized(&self.device, 1)?;
-        stream.batch(&[&keys], &[&found, output, &count, &state], |batch| {
-            batch.zero(&state, state.len())?;
-            if !present {
-                let flip = Flip { keep: found.argument(), plan: CompactPlan { items } };
-                // SAFETY: there is a word for each 32 keys.
-                unsafe { batch.launch(&flip, items.div_ceil(32))? };
-            }
-            let output = output.argument::<K>().offset(first);
-            // SAFETY: as many keys, with a bit for each, and room for all of them; the state has the words that are asked for, all 0.
-            unsafe {
-                launch_compact(
-                    batch,
-                    items,
-                    keys.argument(),
-                    found.argument(),
-                    output,
-                    count.argument(),
-                    state.argument(),
-                )
-            }
-        })?;
-        Ok(count.download_at(stream, 0)? as u64)
-    }
-
+/// What these operations ask of a kind of set.
+pub(crate) trait Combined<K: Key>: Sized {
+    /// Where it is, and words of its table.
+    fn table(&self) -> (&Device, &Buffer<u64>);
+    /// The number of keys.
+    fn count(&self) -> u64;
+    /// Writes all keys to the front of `keys`, which have room for them.
+    fn write(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()>;
+    /// Bit `i % 32` of `found[i / 32]` becomes whether query `i` is there.
+    fn ask(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()>;
     /// A set with the configuration of this one, of the first so many of `keys`, which are different.
-    fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self> {
-        let config = self.pages.config.clone();
-        let input = Input { keys, values: None, pairs: count, known: Known::Nothing };
-        let mut pages = PageMap::create_from(config.clone().assume_unique(), stream, &self.device, input)?;
-        pages.config = config;
-        Ok(Self { device: self.device.clone(), pages })
+    fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self>;
+}
+
+/// Gives a set that is [`Combined`] the operations.
+macro_rules! set_operations {
+    ($set:ident, $config:ident) => {
+        impl<K: crate::Key> $set<K> {
+            /// The keys that are in this set, in the other one, or in both, as a set with the configuration of this one; waits until it
+            /// stands.
+            ///
+            /// Writes out both sets, asks the larger one for the keys of the smaller one, and builds a set without looking for repeats. Takes
+            /// room for the keys of both, and for those of the smaller one again, besides what the build takes.
+            ///
+            /// # Errors
+            #[doc = concat!(
+                "As for [`", stringify!($config), "::build_on`](crate::", stringify!($config), "::build_on), of as many keys as the union has;"
+            )]
+            /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on different devices.
+            pub fn union(&self, stream: &crate::Stream, other: &Self) -> crate::Result<Self> {
+                crate::set::combine::union(self, stream, other)
+            }
+
+            /// The keys that are in both sets, as a set with the configuration of this one; waits until it stands.
+            ///
+            /// Writes out the smaller set, asks the larger one for its keys, and builds a set without looking for repeats. Takes room for the
+            /// keys of the smaller one twice, besides what the build takes.
+            ///
+            /// # Errors
+            #[doc = concat!("As for [`", stringify!($config), "::build_on`](crate::", stringify!($config), "::build_on);")]
+            /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on different devices.
+            pub fn intersection(&self, stream: &crate::Stream, other: &Self) -> crate::Result<Self> {
+                crate::set::combine::intersection(self, stream, other)
+            }
+
+            /// The keys of this set that are not in the other one, as a set with the configuration of this one; waits until it stands.
+            ///
+            /// Writes out this set, asks the other one for its keys, and builds a set without looking for repeats. Takes room for the keys of
+            /// this set twice, besides what the build takes.
+            ///
+            /// # Errors
+            #[doc = concat!("As for [`", stringify!($set), "::intersection`].")]
+            pub fn difference(&self, stream: &crate::Stream, other: &Self) -> crate::Result<Self> {
+                crate::set::combine::difference(self, stream, other)
+            }
+        }
+    };
+}
+pub(crate) use set_operations;
+
+pub(crate) fn union<K: Key, S: Combined<K>>(one: &S, stream: &Stream, other: &S) -> Result<S> {
+    check(one, stream, other)?;
+    let (larger, smaller) = if one.count() < other.count() { (other, one) } else { (one, other) };
+    let keys = Buffer::uninitialized(one.table().0, (larger.count() + smaller.count()) as usize)?;
+    larger.write(stream, &keys)?;
+    let added = select(smaller, stream, larger, false, &keys, larger.count())?;
+    one.with_keys(stream, &keys, larger.count() + added)
+}
+
+pub(crate) fn intersection<K: Key, S: Combined<K>>(one: &S, stream: &Stream, other: &S) -> Result<S> {
+    check(one, stream, other)?;
+    let (larger, smaller) = if one.count() < other.count() { (other, one) } else { (one, other) };
+    selected(smaller, stream, larger, true, one)
+}
+
+pub(crate) fn difference<K: Key, S: Combined<K>>(one: &S, stream: &Stream, other: &S) -> Result<S> {
+    check(one, stream, other)?;
+    selected(one, stream, other, false, one)
+}
+
+fn check<K: Key, S: Combined<K>>(one: &S, stream: &Stream, other: &S) -> Result<()> {
+    let (device, _) = one.table();
+    stream.check_device(device)?;
+    other.table().1.check_device("the other set", device)
+}
+
+/// A set like `like` of the keys of `set` that `other` has, or of those that it has not.
+fn selected<K: Key, S: Combined<K>>(set: &S, stream: &Stream, other: &S, present: bool, like: &S) -> Result<S> {
+    let keys = Buffer::uninitialized(set.table().0, set.count() as usize)?;
+    let selected = select(set, stream, other, present, &keys, 0)?;
+    like.with_keys(stream, &keys, selected)
+}
+
+/// Writes the keys of `set` that `other` has, or those that it has not, to `output` from element `first` on, where there is room for
+/// all keys of `set`. Returns how many they are.
+fn select<K: Key, S: Combined<K>>(
+    set: &S,
+    stream: &Stream,
+    other: &S,
+    present: bool,
+    output: &Buffer<K>,
+    first: u64,
+) -> Result<u64> {
+    let ((device, _), items) = (set.table(), set.count());
+    if items == 0 {
+        return Ok(0);
     }
+    let keys = Buffer::uninitialized(device, items as usize)?;
+    set.write(stream, &keys)?;
+    let mut found = Buffer::uninitialized(device, items.div_ceil(32) as usize)?;
+    other.ask(stream, &keys, &mut found)?;
+    let state = Buffer::<u64>::uninitialized(device, state_words::<K>(items) as usize)?;
+    let count = Buffer::<u32>::uninitialized(device, 1)?;
+    stream.batch(&[&keys], &[&found, output, &count, &state], |batch| {
+        batch.zero(&state, state.len())?;
+        if !present {
+            let flip = Flip { keep: found.argument(), plan: CompactPlan { items } };
+            // SAFETY: there is a word for each 32 keys.
+            unsafe { batch.launch(&flip, items.div_ceil(32))? };
+        }
+        let output = output.argument::<K>().offset(first);
+        // SAFETY: as many keys, with a bit for each, and room for all of them; the state has the words that are asked for, all 0.
+        unsafe {
+            launch_compact(batch, items, keys.argument(), found.argument(), output, count.argument(), state.argument())
+        }
+    })?;
+    Ok(count.download_at(stream, 0)? as u64)
 }

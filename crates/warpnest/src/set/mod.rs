@@ -1,8 +1,9 @@
 //! [`PageSet`]: the page table of keys alone. docs/set.md has layout, guarantees and figures.
 
-mod combine;
+pub(crate) mod combine;
 mod config;
 
+pub(crate) use combine::{Combined, set_operations};
 pub use config::PageSetConfig;
 
 use crate::buffer::Tracked;
@@ -35,6 +36,7 @@ pub struct PageSet<K: Key> {
 }
 
 crate::lookup::contains_methods! { [K: Key] PageSet<K>, K }
+set_operations! { PageSet, PageSetConfig }
 
 impl<K: Key> PageSet<K> {
     /// Builds a set of the different keys among `keys` with the default configuration; [`PageSetConfig::build`] takes another.
@@ -55,7 +57,7 @@ impl<K: Key> PageSet<K> {
     }
 
     fn create(config: PageSetConfig, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
-        let input = input_of(device, stream, keys)?;
+        let input = Input::of_keys(device, stream, keys)?;
         Ok(Self { device: device.clone(), pages: PageMap::create_from(config.pages, stream, device, input)? })
     }
 
@@ -68,7 +70,7 @@ impl<K: Key> PageSet<K> {
     /// As for [`PageSetConfig::build_on`]. If the request makes no sense the set is as it was; after another error it is empty, and
     /// [`PageSet::report`] still tells of the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        let input = input_of(&self.device, stream, keys)?;
+        let input = Input::of_keys(&self.device, stream, keys)?;
         self.pages.rebuild_from(stream, input)
     }
 
@@ -157,20 +159,34 @@ impl<K: Key> PageSet<K> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn to_keys(&self) -> Result<Vec<K>> {
         let stream = self.device.default_stream();
-        self.all_keys(stream)?.download(stream)
-    }
-
-    /// All keys, in no particular order, on the device.
-    fn all_keys(&self, stream: &Stream) -> Result<Buffer<K>> {
         let mut keys = Buffer::uninitialized(&self.device, self.len() as usize)?;
         self.keys_into(stream, &mut keys)?;
-        Ok(keys)
+        keys.download(stream)
     }
 }
 
-/// All of `keys`, if they and the stream are on the device.
-fn input_of<'k, K: Key>(device: &Device, stream: &Stream, keys: &'k Buffer<K>) -> Result<Input<'k, K, Nothing>> {
-    stream.check_device(device)?;
-    keys.check_device("the buffer of keys", device)?;
-    Ok(Input { keys, values: None, pairs: keys.len() as u64, known: Known::Nothing })
+impl<K: Key> Combined<K> for PageSet<K> {
+    fn table(&self) -> (&Device, &Buffer<u64>) {
+        (&self.device, self.words())
+    }
+
+    fn count(&self) -> u64 {
+        self.len()
+    }
+
+    fn write(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+        self.pages.unpack(stream, keys, None)
+    }
+
+    fn ask(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
+        self.contains_many_into(stream, queries, found)
+    }
+
+    fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self> {
+        let config = self.pages.config.clone();
+        let input = Input { keys, values: None, pairs: count, known: Known::Nothing };
+        let mut pages = PageMap::create_from(config.clone().assume_unique(), stream, &self.device, input)?;
+        pages.config = config;
+        Ok(Self { device: self.device.clone(), pages })
+    }
 }

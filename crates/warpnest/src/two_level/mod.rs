@@ -12,6 +12,7 @@ use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
 use gpu_kernels::seam::Global;
 use gpu_kernels::slots::{EMPTY, Slots, packed, slot_words};
 use gpu_kernels::two_level::{Find, FindPlan, Histogram, Layout, MOST_SUB_TABLES, header};
+use gpu_kernels::types::Scalar;
 use std::marker::PhantomData;
 
 /// A map that is built by sorting its pairs into small buckets and building each one on chip, and then answers every lookup
@@ -204,7 +205,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
             .then(|| (K::ALL_ONES, V::from_u64(header[header::CELL_VALUE as usize])));
         let pairs = words.chunks_exact(slot_words).filter(|slot| slot[0] != EMPTY).map(|slot| {
             let value = if packed::<K, V>() { slot[0] & u32::MAX as u64 } else { slot[1] };
-            (Slots::<K, V>::key_of(slot[0]), V::from_u64(value))
+            (Slots::<K, V>::key_of(Scalar::from_u64(slot[0])), V::from_u64(value))
         });
         Ok(cell.into_iter().chain(pairs).collect())
     }

@@ -1,0 +1,209 @@
+//! [`CuckooSet`]: the cuckoo table of keys alone. docs/cuckoo.md and docs/set.md have layout, guarantees and figures.
+
+mod config;
+
+pub use config::CuckooSetConfig;
+
+use crate::input::{Input, Known};
+use crate::set::Combined;
+use crate::{Buffer, BuildReport, CuckooMap, Device, Key, Result, Stream, Tracked};
+use gpu_kernels::cuckoo::{Keys, KeysPlan};
+use gpu_kernels::hash::HashFunctions;
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::Nothing;
+
+/// A set that is built in one go and then answers every question with at most as many probes as it has hash functions (2 to 5; by default
+/// 4). A [`CuckooMap`] without values, whose slots are keys.
+///
+/// Source: Alcantara et al., *Building an Efficient Hash Table on the GPU*, GPU Computing Gems, Jade edition (2011), chapter 4, section 4.4.
+///
+/// * **Keys** are `u32` or `u64`; all of them are legal, and may be repeated. Copies that racing threads leave in several slots are erased
+///   after the insertion. [`CuckooSetConfig::assume_unique`] promises that there are none.
+/// * **Complexity.** A build makes about `-m·ln(1 - n/m)` random exchanges of one word for n different keys in m slots, 2 n by default;
+///   a question reads one to as many slots as there are hash functions, and ends at an empty one.
+/// * **Memory.** One key a slot: 4 or 8 bytes, and 72; [`CuckooSetConfig::memory_bytes`] says so beforehand. A build takes nothing besides.
+/// * **Two builds of the same keys** answer every question alike, and have the same [`CuckooSet::len`]. Where keys stand in the table, and
+///   so the order of [`CuckooSet::to_keys`], may differ, also with the same seed.
+/// * **Beside other work.** A set does not change after its build, so any number of streams may ask at the same time, and combine it with
+///   others. [`CuckooSet::rebuild`] takes the set exclusively and waits for running questions by itself.
+///
+/// [`PageSet`](crate::PageSet) is built faster and takes less memory; docs/choosing.md compares them.
+#[derive(Debug)]
+pub struct CuckooSet<K: Key> {
+    device: Device,
+    table: CuckooMap<K, Nothing>,
+}
+
+crate::lookup::contains_methods! { [K: Key] CuckooSet<K>, K }
+crate::set::set_operations! { CuckooSet, CuckooSetConfig }
+
+impl<K: Key> CuckooSet<K> {
+    /// Builds a set of the different keys among `keys` with the default configuration; [`CuckooSetConfig::build`] takes another.
+    ///
+    /// ```
+    /// use warpnest::{CuckooSet, Device};
+    ///
+    /// let set = CuckooSet::build(&Device::best()?, &[7u32, 8, 7])?;
+    /// assert_eq!(set.len(), 2);
+    /// assert_eq!(set.contains_many(&[7, 8, 9])?, [true, true, false]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`CuckooSetConfig::build`].
+    pub fn build(device: &Device, keys: &[K]) -> Result<Self> {
+        CuckooSetConfig::default().build(device, keys)
+    }
+
+    fn create(config: CuckooSetConfig, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
+        let input = Input::of_keys(device, stream, keys)?;
+        Ok(Self { device: device.clone(), table: CuckooMap::create_from(config.table, stream, device, input)? })
+    }
+
+    /// Builds the set anew from other keys, in the slots that it has; waits until it is known that the build succeeded.
+    ///
+    /// For data that changes as a whole, frame after frame: nothing is allocated.
+    ///
+    /// # Errors
+    /// As for [`CuckooSetConfig::build_on`]. If the request makes no sense the set is as it was; after another error it is empty, and
+    /// [`CuckooSet::report`] still tells of the last build that succeeded.
+    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+        let input = Input::of_keys(&self.device, stream, keys)?;
+        self.table.rebuild_from(stream, input)
+    }
+
+    /// Queues the question which of the queries are there; there are no values.
+    fn find(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<K>,
+        values: Global<u32>,
+        found: &Buffer<u32>,
+        writes: &[&dyn Tracked],
+    ) -> Result<()> {
+        self.table.find(stream, queries, values, found, writes)
+    }
+
+    /// The hash functions of the last build, for a kernel of your own: with [`CuckooSet::words`] they make a
+    /// [`Table`](gpu_kernels::cuckoo::Table) of [`Nothing`].
+    pub fn functions(&self) -> &HashFunctions {
+        self.table.functions()
+    }
+
+    /// The slots: a key each, two to a word if keys have 32 bits. A key in a slot that none of its functions leads to is not one of the
+    /// set's: there was a copy ([`strangers`](gpu_kernels::cuckoo::strangers)).
+    pub fn words(&self) -> &Buffer<u64> {
+        self.table.words()
+    }
+
+    /// The words beside the slots, which [`header`](gpu_kernels::cuckoo::header) names.
+    pub fn header(&self) -> &Buffer<u64> {
+        self.table.header()
+    }
+
+    /// The number of keys.
+    pub fn len(&self) -> u64 {
+        self.table.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// The number of slots.
+    pub fn slots(&self) -> u64 {
+        self.table.slots()
+    }
+
+    /// Bytes that the set keeps on the device.
+    pub fn memory_bytes(&self) -> u64 {
+        self.table.memory_bytes()
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How the build went.
+    pub fn report(&self) -> &BuildReport {
+        self.table.report()
+    }
+
+    /// How many keys are found with the first probe, the second, and so on: [`CuckooMap::probe_histogram`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn probe_histogram(&self) -> Result<Vec<u64>> {
+        self.table.probe_histogram()
+    }
+
+    /// A copy of the set on the same device, made on `stream`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        Ok(Self { device: self.device.clone(), table: self.table.try_clone(stream)? })
+    }
+
+    /// Writes all keys, in no particular order, to `keys`; returns when they are written, since the counter that this works with is given
+    /// back then.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless there are [`CuckooSet::len`] elements,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn keys_into(&self, stream: &Stream, keys: &mut Buffer<K>) -> Result<()> {
+        crate::error::same_length(("the set", self.len() as usize), ("the keys", keys.len()))?;
+        self.write(stream, keys)
+    }
+
+    /// All keys, in no particular order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn to_keys(&self) -> Result<Vec<K>> {
+        let stream = self.device.default_stream();
+        let mut keys = Buffer::uninitialized(&self.device, self.len() as usize)?;
+        self.keys_into(stream, &mut keys)?;
+        keys.download(stream)
+    }
+}
+
+impl<K: Key> Combined<K> for CuckooSet<K> {
+    fn table(&self) -> (&Device, &Buffer<u64>) {
+        (&self.device, self.words())
+    }
+
+    fn count(&self) -> u64 {
+        self.len()
+    }
+
+    fn write(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+        let count = Buffer::<u64>::zeroed(&self.device, 1)?;
+        let write = Keys::<K> {
+            words: self.words().argument(),
+            header: self.header().argument(),
+            keys_out: keys.argument(),
+            count: count.argument(),
+            plan: KeysPlan { functions: *self.functions(), room: keys.len() as u64 },
+        };
+        let reads: [&dyn Tracked; 2] = [self.words(), self.header()];
+        // SAFETY: the table and its functions belong together; the plan says how many keys there is room for.
+        unsafe { stream.launch(&write, self.slots() + 1, &reads, &[keys, &count]) }
+    }
+
+    fn ask(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
+        self.contains_many_into(stream, queries, found)
+    }
+
+    fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self> {
+        let config = self.table.config.clone();
+        let input = Input { keys, values: None, pairs: count, known: Known::Nothing };
+        let mut table = CuckooMap::create_from(config.clone().assume_unique(), stream, &self.device, input)?;
+        table.config = config;
+        Ok(Self { device: self.device.clone(), table })
+    }
+}

@@ -1,0 +1,171 @@
+//! What an extendible map is to be like.
+
+use super::ExtendibleMap;
+use crate::{Device, Error, Key, Result, Value};
+use gpu_kernels::extendible::{MOST_DEPTH, MOST_RECORDS, PAGE, WordOf, bucket, page_words};
+
+/// The configuration of an [`ExtendibleMap`].
+///
+/// ```
+/// use warpnest::{Device, ExtendibleConfig};
+///
+/// let config = ExtendibleConfig::default().segments(1).buckets(16).records(32).seed(7);
+/// let mut map = config.create::<u64, u32>(&Device::best()?)?;
+/// assert_eq!(map.insert_many(&[1, 1 << 40], &[10, 20])?, 2);
+/// assert_eq!(map.report().buckets, 16);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExtendibleConfig {
+    segments: u32,
+    buckets: u32,
+    records: u32,
+    most_segments: u64,
+    pub(super) seed: Option<u64>,
+}
+
+impl Default for ExtendibleConfig {
+    /// What the paper's experiments begin with, 8 segments of 1024 buckets of 64 records each; at most 2^22 segments; a random seed.
+    fn default() -> Self {
+        Self { segments: 8, buckets: 1024, records: 64, most_segments: 1 << 22, seed: None }
+    }
+}
+
+/// What a configuration makes of a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// Segments at the beginning.
+    pub groups: u32,
+    /// Their buckets.
+    pub roots: u32,
+    pub table_bits: u32,
+    /// Lines of a bucket, and its records.
+    pub lines: u32,
+    pub records: u32,
+    /// How deep the directory may become.
+    pub most_depth: u32,
+}
+
+impl Shape {
+    /// Pages for so many buckets.
+    pub fn pages(buckets: u64) -> usize {
+        buckets.div_ceil(PAGE) as usize
+    }
+
+    /// Slots of a bucket.
+    pub fn slots<K: Key, V: Value>(&self) -> u64 {
+        self.lines as u64 * bucket::records_of_line::<WordOf<K, V>>() as u64
+    }
+
+    /// Words of 64 bits of a page.
+    pub fn page_words(&self) -> u64 {
+        page_words(self.lines)
+    }
+
+    /// Words of 64 bits of a bucket table.
+    pub fn table_words(&self) -> u64 {
+        (1 << self.table_bits) / 2
+    }
+}
+
+/// The fewest entries of a bucket table: 16 bytes are copied at once.
+const FEWEST_BUCKETS: u32 = 4;
+/// The most buckets at the beginning.
+const MOST_ROOTS: u64 = 1 << 31;
+
+impl ExtendibleConfig {
+    /// How many segments the directory has at the beginning (M in the paper).
+    #[must_use]
+    pub fn segments(mut self, segments: u32) -> Self {
+        self.segments = segments;
+        self
+    }
+
+    /// How many buckets a bucket table names (N in the paper): a power of two, from 4 on. A segment that splits gets a bucket table of its own, so
+    /// few of them let the directory grow in small steps.
+    #[must_use]
+    pub fn buckets(mut self, buckets: u32) -> Self {
+        self.buckets = buckets;
+        self
+    }
+
+    /// How many records a bucket has room for (b in the paper): a multiple of 8, at most 256.
+    #[must_use]
+    pub fn records(mut self, records: u32) -> Self {
+        self.records = records;
+        self
+    }
+
+    /// How many segments the directory may grow to: a batch that would need more, because too many of its keys agree in the first bits of their
+    /// hashes, is refused ([`Error::TooDeep`]).
+    #[must_use]
+    pub fn most_segments(mut self, segments: u64) -> Self {
+        self.most_segments = segments;
+        self
+    }
+
+    /// Where the random constants start, so that a run can be repeated.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Bytes that an empty map takes on the device. It grows with its keys: about 13 bytes for each pair of 32-bit keys and values, and 26 with
+    /// keys or values of 64 bits, since buckets are filled to ln 2 on average, and have a slot more for each eight records.
+    ///
+    /// # Errors
+    /// As for [`ExtendibleConfig::create`], but for the device's.
+    pub fn memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
+        let shape = self.shape::<K, V>()?;
+        let pages = Shape::pages(shape.roots as u64) as u64;
+        let (tables, notes) = (8 * shape.table_words() * shape.groups as u64, 8 * shape.groups as u64);
+        Ok(8 * shape.page_words() * pages + tables + notes + 8 * pages + 4 * pages * PAGE)
+    }
+
+    /// Makes an empty map.
+    ///
+    /// # Errors
+    /// [`Error::Directory`] if the request makes no sense; [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn create<K: Key, V: Value>(&self, device: &Device) -> Result<ExtendibleMap<K, V>> {
+        ExtendibleMap::create(self.clone(), device)
+    }
+
+    pub(super) fn shape<K: Key, V: Value>(&self) -> Result<Shape> {
+        let Self { segments, buckets, records, most_segments, .. } = *self;
+        let roots = segments as u64 * buckets as u64;
+        let sensible = segments != 0
+            && buckets.is_power_of_two()
+            && buckets >= FEWEST_BUCKETS
+            && roots <= MOST_ROOTS
+            && records != 0
+            && records.is_multiple_of(8)
+            && records <= MOST_RECORDS
+            && most_segments >= segments as u64;
+        if !sensible {
+            return Err(Error::Directory { segments, buckets, records, most_segments });
+        }
+        let of_line = bucket::records_of_line::<WordOf<K, V>>();
+        let most_depth = (most_segments / segments as u64).ilog2().min(MOST_DEPTH);
+        let table_bits = buckets.ilog2();
+        Ok(Shape {
+            groups: segments,
+            roots: roots as u32,
+            table_bits,
+            lines: bucket::lines_for(records, of_line),
+            records,
+            most_depth,
+        })
+    }
+
+    /// How many records a bucket has room for.
+    pub(super) fn capacity(&self) -> u32 {
+        self.records
+    }
+
+    /// The most records that a bucket and its buddy have when they are merged: a quarter less than there is room for, so that a few insertions
+    /// after it do not split them again, and a few removals after a split do not merge them.
+    pub(super) fn most_merged(&self) -> u64 {
+        self.records as u64 * 3 / 4
+    }
+}

@@ -1,0 +1,263 @@
+//! Which bucket tables there are and which segments share them: what the host knows of the directory, and how it grows and shrinks.
+
+/// The segment table, with numbers of bucket tables in place of addresses, and the depths of these.
+///
+/// The segments of a bucket table are those whose numbers are its lowest one plus multiples of `groups << depth`: they agree in as many bits as
+/// the table is deep.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Directory {
+    groups: usize,
+    /// The global depth.
+    depth: u32,
+    segments: Vec<u32>,
+    tables: Vec<BucketTable>,
+    /// Numbers that are free to be used again.
+    free: Vec<u32>,
+}
+
+/// A bucket table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct BucketTable {
+    depth: u32,
+    /// The lowest of its segments.
+    first: usize,
+}
+
+/// A free number has no table.
+const FREE: BucketTable = BucketTable { depth: u32::MAX, first: 0 };
+
+/// A bucket table that is to be copied to another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Copy {
+    pub from: u32,
+    pub to: u32,
+}
+
+impl Directory {
+    /// A bucket table for each group, of depth 0.
+    pub fn new(groups: u32) -> Self {
+        let groups = groups as usize;
+        let tables = (0..groups).map(|first| BucketTable { depth: 0, first }).collect();
+        Self { groups, depth: 0, segments: (0..groups as u32).collect(), tables, free: Vec::new() }
+    }
+
+    /// The global depth.
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Of each segment the number of its bucket table, and its depth.
+    pub fn segments(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
+        self.segments.iter().map(|&table| (table, self.tables[table as usize].depth))
+    }
+
+    /// Numbers of bucket tables are below this.
+    pub fn numbers(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// The numbers of the bucket tables that there are.
+    pub fn tables(&self) -> impl Iterator<Item = u32> {
+        (0..self.tables.len() as u32).filter(|&table| self.tables[table as usize] != FREE)
+    }
+
+    /// How many there are.
+    pub fn table_count(&self) -> usize {
+        self.tables.len() - self.free.len()
+    }
+
+    /// Grows until the bucket table of each segment `i` is at least `needs[i]` deep, and the directory so deep as well: the segment table
+    /// doubles, and only those bucket tables are split that must be (the paper, section 2.1, cases 1 and 3). A table keeps the lower half of
+    /// its segments; the other half gets a copy of it, which is the return value.
+    pub fn grow(&mut self, depth: u32, needs: &[u32]) -> Vec<Copy> {
+        while self.depth < depth {
+            // A new segment shares the table of the one that it has all bits but the new one in common with.
+            self.segments.extend_from_within(..);
+            self.depth += 1;
+        }
+        let mut copies: Vec<Copy> = Vec::new();
+        // What a table that is new here is a copy of.
+        let mut source: Vec<u32> = (0..self.tables.len() as u32).collect();
+        for (segment, &need) in needs.iter().enumerate() {
+            while self.tables[self.segments[segment] as usize].depth < need {
+                let table = self.segments[segment];
+                let copy = self.split(table);
+                source.resize(self.tables.len(), 0);
+                source[copy as usize] = source[table as usize];
+                copies.push(Copy { from: source[table as usize], to: copy });
+            }
+        }
+        copies
+    }
+
+    /// Gives the upper half of a table's segments to another one; returns its number.
+    fn split(&mut self, table: u32) -> u32 {
+        let BucketTable { depth, first } = self.tables[table as usize];
+        let upper = BucketTable { depth: depth + 1, first: first + (self.groups << depth) };
+        let copy = match self.free.pop() {
+            Some(number) => {
+                self.tables[number as usize] = upper;
+                number
+            }
+            None => {
+                self.tables.push(upper);
+                self.tables.len() as u32 - 1
+            }
+        };
+        self.tables[table as usize].depth = depth + 1;
+        self.assign(copy);
+        copy
+    }
+
+    /// Lets the segments of a table point to it.
+    fn assign(&mut self, table: u32) {
+        let BucketTable { depth, first } = self.tables[table as usize];
+        for segment in (first..self.segments.len()).step_by(self.groups << depth) {
+            self.segments[segment] = table;
+        }
+    }
+
+    /// The lowest segments of the bucket tables, and their numbers.
+    pub fn first_segments(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.tables().map(|table| (self.tables[table as usize].first, table))
+    }
+
+    /// Shrinks as far as `needs` allows, the depth of the deepest bucket of each table: two tables of which no bucket tells one from the other
+    /// become one again, and the segment table is halved while no table is as deep as it (cases 2 and 4).
+    pub fn shrink(&mut self, mut needs: Vec<u32>) {
+        for depth in (1..=self.depth).rev() {
+            for table in 0..self.tables.len() {
+                let BucketTable { depth: own, first } = self.tables[table];
+                let half = self.groups << (depth - 1);
+                if own != depth || !(first / half).is_multiple_of(2) {
+                    continue;
+                }
+                let buddy = self.segments[first + half] as usize;
+                if self.tables[buddy].depth == depth && needs[table].max(needs[buddy]) < depth {
+                    self.tables[table].depth = depth - 1;
+                    self.tables[buddy] = FREE;
+                    self.free.push(buddy as u32);
+                    needs[table] = needs[table].max(needs[buddy]);
+                    self.assign(table as u32);
+                }
+            }
+        }
+        let deepest = self.tables.iter().filter(|&table| *table != FREE).map(|table| table.depth).max();
+        self.depth = deepest.unwrap_or_default();
+        self.segments.truncate(self.groups << self.depth);
+    }
+
+    /// Gives the tables the lowest numbers; returns what must be copied to where.
+    pub fn renumber(&mut self) -> Vec<Copy> {
+        let kept: Vec<u32> = self.tables().collect();
+        let copies = kept.iter().zip(0..).map(|(&from, to)| Copy { from, to }).collect();
+        self.tables = kept.iter().map(|&table| self.tables[table as usize]).collect();
+        self.free.clear();
+        (0..self.tables.len() as u32).for_each(|table| self.assign(table));
+        copies
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What must hold of any directory.
+    fn check(directory: &Directory) {
+        assert_eq!(directory.segments.len(), directory.groups << directory.depth);
+        let mut shared = vec![0usize; directory.tables.len()];
+        for (number, &table) in directory.segments.iter().enumerate() {
+            let BucketTable { depth, first } = directory.tables[table as usize];
+            assert!(depth <= directory.depth);
+            assert_eq!(number % (directory.groups << depth), first, "segment {number} and table {table}");
+            shared[table as usize] += 1;
+        }
+        for (table, &shared) in directory.tables.iter().zip(&shared) {
+            let expected = if *table == FREE { 0 } else { 1 << (directory.depth - table.depth) };
+            assert_eq!(shared, expected);
+        }
+        assert_eq!(directory.free.len(), directory.tables.iter().filter(|&table| *table == FREE).count());
+    }
+
+    #[test]
+    fn a_leaf_that_is_much_deeper_splits_the_tables_on_its_way_and_no_others() {
+        let mut directory = Directory::new(2);
+        let mut needs = vec![0; 2 << 3];
+        // Group 1, bits 101: the highest number is the one that was added last.
+        needs[1 + 2 * 0b101] = 3;
+        let copies = directory.grow(3, &needs);
+        check(&directory);
+        assert_eq!(copies.len(), 3);
+        assert!(copies.iter().all(|copy| copy.from == 1), "{copies:?}: all are copies of the one that was there");
+        assert_eq!(directory.table_count(), 5);
+        let depths: Vec<u32> = directory.segments().map(|(_, depth)| depth).collect();
+        assert_eq!(depths, [0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2]);
+        directory.shrink(vec![0; 5]);
+        check(&directory);
+        assert_eq!((directory.depth(), directory.table_count()), (0, 2));
+    }
+
+    proptest! {
+        #[test]
+        fn growing_and_shrinking_keep_the_invariants_and_do_no_more_than_they_must(
+            groups in 1u32..4,
+            rounds in prop::collection::vec((0u32..6, prop::collection::vec((0usize..200, 0u32..6), 0..6), any::<bool>()), 1..8),
+        ) {
+            let mut directory = Directory::new(groups);
+            for (depth, wanted, shrinks) in rounds {
+                if shrinks {
+                    // What was wanted is now all that there is: every table on the way to it may stay, and nothing else.
+                    let mut deep = Directory::new(groups);
+                    let mut needs = vec![0; (groups as usize) << directory.depth()];
+                    for (segment, need) in wanted {
+                        let need = need.min(directory.depth());
+                        let segment = segment % ((groups as usize) << need);
+                        if directory.tables[directory.segments[segment] as usize].depth >= need {
+                            needs[segment] = needs[segment].max(need);
+                        }
+                    }
+                    deep.grow(directory.depth(), &needs);
+                    // Every segment's table of the smallest directory is at most as deep as the one that there is.
+                    let mut of_tables = vec![0; directory.numbers()];
+                    for (segment, (_, depth)) in deep.segments().enumerate() {
+                        let table = directory.segments[segment] as usize;
+                        of_tables[table] = of_tables[table].max(depth.min(directory.tables[table].depth));
+                    }
+                    directory.shrink(of_tables);
+                    check(&directory);
+                    let deepest = deep.segments().map(|(_, depth)| depth).max().unwrap();
+                    prop_assert_eq!(directory.depth(), deepest);
+                    prop_assert_eq!(directory.table_count(), deep.table_count());
+                } else {
+                    let depth = depth.max(directory.depth());
+                    let mut needs = vec![0; (groups as usize) << depth];
+                    for (segment, need) in wanted {
+                        let need = need.min(depth);
+                        let segment = segment % ((groups as usize) << need);
+                        needs[segment] = needs[segment].max(need);
+                    }
+                    let before = directory.clone();
+                    let copies = directory.grow(depth, &needs);
+                    check(&directory);
+                    prop_assert_eq!(directory.depth(), depth);
+                    prop_assert_eq!(directory.table_count(), before.table_count() + copies.len());
+                    for copy in copies {
+                        prop_assert!(before.tables().any(|table| table == copy.from));
+                    }
+                    for (segment, &need) in needs.iter().enumerate() {
+                        prop_assert!(directory.tables[directory.segments[segment] as usize].depth >= need);
+                    }
+                }
+                let mut renumbered = directory.clone();
+                let moves = renumbered.renumber();
+                check(&renumbered);
+                prop_assert_eq!(moves.len(), directory.table_count());
+                for (segment, &table) in directory.segments.iter().enumerate() {
+                    let to = moves.iter().find(|copy| copy.from == table).unwrap().to;
+                    prop_assert_eq!(renumbered.segments[segment], to);
+                }
+            }
+        }
+    }
+}

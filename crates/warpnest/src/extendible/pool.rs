@@ -1,0 +1,76 @@
+//! Memory in units of one size, at addresses that stay, which grows by chunks.
+
+use crate::buffer::Tracked;
+use crate::{Buffer, Device, Error, Result};
+
+/// Units of one size. The first chunk is there from the beginning; later ones are an eighth of the whole, or as large as they must be.
+#[derive(Debug)]
+pub(super) struct Pool {
+    device: Device,
+    unit_words: u64,
+    chunks: Vec<Buffer<u64>>,
+    addresses: Vec<u64>,
+}
+
+/// A new chunk is at least this share of those before it, if there is memory for it: so that chunks stay few.
+const SHARE: usize = 8;
+
+impl Pool {
+    /// A pool of `units` units of `unit_words` words of 64 bits.
+    pub fn new(device: &Device, unit_words: u64, units: usize) -> Result<Self> {
+        let mut pool = Self { device: device.clone(), unit_words, chunks: Vec::new(), addresses: Vec::new() };
+        pool.add(units)?;
+        Ok(pool)
+    }
+
+    /// Makes room for `units` units in all; whether there came new ones. The others stay where they are.
+    pub fn reserve(&mut self, units: usize) -> Result<bool> {
+        let Some(missing) = units.checked_sub(self.units()).filter(|&missing| missing != 0) else { return Ok(false) };
+        let generous = missing.max(self.units() / SHARE);
+        match self.add(generous) {
+            Err(Error::OutOfMemory { .. }) if generous > missing => self.add(missing)?,
+            added => added?,
+        }
+        Ok(true)
+    }
+
+    fn add(&mut self, units: usize) -> Result<()> {
+        let words = units.saturating_mul(self.unit_words as usize);
+        let chunk = Buffer::uninitialized(&self.device, words)?;
+        let first = chunk.address() as u64;
+        self.addresses.extend((0..units as u64).map(|unit| first + 8 * self.unit_words * unit));
+        self.chunks.push(chunk);
+        Ok(())
+    }
+
+    /// Gives back all chunks but the first.
+    pub fn truncate(&mut self) {
+        self.chunks.truncate(1);
+        self.addresses.truncate(self.chunks.iter().map(Buffer::len).sum::<usize>() / self.unit_words as usize);
+    }
+
+    /// The number of units.
+    pub fn units(&self) -> usize {
+        self.addresses.len()
+    }
+
+    /// Where each unit is.
+    pub fn addresses(&self) -> &[u64] {
+        &self.addresses
+    }
+
+    /// Its memory.
+    pub fn chunks(&self) -> &[Buffer<u64>] {
+        &self.chunks
+    }
+
+    /// The same, for a launch.
+    pub fn tracked(&self) -> impl Iterator<Item = &dyn Tracked> {
+        self.chunks.iter().map(|chunk| chunk as &dyn Tracked)
+    }
+
+    /// Bytes of all units.
+    pub fn memory_bytes(&self) -> u64 {
+        8 * self.unit_words * self.units() as u64
+    }
+}

@@ -1,0 +1,145 @@
+//! Batches of removals, and the merging of buckets after them.
+
+use super::directory::Directory;
+use super::table::unless_out_of_memory;
+use super::{ExtendibleMap, Table};
+use crate::buffer::Tracked;
+use crate::{Answers, Buffer, Key, Result, Stream, Value};
+use gpu_kernels::extendible::{
+    Absorb, InspectPlan, MergeBuddies, MergePlan, MergedPlan, Remove, RemovePlan, TableDepths, counts,
+};
+
+impl<K: Key, V: Value> ExtendibleMap<K, V> {
+    /// Removes the keys; answers with the values that they had. Of equal keys one is answered so, and the others are not there any more.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory): nothing was done. [`Error::Driver`](crate::Error::Driver): the map may be empty now.
+    pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>> {
+        let device = self.device.clone();
+        let keys = Buffer::from_slice(&device, keys)?;
+        let mut answers = Answers::uninitialized(&device, keys.len())?;
+        self.remove_many_into(device.default_stream(), &keys, &mut answers)?;
+        answers.download(device.default_stream())
+    }
+
+    /// [`ExtendibleMap::remove_many`] with buffers; returns how many of the keys were there. Waits until it is known what is to be merged, and not
+    /// for the rest.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done; and as for
+    /// [`ExtendibleMap::remove_many`].
+    pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
+        stream.check_device(&self.device)?;
+        keys.check_device("the keys", &self.device)?;
+        crate::error::same_length(("the keys", keys.len()), ("the answers", answers.len()))?;
+        answers.values.check_device("the answers", &self.device)?;
+        self.mend(stream)?;
+        self.work.counts.fill(stream, 0)?;
+        self.change(stream, |map| {
+            let removed = map.remove(stream, keys, answers)?;
+            map.length -= removed;
+            if removed != 0 {
+                map.merge(stream)?;
+            }
+            Ok(removed)
+        })
+    }
+
+    fn remove(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
+        let Self { work, table, .. } = self;
+        let remove = Remove::<K, V> {
+            keys: keys.argument(),
+            segments: table.segments.argument(),
+            pages: table.page_list(),
+            values: answers.values.argument(),
+            found: answers.found.argument(),
+            counts: work.counts.argument(),
+            plan: RemovePlan { layout: table.layout(), keys: keys.len() as u64 },
+        };
+        let mut writes = table.tracked();
+        writes.extend([&answers.values as &dyn Tracked, &answers.found, &work.counts]);
+        // SAFETY: as many answers as keys, and the table is whole.
+        unsafe { stream.launch(&remove, keys.len() as u64, &[keys], &writes)? };
+        work.counts.download_at(stream, counts::REMOVED as usize)
+    }
+
+    /// Merges buckets with their buddies where both together are few records, and shrinks the directory as far as that allows. For want of memory it may
+    /// be left undone.
+    fn merge(&mut self, stream: &Stream) -> Result<()> {
+        let Self { work, table, device, .. } = self;
+        if unless_out_of_memory(work.fit_merged(device, table.used as usize))?.is_none() {
+            return Ok(());
+        }
+        let merged = &work.merged;
+        let launch = MergeBuddies {
+            segments: table.segments.argument(),
+            pages: table.page_addresses.argument(),
+            merged: merged.argument(),
+            counts: work.counts.argument(),
+            plan: MergePlan { layout: table.layout(), used: table.used, most: self.config.most_merged() },
+        };
+        let mut all = 0;
+        loop {
+            let mut writes = table.tracked();
+            writes.extend([merged as &dyn Tracked, &work.counts]);
+            // SAFETY: the table is whole, and there is room for all numbers of buckets.
+            unsafe { stream.launch(&launch, table.used, &[], &writes)? };
+            let merged = work.counts.download_at(stream, counts::MERGED as usize)?;
+            if merged == all {
+                break;
+            }
+            all = merged;
+        }
+        if all == 0 {
+            return Ok(());
+        }
+        self.absorb(stream, all)?;
+        self.shrink_directory(stream)?;
+        self.pack(stream, SPACIOUS)
+    }
+
+    /// Moves the records of merged buckets, and frees these.
+    fn absorb(&mut self, stream: &Stream, number: u64) -> Result<()> {
+        let (table, merged) = (&mut self.table, &self.work.merged);
+        let plan = MergedPlan { layout: table.layout(), merged: number };
+        let (segments, pages) = (table.segments.argument(), table.page_list());
+        let absorb = Absorb::<K, V> { merged: merged.argument(), segments, pages, plan };
+        // SAFETY: the notes of the merged buckets say into which they go, and these have room.
+        unsafe { stream.launch(&absorb, 32 * number, &[merged], &table.tracked())? };
+        table.release(stream, merged, merged.argument(), (number, 1, 0))
+    }
+
+    /// Merges bucket tables that buckets do not tell apart any more, and halves the segment table while it is deeper than they are.
+    fn shrink_directory(&mut self, stream: &Stream) -> Result<()> {
+        let Self { table, device, .. } = self;
+        if table.directory.depth() == 0 {
+            return Ok(());
+        }
+        let shrunk = unless_out_of_memory(Self::shrunk(table, device, stream))?;
+        if let Some((directory, segments)) = shrunk {
+            (table.directory, table.segments) = (directory, segments);
+        }
+        Ok(())
+    }
+
+    fn shrunk(table: &Table<K, V>, device: &crate::Device, stream: &Stream) -> Result<(Directory, Buffer<u64>)> {
+        let depths = Buffer::<u32>::zeroed(device, table.segments.len())?;
+        let (segments, pages) = (table.segments.argument(), table.page_addresses.argument());
+        let plan = InspectPlan { layout: table.layout(), used: table.used };
+        let launch = TableDepths { segments, pages, depths: depths.argument(), plan };
+        // SAFETY: the table is whole, and there is a word for each segment.
+        unsafe { stream.launch(&launch, table.used, &table.tracked(), &[&depths])? };
+        let depths = depths.download(stream)?;
+        let mut needs = vec![0; table.directory.numbers()];
+        for (segment, number) in table.directory.first_segments() {
+            needs[number as usize] = depths[segment];
+        }
+        let mut directory = table.directory.clone();
+        directory.shrink(needs);
+        let segments = table.segments_of(&directory)?;
+        Ok((directory, segments))
+    }
+}
+
+/// Buckets are moved next to each other if there is room for so many times as many: then what is given back is more than what that takes meanwhile.
+const SPACIOUS: usize = 4;

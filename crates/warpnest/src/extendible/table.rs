@@ -1,0 +1,272 @@
+//! The memory of a map: pages of buckets, bucket tables, the segment table; and how it begins, and is packed again.
+
+use super::config::Shape;
+use super::directory::{Copy, Directory};
+use super::pool::Pool;
+use crate::buffer::Tracked;
+use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use gpu_kernels::extendible::{
+    BuildLeaves, CopyPlan, CopyTables, InspectPlan, Layout, OpenPlan, PAGE, Pages, Redirect, RedirectPlan, Release,
+    ReleasePlan, Repack, Segment, counts, root_leaf,
+};
+use gpu_kernels::seam::Global;
+use std::marker::PhantomData;
+
+/// A table on a device.
+#[derive(Debug)]
+pub(super) struct Table<K, V> {
+    pub device: Device,
+    pub shape: Shape,
+    pub constants: [u64; 2],
+    pub directory: Directory,
+    /// [`Segment`]s.
+    pub segments: Buffer<u64>,
+    pub tables: Pool,
+    pub pages: Pool,
+    /// Where each page is.
+    pub page_addresses: Buffer<u64>,
+    /// Numbers of buckets that are free to be used again, at the front.
+    pub free_numbers: Buffer<u32>,
+    /// How many.
+    pub free: u64,
+    /// Numbers of buckets are below this.
+    pub used: u64,
+    types: PhantomData<fn() -> (K, V)>,
+}
+
+impl<K: Key, V: Value> Table<K, V> {
+    /// An empty table.
+    pub fn new(device: &Device, stream: &Stream, shape: Shape, constants: [u64; 2]) -> Result<Self> {
+        let pages = Pool::new(device, shape.page_words(), Shape::pages(shape.roots as u64))?;
+        let tables = Pool::new(device, shape.table_words(), shape.groups as usize)?;
+        let mut table = Self {
+            device: device.clone(),
+            shape,
+            constants,
+            directory: Directory::new(shape.groups),
+            segments: Buffer::uninitialized(device, 0)?,
+            page_addresses: Buffer::uninitialized(device, 0)?,
+            free_numbers: Buffer::uninitialized(device, 0)?,
+            tables,
+            pages,
+            free: 0,
+            used: 0,
+            types: PhantomData,
+        };
+        table.clear(stream)?;
+        Ok(table)
+    }
+
+    /// Makes it as it was at the beginning.
+    pub fn clear(&mut self, stream: &Stream) -> Result<()> {
+        self.pages.truncate();
+        self.tables.truncate();
+        self.directory = Directory::new(self.shape.groups);
+        (self.free, self.used) = (0, 0);
+        self.segments = self.segments_of(&self.directory)?;
+        self.page_addresses = Buffer::from_slice(&self.device, self.pages.addresses())?;
+        self.free_numbers = Buffer::uninitialized(&self.device, self.pages.units() * PAGE as usize)?;
+        let roots = self.shape.roots as u64;
+        let leaves: Vec<u64> = (0..roots).flat_map(root_leaf).collect();
+        let leaves = Buffer::from_slice(&self.device, &leaves)?;
+        let (no_keys, no_values) = (Buffer::uninitialized(&self.device, 0)?, Buffer::uninitialized(&self.device, 0)?);
+        let none_placed = Buffer::uninitialized(&self.device, 0)?;
+        self.build(stream, (&leaves, roots), (&no_keys, &no_values), &none_placed)
+    }
+
+    pub fn layout(&self) -> Layout {
+        let ([a, b], Shape { roots, table_bits, lines, records, .. }) = (self.constants, self.shape);
+        Layout { a, b, roots, table_bits, lines, records, depth: self.directory.depth(), padding: 0 }
+    }
+
+    /// The pages, as kernels take them.
+    pub fn page_list(&self) -> Global<Pages<K, V>> {
+        self.page_addresses.argument()
+    }
+
+    /// All that a launch may read of the table.
+    pub fn tracked(&self) -> Vec<&dyn Tracked> {
+        let lists: [&dyn Tracked; 2] = [&self.segments, &self.page_addresses];
+        lists.into_iter().chain(self.pages.tracked()).chain(self.tables.tracked()).collect()
+    }
+
+    /// The segment table of a directory, for tables where they are now.
+    pub fn segments_of(&self, directory: &Directory) -> Result<Buffer<u64>> {
+        let at = self.tables.addresses();
+        let segments: Vec<u64> =
+            directory.segments().map(|(table, depth)| Segment::new(at[table as usize], depth).0).collect();
+        Buffer::from_slice(&self.device, &segments)
+    }
+
+    /// How many buckets there are.
+    pub fn buckets(&self) -> u64 {
+        self.used - self.free
+    }
+
+    /// Makes room for `more` buckets beside those that there are. Nothing that a kernel sees changes but where it is.
+    pub fn reserve_buckets(&mut self, stream: &Stream, more: u64) -> Result<()> {
+        let numbers = self.used + more.saturating_sub(self.free);
+        crate::error::check_slots(numbers)?;
+        if self.pages.reserve(Shape::pages(numbers))? || self.page_addresses.len() < self.pages.units() {
+            let addresses = Buffer::from_slice(&self.device, self.pages.addresses())?;
+            self.page_addresses = addresses;
+        }
+        let room = self.pages.units() * PAGE as usize;
+        if self.free_numbers.len() < room {
+            let numbers = Buffer::<u32>::uninitialized(&self.device, room)?;
+            stream.batch(&[&self.free_numbers], &[&numbers], |batch| {
+                let bytes = self.free as usize * size_of::<u32>();
+                // SAFETY: the old one has that many bytes, and the new one is larger.
+                unsafe { batch.copy(self.free_numbers.address(), numbers.address(), bytes) }
+            })?;
+            self.free_numbers = numbers;
+        }
+        Ok(())
+    }
+
+    /// Builds buckets for leaves, of records of those that they are parts of and of `new` pairs, whose `placed` bits it sets; there is room for them.
+    pub fn build(
+        &mut self,
+        stream: &Stream,
+        (leaves, number): (&Buffer<u64>, u64),
+        (keys, values): (&Buffer<K>, &Buffer<V>),
+        placed: &Buffer<u32>,
+    ) -> Result<()> {
+        let plan = OpenPlan { layout: self.layout(), leaves: number, free: self.free, used: self.used };
+        let build = BuildLeaves::<K, V> {
+            leaves: leaves.argument(),
+            keys: keys.argument(),
+            values: values.argument(),
+            placed: placed.argument(),
+            free: self.free_numbers.argument(),
+            segments: self.segments.argument(),
+            pages: self.page_list(),
+            plan,
+        };
+        let reads: [&dyn Tracked; 4] = [leaves, keys, values, &self.free_numbers];
+        let mut writes = self.tracked();
+        writes.push(placed);
+        // SAFETY: there are that many leaves, and the new pairs and bits that they name; free numbers, and pages for the other leaves; the
+        // directory is as deep as the leaves.
+        unsafe { stream.launch(&build, 32 * number, &reads, &writes)? };
+        self.used += number.saturating_sub(self.free);
+        self.free = self.free.saturating_sub(number);
+        Ok(())
+    }
+
+    /// Frees the buckets of a list, of which number `i` is word `stride * i + offset`.
+    pub fn release(
+        &mut self,
+        stream: &Stream,
+        list: &dyn Tracked,
+        words: Global<u32>,
+        (buckets, stride, offset): (u64, u64, u64),
+    ) -> Result<()> {
+        let (free, pages) = (self.free_numbers.argument(), self.page_addresses.argument());
+        let plan = ReleasePlan { layout: self.layout(), buckets, stride, offset, free: self.free };
+        let release = Release { list: words, free, pages, plan };
+        let mut writes = self.tracked();
+        writes.push(&self.free_numbers);
+        // SAFETY: the list has that many numbers of buckets, and there is a place for each bucket's.
+        unsafe { stream.launch(&release, buckets, &[list], &writes)? };
+        self.free += buckets;
+        Ok(())
+    }
+
+    /// From where and to where bucket tables are to be copied, as the kernel takes it.
+    pub fn copy_list(&self, copies: &[Copy], from: &Pool, to: &Pool) -> Result<Buffer<u64>> {
+        let (from, to) = (from.addresses(), to.addresses());
+        let pair = |copy: &Copy| [from[copy.from as usize], to[copy.to as usize]];
+        Buffer::from_slice(&self.device, &copies.iter().flat_map(pair).collect::<Vec<_>>())
+    }
+
+    /// Copies bucket tables from one pool to another, or within one, by such a list.
+    pub fn copy_tables(&self, stream: &Stream, list: &Buffer<u64>, from: &Pool, to: &Pool) -> Result<()> {
+        let plan = CopyPlan { tables: list.len() as u64 / 2, entries: 1 << self.shape.table_bits };
+        let copy = CopyTables { addresses: list.argument(), plan };
+        let mut reads: Vec<&dyn Tracked> = from.tracked().collect();
+        reads.push(list);
+        let writes: Vec<&dyn Tracked> = to.tracked().collect();
+        // SAFETY: all addresses are of tables in the two pools.
+        unsafe { stream.launch(&copy, plan.tables * plan.entries / 4, &reads, &writes) }
+    }
+
+    /// The addresses of all bucket tables.
+    pub fn table_list(&self) -> Result<Buffer<u64>> {
+        let at = self.tables.addresses();
+        let list: Vec<u64> = self.directory.tables().map(|table| at[table as usize]).collect();
+        Buffer::from_slice(&self.device, &list)
+    }
+
+    /// Whether most of the memory is not needed any more, that is if there is `times` as much of it.
+    pub fn is_spacious(&self, times: usize) -> bool {
+        let (pages, tables) = (Shape::pages(self.buckets()), self.directory.table_count());
+        self.pages.units() > times * pages || self.tables.units() > times * tables
+    }
+
+    /// A table with the same buckets in as little memory as they need; this one stays as it is.
+    pub fn packed(&self, stream: &Stream) -> Result<Self> {
+        let Self { device, shape, constants, .. } = self;
+        let mut directory = self.directory.clone();
+        let copies = directory.renumber();
+        let pages = Pool::new(device, shape.page_words(), Shape::pages(self.buckets()))?;
+        let tables = Pool::new(device, shape.table_words(), directory.table_count())?;
+        let page_addresses = Buffer::from_slice(device, pages.addresses())?;
+        let free_numbers = Buffer::uninitialized(device, pages.units() * PAGE as usize)?;
+        let forward = Buffer::<u32>::uninitialized(device, self.used as usize)?;
+        let counts = Buffer::<u64>::zeroed(device, counts::WORDS)?;
+        let mut packed = Self {
+            device: device.clone(),
+            shape: *shape,
+            constants: *constants,
+            directory,
+            segments: Buffer::uninitialized(device, 0)?,
+            tables,
+            pages,
+            page_addresses,
+            free_numbers,
+            free: 0,
+            used: self.buckets(),
+            types: PhantomData,
+        };
+        packed.segments = packed.segments_of(&packed.directory)?;
+        let list = packed.table_list()?;
+        let copy_list = packed.copy_list(&copies, &self.tables, &packed.tables)?;
+        let repack = Repack::<K, V> {
+            pages: self.page_list(),
+            pages_out: packed.page_list(),
+            forward: forward.argument(),
+            counts: counts.argument(),
+            plan: InspectPlan { layout: self.layout(), used: self.used },
+        };
+        let writes: Vec<&dyn Tracked> =
+            [&forward as &dyn Tracked, &counts].into_iter().chain(packed.pages.tracked()).collect();
+        let reads: Vec<&dyn Tracked> = [&self.page_addresses as &dyn Tracked, &packed.page_addresses]
+            .into_iter()
+            .chain(self.pages.tracked())
+            .collect();
+        // SAFETY: the new pages have room for all buckets, and there is a word for each number.
+        unsafe { stream.launch(&repack, 32 * self.used, &reads, &writes)? };
+        packed.copy_tables(stream, &copy_list, &self.tables, &packed.tables)?;
+        let plan = RedirectPlan { layout: packed.layout(), tables: copies.len() as u64 };
+        let redirect = Redirect { addresses: list.argument(), forward: forward.argument(), plan };
+        let writes: Vec<&dyn Tracked> = packed.tables.tracked().collect();
+        // SAFETY: the list is that of the new tables, whose entries are numbers of the old buckets.
+        unsafe { stream.launch(&redirect, plan.tables << shape.table_bits, &[&list, &forward], &writes)? };
+        Ok(packed)
+    }
+
+    /// Bytes on the device.
+    pub fn memory_bytes(&self) -> u64 {
+        let lists = 8 * (self.segments.len() + self.page_addresses.len()) + 4 * self.free_numbers.len();
+        self.pages.memory_bytes() + self.tables.memory_bytes() + lists as u64
+    }
+}
+
+/// Nothing, if there was not enough memory: for what may as well be left undone.
+pub(super) fn unless_out_of_memory<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Err(Error::OutOfMemory { .. }) => Ok(None),
+        done => done.map(Some),
+    }
+}

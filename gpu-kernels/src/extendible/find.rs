@@ -1,0 +1,127 @@
+//! Looking up keys, and what a batch of insertions finds before it changes anything.
+
+use super::{Layout, Pages, Table, WordOf};
+use crate::lookup::Lookup;
+use crate::seam::{Global, Tile};
+use crate::types::{Key, Scalar, Value};
+
+/// What a lookup is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FindPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of queries.
+    pub queries: u64,
+}
+
+kernel! {
+    /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values`
+    /// may be null. No thread may change the table meanwhile.
+    Find<K: Key, V: Value>, "extendible_find", threads 256;
+    {
+        queries: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,
+        plan: FindPlan,
+    }
+    |args, block| {
+        let FindPlan { layout, queries: count } = args.plan;
+        let table = Table::<K, V>::new(args.segments, args.pages, layout);
+        let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };
+        let wants_values = !args.values.is_null();
+        let block_first = block.first_thread();
+        block.tiles::<32>(|tile| {
+            let first = block_first + tile.first_thread() as u64;
+            // On the CPU each lane's line is on its way to the cache while the others go on.
+            let mut queries = tile.local(|lane| {
+                let index = first + lane as u64;
+                let key = if index < count { args.queries.load_streaming(index) } else { K::default() };
+                let (mixed, bucket) = table.bucket_of(key);
+                bucket.prefetch(mixed);
+                (mixed, bucket, None)
+            });
+            tile.each(&mut queries, |lane, (mixed, bucket, answer)| {
+                if first + (lane as u64) < count
+                    && let Some(found) = bucket.find(*mixed)
+                {
+                    // Where no value is wanted none is read.
+                    let value = if wants_values { bucket.value(found) } else { Scalar::from_u64(0) };
+                    *answer = Some(V::from_u64(value.to_u64()));
+                }
+            });
+            lookup.write(tile, &mut queries, first, |(.., answer)| *answer);
+        });
+    }
+}
+
+/// What is to be sought.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SearchPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of pairs.
+    pub pairs: u64,
+}
+
+kernel! {
+    /// Of the mixed keys whose bits are set in `last`, those that are not in the table: bit `i mod 32` of `fresh[i / 32]` for `keys[i]`.
+    Locate<K: Key, V: Value>, "extendible_locate", threads 256;
+    {
+        keys: Global<K>, last: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, fresh: Global<u32>,
+        plan: SearchPlan,
+    }
+    |args, block| {
+        let SearchPlan { layout, pairs } = args.plan;
+        let table = Table::<K, V>::new(args.segments, args.pages, layout);
+        let block_first = block.first_thread();
+        block.tiles::<32>(|tile| {
+            let first = block_first + tile.first_thread() as u64;
+            let mut fresh = tile.local(|lane| {
+                let index = first + lane as u64;
+                if index >= pairs || args.last.load_read_only(index / 32) >> lane & 1 == 0 {
+                    return false;
+                }
+                let mixed = args.keys.load_streaming(index);
+                let place = layout.place(mixed);
+                let bucket = table.bucket(table.bucket_at(place), place);
+                bucket.find(WordOf::<K, V>::from_u64(mixed.to_u64())).is_none()
+            });
+            let bits = tile.ballot(&fresh, |_, &fresh| fresh);
+            tile.each(&mut fresh, |lane, _| {
+                if lane == 0 && first < pairs {
+                    args.fresh.store(first / 32, bits);
+                }
+            });
+        });
+    }
+}
+
+kernel! {
+    /// Gives the mixed keys whose bits are set in `last` and not in `fresh` their values. All of them are in the table, and different.
+    Update<K: Key, V: Value>, "extendible_update", threads 256;
+    {
+        keys: Global<K>, values: Global<V>, last: Global<u32>, fresh: Global<u32>, segments: Global<u64>,
+        pages: Global<Pages<K, V>>, plan: SearchPlan,
+    }
+    |args, block| {
+        let SearchPlan { layout, pairs } = args.plan;
+        let table = Table::<K, V>::new(args.segments, args.pages, layout);
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let index = first + thread as u64;
+            if index >= pairs {
+                return;
+            }
+            let there = args.last.load_read_only(index / 32) & !args.fresh.load_read_only(index / 32);
+            if there >> (index % 32) & 1 != 0 {
+                let mixed = args.keys.load_streaming(index);
+                let place = layout.place(mixed);
+                let bucket = table.bucket(table.bucket_at(place), place);
+                if let Some(found) = bucket.find(WordOf::<K, V>::from_u64(mixed.to_u64())) {
+                    bucket.set_value(found, WordOf::<K, V>::from_u64(args.values.load_streaming(index).to_u64()));
+                }
+            }
+        });
+    }
+}

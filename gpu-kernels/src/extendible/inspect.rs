@@ -1,0 +1,170 @@
+//! Going over the whole table: all pairs, how deep bucket tables must be, and moving all buckets to fewer pages.
+
+use super::bucket::records_of_line;
+use super::{Layout, Notes, Pages, Table, WordOf, counts, span};
+use crate::places::{self, WARPS};
+use crate::seam::{Global, Tile};
+use crate::types::{Key, Scalar, Value};
+
+/// What is to be looked at.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct InspectPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// Numbers of buckets are below this.
+    pub used: u64,
+}
+
+/// What a thread has found in a slot.
+struct Held<K, W> {
+    pair: Option<(K, W)>,
+    place: u64,
+}
+
+kernel! {
+    /// Writes the pairs of all buckets to `keys_out` and `values_out`, which have room for them; `count[0]`, 0 at first, becomes their number. Their
+    /// order is that in which blocks come. One thread a slot.
+    Unpack<K: Key, V: Value>, "extendible_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
+    { pages: Global<Pages<K, V>>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>, plan: InspectPlan }
+    |args, block| {
+        let InspectPlan { layout, used } = args.plan;
+        // SAFETY: all buckets are looked at, so nobody asks a segment.
+        let table = Table::<K, V>::new(unsafe { Global::null() }, args.pages, layout);
+        let first = block.first_thread();
+        let mut held = block.local(|thread| {
+            let slots = layout.lines as u64 * records_of_line::<WordOf<K, V>>() as u64;
+            let index = first + thread as u64;
+            let number = (index / slots) as u32;
+            let mut pair = None;
+            if (number as u64) < used {
+                let note = table.note(number);
+                if note.state.is_live() {
+                    let record = table.bucket(number, note.first).record((index % slots) as u32);
+                    pair = record.map(|(mixed, value)| (K::from_u64(mixed.to_u64()).unmixed(layout.a, layout.b), value));
+                }
+            }
+            Held { pair, place: 0 }
+        });
+        places::give(block, &mut held, (sums, start), args.count, |held| held.pair.is_some() as u32, |held| &mut held.place);
+        block.each(&mut held, |_, held| {
+            if let Some((key, value)) = held.pair {
+                args.keys_out.store(held.place, key);
+                args.values_out.store(held.place, V::from_u64(value.to_u64()));
+            }
+        });
+    }
+}
+
+/// Which bucket tables are to be gone over.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RedirectPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of bucket tables.
+    pub tables: u64,
+}
+
+kernel! {
+    /// For each bucket table, at the lowest number of its segments, `depths`, all 0 at first, becomes the depth of its deepest bucket. One thread a
+    /// bucket.
+    TableDepths<>, "extendible_table_depths", threads 256;
+    { segments: Global<u64>, pages: Global<u64>, depths: Global<u32>, plan: InspectPlan }
+    |args, block| {
+        let InspectPlan { layout, used } = args.plan;
+        let table = Notes::new(args.segments, args.pages.cast(), layout);
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let number = first + thread as u64;
+            if number >= used {
+                return;
+            }
+            let note = table.note(number as u32);
+            if !note.state.is_live() {
+                return;
+            }
+            let (mut place, depth) = (note.first, note.state.depth());
+            while place < note.end() {
+                let of_table = table.segment(layout.segment(place, layout.depth)).depth();
+                let deepest = args.depths.atomic(layout.segment(place, of_table));
+                if depth > deepest.load() {
+                    deepest.fetch_max(depth);
+                }
+                place += span(of_table);
+            }
+        });
+    }
+}
+
+/// The bucket table with number `table` of a list.
+#[inline(always)]
+fn entries(addresses: Global<u64>, table: u64) -> Global<u32> {
+    // SAFETY: the host names the tables that these are the addresses of.
+    unsafe { Global::at_address(addresses.load_read_only(table)) }
+}
+
+kernel! {
+    /// Copies all buckets to other pages, next to each other; `forward[i]` becomes the new number of bucket `i`, and the count of `WRITTEN`, 0 at
+    /// first, that of all. A tile a bucket.
+    Repack<K: Key, V: Value>, "extendible_repack", threads 256;
+    {
+        pages: Global<Pages<K, V>>, pages_out: Global<Pages<K, V>>, forward: Global<u32>, counts: Global<u64>,
+        plan: InspectPlan,
+    }
+    |args, block| {
+        let InspectPlan { layout, used } = args.plan;
+        // SAFETY: all buckets are looked at, so nobody asks a segment.
+        let (from, to) = unsafe {
+            (Table::<K, V>::new(Global::null(), args.pages, layout), Table::<K, V>::new(Global::null(), args.pages_out, layout))
+        };
+        let block_first = block.first_thread();
+        block.tiles::<32>(|tile| {
+            let number = (block_first + tile.first_thread() as u64) / 32;
+            if number >= used {
+                return;
+            }
+            let number = number as u32;
+            let note = from.note(number);
+            if !note.state.is_live() {
+                return;
+            }
+            let mut new = tile.local(|lane| {
+                if lane == 0 { args.counts.atomic(counts::WRITTEN).fetch_add(1) as u32 } else { 0 }
+            });
+            let new_number = tile.pick(&new, 0, |new| *new);
+            let (old, copy) = (from.bucket(number, note.first), to.bucket(new_number, note.first));
+            tile.each(&mut new, |lane, _| {
+                if lane == 0 {
+                    args.forward.store(number as u64, new_number);
+                    to.set_note(new_number, note);
+                }
+                let mut line = lane;
+                while line < layout.lines {
+                    old.copy_line(line, &copy);
+                    line += 32;
+                }
+            });
+        });
+    }
+}
+
+kernel! {
+    /// Gives the buckets in all bucket tables their new numbers. One thread an entry.
+    Redirect<>, "extendible_redirect", threads 256;
+    { addresses: Global<u64>, forward: Global<u32>, plan: RedirectPlan }
+    |args, block| {
+        let RedirectPlan { layout, tables } = args.plan;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let index = first + thread as u64;
+            let of_table = index >> layout.table_bits;
+            if of_table < tables {
+                let (table, entry) = (entries(args.addresses, of_table), layout.entry(index << 32));
+                table.atomic(entry).store(args.forward.load_read_only(table.atomic(entry).load() as u64));
+            }
+        });
+    }
+}

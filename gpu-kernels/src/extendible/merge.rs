@@ -1,0 +1,155 @@
+//! Merging buckets with their buddies after a removal. Which ones is found out first, depth by depth; then each record moves at most once.
+
+use super::{Layout, Note, Notes, Pages, State, Table, counts, span};
+use crate::places::{self, WARPS};
+use crate::seam::{Global, Tile};
+use crate::types::{Key, Value};
+
+/// Which buckets are to be merged.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct MergePlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// Numbers of buckets are below this.
+    pub used: u64,
+    /// The most records of a bucket and its buddy that are merged.
+    pub most: u64,
+}
+
+kernel! {
+    /// A bucket that is the lower half of a larger part of the range takes the upper half in, if that is a bucket of the same depth and their records
+    /// are few. Only notes are changed; `merged`, with room for one a bucket, gets the numbers of those that are no more. One thread a
+    /// bucket; again until nothing is merged.
+    MergeBuddies<>, "extendible_merge_buddies", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
+    { segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>, plan: MergePlan }
+    |args, block| {
+        let MergePlan { layout, used, most } = args.plan;
+        let table = Notes::new(args.segments, args.pages.cast(), layout);
+        let block_first = block.first_thread();
+        let mut found = block.local(|thread| {
+            let index = block_first + thread as u64;
+            (if index < used { take_in(&table, most, index as u32) } else { None }, 0)
+        });
+        let next = args.counts.offset(counts::MERGED);
+        places::give(block, &mut found, (sums, start), next, |found| found.0.is_some() as u32, |found| &mut found.1);
+        block.each(&mut found, |_, found| {
+            if let (Some(buddy), place) = *found {
+                args.merged.store(place, buddy);
+            }
+        });
+    }
+}
+
+/// Lets a bucket take in its buddy, if it may; returns the number of that.
+#[inline(always)]
+fn take_in(table: &Notes, most: u64, number: u32) -> Option<u32> {
+    let Note { first, state } = table.note(number);
+    if !state.is_live() || state.depth() == 0 || first & span(state.depth()) != 0 {
+        return None;
+    }
+    // The directory is as it was, and the lowest of the buckets that were merged is the one that is left: so it is the one that the lowest place
+    // of the buddy leads to.
+    let buddy = table.bucket_at(first + span(state.depth()));
+    let other = table.note(buddy).state;
+    if !other.is_live() || other.depth() != state.depth() {
+        return None;
+    }
+    let records = state.records() + other.records();
+    if records as u64 > most {
+        return None;
+    }
+    // No other thread changes these two now: the buddy is nobody's lower half at this depth, and this one nobody's upper half.
+    table.set_state(buddy, State::merged(other.depth(), number));
+    table.set_state(number, State::live(state.depth() - 1, records));
+    Some(buddy)
+}
+
+/// What was merged.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct MergedPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of buckets that are no more.
+    pub merged: u64,
+}
+
+kernel! {
+    /// Moves the records of merged buckets to those that took them in, and lets the directory point there. A tile a bucket.
+    Absorb<K: Key, V: Value>, "extendible_absorb", threads 256;
+    { merged: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, plan: MergedPlan }
+    |args, block| {
+        let MergedPlan { layout, merged, .. } = args.plan;
+        let table = Table::<K, V>::new(args.segments, args.pages, layout);
+        let block_first = block.first_thread();
+        block.tiles::<32>(|tile| {
+            let index = (block_first + tile.first_thread() as u64) / 32;
+            if index >= merged {
+                return;
+            }
+            let number = args.merged.load_read_only(index);
+            let Note { first, state } = table.note(number);
+            let mut into = state.records();
+            loop {
+                let next = table.note(into).state;
+                if !next.is_merged() {
+                    break;
+                }
+                into = next.records();
+            }
+            let (from, to) = (table.bucket(number, first), table.bucket(into, first));
+            let mut nothing = tile.local(|_| ());
+            tile.each(&mut nothing, |lane, _| {
+                if lane == 0 {
+                    table.install(first, state.depth(), into);
+                }
+                let mut record = lane;
+                while record < from.slots() {
+                    if let Some((mixed, value)) = from.record(record) {
+                        // Together they are not more than a bucket holds, so there is a slot.
+                        to.insert(mixed, value);
+                    }
+                    record += 32;
+                }
+            });
+        });
+    }
+}
+
+/// What is to be freed.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ReleasePlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of buckets.
+    pub buckets: u64,
+    /// In the list, bucket `i` is number `i * stride + offset`.
+    pub stride: u64,
+    /// The first one.
+    pub offset: u64,
+    /// How many numbers are free already.
+    pub free: u64,
+}
+
+kernel! {
+    /// Frees the buckets of a list: their numbers go to `free`, behind those that are there. One thread a bucket.
+    Release<>, "extendible_release", threads 256;
+    { list: Global<u32>, free: Global<u32>, pages: Global<u64>, plan: ReleasePlan }
+    |args, block| {
+        let ReleasePlan { layout, buckets, stride, offset, free } = args.plan;
+        // SAFETY: the numbers of buckets are given, so nobody asks a segment.
+        let table = Notes::new(unsafe { Global::null() }, args.pages.cast(), layout);
+        let block_first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let index = block_first + thread as u64;
+            if index < buckets {
+                let number = args.list.load_read_only(index * stride + offset);
+                table.set_state(number, State::FREE);
+                args.free.store(free + index, number);
+            }
+        });
+    }
+}

@@ -1,0 +1,305 @@
+//! Extendible hashing after Hu, Xi and Lin, *Extendible Hashing Method Based on GPU* (gEHT, 2015): a table that grows and shrinks bucket by
+//! bucket. docs/extendible.md has the whole.
+//!
+//! **Directory.** A key's hash, as a fraction of its range, says one of `roots` parts of that range, and then, bit after bit, halves of it. A bucket
+//! of local depth d has the keys of a part of a part that d halvings give. The *segment table* has an entry for each group of
+//! parts and each row of as many bits as the global depth says; it points to a *bucket table*, which has an entry, a bucket's number, for each part of
+//! the group. A bucket table is shared by all segments that agree in as many bits as its own depth says.
+//!
+//! **Buckets** lie in pages of [`PAGE`], each with a [`Note`]. Keys are kept as they were mixed ([`bucket`]).
+
+pub mod bucket;
+mod find;
+mod inspect;
+mod merge;
+mod predict;
+mod remove;
+mod split;
+
+pub use find::{Find, FindPlan, Locate, SearchPlan, Update};
+pub use inspect::{InspectPlan, Redirect, RedirectPlan, Repack, TableDepths, Unpack};
+pub use merge::{Absorb, MergeBuddies, MergePlan, MergedPlan, Release, ReleasePlan};
+pub use predict::{Divide, DividePlan, LEAF_WORDS, NODE_WORDS, Needs, NeedsPlan, Overflows, counts, root_leaf};
+pub use remove::{Remove, RemovePlan};
+pub use split::{BuildLeaves, CopyPlan, CopyTables, InsertFresh, MOST_RECORDS, OpenPlan};
+
+use crate::seam::Global;
+use crate::types::{Key, Scalar, Value};
+use bucket::Bucket;
+use core::marker::PhantomData;
+
+/// Buckets of a page.
+pub const PAGE: u64 = 1024;
+/// Words of 64 bits of a page before the records of its buckets.
+const NOTES: u64 = 2 * PAGE;
+
+/// Words of 64 bits of a page whose buckets have `lines` lines.
+pub const fn page_words(lines: u32) -> u64 {
+    NOTES + PAGE * lines as u64 * bucket::LINE_WORDS
+}
+
+/// The most that the directory may be deep: a hash has 32 bits.
+pub const MOST_DEPTH: u32 = 32;
+
+/// How a table hashes and is divided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Layout {
+    /// The constants of the mix.
+    pub a: u64,
+    /// The second one.
+    pub b: u64,
+    /// The parts of the hashes' range that buckets of depth 0 have: from 2 to 2^31, a multiple of those of a group.
+    pub roots: u32,
+    /// The binary logarithm of the entries of a bucket table, which are the parts of a group.
+    pub table_bits: u32,
+    /// Lines of a bucket.
+    pub lines: u32,
+    /// The most records of a bucket, no more than its lines have slots.
+    pub records: u32,
+    /// The global depth.
+    pub depth: u32,
+    /// Nothing.
+    pub padding: u32,
+}
+
+impl Layout {
+    /// Where a mixed key is in the hashes' range: the number of its part in the upper 32 bits, and where it is in that one in the lower.
+    #[inline(always)]
+    pub fn place<K: Key>(&self, mixed: K) -> u64 {
+        mixed.bits_from(K::BITS - 32) as u64 * self.roots as u64
+    }
+
+    /// The number of groups of parts.
+    #[inline(always)]
+    pub fn groups(&self) -> u32 {
+        self.roots >> self.table_bits
+    }
+
+    /// The segment of a place in a directory of global depth `depth`.
+    #[inline(always)]
+    pub fn segment(&self, place: u64, depth: u32) -> u64 {
+        let group = place >> (32 + self.table_bits);
+        // The first halving is said by the highest bit of the place in its part, and by the lowest one of the number of the segment: so the
+        // numbers that there are stay when the directory doubles (the paper, section 2.1).
+        let halves = (place as u32).reverse_bits() as u64 & ((1 << depth) - 1);
+        group + self.groups() as u64 * halves
+    }
+
+    /// The entry of a place in its bucket table.
+    #[inline(always)]
+    pub fn entry(&self, place: u64) -> u64 {
+        (place >> 32) & ((1 << self.table_bits) - 1)
+    }
+
+    /// Entries of a bucket table.
+    pub fn table_entries(&self) -> u64 {
+        1 << self.table_bits
+    }
+}
+
+/// How much of the range a bucket of a depth has, in the measure of places.
+#[inline(always)]
+pub fn span(depth: u32) -> u64 {
+    (1 << 32) >> depth
+}
+
+/// An entry of the segment table: where a bucket table is, and its depth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment(pub u64);
+
+const ADDRESS_BITS: u32 = 56;
+
+impl Segment {
+    /// The entry for a table at this address, which must be below 2^56.
+    pub fn new(address: u64, depth: u32) -> Self {
+        Self(address | (depth as u64) << ADDRESS_BITS)
+    }
+
+    /// The depth of the bucket table.
+    #[inline(always)]
+    pub fn depth(self) -> u32 {
+        (self.0 >> ADDRESS_BITS) as u32
+    }
+
+    /// The address of the bucket table.
+    #[inline(always)]
+    pub fn address(self) -> u64 {
+        self.0 & ((1 << ADDRESS_BITS) - 1)
+    }
+
+    #[inline(always)]
+    fn table(self) -> Global<u32> {
+        // SAFETY: the host writes addresses of tables that live as long as the directory, and names them with each launch.
+        unsafe { Global::at_address(self.address()) }
+    }
+}
+
+/// What is known of a bucket: its records and its depth, or what has become of it. One word.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct State(pub u64);
+
+const KIND: u64 = 3 << 8;
+const FREE: u64 = 1 << 8;
+const MERGED: u64 = 2 << 8;
+
+impl State {
+    /// No bucket has this number now.
+    pub const FREE: Self = Self(FREE);
+
+    /// A bucket with so many records.
+    #[inline(always)]
+    pub fn live(depth: u32, records: u32) -> Self {
+        Self(depth as u64 | (records as u64) << 32)
+    }
+
+    #[inline(always)]
+    fn merged(depth: u32, into: u32) -> Self {
+        Self(depth as u64 | MERGED | (into as u64) << 32)
+    }
+
+    /// Whether it is a bucket.
+    #[inline(always)]
+    pub fn is_live(self) -> bool {
+        self.0 & KIND == 0
+    }
+
+    #[inline(always)]
+    fn is_merged(self) -> bool {
+        self.0 & KIND == MERGED
+    }
+
+    /// Its local depth.
+    #[inline(always)]
+    pub fn depth(self) -> u32 {
+        self.0 as u32 & 0xff
+    }
+
+    /// The number of its records; of a bucket that was merged the number of the other one.
+    #[inline(always)]
+    pub fn records(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+}
+
+/// What stands for a bucket beside its records: where its part of the range begins, and its state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Note {
+    /// The lowest place of its keys.
+    pub first: u64,
+    /// Its state.
+    pub state: State,
+}
+
+impl Note {
+    /// The place behind the highest one.
+    #[inline(always)]
+    pub fn end(&self) -> u64 {
+        self.first + span(self.state.depth())
+    }
+}
+
+/// The addresses of the pages of a table of such keys and values: stands only behind a pointer.
+#[derive(Debug)]
+pub struct Pages<K, V>(PhantomData<(K, V)>);
+
+/// What a table stores a key, or a value, as: the wider of the two.
+pub type WordOf<K, V> = <K as Key>::Joint<V>;
+
+/// A table as kernels hold it.
+#[derive(Debug)]
+pub struct Table<K, V> {
+    segments: Global<u64>,
+    pages: Global<Pages<K, V>>,
+    layout: Layout,
+}
+
+/// A table of which only the notes are asked for: these are alike whatever the keys and values.
+type Notes = Table<u32, u32>;
+
+impl<K, V> Clone for Table<K, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K, V> Copy for Table<K, V> {}
+
+impl<K: Key, V: Value> Table<K, V> {
+    /// The table with these segments and pages.
+    #[inline(always)]
+    pub fn new(segments: Global<u64>, pages: Global<Pages<K, V>>, layout: Layout) -> Self {
+        Self { segments, pages, layout }
+    }
+
+    #[inline(always)]
+    fn segment(&self, number: u64) -> Segment {
+        Segment(self.segments.load_read_only(number))
+    }
+
+    /// The number of the bucket for a place. No thread of the launch may change bucket tables.
+    #[inline(always)]
+    fn bucket_at(&self, place: u64) -> u32 {
+        let segment = self.segment(self.layout.segment(place, self.layout.depth));
+        segment.table().load_read_only(self.layout.entry(place))
+    }
+
+    #[inline(always)]
+    fn page(&self, bucket: u32) -> Global<u64> {
+        let address = self.pages.cast::<u64>().load_read_only(bucket as u64 / PAGE);
+        // SAFETY: the host writes addresses of pages that live as long as the table, and names them with each launch.
+        unsafe { Global::at_address(address) }
+    }
+
+    #[inline(always)]
+    fn note_at(&self, bucket: u32) -> Global<u64> {
+        self.page(bucket).offset(2 * (bucket as u64 % PAGE))
+    }
+
+    /// What is known of a bucket.
+    #[inline(always)]
+    fn note(&self, bucket: u32) -> Note {
+        let [first, state] = self.note_at(bucket).watch_pair(0);
+        Note { first, state: State(state) }
+    }
+
+    #[inline(always)]
+    fn set_note(&self, bucket: u32, note: Note) {
+        self.note_at(bucket).store_pair(0, [note.first, note.state.0]);
+    }
+
+    #[inline(always)]
+    fn set_state(&self, bucket: u32, state: State) {
+        self.note_at(bucket).atomic(1).store(state.0);
+    }
+
+    /// The bucket with a number, whose keys have places from `first` on.
+    #[inline(always)]
+    fn bucket(&self, number: u32, first: u64) -> Bucket<WordOf<K, V>> {
+        let from = NOTES + number as u64 % PAGE * self.layout.lines as u64 * bucket::LINE_WORDS;
+        let words = self.page(number).offset(from).cast();
+        Bucket::new(words, self.layout.lines, first >> 32 == 0, K::ALL_ONES.to_u64())
+    }
+
+    /// A key as it is stored, and its bucket. No thread of the launch may change bucket tables.
+    #[inline(always)]
+    fn bucket_of(&self, key: K) -> (WordOf<K, V>, Bucket<WordOf<K, V>>) {
+        let mixed = key.mixed(self.layout.a, self.layout.b);
+        let place = self.layout.place(mixed);
+        (WordOf::<K, V>::from_u64(mixed.to_u64()), self.bucket(self.bucket_at(place), place))
+    }
+
+    /// Lets all entries of the range from `first` on, of a bucket of this depth, say `bucket`. Bucket tables of which a part of the range has
+    /// only a part of an entry there must not be.
+    #[inline(always)]
+    fn install(&self, first: u64, depth: u32, bucket: u32) {
+        let Layout { depth: global, .. } = self.layout;
+        let (entry, mut place) = (self.layout.entry(first), first);
+        let end = first + span(depth);
+        while place < end {
+            let segment = self.segment(self.layout.segment(place, global));
+            segment.table().atomic(entry).store(bucket);
+            // All segments that share the table are next to each other in the order of places.
+            place += span(segment.depth());
+        }
+    }
+}

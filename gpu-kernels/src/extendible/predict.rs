@@ -1,0 +1,322 @@
+//! Which buckets a batch of new keys will overflow, and into which they must be split: found out before anything moves (the paper, section 2.5).
+//!
+//! New keys stand in the order of their places, so those of a bucket, and of any half of it, are next to each other.
+
+use super::{Layout, Note, Pages, SearchPlan, Segment, State, Table, span};
+use crate::places::{self, WARPS};
+use crate::seam::{Global, Tile};
+use crate::types::{Key, Scalar, Value};
+
+/// Words of 64 bits of a node: a bucket, or a part of one that is to be, that does not hold its keys. Its first place; the bucket, and the
+/// depth of the part above it; the number of its first new key; that behind its last one.
+pub const NODE_WORDS: u64 = 4;
+/// Words of a leaf, a bucket that is to be: its first place; its depth, and above it the number of its records; the bucket that it is a part of, and
+/// above it the number of its first new key; that behind its last one.
+pub const LEAF_WORDS: u64 = 4;
+
+/// Counters of a prediction, all 0 at first.
+pub mod counts {
+    /// Nodes that were found.
+    pub const NODES: u64 = 0;
+    /// Leaves, of all rounds.
+    pub const LEAVES: u64 = 1;
+    /// The depth of the deepest leaf.
+    pub const DEEPEST: u64 = 2;
+    /// 1 if a node would have to be divided further than it may.
+    pub const TOO_DEEP: u64 = 3;
+    /// 1 if a leaf is deeper than its bucket table.
+    pub const NEEDS: u64 = 4;
+    /// Records that were removed.
+    pub const REMOVED: u64 = 5;
+    /// Buckets that were merged into others.
+    pub const MERGED: u64 = 6;
+    /// Records that were written out, or buckets that have a new number.
+    pub const WRITTEN: u64 = 7;
+    /// The number of words.
+    pub const WORDS: usize = 8;
+}
+
+/// A bucket that must be divided, or a part of one.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    first: u64,
+    bucket: u32,
+    depth: u32,
+    keys: [u64; 2],
+}
+
+impl Node {
+    #[inline(always)]
+    fn read(nodes: Global<u64>, number: u64) -> Self {
+        let [first, bucket, start, end] = nodes.load_four_read_only(number * NODE_WORDS);
+        Self { first, bucket: bucket as u32, depth: (bucket >> 32) as u32, keys: [start, end] }
+    }
+
+    #[inline(always)]
+    fn write(&self, nodes: Global<u64>, number: u64) {
+        let bucket = self.bucket as u64 | (self.depth as u64) << 32;
+        nodes.store_four_streaming(number * NODE_WORDS, [self.first, bucket, self.keys[0], self.keys[1]]);
+    }
+}
+
+/// A bucket that is to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaf {
+    pub first: u64,
+    pub state: State,
+    /// The bucket that it is a part of.
+    pub source: u32,
+    /// Its new keys.
+    pub keys: [u64; 2],
+}
+
+impl Leaf {
+    /// Where there was no bucket before.
+    pub const NO_SOURCE: u32 = u32::MAX;
+
+    #[inline(always)]
+    pub fn read(leaves: Global<u64>, number: u64) -> Self {
+        let [first, state, source, end] = leaves.load_four_read_only(number * LEAF_WORDS);
+        Self { first, state: State(state), source: source as u32, keys: [source >> 32, end] }
+    }
+
+    #[inline(always)]
+    fn write(&self, leaves: Global<u64>, number: u64) {
+        leaves.store_four_streaming(number * LEAF_WORDS, self.words());
+    }
+
+    #[inline(always)]
+    fn words(&self) -> [u64; LEAF_WORDS as usize] {
+        [self.first, self.state.0, self.source as u64 | self.keys[0] << 32, self.keys[1]]
+    }
+}
+
+/// The words of a leaf of depth 0 without records: a bucket of an empty table, in part `root` of the range.
+pub fn root_leaf(root: u64) -> [u64; LEAF_WORDS as usize] {
+    Leaf { first: root << 32, state: State::live(0, 0), source: Leaf::NO_SOURCE, keys: [0, 0] }.words()
+}
+
+/// The number of the first of the `pairs` new keys from `from` on whose place is not below `end`.
+#[inline(always)]
+pub(super) fn end_of_run<K: Key>(keys: Global<K>, layout: &Layout, from: u64, pairs: u64, end: u64) -> u64 {
+    // Runs are short: steps that double find their end sooner than halves of all keys would.
+    let (mut low, mut step) = (from, 1);
+    while low + step < pairs && layout.place(keys.load_read_only(low + step)) < end {
+        low += step;
+        step *= 2;
+    }
+    lower_bound(keys, layout, low, (low + step).min(pairs), end)
+}
+
+/// The number of the first of the new keys from `low` on, and before `high`, whose place is not below `bound`; or `high`.
+#[inline(always)]
+fn lower_bound<K: Key>(keys: Global<K>, layout: &Layout, mut low: u64, mut high: u64, bound: u64) -> u64 {
+    while low < high {
+        let middle = low.midpoint(high);
+        if layout.place(keys.load_read_only(middle)) < bound {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Whether new key `index`, of a bucket, is the first of that bucket's.
+#[inline(always)]
+pub(super) fn is_first<K: Key>(keys: Global<K>, layout: &Layout, index: u64, note: &Note) -> bool {
+    index == 0 || layout.place(keys.load_read_only(index - 1)) < note.first
+}
+
+/// What a thread has found, and where that goes.
+struct Item<T> {
+    item: Option<T>,
+    place: u64,
+}
+
+kernel! {
+    /// Writes the buckets that cannot hold their new keys to `nodes`, which has room for all. One thread a key.
+    Overflows<K: Key, V: Value>, "extendible_overflows", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
+    {
+        keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, nodes: Global<u64>, counts: Global<u64>,
+        plan: SearchPlan,
+    }
+    |args, block| {
+        let SearchPlan { layout, pairs } = args.plan;
+        let table = Table::<K, V>::new(args.segments, args.pages, layout);
+        let first = block.first_thread();
+        let mut found = block.local(|thread| {
+            let index = first + thread as u64;
+            let item = if index < pairs { overflow(&table, args.keys, pairs, index) } else { None };
+            Item { item, place: 0 }
+        });
+        let next = args.counts.offset(counts::NODES);
+        places::give(block, &mut found, (sums, start), next, |found| found.item.is_some() as u32, |found| &mut found.place);
+        block.each(&mut found, |_, found| {
+            if let Some(node) = found.item {
+                node.write(args.nodes, found.place);
+            }
+        });
+    }
+}
+
+/// The bucket of new key `index`, if that is the first of its keys, and it cannot hold them.
+#[inline(always)]
+fn overflow<K: Key, V: Value>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> Option<Node> {
+    let layout = &table.layout;
+    let place = layout.place(keys.load_read_only(index));
+    let bucket = table.bucket_at(place);
+    let note = table.note(bucket);
+    if !is_first(keys, layout, index, &note) {
+        return None;
+    }
+    let end = end_of_run(keys, layout, index, pairs, note.end());
+    if note.state.records() as u64 + (end - index) <= layout.records as u64 {
+        return None;
+    }
+    Some(Node { first: note.first, bucket, depth: note.state.depth(), keys: [index, end] })
+}
+
+/// What is to be divided.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct DividePlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of nodes.
+    pub nodes: u64,
+    /// How deep a leaf may be.
+    pub most_depth: u64,
+}
+
+/// What becomes of half of a node.
+#[derive(Clone, Copy)]
+enum Half {
+    Leaf(Leaf),
+    Node(Node),
+}
+
+/// What a lane has counted of the records of a node: those of the lower half below, the others above; and what becomes of one half, on the first
+/// two lanes.
+struct Counted {
+    halves: u64,
+    total: u64,
+    half: Option<Half>,
+    place: u64,
+}
+
+kernel! {
+    /// Halves the nodes. Of the halves, those that a bucket can hold go to `leaves`, the others to `next`; each has room for two a node more. A
+    /// tile a node.
+    Divide<K: Key, V: Value>, "extendible_divide", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
+    {
+        keys: Global<K>, pages: Global<Pages<K, V>>, nodes: Global<u64>, next: Global<u64>, leaves: Global<u64>,
+        counts: Global<u64>, plan: DividePlan,
+    }
+    |args, block| {
+        let DividePlan { layout, nodes, most_depth } = args.plan;
+        // SAFETY: a node says its bucket, so nobody asks a segment.
+        let table = Table::<K, V>::new(unsafe { Global::null() }, args.pages, layout);
+        let block_first = block.first_thread();
+        let mut counted = block.local(|_| Counted { halves: 0, total: 0, half: None, place: 0 });
+        block.tiles_of::<32, _>(&mut counted, |tile, counted| {
+            let number = (block_first + tile.first_thread() as u64) / 32;
+            if number >= nodes {
+                return;
+            }
+            let node = Node::read(args.nodes, number);
+            let half = span(node.depth + 1);
+            let middle = node.first + half;
+            let bucket = table.bucket(node.bucket, node.first);
+            tile.each(counted, |lane, counted| {
+                let mut record = lane;
+                while record < bucket.slots() {
+                    if let Some(key) = bucket.key(record) {
+                        let place = layout.place(K::from_u64(key.to_u64()));
+                        // A node may be a part of its bucket.
+                        if place >= node.first && place < middle + half {
+                            counted.halves += if place < middle { 1 } else { 1 << 32 };
+                        }
+                    }
+                    record += 32;
+                }
+            });
+            tile.exclusive_sum(counted, |_, counted| counted.halves, |_, counted, _, total| counted.total = total);
+            tile.each(counted, |lane, counted| {
+                if lane >= 2 {
+                    return;
+                }
+                let split = lower_bound(args.keys, &layout, node.keys[0], node.keys[1], middle);
+                let (first, keys) =
+                    if lane == 0 { (node.first, [node.keys[0], split]) } else { (middle, [split, node.keys[1]]) };
+                let records = (counted.total >> (32 * lane) & 0xffff_ffff) + (keys[1] - keys[0]);
+                let depth = node.depth + 1;
+                counted.half = Some(if records <= layout.records as u64 {
+                    Half::Leaf(Leaf { first, state: State::live(depth, records as u32), source: node.bucket, keys })
+                } else {
+                    Half::Node(Node { first, bucket: node.bucket, depth, keys })
+                });
+            });
+        });
+        let is_node = |counted: &Counted| matches!(counted.half, Some(Half::Node(_)));
+        let is_leaf = |counted: &Counted| matches!(counted.half, Some(Half::Leaf(_)));
+        let next = args.counts.offset(counts::NODES);
+        places::give(block, &mut counted, (sums, start), next, |counted| is_node(counted) as u32, |counted| &mut counted.place);
+        block.phase(&mut counted, |_, counted| {
+            if let Some(Half::Node(node)) = counted.half {
+                if node.depth as u64 >= most_depth {
+                    args.counts.atomic(counts::TOO_DEEP).store(1);
+                }
+                node.write(args.next, counted.place);
+            }
+        });
+        let next = args.counts.offset(counts::LEAVES);
+        places::give(block, &mut counted, (sums, start), next, |counted| is_leaf(counted) as u32, |counted| &mut counted.place);
+        block.each(&mut counted, |_, counted| {
+            if let Some(Half::Leaf(leaf)) = counted.half {
+                leaf.write(args.leaves, counted.place);
+                let (deepest, depth) = (args.counts.atomic(counts::DEEPEST), leaf.state.depth() as u64);
+                if depth > deepest.load() {
+                    deepest.fetch_max(depth);
+                }
+            }
+        });
+    }
+}
+
+/// What the directory must get.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct NeedsPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of leaves.
+    pub leaves: u64,
+    /// The depth of the deepest.
+    pub deepest: u64,
+}
+
+kernel! {
+    /// Notes, for leaves deeper than their bucket table, that depth in `needs`, all 0 at first: at the number that the leaf's first segment has
+    /// in a directory that is as deep as the deepest leaf. One thread a leaf.
+    Needs<>, "extendible_needs", threads 256;
+    { leaves: Global<u64>, segments: Global<u64>, needs: Global<u32>, counts: Global<u64>, plan: NeedsPlan }
+    |args, block| {
+        let NeedsPlan { layout, leaves, .. } = args.plan;
+        let block_first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let leaf = block_first + thread as u64;
+            if leaf < leaves {
+                let Leaf { first, state, .. } = Leaf::read(args.leaves, leaf);
+                let depth = state.depth();
+                let segment = Segment(args.segments.load_read_only(layout.segment(first, layout.depth)));
+                if depth > segment.depth() {
+                    args.needs.atomic(layout.segment(first, depth)).fetch_max(depth);
+                    // One is as good as many.
+                    args.counts.atomic(counts::NEEDS).store(1);
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,55 @@
+//! Removing keys: each leaves a mark, or an empty slot where that cuts off no other key (the paper, section 2.4).
+
+use super::{Layout, Pages, Table, WordOf, counts};
+use crate::lookup::Lookup;
+use crate::seam::{Global, Tile};
+use crate::types::{Key, Scalar, Value};
+
+/// What is to be removed.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RemovePlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of keys.
+    pub keys: u64,
+}
+
+kernel! {
+    /// Removes key `i` by thread `i`: `values[i]` is the value that it had, or 0, and bit `i mod 32` of `found[i / 32]` says which. Of equal keys one
+    /// is answered so. `values` may be null. No thread may insert or look up meanwhile.
+    Remove<K: Key, V: Value>, "extendible_remove", threads 256;
+    {
+        keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,
+        counts: Global<u64>, plan: RemovePlan,
+    }
+    |args, block| {
+        let RemovePlan { layout, keys } = args.plan;
+        let table = Table::<K, V>::new(args.segments, args.pages, layout);
+        let lookup = Lookup { queries: args.keys, count: keys, values: args.values, found: args.found };
+        let block_first = block.first_thread();
+        let mut answers = block.local(|thread| {
+            let index = block_first + thread as u64;
+            if index < keys { remove(&table, args.keys.load_streaming(index)) } else { None }
+        });
+        block.tiles_of::<32, _>(&mut answers, |tile, answers| {
+            lookup.write(tile, answers, block_first + tile.first_thread() as u64, |answer| *answer);
+        });
+        let removed = block.count(&mut answers, |_, answer| answer.is_some());
+        block.each(&mut answers, |thread, _| {
+            if thread == 0 && removed != 0 {
+                args.counts.atomic(counts::REMOVED).fetch_add(removed as u64);
+            }
+        });
+    }
+}
+
+#[inline(always)]
+fn remove<K: Key, V: Value>(table: &Table<K, V>, key: K) -> Option<V> {
+    let mixed = key.mixed(table.layout.a, table.layout.b);
+    let place = table.layout.place(mixed);
+    let number = table.bucket_at(place);
+    let value = table.bucket(number, place).remove(WordOf::<K, V>::from_u64(mixed.to_u64()))?;
+    table.note_at(number).atomic(1).fetch_add(0u64.wrapping_sub(1 << 32));
+    Some(V::from_u64(value.to_u64()))
+}

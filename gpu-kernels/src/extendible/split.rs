@@ -1,0 +1,186 @@
+//! Splitting buckets as predicted, and inserting the new keys.
+
+use super::bucket::{LINE_WORDS, home_line, lines_for, next_line, records_of_line};
+use super::predict::{Leaf, end_of_run, is_first};
+use super::{Layout, Note, Pages, SearchPlan, State, Table, WordOf, span};
+use crate::seam::{Global, Shared};
+use crate::types::{Key, Scalar, Value};
+
+/// What is to be copied.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CopyPlan {
+    /// The number of bucket tables.
+    pub tables: u64,
+    /// Entries of each.
+    pub entries: u64,
+}
+
+kernel! {
+    /// Copies bucket tables: pair `i` of `addresses` says from where and to where. Four entries, 16 bytes, a thread; tables have a multiple of four.
+    CopyTables<>, "extendible_copy_tables", threads 256;
+    { addresses: Global<u64>, plan: CopyPlan }
+    |args, block| {
+        let fours = args.plan.entries / 4;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let index = first + thread as u64;
+            if index < args.plan.tables * fours {
+                let [from, to] = args.addresses.load_pair_read_only(2 * (index / fours));
+                // SAFETY: the host names the tables that these are the addresses of.
+                let (from, to) = unsafe { (Global::<u32>::at_address(from), Global::<u32>::at_address(to)) };
+                let entry = 4 * (index % fours);
+                to.store_four_streaming(entry, from.load_four_streaming(entry));
+            }
+        });
+    }
+}
+
+/// Which buckets are to be opened.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct OpenPlan {
+    /// The table's layout, with the depth that it has then.
+    pub layout: Layout,
+    /// The number of leaves.
+    pub leaves: u64,
+    /// How many numbers are free to be used again.
+    pub free: u64,
+    /// Numbers below this were used before.
+    pub used: u64,
+}
+
+/// Threads of a leaf.
+const LANES: u32 = 32;
+/// Leaves of a block.
+const LEAVES: usize = 4;
+/// The most records of a bucket: a block builds its leaves in shared memory.
+pub const MOST_RECORDS: u32 = 256;
+/// Lines of a bucket of so many records that are wide: there are more slots than records ([`lines_for`]).
+const MOST_LINES: usize = lines_for(MOST_RECORDS, 4) as usize;
+/// Words of 64 bits that they take there.
+const ROOM: usize = MOST_LINES * LINE_WORDS as usize;
+
+kernel! {
+    /// Builds buckets for the leaves, of the records that their sources have for them and of new pairs, and lets the directory point to them. They get
+    /// the last of the free numbers, and then new ones. `placed`, all 0 at first, gets a bit for each new key that has its place so. A warp a leaf.
+    BuildLeaves<K: Key, V: Value>, "extendible_build_leaves", threads 128,
+        shared room: u64 = LEAVES * ROOM, shared held: u32 = LEAVES * MOST_LINES;
+    {
+        leaves: Global<u64>, keys: Global<K>, values: Global<V>, placed: Global<u32>, free: Global<u32>, segments: Global<u64>,
+        pages: Global<Pages<K, V>>, plan: OpenPlan,
+    }
+    |args, block| {
+        let OpenPlan { layout, leaves, free, used } = args.plan;
+        let table = Table::<K, V>::new(args.segments, args.pages, layout);
+        let words = room.cast::<WordOf<K, V>>();
+        let first_leaf = block.first_thread() / LANES as u64;
+        let of_word = (64 / <WordOf<K, V> as Scalar>::BITS) as usize;
+        let mut nothing = block.local(|_| ());
+        block.phase(&mut nothing, |thread, _| {
+            let (own, mut line) = (thread / LANES * MOST_LINES as u32, thread % LANES);
+            while line < layout.lines {
+                held.set(own + line, 0);
+                line += LANES;
+            }
+        });
+        block.phase(&mut nothing, |thread, _| {
+            let (number, lane) = (first_leaf + (thread / LANES) as u64, thread % LANES);
+            if number >= leaves {
+                return;
+            }
+            let leaf = Leaf::read(args.leaves, number);
+            let (own, own_lines) = (thread / LANES * (ROOM * of_word) as u32, thread / LANES * MOST_LINES as u32);
+            // A line gives out its slots in turn. No more records come than there are slots, so one is found.
+            let put = |mixed: WordOf<K, V>, value: WordOf<K, V>| {
+                let (records, mut line) = (records_of_line::<WordOf<K, V>>(), home_line(mixed, layout.lines));
+                let mut slot = held.fetch_add(own_lines + line, 1);
+                while slot >= records {
+                    line = next_line(line, layout.lines);
+                    slot = held.fetch_add(own_lines + line, 1);
+                }
+                words.set(own + 2 * records * line + slot, mixed);
+                words.set(own + 2 * records * line + records + slot, value);
+            };
+            let mut new = leaf.keys[0] + lane as u64;
+            let mut record = lane;
+            if leaf.source == Leaf::NO_SOURCE {
+                record = u32::MAX;
+            }
+            let source = table.bucket(if leaf.source == Leaf::NO_SOURCE { 0 } else { leaf.source }, leaf.first);
+            let end = leaf.first + span(leaf.state.depth());
+            while record < source.slots() || new < leaf.keys[1] {
+                let pair;
+                if record < source.slots() {
+                    pair = source.record(record).filter(|(mixed, _)| {
+                        let place = layout.place(K::from_u64(mixed.to_u64()));
+                        place >= leaf.first && place < end
+                    });
+                    record += LANES;
+                } else {
+                    let (mixed, value) = (args.keys.load_streaming(new), args.values.load_streaming(new));
+                    pair = Some((Scalar::from_u64(mixed.to_u64()), Scalar::from_u64(value.to_u64())));
+                    args.placed.atomic(new / 32).fetch_add(1 << (new % 32));
+                    new += LANES as u64;
+                }
+                if let Some((mixed, value)) = pair {
+                    put(mixed, value);
+                }
+            }
+        });
+        block.each(&mut nothing, |thread, _| {
+            let (number, lane) = (first_leaf + (thread / LANES) as u64, thread % LANES);
+            if number >= leaves {
+                return;
+            }
+            let Leaf { first, state, .. } = Leaf::read(args.leaves, number);
+            let id = if number < free { args.free.load_read_only(free - 1 - number) } else { (used + number - free) as u32 };
+            let (own, own_lines) = (thread / LANES * (ROOM * of_word) as u32, thread / LANES * MOST_LINES as u32);
+            let bucket = table.bucket(id, first);
+            let mut four = lane;
+            while four < bucket.fours() {
+                bucket.write_four(four, |line| held.get(own_lines + line), |word| words.get(own + word));
+                four += LANES;
+            }
+            if lane == 0 {
+                table.set_note(id, Note { first, state });
+                table.install(first, state.depth(), id);
+            }
+        });
+    }
+}
+
+kernel! {
+    /// Inserts the new keys that have no place yet, and for which there is room, and counts them in their buckets. They are mixed, different, and in
+    /// order; one thread each.
+    InsertFresh<K: Key, V: Value>, "extendible_insert_fresh", threads 256;
+    {
+        keys: Global<K>, values: Global<V>, placed: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>,
+        plan: SearchPlan,
+    }
+    |args, block| {
+        let SearchPlan { layout, pairs } = args.plan;
+        let table = Table::<K, V>::new(args.segments, args.pages, layout);
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let index = first + thread as u64;
+            if index >= pairs || args.placed.load_read_only(index / 32) >> (index % 32) & 1 != 0 {
+                return;
+            }
+            let mixed = args.keys.load_read_only(index);
+            let place = layout.place(mixed);
+            let number = table.bucket_at(place);
+            let value = WordOf::<K, V>::from_u64(args.values.load_streaming(index).to_u64());
+            table.bucket(number, place).insert(WordOf::<K, V>::from_u64(mixed.to_u64()), value);
+            let note = table.note(number);
+            if is_first(args.keys, &layout, index, &note) {
+                // One thread a bucket comes here.
+                let more = end_of_run(args.keys, &layout, index, pairs, note.end()) - index;
+                let State(state) = note.state;
+                table.set_state(number, State(state + (more << 32)));
+            }
+        });
+    }
+}

@@ -1,0 +1,93 @@
+//! What must hold of the words of a cuckoo set.
+
+use gpu_kernels::cuckoo::header;
+use gpu_kernels::hash::{HashFunctions, NO_SLOT};
+use std::collections::{HashMap, HashSet};
+use warpnest::{CuckooSet, Key};
+
+/// What the words of a set say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said<K: Key> {
+    /// The keys, with that of the cell.
+    pub keys: HashSet<K>,
+    /// The slots in which there is a key that none of its functions leads to: copies were there.
+    pub strangers: Vec<u32>,
+}
+
+/// The slots of keys, each as wide as a key, in words of 64 bits; `None` if one is empty.
+pub fn slot<K: Key>(words: &[u64], slot: u32) -> Option<K> {
+    let bits = match K::BITS {
+        32 => words[slot as usize / 2] >> (slot % 2 * 32) & u32::MAX as u64,
+        _ => words[slot as usize],
+    };
+    Some(K::from_u64(bits)).filter(|&key| key != K::ALL_ONES)
+}
+
+/// What the words say, or what is wrong with them: every key in one slot, which one of its functions leads to, and none of its slots before
+/// that empty.
+pub fn keys_of_words<K: Key>(functions: &HashFunctions, words: &[u64], head: &[u64]) -> Result<Said<K>, String> {
+    if (words.len() * 64) < functions.slots() as usize * K::BITS as usize {
+        return Err(format!("{} words are too few for {} slots", words.len(), functions.slots()));
+    }
+    let mut said = Said { keys: HashSet::new(), strangers: Vec::new() };
+    let mut places = HashMap::new();
+    for number in 0..functions.slots() {
+        let Some(key) = slot::<K>(words, number) else { continue };
+        let own = functions.slots_of(key);
+        let Some(place) = own.iter().position(|&slot| slot == number) else {
+            said.strangers.push(number);
+            continue;
+        };
+        if let Some(&before) = own[..place].iter().find(|&&before| slot::<K>(words, before).is_none()) {
+            return Err(format!("key {key} in slot {number} passed by slot {before}, which is empty"));
+        }
+        if let Some(other) = places.insert(key, number) {
+            return Err(format!("key {key} is in slots {other} and {number}"));
+        }
+        said.keys.insert(key);
+    }
+    if own_words(head, header::FAILED) != 0 {
+        return Err("the build failed".to_owned());
+    }
+    if own_words(head, header::CELL) != 0 {
+        said.keys.insert(K::ALL_ONES);
+    }
+    Ok(said)
+}
+
+fn own_words(head: &[u64], word: u64) -> u64 {
+    head.get(word as usize).copied().unwrap_or(u64::MAX)
+}
+
+/// What the words of a set say, or what is wrong with them.
+pub fn keys_of_set<K: Key>(set: &CuckooSet<K>) -> Result<Said<K>, String> {
+    let stream = set.device().default_stream();
+    let words = set.words().download(stream).map_err(|error| error.to_string())?;
+    let head = set.header().download(stream).map_err(|error| error.to_string())?;
+    if set.slots() != set.functions().slots() as u64
+        || set.functions().slots_of(K::default()).contains(&NO_SLOT) != (set.functions().count() < 5)
+    {
+        return Err(format!("the set says it has {} slots and {} functions", set.slots(), set.functions().count()));
+    }
+    keys_of_words(set.functions(), &words, &head)
+}
+
+/// Says what is wrong with the set, if its keys should be those of `reference`.
+pub fn check_cuckoo_set<K: Key>(set: &CuckooSet<K>, reference: &HashSet<K>) -> Result<(), String> {
+    let said = keys_of_set(set)?;
+    if let Some(key) = said.keys.iter().find(|key| !reference.contains(key)) {
+        return Err(format!("key {key} should not be there"));
+    }
+    if let Some(key) = reference.iter().find(|key| !said.keys.contains(key)) {
+        return Err(format!("key {key} is nowhere"));
+    }
+    let probed: u64 = set.probe_histogram().map_err(|error| error.to_string())?.iter().sum();
+    let in_slots = said.keys.len() as u64 - said.keys.contains(&K::ALL_ONES) as u64;
+    if probed != in_slots {
+        return Err(format!("{in_slots} keys are in slots, and {probed} in the histogram of probes"));
+    }
+    if !said.strangers.is_empty() && !set.report().repeated_keys {
+        return Err(format!("no key was repeated, and {} copies were erased", said.strangers.len()));
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! What must hold of the memory of an extendible map, read by a decoder of its own.
+
+use gpu_kernels::extendible::{Layout, WordOf};
+use gpu_kernels::types::Scalar;
+use std::collections::{HashMap, HashSet};
+use warpnest::{ExtendibleMap, Key, Value};
+
+/// Buckets of a page, and the words of 64 bits that stand for each before their records.
+const PAGE: u64 = 1024;
+const NOTE: u64 = 2;
+/// Words of 64 bits of a line.
+const LINE: u64 = 8;
+
+/// What was found.
+#[derive(Debug)]
+pub struct Found<K, V> {
+    /// All pairs.
+    pub pairs: HashMap<K, V>,
+    /// Slots whose removed keys left marks.
+    pub marks: u64,
+    /// The depth of each bucket, by its number.
+    pub depths: HashMap<u32, u32>,
+    /// For each segment, whether it shares its bucket table with another one.
+    pub shared: Vec<bool>,
+}
+
+/// The words at addresses, whatever buffer they are in.
+struct Memory(Vec<(u64, Vec<u64>)>);
+
+impl Memory {
+    fn words(&self, address: u64, words: u64) -> Result<&[u64], String> {
+        let at = self
+            .0
+            .iter()
+            .find(|(first, buffer)| *first <= address && address + 8 * words <= first + 8 * buffer.len() as u64);
+        let (first, buffer) = at.ok_or_else(|| format!("{words} words at {address:#x} are in no buffer of the map"))?;
+        let from = ((address - first) / 8) as usize;
+        Ok(&buffer[from..from + words as usize])
+    }
+}
+
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)*) => {
+        if !$condition {
+            return Err(format!($($message)*));
+        }
+    };
+}
+
+/// Decodes the map and looks at all that must hold of it.
+pub fn check_extendible_map<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> Result<Found<K, V>, String> {
+    let stream = map.device().default_stream();
+    let said = |error: warpnest::Error| error.to_string();
+    let layout = map.layout();
+    let segments = map.segments().download(stream).map_err(said)?;
+    let pages = map.page_addresses().download(stream).map_err(said)?;
+    let buffers = map.memory().map(|buffer| Ok((buffer.address() as u64, buffer.download(stream)?)));
+    let memory = Memory(buffers.collect::<Result<_, _>>().map_err(said)?);
+    let report = map.report();
+    let (groups, entries) = (layout.roots as u64 >> layout.table_bits, 1u64 << layout.table_bits);
+    ensure!(segments.len() as u64 == groups << layout.depth, "{} segments at depth {}", segments.len(), layout.depth);
+
+    // The directory: every entry leads to a bucket whose part of the range it is in.
+    let mut reached: HashMap<u32, (u64, u32)> = HashMap::new();
+    let mut tables: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (number, &segment) in segments.iter().enumerate() {
+        let (address, depth) = (segment & ((1 << 56) - 1), (segment >> 56) as u32);
+        tables.entry(address).or_default().push(number);
+        ensure!(depth <= layout.depth, "segment {number} is deeper than the directory: {depth}");
+        let first = number as u64 % (groups << depth);
+        ensure!(
+            segments[first as usize] == segment,
+            "segments {number} and {first} should share a table of depth {depth}"
+        );
+        let (group, bits) = (number as u64 % groups, (number as u64 / groups) as u32);
+        let words = memory.words(address, entries / 2)?;
+        for entry in 0..entries {
+            let bucket = (words[entry as usize / 2] >> (32 * (entry % 2))) as u32;
+            let place = (group * entries + entry) << 32 | bits.reverse_bits() as u64;
+            let page = pages
+                .get(bucket as usize / PAGE as usize)
+                .ok_or_else(|| format!("there is no page of bucket {bucket}"))?;
+            let note = memory.words(page + 8 * NOTE * (bucket as u64 % PAGE), NOTE)?;
+            let (begin, local) = (note[0], note[1] as u32 & 0xff);
+            ensure!(note[1] & 0xff00 == 0, "segment {number}, entry {entry}: bucket {bucket} is free or merged");
+            ensure!(local <= depth, "bucket {bucket} of depth {local} is in a table of depth {depth}");
+            let span = (1u64 << 32) >> local;
+            ensure!(
+                begin % span == 0 && (begin..begin + span).contains(&place),
+                "segment {number}, entry {entry}: bucket {bucket} has {begin:#x}.. of depth {local}, and {place:#x} is elsewhere"
+            );
+            reached.insert(bucket, (begin, local));
+        }
+    }
+    for (address, sharing) in &tables {
+        let depth = (segments[sharing[0]] >> 56) as u32;
+        ensure!(
+            sharing.len() == 1 << (layout.depth - depth),
+            "{} segments share the table at {address:#x} of depth {depth}",
+            sharing.len()
+        );
+    }
+    let deepest = segments.iter().map(|segment| (segment >> 56) as u32).max().unwrap_or(0);
+    ensure!(deepest == layout.depth, "the directory has depth {}, and no table more than {deepest}", layout.depth);
+    ensure!(
+        report.bucket_tables == tables.len() as u64,
+        "{} tables are reported, {} there",
+        report.bucket_tables,
+        tables.len()
+    );
+    ensure!(
+        report.buckets == reached.len() as u64,
+        "{} buckets are reported, {} reached",
+        report.buckets,
+        reached.len()
+    );
+    // Parts that do not overlap and are all of the range.
+    let covered: u64 = reached.values().map(|&(_, depth)| (1u64 << 32) >> depth).sum();
+    ensure!(covered == (layout.roots as u64) << 32, "the buckets have {covered:#x} of the range");
+
+    // The records.
+    let mut found = Found { pairs: HashMap::new(), marks: 0, depths: HashMap::new(), shared: Vec::new() };
+    for (&bucket, &(begin, depth)) in &reached {
+        found.depths.insert(bucket, depth);
+        let page = pages[bucket as usize / PAGE as usize];
+        let note = memory.words(page + 8 * NOTE * (bucket as u64 % PAGE), NOTE)?;
+        let at = page + 8 * (NOTE * PAGE + bucket as u64 % PAGE * layout.lines as u64 * LINE);
+        let records =
+            check_bucket::<K, V>(&layout, memory.words(at, layout.lines as u64 * LINE)?, (begin, depth), &mut found)
+                .map_err(|wrong| format!("bucket {bucket}: {wrong}"))?;
+        ensure!(note[1] >> 32 == records, "bucket {bucket} has {records} records, and its note says {}", note[1] >> 32);
+    }
+    ensure!(map.len() == found.pairs.len() as u64, "{} keys, and the map says {}", found.pairs.len(), map.len());
+    found.shared = segments.iter().map(|segment| tables[&(segment & ((1 << 56) - 1))].len() > 1).collect();
+    Ok(found)
+}
+
+/// Looks at a bucket; how many records it has.
+fn check_bucket<K: Key, V: Value>(
+    layout: &Layout,
+    words: &[u64],
+    (begin, depth): (u64, u32),
+    found: &mut Found<K, V>,
+) -> Result<u64, String> {
+    let bits = <WordOf<K, V> as Scalar>::BITS;
+    let of_line = 256 / bits as usize;
+    let word =
+        |number: usize| if bits == 64 { words[number] } else { words[number / 2] >> (32 * (number % 2)) & 0xffff_ffff };
+    let key = |line: usize, slot: usize| word(line * 2 * of_line + slot);
+    let ones = K::ALL_ONES.to_u64();
+    let [empty, removed] = if begin >> 32 == 0 { [ones, ones - 1] } else { [0, 1] };
+    let lines = layout.lines as usize;
+    let has_empty = |line: usize| (0..of_line).any(|slot| key(line, slot) == empty);
+    let mut records = 0;
+    let mut seen = HashSet::new();
+    for (line, slot) in (0..lines).flat_map(|line| (0..of_line).map(move |slot| (line, slot))) {
+        let word_key = key(line, slot);
+        if word_key == empty {
+            continue;
+        }
+        if word_key == removed {
+            found.marks += 1;
+            continue;
+        }
+        records += 1;
+        ensure!(word_key <= ones, "{word_key:#x} is no key");
+        ensure!(seen.insert(word_key), "mixed key {word_key:#x} is there twice");
+        let place = (word_key >> (K::BITS - 32)) * layout.roots as u64;
+        ensure!((begin..begin + ((1u64 << 32) >> depth)).contains(&place), "mixed key {word_key:#x} belongs elsewhere");
+        // The way to it: no line with an empty slot before its own.
+        let hashed = (word_key as u32).wrapping_mul(0x9e37_79b1) as u64;
+        let home = ((hashed * lines as u64) >> 32) as usize;
+        let mut at = home;
+        while at != line {
+            ensure!(
+                !has_empty(at),
+                "mixed key {word_key:#x} in line {line} is cut off by line {at}, its home is {home}"
+            );
+            at = (at + 1) % lines;
+        }
+        let key = K::from_u64(word_key).unmixed(layout.a, layout.b);
+        let value = V::from_u64(word(line * 2 * of_line + of_line + slot));
+        ensure!(found.pairs.insert(key, value).is_none(), "key {key} is in two buckets");
+    }
+    Ok(records)
+}

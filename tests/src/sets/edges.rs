@@ -1,0 +1,127 @@
+//! Sets of any kind at the edges: extreme keys and numbers of keys, copies of keys, rebuilds, on every engine.
+
+use super::{Set, SetConfig, build, holds, wrong_operations};
+use crate::{TestEngine, at, distinct_keys, on_all, on_each_engine};
+use std::collections::HashSet;
+use warpnest::{Buffer, Device, Key};
+
+/// Builds such sets, with the promise that keys are unique too if they are.
+pub fn with_and_without_the_promise<C: SetConfig, K: Key>(device: &Device, config: &C, keys: &[K]) {
+    let _at = at(format!("{} keys of {}, {config:?}", keys.len(), std::any::type_name::<K>()));
+    build(device, config, keys);
+    if keys.iter().collect::<HashSet<_>>().len() == keys.len() {
+        build(device, &config.clone().assume_unique(), keys);
+    }
+}
+
+/// Among them each power of two and its complement.
+pub fn no_key_one_key_and_the_extremes<C: SetConfig>(config: &C) {
+    fn with<C: SetConfig, K: Key>(device: &Device, config: &C) {
+        let (zero, ones) = (K::default(), K::ALL_ONES);
+        for keys in [&[][..], &[zero], &[ones], &[zero, ones], &[ones, zero, ones], &[zero; 33], &[ones; 500]] {
+            with_and_without_the_promise(device, config, keys);
+        }
+        for bit in 0..K::BITS {
+            with_and_without_the_promise(device, config, &[K::from_u64(1 << bit)]);
+        }
+        let powers: Vec<K> = (0..K::BITS).flat_map(|bit| [K::from_u64(1 << bit), K::from_u64(!(1 << bit))]).collect();
+        with_and_without_the_promise(device, config, &powers);
+        let set = config.build::<K>(device, &[]).unwrap();
+        assert_eq!(set.contains_many(&[]).unwrap(), Vec::<bool>::new());
+        assert_eq!(set.contains_many(&[zero, ones]).unwrap(), [false, false]);
+    }
+    on_all(|device| with::<C, u32>(device, config));
+    on_all(|device| with::<C, u64>(device, config));
+}
+
+/// As many keys as each of `borders`, one less and one more.
+pub fn numbers_of_keys_around<C: SetConfig>(config: &C, borders: &[usize]) {
+    fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &C, borders: &[usize]) {
+        for &border in borders.iter().filter(|&&border| border <= engine.most_items) {
+            for n in [border - 1, border, border + 1] {
+                let keys: Vec<K> = distinct_keys(n, n as u64);
+                with_and_without_the_promise(&engine.device, config, &keys);
+            }
+        }
+    }
+    on_each_engine(|engine| with::<C, u32>(engine, config, borders));
+    on_each_engine(|engine| with::<C, u64>(engine, config, borders));
+}
+
+/// Powers of two are the distances.
+pub fn keys_one_after_the_other_and_at_every_distance<C: SetConfig>(config: &C) {
+    fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &C) {
+        let n = engine.most_items.min(3000) as u64;
+        for lg in (0..K::BITS).step_by(5) {
+            for first in [0, u64::MAX, 1 << 31] {
+                let keys: Vec<K> = (0..n).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect();
+                with_and_without_the_promise(&engine.device, config, &keys);
+            }
+        }
+    }
+    on_each_engine(|engine| with::<C, u32>(engine, config));
+    on_each_engine(|engine| with::<C, u64>(engine, config));
+}
+
+/// By each of the configurations for so many keys.
+pub fn copies_of_one_key_and_half_of_the_keys_twice<C: SetConfig>(configs: impl Fn(usize) -> Vec<C>) {
+    fn with<C: SetConfig, K: Key>(engine: &TestEngine, configs: &impl Fn(usize) -> Vec<C>) {
+        for n in [2, 33, 300, 2000, 10_000, 70_000].into_iter().filter(|&n| n <= engine.most_items) {
+            for config in configs(n) {
+                let (device, once) = (&engine.device, distinct_keys::<K>(n / 2, 3));
+                let _at = at(format!("{n} keys, {config:?}"));
+                for key in [0, 77, u64::MAX] {
+                    build(device, &config, &vec![K::from_u64(key); n]);
+                }
+                build(device, &config, &once.repeat(2));
+                let backwards: Vec<K> = once.iter().chain(once.iter().rev()).copied().collect();
+                build(device, &config, &backwards);
+                let often: Vec<K> = (0..n).map(|i| if i % 10 == 0 { once[i / 2] } else { K::from_u64(5) }).collect();
+                build(device, &config, &often);
+            }
+        }
+    }
+    on_each_engine(|engine| with::<C, u32>(engine, &configs));
+    on_each_engine(|engine| with::<C, u64>(engine, &configs));
+}
+
+/// `config` is told the most keys; `own_narrow` and `own_wide` see the set after each rebuild.
+pub fn rebuilds_with_more_and_fewer_and_no_keys<C: SetConfig>(
+    config: impl Fn(usize) -> C,
+    own_narrow: impl Fn(&mut C::Set<u32>),
+    own_wide: impl Fn(&mut C::Set<u64>),
+) {
+    fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &impl Fn(usize) -> C, own: &impl Fn(&mut C::Set<K>)) {
+        let (device, stream) = (&engine.device, engine.device.default_stream());
+        let most = engine.most_items.min(20_000);
+        let mut set = build::<C, K>(device, &config(most), &distinct_keys(100, 1));
+        for (round, size) in [most, most / 2, 0, 1, most - 1, 0, 0, 65, most].into_iter().enumerate() {
+            let keys: Vec<K> = distinct_keys(size, 20 + round as u64);
+            set.rebuild(stream, &Buffer::from_slice(device, &keys).unwrap()).unwrap();
+            holds(&set, &keys);
+            own(&mut set);
+        }
+    }
+    on_each_engine(|engine| with::<C, u32>(engine, &config, &own_narrow));
+    on_each_engine(|engine| with::<C, u64>(engine, &config, &own_wide));
+}
+
+/// Of each two of such sets; more than a tile of a compaction has, and a bit more than a word of bits.
+pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<C: SetConfig>(config: &C) {
+    fn with<C: SetConfig, K: Key>(device: &Device, config: &C, most: usize) {
+        let keys: Vec<K> = distinct_keys(most, 3);
+        let inputs = [&[][..], &keys[..1], &keys[..33], &keys[5..most / 2], &keys[most / 2..], &keys[..]];
+        let sets: Vec<C::Set<K>> = inputs.iter().map(|keys| config.build(device, keys).unwrap()).collect();
+        for (i, one) in sets.iter().enumerate() {
+            for (j, other) in sets.iter().enumerate() {
+                assert_eq!(wrong_operations(one, other), Ok(()), "{i} and {j} of {most} keys on {}", device.name());
+            }
+        }
+    }
+    on_all(|device| {
+        with::<C, u32>(device, config, 200);
+        with::<C, u64>(device, config, 200);
+    });
+    with::<C, u32>(&Device::cpu(), config, 20_000);
+    with::<C, u64>(&Device::cpu(), config, 20_000);
+}

@@ -1,0 +1,316 @@
+//! The cuckoo set beside `std::collections::HashSet`: any keys and operations, edges, repeated keys, on every engine.
+
+use gpu_kernels::cuckoo::header;
+use proptest::prelude::*;
+use std::collections::HashSet;
+use warpnest::{Buffer, CuckooSet, CuckooSetConfig, Device, HashFamily, Key};
+use warpnest_tests::cuckoo_checker::keys_of_set;
+use warpnest_tests::cuckoos::{Spec, spec};
+use warpnest_tests::sets::{build, check, edges, keys, wrong_operations};
+use warpnest_tests::{TestEngine, at, distinct_keys, engines, key, linear, on_each_engine, on_every_engine};
+
+fn default() -> CuckooSetConfig {
+    CuckooSetConfig::default().seed(7)
+}
+
+#[derive(Clone, Debug)]
+enum Step<K> {
+    Rebuild(Vec<K>),
+    Clone,
+    KeysInto,
+}
+
+fn step<K: Key>(most: usize) -> impl Strategy<Value = Step<K>> {
+    prop_oneof![
+        3 => keys(most).prop_map(Step::Rebuild),
+        1 => Just(Step::Clone),
+        1 => Just(Step::KeysInto),
+    ]
+}
+
+fn property<K: Key>() {
+    on_every_engine(
+        |engine| {
+            let most = engine.most_items.min(1200);
+            let queries = prop::collection::vec(key::<K>(), 0..70);
+            ((spec(), any::<bool>()), keys::<K>(most), prop::collection::vec(step(most), 0..4), queries)
+        },
+        |engine, ((spec, unique), keys, steps, queries)| {
+            let fail = |error: warpnest::Error| TestCaseError::fail(error.to_string());
+            let (device, stream) = (&engine.device, engine.device.default_stream());
+            let spec = Spec { unique, ..spec };
+            // Keys at equal distances are too much for the weak families.
+            let weak = !matches!(spec.family, HashFamily::Mix);
+            let spread = |key: K| if weak && key != K::ALL_ONES { key.mixed(1, 3) } else { key };
+            // Each once, if that is promised; in some order.
+            let kept = |keys: Vec<K>| -> Vec<K> {
+                let mut seen = HashSet::new();
+                keys.into_iter().map(spread).filter(|&key| !unique || seen.insert(key)).collect()
+            };
+            let input = kept(keys);
+            // A set has the slots that it was built with: as many as the largest input takes.
+            let inputs = steps.iter().map(|step| if let Step::Rebuild(keys) = step { keys.len() } else { 0 });
+            let most = inputs.chain([input.len()]).max().unwrap_or(0);
+            let slots = spec.set(most).memory_bytes::<u64>(most as u64).map_err(fail)? / 8 - header::WORDS as u64;
+            let mut set = spec.set(most).slots(slots).build::<K>(device, &[]).map_err(fail)?;
+            let mut reference = HashSet::new();
+            for step in std::iter::once(Step::Rebuild(input)).chain(steps).chain([Step::KeysInto]) {
+                match step {
+                    Step::Rebuild(keys) => {
+                        let input = kept(keys);
+                        let on_device = Buffer::from_slice(device, &input).map_err(fail)?;
+                        reference = input.into_iter().collect();
+                        if let Err(error) = set.rebuild(stream, &on_device) {
+                            spec.excuses(&error, &reference).map_err(TestCaseError::fail)?;
+                            reference.clear();
+                            prop_assert!(set.is_empty() && set.to_keys().map_err(fail)?.is_empty());
+                            continue;
+                        }
+                        prop_assert_eq!(
+                            (set.report().seed, set.report().chains.is_some()),
+                            (spec.seed, spec.statistics)
+                        );
+                        let chains = set.report().chains;
+                        prop_assert!(chains.is_none_or(|chains| chains.longest <= set.report().chain_limit));
+                    }
+                    Step::Clone => {
+                        let copy = set.try_clone(stream).map_err(fail)?;
+                        prop_assert_eq!((copy.report(), copy.functions()), (set.report(), set.functions()));
+                        set = copy;
+                    }
+                    Step::KeysInto => {
+                        let mut keys = Buffer::zeroed(device, reference.len()).map_err(fail)?;
+                        set.keys_into(stream, &mut keys).map_err(fail)?;
+                        let keys: HashSet<K> = keys.download(stream).map_err(fail)?.into_iter().collect();
+                        prop_assert_eq!(&keys, &reference);
+                    }
+                }
+                let queries: Vec<K> = queries.iter().chain(&reference).copied().collect();
+                if set.is_empty() {
+                    // Also after a failure, when the table's words are those of an empty set.
+                    prop_assert!(set.contains_many(&queries).map_err(fail)?.iter().all(|found| !found));
+                    continue;
+                }
+                check(&set, &reference, &queries).map_err(TestCaseError::fail)?;
+            }
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn any_keys_and_operations_with_32_bits() {
+    property::<u32>();
+}
+
+#[test]
+fn any_keys_and_operations_with_64_bits() {
+    property::<u64>();
+}
+
+fn combined<K: Key>() {
+    on_every_engine(
+        |engine| {
+            let keys = || prop::collection::vec(key::<K>(), 0..engine.most_items.min(1200));
+            (keys(), keys(), any::<u64>(), 2u32..=5)
+        },
+        |engine, (first, second, seed, functions)| {
+            let config = CuckooSetConfig::default().seed(seed).functions(functions).slots_per_key(2.4);
+            let fail = |error: warpnest::Error| TestCaseError::fail(error.to_string());
+            let one = config.build(&engine.device, &first).map_err(fail)?;
+            let other = default().build(&engine.device, &second).map_err(fail)?;
+            let wrong = wrong_operations(&one, &other).and_then(|()| wrong_operations(&other, &one));
+            wrong.map_err(TestCaseError::fail)
+        },
+    );
+}
+
+#[test]
+fn sets_of_any_keys_are_combined_with_32_bits() {
+    combined::<u32>();
+}
+
+#[test]
+fn sets_of_any_keys_are_combined_with_64_bits() {
+    combined::<u64>();
+}
+
+#[test]
+fn sets_without_keys_with_the_same_and_with_no_common_ones() {
+    edges::operations_on_sets_without_keys_with_the_same_and_with_no_common_ones(&default());
+}
+
+#[test]
+fn no_key_one_key_and_the_extremes() {
+    edges::no_key_one_key_and_the_extremes(&default());
+}
+
+/// What a warp and a block take; and one more and one less.
+#[test]
+fn numbers_of_keys_around_what_kernels_take_at_once() {
+    edges::numbers_of_keys_around(&default(), &[2, 8, 32, 64, 128, 256, 512, 1024, 2048, 65_536]);
+}
+
+#[test]
+fn keys_one_after_the_other_and_at_every_distance() {
+    edges::keys_one_after_the_other_and_at_every_distance(&default());
+}
+
+#[test]
+fn copies_of_one_key_and_half_of_the_keys_twice() {
+    edges::copies_of_one_key_and_half_of_the_keys_twice(|_| {
+        vec![default(), default().functions(2).slots_per_key(2.1), default().functions(5).slots_per_key(1.02)]
+    });
+}
+
+#[test]
+fn rebuilds_with_more_and_fewer_and_no_keys() {
+    // A set has the slots that it was built with.
+    edges::rebuilds_with_more_and_fewer_and_no_keys(|most| default().slots(most as u64 * 5 / 4), |_| (), |_| ());
+}
+
+#[test]
+fn load_to_the_limit() {
+    fn with<K: Key>(engine: &TestEngine) {
+        for (functions, slots) in [(2, 2.1), (3, 1.1), (4, 1.03), (5, 1.02)] {
+            for size in [1, 7, 300, 40_000].into_iter().filter(|&size| size <= engine.most_items) {
+                let config = default().functions(functions).slots_per_key(slots).restarts(200);
+                let keys: Vec<K> = distinct_keys(size, 5);
+                edges::with_and_without_the_promise(&engine.device, &config, &keys);
+            }
+        }
+    }
+    on_each_engine(with::<u32>);
+    on_each_engine(with::<u64>);
+}
+
+/// Keys that come twice, far apart: most of the first ones have left their first slot when the second ones come, so many copies are left over.
+/// Each is erased, and the keys that passed through its slot are still found.
+#[test]
+fn copies_that_come_to_rest_in_two_slots_are_erased() {
+    fn with<K: Key>(engine: &TestEngine) {
+        for (functions, slots) in [(2, 2.1), (3, 1.1), (4, 1.25), (5, 1.02)] {
+            let _at = at(format!("{functions} functions, {slots} slots a key"));
+            let once: Vec<K> = distinct_keys(engine.most_items.min(20_000) / 2, 3);
+            let config = default().functions(functions).slots_per_key(slots).restarts(200);
+            // In another order the second time, so that no two threads of a kind come to the same keys together.
+            let again = (0..once.len()).map(|i| once[i * 7919 % once.len()]);
+            let keys: Vec<K> = once.iter().copied().chain(again).collect();
+            let set = build(&engine.device, &config, &keys);
+            assert!(set.report().repeated_keys);
+            let erased = keys_of_set(&set).unwrap().strangers.len();
+            assert!(erased > once.len() / 1000, "{erased} copies of {} keys were erased", once.len());
+        }
+    }
+    on_each_engine(with::<u32>);
+    on_each_engine(with::<u64>);
+}
+
+/// Two keys that share all their slots, with more copies than slots: the copies must not chase each other for ever. Threads drop them, and
+/// that no key was lost is looked at.
+#[test]
+fn copies_of_keys_that_share_all_their_slots() {
+    on_each_engine(|engine| {
+        let config = default().functions(3).slots_per_key(2.0).hash(linear(4_294_967_291));
+        let n = engine.most_items.min(3000) as u64;
+        let keys: Vec<u64> = (0..n).map(|i| 40 + i % 2 * 4_294_967_291).collect();
+        let set = build(&engine.device, &config, &keys);
+        assert_eq!(set.len(), 2);
+        let head = set.header().download(engine.device.default_stream()).unwrap();
+        // With fewer threads at once copies may meet before a thread looks for them.
+        let dropped = head[header::DROPPED as usize] == 1;
+        assert!(dropped || engine.device != Device::cpu(), "no thread dropped a copy on seeing another one");
+    });
+}
+
+/// In tables of a few slots most keys have every slot among theirs, and it takes a search to find one that does not belong where a copy was.
+/// If there is none the build starts again.
+#[test]
+fn copies_in_the_smallest_tables() {
+    let device = Device::cpu();
+    let mut erased = 0;
+    let mut restarts = 0;
+    for functions in 2..=5 {
+        let percent = [210, 110, 103, 102][functions as usize - 2];
+        for n in 2..=9u64 {
+            for seed in 0..400 {
+                let keys: Vec<u32> = (0..n).map(|i| (i % n.div_ceil(2)) as u32).collect();
+                let slots = (n * percent).div_ceil(100);
+                let config = CuckooSetConfig::default().functions(functions).seed(seed).restarts(1000).slots(slots);
+                let set = build(&device, &config, &keys);
+                erased += keys_of_set(&set).unwrap().strangers.len();
+            }
+        }
+    }
+    assert!(erased > 1000, "{erased} copies were erased");
+    // Five residues, each of which a function leads to a slot of its own: at times one slot is among those of all keys.
+    for seed in 0..4000 {
+        for keys in [[0u32, 5, 0, 5], [1, 6, 11, 1], [3, 8, 8, 3]] {
+            let config = CuckooSetConfig::default().functions(5).seed(seed).restarts(1000).slots(5).hash(linear(5));
+            restarts += build(&device, &config, &keys).report().restarts;
+        }
+    }
+    assert!(restarts > 0);
+}
+
+/// With a chain limit of a few exchanges most attempts fail, and one succeeds in the end.
+#[test]
+fn restarts_lead_to_a_whole_table() {
+    let keys: Vec<u32> = distinct_keys(300, 3);
+    let config = default().chain_limit(10).restarts(10_000);
+    let restarts = engines().iter().map(|engine| {
+        build(&engine.device, &config, &keys[..150].repeat(2));
+        build(&engine.device, &config, &keys).report().restarts
+    });
+    assert!(restarts.sum::<u32>() > 5, "the limit was too easy");
+}
+
+/// Whatever the seed, the number of functions and the order of the keys: two sets of the same keys say the same.
+#[test]
+fn two_builds_of_the_same_keys_say_the_same() {
+    on_each_engine(|engine| {
+        let once: Vec<u32> = distinct_keys(engine.most_items.min(4000) / 2, 3);
+        let backwards: Vec<u32> = once.iter().rev().chain(&once).copied().collect();
+        let config = CuckooSetConfig::default();
+        build(&engine.device, &config.clone().seed(1), &backwards);
+        build(&engine.device, &config.clone().seed(1).statistics(), &once.repeat(2));
+        let few = build(&engine.device, &config.seed(2).functions(2).slots_per_key(3.0), &once);
+        assert_eq!(few.probe_histogram().unwrap().len(), 2);
+    });
+}
+
+#[test]
+fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others() {
+    fn with<K: Key>(engine: &TestEngine) {
+        let once: Vec<K> = distinct_keys(engine.most_items.min(2000) / 2, 8);
+        let config = default().assume_unique();
+        let twice = [once.repeat(2), once.iter().flat_map(|&key| [key, key]).collect(), vec![K::ALL_ONES; 100]];
+        for keys in twice {
+            let set: CuckooSet<K> = config.build(&engine.device, &keys).unwrap();
+            let expected: HashSet<K> = keys.iter().copied().collect();
+            assert!((expected.len() as u64..=keys.len() as u64).contains(&set.len()));
+            assert!(set.contains_many(&keys).unwrap().iter().all(|&found| found));
+            let written = set.to_keys().unwrap();
+            assert_eq!(written.len() as u64, set.len());
+            assert_eq!(written.into_iter().collect::<HashSet<K>>(), expected);
+            // If copies met, the build has noticed it and erased the others.
+            if set.report().repeated_keys {
+                assert_eq!(set.len(), expected.len() as u64);
+            }
+        }
+    }
+    on_each_engine(with::<u32>);
+    on_each_engine(with::<u64>);
+}
+
+/// Of a million copies, in the order in which the CPU's cores come.
+#[test]
+fn a_key_a_million_times_and_other_shares() {
+    let device = &engines()[0].device;
+    build(device, &default(), &vec![9u32; 1_000_000]);
+    for every in [2, 3, 40, 1000] {
+        let once: Vec<u64> = distinct_keys(100_000, 4);
+        let keys: Vec<u64> = (0..once.len()).map(|i| if i % every == 0 { 9 } else { once[i] }).collect();
+        build(device, &default(), &keys);
+    }
+}

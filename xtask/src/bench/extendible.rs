@@ -1,0 +1,108 @@
+//! Benchmarks of the extendible map.
+
+use super::input::value;
+use super::maps::{BulkMap, Subjects};
+use super::record::{Record, Run, Subject};
+use super::roofline::Roofline;
+use warpnest::kernels::roofline::Access;
+use warpnest::{Answers, Buffer, Device, ExtendibleConfig, ExtendibleMap, Key, Stream, Value};
+
+impl<K: Key, V: Value> BulkMap<K, V> for ExtendibleMap<K, V> {
+    fn name(&self) -> &'static str {
+        "ExtendibleMap"
+    }
+    fn memory_bytes(&self) -> u64 {
+        self.memory_bytes()
+    }
+    fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> warpnest::Result<()> {
+        self.clear(stream)?;
+        self.insert_many_on(stream, keys, values).map(drop)
+    }
+    fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> warpnest::Result<()> {
+        self.get_many_into(stream, queries, answers)
+    }
+    fn contains_many_into(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<K>,
+        found: &mut Buffer<u32>,
+    ) -> warpnest::Result<()> {
+        self.contains_many_into(stream, queries, found)
+    }
+}
+
+/// Of the keys, how many are left after the removal of the others.
+const LEFT: u64 = 1 << 16;
+
+/// Grows an empty map to `n` pairs in batches of `batch`: the whole, the median batch and the slowest; looks up; gives the keys other values, in
+/// batches; removes all but 2^16 of the keys, in batches.
+pub fn measure<K: Key, V: Value>(
+    device: &Device,
+    run: &Run,
+    roofline: &Roofline,
+    n: u64,
+    batch: u64,
+    runs: u32,
+) -> anyhow::Result<Vec<Record>> {
+    let stream = device.default_stream();
+    let subjects = Subjects::<K, V>::new(device, n, runs)?;
+    let input = &subjects.input;
+    let batches: Vec<(Buffer<K>, Buffer<V>)> = input
+        .keys
+        .chunks(batch as usize)
+        .zip(input.values.chunks(batch as usize))
+        .map(|(keys, values)| Ok((Buffer::from_slice(device, keys)?, Buffer::from_slice(device, values)?)))
+        .collect::<warpnest::Result<_>>()?;
+    let mut map = ExtendibleConfig::default().seed(1).create::<K, V>(device)?;
+    let (mut growth, mut updates) = (Vec::new(), Vec::new());
+    let mut wrong = 0;
+    // The first time the kernels are compiled.
+    for _ in 0..2 {
+        map.clear(stream)?;
+        for (times, new) in [(&mut growth, true), (&mut updates, false)] {
+            times.clear();
+            for (keys, values) in &batches {
+                let start = stream.record()?;
+                let came = map.insert_many_on(stream, keys, values)?;
+                times.push(stream.record()?.milliseconds_since(&start)?);
+                wrong += came.abs_diff(if new { keys.len() as u64 } else { 0 });
+            }
+        }
+    }
+    let words = map.memory_bytes() / 8;
+    let change_limit = roofline.gops(Access::Insert, words, n)?;
+    let find_limit = roofline.gops(Access::Find, words, n)?;
+    let mut records = Vec::new();
+    let mut record_of = |op, times: &[f64], wrong| {
+        records.push(run.record(subjects.subject(&map, op), times.iter().sum(), change_limit, wrong));
+    };
+    record_of("grow", &growth, wrong);
+    record_of("update", &updates, 0);
+    growth.sort_by(f64::total_cmp);
+    let subject = |op| Subject { n: batch.min(n), ..subjects.subject(&map, op) };
+    records.push(run.record(subject("grow_median_batch"), growth[growth.len() / 2], change_limit, 0));
+    records.push(run.record(subject("grow_slowest_batch"), growth[growth.len() - 1], change_limit, 0));
+    println!("{:.2?}\n{:?}", growth, map.report());
+    records.extend(subjects.lookups(run, &map, find_limit)?.0);
+
+    let (mut times, mut removed) = (Vec::new(), 0);
+    let gone = &input.present[..n.saturating_sub(LEFT) as usize];
+    let (subject, mut wrong) = (Subject { n: gone.len() as u64, ..subjects.subject(&map, "remove") }, 0);
+    for keys in gone.chunks(batch as usize) {
+        let queries = Buffer::from_slice(device, keys)?;
+        let mut answers = Answers::new(device, keys.len())?;
+        let start = stream.record()?;
+        removed += map.remove_many_into(stream, &queries, &mut answers)?;
+        times.push(stream.record()?.milliseconds_since(&start)?);
+        let answers = answers.download(stream)?;
+        let right = keys.iter().zip(answers).filter(|(key, answer)| *answer == Some(value(**key))).count();
+        wrong += (keys.len() - right) as u64;
+    }
+    if !gone.is_empty() {
+        let wrong = wrong.max(gone.len() as u64 - removed);
+        records.push(run.record(subject, times.iter().sum(), change_limit, wrong));
+        times.sort_by(f64::total_cmp);
+        println!("{:.2?}\n{:?}", times, map.report());
+    }
+    Ok(records)
+}
