@@ -28,16 +28,22 @@ impl Divisor {
     /// `x mod d`, exactly.
     #[inline(always)]
     pub fn remainder(self, x: u64) -> u64 {
+        self.divided(x).1
+    }
+
+    /// `x / d` and `x mod d`, exactly.
+    #[inline(always)]
+    pub fn divided(self, x: u64) -> (u64, u64) {
         // Barrett: the estimated quotient is at most 2 too small, since reciprocal > 2^64/d - 2.
-        let quotient = ((x as u128 * self.reciprocal as u128) >> 64) as u64;
+        let mut quotient = ((x as u128 * self.reciprocal as u128) >> 64) as u64;
         let mut rest = x - quotient * self.divisor;
-        if rest >= self.divisor {
-            rest -= self.divisor;
+        for _ in 0..2 {
+            if rest >= self.divisor {
+                rest -= self.divisor;
+                quotient += 1;
+            }
         }
-        if rest >= self.divisor {
-            rest -= self.divisor;
-        }
-        rest
+        (quotient, rest)
     }
 }
 
@@ -244,6 +250,7 @@ mod tests {
             for x in edges.iter().flat_map(|&x| [x, x.wrapping_mul(d as u64), x.wrapping_mul(d as u64).wrapping_sub(1)])
             {
                 assert_eq!(divisor.remainder(x), x % d as u64, "{x} mod {d}");
+                assert_eq!(divisor.divided(x), (x / d as u64, x % d as u64), "{x} by {d}");
             }
         }
     }

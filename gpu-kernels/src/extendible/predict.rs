@@ -22,7 +22,7 @@ pub mod counts {
     pub const LEAVES: u64 = 1;
     /// The depth of the deepest leaf.
     pub const DEEPEST: u64 = 2;
-    /// 1 if a node would have to be divided further than it may.
+    /// 1 if a leaf is deeper than it may be.
     pub const TOO_DEEP: u64 = 3;
     /// 1 if a leaf is deeper than its bucket table.
     pub const NEEDS: u64 = 4;
@@ -264,9 +264,6 @@ kernel! {
         places::give(block, &mut counted, (sums, start), next, |counted| is_node(counted) as u32, |counted| &mut counted.place);
         block.phase(&mut counted, |_, counted| {
             if let Some(Half::Node(node)) = counted.half {
-                if node.depth as u64 >= most_depth {
-                    args.counts.atomic(counts::TOO_DEEP).store(1);
-                }
                 node.write(args.next, counted.place);
             }
         });
@@ -275,6 +272,9 @@ kernel! {
         block.each(&mut counted, |_, counted| {
             if let Some(Half::Leaf(leaf)) = counted.half {
                 leaf.write(args.leaves, counted.place);
+                if leaf.state.depth() as u64 > most_depth {
+                    args.counts.atomic(counts::TOO_DEEP).store(1);
+                }
                 let (deepest, depth) = (args.counts.atomic(counts::DEEPEST), leaf.state.depth() as u64);
                 if depth > deepest.load() {
                     deepest.fetch_max(depth);

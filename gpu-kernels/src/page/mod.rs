@@ -34,6 +34,7 @@ pub use split_plan::{MOST_SPLIT_BITS, SplitPlan, state_words as split_state_word
 pub use starts::{Starts, StartsPlan};
 pub use unpack::{Unpack, UnpackPlan};
 
+use crate::hash::Divisor;
 use crate::seam::{Global, settled};
 use crate::types::{Key, Payload, Scalar};
 use form::{Choice, choices, with_form};
@@ -228,14 +229,24 @@ impl Layout {
         }
     }
 
-    /// The mixed key with home bucket `home`, counted over the whole table, and `remainder`.
+    /// What says where home buckets begin.
     #[inline(always)]
+    pub fn homes<K: Key>(&self) -> Homes {
+        let (most, buckets) = (K::ALL_ONES.to_u64(), self.buckets() as u64);
+        Homes { quotient: most / buckets, rest: most % buckets + 1, buckets: Divisor::new(self.buckets()) }
+    }
+
+    /// The mixed key with home bucket `home`, counted over the whole table, and `remainder`.
     pub fn mixed_of<K: Key, W: Scalar>(&self, home: u32, remainder: u64) -> K {
+        self.mixed_in::<K, W>(&self.homes::<K>(), home, remainder)
+    }
+
+    /// [`Layout::mixed_of`], by the table's [`Layout::homes`].
+    #[inline(always)]
+    pub fn mixed_in<K: Key, W: Scalar>(&self, homes: &Homes, home: u32, remainder: u64) -> K {
         // The first mixed key of the bucket is 2^BITS · home / buckets, rounded up.
-        let buckets = self.buckets() as u64;
-        let most = K::ALL_ONES.to_u64();
-        let (quotient, rest) = (most / buckets, most % buckets + 1);
-        let first = home as u64 * quotient + (home as u64 * rest).div_ceil(buckets);
+        let (whole, part) = homes.buckets.divided(home as u64 * homes.rest);
+        let first = home as u64 * homes.quotient + whole + (part != 0) as u64;
         if W::BITS > 32 {
             return K::from_u64(first.wrapping_add(remainder.wrapping_sub(first) & (self.remainders - 1)));
         }
@@ -247,6 +258,14 @@ impl Layout {
             K::from_u64(mixed.to_u64().wrapping_sub(1))
         }
     }
+}
+
+/// Where home buckets begin in the range of mixed keys: the same for all keys of a table, and taking divisions to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Homes {
+    quotient: u64,
+    rest: u64,
+    buckets: Divisor,
 }
 
 /// How many remainders the keys of a bucket have: as many as there are mixed keys for each of `buckets`, rounded up, and to a power of

@@ -1,7 +1,7 @@
 //! Walking over all pairs of a table, a thread a bucket.
 
 use super::form::Form;
-use super::{BUCKET_WORDS, Layout};
+use super::{BUCKET_WORDS, Homes, Layout};
 use crate::places::THREADS;
 use crate::seam::{Block, Global, Word};
 use crate::types::{Key, Payload, Scalar, WordOf};
@@ -11,6 +11,7 @@ use core::marker::PhantomData;
 pub struct Walk<'l, F, K: Key, V: Payload> {
     words: Global<K::Joint<V>>,
     layout: &'l Layout,
+    homes: Homes,
     types: PhantomData<fn() -> F>,
 }
 
@@ -21,6 +22,8 @@ pub struct Bucket<W> {
     pub pairs: u32,
     /// Where the first of them goes, once places are given.
     pub place: u64,
+    /// Its number in its page.
+    in_page: u32,
 }
 
 /// 64-bit words in which the threads of a block stage the keys, or the values, of their buckets, if these have values: four of 64 bits, or at
@@ -32,7 +35,7 @@ pub const MOST_STAGED: usize = 12 * THREADS;
 impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
     #[inline(always)]
     pub fn new(words: Global<K::Joint<V>>, layout: &'l Layout) -> Self {
-        Self { words, layout, types: PhantomData }
+        Self { words, layout, homes: layout.homes::<K>(), types: PhantomData }
     }
 
     /// The block's buckets, one for each thread; empty ones behind the last.
@@ -44,7 +47,9 @@ impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
 
     #[inline(always)]
     fn take(&self, number: u64) -> Bucket<K::Joint<V>> {
-        let mut bucket = Bucket { words: Default::default(), pairs: 0, place: 0 };
+        // Buckets are numbered with 32 bits, which are divided several times as fast as 64.
+        let in_page = number as u32 % self.layout.page_buckets;
+        let mut bucket = Bucket { words: Default::default(), pairs: 0, place: 0, in_page };
         if number < self.layout.buckets() as u64 {
             // Whole sectors at once.
             for half in 0..2 {
@@ -89,10 +94,9 @@ impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
     #[inline(always)]
     pub fn key(&self, number: u64, bucket: &Bucket<K::Joint<V>>, slot: u32) -> K {
         let (remainder, candidate) = self.layout.untag(self.tag(bucket, slot));
-        // Buckets are numbered with 32 bits, which are divided several times as fast.
-        let in_page = number as u32 % self.layout.page_buckets;
+        let in_page = bucket.in_page;
         let home = number as u32 - in_page + self.layout.home_of(in_page, remainder, candidate);
-        let mixed: K = self.layout.mixed_of::<K, K::Joint<V>>(home, remainder.to_u64());
+        let mixed: K = self.layout.mixed_in::<K, K::Joint<V>>(&self.homes, home, remainder.to_u64());
         mixed.unmixed(self.layout.a, self.layout.b)
     }
 
