@@ -13,7 +13,7 @@
 //! * [`sorted`]: the sorted array that these are measured against, with an index for its searches.
 //! * [`page`]: the page table, and [`linear`]: the table that is in use while it changes.
 //! * [`extendible`]: the table that grows and shrinks bucket by bucket.
-//! * [`compacting`], [`multi`]: what a table of dense ids, and a multimap, need beside the page table.
+//! * [`compacting`], [`multi`]: what a table of dense ids, and a multimap, need beside the basic table on which they stand.
 //! * [`roofline`]: kernels that measure what the memory system allows.
 #![no_std]
 #![allow(

@@ -92,9 +92,7 @@ fn start<K: Key, V: Payload>(
     }
     query.key = lookup.queries.load_streaming(index);
     if query.key == K::ALL_ONES {
-        if header.load_read_only(cell::HELD) != 0 {
-            query.answer = Some(Scalar::from_u64(header.load_read_only(cell::VALUE)));
-        }
+        query.answer = cell::value(header);
         return query;
     }
     query.slots = slots_of(query.key);

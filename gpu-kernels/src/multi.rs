@@ -1,8 +1,11 @@
-//! What a multimap needs beside sorted pairs and a page table ([`crate::page`]) of its keys: where a key's values stand, and getting them.
+//! What a multimap needs beside sorted pairs and a table of its keys, a page table ([`crate::page`]), a cuckoo table or a two-level one: where a
+//! key's values stand, and getting them.
 
 use crate::page::{self, Layout};
-use crate::seam::{Global, Shared};
+use crate::seam::{Block, Global, Shared};
+use crate::slots::{Slot, cell};
 use crate::types::{Key, Scalar};
+use crate::{cuckoo, two_level};
 
 /// How many numbers.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +41,44 @@ pub struct RunsPlan {
     pub queries: u64,
 }
 
+/// The arrays of a lookup of runs. Run `r` ends with `lasts[r]`, and they follow each other.
+struct Lookup<K> {
+    queries: Global<K>,
+    count: u64,
+    lasts: Global<u32>,
+    /// Where the runs of the queries begin, and how many values they have. Each of the three may be null.
+    starts: Global<u32>,
+    counts: Global<u32>,
+    wide_counts: Global<u64>,
+}
+
+/// Answers query `i` by thread `i` of the grid: `run_of` says which run a key has.
+#[inline(always)]
+fn answer<K: Key, B: Block>(block: &mut B, lookup: &Lookup<K>, run_of: impl Fn(K) -> Option<u32> + Sync) {
+    let first = block.first_thread();
+    let mut nothing = block.local(|_| ());
+    block.each(&mut nothing, |thread, _| {
+        let index = first + thread as u64;
+        if index >= lookup.count {
+            return;
+        }
+        let (mut start, mut count) = (0, 0);
+        if let Some(run) = run_of(lookup.queries.load_streaming(index)) {
+            start = if run == 0 { 0 } else { lookup.lasts.load_read_only(run as u64 - 1) + 1 };
+            count = lookup.lasts.load_read_only(run as u64) + 1 - start;
+        }
+        if !lookup.starts.is_null() {
+            lookup.starts.store_streaming(index, start);
+        }
+        if !lookup.counts.is_null() {
+            lookup.counts.store_streaming(index, count);
+        }
+        if !lookup.wide_counts.is_null() {
+            lookup.wide_counts.store_streaming(index, count as u64);
+        }
+    });
+}
+
 kernel! {
     /// For query `i`, by thread `i`: the run of the key's values begins at `starts[i]` and has `counts[i]` of them, or `wide_counts[i]`;
     /// both are 0 if there is no such key. Each of the three may be null. Run `r` ends with `lasts[r]`, and they follow each other.
@@ -47,30 +88,46 @@ kernel! {
         wide_counts: Global<u64>, plan: RunsPlan,
     }
     |args, block| {
-        let RunsPlan { layout, queries } = args.plan;
+        let RunsPlan { layout, queries: count } = args.plan;
         let table = page::Table::<K, u32>::new(args.words.cast(), layout);
-        let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
-            let index = first + thread as u64;
-            if index >= queries {
-                return;
-            }
-            let (mut start, mut count) = (0, 0);
-            if let Some(run) = table.get(args.queries.load_streaming(index)) {
-                start = if run == 0 { 0 } else { args.lasts.load_read_only(run as u64 - 1) + 1 };
-                count = args.lasts.load_read_only(run as u64) + 1 - start;
-            }
-            if !args.starts.is_null() {
-                args.starts.store_streaming(index, start);
-            }
-            if !args.counts.is_null() {
-                args.counts.store_streaming(index, count);
-            }
-            if !args.wide_counts.is_null() {
-                args.wide_counts.store_streaming(index, count as u64);
-            }
-        });
+        let (queries, lasts, starts) = (args.queries, args.lasts, args.starts);
+        let lookup =
+            Lookup { queries, count, lasts, starts, counts: args.counts, wide_counts: args.wide_counts };
+        answer(block, &lookup, |key| table.get(key));
+    }
+}
+
+kernel! {
+    /// [`Runs`] of a cuckoo table.
+    RunsOfCuckoo<K: Key>, "multi_runs_of_cuckoo", threads 256;
+    {
+        queries: Global<K>, words: Global<Slot<K, u32>>, header: Global<u64>, lasts: Global<u32>, starts: Global<u32>,
+        counts: Global<u32>, wide_counts: Global<u64>, plan: cuckoo::FindPlan,
+    }
+    |args, block| {
+        let cuckoo::FindPlan { functions, queries: count } = args.plan;
+        let table = cuckoo::Table::<K, u32>::new(args.words, functions);
+        let (queries, lasts, starts) = (args.queries, args.lasts, args.starts);
+        let lookup =
+            Lookup { queries, count, lasts, starts, counts: args.counts, wide_counts: args.wide_counts };
+        answer(block, &lookup, |key| if key == K::ALL_ONES { cell::value(args.header) } else { table.get(key) });
+    }
+}
+
+kernel! {
+    /// [`Runs`] of a two-level table.
+    RunsOfTwoLevel<K: Key>, "multi_runs_of_two_level", threads 256;
+    {
+        queries: Global<K>, words: Global<Slot<K, u32>>, seeds: Global<u32>, header: Global<u64>, lasts: Global<u32>,
+        starts: Global<u32>, counts: Global<u32>, wide_counts: Global<u64>, plan: two_level::FindPlan,
+    }
+    |args, block| {
+        let two_level::FindPlan { layout, queries: count } = args.plan;
+        let table = two_level::Table::<K, u32>::new(args.words, args.seeds, layout);
+        let (queries, lasts, starts) = (args.queries, args.lasts, args.starts);
+        let lookup =
+            Lookup { queries, count, lasts, starts, counts: args.counts, wide_counts: args.wide_counts };
+        answer(block, &lookup, |key| if key == K::ALL_ONES { cell::value(args.header) } else { table.get(key) });
     }
 }
 

@@ -1,6 +1,7 @@
 //! Places in an output for what the threads of all blocks have found, in the order in which blocks come.
 
 use crate::seam::{Block, Global, Shared, Tile};
+use crate::types::Scalar;
 
 /// Threads of a block that asks for places.
 pub const THREADS: usize = 256;
@@ -47,5 +48,28 @@ pub fn give<T, B: Block>(
             first += sums.get(warp) as u64;
         }
         *place(state) += first;
+    });
+}
+
+/// Writes what the block's threads have staged, each from its place on, to `output`: neighbours together. `sums` and `start` are what
+/// [`give`] left.
+#[inline(always)]
+pub fn write_staged<T: Scalar, L, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<L>,
+    (sums, start): (impl Shared<u32>, impl Shared<u64>),
+    staged: impl Shared<T>,
+    output: Global<T>,
+) {
+    block.each(threads, |thread, _| {
+        let mut total = 0;
+        for warp in 0..WARPS as u32 {
+            total += sums.get(warp);
+        }
+        let mut place = thread;
+        while place < total {
+            output.store_streaming(start.get(0) + place as u64, staged.get(place));
+            place += THREADS as u32;
+        }
     });
 }

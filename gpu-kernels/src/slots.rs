@@ -7,7 +7,7 @@
 //! instead, so that no key and no value is reserved.
 
 use crate::seam::Global;
-use crate::types::{Key, Payload, Scalar, SlotWordOf, WordOf};
+use crate::types::{Key, Payload, Scalar, SlotWordOf, Value, WordOf};
 use core::marker::PhantomData;
 
 /// The word of an empty slot, where words have 64 bits.
@@ -15,10 +15,19 @@ pub const EMPTY: u64 = u64::MAX;
 
 /// The words of a table's header that say whether it has the key that is all ones.
 pub mod cell {
+    use super::{Global, Value};
+
     /// 0 if the table does not have the key.
     pub const HELD: u64 = 0;
     /// The key's value.
     pub const VALUE: u64 = 1;
+
+    /// The value of the key that is all ones, if the table whose header this is has it; of a set any word. No thread of the launch may
+    /// change that.
+    #[inline(always)]
+    pub fn value<V: Value>(header: Global<u64>) -> Option<V> {
+        (header.load_read_only(HELD) != 0).then(|| V::from_u64(header.load_read_only(VALUE)))
+    }
 }
 
 /// A slot of a table of `K` to `V`: [`slot_words`] words of type [`Payload::SlotWord`]. It stands only behind a pointer.
@@ -144,5 +153,29 @@ impl<K: Key, V: Payload> Slots<K, V> {
             return Some(None);
         }
         (Self::key_of(item) == key).then_some(Some(found))
+    }
+}
+
+impl<K: Key, V: Value> Slots<K, V> {
+    /// The first word of a slot and its value, whatever that is if the slot is empty. No other thread may change the slot.
+    #[inline(always)]
+    pub fn pair_at(&self, slot: u32) -> (SlotWordOf<K, V>, V) {
+        if packed::<K, V>() {
+            let item = self.words.load_streaming(Self::word_of(slot));
+            return (item, V::from_u64(item.to_u64() & u32::MAX as u64));
+        }
+        let [item, value] = self.words.load_pair_streaming(Self::word_of(slot));
+        (item, V::from_u64(value.to_u64()))
+    }
+
+    /// Writes a slot whose first word is `item`, with another value if one is given. Other threads may read its key. One word that is all
+    /// of a slot is written in any case, so that the threads of a warp write whole sectors.
+    #[inline(always)]
+    pub fn put_back(&self, slot: u32, item: SlotWordOf<K, V>, value: Option<V>) {
+        match value {
+            Some(value) => self.store_value(slot, Self::key_of(item), value),
+            None if packed::<K, V>() => self.replace(slot, item),
+            None => {}
+        }
     }
 }

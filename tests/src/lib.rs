@@ -13,6 +13,7 @@ pub mod cuckoos;
 pub mod extendible_checker;
 pub mod extendible_parts;
 mod faults;
+pub mod forms;
 mod interpreted;
 pub mod linear_checker;
 pub mod maps;

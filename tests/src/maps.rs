@@ -7,8 +7,8 @@ use crate::{assert_lengths, assert_wrong_device, elsewhere, linear_checker};
 use std::collections::HashMap;
 use std::fmt::Debug;
 use warpnest::{
-    Answers, Buffer, CompactingTable, CuckooMap, Device, ExtendibleMap, Key, LinearMap, PageMap, SortedMap, Stream,
-    TwoLevelMap, Value,
+    Answers, BasicMap, Buffer, CompactingTable, CuckooMap, Device, ExtendibleMap, Key, LinearMap, PageMap, SortedMap,
+    Stream, TwoLevelMap, Value,
 };
 
 /// A map's methods for lookups, and what else all maps have.
@@ -100,7 +100,8 @@ is_map! {
     [K: Key, V: Value] PageMap<K, V>: K => V, check |map, reference| check_page_map(map, reference)
 }
 is_map! {
-    [K: Key] CompactingTable<K>: K => u32, check |table, reference| check_page_map(table.ids(), reference)
+    [K: Key, I: BasicMap<K> + Map<K, u32>] CompactingTable<K, I>: K => u32,
+    check |table, reference| table.ids().check_table(reference)
 }
 is_map! {
     [K: Key, V: Value] SortedMap<K, V>: K => V, check |map, reference| {

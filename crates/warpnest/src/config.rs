@@ -76,38 +76,38 @@ macro_rules! build_methods {
 }
 pub(crate) use build_methods;
 
-/// Gives a configuration with the field `pages`, that of a page map of its keys, the methods that are about this.
+/// Gives a configuration with a field that is the configuration of a page map of its keys the methods that are about this.
 macro_rules! page_config_methods {
-    ($config:ident) => {
+    ($config:ident, $pages:ident) => {
         impl $config {
             /// The load of the page map of the keys, if none is repeated: [`PageConfig::load`](crate::PageConfig::load).
             #[must_use]
             pub fn load(mut self, load: f64) -> Self {
-                self.pages = self.pages.load(load);
+                self.$pages = self.$pages.load(load);
                 self
             }
         }
 
-        crate::config::page_chance_methods! { $config }
+        crate::config::page_chance_methods! { $config, $pages }
     };
 }
 pub(crate) use page_config_methods;
 
 /// Those of them that are about what is left to chance.
 macro_rules! page_chance_methods {
-    ($config:ident) => {
+    ($config:ident, $pages:ident) => {
         impl $config {
             /// How often a failed build of the page map may start again with fresh random constants.
             #[must_use]
             pub fn restarts(mut self, restarts: u32) -> Self {
-                self.pages = self.pages.restarts(restarts);
+                self.$pages = self.$pages.restarts(restarts);
                 self
             }
 
             /// Where the random constants start: [`PageConfig::seed`](crate::PageConfig::seed).
             #[must_use]
             pub fn seed(mut self, seed: u64) -> Self {
-                self.pages = self.pages.seed(seed);
+                self.$pages = self.$pages.seed(seed);
                 self
             }
         }
@@ -116,18 +116,15 @@ macro_rules! page_chance_methods {
 pub(crate) use page_chance_methods;
 
 /// Gives a configuration of a table of keys the methods that build it. It has a method `memory_bytes`, which fails if a request makes
-/// no sense; the table has a function `create`.
+/// no sense; the table, of keys `K`, has a function `create`. The text behind them says which errors a build has.
 macro_rules! build_keys_methods {
-    ($config:ident builds $table:ident) => {
-        crate::config::build_keys_methods! { $config builds $table, fails as PageConfig }
-    };
-    ($config:ident builds $table:ident, fails as $other:ident) => {
-        impl $config {
+    ([$($generics:tt)*] $config:ty, $name:literal builds $table:ty; $(#[$errors:meta])*) => {
+        impl<$($generics)*> $config {
             /// Builds a table of the different keys among `keys`; returns when it stands.
             ///
             /// # Errors
-            #[doc = concat!("As for [`", stringify!($other), "::build`](crate::", stringify!($other), "::build).")]
-            pub fn build<K: crate::Key>(&self, device: &crate::Device, keys: &[K]) -> crate::Result<$table<K>> {
+            $(#[$errors])*
+            pub fn build<K: crate::Key>(&self, device: &crate::Device, keys: &[K]) -> crate::Result<$table> {
                 // Before the copy: what cannot work should not cost it.
                 self.memory_bytes::<K>(keys.len() as u64)?;
                 let keys = crate::Buffer::from_slice(device, keys)?;
@@ -138,15 +135,15 @@ macro_rules! build_keys_methods {
             ///
             /// # Errors
             #[doc = concat!(
-                "As for [`", stringify!($config), "::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice)."
+                "As for [`", $name, "::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice)."
             )]
             pub fn build_on<K: crate::Key>(
                 &self,
                 stream: &crate::Stream,
                 device: &crate::Device,
                 keys: &crate::Buffer<K>,
-            ) -> crate::Result<$table<K>> {
-                $table::create(self.clone(), stream, device, keys)
+            ) -> crate::Result<$table> {
+                <$table>::create(self.clone(), stream, device, keys)
             }
         }
     };

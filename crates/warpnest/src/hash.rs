@@ -2,6 +2,8 @@
 
 use crate::{Error, Result};
 use gpu_kernels::hash::Formula;
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// The family that hash functions are drawn from.
@@ -75,6 +77,12 @@ impl HashFamily {
 /// A seed that nobody can foresee.
 pub(crate) fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish()
+}
+
+/// The constants of the first hash function, of the first attempt, of a build with this seed.
+pub(crate) fn constants(seed: u64) -> [u64; 2] {
+    let mut random = Xoshiro256StarStar::seed_from_u64(seed);
+    [random.next_u64(), random.next_u64()]
 }
 
 fn is_prime(n: u32) -> bool {

@@ -4,6 +4,7 @@
 compile_error!("warpnest needs a 64-bit host: a table may take more than 4 GiB");
 
 mod answers;
+mod basic;
 mod buffer;
 mod compacting;
 mod config;
@@ -13,6 +14,7 @@ pub mod engine;
 mod error;
 mod extendible;
 mod hash;
+mod input;
 mod linear;
 mod lookup;
 mod multi;
@@ -26,6 +28,7 @@ mod stream;
 mod two_level;
 
 pub use answers::Answers;
+pub use basic::{BasicConfig, BasicMap};
 pub use buffer::{Allocation, Buffer, Tracked};
 pub use compacting::{CompactingConfig, CompactingTable, Unique};
 pub use cuckoo::{BuildReport, Chains, CuckooConfig, CuckooMap, CuckooSet, CuckooSetConfig};

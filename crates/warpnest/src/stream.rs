@@ -163,9 +163,14 @@ impl Batch<'_> {
 
     /// Sets the first `elements` elements of a buffer, which the batch writes, to 0.
     pub fn zero<T>(&self, buffer: &Buffer<T>, elements: usize) -> Result<()> {
+        self.fill(buffer, elements, 0)
+    }
+
+    /// Sets all bytes of the first `elements` elements of a buffer, which the batch writes.
+    pub fn fill<T>(&self, buffer: &Buffer<T>, elements: usize, byte: u8) -> Result<()> {
         let bytes = elements.min(buffer.len()) * size_of::<T>();
         // SAFETY: the buffer has that many bytes.
-        if bytes == 0 { Ok(()) } else { unsafe { self.0.fill(buffer.address(), 0, bytes) } }
+        if bytes == 0 { Ok(()) } else { unsafe { self.0.fill(buffer.address(), byte, bytes) } }
     }
 
     /// Sets element `index` of a buffer, which the batch writes, to 0.

@@ -249,7 +249,7 @@ fn failed(words: Global<u64>, in_this_launch: bool) -> bool {
 
 /// Whether `key`, found in `slot`, is also in a slot of a function before the one that leads to `slot`.
 #[inline(always)]
-pub(super) fn has_earlier_copy<K: Key, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> bool {
+pub(crate) fn has_earlier_copy<K: Key, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> bool {
     let mut items = [Slots::<K, V>::EMPTY; MAX_FUNCTIONS - 1];
     // First all the reads, then the comparisons: the reads need not wait for each other.
     for_each_earlier(table, key, slot, |function, earlier| items[function] = table.slots.item_at(earlier));

@@ -18,6 +18,7 @@ mod keys;
 mod repeats;
 pub mod strangers;
 
+pub(crate) use build::has_earlier_copy;
 pub use build::{Census, Insert, InsertPlan};
 pub use find::{Find, FindPlan};
 pub use inspect::{Histogram, Unplaceable};

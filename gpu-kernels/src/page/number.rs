@@ -2,8 +2,9 @@
 
 use super::Layout;
 use super::form::with_form;
-use super::walk::{STAGED, Walk, write_staged};
-use crate::places::{self, WARPS};
+use super::walk::{STAGED, Walk};
+use crate::compacting::rank;
+use crate::places::{self, WARPS, write_staged};
 use crate::seam::{Global, Shared};
 use crate::types::Key;
 
@@ -87,9 +88,7 @@ kernel! {
                 for slot in 0..F::SLOTS {
                     if walk.holds(bucket, slot) {
                         let value = walk.value(bucket, slot);
-                        let word = (value / 32) as u64;
-                        let smaller = args.bits.load_read_only(word) & !(u32::MAX << (value % 32));
-                        walk.set_value(bucket, slot, args.before.load_read_only(word) + smaller.count_ones());
+                        walk.set_value(bucket, slot, rank(value, args.bits, args.before));
                     }
                 }
                 if bucket.pairs != 0 {

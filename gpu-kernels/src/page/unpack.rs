@@ -2,8 +2,8 @@
 
 use super::Layout;
 use super::form::with_form;
-use super::walk::{MOST_STAGED, Walk, write_staged};
-use crate::places::{self, WARPS};
+use super::walk::{MOST_STAGED, Walk};
+use crate::places::{self, WARPS, write_staged};
 use crate::seam::{Global, Shared};
 use crate::types::{Key, Payload, WordOf};
 

@@ -2,8 +2,8 @@
 
 use super::form::Form;
 use super::{BUCKET_WORDS, Homes, Layout};
-use crate::places::{THREADS, WARPS};
-use crate::seam::{Block, Global, Shared, Word};
+use crate::places::THREADS;
+use crate::seam::{Block, Global, Word};
 use crate::types::{Key, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
 
@@ -111,27 +111,4 @@ impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
     pub fn set_value(&self, bucket: &mut Bucket<K::Joint<V>>, slot: u32, value: WordOf<V>) {
         bucket.words[(F::TAG_WORDS + slot) as usize] = Scalar::from_u64(value.to_u64());
     }
-}
-
-/// Writes what the block's threads have staged, each from its place on, to `output`: neighbours together. `sums` and `start` are what
-/// [`places::give`](crate::places::give) left.
-#[inline(always)]
-pub fn write_staged<T: Scalar, L, B: Block>(
-    block: &mut B,
-    threads: &mut B::Local<L>,
-    (sums, start): (impl Shared<u32>, impl Shared<u64>),
-    staged: impl Shared<T>,
-    output: Global<T>,
-) {
-    block.each(threads, |thread, _| {
-        let mut total = 0;
-        for warp in 0..WARPS as u32 {
-            total += sums.get(warp);
-        }
-        let mut place = thread;
-        while place < total {
-            output.store_streaming(start.get(0) + place as u64, staged.get(place));
-            place += THREADS as u32;
-        }
-    });
 }

@@ -125,9 +125,10 @@ impl<K: Key, V: Value> Table<K, V> {
     pub fn get(&self, key: K) -> Option<V> {
         let slots = self.slots_of(key);
         let mut answer = None;
-        for slot in slots {
-            if answer.is_none() && slot != NO_SLOT {
-                answer = self.slots.probe(slot, key);
+        // By index: on the GPU, an array that is iterated over by value lies on the stack.
+        for table in 0..MOST_SUB_TABLES {
+            if answer.is_none() && slots[table] != NO_SLOT {
+                answer = self.slots.probe(slots[table], key);
             }
         }
         answer.flatten()

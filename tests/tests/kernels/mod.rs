@@ -3,13 +3,16 @@
 mod extendible;
 
 use gpu_kernels::compact::{Compact, CompactPlan, CompactRuns, Flip, LastOfEach, RunsPlan as CompactRunsPlan};
-use gpu_kernels::compacting::{CountBits, CountIds, KeysOf, KeysOfPlan, ReverseRows, RowsPlan};
+use gpu_kernels::compacting::{
+    CountBits, CountIds, KeysOf, KeysOfPlan, MarkSlotValues, NumberSlots, RankSlotValues, ReverseRows, RowsPlan,
+    SlotsPlan,
+};
 use gpu_kernels::cuckoo::{
     Census, Find, FindPlan, Histogram, Insert, InsertPlan, Keys, KeysPlan, Last, PairsPlan, PlaceValues, Unplaceable,
 };
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::linear::{self, Apply, ApplyPlan, InsertAnywhere, InspectPlan, ProbeLengths, Rehash, RehashPlan};
-use gpu_kernels::multi::{Gather, GatherPlan, Numbers, NumbersPlan, Runs, RunsPlan};
+use gpu_kernels::multi::{Gather, GatherPlan, Numbers, NumbersPlan, Runs, RunsOfCuckoo, RunsOfTwoLevel, RunsPlan};
 use gpu_kernels::page::{
     BuildPages, BuildPagesInOrder, BuildPlan as PageBuildPlan, Find as PageFind, FindPlan as PageFindPlan,
     Layout as PageLayout, MarkValues, Number, NumberPlan, RankValues, Split, SplitInOrder, SplitPlan, Starts,
@@ -181,7 +184,12 @@ fn compacting<K: Key>() -> Vec<Box<dyn Kernel>> {
     let plan = NumberPlan { layout: PageLayout::new::<K, u32>(0, 0, 0, 20) };
     let starts = PageStartsPlan { layout: plan.layout, keys: 0 };
     let of_ids = KeysOfPlan { ids: 0, queries: 0 };
+    let slots = SlotsPlan { functions: no_slots::<K>(), slots: 0, end: 0, copies: 0, padding: 0 };
+    let (words, header) = (null(), null());
     vec![
+        Box::new(NumberSlots { words, header, keys_out: keys, count: null(), plan: slots }),
+        Box::new(MarkSlotValues::<K> { words, header, bits: null(), plan: slots }),
+        Box::new(RankSlotValues::<K> { words, header, bits: null(), before: null(), plan: slots }),
         Box::new(Number { words: null(), keys_out: keys, count: null(), plan }),
         Box::new(Starts { keys, starts: null(), plan: starts }),
         Box::new(MarkValues { words: keys, bits: null(), plan }),
@@ -195,8 +203,24 @@ fn multi<K: Key>() -> Vec<Box<dyn Kernel>> {
     let (words, lasts, starts, offsets) = (null(), null(), null(), null());
     let plan = RunsPlan { layout: PageLayout::new::<K, u32>(0, 0, 0, 20), queries: 0 };
     let gather = GatherPlan { queries: 0, total: 0 };
+    let (queries, counts, wide_counts, header) = (null::<K>(), null(), null(), null());
+    let functions = no_slots::<K>();
+    let layout = Layout { buckets: functions, places: Family::new(Formula::Mix, 3, 1, 0) };
+    let (of_cuckoo, of_two_level) = (FindPlan { functions, queries: 0 }, TwoLevelFindPlan { layout, queries: 0 });
     vec![
-        Box::new(Runs { queries: null::<K>(), words, lasts, starts, counts: null(), wide_counts: null(), plan }),
+        Box::new(Runs { queries, words, lasts, starts, counts, wide_counts, plan }),
+        Box::new(RunsOfCuckoo { queries, words: null(), header, lasts, starts, counts, wide_counts, plan: of_cuckoo }),
+        Box::new(RunsOfTwoLevel {
+            queries,
+            words: null(),
+            seeds: null(),
+            header,
+            lasts,
+            starts,
+            counts,
+            wide_counts,
+            plan: of_two_level,
+        }),
         Box::new(CompactRuns {
             input: null::<K>(),
             keep: null(),

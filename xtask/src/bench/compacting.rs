@@ -4,26 +4,26 @@ use super::input::{Input, Repeats, repeated, wrong_misses};
 use super::record::{Record, Run, Subject};
 use super::roofline::{Roofline, median_ms};
 use warpnest::kernels::roofline::Access;
-use warpnest::{Answers, Buffer, CompactingConfig, Device, Key};
+use warpnest::{Answers, BasicConfig, BasicMap, Buffer, CompactingConfig, Device, Key};
 
 /// Builds tables of `n` rows, in both orders, looks up keys and ids, and counts the rows of every key; then builds from repeated keys. A
-/// build is a rebuild, in memory that is there; `unique` is a whole call, which takes its memory anew.
-pub fn measure<K: Key>(
+/// build is a rebuild, in memory that is there; `unique` is a whole call, which takes its memory anew. The table on which they stand follows from
+/// `config`, and `name` is the name for both.
+pub fn measure<K: Key, C: BasicConfig>(
     device: &Device,
     run: &Run,
     roofline: &Roofline,
     n: u64,
-    load: f64,
+    (name, config): (&str, &CompactingConfig<C>),
     runs: u32,
 ) -> anyhow::Result<Vec<Record>> {
     let stream = device.default_stream();
-    let config = CompactingConfig::default().load(load).seed(1);
     let input = Input::<K, u32>::new(n);
     let rows = Buffer::from_slice(device, &input.keys)?;
     let table = config.build_on(stream, device, &rows)?;
     let kept = table.memory_bytes();
     let subject = |op| Subject {
-        table: "CompactingTable",
+        table: name,
         op,
         n,
         load: (n * (K::BITS / 8 + 4) as u64) as f64 / kept as f64,
@@ -32,7 +32,7 @@ pub fn measure<K: Key>(
     };
     let mut records = Vec::new();
 
-    let built = |config: &CompactingConfig, rows: &Buffer<K>, distinct: u64| -> anyhow::Result<(f64, u64)> {
+    let built = |config: &CompactingConfig<C>, rows: &Buffer<K>, distinct: u64| -> anyhow::Result<(f64, u64)> {
         let mut table = config.build_on(stream, device, rows)?;
         let ms = median_ms(stream, 1, runs, || table.rebuild(stream, rows))?;
         Ok((ms, table.len().abs_diff(distinct)))
@@ -93,7 +93,7 @@ pub fn measure<K: Key>(
     for (repeats, op) in names {
         let (keys, distinct) = repeated::<K>(n, repeats);
         let rows = Buffer::from_slice(device, &keys)?;
-        let (ms, wrong) = built(&config, &rows, distinct)?;
+        let (ms, wrong) = built(config, &rows, distinct)?;
         records.push(run.record(subject(repeats.op()), ms, 0.0, wrong));
         let (ms, wrong) = unique(&rows, distinct)?;
         records.push(run.record(subject(op), ms, 0.0, wrong));

@@ -22,7 +22,9 @@ use anyhow::Context as _;
 use record::{Record, Run, Subject};
 use roofline::Roofline;
 use warpnest::kernels::roofline::Access;
-use warpnest::{Device, LinearConfig};
+use warpnest::{
+    BasicConfig, CompactingConfig, CuckooConfig, Device, LinearConfig, MultiConfig, PageConfig, TwoLevelConfig,
+};
 
 /// Measure every table and operation, beside what the memory system allows in the same run.
 ///
@@ -47,6 +49,10 @@ pub struct Args {
     /// Loads of `PageMap`, `PageSet`, `LinearMap`, and of the page maps of `CompactingTable` and `MultiMap`.
     #[arg(long, value_delimiter = ',', default_value = "0.8,0.95")]
     load: Vec<f64>,
+    /// What `CompactingTable` and `MultiMap` stand on. The rows of those on other tables than a page map are named as their types are, like
+    /// `MultiMap<CuckooMap>`; `--slots-per-pair` and `--items-per-bucket` hold for them, too.
+    #[arg(long, value_delimiter = ',', value_enum, default_value = "page")]
+    under: Vec<Basic>,
     /// Rounds in which a tenth of a `LinearMap`'s keys go and others come.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
@@ -80,6 +86,14 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
+/// A table on which others stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Basic {
+    Page,
+    Cuckoo,
+    TwoLevel,
+}
+
 /// Four times as many keys must be different.
 const MOST_IN_ROUNDS: u64 = 1 << 29;
 
@@ -106,6 +120,44 @@ enum Part {
     Multi,
     /// `SortedMap`.
     Sorted,
+}
+
+impl Args {
+    fn wants(&self, part: Part) -> bool {
+        self.only.is_empty() || self.only.contains(&part)
+    }
+}
+
+/// Measures tables that stand on another one.
+struct OnTop<'a> {
+    device: &'a Device,
+    run: &'a Run,
+    roofline: &'a Roofline<'a>,
+    args: &'a Args,
+    n: u64,
+    keep: &'a mut dyn FnMut(Vec<Record>),
+}
+
+impl OnTop<'_> {
+    /// Those that are wanted, on a table with this configuration.
+    fn measure<C: BasicConfig>(&mut self, [compacting, multi]: [&str; 2], config: &C) -> anyhow::Result<()> {
+        let Self { device, run, roofline, args, n, keep } = self;
+        if args.wants(Part::Compacting) {
+            let subject = (compacting, &CompactingConfig::on(config.clone()));
+            keep(compacting::measure::<u32, C>(device, run, roofline, *n, subject, args.runs)?);
+            if args.wide {
+                keep(compacting::measure::<u64, C>(device, run, roofline, *n, subject, args.runs)?);
+            }
+        }
+        if args.wants(Part::Multi) {
+            let subject = (multi, &MultiConfig::on(config.clone()));
+            keep(multi::measure::<u32, u32, C>(device, run, roofline, *n, subject, args.runs)?);
+            if args.wide {
+                keep(multi::measure::<u64, u64, C>(device, run, roofline, *n, subject, args.runs)?);
+            }
+        }
+        Ok(())
+    }
 }
 
 pub fn parse_size(text: &str) -> anyhow::Result<u64> {
@@ -149,7 +201,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         ([], false) => &[1 << 20, 1 << 22],
         (given, _) => given,
     };
-    let wanted = |part| args.only.is_empty() || args.only.contains(&part);
+    let wanted = |part| args.wants(part);
     for &n in if args.only_limits { &[] } else { sizes } {
         let sets = set::Measured { device: &device, run: &run, roofline: &roofline, n, runs: args.runs };
         if wanted(Part::Primitives) {
@@ -231,20 +283,27 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
                 }
             }
         }
-        for &load in args.load.iter().filter(|_| wanted(Part::Compacting)) {
-            progress.set_message(format!("CompactingTable, {n} rows, load {load}"));
+        let mut on_top = OnTop { device: &device, run: &run, roofline: &roofline, args, n, keep: &mut keep };
+        for &under in &args.under {
+            progress.set_message(format!("CompactingTable and MultiMap on {under:?}, {n} rows"));
             progress.tick();
-            keep(compacting::measure::<u32>(&device, &run, &roofline, n, load, args.runs)?);
-            if args.wide {
-                keep(compacting::measure::<u64>(&device, &run, &roofline, n, load, args.runs)?);
-            }
-        }
-        for &load in args.load.iter().filter(|_| wanted(Part::Multi)) {
-            progress.set_message(format!("MultiMap, {n} pairs, load {load}"));
-            progress.tick();
-            keep(multi::measure::<u32, u32>(&device, &run, &roofline, n, load, args.runs)?);
-            if args.wide {
-                keep(multi::measure::<u64, u64>(&device, &run, &roofline, n, load, args.runs)?);
+            match under {
+                Basic::Page => {
+                    for &load in &args.load {
+                        on_top.measure(["CompactingTable", "MultiMap"], &PageConfig::default().load(load).seed(1))?;
+                    }
+                }
+                Basic::Cuckoo => {
+                    for &slots in &args.slots_per_pair {
+                        let config = CuckooConfig::default().slots_per_pair(slots).seed(1);
+                        on_top.measure(["CompactingTable<CuckooMap>", "MultiMap<CuckooMap>"], &config)?;
+                    }
+                }
+                Basic::TwoLevel => {
+                    let config = TwoLevelConfig::default().seed(1);
+                    let config = args.items_per_bucket.map_or(config.clone(), |mean| config.items_per_bucket(mean));
+                    on_top.measure(["CompactingTable<TwoLevelMap>", "MultiMap<TwoLevelMap>"], &config)?;
+                }
             }
         }
         if args.beside_hashbrown {

@@ -4,7 +4,7 @@ use super::input::key;
 use super::record::{Record, Run, Subject};
 use super::roofline::{Roofline, median_ms};
 use warpnest::kernels::roofline::Access;
-use warpnest::{Buffer, Device, Key, MultiConfig, Value};
+use warpnest::{BasicConfig, BasicMap, Buffer, Device, Key, MultiConfig, Value};
 
 /// How many values keys have, and what operations are called then.
 const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [
@@ -15,17 +15,17 @@ const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [
 ];
 
 /// Builds maps of `n` pairs whose keys have each of some numbers of values, asks where their values are, and retrieves all of them. A build is
-/// a rebuild, in memory that is there; a retrieval is a whole call, which takes its memory anew.
-pub fn measure<K: Key, V: Value>(
+/// a rebuild, in memory that is there; a retrieval is a whole call, which takes its memory anew. The table of keys follows from `config`, and `name` is
+/// the name for both.
+pub fn measure<K: Key, V: Value, C: BasicConfig>(
     device: &Device,
     run: &Run,
     roofline: &Roofline,
     n: u64,
-    load: f64,
+    (name, config): (&str, &MultiConfig<C>),
     runs: u32,
 ) -> anyhow::Result<Vec<Record>> {
     let stream = device.default_stream();
-    let config = MultiConfig::default().load(load).seed(1);
     let mut records = Vec::new();
     for (multiplicity, [build, find, retrieve]) in MULTIPLICITIES {
         if multiplicity > n {
@@ -40,7 +40,7 @@ pub fn measure<K: Key, V: Value>(
         let kept = map.memory_bytes();
         let pair_bytes = (K::BITS + V::BITS) as u64 / 8;
         let subject = |op, n| Subject {
-            table: "MultiMap",
+            table: name,
             op,
             n,
             load: (n * pair_bytes) as f64 / kept as f64,

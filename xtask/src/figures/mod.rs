@@ -30,8 +30,8 @@ use crate::bench::{device_name, parse_size};
 /// the number of pairs, with Sahu's configuration as far as it works, and with the default one), poster_stages (time of each stage),
 /// poster_voxels (hash table and sorted array, for finer and finer voxels of a mesh), farrell_insertions and farrell_probes (rate
 /// and probe lengths of a table that fills up), chapter_builds and chapter_lookups (rates over the number of pairs), chapter_misses
-/// (lookups of absent keys), chapter_repeated_builds and chapter_repeated_lookups (keys that are repeated), chapter_strides (updates
-/// a stride apart), chapter_construction and chapter_exchanges (cuckoo tables of more and more slots, beside the theory); and
+/// (lookups of absent keys), chapter_compacting_builds, chapter_compacting_lookups, chapter_multi_builds and chapter_multi_lookups (keys that are
+/// repeated), chapter_strides (updates a stride apart), chapter_construction and chapter_exchanges (cuckoo tables of more and more slots, beside the theory); and
 /// figures.jsonl with the numbers drawn; those of figures that are not drawn stay there. Keys and values have 32 bits. Times are
 /// medians by the device's clock; a wrong answer is an error.
 #[derive(clap::Args)]

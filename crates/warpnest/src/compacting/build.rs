@@ -1,11 +1,11 @@
-//! Building a compacting table: a page map of the keys, and numbers for them.
+//! Building a compacting table: a basic table of the keys, and numbers for them.
 
 use super::{CompactingConfig, CompactingTable};
 use crate::buffer::Tracked;
+use crate::input::{Input, Known};
 use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
-use crate::{Buffer, Device, Key, PageMap, Result, Stream};
+use crate::{BasicConfig, BasicMap, Buffer, Device, Key, Result, Stream};
 use gpu_kernels::compacting::{CountBits, ReverseRows, RowsPlan};
-use gpu_kernels::page::{MarkValues, Number, NumberPlan, RankValues};
 
 /// What a build works in, and a rebuild works in again.
 #[derive(Debug)]
@@ -29,13 +29,18 @@ impl<K: Key> Work<K> {
     }
 }
 
-impl<K: Key> CompactingTable<K> {
-    pub(super) fn create(config: CompactingConfig, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
+impl<K: Key, I: BasicMap<K>> CompactingTable<K, I> {
+    pub(super) fn create(
+        config: CompactingConfig<I::Config>,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+    ) -> Result<Self> {
         keys.check_device("the keys", device)?;
         stream.check_device(device)?;
         config.memory_bytes::<K>(keys.len() as u64)?;
         let nothing = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        let ids = config.pages.build_on(stream, device, &nothing.0, &nothing.1)?;
+        let ids = config.basic.build_on(stream, device, &nothing.0, &nothing.1)?;
         let (none, work) = (nothing.0, Work::new(device)?);
         let mut table = Self { device: device.clone(), config, ids, keys: none, work };
         table.fill(stream, keys)?;
@@ -75,16 +80,21 @@ impl<K: Key> CompactingTable<K> {
     fn fill(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let Self { device, config, ids, keys: keys_out, work } = self;
         work.rows.fit(device, keys.len())?;
+        // In no order, which values there are does not matter: whatever the memory holds.
+        let (mut given, mut known) = (keys, Known::AnyValues);
         if config.in_order {
             work.reversed.fit(device, keys.len())?;
             reverse(stream, keys, work)?;
-            ids.rebuild(stream, &work.reversed, &work.rows)?;
-        } else {
-            // Which values there are does not matter: whatever the memory holds.
-            ids.rebuild(stream, keys, &work.rows)?;
+            (given, known) = (&work.reversed, Known::Nothing);
         }
+        let input = Input { keys: given, values: Some(&work.rows), pairs: keys.len() as u64, known };
+        ids.rebuild_from(stream, input)?;
         keys_out.fit(device, ids.len() as usize)?;
-        if config.in_order { number_in_order(stream, ids, work, keys, keys_out) } else { number(stream, ids, keys_out) }
+        if config.in_order {
+            return number_in_order(stream, device, ids, work, (keys, &*keys_out));
+        }
+        // SAFETY: as many keys as the map has; nobody else has the table.
+        unsafe { ids.number(stream, keys_out) }
     }
 }
 
@@ -100,42 +110,28 @@ fn reverse<K: Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<
     unsafe { stream.launch(&reverse, keys.len() as u64, &[keys], &[&work.reversed, &work.rows]) }
 }
 
-/// Gives the keys of `map` ids in the order in which blocks come, and writes them to `keys`.
-fn number<K: Key>(stream: &Stream, map: &PageMap<K, u32>, keys: &Buffer<K>) -> Result<()> {
-    let count = Buffer::<u64>::zeroed(map.device(), 1)?;
-    let plan = NumberPlan { layout: *map.layout() };
-    let number =
-        Number::<K> { words: map.words().argument(), keys_out: keys.argument(), count: count.argument(), plan };
-    // SAFETY: as many keys as the map has, which is what the kernel numbers.
-    unsafe { stream.launch(&number, buckets(map), &[], &[map.words(), keys, &count]) }
-}
-
 /// Gives the keys of `map`, whose values are the first rows with each, ids in the order of these rows, and writes them to `keys_out`.
 fn number_in_order<K: Key>(
     stream: &Stream,
-    map: &PageMap<K, u32>,
+    device: &Device,
+    map: &impl BasicMap<K>,
     work: &mut Work<K>,
-    keys: &Buffer<K>,
-    keys_out: &Buffer<K>,
+    (keys, keys_out): (&Buffer<K>, &Buffer<K>),
 ) -> Result<()> {
     let Work { first_rows, before, scan, .. } = work;
     let words = keys.len().div_ceil(32);
-    first_rows.fit(map.device(), words)?;
-    before.fit(map.device(), words)?;
+    first_rows.fit(device, words)?;
+    before.fit(device, words)?;
     first_rows.fill(stream, 0)?;
-    let plan = NumberPlan { layout: *map.layout() };
-    let mark = MarkValues::<K> { words: map.words().argument(), bits: first_rows.argument(), plan };
     // SAFETY: every value is the number of a row, and no two keys have the same.
-    unsafe { stream.launch(&mark, buckets(map), &[map.words()], &[&*first_rows])? };
+    unsafe { map.mark_values(stream, first_rows)? };
     let rows = RowsPlan { rows: words as u64 };
     let count = CountBits { bits: first_rows.argument(), counts: before.argument(), plan: rows };
     // SAFETY: as many counts as words of bits.
     unsafe { stream.launch(&count, words as u64, &[&*first_rows], &[&*before])? };
     exclusive_scan_in_place(stream, scan, before)?;
-    let rank =
-        RankValues::<K> { words: map.words().argument(), bits: first_rows.argument(), before: before.argument(), plan };
-    // SAFETY: as before; the values are those that were marked.
-    unsafe { stream.launch(&rank, buckets(map), &[&*first_rows, &*before], &[map.words()])? };
+    // SAFETY: as before; the values are those that were marked, and nobody else has the table.
+    unsafe { map.rank_values(stream, first_rows, before)? };
     // The marked rows, in their order.
     let items = keys.len() as u64;
     if items == 0 {
@@ -150,9 +146,4 @@ fn number_in_order<K: Key>(
         // SAFETY: a bit for each key, and as many are set as there is room for; a word for the count, and then the state.
         unsafe { launch_compact::<K>(batch, items, input, keep, keys_out.argument(), count.cast(), state) }
     })
-}
-
-/// The buckets of `map` that may have pairs: whatever the words of an empty one are.
-fn buckets<K: Key>(map: &PageMap<K, u32>) -> u64 {
-    if map.is_empty() { 0 } else { map.layout().buckets() as u64 }
 }

@@ -2,7 +2,7 @@
 
 use super::{CompactingTable, Unique};
 use crate::primitives::state_words;
-use crate::{Answers, Buffer, Device, Key, PageConfig, Result, Stream};
+use crate::{Answers, BasicConfig, Buffer, Device, Key, PageConfig, Result, Stream};
 use gpu_kernels::compacting::{CountIds, RowsPlan};
 use gpu_kernels::scan;
 
@@ -19,20 +19,51 @@ use gpu_kernels::scan;
 /// assert_eq!(unique.counts, [2, 1, 1]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CompactingConfig {
-    pub(super) pages: PageConfig,
+///
+/// By default the table stands on a [`PageMap`](crate::PageMap); [`CompactingConfig::on`] puts it on a [`CuckooMap`](crate::CuckooMap) or a
+/// [`TwoLevelMap`](crate::TwoLevelMap):
+///
+/// ```
+/// use warpnest::{CompactingConfig, CompactingTable, CuckooConfig, CuckooMap, Device};
+///
+/// let config = CompactingConfig::on(CuckooConfig::default().functions(3).slots_per_pair(1.5));
+/// let table: CompactingTable<u64, CuckooMap<u64, u32>> = config.build(&Device::best()?, &[7, 8, 7])?;
+/// assert_eq!(table.len(), 2);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompactingConfig<C = PageConfig> {
+    pub(super) basic: C,
     pub(super) in_order: bool,
 }
 
-crate::config::page_config_methods! { CompactingConfig }
-crate::config::build_keys_methods! { CompactingConfig builds CompactingTable }
+// Not for any `C` with a default: which one `CompactingConfig::default()` means could then not be inferred.
+impl Default for CompactingConfig {
+    /// On a page map with the default configuration, ids in no particular order.
+    fn default() -> Self {
+        Self::on(PageConfig::default())
+    }
+}
 
-impl CompactingConfig {
-    /// Promises that no key is repeated: the build is faster. If one is all the same, it may have several ids.
+crate::config::page_config_methods! { CompactingConfig, basic }
+crate::config::build_keys_methods! {
+    [C: BasicConfig] CompactingConfig<C>, "CompactingConfig" builds CompactingTable<K, C::Map<K>>;
+    /// Those of the basic table's build: [`PageConfig::build`](crate::PageConfig::build), [`CuckooConfig::build`](crate::CuckooConfig::build),
+    /// [`TwoLevelConfig::build`](crate::TwoLevelConfig::build).
+}
+
+impl<C: BasicConfig> CompactingConfig<C> {
+    /// A table of keys like this under the ids: a [`PageConfig`], a [`CuckooConfig`](crate::CuckooConfig) or a
+    /// [`TwoLevelConfig`](crate::TwoLevelConfig). Ids are in no particular order.
+    pub fn on(basic: C) -> Self {
+        Self { basic, in_order: false }
+    }
+
+    /// Promises that no key is repeated: the build is faster. If one is all the same, it may have several ids, and on a
+    /// [`CuckooMap`](crate::CuckooMap) some ids may have no key of the input.
     #[must_use]
     pub fn assume_unique(mut self) -> Self {
-        self.pages = self.pages.assume_unique();
+        self.basic = self.basic.assume_unique();
         self
     }
 
@@ -49,11 +80,11 @@ impl CompactingConfig {
     /// # Errors
     /// As for [`CompactingConfig::build`], as far as they follow from the configuration and the number of rows.
     pub fn memory_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
-        Ok(self.pages.memory_bytes::<K, u32>(rows)? + rows * (K::BITS / 8) as u64)
+        Ok(self.basic.memory_bytes::<K>(rows)? + rows * (K::BITS / 8) as u64)
     }
 
     /// Bytes that a build of `rows` rows takes on the device besides the table and its input; a little more if copies of some keys are very
-    /// many ([`PageConfig::scratch_bytes`]).
+    /// many ([`PageConfig::scratch_bytes`], [`TwoLevelConfig::scratch_bytes`](crate::TwoLevelConfig::scratch_bytes)).
     ///
     /// # Errors
     /// As for [`CompactingConfig::memory_bytes`].
@@ -65,7 +96,7 @@ impl CompactingConfig {
         } else {
             (4, 8)
         };
-        Ok(self.pages.scratch_bytes::<K, u32>(rows)? + of_row * rows + numbering)
+        Ok(self.basic.scratch_bytes::<K>(rows, !self.in_order)? + of_row * rows + numbering)
     }
 
     /// The different keys among `keys`, which of them each row has, and how often each is there.

@@ -8,28 +8,30 @@ pub use config::CompactingConfig;
 use build::Work;
 
 use crate::buffer::Tracked;
-use crate::{Answers, Buffer, Device, Key, PageMap, PageReport, Result, Stream};
+use crate::{Answers, BasicMap, Buffer, Device, Key, PageMap, Result, Stream};
 use gpu_kernels::compacting::{KeysOf, KeysOfPlan};
 use gpu_kernels::seam::Global;
 
 /// A table that gives each different key of its input an id from 0 on: key to id and id to key, both in constant time.
 ///
-/// Source: the compacting hash table of Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), section 4.4, on a
-/// [`PageMap`] instead of a cuckoo table.
+/// Source: the compacting hash table of Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), section 4.4; the two-way index of
+/// their *Real-Time Parallel Hashing on the GPU* (2009).
 ///
+/// * **The table under it**, from keys to ids, is a [`PageMap`] by default. [`CompactingConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in the
+///   chapter, or a [`TwoLevelMap`](crate::TwoLevelMap), as in the poster.
 /// * **Keys** are `u32` or `u64`; all of them are legal, and may be repeated. Ids are `u32`, without gaps.
 /// * **Order.** By default ids are in no particular order, and may differ between two builds of the same keys, also with the same seed.
 ///   [`CompactingConfig::in_order_of_appearance`] gives the same ids in every build: the first row's key has id 0, and so on.
-/// * **Complexity.** That of a [`PageMap`]'s build, and one more pass over the table. A key is looked up as in a [`PageMap`]; an id by
+/// * **Complexity.** That of the map's build, and one more pass over the table. A key is looked up as in the map; an id by
 ///   one access to an array.
 /// * **Memory.** The map's, and an array of the keys: [`CompactingConfig::memory_bytes`] says beforehand how much it is at most.
 /// * **Beside other work.** A table does not change after its build, so any number of streams may look up at the same time.
 ///   [`CompactingTable::rebuild`] takes the table exclusively and waits for running lookups by itself.
 #[derive(Debug)]
-pub struct CompactingTable<K: Key> {
+pub struct CompactingTable<K: Key, I: BasicMap<K> = PageMap<K, u32>> {
     device: Device,
-    config: CompactingConfig,
-    ids: PageMap<K, u32>,
+    config: CompactingConfig<I::Config>,
+    ids: I,
     keys: Buffer<K>,
     work: Work<K>,
 }
@@ -46,7 +48,7 @@ pub struct Unique<Keys, Ids> {
     pub counts: Ids,
 }
 
-crate::lookup::lookup_methods! { [K: Key] CompactingTable<K>, K, u32 }
+crate::lookup::lookup_methods! { [K: Key, I: BasicMap<K>] CompactingTable<K, I>, K, u32 }
 
 impl<K: Key> CompactingTable<K> {
     /// Builds a table of the different keys among `keys` with the default configuration; [`CompactingConfig::build`] takes another.
@@ -67,7 +69,9 @@ impl<K: Key> CompactingTable<K> {
     pub fn build(device: &Device, keys: &[K]) -> Result<Self> {
         CompactingConfig::default().build(device, keys)
     }
+}
 
+impl<K: Key, I: BasicMap<K>> CompactingTable<K, I> {
     /// Queues a lookup of ids: `values` may be null.
     fn find(
         &self,
@@ -125,7 +129,7 @@ impl<K: Key> CompactingTable<K> {
     }
 
     /// The map of keys to their ids, for a kernel of your own.
-    pub fn ids(&self) -> &PageMap<K, u32> {
+    pub fn ids(&self) -> &I {
         &self.ids
     }
 
@@ -136,7 +140,7 @@ impl<K: Key> CompactingTable<K> {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
+        self.len() == 0
     }
 
     /// Bytes that the table keeps on the device, without what rebuilds may have left to work in.
@@ -150,7 +154,7 @@ impl<K: Key> CompactingTable<K> {
     }
 
     /// How the build of the map went.
-    pub fn report(&self) -> &PageReport {
+    pub fn report(&self) -> &I::Report {
         self.ids.report()
     }
 

@@ -2,6 +2,7 @@
 
 use super::config::table_words;
 use super::{CuckooConfig, CuckooMap};
+use crate::input::{Input, Known};
 use crate::{Buffer, Device, Error, Key, Result, Stream, Tracked, Value};
 use gpu_kernels::cuckoo::{Census, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable, header, packed};
 use gpu_kernels::hash::{Formula, HashFunctions};
@@ -37,33 +38,6 @@ pub struct Chains {
     pub mean: f64,
 }
 
-/// What a table is built from: the first so many of some pairs, or of some keys alone.
-#[derive(Clone, Copy)]
-pub(super) struct Input<'i, K, V: Payload> {
-    pub keys: &'i Buffer<K>,
-    /// As many, unless the payload is nothing.
-    pub values: Option<&'i Buffer<WordOf<V>>>,
-    pub pairs: u64,
-}
-
-impl<'i, K: Key, V: Payload> Input<'i, K, V> {
-    /// Pairs, if both buffers are on the device and equally long.
-    fn of(device: &Device, stream: &Stream, keys: &'i Buffer<K>, values: &'i Buffer<WordOf<V>>) -> Result<Self> {
-        crate::error::check_pairs(device, stream, keys, values)?;
-        Ok(Self { keys, values: Some(values), pairs: keys.len() as u64 })
-    }
-
-    fn buffers(&self) -> Vec<&'i dyn Tracked> {
-        let values = self.values.map(|values| values as &dyn Tracked);
-        std::iter::once(self.keys as &dyn Tracked).chain(values).collect()
-    }
-
-    fn values_argument(&self) -> Global<WordOf<V>> {
-        // SAFETY: the kernels' texts allow no values of keys alone.
-        self.values.map_or_else(|| unsafe { Global::null() }, Buffer::argument)
-    }
-}
-
 impl<K: Key, V: Value> CuckooMap<K, V> {
     pub(super) fn create(
         config: CuckooConfig,
@@ -89,7 +63,7 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
 }
 
 impl<K: Key, V: Payload> CuckooMap<K, V> {
-    /// Builds a map of pairs that are on the device, as the stream is.
+    /// Builds a map of what has been checked to be on the device, as the stream.
     pub(super) fn create_from(
         config: CuckooConfig,
         stream: &Stream,
@@ -106,32 +80,67 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             length: 0,
             report: BuildReport { seed: 0, restarts: 0, chain_limit: 0, repeated_keys: false, chains: None },
             types: PhantomData,
-            config: config.slots(slots),
+            config,
         };
-        map.attempt_until_built(stream, input)?;
+        map.attempt_until_built(stream, &input)?;
         Ok(map)
     }
 
-    /// [`CuckooMap::rebuild`] from pairs that are on the map's device, as the stream is.
+    /// Builds the map anew, in the slots that it has, from what has been checked to be on its device, as the stream.
     pub(super) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
-        self.config.check_size(input.pairs)?;
+        self.config.clone().slots(self.slots()).check_size(input.pairs)?;
+        self.rebuild_in_place(stream, &input)
+    }
+
+    /// Builds the map anew from such input, in as many slots as its configuration has for so many pairs; in the memory that it has, if that
+    /// is enough.
+    pub(super) fn rebuild_resized(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+        let slots = self.config.check_size(input.pairs)?;
+        let words = table_words::<K, V>(slots) as usize;
+        if self.words.len() < words {
+            self.length = 0;
+            // A tiny one first, so that there is a table, an empty one, if the large one cannot be had.
+            self.words = Buffer::uninitialized(&self.device, table_words::<K, V>(1) as usize)?;
+            self.give_slots(1);
+            self.words = Buffer::uninitialized(&self.device, words)?;
+        }
+        self.give_slots(slots as u32);
+        self.rebuild_in_place(stream, &input)
+    }
+
+    /// Builds the map anew from what fits its slots.
+    fn rebuild_in_place(&mut self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
         self.length = 0;
         let built = self.attempt_until_built(stream, input);
         if built.is_err() {
-            // If this fails too, the device is lost; the first error says more.
-            let _ = self.clear(stream);
+            self.forget(stream);
         }
         built
     }
 
-    fn clear(&mut self, stream: &Stream) -> Result<()> {
-        self.words.fill(stream, 0xff)?;
-        self.header.fill(stream, 0)
+    /// Takes functions onto so many slots, which the words must have room for. They are drawn when there is something to build.
+    fn give_slots(&mut self, slots: u32) {
+        self.functions = HashFunctions::new(Formula::Mix, self.config.functions, slots, 0, K::BITS, || 0);
     }
 
-    fn attempt_until_built(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+    /// Leaves no keys, as after a rebuild that failed.
+    pub(super) fn forget(&mut self, stream: &Stream) {
+        self.length = 0;
+        // If this fails too, the device is lost; the first error says more.
+        let _ = self.clear(stream);
+    }
+
+    fn clear(&mut self, stream: &Stream) -> Result<()> {
+        let words = table_words::<K, V>(self.slots()) as usize;
+        stream.batch(&[], &[&self.words, &self.header], |batch| {
+            batch.fill(&self.words, words, 0xff)?;
+            batch.zero(&self.header, header::WORDS)
+        })
+    }
+
+    fn attempt_until_built(&mut self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
         let pairs = input.pairs;
-        let seed = self.config.seed.unwrap_or_else(crate::hash::random_seed);
+        let seed = input.ordered_by().or(self.config.seed).unwrap_or_else(crate::hash::random_seed);
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let chain_limit = self.config.chain_limit_for(pairs, self.slots());
         for restarts in 0..=self.config.restarts {
@@ -183,11 +192,11 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
     }
 
     /// One attempt: every thread inserts a pair.
-    fn insert(&self, stream: &Stream, input: Input<'_, K, V>, chain_limit: u32) -> Result<()> {
-        let pairs = input.pairs;
+    fn insert(&self, stream: &Stream, input: &Input<'_, K, V>, chain_limit: u32) -> Result<()> {
+        let (pairs, arguments) = (input.pairs, input.arguments());
         let insert = Insert::<K, V> {
-            keys: input.keys.argument(),
-            values: input.values_argument(),
+            keys: arguments.keys,
+            values: arguments.values,
             words: self.slots_pointer(),
             header: self.header.argument(),
             plan: InsertPlan {
@@ -209,20 +218,22 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         unsafe { stream.launch(&census, self.slots(), &[], &[&self.words, &self.header]) }
     }
 
-    /// Puts in the values that the insertion did not carry, and for repeated keys the last one. Returns whether every key is in
-    /// the table, which is looked at only if a key was met twice (see [`Last`]).
-    fn place_values(&mut self, stream: &Stream, input: Input<'_, K, V>, repeated: bool) -> Result<bool> {
-        let settle = repeated && !self.config.unique;
+    /// Puts in the values that the insertion did not carry, and for repeated keys the last one, unless any will do. Returns whether every
+    /// key is in the table, which is looked at only if a key was met twice (see [`Last`]).
+    fn place_values(&mut self, stream: &Stream, input: &Input<'_, K, V>, repeated: bool) -> Result<bool> {
+        let any_values = input.known == Known::AnyValues;
+        let settle = repeated && !self.config.unique && !any_values;
         let last = settle.then(|| Buffer::<u32>::zeroed(&self.device, self.slots() as usize)).transpose()?;
         if repeated && !self.find_all(stream, input, last.as_ref())? {
             return Ok(false);
         }
-        if packed::<K, V>() && !settle {
+        if any_values || packed::<K, V>() && !settle {
             return Ok(true);
         }
+        let arguments = input.arguments();
         let place = PlaceValues::<K, WordOf<V>> {
-            keys: input.keys.argument(),
-            values: input.values_argument(),
+            keys: arguments.keys,
+            values: arguments.values,
             words: self.words.argument(),
             header: self.header.argument(),
             last: or_null(last.as_ref()),
@@ -236,7 +247,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
     }
 
     /// Whether every key is in the table; `last`, if given, gets the number of the last pair of each key.
-    fn find_all(&self, stream: &Stream, input: Input<'_, K, V>, last: Option<&Buffer<u32>>) -> Result<bool> {
+    fn find_all(&self, stream: &Stream, input: &Input<'_, K, V>, last: Option<&Buffer<u32>>) -> Result<bool> {
         let find_last = Last::<K, V> {
             keys: input.keys.argument(),
             words: self.slots_pointer(),
@@ -251,7 +262,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
     }
 
     /// After a failure: an error if no constants can place the keys.
-    fn check_residues(&self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+    fn check_residues(&self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
         let Some(prime) = self.config.hash.prime().filter(|_| self.config.hash.formula() == Formula::Linear) else {
             return Ok(());
         };

@@ -1,5 +1,6 @@
 //! [`CuckooMap`]: the single-level cuckoo table of 2011, and [`CuckooSet`], the same without values. docs/cuckoo.md has layout, algorithm, guarantees and figures.
 
+mod basic;
 mod build;
 mod config;
 mod set;

@@ -1,9 +1,10 @@
-//! Building a multimap: a sort, the runs of equal keys, and a page map of these.
+//! Building a multimap: a sort, the runs of equal keys, and a basic table of these.
 
 use super::{MultiConfig, MultiMap};
-use crate::page::{self, Input};
+use crate::basic::Settings;
+use crate::input::{Input, Known};
 use crate::primitives::{Scratch, mark_last_of_each, sort_pairs_by_mixed_key, state_words};
-use crate::{Buffer, Device, Key, Result, Stream, Value};
+use crate::{BasicConfig, BasicMap, Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::compact::{CompactRuns, RunsPlan, tile};
 use gpu_kernels::multi::{Numbers, NumbersPlan};
 
@@ -56,9 +57,9 @@ impl<K: Key> Work<K> {
     }
 }
 
-impl<K: Key, V: Value> MultiMap<K, V> {
+impl<K: Key, V: Value, I: BasicMap<K>> MultiMap<K, V, I> {
     pub(super) fn create(
-        config: MultiConfig,
+        config: MultiConfig<I::Config>,
         stream: &Stream,
         device: &Device,
         keys: &Buffer<K>,
@@ -66,8 +67,8 @@ impl<K: Key, V: Value> MultiMap<K, V> {
     ) -> Result<Self> {
         crate::error::check_pairs(device, stream, keys, values)?;
         config.memory_bytes::<K, V>(keys.len() as u64)?;
-        let (no_keys, no_numbers) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        let runs = config.pages.clone().assume_unique().build_on(stream, device, &no_keys, &no_numbers)?;
+        let (no_keys, no_numbers) = (Buffer::<K>::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
+        let runs = config.basic.clone().assume_unique().build_on(stream, device, &no_keys, &no_numbers)?;
         let (lasts, grouped) = (no_numbers, Buffer::uninitialized(device, 0)?);
         let work = Work::new(device)?;
         let mut map = Self { device: device.clone(), config, runs, lasts, values: grouped, work };
@@ -110,10 +111,11 @@ impl<K: Key, V: Value> MultiMap<K, V> {
         let Self { device, config, runs, lasts, values: grouped, work } = self;
         work.fit(stream, device, keys.len())?;
         grouped.fit(device, values.len())?;
-        // Any order that brings equal keys together would do. In this one they are in the order of the table's pages, too.
-        let seed = config.pages.seed_or_random();
+        // Any order that brings equal keys together would do. In this one they are in the order of the table, too: of its pages, its buckets, or
+        // the slots of its first function.
+        let seed = config.basic.seed_or_random();
         let Work { keys: sorted, last, numbers, distinct, ends, count, scratch } = work;
-        let constants = page::constants(seed);
+        let constants = crate::hash::constants(seed);
         sort_pairs_by_mixed_key(stream, scratch, constants, (keys, values), (&mut *sorted, grouped))?;
         mark_last_of_each(stream, sorted, last)?;
         compact_runs(stream, scratch, (sorted, last), constants, (distinct, ends), count)?;
@@ -127,7 +129,8 @@ impl<K: Key, V: Value> MultiMap<K, V> {
                 unsafe { batch.copy(ends.address(), lasts.address(), number * size_of::<u32>()) }
             })?;
         }
-        let input = Input { keys: distinct, values: Some(numbers), pairs: number as u64, ordered_by: Some(seed) };
+        let known = Known::OrderedBy(seed);
+        let input = Input { keys: distinct, values: Some(numbers), pairs: number as u64, known };
         runs.rebuild_from(stream, input)
     }
 }

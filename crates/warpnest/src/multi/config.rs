@@ -2,7 +2,7 @@
 
 use super::MultiMap;
 use crate::primitives::{sort_scratch_bytes, state_words};
-use crate::{Buffer, Device, Key, PageConfig, Result, Stream, Value};
+use crate::{BasicConfig, Buffer, Device, Key, PageConfig, Result, Stream, Value};
 
 /// The configuration of a [`MultiMap`].
 ///
@@ -14,20 +14,46 @@ use crate::{Buffer, Device, Key, PageConfig, Result, Stream, Value};
 /// assert_eq!(map.count_many(&[1, 2, 3])?, [2, 1, 0]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct MultiConfig {
-    pub(super) pages: PageConfig,
+///
+/// By default the map stands on a [`PageMap`](crate::PageMap) of its keys; [`MultiConfig::on`] puts it on a [`CuckooMap`](crate::CuckooMap) or a
+/// [`TwoLevelMap`](crate::TwoLevelMap):
+///
+/// ```
+/// use warpnest::{Device, MultiConfig, MultiMap, TwoLevelConfig, TwoLevelMap};
+///
+/// let config = MultiConfig::on(TwoLevelConfig::default());
+/// let map: MultiMap<u32, u64, TwoLevelMap<u32, u32>> = config.build(&Device::best()?, &[1, 2, 1], &[10, 20, 30])?;
+/// assert_eq!(map.count_many(&[1, 2, 3])?, [2, 1, 0]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct MultiConfig<C = PageConfig> {
+    pub(super) basic: C,
 }
 
-crate::config::page_config_methods! { MultiConfig }
+// Not for any `C` with a default: which one `MultiConfig::default()` means could then not be inferred.
+impl Default for MultiConfig {
+    /// On a page map with the default configuration.
+    fn default() -> Self {
+        Self::on(PageConfig::default())
+    }
+}
 
-impl MultiConfig {
+crate::config::page_config_methods! { MultiConfig, basic }
+
+impl<C: BasicConfig> MultiConfig<C> {
+    /// A map whose keys are in a table like this: a [`PageConfig`], a [`CuckooConfig`](crate::CuckooConfig) or a
+    /// [`TwoLevelConfig`](crate::TwoLevelConfig). Its keys are different, so it does not matter whether it assumes that.
+    pub fn on(basic: C) -> Self {
+        Self { basic }
+    }
+
     /// The most bytes that a map of `pairs` pairs keeps on the device: what it takes if no key is repeated.
     ///
     /// # Errors
     /// As for [`MultiConfig::build`], as far as they follow from the configuration and the number of pairs.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        Ok(self.pages.memory_bytes::<K, u32>(pairs)? + pairs * (V::BITS / 8 + 4) as u64)
+        Ok(self.basic.memory_bytes::<K>(pairs)? + pairs * (V::BITS / 8 + 4) as u64)
     }
 
     /// The most bytes that a build of `pairs` pairs takes on the device besides the map and its input.
@@ -41,14 +67,20 @@ impl MultiConfig {
         let compacting = 8 * state_words::<K>(pairs);
         let working = sort_scratch_bytes::<K, V>(pairs)?.max(compacting);
         // The arrays are small at least, and there is an empty table at first.
-        Ok(arrays + working + self.pages.scratch_bytes::<K, u32>(pairs)? + 4096)
+        Ok(arrays + working + self.basic.clone().assume_unique().scratch_bytes::<K>(pairs, false)? + 4096)
     }
 
     /// Builds a map in which every key has all of its values, in the order of the input; returns when it stands.
     ///
     /// # Errors
-    /// As for [`PageConfig::build`].
-    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<MultiMap<K, V>> {
+    /// Those of the build of the table of keys: [`PageConfig::build`], [`CuckooConfig::build`](crate::CuckooConfig::build),
+    /// [`TwoLevelConfig::build`](crate::TwoLevelConfig::build).
+    pub fn build<K: Key, V: Value>(
+        &self,
+        device: &Device,
+        keys: &[K],
+        values: &[V],
+    ) -> Result<MultiMap<K, V, C::Map<K>>> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
         self.memory_bytes::<K, V>(keys.len() as u64)?;
         let (keys, values) = (Buffer::from_slice(device, keys)?, Buffer::from_slice(device, values)?);
@@ -65,7 +97,7 @@ impl MultiConfig {
         device: &Device,
         keys: &Buffer<K>,
         values: &Buffer<V>,
-    ) -> Result<MultiMap<K, V>> {
+    ) -> Result<MultiMap<K, V, C::Map<K>>> {
         MultiMap::create(self.clone(), stream, device, keys, values)
     }
 }

@@ -5,31 +5,34 @@ mod config;
 
 pub use config::MultiConfig;
 
+use crate::basic::RunsQuery;
 use crate::primitives::{Scratch, exclusive_scan_in_place};
-use crate::{Buffer, Device, Key, PageMap, PageReport, Result, Stream, Value};
-use gpu_kernels::multi::{Gather, GatherPlan, Runs, RunsPlan};
+use crate::{BasicMap, Buffer, Device, Key, PageMap, Result, Stream, Tracked, Value};
+use gpu_kernels::multi::{Gather, GatherPlan};
 use gpu_kernels::seam::Global;
 
 /// A map that keeps all values of each key, in the order of the input; built in one go.
 ///
 /// Source: the multivalue hash table of Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), section 4.4, algorithm 1:
-/// pairs are sorted, and a table says where each key's values begin and how many there are; here a [`PageMap`], and the sort is by its hashed keys.
+/// pairs are sorted, and a table says where each key's values begin and how many there are; here the sort is by the table's hashed keys.
 ///
+/// * **The table of keys** is a [`PageMap`] by default. [`MultiConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in the chapter, or a
+///   [`TwoLevelMap`](crate::TwoLevelMap).
 /// * **Keys and values** are `u32` or `u64`; all of them are legal.
 /// * **Values of a key** stand side by side, in the order of the input.
-/// * **Complexity.** A build sorts the pairs (each is moved four or eight times) and builds a [`PageMap`] of the different keys. A
+/// * **Complexity.** A build sorts the pairs (each is moved four or eight times) and builds a table of the different keys. A
 ///   query takes one lookup there, and one access to where runs end.
-/// * **Memory.** The values, and for each different key four bytes and what a [`PageMap`] takes: [`MultiConfig::memory_bytes`] says
+/// * **Memory.** The values, and for each different key four bytes and what the table takes: [`MultiConfig::memory_bytes`] says
 ///   beforehand how much it is at most.
 /// * **Two builds of the same pairs** answer alike, and with the same seed they group values alike.
 /// * **Beside other work.** A map does not change after its build, so any number of streams may query at the same time.
 ///   [`MultiMap::rebuild`] takes the map exclusively and waits for running queries by itself.
 #[derive(Debug)]
-pub struct MultiMap<K: Key, V: Value> {
+pub struct MultiMap<K: Key, V: Value, I: BasicMap<K> = PageMap<K, u32>> {
     device: Device,
-    config: MultiConfig,
+    config: MultiConfig<I::Config>,
     /// The number of each key's run.
-    runs: PageMap<K, u32>,
+    runs: I,
     /// Where runs end: the place of the last value of each.
     lasts: Buffer<u32>,
     values: Buffer<V>,
@@ -45,6 +48,8 @@ pub struct Retrieved<Offsets, Values> {
     /// All values, query after query, each key's in the order of the input.
     pub values: Values,
 }
+
+crate::lookup::contains_methods! { [K: Key, V: Value, I: BasicMap<K>] MultiMap<K, V, I>, K }
 
 impl<K: Key, V: Value> MultiMap<K, V> {
     /// Builds a map with the default configuration; [`MultiConfig::build`] takes another.
@@ -64,6 +69,20 @@ impl<K: Key, V: Value> MultiMap<K, V> {
     pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
         MultiConfig::default().build(device, keys, values)
     }
+}
+
+impl<K: Key, V: Value, I: BasicMap<K>> MultiMap<K, V, I> {
+    /// Queues a lookup of the keys' runs: `values`, their numbers, may be null.
+    fn find(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<K>,
+        values: Global<u32>,
+        found: &Buffer<u32>,
+        writes: &[&dyn Tracked],
+    ) -> Result<()> {
+        self.runs.find(stream, queries, values, found, writes)
+    }
 
     /// How many values each of the keys has.
     ///
@@ -72,10 +91,21 @@ impl<K: Key, V: Value> MultiMap<K, V> {
     pub fn count_many(&self, queries: &[K]) -> Result<Vec<u32>> {
         let stream = self.device.default_stream();
         let queries = Buffer::from_slice(&self.device, queries)?;
-        let mut starts = Buffer::uninitialized(&self.device, queries.len())?;
         let mut counts = Buffer::uninitialized(&self.device, queries.len())?;
-        self.runs_into(stream, &queries, &mut starts, &mut counts)?;
+        self.count_many_into(stream, &queries, &mut counts)?;
         counts.download(stream)
+    }
+
+    /// Queues the question how many values each of the keys has; 0 if it is not there. Waits for nothing, allocates nothing.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn count_many_into(&self, stream: &Stream, queries: &Buffer<K>, counts: &mut Buffer<u32>) -> Result<()> {
+        crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
+        let query = RunsQuery { counts: counts.argument(), ..self.ask(queries) };
+        // SAFETY: as many counts as queries; the table has the numbers of the runs.
+        unsafe { self.runs.find_runs(stream, &query, &[&*counts]) }
     }
 
     /// Queues the question where the values of each key begin in [`MultiMap::values`], and how many there are; 0 and 0 if there are none. Waits
@@ -93,24 +123,16 @@ impl<K: Key, V: Value> MultiMap<K, V> {
     ) -> Result<()> {
         crate::error::same_length(("the queries", queries.len()), ("the starts", starts.len()))?;
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
-        // SAFETY: the kernel's text allows it.
-        let no_wide_counts = unsafe { Global::null() };
-        let runs = self.find(queries, starts.argument(), counts.argument(), no_wide_counts);
-        let reads: [&dyn crate::Tracked; 3] = [queries, self.runs.words(), &self.lasts];
+        let query = RunsQuery { starts: starts.argument(), counts: counts.argument(), ..self.ask(queries) };
         // SAFETY: as many answers as queries; the table has the numbers of the runs.
-        unsafe { stream.launch(&runs, queries.len() as u64, &reads, &[&*starts, &*counts]) }
+        unsafe { self.runs.find_runs(stream, &query, &[&*starts, &*counts]) }
     }
 
-    fn find(&self, queries: &Buffer<K>, starts: Global<u32>, counts: Global<u32>, wide_counts: Global<u64>) -> Runs<K> {
-        Runs {
-            queries: queries.argument(),
-            words: self.runs.words().argument(),
-            lasts: self.lasts.argument(),
-            starts,
-            counts,
-            wide_counts,
-            plan: RunsPlan { layout: *self.runs.layout(), queries: queries.len() as u64 },
-        }
+    /// A lookup of runs that has no outputs yet.
+    fn ask<'b>(&'b self, queries: &'b Buffer<K>) -> RunsQuery<'b, K> {
+        // SAFETY: the kernels' texts allow it.
+        let (nothing, nothing_wide) = unsafe { (Global::null(), Global::null()) };
+        RunsQuery { queries, lasts: &self.lasts, starts: nothing, counts: nothing, wide_counts: nothing_wide }
     }
 
     /// All values of each of the keys.
@@ -135,12 +157,9 @@ impl<K: Key, V: Value> MultiMap<K, V> {
         let starts = Buffer::<u32>::uninitialized(device, number)?;
         // One more, which is 0: the scan makes it the sum of all.
         let mut offsets = Buffer::<u64>::zeroed(device, number + 1)?;
-        // SAFETY: the kernel's text allows it.
-        let no_counts = unsafe { Global::null() };
-        let runs = self.find(queries, starts.argument(), no_counts, offsets.argument());
-        let reads: [&dyn crate::Tracked; 3] = [queries, self.runs.words(), &self.lasts];
+        let query = RunsQuery { starts: starts.argument(), wide_counts: offsets.argument(), ..self.ask(queries) };
         // SAFETY: as many answers as queries; the table has the numbers of the runs.
-        unsafe { stream.launch(&runs, number as u64, &reads, &[&starts, &offsets])? };
+        unsafe { self.runs.find_runs(stream, &query, &[&starts, &offsets])? };
         exclusive_scan_in_place(stream, &mut Scratch::new(device), &mut offsets)?;
         let total = offsets.download_at(stream, number)?;
         let values = Buffer::<V>::uninitialized(device, total as usize)?;
@@ -162,7 +181,7 @@ impl<K: Key, V: Value> MultiMap<K, V> {
     }
 
     /// The map of keys to the numbers of their runs, for a kernel of your own: run `r` ends with value `lasts()[r]`, and runs follow each other.
-    pub fn runs(&self) -> &PageMap<K, u32> {
+    pub fn runs(&self) -> &I {
         &self.runs
     }
 
@@ -197,8 +216,28 @@ impl<K: Key, V: Value> MultiMap<K, V> {
     }
 
     /// How the build of the table of keys went.
-    pub fn report(&self) -> &PageReport {
+    pub fn report(&self) -> &I::Report {
         self.runs.report()
+    }
+
+    /// All pairs: the keys in the order in which [`MultiMap::values`] has their values, and each key as often as it has values, with these in the
+    /// order of the input. Copies all of the map to the host.
+    ///
+    /// That order of the keys follows from the seed; it is none that means anything.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
+        let stream = self.device.default_stream();
+        let mut keys = self.runs.to_pairs()?;
+        keys.sort_unstable_by_key(|&(_, run)| run);
+        let (lasts, values) = (self.lasts.download(stream)?, self.values.download(stream)?);
+        let mut pairs = Vec::with_capacity(values.len());
+        for ((key, _), last) in keys.into_iter().zip(lasts) {
+            let of_key = values.get(pairs.len()..=last as usize).unwrap_or_default();
+            pairs.extend(of_key.iter().map(|&value| (key, value)));
+        }
+        Ok(pairs)
     }
 
     /// A copy of the map on the same device, made on `stream`.

@@ -3,14 +3,14 @@
 
 use super::config::{Place, Plan};
 use super::{PageConfig, PageMap};
-use crate::buffer::Tracked;
+use crate::input::Input;
 use crate::primitives::{Pairs, Scratch};
 use crate::stages::StageClock;
 use crate::stream::Batch;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, header};
 use gpu_kernels::seam::{Global, Kernel};
-use gpu_kernels::types::{Payload, WordOf};
+use gpu_kernels::types::Payload;
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
@@ -85,42 +85,6 @@ impl Outcome {
     }
 }
 
-/// What a table is built from: the first so many of some pairs, or of some keys alone.
-#[derive(Clone, Copy)]
-pub(crate) struct Input<'i, K, V: Payload> {
-    pub keys: &'i Buffer<K>,
-    /// As many, unless the payload is nothing.
-    pub values: Option<&'i Buffer<WordOf<V>>>,
-    pub pairs: u64,
-    /// The seed with whose first [`constants`] the keys were mixed by which they are in order, if they are; then each is there once.
-    pub ordered_by: Option<u64>,
-}
-
-impl<'i, K: Key, V: Payload> Input<'i, K, V> {
-    /// Pairs, if both buffers are on the device and equally long.
-    fn of(device: &Device, stream: &Stream, keys: &'i Buffer<K>, values: &'i Buffer<WordOf<V>>) -> Result<Self> {
-        crate::error::check_pairs(device, stream, keys, values)?;
-        Ok(Self { keys, values: Some(values), pairs: keys.len() as u64, ordered_by: None })
-    }
-
-    pub fn buffers(&self) -> Vec<&'i dyn Tracked> {
-        let values = self.values.map(|values| values as &dyn Tracked);
-        std::iter::once(self.keys as &dyn Tracked).chain(values).collect()
-    }
-
-    pub fn arguments(&self) -> Pairs<K, V> {
-        // SAFETY: the kernels' texts allow no values of keys alone.
-        let values = self.values.map_or_else(|| unsafe { Global::null() }, Buffer::argument);
-        Pairs { keys: self.keys.argument(), values }
-    }
-}
-
-/// The constants of the first attempt of a build with this seed.
-pub(crate) fn constants(seed: u64) -> [u64; 2] {
-    let mut random = Xoshiro256StarStar::seed_from_u64(seed);
-    [random.next_u64(), random.next_u64()]
-}
-
 impl<K: Key, V: Value> PageMap<K, V> {
     pub(super) fn create(
         config: PageConfig,
@@ -189,7 +153,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
     }
 
     fn attempt_until_built(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<()> {
-        let seed = input.ordered_by.unwrap_or_else(|| self.config.seed_or_random());
+        let seed = input.ordered_by().unwrap_or_else(|| self.config.seed_or_random());
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         self.make_room(plan)?;
         let attempts = self.config.restarts.saturating_add(1);
@@ -197,7 +161,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             let (a, b) = (random.next_u64(), random.next_u64());
             self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
             // Only the first constants are those of the order.
-            let in_order = failures == 0 && input.ordered_by.is_some();
+            let in_order = failures == 0 && input.ordered_by().is_some();
             let first = if in_order { Self::attempt_in_order } else { Self::attempt };
             let (mut counted, mut outcome) = (false, first(self, stream, input, plan)?);
             if matches!(outcome, Outcome::Overflow) {

@@ -1,8 +1,9 @@
 //! Building a page map from pairs that are put in the order of their pages first, or come in it: no bin has room that could be too small.
 
 use super::PageMap;
-use super::build::{Input, Outcome, launch_one_of, place};
+use super::build::{Outcome, launch_one_of, place};
 use super::config::Plan;
+use crate::input::Input;
 use crate::primitives::{Pairs, RadixPasses, Scratch};
 use crate::stages::StageClock;
 use crate::stream::Batch;

@@ -1,10 +1,10 @@
 //! [`PageMap`]: split first, then build whole pages on chip. docs/page-map.md has layout, algorithm, guarantees and figures.
 
+mod basic;
 mod build;
 mod config;
 mod counted;
 
-pub(crate) use build::{Input, constants};
 pub use build::{PageReport, PageStages};
 pub use config::PageConfig;
 

@@ -22,8 +22,11 @@ pub struct PageSetConfig {
     pub(super) pages: PageConfig,
 }
 
-crate::config::page_chance_methods! { PageSetConfig }
-crate::config::build_keys_methods! { PageSetConfig builds PageSet }
+crate::config::page_chance_methods! { PageSetConfig, pages }
+crate::config::build_keys_methods! {
+    [] PageSetConfig, "PageSetConfig" builds PageSet<K>;
+    /// As for [`PageConfig::build`](crate::PageConfig::build).
+}
 
 impl PageSetConfig {
     /// The load: the share of the slots that is taken if no key is repeated. Above 0, at most 1; .8 by default.

@@ -7,7 +7,7 @@ pub(crate) use combine::{Combined, set_operations};
 pub use config::PageSetConfig;
 
 use crate::buffer::Tracked;
-use crate::page::Input;
+use crate::input::{Input, Known};
 use crate::{Buffer, Device, Key, PageMap, PageReport, Result, Stream};
 use gpu_kernels::page::Layout;
 use gpu_kernels::seam::Global;
@@ -57,7 +57,7 @@ impl<K: Key> PageSet<K> {
     }
 
     fn create(config: PageSetConfig, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
-        let input = input_of(device, stream, keys)?;
+        let input = Input::of_keys(device, stream, keys)?;
         Ok(Self { device: device.clone(), pages: PageMap::create_from(config.pages, stream, device, input)? })
     }
 
@@ -70,7 +70,7 @@ impl<K: Key> PageSet<K> {
     /// As for [`PageSetConfig::build_on`]. If the request makes no sense the set is as it was; after another error it is empty, and
     /// [`PageSet::report`] still tells of the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        let input = input_of(&self.device, stream, keys)?;
+        let input = Input::of_keys(&self.device, stream, keys)?;
         self.pages.rebuild_from(stream, input)
     }
 
@@ -184,16 +184,9 @@ impl<K: Key> Combined<K> for PageSet<K> {
 
     fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self> {
         let config = self.pages.config.clone();
-        let input = Input { keys, values: None, pairs: count, ordered_by: None };
+        let input = Input { keys, values: None, pairs: count, known: Known::Nothing };
         let mut pages = PageMap::create_from(config.clone().assume_unique(), stream, &self.device, input)?;
         pages.config = config;
         Ok(Self { device: self.device.clone(), pages })
     }
-}
-
-/// All of `keys`, if they and the stream are on the device.
-fn input_of<'k, K: Key>(device: &Device, stream: &Stream, keys: &'k Buffer<K>) -> Result<Input<'k, K, Nothing>> {
-    stream.check_device(device)?;
-    keys.check_device("the buffer of keys", device)?;
-    Ok(Input { keys, values: None, pairs: keys.len() as u64, ordered_by: None })
 }

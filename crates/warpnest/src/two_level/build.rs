@@ -1,10 +1,10 @@
 //! Building a two-level table: count, scan, shuffle, build the buckets; again with another hash function if one overflows.
 
 use super::{TwoLevelConfig, TwoLevelMap};
-use crate::buffer::Tracked;
+use crate::input::{Input, Known};
 use crate::primitives::{Pairs, RadixPasses, Scratch, compact, mark_last_of_each, sort_pairs};
 use crate::stages::StageClock;
-use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Error, HashFamily, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildPlan, KEYS_OF_STARTS, Layout, StartsPlan, header};
 use rand_xoshiro::Xoshiro256StarStar;
@@ -72,7 +72,7 @@ enum Outcome {
 pub(super) struct Plan<K, V> {
     pairs: u64,
     buckets: u64,
-    /// Bits of a bucket's number.
+    /// Bits of a bucket's number; none if the pairs come in the order of their buckets.
     bits: u32,
     types: PhantomData<(K, V)>,
 }
@@ -80,6 +80,11 @@ pub(super) struct Plan<K, V> {
 impl<K: Key, V: Value> Plan<K, V> {
     pub fn new(pairs: u64, buckets: u64) -> Self {
         Self { pairs, buckets, bits: u64::BITS - (buckets - 1).leading_zeros(), types: PhantomData }
+    }
+
+    /// For pairs that are in the order of their buckets: nothing moves them.
+    fn in_order(self) -> Self {
+        Self { bits: 0, ..self }
     }
 
     /// The passes that order the pairs by bucket. There are none if there is one bucket.
@@ -93,7 +98,7 @@ impl<K: Key, V: Value> Plan<K, V> {
     }
 
     fn starts_at(&self) -> u64 {
-        self.passes_words() + Pairs::<K, V>::words(self.pairs)
+        self.passes_words() + if self.bits == 0 { 0 } else { Pairs::<K, V>::words(self.pairs) }
     }
 
     pub fn scratch_words(&self) -> u64 {
@@ -102,10 +107,8 @@ impl<K: Key, V: Value> Plan<K, V> {
 }
 
 /// The pairs to build from: the caller's, or what remained of them without repeated keys.
-struct Source<'b, K, V> {
-    keys: &'b Buffer<K>,
-    values: &'b Buffer<V>,
-    pairs: u64,
+struct Source<'i, K, V: Value> {
+    input: Input<'i, K, V>,
     buckets: u64,
 }
 
@@ -117,8 +120,8 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Self> {
-        crate::error::check_pairs(device, stream, keys, values)?;
-        let buckets = config.check(keys.len() as u64)?;
+        let input = Input::of(device, stream, keys, values)?;
+        let buckets = config.check(input.pairs)?;
         let mut map = Self {
             device: device.clone(),
             layout: layout::<K>(&config, buckets, || 0),
@@ -140,7 +143,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
             types: PhantomData,
             config,
         };
-        map.attempt_until_built(stream, keys, values, buckets)?;
+        map.attempt_until_built(stream, &Source { input, buckets })?;
         map.scratch.release();
         Ok(map)
     }
@@ -154,15 +157,26 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
     /// As for [`TwoLevelConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
     /// another error it is empty, and [`TwoLevelMap::report`] still tells of the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        crate::error::check_pairs(&self.device, stream, keys, values)?;
-        let buckets = self.config.check(keys.len() as u64)?;
+        let input = Input::of(&self.device, stream, keys, values)?;
+        self.rebuild_from(stream, input)
+    }
+
+    /// Builds the map anew from what has been checked to be on its device, as the stream.
+    pub(super) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+        let buckets = self.config.check(input.pairs)?;
         self.length = 0;
-        let built = self.attempt_until_built(stream, keys, values, buckets);
+        let built = self.attempt_until_built(stream, &Source { input, buckets });
         if built.is_err() {
-            // If this fails too, the device is lost; the first error says more.
-            let _ = self.clear(stream);
+            self.forget(stream);
         }
         built
+    }
+
+    /// Leaves no keys, as after a rebuild that failed.
+    pub(super) fn forget(&mut self, stream: &Stream) {
+        self.length = 0;
+        // If this fails too, the device is lost; the first error says more.
+        let _ = self.clear(stream);
     }
 
     fn clear(&mut self, stream: &Stream) -> Result<()> {
@@ -171,30 +185,30 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         self.header.fill(stream, 0)
     }
 
-    fn attempt_until_built(
-        &mut self,
-        stream: &Stream,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-        buckets: u64,
-    ) -> Result<()> {
-        let seed = self.config.seed.unwrap_or_else(crate::hash::random_seed);
+    fn attempt_until_built(&mut self, stream: &Stream, given: &Source<'_, K, V>) -> Result<()> {
+        let seed = given.input.ordered_by().or(self.config.seed).unwrap_or_else(crate::hash::random_seed);
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let (mut overflows, mut failures) = (0, 0);
         // Pairs without repeats, their number, and the buckets for them.
         let mut unique: Option<(Buffer<K>, Buffer<V>, u64, u64)> = None;
         for restarts in 0..=self.config.restarts {
+            // Only the first constants are those of the order, and only the family's mix has one.
+            let in_order = restarts == 0 && given.input.ordered_by().is_some() && self.config.hash == HashFamily::Mix;
             let source = match &unique {
-                Some((keys, values, pairs, buckets)) => Source { keys, values, pairs: *pairs, buckets: *buckets },
-                None => Source { keys, values, pairs: keys.len() as u64, buckets },
+                Some((keys, values, pairs, buckets)) => {
+                    let input = Input { keys, values: Some(values), pairs: *pairs, known: Known::Nothing };
+                    Source { input, buckets: *buckets }
+                }
+                None => Source { input: given.input, buckets: given.buckets },
             };
             let mut stages = StageClock::new(self.config.timings);
-            match self.attempt(stream, &source, &mut random, &mut stages)? {
+            match self.attempt(stream, &source, in_order, &mut random, &mut stages)? {
                 Outcome::Built { found, passes } => {
                     let stages = stages.durations()?.map(Stages::new);
                     let rounds = [header::MOST_ROUNDS, header::ROUNDS].map(|word| found[word as usize]);
                     let repeats = found[header::REPEATS as usize];
-                    self.length = if self.config.unique { source.pairs } else { source.pairs - repeats };
+                    let pairs = source.input.pairs;
+                    self.length = if self.config.unique { pairs } else { pairs - repeats };
                     self.report = TwoLevelReport {
                         seed,
                         overflows,
@@ -214,14 +228,14 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
                     // attempt left for what the sort gives, and the last one is not left to luck.
                     let left = self.config.restarts - restarts;
                     if unique.is_none() && !self.config.unique && (left == 1 || left > 1 && overflows >= 2) {
-                        let (keys, values, pairs) = self.without_repeats(stream, keys, values)?;
+                        let (keys, values, pairs) = self.without_repeats(stream, given.input)?;
                         unique = Some((keys, values, pairs, self.config.check(pairs)?));
                     }
                 }
             }
         }
         Err(Error::TwoLevelBuildFailed {
-            pairs: keys.len() as u64,
+            pairs: given.input.pairs,
             buckets: self.buckets(),
             overflows,
             failures,
@@ -229,11 +243,12 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         })
     }
 
-    /// One attempt with fresh hash functions.
+    /// One attempt with fresh hash functions, under which the pairs may be in the order of their buckets.
     fn attempt(
         &mut self,
         stream: &Stream,
-        source: &Source<K, V>,
+        source: &Source<'_, K, V>,
+        in_order: bool,
         random: &mut impl Rng,
         stages: &mut StageClock,
     ) -> Result<Outcome> {
@@ -241,20 +256,20 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         self.make_room(buckets)?;
         self.layout = layout::<K>(&self.config, buckets, || random.next_u64());
         let bucket_seed = random.next_u32();
-        let plan = Plan::<K, V>::new(source.pairs, buckets);
+        let plan = Plan::<K, V>::new(source.input.pairs, buckets);
+        let plan = if in_order { plan.in_order() } else { plan };
         let passes = plan.passes(self.layout.buckets);
         let Self { scratch, words, seeds, header, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
 
         let work = scratch.argument::<u64>();
-        let input = Pairs { keys: source.keys.argument::<K>(), values: source.values.argument::<V>() };
+        let input = source.input.arguments();
         let in_scratch = Pairs::at(work.offset(plan.passes_words()), plan.pairs);
         let in_table = Pairs::at(words.argument(), plan.pairs);
         let starts = work.offset(plan.starts_at()).cast::<u32>();
-        let reads: [&dyn Tracked; 2] = [source.keys, source.values];
         // SAFETY: this holds for all launches: the scratch has the words of its plan, the table those of as many pairs; the passes
         // move the pairs between the two and end in the scratch; starts and seeds have a word for each bucket, the starts one more.
-        stream.batch(&reads, &[scratch, words, seeds, header], |batch| unsafe {
+        stream.batch(&source.input.buffers(), &[scratch, words, seeds, header], |batch| unsafe {
             stages.mark(batch)?;
             batch.zero(header, header::WORDS)?;
             passes.clear(batch, scratch)?;
@@ -321,26 +336,27 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
     }
 
     /// The pairs sorted by key, of each key only the last one in input order.
-    fn without_repeats(
-        &mut self,
-        stream: &Stream,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<(Buffer<K>, Buffer<V>, u64)> {
-        let device = &self.device;
-        let mut sorted_keys = Buffer::uninitialized(device, keys.len())?;
-        let mut sorted_values = Buffer::uninitialized(device, values.len())?;
-        sorted_keys.copy_from(stream, keys)?;
-        sorted_values.copy_from(stream, values)?;
+    fn without_repeats(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<(Buffer<K>, Buffer<V>, u64)> {
+        let (device, pairs) = (&self.device, input.pairs as usize);
+        let mut sorted_keys = Buffer::uninitialized(device, pairs)?;
+        let mut sorted_values = Buffer::uninitialized(device, pairs)?;
+        stream.batch(&input.buffers(), &[&sorted_keys, &sorted_values], |batch| {
+            // SAFETY: all arrays have that many elements.
+            unsafe {
+                batch.copy(input.keys.address(), sorted_keys.address(), pairs * size_of::<K>())?;
+                let values = input.values.map(|values| values.address());
+                values.map_or(Ok(()), |values| batch.copy(values, sorted_values.address(), pairs * size_of::<V>()))
+            }
+        })?;
         sort_pairs(stream, &mut self.scratch, &mut sorted_keys, &mut sorted_values)?;
-        let mut keep = Buffer::uninitialized(device, keys.len().div_ceil(32))?;
+        let mut keep = Buffer::uninitialized(device, pairs.div_ceil(32))?;
         mark_last_of_each(stream, &sorted_keys, &mut keep)?;
-        let mut unique_keys = Buffer::uninitialized(device, keys.len())?;
+        let mut unique_keys = Buffer::uninitialized(device, pairs)?;
         let mut count = Buffer::uninitialized(device, 1)?;
         compact(stream, &mut self.scratch, &sorted_keys, &keep, &mut unique_keys, &mut count)?;
         // The sorted keys have done their work: what follows should not need room for three copies of everything.
         drop(sorted_keys);
-        let mut unique_values = Buffer::uninitialized(device, values.len())?;
+        let mut unique_values = Buffer::uninitialized(device, pairs)?;
         compact(stream, &mut self.scratch, &sorted_values, &keep, &mut unique_values, &mut count)?;
         let pairs = count.download(stream)?[0] as u64;
         Ok((unique_keys, unique_values, pairs))

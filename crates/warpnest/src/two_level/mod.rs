@@ -1,5 +1,6 @@
 //! [`TwoLevelMap`]: the two-level FKS-cuckoo table of 2009. docs/two-level.md has layout, algorithm, guarantees and figures.
 
+mod basic;
 mod build;
 mod config;
 
@@ -145,6 +146,33 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
     /// How the build went.
     pub fn report(&self) -> &TwoLevelReport {
         &self.report
+    }
+
+    /// A copy of the map on the same device, made on `stream`. It has no scratch.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        let copy = |from: &Buffer<u64>| -> Result<Buffer<u64>> {
+            let mut to = Buffer::uninitialized(&self.device, from.len())?;
+            to.copy_from(stream, from)?;
+            Ok(to)
+        };
+        let mut seeds = Buffer::uninitialized(&self.device, self.seeds.len())?;
+        seeds.copy_from(stream, &self.seeds)?;
+        Ok(Self {
+            device: self.device.clone(),
+            config: self.config.clone(),
+            layout: self.layout,
+            words: copy(&self.words)?,
+            seeds,
+            header: copy(&self.header)?,
+            scratch: Scratch::new(&self.device),
+            length: self.length,
+            report: self.report.clone(),
+            types: PhantomData,
+        })
     }
 
     /// How many keys a lookup finds with its first probe, its second, and so on: one number for each sub-table. A key that lives

@@ -1,10 +1,13 @@
 //! Figures 4.5 and 4.6: tables of keys that are there more and more often.
 
 use anyhow::{Context as _, ensure};
-use warpnest::{Answers, Buffer, CompactingConfig, MultiConfig, SortedConfig, SortedMap};
+use warpnest::{
+    Answers, BasicConfig, Buffer, CompactingConfig, CuckooConfig, MultiConfig, PageConfig, SortedConfig, SortedMap,
+    TwoLevelConfig,
+};
 
 use super::repeated::{Repeated, keys};
-use super::{PAIRS_A_SECOND, TEN_MILLION, billions_a_second};
+use super::{PAIRS_A_SECOND, QUERIES_A_SECOND, TEN_MILLION, billions_a_second};
 use crate::bench::roofline::median_ms;
 use crate::figures::Lab;
 use crate::figures::figure::{Axis, Figure, Series};
@@ -14,22 +17,46 @@ use crate::figures::voxels::sorted;
 /// How often each key is there: powers of two.
 const MOST: u32 = 1024;
 
-const BUILDS: [&str; 5] =
-    ["CompactingTable", "SortedMap, no repeats", "MultiMap", "SortedMap, all pairs", "only sorting the pairs"];
-const LOOKUPS: [&str; 5] = [BUILDS[0], BUILDS[1], BUILDS[2], BUILDS[3], "MultiMap, values retrieved"];
+/// The lines of figure 4.5, construction and retrievals, and of figure 4.6.
+const COMPACTING: [&str; 5] = [
+    "CompactingTable, on a PageMap",
+    "… on a CuckooMap",
+    "… on a TwoLevelMap",
+    "SortedMap, no repeats",
+    "only sorting the pairs",
+];
+const MULTI: [&str; 5] = [
+    "MultiMap, on a PageMap",
+    "… on a CuckooMap",
+    "… on a TwoLevelMap",
+    "SortedMap, all pairs",
+    "only sorting the pairs",
+];
+const RETRIEVED: &str = "MultiMap, values retrieved";
 
-pub fn multiplicity(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
+/// Milliseconds of building tables, and of looking up in them, or of what stands for that last.
+struct Times {
+    builds: Vec<f64>,
+    lookups: Vec<f64>,
+}
+
+pub fn multiplicity(lab: &Lab) -> anyhow::Result<[Figure; 4]> {
     let n = lab.largest.min(TEN_MILLION);
     let multiplicities = || std::iter::successors(Some(1), |m| Some(2 * m)).take_while(|&m| m <= MOST);
     lab.begin("multiplicity", multiplicities().count());
-    let series = |name| Series { name, points: Vec::new(), cited: None };
-    let (mut builds, mut lookups) = (BUILDS.map(series), LOOKUPS.map(series));
+    let lines = |names: &[&'static str]| -> Vec<Series> {
+        names.iter().map(|&name| Series { name, points: Vec::new(), cited: None }).collect()
+    };
+    let [_, _, _, sorted_all, _] = MULTI;
+    let retrieving = [MULTI[0], MULTI[1], MULTI[2], sorted_all, RETRIEVED];
+    let mut series = [&COMPACTING[..], &COMPACTING[..4], &MULTI, &retrieving].map(lines);
     for multiplicity in multiplicities() {
         lab.step(format!("{n} pairs, each key {multiplicity} times"));
         let subjects = Subjects::new(lab, n as u32, multiplicity)?;
-        let (build_ms, lookup_ms) =
+        let [compacting, multi] =
             subjects.measure().with_context(|| format!("{n} pairs, each key {multiplicity} times"))?;
-        for (series, ms) in builds.iter_mut().zip(build_ms).chain(lookups.iter_mut().zip(lookup_ms)) {
+        let times = [compacting.builds, compacting.lookups, multi.builds, multi.lookups];
+        for (series, ms) in series.iter_mut().flatten().zip(times.into_iter().flatten()) {
             series.points.push((multiplicity as f64, billions_a_second(n, ms)));
         }
     }
@@ -42,22 +69,33 @@ pub fn multiplicity(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
         series,
         end: None,
     };
+    let builds = format!("{n} pairs of 32 bits. Builds are rebuilds, in memory that is there.");
+    let lookups = format!("{n} queries in random order: each key once for each of its pairs");
+    let pairs = || Axis { label: PAIRS_A_SECOND, scale: Scale::Linear };
+    let queries = |label| Axis { label, scale: Scale::Log10 };
+    let [compacting_builds, compacting_lookups, multi_builds, multi_lookups] = series;
     Ok([
         figure(
-            "chapter_repeated_builds",
-            "Building tables of keys that are repeated",
-            format!("{n} pairs of 32 bits. Builds are rebuilds, in memory that is there."),
-            Axis { label: PAIRS_A_SECOND, scale: Scale::Linear },
-            builds.into(),
+            "chapter_compacting_builds",
+            "Building compacting tables of keys that are repeated",
+            builds.clone(),
+            pairs(),
+            compacting_builds,
         ),
         figure(
-            "chapter_repeated_lookups",
-            "Looking up keys that are repeated",
-            format!(
-                "{n} queries in random order: each key once for each of its pairs; or all {n} values, each key asked for once."
-            ),
-            Axis { label: "10⁹ queries, or values, a second", scale: Scale::Log10 },
-            lookups.into(),
+            "chapter_compacting_lookups",
+            "Looking up the ids of keys that are repeated",
+            lookups.clone() + ".",
+            queries(QUERIES_A_SECOND),
+            compacting_lookups,
+        ),
+        figure("chapter_multi_builds", "Building multimaps of keys that are repeated", builds, pairs(), multi_builds),
+        figure(
+            "chapter_multi_lookups",
+            "Looking up the values of keys that are repeated",
+            format!("{lookups}; or all {n} values, each key asked for once."),
+            queries("10⁹ queries, or values, a second"),
+            multi_lookups,
         ),
     ])
 }
@@ -83,20 +121,29 @@ impl<'l> Subjects<'l> {
         Ok(Self { lab, pairs, keys, values, asked, queries })
     }
 
-    /// Milliseconds of what [`BUILDS`] names, and of what [`LOOKUPS`] names.
-    fn measure(&self) -> anyhow::Result<([f64; BUILDS.len()], [f64; LOOKUPS.len()])> {
-        let [compacting, sorted_once, sorted_all] = [self.compacting()?, self.sorted_once()?, self.sorted_all()?];
-        let [build, runs, retrieval] = self.multi()?;
+    /// What [`COMPACTING`] names, and what [`MULTI`] names.
+    fn measure(&self) -> anyhow::Result<[Times; 2]> {
+        let (page, cuckoo, two_level) =
+            (PageConfig::default().seed(1), CuckooConfig::default().seed(1), TwoLevelConfig::default().seed(1));
+        let compacting =
+            [self.compacting(&page)?, self.compacting(&cuckoo)?, self.compacting(&two_level)?, self.sorted_once()?];
+        let [on_pages, on_cuckoo, on_two_level] = [self.multi(&page)?, self.multi(&cuckoo)?, self.multi(&two_level)?];
+        let [sorted_build, sorted_lookup] = self.sorted_all()?;
         let (sort, _, values) = sorted(self.lab, &self.keys, &self.values)?;
         right("sorted values", self.pairs.wrong_values(&values.download(self.lab.device.default_stream())?))?;
-        let builds = [compacting[0], sorted_once[0], build, sorted_all[0], sort];
-        Ok((builds, [compacting[1], sorted_once[1], runs, sorted_all[1], retrieval]))
+        let builds = compacting.iter().map(|times| times[0]).chain([sort]).collect();
+        let lookups = compacting.iter().map(|times| times[1]).collect();
+        let multi = Times {
+            builds: vec![on_pages[0], on_cuckoo[0], on_two_level[0], sorted_build, sort],
+            lookups: vec![on_pages[1], on_cuckoo[1], on_two_level[1], sorted_lookup, on_pages[2]],
+        };
+        Ok([Times { builds, lookups }, multi])
     }
 
     /// Milliseconds of building the compacting table anew, and of looking up ids.
-    fn compacting(&self) -> anyhow::Result<[f64; 2]> {
+    fn compacting(&self, basic: &impl BasicConfig) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
-        let mut table = CompactingConfig::default().seed(1).build_on(stream, device, &self.keys)?;
+        let mut table = CompactingConfig::on(basic.clone()).build_on(stream, device, &self.keys)?;
         let build = median_ms(stream, 1, *runs, || table.rebuild(stream, &self.keys))?;
         let mut ids = Answers::new(device, self.queries.len())?;
         let lookup = median_ms(stream, 1, *runs, || table.get_many_into(stream, &self.queries, &mut ids))?;
@@ -117,9 +164,9 @@ impl<'l> Subjects<'l> {
     }
 
     /// Milliseconds of building a multimap, of looking up where the values of the queries are, and of getting all values.
-    fn multi(&self) -> anyhow::Result<[f64; 3]> {
+    fn multi(&self, basic: &impl BasicConfig) -> anyhow::Result<[f64; 3]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
-        let config = MultiConfig::default().seed(1);
+        let config = MultiConfig::on(basic.clone());
         let mut map = config.build_on(stream, device, &self.keys, &self.values)?;
         let build = median_ms(stream, 1, *runs, || map.rebuild(stream, &self.keys, &self.values))?;
         let mut starts = Buffer::zeroed(device, self.queries.len())?;

@@ -22,7 +22,10 @@ pub struct CuckooSetConfig {
     pub(super) table: CuckooConfig,
 }
 
-crate::config::build_keys_methods! { CuckooSetConfig builds CuckooSet, fails as CuckooConfig }
+crate::config::build_keys_methods! {
+    [] CuckooSetConfig, "CuckooSetConfig" builds CuckooSet<K>;
+    /// As for [`CuckooConfig::build`](crate::CuckooConfig::build).
+}
 
 impl CuckooSetConfig {
     /// How many hash functions: 2 to 5. More of them fill the table further and build it faster, fewer find faster.

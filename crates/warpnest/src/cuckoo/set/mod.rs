@@ -4,7 +4,7 @@ mod config;
 
 pub use config::CuckooSetConfig;
 
-use super::build::Input;
+use crate::input::{Input, Known};
 use crate::set::Combined;
 use crate::{Buffer, BuildReport, CuckooMap, Device, Key, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::{Keys, KeysPlan};
@@ -31,8 +31,6 @@ use gpu_kernels::types::Nothing;
 #[derive(Debug)]
 pub struct CuckooSet<K: Key> {
     device: Device,
-    /// As it was asked for; the table's own has the number of slots.
-    config: CuckooSetConfig,
     table: CuckooMap<K, Nothing>,
 }
 
@@ -58,9 +56,8 @@ impl<K: Key> CuckooSet<K> {
     }
 
     fn create(config: CuckooSetConfig, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
-        let input = input_of(device, stream, keys)?;
-        let table = CuckooMap::create_from(config.table.clone(), stream, device, input)?;
-        Ok(Self { device: device.clone(), config, table })
+        let input = Input::of_keys(device, stream, keys)?;
+        Ok(Self { device: device.clone(), table: CuckooMap::create_from(config.table, stream, device, input)? })
     }
 
     /// Builds the set anew from other keys, in the slots that it has; waits until it is known that the build succeeded.
@@ -71,7 +68,7 @@ impl<K: Key> CuckooSet<K> {
     /// As for [`CuckooSetConfig::build_on`]. If the request makes no sense the set is as it was; after another error it is empty, and
     /// [`CuckooSet::report`] still tells of the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        let input = input_of(&self.device, stream, keys)?;
+        let input = Input::of_keys(&self.device, stream, keys)?;
         self.table.rebuild_from(stream, input)
     }
 
@@ -148,8 +145,7 @@ impl<K: Key> CuckooSet<K> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        let table = self.table.try_clone(stream)?;
-        Ok(Self { device: self.device.clone(), config: self.config.clone(), table })
+        Ok(Self { device: self.device.clone(), table: self.table.try_clone(stream)? })
     }
 
     /// Writes all keys, in no particular order, to `keys`; returns when they are written, since the counter that this works with is given
@@ -204,17 +200,10 @@ impl<K: Key> Combined<K> for CuckooSet<K> {
     }
 
     fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self> {
-        let config = self.config.clone();
-        let input = Input { keys, values: None, pairs: count };
-        let mut table = CuckooMap::create_from(config.table.clone().assume_unique(), stream, &self.device, input)?;
-        table.config.unique = config.table.unique;
-        Ok(Self { device: self.device.clone(), config, table })
+        let config = self.table.config.clone();
+        let input = Input { keys, values: None, pairs: count, known: Known::Nothing };
+        let mut table = CuckooMap::create_from(config.clone().assume_unique(), stream, &self.device, input)?;
+        table.config = config;
+        Ok(Self { device: self.device.clone(), table })
     }
-}
-
-/// All of `keys`, if they and the stream are on the device.
-fn input_of<'k, K: Key>(device: &Device, stream: &Stream, keys: &'k Buffer<K>) -> Result<Input<'k, K, Nothing>> {
-    stream.check_device(device)?;
-    keys.check_device("the buffer of keys", device)?;
-    Ok(Input { keys, values: None, pairs: keys.len() as u64 })
 }

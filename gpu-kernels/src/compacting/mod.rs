@@ -1,4 +1,10 @@
-//! What a compacting table needs beside its page table ([`crate::page`]): rows in reverse, keys by their ids, and counts.
+//! What a compacting table needs beside its basic table, a page table ([`crate::page`]), a cuckoo table or a two-level one: rows in reverse,
+//! numbers for the keys of the latter two, keys by their ids, and counts.
+
+mod number;
+
+pub(crate) use number::rank;
+pub use number::{MarkSlotValues, NumberSlots, RankSlotValues, SlotsPlan};
 
 use crate::lookup::Lookup;
 use crate::seam::{Global, Tile};

@@ -1,0 +1,56 @@
+//! A two-level map under a compacting table or a multimap.
+
+use super::{TwoLevelConfig, TwoLevelMap, TwoLevelReport};
+use crate::basic::{RunsQuery, SlotTable};
+use crate::input::Input;
+use crate::{Buffer, Key, Result, Stream, Tracked};
+use gpu_kernels::multi::RunsOfTwoLevel;
+use gpu_kernels::two_level::FindPlan;
+
+impl<K: Key> TwoLevelMap<K, u32> {
+    fn slot_table(&self) -> SlotTable<'_, K> {
+        let buffers = (&self.words, &self.header);
+        // Copies of a key move through a bucket in step, and end in one slot.
+        // SAFETY: the buffers are this table's.
+        unsafe { SlotTable::new(buffers, (self.slots(), self.length), self.layout.buckets, false) }
+    }
+}
+
+crate::basic::basic_map! {
+    TwoLevelConfig builds TwoLevelMap, TwoLevelReport tells of it;
+    scratch |config, pairs, _any_values| config.scratch_bytes::<K, u32>(pairs);
+    fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
+        self.rebuild_from(stream, input)
+    }
+    fn shrink_to_fit(&mut self) {
+        self.shrink_to_fit();
+    }
+    unsafe fn number(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.slot_table().number(stream, &self.device, keys) }
+    }
+    unsafe fn mark_values(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.slot_table().mark_values(stream, bits) }
+    }
+    unsafe fn rank_values(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.slot_table().rank_values(stream, bits, before) }
+    }
+    unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>, writes: &[&dyn Tracked]) -> Result<()> {
+        let runs = RunsOfTwoLevel::<K> {
+            queries: query.queries.argument(),
+            words: self.words.argument(),
+            seeds: self.seeds.argument(),
+            header: self.header.argument(),
+            lasts: query.lasts.argument(),
+            starts: query.starts,
+            counts: query.counts,
+            wide_counts: query.wide_counts,
+            plan: FindPlan { layout: self.layout, queries: query.queries.len() as u64 },
+        };
+        let reads: [&dyn Tracked; 5] = [query.queries, &self.words, &self.seeds, &self.header, query.lasts];
+        // SAFETY: the caller's; the table and its layout belong together.
+        unsafe { stream.launch(&runs, query.queries.len() as u64, &reads, writes) }
+    }
+}
