@@ -4,7 +4,9 @@ use anyhow::{Context as _, ensure};
 use comfy_table::{CellAlignment, Table, presets};
 use warpnest::{Answers, Buffer, ExtendibleConfig};
 
-use super::expansion::{Expansion, Size, asymptotic_one_level, expected_buckets, expected_one_level, predicted};
+use super::expansion::{
+    Expansion, Size, asymptotic_one_level, expected_buckets, expected_directory, expected_one_level, predicted,
+};
 use super::placed::Spread;
 use super::{BUCKETS, RECORDS, SEGMENTS};
 use crate::bench::input::{value, wrong_hits};
@@ -155,19 +157,21 @@ impl Experiment {
     /// The sizes when the keys have doubled.
     fn sizes_table(&self, courses: &Courses) -> Table {
         let [few, many] = self.shapes.map(|shape| format!("{}: entries", shape.name));
-        let of_one = "of one level";
+        let (of_one, even) = ("of one level", "expected if even");
         let header = [
             "keys",
             "buckets",
             "m / (b ln 2)",
             "fill",
             "one level",
-            "expected if even",
+            even,
             "3.92 m^(1 + 1/b) / b",
             &few,
             of_one,
+            even,
             &many,
             of_one,
+            even,
         ];
         let mut table = new_table(&header);
         for after in (0..=BATCHES.ilog2()).map(|log| 1usize << log) {
@@ -179,9 +183,11 @@ impl Experiment {
             cells.push(size.one_level.to_string());
             cells.push(format!("{:.0}", expected_one_level(size.keys, self.records, courses[0][0].one_level)));
             cells.push(format!("{:.0}", asymptotic_one_level(size.keys, self.records)));
-            for course in courses {
+            for (shape, course) in self.shapes.iter().zip(courses) {
                 let entries = course[after].directory();
                 cells.extend([entries.to_string(), format!("{:.3}", entries as f64 / size.one_level as f64)]);
+                let expected = expected_directory(size.keys, self.records, (shape.segments, shape.buckets));
+                cells.push(format!("{expected:.0}"));
             }
             table.add_row(cells);
         }
@@ -190,22 +196,34 @@ impl Experiment {
 
     /// Every expansion of the segment tables.
     fn expansions_table(&self, courses: &Courses) -> Table {
-        let header =
-            ["shape", "keys", "depth", "M", "a", "a / M", "M + aN", "one level: MN", "entries", "sum of M + aN"];
+        let header = [
+            "shape",
+            "keys",
+            "depth",
+            "M",
+            "new segments",
+            "a",
+            "a / new segments",
+            "new entries",
+            "one level: new",
+            "entries",
+            "sum of M + aN",
+        ];
         let mut table = new_table(&header);
         for (shape, sizes) in self.shapes.iter().zip(courses) {
             let sums = predicted(sizes);
             let after = |keys: u64| sizes.iter().position(|size| size.keys == keys).unwrap_or(0);
             for e in Expansion::all(sizes) {
                 let now = after(e.keys);
-                let numbers = [e.keys, e.depth as u64, e.segments, e.new_tables].map(|number| number.to_string());
+                let numbers =
+                    [e.keys, e.depth as u64, e.segments, e.new_segments, e.new_tables].map(|number| number.to_string());
                 let grown = [e.entries(), e.one_level_entries(), sizes[now].directory(), sums[now]];
                 let cells = [shape.name.to_owned()].into_iter().chain(numbers).chain([format!("{:.4}", e.share())]);
                 table.add_row(cells.chain(grown.map(|number| number.to_string())));
             }
             if let (Some(last), Some(sum)) = (sizes.last(), sums.last()) {
                 let mut cells = vec![shape.name.to_owned(), last.keys.to_string(), last.depth.to_string()];
-                cells.extend(["", "", "", "", ""].map(str::to_owned));
+                cells.extend([""; 6].map(str::to_owned));
                 cells.extend([last.directory().to_string(), sum.to_string()]);
                 table.add_row(cells);
             }
@@ -290,6 +308,10 @@ mod tests {
         assert!(last(&uniform.series[0]) <= last(&uniform.series[4]) * (1.0 + 1.0 / 16.0));
         let expected = expected_one_level(64 * 256, 8, 32);
         assert!((0.5..2.0).contains(&(last(&uniform.series[4]) / expected)), "{expected} expected");
+        for (of, shape) in [(0, (2, 16)), (2, (8, 4))] {
+            let (counted, expected) = (last(&uniform.series[of]), expected_directory(64 * 256, 8, shape));
+            assert!((0.6..1.6).contains(&(counted / expected)), "{counted} counted, {expected} expected");
+        }
         assert!(last(&skewed.series[0]) < last(&skewed.series[4]));
         assert!(last(&skewed.series[2]) < last(&skewed.series[4]) / 2.0);
         let [even, dense, expected] = [0, 1, 2].map(|i| last(&buckets.series[i]));

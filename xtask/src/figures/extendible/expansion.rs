@@ -85,7 +85,7 @@ impl Expansion {
         self.new_segments * self.entries_of_table
     }
 
-    /// The part of the segments that had bucket tables split: a / M.
+    /// The part of the new segments that have bucket tables of their own: a / M.
     pub fn share(&self) -> f64 {
         self.new_tables as f64 / self.new_segments as f64
     }
@@ -128,6 +128,20 @@ pub fn expected_one_level(keys: u64, records: u32, roots: u64) -> f64 {
     expected
 }
 
+/// Entries of a directory of two levels for so many evenly spread keys, with `segments` and as many `buckets` each at first: a bucket table is
+/// split where any of its parts of the range overflows, and so there is one more.
+pub fn expected_directory(keys: u64, records: u32, (segments, buckets): (u32, u32)) -> f64 {
+    let (segments, buckets) = (segments as f64, buckets as f64);
+    let of_segments = expected_one_level(keys, records, (segments * buckets) as u64) / buckets;
+    let splits = (0..=32).map(|depth| {
+        let tables = segments * 2f64.powi(depth);
+        let overflowing = overflowing(keys as f64 / (tables * buckets), records);
+        // One less the probability that no part overflows.
+        -tables * (buckets * (-overflowing).ln_1p()).exp_m1()
+    });
+    of_segments + buckets * (segments + splits.sum::<f64>())
+}
+
 /// How probably a part of the range that has `mean` keys on average has more than `records`.
 fn overflowing(mean: f64, records: u32) -> f64 {
     if mean == 0.0 {
@@ -148,6 +162,7 @@ mod tests {
     use super::*;
     use rand_xoshiro::Xoshiro256StarStar;
     use rand_xoshiro::rand_core::{Rng, SeedableRng};
+    use std::collections::HashSet;
 
     fn size(keys: u64, segments: u64, tables: u64) -> Size {
         Size { keys, segments, tables, entries_of_table: 16, buckets: 0, one_level: 16 * segments, depth: 0 }
@@ -183,22 +198,35 @@ mod tests {
         // With a mean of 1 each e-th part has no key, and as many have one.
         assert!((overflowing(1.0, 1) - (1.0 - 2.0 / E)).abs() < 1e-12);
         assert!((overflowing(5000.0, 64) - 1.0).abs() < 1e-9 && overflowing(0.0, 64) == 0.0);
-        // Drawn: 2000 keys, 16 roots, 8 records a bucket.
-        let (keys, records, roots, draws) = (2000, 8, 16, 400);
+        // Drawn: 2000 keys, 4 segments of 4 roots, 8 records a bucket.
+        let (keys, records, draws) = (2000, 8, 400);
         let mut random = Xoshiro256StarStar::seed_from_u64(9);
-        let mut drawn = 0;
+        let (mut one_level, mut two_levels) = (0, 0);
         for _ in 0..draws {
             let hashes: Vec<u64> = (0..keys).map(|_| random.next_u64()).collect();
-            let fits = |depth: &u32| {
-                let mut counts = vec![0; roots << depth];
+            let (mut depth, mut tables) = (0, 4);
+            loop {
+                let mut counts = vec![0; 16 << depth];
                 hashes.iter().for_each(|hash| counts[(hash >> (60 - depth)) as usize] += 1);
-                counts.into_iter().all(|count: u32| count <= records)
-            };
-            drawn += (roots as u64) << (0..).find(fits).unwrap();
+                // A bucket table is of the parts that agree in the first two bits, and in those behind the first four.
+                let table = |part: usize| (part >> (2 + depth), part & ((1 << depth) - 1));
+                let overflowing = (0..counts.len()).filter(|&part| counts[part] > records).map(table);
+                let split = overflowing.collect::<HashSet<_>>().len();
+                if split == 0 {
+                    break;
+                }
+                (depth, tables) = (depth + 1, tables + split);
+            }
+            one_level += 16 << depth;
+            two_levels += (4 << depth) + 4 * tables;
         }
-        let (mean, expected) = (drawn as f64 / draws as f64, expected_one_level(keys, records, roots as u64));
-        assert!((mean / expected - 1.0).abs() < 0.1, "{mean} drawn, {expected} expected");
+        let expected = [expected_one_level(keys, records, 16), expected_directory(keys, records, (4, 4))];
+        for (drawn, expected) in [one_level, two_levels].into_iter().zip(expected) {
+            let mean = drawn as f64 / draws as f64;
+            assert!((mean / expected - 1.0).abs() < 0.1, "{mean} drawn, {expected} expected");
+        }
         // So few keys hardly ever split a root.
         assert!((expected_one_level(5, 8, 16) - 16.0).abs() < 1e-6);
+        assert!((expected_directory(5, 8, (4, 4)) - 20.0).abs() < 1e-6);
     }
 }
