@@ -1,7 +1,8 @@
-//! `cargo xtask figures`: the figures of the poster of 2009, of the chapter of 2011, of Sahu's report of 2015 and of Farrell's post of
-//! 2020, measured anew.
+//! `cargo xtask figures`: the figures of the poster of 2009, of the chapter of 2011, of Sahu's report of 2015, of Hu, Xi and Lin's paper of
+//! 2015 (gEHT) and of Farrell's post of 2020, measured anew.
 
 mod chapter;
+mod extendible;
 mod figure;
 mod filling;
 mod plot;
@@ -24,15 +25,18 @@ use warpnest::{Device, TwoLevelConfig};
 use crate::bench::record::Run;
 use crate::bench::{device_name, parse_size};
 
-/// Measure and draw the figures of the poster of 2009, of the chapter of 2011, of Sahu's report of 2015 and of Farrell's post of 2020.
+/// Measure and draw the figures of the poster of 2009, of the chapter of 2011, of Sahu's report of 2015, of the paper on gEHT of 2015 and of
+/// Farrell's post of 2020.
 ///
 /// Writes to OUTPUT, over what is there, each figure as .svg and as .png: sahu_kernels and default_kernels (time of each kernel over
 /// the number of pairs, with Sahu's configuration as far as it works, and with the default one), poster_stages (time of each stage),
 /// poster_voxels (hash table and sorted array, for finer and finer voxels of a mesh), farrell_insertions and farrell_probes (rate
 /// and probe lengths of a table that fills up), chapter_builds and chapter_lookups (rates over the number of pairs), chapter_misses
 /// (lookups of absent keys), chapter_compacting_builds, chapter_compacting_lookups, chapter_multi_builds and chapter_multi_lookups (keys that are
-/// repeated), chapter_strides (updates a stride apart), chapter_construction and chapter_exchanges (cuckoo tables of more and more slots, beside the theory); and
-/// figures.jsonl with the numbers drawn; those of figures that are not drawn stay there. Keys and values have 32 bits. Times are
+/// repeated), chapter_strides (updates a stride apart), chapter_construction and chapter_exchanges (cuckoo tables of more and more slots, beside the
+/// theory), geht_mixed (rates of batches that look up, insert and remove, beside hash maps of the CPU), geht_directory_uniform,
+/// geht_directory_skewed and geht_buckets (sizes of extendible maps that grow: counts, the same on every device); and figures.jsonl with the numbers
+/// drawn; those of figures that are not drawn stay there. Keys and values have 32 bits, the keys of the extendible maps that grow 64. Times are
 /// medians by the device's clock; a wrong answer is an error.
 #[derive(clap::Args)]
 pub struct Args {
@@ -46,8 +50,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     mesh: Option<PathBuf>,
     /// The most pairs, or slots of the table that fills up, or words a stride apart, 512 or more, as 1000000 or 2^20. That table has no
-    /// more than the post's 2^27, and the poster's and the chapter's tables of ten million pairs have no more than these. Default: 2^27
-    /// on a GPU, 2^20 on the CPU.
+    /// more than the post's 2^27, and the poster's and the chapter's tables of ten million pairs have no more than these, nor the
+    /// extendible maps, which have 2^24 keys at most. Default: 2^27 on a GPU, 2^20 on the CPU.
     #[arg(long, value_name = "N", value_parser = parse_largest)]
     largest: Option<u64>,
     /// What to draw: all of it by default.
@@ -77,6 +81,10 @@ enum Part {
     Multiplicity,
     /// The chapter's strided updates, and what follows for construction (figure 4.7).
     Strides,
+    /// The paper's batches that look up, insert and remove (gEHT, figure 4).
+    Mixed,
+    /// The paper's directory that grows (gEHT, figure 5).
+    Directory,
 }
 
 /// Sahu's figures start at 512 pairs.
@@ -166,6 +174,12 @@ fn measure(lab: &Lab, model: &Model, only: &[Part]) -> anyhow::Result<Vec<Figure
     }
     if wanted(Part::Strides) {
         figures.extend(chapter::strides(lab)?);
+    }
+    if wanted(Part::Mixed) {
+        figures.push(extendible::mixed(lab)?);
+    }
+    if wanted(Part::Directory) {
+        figures.extend(extendible::directory(lab)?);
     }
     Ok(figures)
 }

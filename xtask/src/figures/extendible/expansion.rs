@@ -1,0 +1,232 @@
+//! What the paper predicts of buckets and directory (section 3.2), and what is counted.
+
+use std::f64::consts::{E, LN_2};
+
+use warpnest::ExtendibleReport;
+
+/// How large a map is that holds so many keys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    pub keys: u64,
+    /// Entries of the segment table.
+    pub segments: u64,
+    pub tables: u64,
+    /// Entries of a bucket table.
+    pub entries_of_table: u64,
+    pub buckets: u64,
+    /// Entries of a directory of one level, of the same buckets.
+    pub one_level: u64,
+    pub depth: u32,
+}
+
+impl From<ExtendibleReport> for Size {
+    fn from(report: ExtendibleReport) -> Self {
+        Self {
+            keys: report.records,
+            segments: report.segments,
+            tables: report.bucket_tables,
+            entries_of_table: report.buckets_of_table,
+            buckets: report.buckets,
+            one_level: report.one_level_entries,
+            depth: report.global_depth,
+        }
+    }
+}
+
+impl Size {
+    /// Entries of the directory, of both levels.
+    pub fn directory(&self) -> u64 {
+        self.segments + self.tables * self.entries_of_table
+    }
+}
+
+/// An expansion of the segment table, and the bucket tables that were new after the same batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Expansion {
+    /// When the batch was in.
+    pub keys: u64,
+    /// How deep the directory is then.
+    pub depth: u32,
+    /// Entries of the segment table before it (M).
+    pub segments: u64,
+    /// Those that it got: M if it doubled once.
+    pub new_segments: u64,
+    /// The new bucket tables (a).
+    pub new_tables: u64,
+    /// Entries of each (N).
+    pub entries_of_table: u64,
+}
+
+impl Expansion {
+    /// What happened between two sizes, if the segment table was expanded.
+    pub fn between(before: &Size, after: &Size) -> Option<Self> {
+        (after.segments > before.segments).then(|| Self {
+            keys: after.keys,
+            depth: after.depth,
+            segments: before.segments,
+            new_segments: after.segments - before.segments,
+            new_tables: after.tables - before.tables,
+            entries_of_table: after.entries_of_table,
+        })
+    }
+
+    /// All that happened in the course of some sizes.
+    pub fn all(sizes: &[Size]) -> Vec<Self> {
+        sizes.windows(2).filter_map(|pair| Self::between(&pair[0], &pair[1])).collect()
+    }
+
+    /// Entries that the directory gets by it: M + aN.
+    pub fn entries(&self) -> u64 {
+        self.new_segments + self.new_tables * self.entries_of_table
+    }
+
+    /// Those that a directory of one level would get: MN.
+    pub fn one_level_entries(&self) -> u64 {
+        self.new_segments * self.entries_of_table
+    }
+
+    /// The part of the new segments that have bucket tables of their own: a / M.
+    pub fn share(&self) -> f64 {
+        self.new_tables as f64 / self.new_segments as f64
+    }
+}
+
+/// For each size what the directory would have if it got entries by expansions of the segment table only: the first one's, and M + aN for
+/// each expansion since.
+pub fn predicted(sizes: &[Size]) -> Vec<u64> {
+    let mut entries = sizes.first().map_or(0, Size::directory);
+    let mut predicted: Vec<u64> = sizes.first().map(|_| entries).into_iter().collect();
+    for pair in sizes.windows(2) {
+        entries += Expansion::between(&pair[0], &pair[1]).map_or(0, |expansion| expansion.entries());
+        predicted.push(entries);
+    }
+    predicted
+}
+
+/// Buckets of `records` records that hold so many keys: filled to ln 2.
+pub fn expected_buckets(keys: u64, records: u32) -> f64 {
+    keys as f64 / (records as f64 * LN_2)
+}
+
+/// Entries of a directory of one level for so many evenly spread keys, on average over all that their number can be, as it is when the keys
+/// are many beyond measure (Flajolet 1983): e / ln 2 · keys^(1 + 1/b) / b. The paper has the order of it.
+pub fn asymptotic_one_level(keys: u64, records: u32) -> f64 {
+    let b = records as f64;
+    E / LN_2 * (keys as f64).powf(1.0 + 1.0 / b) / b
+}
+
+/// The same for this number of keys, and with `roots` entries at first: the directory has a depth if no part of the range overflows at it, and the
+/// parts' keys are as good as independent, by Poisson's distribution.
+pub fn expected_one_level(keys: u64, records: u32, roots: u64) -> f64 {
+    let (mut expected, mut less_deep) = (0.0, 0.0);
+    for depth in 0..=32 {
+        let parts = (roots << depth) as f64;
+        let deep_enough = (parts * (-overflowing(keys as f64 / parts, records)).ln_1p()).exp();
+        expected += parts * (deep_enough - less_deep);
+        less_deep = deep_enough;
+    }
+    expected
+}
+
+/// Entries of a directory of two levels for so many evenly spread keys, with `segments` and as many `buckets` each at first: a bucket table is
+/// split where any of its parts of the range overflows, and so there is one more.
+pub fn expected_directory(keys: u64, records: u32, (segments, buckets): (u32, u32)) -> f64 {
+    let (segments, buckets) = (segments as f64, buckets as f64);
+    let of_segments = expected_one_level(keys, records, (segments * buckets) as u64) / buckets;
+    let splits = (0..=32).map(|depth| {
+        let tables = segments * 2f64.powi(depth);
+        let overflowing = overflowing(keys as f64 / (tables * buckets), records);
+        // One less the probability that no part overflows.
+        -tables * (buckets * (-overflowing).ln_1p()).exp_m1()
+    });
+    of_segments + buckets * (segments + splits.sum::<f64>())
+}
+
+/// How probably a part of the range that has `mean` keys on average has more than `records`.
+fn overflowing(mean: f64, records: u32) -> f64 {
+    if mean == 0.0 {
+        return 0.0;
+    }
+    let mut log_factorial: f64 = (1..=records).map(|k| (k as f64).ln()).sum();
+    // Terms as far above the mean as this are nothing.
+    let last = records + (mean + 20.0 * mean.sqrt()) as u32 + 40;
+    let terms = (records + 1..=last).map(|k| {
+        log_factorial += (k as f64).ln();
+        (k as f64 * mean.ln() - mean - log_factorial).exp()
+    });
+    terms.sum::<f64>().min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_xoshiro::Xoshiro256StarStar;
+    use rand_xoshiro::rand_core::{Rng, SeedableRng};
+    use std::collections::HashSet;
+
+    fn size(keys: u64, segments: u64, tables: u64) -> Size {
+        Size { keys, segments, tables, entries_of_table: 16, buckets: 0, one_level: 16 * segments, depth: 0 }
+    }
+
+    #[test]
+    fn expansions_are_what_came_with_a_longer_segment_table() {
+        // A doubling with one new bucket table; two more without it; two doublings at once.
+        let sizes = [size(0, 2, 2), size(10, 4, 3), size(20, 4, 4), size(30, 16, 7)];
+        let expansions = Expansion::all(&sizes);
+        let numbers =
+            |e: &Expansion| (e.keys, e.segments, e.new_segments, e.new_tables, e.entries(), e.one_level_entries());
+        assert_eq!(
+            expansions.iter().map(numbers).collect::<Vec<_>>(),
+            [(10, 2, 2, 1, 18, 32), (30, 4, 12, 3, 60, 192)]
+        );
+        assert_eq!(expansions[0].share(), 0.5);
+        assert_eq!(predicted(&sizes), [34, 52, 52, 112]);
+        assert_eq!(sizes[3].directory() - predicted(&sizes)[3], 16, "the table that came without an expansion");
+        assert!(predicted(&[]).is_empty());
+    }
+
+    #[test]
+    fn the_formulas_are_those_of_the_literature() {
+        assert_eq!(expected_buckets(64_000, 64).round(), 1443.0);
+        // Flajolet's constant, 3.92.
+        assert!((asymptotic_one_level(1, 1) - 3.92).abs() < 0.005);
+        assert!((asymptotic_one_level(1 << 20, 20) / (1u64 << 20) as f64 - 3.92 * 2.0 / 20.0).abs() < 0.001);
+    }
+
+    #[test]
+    fn the_expectation_of_one_level_is_that_of_the_distribution_of_keys() {
+        // With a mean of 1 each e-th part has no key, and as many have one.
+        assert!((overflowing(1.0, 1) - (1.0 - 2.0 / E)).abs() < 1e-12);
+        assert!((overflowing(5000.0, 64) - 1.0).abs() < 1e-9 && overflowing(0.0, 64) == 0.0);
+        // Drawn: 2000 keys, 4 segments of 4 roots, 8 records a bucket.
+        let (keys, records, draws) = (2000, 8, 400);
+        let mut random = Xoshiro256StarStar::seed_from_u64(9);
+        let (mut one_level, mut two_levels) = (0, 0);
+        for _ in 0..draws {
+            let hashes: Vec<u64> = (0..keys).map(|_| random.next_u64()).collect();
+            let (mut depth, mut tables) = (0, 4);
+            loop {
+                let mut counts = vec![0; 16 << depth];
+                hashes.iter().for_each(|hash| counts[(hash >> (60 - depth)) as usize] += 1);
+                // A bucket table is of the parts that agree in the first two bits, and in those behind the first four.
+                let table = |part: usize| (part >> (2 + depth), part & ((1 << depth) - 1));
+                let overflowing = (0..counts.len()).filter(|&part| counts[part] > records).map(table);
+                let split = overflowing.collect::<HashSet<_>>().len();
+                if split == 0 {
+                    break;
+                }
+                (depth, tables) = (depth + 1, tables + split);
+            }
+            one_level += 16 << depth;
+            two_levels += (4 << depth) + 4 * tables;
+        }
+        let expected = [expected_one_level(keys, records, 16), expected_directory(keys, records, (4, 4))];
+        for (drawn, expected) in [one_level, two_levels].into_iter().zip(expected) {
+            let mean = drawn as f64 / draws as f64;
+            assert!((mean / expected - 1.0).abs() < 0.1, "{mean} drawn, {expected} expected");
+        }
+        // So few keys hardly ever split a root.
+        assert!((expected_one_level(5, 8, 16) - 16.0).abs() < 1e-6);
+        assert!((expected_directory(5, 8, (4, 4)) - 20.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,202 @@
+//! The maps of a device that take batches of lookups, insertions and removals.
+
+use anyhow::ensure;
+use warpnest::{Answers, Buffer, Device, ExtendibleConfig, ExtendibleMap, LinearConfig, LinearMap, Result, Stream};
+
+use super::batches::Batch;
+use super::{BUCKETS, RECORDS, SEGMENTS};
+use crate::bench::input::{value, wrong_hits};
+
+/// The pairs that a table holds before the batches, and the most that it comes to hold.
+pub struct Content {
+    pub keys: Vec<u32>,
+    pub most: u64,
+}
+
+/// What takes batches.
+pub trait Contender {
+    /// Does all operations of a batch; returns milliseconds. A wrong answer is an error.
+    fn run(&mut self, batch: &Batch) -> anyhow::Result<f64>;
+    /// How many keys it holds.
+    fn len(&self) -> u64;
+}
+
+/// Makes a contender that holds the content.
+pub type New = fn(&Device, &Content) -> anyhow::Result<Box<dyn Contender>>;
+
+/// What a map must be able to do, in calls of their own.
+trait Changing {
+    fn insert(&mut self, stream: &Stream, keys: &Buffer<u32>, values: &Buffer<u32>) -> Result<u64>;
+    fn remove(&mut self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<u64>;
+    fn find(&self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<()>;
+    fn keys(&self) -> u64;
+}
+
+macro_rules! changing {
+    ($($map:ty),*) => {$(
+        impl Changing for $map {
+            fn insert(&mut self, stream: &Stream, keys: &Buffer<u32>, values: &Buffer<u32>) -> Result<u64> {
+                self.insert_many_on(stream, keys, values)
+            }
+            fn remove(&mut self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<u64> {
+                self.remove_many_into(stream, keys, answers)
+            }
+            fn find(&self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<()> {
+                self.get_many_into(stream, keys, answers)
+            }
+            fn keys(&self) -> u64 {
+                self.len()
+            }
+        }
+    )*};
+}
+changing!(ExtendibleMap, LinearMap);
+
+fn values_of(keys: &[u32]) -> Vec<u32> {
+    keys.iter().map(|&key| value(key)).collect()
+}
+
+/// Gives an empty map its content.
+fn fill<M: Changing>(device: &Device, mut map: M, content: &Content) -> anyhow::Result<M> {
+    let keys = Buffer::from_slice(device, &content.keys)?;
+    let values = Buffer::from_slice(device, &values_of(&content.keys))?;
+    let new = map.insert(device.default_stream(), &keys, &values)?;
+    ensure!(new == content.keys.len() as u64, "{new} of {} new keys were counted", content.keys.len());
+    Ok(map)
+}
+
+/// A map that gets each kind of operation in a call of its own: removals, insertions, lookups.
+struct ThreeCalls<M> {
+    device: Device,
+    map: M,
+}
+
+impl<M: Changing> Contender for ThreeCalls<M> {
+    fn run(&mut self, batch: &Batch) -> anyhow::Result<f64> {
+        let Self { device, map } = self;
+        let Batch { removed, inserted, asked, .. } = batch;
+        let stream = device.default_stream();
+        let upload = |words: &[u32]| Buffer::from_slice(device, words);
+        let (removals, insertions, queries) = (upload(removed)?, upload(inserted)?, upload(asked)?);
+        let values = upload(&values_of(inserted))?;
+        let (mut had, mut answers) = (Answers::new(device, removed.len())?, Answers::new(device, asked.len())?);
+        let start = stream.record()?;
+        let gone = map.remove(stream, &removals, &mut had)?;
+        let new = map.insert(stream, &insertions, &values)?;
+        map.find(stream, &queries, &mut answers)?;
+        let ms = stream.record()?.milliseconds_since(&start)?;
+        ensure!(gone == removed.len() as u64, "{gone} of {} keys were removed", removed.len());
+        ensure!(new == inserted.len() as u64, "{new} of {} new keys were counted", inserted.len());
+        no_wrong(wrong_hits::<u32, u32>(removed, &had.download(stream)?), "removals")?;
+        no_wrong(wrong_hits::<u32, u32>(asked, &answers.download(stream)?), "lookups")?;
+        Ok(ms)
+    }
+
+    fn len(&self) -> u64 {
+        self.map.keys()
+    }
+}
+
+/// A map that gets all operations of a batch in one call.
+struct OneCall {
+    device: Device,
+    map: LinearMap,
+}
+
+impl Contender for OneCall {
+    fn run(&mut self, batch: &Batch) -> anyhow::Result<f64> {
+        let Self { device, map } = self;
+        let stream = device.default_stream();
+        let parts = || batch.operations.iter().map(|operation| operation.parts());
+        let upload = |words: Vec<u32>| Buffer::from_slice(device, &words);
+        let kinds = upload(parts().map(|(kind, ..)| kind).collect())?;
+        let keys = upload(parts().map(|(_, key, _)| key).collect())?;
+        let values = upload(parts().map(|(.., value)| value).collect())?;
+        let mut answers = Answers::new(device, keys.len())?;
+        let start = stream.record()?;
+        map.apply_many_into(stream, &kinds, &keys, &values, &mut answers)?;
+        let ms = stream.record()?.milliseconds_since(&start)?;
+        no_wrong(batch.wrong(&answers.download(stream)?), "operations")?;
+        Ok(ms)
+    }
+
+    fn len(&self) -> u64 {
+        self.map.len()
+    }
+}
+
+pub fn no_wrong(wrong: u64, what: &str) -> anyhow::Result<()> {
+    ensure!(wrong == 0, "the answers of {wrong} {what} are wrong");
+    Ok(())
+}
+
+/// Begins as the paper's does, and grows.
+pub fn extendible(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
+    let config = ExtendibleConfig::default().segments(SEGMENTS).buckets(BUCKETS).records(RECORDS).seed(1);
+    let map = fill(device, config.create::<u32, u32>(device)?, content)?;
+    Ok(Box::new(ThreeCalls { device: device.clone(), map }))
+}
+
+fn linear_map(device: &Device, content: &Content) -> anyhow::Result<LinearMap> {
+    let config = LinearConfig::default().pairs(content.most).seed(1);
+    fill(device, config.create::<u32, u32>(device)?, content)
+}
+
+/// Has room for the most keys from the beginning.
+pub fn linear(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
+    Ok(Box::new(ThreeCalls { device: device.clone(), map: linear_map(device, content)? }))
+}
+
+/// The same map, but each batch is one call.
+pub fn linear_mixed(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
+    Ok(Box::new(OneCall { device: device.clone(), map: linear_map(device, content)? }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::input::key;
+
+    /// A map that forgets one of its keys with each batch of insertions.
+    struct Forgetful(LinearMap);
+
+    impl Changing for Forgetful {
+        fn insert(&mut self, stream: &Stream, keys: &Buffer<u32>, values: &Buffer<u32>) -> Result<u64> {
+            let new = self.0.insert_many_on(stream, keys, values)?;
+            let forgotten = self.0.to_pairs()?[0].0;
+            self.0.remove_many(&[forgotten])?;
+            Ok(new)
+        }
+        fn remove(&mut self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<u64> {
+            self.0.remove_many_into(stream, keys, answers)
+        }
+        fn find(&self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<()> {
+            self.0.get_many_into(stream, keys, answers)
+        }
+        fn keys(&self) -> u64 {
+            self.0.len()
+        }
+    }
+
+    #[test]
+    fn every_map_does_batches_and_one_that_forgets_a_key_is_found_out() {
+        let device = Device::cpu();
+        let content = Content { keys: (0..1000).map(key).collect(), most: 1400 };
+        let news: [New; 3] = [extendible, linear, linear_mixed];
+        for new in news {
+            let mut map = new(&device, &content).unwrap();
+            for number in 0..4 {
+                assert!(map.run(&Batch::new(1000, 2000, number)).unwrap() > 0.0);
+                assert_eq!(map.len(), 1000 + 40 * (number + 1));
+            }
+            // The same batch again: its keys are gone, or there already.
+            assert!(map.run(&Batch::new(1000, 2000, 3)).is_err());
+        }
+        let empty = LinearConfig::default().pairs(1400).create::<u32, u32>(&device).unwrap();
+        let map = fill(&device, Forgetful(empty), &content).unwrap();
+        let mut forgetful = ThreeCalls { device, map };
+        // Every key that stays is asked for about a hundred times.
+        let error = forgetful.run(&Batch::new(1000, 100_000, 0)).unwrap_err();
+        assert!(error.to_string().contains("removed") || error.to_string().contains("lookups are wrong"), "{error}");
+    }
+}

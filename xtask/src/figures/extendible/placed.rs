@@ -1,0 +1,58 @@
+//! Keys whose hashes fall where one wants them.
+
+use rand_distr::{Distribution, Normal};
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use warpnest::Key;
+use warpnest::kernels::extendible::Layout;
+
+/// How hashes are spread over their range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// Evenly.
+    Uniform,
+    /// Around the middle of the range, by the normal distribution with a standard deviation of 1/64 of the range: 95 % are in its
+    /// sixteenth part, where they are up to 25.5 times as dense as evenly spread ones.
+    Skewed,
+}
+
+/// Of the whole range.
+const DEVIATION: f64 = 1.0 / 64.0;
+
+impl Spread {
+    /// `n` different keys, at most 2^32, that a map with this layout hashes so. The directory goes by the upper half of a mixed key; the lower
+    /// half numbers the keys, so that they differ; and mixing can be undone.
+    pub fn keys(self, layout: &Layout, n: u64) -> anyhow::Result<Vec<u64>> {
+        let mut random = Xoshiro256StarStar::seed_from_u64(3);
+        let normal = Normal::new(0.5, DEVIATION)?;
+        let mut hash = || match self {
+            Self::Uniform => random.next_u64() >> 32,
+            // So far from the middle that it is outside is nothing; `as` would keep it inside.
+            Self::Skewed => (normal.sample(&mut random) * 2f64.powi(32)) as u32 as u64,
+        };
+        Ok((0..n).map(|number| (hash() << 32 | number).unmixed(layout.a, layout.b)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use warpnest::{Device, ExtendibleConfig};
+
+    #[test]
+    fn keys_differ_and_their_hashes_are_where_they_should_be() {
+        let layout = ExtendibleConfig::default().seed(5).create::<u64, u32>(&Device::cpu()).unwrap().layout();
+        let n = 100_000;
+        // Of the sixteen parts of the range, the two beside the middle are one deviation wide in each half.
+        for (spread, share, most_off) in [(Spread::Uniform, 1.0 / 16.0, 0.005), (Spread::Skewed, 0.9545, 0.005)] {
+            let keys = spread.keys(&layout, n).unwrap();
+            assert_eq!(keys.iter().collect::<HashSet<_>>().len() as u64, n);
+            let parts = layout.roots as f64;
+            let middle = |place: &f64| (place / parts - 0.5).abs() < 1.0 / 32.0;
+            let places = keys.iter().map(|key| layout.place(key.mixed(layout.a, layout.b)) as f64 / 2f64.powi(32));
+            let found = places.filter(middle).count() as f64 / n as f64;
+            assert!((found - share).abs() < most_off, "{spread:?}: {found}");
+        }
+    }
+}
