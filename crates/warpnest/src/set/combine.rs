@@ -19,52 +19,6 @@ pub(crate) trait Combined<K: Key>: Sized {
     fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self>;
 }
 
-/// Gives a set that is [`Combined`] the operations.
-macro_rules! set_operations {
-    ($set:ident, $config:ident) => {
-        impl<K: crate::Key> $set<K> {
-            /// The keys that are in this set, in the other one, or in both, as a set with the configuration of this one; waits until it
-            /// stands.
-            ///
-            /// Writes out both sets, asks the larger one for the keys of the smaller one, and builds a set without looking for repeats. Takes
-            /// room for the keys of both, and for those of the smaller one again, besides what the build takes.
-            ///
-            /// # Errors
-            #[doc = concat!(
-                "As for [`", stringify!($config), "::build_on`](crate::", stringify!($config), "::build_on), of as many keys as the union has;"
-            )]
-            /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on different devices.
-            pub fn union(&self, stream: &crate::Stream, other: &Self) -> crate::Result<Self> {
-                crate::set::combine::union(self, stream, other)
-            }
-
-            /// The keys that are in both sets, as a set with the configuration of this one; waits until it stands.
-            ///
-            /// Writes out the smaller set, asks the larger one for its keys, and builds a set without looking for repeats. Takes room for the
-            /// keys of the smaller one twice, besides what the build takes.
-            ///
-            /// # Errors
-            #[doc = concat!("As for [`", stringify!($config), "::build_on`](crate::", stringify!($config), "::build_on);")]
-            /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on different devices.
-            pub fn intersection(&self, stream: &crate::Stream, other: &Self) -> crate::Result<Self> {
-                crate::set::combine::intersection(self, stream, other)
-            }
-
-            /// The keys of this set that are not in the other one, as a set with the configuration of this one; waits until it stands.
-            ///
-            /// Writes out this set, asks the other one for its keys, and builds a set without looking for repeats. Takes room for the keys of
-            /// this set twice, besides what the build takes.
-            ///
-            /// # Errors
-            #[doc = concat!("As for [`", stringify!($set), "::intersection`].")]
-            pub fn difference(&self, stream: &crate::Stream, other: &Self) -> crate::Result<Self> {
-                crate::set::combine::difference(self, stream, other)
-            }
-        }
-    };
-}
-pub(crate) use set_operations;
-
 pub(crate) fn union<K: Key, S: Combined<K>>(one: &S, stream: &Stream, other: &S) -> Result<S> {
     check(one, stream, other)?;
     let (larger, smaller) = if one.count() < other.count() { (other, one) } else { (one, other) };

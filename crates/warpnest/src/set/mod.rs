@@ -2,15 +2,15 @@
 
 pub(crate) mod combine;
 mod config;
+mod methods;
 
-pub(crate) use combine::{Combined, set_operations};
+pub(crate) use combine::Combined;
 pub use config::PageSetConfig;
+pub(crate) use methods::set_methods;
 
-use crate::buffer::Tracked;
-use crate::input::{Input, Known};
+use crate::input::Input;
 use crate::{Buffer, Device, Key, PageMap, PageReport, Result, Stream};
 use gpu_kernels::page::Layout;
-use gpu_kernels::seam::Global;
 use gpu_kernels::types::Nothing;
 
 /// A set that is built in one go at streaming speed, and answers nearly every question, for keys that are there and for others, with one
@@ -32,11 +32,10 @@ use gpu_kernels::types::Nothing;
 #[derive(Debug)]
 pub struct PageSet<K: Key> {
     device: Device,
-    pages: PageMap<K, Nothing>,
+    table: PageMap<K, Nothing>,
 }
 
 crate::lookup::contains_methods! { [K: Key] PageSet<K>, K }
-set_operations! { PageSet, PageSetConfig }
 
 impl<K: Key> PageSet<K> {
     /// Builds a set of the different keys among `keys` with the default configuration; [`PageSetConfig::build`] takes another.
@@ -58,7 +57,7 @@ impl<K: Key> PageSet<K> {
 
     fn create(config: PageSetConfig, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
         let input = Input::of_keys(device, stream, keys)?;
-        Ok(Self { device: device.clone(), pages: PageMap::create_from(config.pages, stream, device, input)? })
+        Ok(Self { device: device.clone(), table: PageMap::create_from(config.pages, stream, device, input)? })
     }
 
     /// Builds the set anew from other keys; waits until it is known that the build succeeded.
@@ -71,122 +70,34 @@ impl<K: Key> PageSet<K> {
     /// [`PageSet::report`] still tells of the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let input = Input::of_keys(&self.device, stream, keys)?;
-        self.pages.rebuild_from(stream, input)
-    }
-
-    /// Queues the question which of the queries are there; there are no values.
-    fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Global<u32>,
-        found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
-    ) -> Result<()> {
-        self.pages.find(stream, queries, values, found, writes)
+        self.table.rebuild_from(stream, input)
     }
 
     /// How the table is laid out and how it hashes, for a kernel of your own: with [`PageSet::words`] it makes a
     /// [`Table`](gpu_kernels::page::Table) of [`Nothing`].
     pub fn layout(&self) -> &Layout {
-        self.pages.layout()
+        self.table.layout()
     }
 
     /// The buckets, and perhaps some more words that the table has no use for.
     pub fn words(&self) -> &Buffer<u64> {
-        self.pages.words()
-    }
-
-    /// The number of keys.
-    pub fn len(&self) -> u64 {
-        self.pages.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.pages.is_empty()
-    }
-
-    /// The number of slots of all buckets.
-    pub fn slots(&self) -> u64 {
-        self.pages.slots()
+        self.table.words()
     }
 
     /// Bytes that the set keeps on the device, without the scratch that [`PageSet::rebuild`] may have left.
     pub fn memory_bytes(&self) -> u64 {
-        self.pages.memory_bytes()
+        self.table.memory_bytes()
     }
 
     /// Gives the scratch of rebuilds back. The next one takes it again.
     pub fn shrink_to_fit(&mut self) {
-        self.pages.shrink_to_fit();
-    }
-
-    /// The device that it is on.
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// How the build went.
-    pub fn report(&self) -> &PageReport {
-        self.pages.report()
-    }
-
-    /// A copy of the set on the same device, made on `stream`. It has no scratch.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        Ok(Self { device: self.device.clone(), pages: self.pages.try_clone(stream)? })
-    }
-
-    /// Writes all keys, in no particular order, to `keys`; returns when they are written, since the counter that this works with is given
-    /// back then.
-    ///
-    /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless there are [`PageSet::len`] elements,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn keys_into(&self, stream: &Stream, keys: &mut Buffer<K>) -> Result<()> {
-        crate::error::same_length(("the set", self.len() as usize), ("the keys", keys.len()))?;
-        self.pages.unpack(stream, keys, None)
-    }
-
-    /// All keys, in no particular order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn to_keys(&self) -> Result<Vec<K>> {
-        let stream = self.device.default_stream();
-        let mut keys = Buffer::uninitialized(&self.device, self.len() as usize)?;
-        self.keys_into(stream, &mut keys)?;
-        keys.download(stream)
+        self.table.shrink_to_fit();
     }
 }
 
-impl<K: Key> Combined<K> for PageSet<K> {
-    fn table(&self) -> (&Device, &Buffer<u64>) {
-        (&self.device, self.words())
-    }
-
-    fn count(&self) -> u64 {
-        self.len()
-    }
-
+set_methods! {
+    PageSet of PageMap, PageSetConfig, PageReport;
     fn write(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        self.pages.unpack(stream, keys, None)
-    }
-
-    fn ask(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
-        self.contains_many_into(stream, queries, found)
-    }
-
-    fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self> {
-        let config = self.pages.config.clone();
-        let input = Input { keys, values: None, pairs: count, known: Known::Nothing };
-        let mut pages = PageMap::create_from(config.clone().assume_unique(), stream, &self.device, input)?;
-        pages.config = config;
-        Ok(Self { device: self.device.clone(), pages })
+        self.table.unpack(stream, keys, None)
     }
 }

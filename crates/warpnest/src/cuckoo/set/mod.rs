@@ -4,12 +4,10 @@ mod config;
 
 pub use config::CuckooSetConfig;
 
-use crate::input::{Input, Known};
-use crate::set::Combined;
+use crate::input::Input;
 use crate::{Buffer, BuildReport, CuckooMap, Device, Key, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::{Keys, KeysPlan};
 use gpu_kernels::hash::HashFunctions;
-use gpu_kernels::seam::Global;
 use gpu_kernels::types::Nothing;
 
 /// A set that is built in one go and then answers every question with at most as many probes as it has hash functions (2 to 5; by default
@@ -35,7 +33,6 @@ pub struct CuckooSet<K: Key> {
 }
 
 crate::lookup::contains_methods! { [K: Key] CuckooSet<K>, K }
-crate::set::set_operations! { CuckooSet, CuckooSetConfig }
 
 impl<K: Key> CuckooSet<K> {
     /// Builds a set of the different keys among `keys` with the default configuration; [`CuckooSetConfig::build`] takes another.
@@ -72,18 +69,6 @@ impl<K: Key> CuckooSet<K> {
         self.table.rebuild_from(stream, input)
     }
 
-    /// Queues the question which of the queries are there; there are no values.
-    fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Global<u32>,
-        found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
-    ) -> Result<()> {
-        self.table.find(stream, queries, values, found, writes)
-    }
-
     /// The hash functions of the last build, for a kernel of your own: with [`CuckooSet::words`] they make a
     /// [`Table`](gpu_kernels::cuckoo::Table) of [`Nothing`].
     pub fn functions(&self) -> &HashFunctions {
@@ -101,34 +86,9 @@ impl<K: Key> CuckooSet<K> {
         self.table.header()
     }
 
-    /// The number of keys.
-    pub fn len(&self) -> u64 {
-        self.table.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.table.is_empty()
-    }
-
-    /// The number of slots.
-    pub fn slots(&self) -> u64 {
-        self.table.slots()
-    }
-
     /// Bytes that the set keeps on the device.
     pub fn memory_bytes(&self) -> u64 {
         self.table.memory_bytes()
-    }
-
-    /// The device that it is on.
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// How the build went.
-    pub fn report(&self) -> &BuildReport {
-        self.table.report()
     }
 
     /// How many keys are found with the first probe, the second, and so on: [`CuckooMap::probe_histogram`].
@@ -138,49 +98,10 @@ impl<K: Key> CuckooSet<K> {
     pub fn probe_histogram(&self) -> Result<Vec<u64>> {
         self.table.probe_histogram()
     }
-
-    /// A copy of the set on the same device, made on `stream`.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        Ok(Self { device: self.device.clone(), table: self.table.try_clone(stream)? })
-    }
-
-    /// Writes all keys, in no particular order, to `keys`; returns when they are written, since the counter that this works with is given
-    /// back then.
-    ///
-    /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless there are [`CuckooSet::len`] elements,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn keys_into(&self, stream: &Stream, keys: &mut Buffer<K>) -> Result<()> {
-        crate::error::same_length(("the set", self.len() as usize), ("the keys", keys.len()))?;
-        self.write(stream, keys)
-    }
-
-    /// All keys, in no particular order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn to_keys(&self) -> Result<Vec<K>> {
-        let stream = self.device.default_stream();
-        let mut keys = Buffer::uninitialized(&self.device, self.len() as usize)?;
-        self.keys_into(stream, &mut keys)?;
-        keys.download(stream)
-    }
 }
 
-impl<K: Key> Combined<K> for CuckooSet<K> {
-    fn table(&self) -> (&Device, &Buffer<u64>) {
-        (&self.device, self.words())
-    }
-
-    fn count(&self) -> u64 {
-        self.len()
-    }
-
+crate::set::set_methods! {
+    CuckooSet of CuckooMap, CuckooSetConfig, BuildReport;
     fn write(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         let write = Keys::<K> {
@@ -193,17 +114,5 @@ impl<K: Key> Combined<K> for CuckooSet<K> {
         let reads: [&dyn Tracked; 2] = [self.words(), self.header()];
         // SAFETY: the table and its functions belong together; the plan says how many keys there is room for.
         unsafe { stream.launch(&write, self.slots() + 1, &reads, &[keys, &count]) }
-    }
-
-    fn ask(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
-        self.contains_many_into(stream, queries, found)
-    }
-
-    fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self> {
-        let config = self.table.config.clone();
-        let input = Input { keys, values: None, pairs: count, known: Known::Nothing };
-        let mut table = CuckooMap::create_from(config.clone().assume_unique(), stream, &self.device, input)?;
-        table.config = config;
-        Ok(Self { device: self.device.clone(), table })
     }
 }
