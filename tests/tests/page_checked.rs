@@ -132,8 +132,12 @@ fn inputs<K: Key, V: Value>() {
     let most: Vec<K> = (0..600).map(|i| if i % 10 == 7 { any[i] } else { K::default() }).collect();
     let crowded = no_conflicts::<K, V>(&split(100.0, 600), &most);
     assert!(crowded.crowded && !crowded.counted, "{crowded:?}");
-    let counted = no_conflicts::<K, V>(&split(6.0, 600), &most);
-    assert!(counted.counted, "{counted:?}");
+    let again = no_conflicts::<K, V>(&split(6.0, 600), &most);
+    assert!(again.split_again && !again.counted, "{again:?}");
+    // And two splits, whose first one overflows.
+    let often: Vec<K> = (0..300).map(|i| if i % 2 == 0 { any[i] } else { K::default() }).collect();
+    let counted = no_conflicts::<K, V>(&split(2700.0, 300), &often);
+    assert!(counted.counted && !counted.split_again, "{counted:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! that no byte is taken beyond what was said.
 
 use std::sync::atomic::Ordering::Relaxed;
+use warpnest::kernels::types::Scalar;
 use warpnest::{Buffer, Error, Key, PageConfig, PageReport, Value};
 use warpnest_tests::built;
 use warpnest_tests::built::faults::{self, failing_allocations, memory_is_as_said, times};
@@ -22,34 +23,64 @@ fn split_twice() -> PageConfig {
     default().load(300.0 * 8.0 / (800_000.0 * 32.0))
 }
 
+/// What a build did because a bin overflowed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Overflow {
+    None,
+    SplitAgain,
+    Counted,
+}
+
+/// What this one did.
+fn overflow(report: &PageReport) -> Overflow {
+    match (report.split_again, report.counted) {
+        (false, false) => Overflow::None,
+        (true, false) => Overflow::SplitAgain,
+        _ => Overflow::Counted,
+    }
+}
+
+/// 300 keys, `copies` of which are equal.
+fn with_copies<K: Key>(copies: usize) -> Vec<K> {
+    let mut keys = distinct_keys(300, 2);
+    keys.iter_mut().step_by(300 / copies).for_each(|key| *key = K::from_u64(77));
+    keys
+}
+
 /// Lets each launch of a rebuild fail once; gives the kernels that did.
-fn failing_launches(config: &PageConfig, new: &[u32], counted: bool) -> Vec<String> {
-    faults::failing_launches(config, new, |map| assert_eq!(map.report().counted, counted))
+fn failing_launches(config: &PageConfig, new: &[u32], expected: Overflow) -> Vec<String> {
+    faults::failing_launches(config, new, |map| assert_eq!(overflow(map.report()), expected))
 }
 
 #[test]
 fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again() {
     let names = ["page_split", "page_build", "radix_partition", "page_starts"];
     let keys: Vec<u32> = distinct_keys(300, 2);
-    let kernels = failing_launches(&default(), &keys, false);
+    let kernels = failing_launches(&default(), &keys, Overflow::None);
     assert_eq!((times(&kernels, names), kernels.len()), ([0, 1, 0, 0], 1), "{kernels:?}");
     for config in [split(), split().assume_unique()] {
-        let kernels = failing_launches(&config, &keys, false);
+        let kernels = failing_launches(&config, &keys, Overflow::None);
         assert_eq!((times(&kernels, names), kernels.len()), ([1, 1, 0, 0], 2), "{kernels:?}");
     }
-    // Copies that overflow a bin: then all is counted, ordered and built.
+    // Copies that overflow a bin: then the split is made once more.
     let mut copies = keys.clone();
     copies[20..280].fill(77);
-    let kernels = failing_launches(&split(), &copies, true);
-    assert_eq!(times(&kernels, names), [1, 2, 1, 1], "{kernels:?}");
-    assert!(times(&kernels, ["radix_histogram", "scan"]).iter().all(|&times| times > 0), "{kernels:?}");
+    let kernels = failing_launches(&split(), &copies, Overflow::SplitAgain);
+    assert_eq!((times(&kernels, names), kernels.len()), ([2, 2, 0, 0], 5), "{kernels:?}");
 }
 
 #[test]
 fn whichever_launch_of_a_rebuild_with_two_splits_fails_the_map_is_empty() {
     let keys: Vec<u32> = distinct_keys(300, 2);
-    let kernels = failing_launches(&split_twice(), &keys, false);
-    assert_eq!((times(&kernels, ["page_split", "page_build"]), kernels.len()), ([2, 1], 3), "{kernels:?}");
+    let names = ["page_split", "page_build", "radix_partition", "page_starts"];
+    let kernels = failing_launches(&split_twice(), &keys, Overflow::None);
+    assert_eq!((times(&kernels, names), kernels.len()), ([2, 1, 0, 0], 3), "{kernels:?}");
+    let kernels = failing_launches(&split_twice(), &with_copies(75), Overflow::SplitAgain);
+    assert_eq!((times(&kernels, names), kernels.len()), ([3, 2, 0, 0], 6), "{kernels:?}");
+    // The first split overflows: then all is counted, ordered and built.
+    let kernels = failing_launches(&split_twice(), &with_copies(150), Overflow::Counted);
+    assert_eq!(times(&kernels, names), [2, 2, 1, 1], "{kernels:?}");
+    assert!(times(&kernels, ["radix_histogram", "scan"]).iter().all(|&times| times > 0), "{kernels:?}");
 }
 
 #[test]
@@ -58,16 +89,19 @@ fn whichever_allocation_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_aga
     let mut copied = unique.clone();
     copied[..2500].fill(u64::MAX);
     let several = default().load(3000.0 * 16.0 / (4.0 * 300.0 * 64.0));
-    for (config, keys, counted, least) in [
-        (default().load(1.0), &unique, false, 2),
-        (several.clone(), &unique, false, 2),
-        (several.clone().assume_unique(), &unique, false, 2),
-        (several, &copied, true, 3),
+    for (config, keys, expected, least) in [
+        (default().load(1.0), &unique, Overflow::None, 2),
+        (several.clone(), &unique, Overflow::None, 2),
+        (several.clone().assume_unique(), &unique, Overflow::None, 2),
+        (several, &copied, Overflow::SplitAgain, 2),
     ] {
-        let own = |report: &PageReport| assert_eq!(report.counted, counted, "{report:?}");
-        let failed = failing_allocations(&config, keys, |map| own(map.report()));
+        let failed = failing_allocations(&config, keys, |map| assert_eq!(overflow(map.report()), expected));
         assert!(failed >= least, "only {failed} allocations");
     }
+    let failed = failing_allocations(&split_twice(), &with_copies(150), |map| {
+        assert_eq!(overflow(map.report()), Overflow::Counted);
+    });
+    assert!(failed >= 3, "only {failed} allocations");
 }
 
 #[test]
@@ -103,15 +137,15 @@ fn whichever_allocation_of_a_build_or_a_clone_or_of_writing_pairs_fails_nothing_
 
 #[test]
 fn a_build_takes_the_memory_that_was_said_beforehand_and_keeps_the_maps_part_of_it() {
-    let uncounted = |report: &PageReport| assert!(!report.counted, "{report:?}");
+    let no_overflow = |report: &PageReport| assert_eq!(overflow(report), Overflow::None);
     for pairs in [0, 1, 2, 300, 1000, 4097, 100_000] {
         for config in [default(), default().assume_unique(), default().load(0.1), default().load(1.0)] {
-            memory_is_as_said(&config, pairs, uncounted);
+            memory_is_as_said(&config, pairs, no_overflow);
         }
     }
     // Two splits, the first of which may write to the table's memory.
-    memory_is_as_said(&split_twice(), 300, uncounted);
-    memory_is_as_said(&default().load(0.02).assume_unique(), 50_000, uncounted);
+    memory_is_as_said(&split_twice(), 300, no_overflow);
+    memory_is_as_said(&default().load(0.02).assume_unique(), 50_000, no_overflow);
 }
 
 #[test]
@@ -135,23 +169,31 @@ fn a_clone_takes_as_much_as_the_map_without_its_scratch() {
     with::<u64, u32>(&default().load(0.02).assume_unique(), 50_000);
 }
 
-/// A build that counts takes more, but no more than the primitives that it is made of: counters, starts and published words.
-#[test]
-fn a_build_that_counts_takes_little_more_memory_than_was_said() {
+/// The most bytes that a build of these keys takes, and those that were said beforehand.
+fn most_bytes(config: &PageConfig, keys: &[u32], expected: Overflow) -> (u64, u64) {
     let (device, counts) = counting();
-    let n = 300_000;
-    let mut keys: Vec<u32> = distinct_keys(n, 4);
-    keys.iter_mut().step_by(400).for_each(|key| *key = 7);
-    let config = default();
-    let on_device = Buffer::from_slice(&device, &keys).unwrap();
+    let on_device = Buffer::from_slice(&device, keys).unwrap();
     let input = counts.bytes.load(Relaxed);
     let map = config.build_on(device.default_stream(), &device, &on_device, &on_device).unwrap();
-    assert!(map.report().counted, "{:?}", map.report());
-    let said = config.memory_bytes::<u32, u32>(n as u64).unwrap() + config.scratch_bytes::<u32, u32>(n as u64).unwrap();
     let most = counts.most.load(Relaxed) - input;
+    assert_eq!(overflow(map.report()), expected);
+    holds(&map, keys, keys);
+    let pairs = keys.len() as u64;
+    let memory = config.memory_bytes::<u32, u32>(pairs).unwrap();
+    assert_eq!(map.memory_bytes(), memory);
+    (most, memory + config.scratch_bytes::<u32, u32>(pairs).unwrap())
+}
+
+/// A split that is made again works in the same memory. A build that counts takes more, but no more than the primitives that it is made of: counters,
+/// starts and published words.
+#[test]
+fn a_build_whose_bins_overflow_takes_little_more_memory_than_was_said() {
+    let mut keys: Vec<u32> = distinct_keys(300_000, 4);
+    keys.iter_mut().step_by(400).for_each(|key| *key = 7);
+    let (most, said) = most_bytes(&default(), &keys, Overflow::SplitAgain);
+    assert_eq!(most, said);
+    let (most, said) = most_bytes(&split_twice(), &with_copies(150), Overflow::Counted);
     assert!(most > said && most < said + said / 2, "{most} bytes, {said} said");
-    assert_eq!(map.memory_bytes(), config.memory_bytes::<u32, u32>(n as u64).unwrap());
-    holds(&map, &keys, &keys);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::engine::{Engine, Mark, Queue};
 use crate::{Buffer, Device, Error, Result};
 use gpu_kernels::seam::Kernel;
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -173,11 +174,12 @@ impl Batch<'_> {
         if bytes == 0 { Ok(()) } else { unsafe { self.0.fill(buffer.address(), byte, bytes) } }
     }
 
-    /// Sets element `index` of a buffer, which the batch writes, to 0.
-    pub fn zero_at<T>(&self, buffer: &Buffer<T>, index: usize) -> Result<()> {
-        assert!(index < buffer.len(), "the buffer has {} elements", buffer.len());
-        // SAFETY: the element is one of the buffer's.
-        unsafe { self.0.fill(buffer.address() + index * size_of::<T>(), 0, size_of::<T>()) }
+    /// Sets some elements of a buffer, which the batch writes, to 0.
+    pub fn zero_range<T>(&self, buffer: &Buffer<T>, elements: Range<usize>) -> Result<()> {
+        let Range { start, end } = elements;
+        assert!(start <= end && end <= buffer.len(), "the buffer has {} elements", buffer.len());
+        // SAFETY: the elements are the buffer's.
+        unsafe { self.0.fill(buffer.address() + start * size_of::<T>(), 0, (end - start) * size_of::<T>()) }
     }
 
     /// Copies on the device.

@@ -66,7 +66,7 @@ build_kernel! {
     /// Builds every page from its pairs, a block a page. Those of page `p` begin at `p` times the plan's room and are `counts[p]`; or,
     /// if there are no counts, stand from `starts[p]` to `starts[p + 1]`; or, if there are neither, are all pairs.
     ///
-    /// A page with more pairs than it has room for is built empty. If a page cannot be built, the header says so, and that page is unfinished.
+    /// If a split has lost pairs, nothing is built. If a page cannot be built, the header says so, and that page is unfinished.
     BuildPages, "page_build", false
 }
 build_kernel! {
@@ -139,6 +139,11 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
 ) {
     let Memory { words, counts, over, left } = memory;
     let layout = job.sources.layout;
+    for level in 0..header::LEVELS {
+        if job.header.atomic(header::OVERFLOW + level).load() != 0 {
+            return;
+        }
+    }
     let page = Page::<F, K::Joint<V>, _>::new(words, &layout);
     let counts_at = BUCKET_WORDS * layout.page_buckets * <K::Joint<V> as Scalar>::BITS / 32;
     let number = block.index();

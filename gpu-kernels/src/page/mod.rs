@@ -73,16 +73,16 @@ pub const fn fit_page(buckets: u32) -> u32 {
 
 /// The words beside the pages: what a build found out.
 pub mod header {
-    /// One word for each split: 1 if one of its bins got more pairs than it has room for.
-    pub const OVERFLOW: u64 = 0;
     /// The most splits.
     pub const LEVELS: u64 = 3;
-    /// How many pages could not be built.
-    pub const FAILED: u64 = 3;
-    /// The number of keys.
-    pub const LENGTH: u64 = 4;
     /// One word for each split: how many pairs it left out because their key comes again in the same tile.
-    pub const DROPPED: u64 = 5;
+    pub const DROPPED: u64 = 0;
+    /// One word for each split: 1 if one of its bins got more pairs than it has room for.
+    pub const OVERFLOW: u64 = 3;
+    /// How many pages could not be built.
+    pub const FAILED: u64 = 6;
+    /// The number of keys.
+    pub const LENGTH: u64 = 7;
     /// How many pairs found all of their candidates full, so that others had to move, unless that had happened already.
     pub const LEFT: u64 = 8;
     /// The number of words.

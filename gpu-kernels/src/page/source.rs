@@ -27,9 +27,7 @@ impl<K: Key, V: Payload> Sources<K, V> {
     #[inline(always)]
     pub fn page(&self, page: u64) -> Source<'_, K, V> {
         let (first, pairs) = if !self.counts.is_null() {
-            // Of a page that overflowed nothing is of use.
-            let count = self.counts.load_read_only(page) as u64;
-            (page * self.page_room, if count > self.page_room { 0 } else { count })
+            (page * self.page_room, self.counts.load_read_only(page) as u64)
         } else if !self.starts.is_null() {
             let start = self.starts.load_read_only(page) as u64;
             (start, self.starts.load_read_only(page + 1) as u64 - start)

@@ -46,11 +46,12 @@ macro_rules! split_kernel {
                 shared sums: u32 = 16, shared kept: u32 = 1;
             {
                 keys: Global<K>, values: Global<WordOf<V>>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
-                counts_in: Global<u32>, counts_out: Global<u32>, state: Global<u64>, header: Global<u64>, plan: SplitPlan,
+                counts_in: Global<u32>, starts_out: Global<u32>, counts_out: Global<u32>, state: Global<u64>, header: Global<u64>,
+                plan: SplitPlan,
             }
             |args, block| {
-                let Self { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan } = args;
-                let args = Split { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan };
+                let Self { keys, values, keys_out, values_out, counts_in, starts_out, counts_out, state, header, plan } = args;
+                let args = Split { keys, values, keys_out, values_out, counts_in, starts_out, counts_out, state, header, plan };
                 split::<$repeats, K, V, _>(block, args, ticket, room, starts, sums, kept);
             }
         }
@@ -59,12 +60,13 @@ macro_rules! split_kernel {
 
 split_kernel! {
     /// Splits each region of the input by the plan's bits into bins: bin `d` of region `r` is number `r · bins + d`, begins at its
-    /// number times the plan's room, and gets `counts_out[number]` pairs. Their keys are mixed, and they stand as [`Pairs`], also in the input of
+    /// number times the plan's room, and gets `counts_out[number]` pairs; or goes from `starts_out[number]` to `starts_out[number + 1]`, if that
+    /// is not null. Their keys are mixed, and they stand as [`Pairs`], also in the input of
     /// later levels: if side by side, from `keys_out` on, which then has room for keys and values. The input's regions have
     /// `counts_in` pairs, or there is one of all pairs if that is null. `counts_out` must be 0 at first, and so must `state`, which has
     /// [`state_words`](super::split_state_words). As many blocks as regions times tiles.
     ///
-    /// A bin that gets more pairs than it has room for loses some, and the header's word for this level is set. If keys may be repeated,
+    /// A bin that gets more pairs than it has room for loses some, but they are counted, and the header's word for this level is set. If keys may be repeated,
     /// and a tile has a crowd in one bin, or earlier splits left out many pairs, of pairs of one key in one tile only the last may go on.
     ///
     /// The way of a tile is that of [`Partition`](crate::radix::Partition), but a bin's room is known before the keys are counted, so
@@ -79,8 +81,9 @@ split_kernel! {
 
 impl<K: Key, V: Payload> From<Split<K, V>> for SplitInOrder<K, V> {
     fn from(launch: Split<K, V>) -> Self {
-        let Split { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan } = launch;
-        Self { keys, values, keys_out, values_out, counts_in, counts_out, state, header, plan }
+        let Split { keys, values, keys_out, values_out, counts_in, starts_out, counts_out, state, header, plan } =
+            launch;
+        Self { keys, values, keys_out, values_out, counts_in, starts_out, counts_out, state, header, plan }
     }
 }
 
@@ -298,8 +301,14 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
                 let number = region as u64 * bins as u64 + bin as u64;
                 let own = (sum.tile >> (32 * half)) as u32;
                 let begin = (before >> (32 * half)) as u32;
-                let fits = begin as u64 + own as u64 <= plan.bin_room as u64;
-                let target = if fits { number as u32 * plan.bin_room + begin } else { NOWHERE };
+                let (bin_first, bin_room) = if args.starts_out.is_null() {
+                    (number as u32 * plan.bin_room, plan.bin_room)
+                } else {
+                    let bin_first = args.starts_out.load_read_only(number);
+                    (bin_first, args.starts_out.load_read_only(number + 1) - bin_first)
+                };
+                let fits = begin as u64 + own as u64 <= bin_room as u64;
+                let target = if fits { bin_first + begin } else { NOWHERE };
                 starts.set(bin, target.wrapping_sub(start));
                 if !fits {
                     args.header.atomic(header::OVERFLOW + plan.level as u64).store(1);

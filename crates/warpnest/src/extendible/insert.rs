@@ -232,7 +232,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             let mut reads = table.tracked();
             reads.extend([&work.fresh_keys as &dyn Tracked, from]);
             stream.batch(&reads, &[&*to, &work.leaves, &work.counts], |batch| {
-                batch.zero_at(&work.counts, counts::NODES as usize)?;
+                batch.zero_range(&work.counts, counts::NODES as usize..counts::NODES as usize + 1)?;
                 // SAFETY: there are that many nodes, and room for two halves of each, as nodes and as leaves.
                 unsafe { batch.launch(&divide, 32 * nodes) }
             })?;

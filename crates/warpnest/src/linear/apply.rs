@@ -262,7 +262,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         let (header, at) = (self.header.argument::<u64>(), header::INSERTING);
         let count = CountInserting { kinds: kinds.argument(), header, plan: InsertingPlan { first, end } };
         stream.batch(&[kinds], &[&self.header], |batch| {
-            batch.zero_at(&self.header, at as usize)?;
+            batch.zero_range(&self.header, at as usize..at as usize + 1)?;
             // SAFETY: there are as many kinds as operations; the header has its words.
             unsafe { batch.launch(&count, end - first) }
         })?;

@@ -1,15 +1,13 @@
-//! Building a page map: split, and build the pages; in exactly counted bins if one overflows ([`counted`](super::counted)); again with other
-//! constants if a page cannot be built.
+//! Building a page map: split, and build the pages ([`attempt`](super::attempt)); all pairs counted if an early split overflows
+//! ([`counted`](super::counted)); again with other constants if a page cannot be built.
 
-use super::config::{Place, Plan};
+use super::config::Plan;
 use super::{PageConfig, PageMap};
 use crate::input::Input;
-use crate::primitives::{Pairs, Scratch};
+use crate::primitives::Scratch;
 use crate::stages::StageClock;
-use crate::stream::Batch;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
-use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, header};
-use gpu_kernels::seam::{Global, Kernel};
+use gpu_kernels::page::{Layout, header};
 use gpu_kernels::types::Payload;
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -23,7 +21,10 @@ pub struct PageReport {
     pub seed: u64,
     /// Attempts that ended because a page could not be built.
     pub failures: u32,
-    /// Whether a bin overflowed, so that the pairs were counted and put in exact places.
+    /// Whether a bin of the last split overflowed, so that this split was made once more, into bins with room for as many pairs as it had
+    /// counted.
+    pub split_again: bool,
+    /// Whether a bin of an earlier split overflowed, so that all pairs were counted and put in exact places.
     pub counted: bool,
     /// Whether pairs were left out early, because a tile of the input had a crowd of equal keys.
     pub crowded: bool,
@@ -60,26 +61,35 @@ impl PageStages {
 
 /// How an attempt ended.
 pub(super) enum Outcome {
-    Built { length: u64, crowded: bool, moved: u64, stages: Option<PageStages> },
+    Built {
+        length: u64,
+        crowded: bool,
+        moved: u64,
+        stages: Option<PageStages>,
+    },
+    /// A bin of the last split got more pairs than it has room for.
+    LastOverflow,
+    /// A bin of another split did.
     Overflow,
     Failure,
 }
 
 impl Outcome {
-    /// The outcome of the attempt that is queued, from the header at the front of its scratch; waits for it.
-    pub fn of(stream: &Stream, scratch: &Buffer<u64>, clock: &StageClock) -> Result<Self> {
+    /// The outcome of the attempt of so many splits that is queued, from the header at the front of its scratch; waits for it.
+    pub fn of(stream: &Stream, scratch: &Buffer<u64>, splits: usize, clock: &StageClock) -> Result<Self> {
         let found = scratch.download_front(stream, header::WORDS)?;
         let word = |number: u64| found[number as usize];
         let of_levels = |first: u64| -> u64 { (first..first + header::LEVELS).map(word).sum() };
-        let overflows = of_levels(header::OVERFLOW);
-        Ok(match (overflows, word(header::FAILED)) {
-            (0, 0) => Self::Built {
+        let overflowed = (0..splits).find(|&level| word(header::OVERFLOW + level as u64) != 0);
+        Ok(match (overflowed, word(header::FAILED)) {
+            (None, 0) => Self::Built {
                 length: word(header::LENGTH),
                 crowded: of_levels(header::DROPPED) != 0,
                 moved: word(header::LEFT),
                 stages: clock.durations()?.map(PageStages::new),
             },
-            (0, _) => Self::Failure,
+            (None, _) => Self::Failure,
+            (Some(level), _) if level + 1 == splits => Self::LastOverflow,
             _ => Self::Overflow,
         })
     }
@@ -125,7 +135,15 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             words: Buffer::uninitialized(device, plan.table_words() as usize)?,
             scratch: Scratch::new(device),
             length: 0,
-            report: PageReport { seed: 0, failures: 0, counted: false, crowded: false, moved: 0, stages: None },
+            report: PageReport {
+                seed: 0,
+                failures: 0,
+                split_again: false,
+                counted: false,
+                crowded: false,
+                moved: 0,
+                stages: None,
+            },
             types: PhantomData,
             config,
         };
@@ -163,93 +181,24 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             // Only the first constants are those of the order.
             let in_order = failures == 0 && input.ordered_by().is_some();
             let first = if in_order { Self::attempt_in_order } else { Self::attempt };
-            let (mut counted, mut outcome) = (false, first(self, stream, input, plan)?);
-            if matches!(outcome, Outcome::Overflow) {
-                // Other constants would not help against copies of one key, and exact places help against everything.
-                counted = true;
+            let mut outcome = first(self, stream, input, plan)?;
+            // Other constants would not help against copies of one key. Exact places for the last split's bins mostly do, and exact places
+            // for all pairs help against everything.
+            let split_again = matches!(outcome, Outcome::LastOverflow);
+            if split_again {
+                outcome = self.attempt_last_split(stream, input, plan)?;
+            }
+            let counted = matches!(outcome, Outcome::LastOverflow | Outcome::Overflow);
+            if counted {
                 outcome = self.attempt_counted(stream, input, plan)?;
             }
             if let Outcome::Built { length, crowded, moved, stages } = outcome {
                 self.length = length;
-                self.report = PageReport { seed, failures, counted, crowded, moved, stages };
+                self.report = PageReport { seed, failures, split_again, counted, crowded, moved, stages };
                 return Ok(());
             }
         }
         Err(Error::PageBuildFailed { pairs: plan.pairs, load: self.config.load, attempts })
-    }
-
-    /// Splits into bins whose room is known beforehand, and builds the pages.
-    fn attempt(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
-        let mut clock = StageClock::new(self.config.timings);
-        let Self { scratch, words, layout, config, .. } = self;
-        let scratch = scratch.reserve(plan.scratch_words())?;
-        let work = scratch.argument::<u64>();
-        // SAFETY: the kernels' texts allow no counts and no starts.
-        let nothing = unsafe { Global::<u32>::null() };
-        // SAFETY: this holds for all launches: the scratch has the words of its plan, in which each split's counts, published words
-        // and bins have their place; a split reads where the one before it wrote, and the last one writes to the scratch, where the
-        // pages are built from. The table has the words of its layout.
-        stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
-            clock.mark(batch)?;
-            batch.zero(scratch, plan.zeros() as usize)?;
-            clock.mark(batch)?;
-            let mut from = input.arguments();
-            let mut counts_in = nothing;
-            for (number, level) in plan.levels.iter().enumerate() {
-                let to = place::<K, V>(plan, plan.levels.len() - 1 - number, level.room(), words, scratch);
-                let counts_out = work.offset(plan.counts_at(number)).cast::<u32>();
-                let split = Split::<K, V> {
-                    keys: from.keys,
-                    values: from.values,
-                    keys_out: to.keys,
-                    values_out: to.values,
-                    counts_in,
-                    counts_out,
-                    state: work.offset(plan.state_at(number)),
-                    header: scratch.argument(),
-                    plan: SplitPlan {
-                        a: layout.a,
-                        b: layout.b,
-                        region_room: level.region_room,
-                        pairs: plan.pairs,
-                        bin_room: level.bin_room as u32,
-                        tiles: level.tiles as u32,
-                        shift: K::BITS - level.bits_so_far,
-                        bits: level.bits,
-                        crowd: level.crowd as u32,
-                        level: number as u32,
-                    },
-                };
-                let blocks = level.regions * level.tiles;
-                launch_one_of(batch, config.unique, &split, &SplitInOrder::from(split), blocks)?;
-                (from, counts_in) = (to, counts_out);
-                if number == 0 {
-                    clock.mark(batch)?;
-                }
-            }
-            if plan.levels.is_empty() {
-                clock.mark(batch)?;
-            }
-            clock.mark(batch)?;
-            let build = BuildPages::<K, V> {
-                keys: from.keys,
-                values: from.values,
-                counts: counts_in,
-                starts: nothing,
-                words_out: words.argument(),
-                header: scratch.argument(),
-                plan: BuildPlan {
-                    layout: *layout,
-                    page_room: plan.levels.last().map_or(0, |level| level.bin_room),
-                    pairs: plan.pairs,
-                    split: !plan.levels.is_empty() as u32,
-                    padding: 0,
-                },
-            };
-            launch_one_of(batch, config.unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64)?;
-            clock.mark(batch)
-        })?;
-        Outcome::of(stream, scratch, &clock)
     }
 
     /// Takes more memory if the table has not enough.
@@ -264,34 +213,4 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         }
         Ok(())
     }
-}
-
-/// Runs the kernel that may change the order of pairs if keys are unique, and else the one that keeps it.
-///
-/// # Safety
-/// As for [`Batch::launch_blocks`], for both.
-pub(super) unsafe fn launch_one_of(
-    batch: &Batch<'_>,
-    unique: bool,
-    in_any_order: &dyn Kernel,
-    in_order: &dyn Kernel,
-    blocks: u64,
-) -> Result<()> {
-    // SAFETY: the caller's.
-    unsafe { batch.launch_blocks(if unique { in_any_order } else { in_order }, blocks) }
-}
-
-/// Where pairs are put that `back` steps separate from the last place; arrays for `room` of them.
-pub(super) fn place<K: Key, V: Payload>(
-    plan: &Plan,
-    back: usize,
-    room: u64,
-    words: &Buffer<u64>,
-    scratch: &Buffer<u64>,
-) -> Pairs<K, V> {
-    let at = match plan.place_at(back) {
-        Place::Table => words.argument::<u64>(),
-        Place::Scratch(at) => scratch.argument::<u64>().offset(at),
-    };
-    Pairs { keys: at.cast(), values: at.offset(plan.keys_words(room)).cast() }
 }

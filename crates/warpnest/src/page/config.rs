@@ -6,6 +6,7 @@ use gpu_kernels::page::{
     BUCKET_WORDS, FEWEST_BUCKETS, Layout, MOST_SPLIT_BITS, fit_page, header, most_page_buckets, split_state_words,
     split_tile,
 };
+use gpu_kernels::scan::state_words as scan_state_words;
 use gpu_kernels::types::{Payload, Scalar};
 
 /// The most pairs of a page map.
@@ -198,8 +199,8 @@ impl Level {
     }
 }
 
-/// The sizes of a build, and the layout of its scratch: the header, counts, what the splits publish in (all of them 0 at first), then
-/// room for the bins of every second split, from the last one back, and for those of the others.
+/// The sizes of a build, and the layout of its scratch: the header, counts, what the splits and a scan publish in (all of them 0 at
+/// first), starts of bins, then room for the bins of every second split, from the last one back, and for those of the others.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub pairs: u64,
@@ -262,9 +263,25 @@ impl Plan {
         self.counts_at(self.levels.len()) + earlier
     }
 
+    /// Where the scan of the last split's counts publishes, if that split is made again.
+    pub fn scan_at(&self) -> u64 {
+        self.state_at(self.levels.len())
+    }
+
     /// Words that are 0 at first.
     pub fn zeros(&self) -> u64 {
-        self.state_at(self.levels.len())
+        self.scan_at() + self.levels.last().map_or(0, |last| scan_state_words::<u32>(last.bins()))
+    }
+
+    /// Where the starts of the last split's bins stand, in 64-bit words, if that split is made again.
+    pub fn starts_at(&self) -> u64 {
+        self.zeros()
+    }
+
+    /// Where the first place for pairs begins.
+    fn places_at(&self) -> u64 {
+        let starts = self.levels.last().map_or(0, |last| (last.bins() + 1).div_ceil(2));
+        (self.starts_at() + starts).next_multiple_of(2)
     }
 
     /// 64-bit words for `room` pairs: keys, then values, each aligned to 16 bytes; or as many pairs side by side.
@@ -285,7 +302,7 @@ impl Plan {
 
     /// Where the splits write that end `back` splits before the last one.
     pub fn place_at(&self, back: usize) -> Place {
-        let last = self.zeros().next_multiple_of(2);
+        let last = self.places_at();
         match back % 2 {
             0 => Place::Scratch(last),
             // The table is not needed before the last stage, which reads from elsewhere.

@@ -1,7 +1,8 @@
 //! Building a page map from pairs that are put in the order of their pages first, or come in it: no bin has room that could be too small.
 
 use super::PageMap;
-use super::build::{Outcome, launch_one_of, place};
+use super::attempt::{launch_one_of, place};
+use super::build::Outcome;
 use super::config::Plan;
 use crate::input::Input;
 use crate::primitives::{Pairs, RadixPasses, Scratch};
@@ -56,7 +57,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
                 (pairs_scratch, starts_at),
             )
         })?;
-        Outcome::of(stream, pairs_scratch, &clock)
+        Outcome::of(stream, pairs_scratch, 0, &clock)
     }
 
     /// Builds the pages of input that is in the order of the keys mixed with the layout's constants, and has each key once.
@@ -79,7 +80,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
                 (scratch, starts_at),
             )
         })?;
-        Outcome::of(stream, scratch, &clock)
+        Outcome::of(stream, scratch, 0, &clock)
     }
 }
 

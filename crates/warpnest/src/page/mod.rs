@@ -1,5 +1,6 @@
 //! [`PageMap`]: split first, then build whole pages on chip. docs/page-map.md has layout, algorithm, guarantees and figures.
 
+mod attempt;
 mod basic;
 mod build;
 mod config;

@@ -1,0 +1,217 @@
+//! An attempt to build the pages from pairs that are split into bins whose room is known beforehand; and, if a bin of the last split
+//! overflows, that split once more.
+
+use super::PageMap;
+use super::build::Outcome;
+use super::config::{Place, Plan};
+use crate::input::Input;
+use crate::primitives::Pairs;
+use crate::stages::StageClock;
+use crate::stream::Batch;
+use crate::{Buffer, Key, Result, Stream};
+use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, header};
+use gpu_kernels::scan::{Scan, ScanPlan, tile};
+use gpu_kernels::seam::{Global, Kernel};
+use gpu_kernels::types::Payload;
+
+impl<K: Key, V: Payload> PageMap<K, V> {
+    /// Splits into bins whose room is known beforehand, and builds the pages.
+    pub(super) fn attempt(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
+        let mut clock = StageClock::new(self.config.timings);
+        let Self { scratch, words, layout, config, .. } = self;
+        let scratch = scratch.reserve(plan.scratch_words())?;
+        let steps = Steps { plan, layout, unique: config.unique, input, scratch, words };
+        // SAFETY: the kernels' texts allow no starts.
+        let nothing = unsafe { Global::null() };
+        // SAFETY: the scratch has the words of its plan, the table those of its layout. What must be 0 is, and splits come one after the
+        // other; there is a count for every page, or there is one page.
+        stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
+            clock.mark(batch)?;
+            batch.zero(scratch, plan.zeros() as usize)?;
+            clock.mark(batch)?;
+            for number in 0..plan.levels.len() {
+                steps.split(batch, number, nothing)?;
+                if number == 0 {
+                    clock.mark(batch)?;
+                }
+            }
+            if plan.levels.is_empty() {
+                clock.mark(batch)?;
+            }
+            clock.mark(batch)?;
+            steps.build(batch, steps.counts(plan.levels.len()), nothing)?;
+            clock.mark(batch)
+        })?;
+        Outcome::of(stream, scratch, plan.levels.len(), &clock)
+    }
+
+    /// Makes the last split of [`PageMap::attempt`] once more, after its bins overflowed: it counted all pairs, so each bin can begin
+    /// where the one before it ends. Then builds the pages.
+    pub(super) fn attempt_last_split(
+        &mut self,
+        stream: &Stream,
+        input: Input<'_, K, V>,
+        plan: &Plan,
+    ) -> Result<Outcome> {
+        let mut clock = StageClock::new(self.config.timings);
+        let Self { scratch, words, layout, config, .. } = self;
+        let scratch = scratch.reserve(plan.scratch_words())?;
+        let steps = Steps { plan, layout, unique: config.unique, input, scratch, words };
+        let last = plan.levels.len() - 1;
+        let bins = plan.levels[last].bins();
+        let starts = steps.starts();
+        let add_up = Scan::<u32> {
+            input: steps.counts(plan.levels.len()),
+            output: starts,
+            total: starts.offset(bins),
+            state: scratch.argument::<u64>().offset(plan.scan_at()),
+            plan: ScanPlan { items: bins },
+        };
+        // SAFETY: the kernel's text allows no counts.
+        let nothing = unsafe { Global::null() };
+        // SAFETY: as for an attempt, which has filled what the last split reads. The counts are added up before they are set to 0 again, in
+        // words that nothing has written since all was set to 0; there is a start for every page, and the end.
+        stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
+            clock.mark(batch)?;
+            batch.launch_blocks(&add_up, bins.div_ceil(tile::<u32>()))?;
+            batch.zero_range(scratch, header::OVERFLOW as usize..header::WORDS)?;
+            batch.zero_range(scratch, plan.counts_at(last) as usize..plan.scan_at() as usize)?;
+            clock.mark(batch)?;
+            clock.mark(batch)?;
+            steps.split(batch, last, starts)?;
+            clock.mark(batch)?;
+            steps.build(batch, nothing, starts)?;
+            clock.mark(batch)
+        })?;
+        Outcome::of(stream, scratch, plan.levels.len(), &clock)
+    }
+}
+
+/// The launches of an attempt, and what they work with.
+struct Steps<'a, K, V: Payload> {
+    plan: &'a Plan,
+    layout: &'a Layout,
+    unique: bool,
+    input: Input<'a, K, V>,
+    scratch: &'a Buffer<u64>,
+    words: &'a Buffer<u64>,
+}
+
+impl<K: Key, V: Payload> Steps<'_, K, V> {
+    /// Where the pairs are after `splits` splits.
+    fn after(&self, splits: usize) -> Pairs<K, V> {
+        let Some(level) = splits.checked_sub(1).map(|number| &self.plan.levels[number]) else {
+            return self.input.arguments();
+        };
+        place(self.plan, self.plan.levels.len() - splits, level.room(), self.words, self.scratch)
+    }
+
+    /// How many pairs each bin has after `splits` splits; null after none.
+    fn counts(&self, splits: usize) -> Global<u32> {
+        match splits.checked_sub(1) {
+            Some(number) => self.scratch.argument::<u64>().offset(self.plan.counts_at(number)).cast(),
+            // SAFETY: the kernels' texts allow no counts.
+            None => unsafe { Global::null() },
+        }
+    }
+
+    /// Where the bins of the last split begin, if it is made again, and where the last one ends.
+    fn starts(&self) -> Global<u32> {
+        self.scratch.argument::<u64>().offset(self.plan.starts_at()).cast()
+    }
+
+    /// Queues split number `number`, into bins that begin at `starts`, or have the plan's room if that is null.
+    ///
+    /// # Safety
+    /// The scratch has the words of the plan, and those that must be 0 are; so are the table's words there. The batch writes both, and
+    /// reads the input. The splits before this one have been made, without overflow or so that the header tells of it. Bins begin at `starts` as
+    /// the counts say.
+    unsafe fn split(&self, batch: &Batch<'_>, number: usize, starts: Global<u32>) -> Result<()> {
+        let Self { plan, layout, scratch, .. } = self;
+        let level = &plan.levels[number];
+        let (from, to) = (self.after(number), self.after(number + 1));
+        let split = Split::<K, V> {
+            keys: from.keys,
+            values: from.values,
+            keys_out: to.keys,
+            values_out: to.values,
+            counts_in: self.counts(number),
+            starts_out: starts,
+            counts_out: self.counts(number + 1),
+            state: scratch.argument::<u64>().offset(plan.state_at(number)),
+            header: scratch.argument(),
+            plan: SplitPlan {
+                a: layout.a,
+                b: layout.b,
+                region_room: level.region_room,
+                pairs: plan.pairs,
+                bin_room: level.bin_room as u32,
+                tiles: level.tiles as u32,
+                shift: K::BITS - level.bits_so_far,
+                bits: level.bits,
+                crowd: level.crowd as u32,
+                level: number as u32,
+            },
+        };
+        // SAFETY: the scratch has each split's counts, published words and bins in their place; a split reads where the one before it
+        // wrote, and the last one writes to the scratch, where the pages are built from. The rest is the caller's.
+        unsafe { launch_one_of(batch, self.unique, &split, &SplitInOrder::from(split), level.regions * level.tiles) }
+    }
+
+    /// Queues the build of all pages, whose pairs are where the last split put them: so many from where each bin has room, or from
+    /// start to start.
+    ///
+    /// # Safety
+    /// As for [`Steps::split`], with all splits made; counts or starts, if they are not null, are the last split's.
+    unsafe fn build(&self, batch: &Batch<'_>, counts: Global<u32>, starts: Global<u32>) -> Result<()> {
+        let Self { plan, layout, .. } = self;
+        let from = self.after(plan.levels.len());
+        let build = BuildPages::<K, V> {
+            keys: from.keys,
+            values: from.values,
+            counts,
+            starts,
+            words_out: self.words.argument(),
+            header: self.scratch.argument(),
+            plan: BuildPlan {
+                layout: **layout,
+                page_room: plan.levels.last().map_or(0, |level| level.bin_room),
+                pairs: plan.pairs,
+                split: !plan.levels.is_empty() as u32,
+                padding: 0,
+            },
+        };
+        // SAFETY: the caller's; there is a block for each page.
+        unsafe { launch_one_of(batch, self.unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64) }
+    }
+}
+
+/// Runs the kernel that may change the order of pairs if keys are unique, and else the one that keeps it.
+///
+/// # Safety
+/// As for [`Batch::launch_blocks`], for both.
+pub(super) unsafe fn launch_one_of(
+    batch: &Batch<'_>,
+    unique: bool,
+    in_any_order: &dyn Kernel,
+    in_order: &dyn Kernel,
+    blocks: u64,
+) -> Result<()> {
+    // SAFETY: the caller's.
+    unsafe { batch.launch_blocks(if unique { in_any_order } else { in_order }, blocks) }
+}
+
+/// Where pairs are put that `back` steps separate from the last place; arrays for `room` of them.
+pub(super) fn place<K: Key, V: Payload>(
+    plan: &Plan,
+    back: usize,
+    room: u64,
+    words: &Buffer<u64>,
+    scratch: &Buffer<u64>,
+) -> Pairs<K, V> {
+    let at = match plan.place_at(back) {
+        Place::Table => words.argument::<u64>(),
+        Place::Scratch(at) => scratch.argument::<u64>().offset(at),
+    };
+    Pairs { keys: at.cast(), values: at.offset(plan.keys_words(room)).cast() }
+}
