@@ -158,11 +158,6 @@ impl ExtendibleConfig {
         })
     }
 
-    /// How many records a bucket has room for.
-    pub(super) fn capacity(&self) -> u32 {
-        self.records
-    }
-
     /// The most records that a bucket and its buddy have when they are merged: a quarter less than there is room for, so that a few insertions
     /// after it do not split them again, and a few removals after a split do not merge them.
     pub(super) fn most_merged(&self) -> u64 {

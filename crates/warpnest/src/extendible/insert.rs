@@ -192,7 +192,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         if fresh == 0 {
             return Ok(prediction);
         }
-        let (layout, capacity) = (table.layout(), self.config.capacity() as u64);
+        let (layout, capacity) = (table.layout(), table.shape.records as u64);
         // A bucket that overflows has a new key, and more records than there is room for.
         let most = fresh.min(table.buckets()).min((self.length + fresh) / (capacity + 1));
         extend(device, stream, &mut work.overflowing, 0, NODE_WORDS * most)?;
@@ -240,7 +240,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             let depth = table.shape.most_depth;
             // Where keys cannot be told apart one half of a node is empty, and so a leaf: this comes to an end.
             if found[counts::DEEPEST as usize] > depth as u64 {
-                let records = self.config.capacity();
+                let records = table.shape.records;
                 return Err(Error::TooDeep { pairs: fresh, records, depth });
             }
             round += 1;
@@ -267,7 +267,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             segments: table.segments.argument(),
             needs: needs.argument(),
             counts: work.counts.argument(),
-            plan: NeedsPlan { layout, leaves, deepest: deepest as u64 },
+            plan: NeedsPlan { layout, leaves },
         };
         stream.batch(&[&work.leaves, &table.segments], &[needs, &work.counts], |batch| {
             batch.zero(needs, segments)?;

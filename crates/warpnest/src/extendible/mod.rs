@@ -199,7 +199,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
 
     /// How large the map is, and how full.
     pub fn report(&self) -> ExtendibleReport {
-        let (Table { directory, shape, .. }, records_of_bucket) = (&self.table, self.config.capacity() as u64);
+        let (Table { directory, shape, .. }, records_of_bucket) = (&self.table, self.table.shape.records as u64);
         let (segments, bucket_tables) = (directory.segments().len() as u64, directory.table_count() as u64);
         let (buckets, buckets_of_table) = (self.table.buckets(), 1 << shape.table_bits);
         // A bucket's lines have 64 bytes, and its note 16.
