@@ -6,6 +6,7 @@ mod insert;
 mod pool;
 mod remove;
 mod table;
+mod work;
 
 pub use config::ExtendibleConfig;
 
@@ -41,7 +42,7 @@ pub struct ExtendibleMap<K: Key = u32, V: Value = u32> {
     length: u64,
     /// Why the table is not whole, if it is not.
     broken: Option<Error>,
-    work: insert::Work<K, V>,
+    work: work::Work<K, V>,
 }
 
 /// How large a map is, and how full.
@@ -78,9 +79,9 @@ impl ExtendibleReport {
         self.segments + self.bucket_tables * self.buckets_of_table
     }
 
-    /// How full buckets are on average. With many keys it is about ln 2, .69.
+    /// How full buckets are on average. With many keys it is about ln 2, .69. Without buckets, as a map has none that could not be cleared, 0.
     pub fn fill(&self) -> f64 {
-        self.records as f64 / (self.buckets * self.records_of_bucket) as f64
+        self.records as f64 / (self.buckets * self.records_of_bucket).max(1) as f64
     }
 }
 
@@ -112,7 +113,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         let mut random = Xoshiro256StarStar::seed_from_u64(config.seed.unwrap_or_else(crate::hash::random_seed));
         let constants = [random.next_u64(), random.next_u64()];
         let table = Table::new(device, device.default_stream(), shape, constants)?;
-        let work = insert::Work::new(device)?;
+        let work = work::Work::new(device)?;
         Ok(Self { device: device.clone(), config, table, length: 0, broken: None, work })
     }
 
@@ -246,9 +247,11 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`]; the map is as it was. If there is no memory to move buckets to they stay where they are.
     pub fn shrink_to_fit(&mut self) -> Result<()> {
-        self.work = insert::Work::new(&self.device)?;
+        self.work = work::Work::new(&self.device)?;
         let device = self.device.clone();
         self.mend(device.default_stream())?;
+        // Removals that lacked the memory for it may have left the directory deeper than it must be.
+        self.shrink_directory(device.default_stream())?;
         self.pack(device.default_stream(), 1)
     }
 
@@ -269,7 +272,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
         self.check()?;
         stream.check_device(&self.device)?;
-        let (table, work) = (self.table.packed(stream)?, insert::Work::new(&self.device)?);
+        let (table, work) = (self.table.packed(stream)?, work::Work::new(&self.device)?);
         let (device, config) = (self.device.clone(), self.config.clone());
         Ok(Self { device, config, table, length: self.length, broken: None, work })
     }
