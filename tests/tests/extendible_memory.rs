@@ -1,7 +1,7 @@
 //! The memory that an extendible map takes, beside what it says of it, and what becomes of it when there is none.
 
 use std::sync::atomic::Ordering::Relaxed;
-use warpnest::{ExtendibleConfig, ExtendibleMap, Key, Result, Value};
+use warpnest::{Buffer, Error, ExtendibleConfig, ExtendibleMap, Key, Result, Value};
 use warpnest_tests::extendible_parts::{pairs, small, values};
 use warpnest_tests::maps::equals;
 use warpnest_tests::{counting, distinct_keys, in_all_widths, only};
@@ -15,7 +15,8 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
     fn with<K: Key, V: Value>() {
         let (device, counts) = counting();
         let stream = device.default_stream();
-        // Beside it fifteen lists that are empty, 16 bytes each, and eight counters; and a list of one segment or page takes 16 bytes for 8.
+        // Beside it fifteen lists that are empty, 16 bytes each, and eight counters; and a list of one segment or page takes 16 bytes,
+        // not 8.
         let holds = |bytes: u64, maps: u64| {
             let now = counts.bytes.load(Relaxed);
             let beside = maps * (15 * 16 + 64);
@@ -44,6 +45,52 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
             holds(said, 1);
             drop(map);
             assert_eq!(counts.bytes.load(Relaxed), 0);
+        }
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand() {
+    fn with<K: Key, V: Value>() {
+        let (device, counts) = counting();
+        let one = ExtendibleConfig::default().segments(1).buckets(4).seed(3);
+        let default = ExtendibleConfig::default().seed(3);
+        // Batches, one after the other, and the share of what was said that one of them takes at least. The fewer records a bucket has, the
+        // more could be needed for buckets that overflow, and is not.
+        for (config, batches, least) in [
+            (small(), &[0, 1, 5000, 3, 20_000][..], 0.6),
+            (small(), &[1], 0.0),
+            (one.clone().records(8), &[40_000, 1000, 1000], 0.6),
+            (default.clone(), &[9000, 1, 700_000], 0.8),
+            (default.records(256), &[200_000], 0.8),
+            (one, &[100_000, 100_000], 0.7),
+        ] {
+            let mut map = config.create::<K, V>(&device).unwrap();
+            assert_eq!(config.scratch_bytes::<K, V>(batches[0] as u64), map.scratch_bytes(batches[0] as u64));
+            let mut keys: &[K] = &distinct_keys(batches.iter().sum(), 5);
+            let mut nearest = 0.0f64;
+            for &n in batches {
+                let batch = keys.split_off(..n).unwrap();
+                let said = map.scratch_bytes(n as u64).unwrap();
+                let before = counts.bytes.load(Relaxed);
+                let (on_device, of_keys) = (
+                    Buffer::from_slice(&device, batch).unwrap(),
+                    Buffer::from_slice(&device, &values::<K, V>(batch)).unwrap(),
+                );
+                let input = counts.bytes.load(Relaxed) - before;
+                counts.most.store(counts.bytes.load(Relaxed), Relaxed);
+                map.insert_many_on(device.default_stream(), &on_device, &of_keys).unwrap();
+                let took = counts.most.load(Relaxed) - input - map.memory_bytes();
+                // A list of one segment or page takes 16 bytes for 8.
+                assert!(took <= said + 16, "{n} pairs and {config:?}: {took} bytes, and {said} were said");
+                nearest = nearest.max(took as f64 / said as f64);
+            }
+            assert!(nearest >= least, "{config:?}: {nearest} of what was said");
+            assert_eq!(
+                map.scratch_bytes(u64::MAX),
+                Err(Error::TooManyItems { asked: u64::MAX, limit: u32::MAX as u64 })
+            );
         }
     }
     in_all_widths!(with());

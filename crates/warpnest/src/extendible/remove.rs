@@ -22,9 +22,9 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         answers.download(device.default_stream())
     }
 
-    /// [`ExtendibleMap::remove_many`] with buffers; returns how many of the keys were there. Waits until it is known what is to be merged and how deep
-    /// the directory must be, and not for the rest; but if most of the memory is not needed any more, until the buckets have moved next to each other
-    /// and the memory where they were has been given back.
+    /// [`ExtendibleMap::remove_many`] with buffers; returns how many of the keys were there. Waits until it is known what is to be merged
+    /// and how deep the directory must be, and not for the rest; but if most of the memory is not needed any more, until the buckets have
+    /// moved next to each other and the memory where they were has been given back.
     ///
     /// # Errors
     /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done; and as for

@@ -258,8 +258,12 @@ impl<K: Key, V: Value> Table<K, V> {
 
     /// Bytes on the device.
     pub fn memory_bytes(&self) -> u64 {
-        let lists = 8 * (self.segments.len() + self.page_addresses.len()) + 4 * self.free_numbers.len();
-        self.pages.memory_bytes() + self.tables.memory_bytes() + lists as u64
+        self.pages.memory_bytes() + self.tables.memory_bytes() + self.list_bytes()
+    }
+
+    /// Those of the lists of segments, pages and free numbers.
+    pub fn list_bytes(&self) -> u64 {
+        8 * (self.segments.len() + self.page_addresses.len()) as u64 + 4 * self.free_numbers.len() as u64
     }
 }
 

@@ -1,8 +1,9 @@
-//! What batches work in.
+//! What batches work in, and how much memory that takes.
 
-use crate::primitives::Scratch;
-use crate::{Buffer, Device, Key, Result, Stream, Value};
-use gpu_kernels::extendible::counts;
+use super::config::Shape;
+use crate::primitives::{MOST_ITEMS, Scratch, sort_scratch_bytes, state_words};
+use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use gpu_kernels::extendible::{LEAF_WORDS, NODE_WORDS, counts};
 
 /// What batches work in.
 #[derive(Debug)]
@@ -77,6 +78,104 @@ impl<K: Key, V: Value> Work<K, V> {
         }
         Ok(())
     }
+
+    /// What the last batch left.
+    pub fn kept(&self) -> Kept {
+        let [even, odd] = [&self.nodes[0], &self.nodes[1]].map(|nodes| 8 * nodes.len() as u64);
+        Kept {
+            pairs: self.keys.len() as u64,
+            overflowing: 8 * self.overflowing.len() as u64,
+            nodes: even.max(odd),
+            leaves: 8 * self.leaves.len() as u64,
+            needs: 4 * self.needs.len() as u64,
+            copies: 8 * self.copies.len() as u64,
+            merged: 4 * self.merged.len() as u64,
+            scratch: self.scratch.memory_bytes(),
+        }
+    }
+}
+
+/// What a batch leaves for the next one. Before the first one there is nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kept {
+    /// The pairs that there is room for, until another batch comes with more or fewer.
+    pairs: u64,
+    /// Bytes of the lists that stay as long as they have been; of nodes the longer of the two.
+    overflowing: u64,
+    nodes: u64,
+    leaves: u64,
+    needs: u64,
+    copies: u64,
+    merged: u64,
+    scratch: u64,
+}
+
+/// A batch of insertions, as far as it says how much memory it takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Batch {
+    pub pairs: u64,
+    /// Records of the table then, if all keys are new.
+    pub records: u64,
+    /// Buckets that there are, and how deep the directory is.
+    pub buckets: u64,
+    pub depth: u32,
+    /// Bytes of the lists of segments, pages and free numbers, in whose place there may come longer ones.
+    pub lists: u64,
+}
+
+impl Batch {
+    /// The most bytes that it takes besides the table as it is then, and the pairs, unless it makes a directory deeper than [`depth_for`]
+    /// says.
+    pub fn scratch_bytes<K: Key, V: Value>(&self, shape: &Shape, kept: Kept) -> Result<u64> {
+        let &Self { pairs, records, buckets, lists, .. } = self;
+        if pairs > MOST_ITEMS {
+            return Err(Error::TooManyItems { asked: pairs, limit: MOST_ITEMS });
+        }
+        let (of_key, of_value) = ((K::BITS / 8) as u64, (V::BITS / 8) as u64);
+        let room = pairs.max(kept.pairs);
+        let of_pairs = 2 * (list(of_key * room) + list(of_value * room)) + 3 * list(4 * room.div_ceil(32));
+        let compacting = 8 * state_words::<K>(pairs).max(state_words::<V>(pairs));
+        let working = sort_scratch_bytes::<K, V>(pairs)?.max(compacting).max(kept.scratch);
+
+        // A part of the range that a bucket cannot hold has a new key, and more records than there is room for. It is halved; so each depth
+        // has no more of them than parts, and each of them makes two leaves out of one.
+        let most = pairs.min(records / (shape.records as u64 + 1));
+        let depth = depth_for(shape, records).max(self.depth);
+        let overflowing = most.min(buckets);
+        let halved: u64 = (0..depth).map(|depth| most.min((shape.roots as u64) << depth)).sum();
+        let leaves = if halved == 0 { 0 } else { overflowing + halved };
+        let segments = if halved == 0 { 0 } else { (shape.groups as u64) << depth };
+        let (of_node, of_leaf) = (8 * NODE_WORDS, 8 * LEAF_WORDS);
+        let of_buckets = list(kept.overflowing.max(of_node * overflowing))
+            + 2 * list(kept.nodes.max(of_node * 2 * most))
+            // A longer list of leaves is up to twice as long as it must be, and the one before it is there still.
+            + list(kept.leaves.max(of_leaf * 3 * leaves))
+            + list(kept.needs.max(4 * segments))
+            // Two addresses each; and the list of an earlier batch is there still. Each table that is split has a part that is halved.
+            + list(kept.copies) + list(16 * halved.min(segments))
+            + list(kept.merged);
+        let counters = list(4) + list(8 * counts::WORDS as u64);
+        Ok(of_pairs + working + of_buckets + counters + lists)
+    }
+}
+
+/// Bytes of a list.
+fn list(bytes: u64) -> u64 {
+    // An empty buffer has an address, too.
+    bytes.max(16)
+}
+
+/// How deep a directory for so many records becomes at most, if their hashes are spread evenly: but for one in a million no part of that
+/// depth has more records than a bucket.
+fn depth_for(shape: &Shape, records: u64) -> u32 {
+    let full = shape.records as f64 + 1.0;
+    let holds = |depth: &u32| {
+        let parts = shape.roots as f64 * 2f64.powi(*depth as i32);
+        let mean = records as f64 / parts;
+        // Chernoff's bound of the upper tail of Poisson's distribution, for all parts together.
+        mean < full && parts.ln() - mean + full * (1.0 + (mean / full).ln()) < -1e6f64.ln()
+    };
+    (0..shape.most_depth).find(holds).unwrap_or(shape.most_depth)
 }
 
 /// Makes a list at least `length` long, whatever it holds.
