@@ -19,8 +19,9 @@ pub const fn records_of_line<W: Scalar>() -> u32 {
     256 / W::BITS
 }
 
-/// Lines of a bucket of `records` records, `of_line` to a line: one more for each eight that these fill, so that eight ninths of the slots are taken at
-/// most. A line that is full sends searches on to the next one, and without a slot to spare more of them are. Fewer than eight lines get none more.
+/// Lines of a bucket of `records` records, `of_line` to a line: one more for each eight that these fill, so that eight ninths of the slots
+/// are taken at most. A line that is full sends searches on to the next one, and without a slot to spare more of them are. Fewer than eight
+/// lines get none more.
 pub const fn lines_for(records: u32, of_line: u32) -> u32 {
     let lines = records / of_line;
     lines + lines / 8
