@@ -44,7 +44,11 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
             ] {
                 let config = ExtendibleConfig::default().segments(segments).buckets(buckets).records(records);
                 let config = config.most_segments(most_segments);
-                let refused = [config.create::<K, V>(device).unwrap_err(), config.memory_bytes::<K, V>().unwrap_err()];
+                let refused = [
+                    config.create::<K, V>(device).unwrap_err(),
+                    config.memory_bytes::<K, V>().unwrap_err(),
+                    config.scratch_bytes::<K, V>(1).unwrap_err(),
+                ];
                 for error in refused {
                     assert_eq!(error, Error::Directory { segments, buckets, records, most_segments });
                     let figures =
@@ -67,6 +71,9 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
             let config =
                 ExtendibleConfig::default().segments(segments).buckets(buckets).records(8).most_segments(u64::MAX);
             assert!(config.memory_bytes::<K, V>().unwrap() > 1 << 37);
+            let (limit, scratch) = (u32::MAX as u64, |pairs| config.scratch_bytes::<K, V>(pairs));
+            assert!(scratch(limit).unwrap() > 1 << 36);
+            assert_eq!(scratch(limit + 1), Err(Error::TooManyItems { asked: limit + 1, limit }));
         }
     }
     in_all_widths!(with());

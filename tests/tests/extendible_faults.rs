@@ -1,9 +1,9 @@
-//! Failures of the device in the midst of an extendible map's work, and the memory that it takes: what a map is afterwards.
+//! Failures of the device in the midst of an extendible map's work: what a map is afterwards.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use warpnest::{Device, Error, ExtendibleConfig, ExtendibleMap, ExtendibleReport, Key, Result, Value};
+use warpnest::{Device, Error, ExtendibleMap, ExtendibleReport, Key, Result, Value};
 use warpnest_tests::extendible_checker::check_extendible_map;
 use warpnest_tests::extendible_parts::{pairs, small, values};
 use warpnest_tests::maps::{equals, is_empty};
@@ -212,7 +212,8 @@ fn says_that_it_is_broken<K: Key, V: Value>(map: &ExtendibleMap<K, V>, why: &Err
     assert_eq!(map.to_pairs().unwrap_err(), *why);
     assert_eq!(map.try_clone(map.device().default_stream()).unwrap_err(), *why);
     assert!(map.is_empty());
-    map.report();
+    // It may have no buckets at all.
+    assert_eq!(map.report().fill(), 0.0);
 }
 
 #[test]
@@ -290,45 +291,6 @@ fn a_map_of_a_device_that_goes_on_failing_says_so_and_is_empty_when_that_ends() 
             check_extendible_map(&map).unwrap();
         }
         assert!(broken >= 5 + 10, "only {broken} times");
-    }
-    in_all_widths!(with());
-}
-
-#[test]
-fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
-    fn with<K: Key, V: Value>() {
-        let (device, counts) = counting();
-        let stream = device.default_stream();
-        // Beside it fourteen lists that are empty, 16 bytes each, and eight counters; and a list of one segment or page takes 16 bytes for 8.
-        let holds = |bytes: u64, maps: u64| {
-            let now = counts.bytes.load(Relaxed);
-            let beside = maps * (14 * 16 + 64);
-            assert!((bytes + beside..=bytes + beside + maps * 16).contains(&now), "{now} bytes, and {bytes} are said");
-        };
-        let one = ExtendibleConfig::default().segments(1).buckets(4).records(8);
-        for config in [small(), one, small().records(256), small().segments(257), ExtendibleConfig::default()] {
-            let said = config.memory_bytes::<K, V>().unwrap();
-            let mut map = config.create::<K, V>(&device).unwrap();
-            assert_eq!(map.memory_bytes(), said);
-            holds(said, 1);
-            let keys: Vec<K> = distinct_keys(9000, 5);
-            insert(&mut map, &keys).unwrap();
-            let copy = map.try_clone(stream).unwrap();
-            assert!(counts.bytes.load(Relaxed) > map.memory_bytes() + copy.memory_bytes());
-            assert!(copy.memory_bytes() <= map.memory_bytes());
-            map.shrink_to_fit().unwrap();
-            holds(map.memory_bytes() + copy.memory_bytes(), 2);
-            drop(copy);
-            map.remove_many(&keys[100..]).unwrap();
-            map.shrink_to_fit().unwrap();
-            holds(map.memory_bytes(), 1);
-            assert_eq!(map.report().memory_bytes, map.memory_bytes());
-            map.clear(stream).unwrap();
-            assert_eq!(map.memory_bytes(), said);
-            holds(said, 1);
-            drop(map);
-            assert_eq!(counts.bytes.load(Relaxed), 0);
-        }
     }
     in_all_widths!(with());
 }

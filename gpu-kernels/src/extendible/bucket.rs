@@ -19,8 +19,9 @@ pub const fn records_of_line<W: Scalar>() -> u32 {
     256 / W::BITS
 }
 
-/// Lines of a bucket of `records` records, `of_line` to a line: one in eight more than these fill. A line that is full sends searches on to the next one,
-/// and of lines that are seven eighths full on average fewer are than of lines without a slot to spare.
+/// Lines of a bucket of `records` records, `of_line` to a line: one more for each eight that these fill, so that eight ninths of the slots
+/// are taken at most. A line that is full sends searches on to the next one, and without a slot to spare more of them are. Fewer than eight
+/// lines get none more.
 pub const fn lines_for(records: u32, of_line: u32) -> u32 {
     let lines = records / of_line;
     lines + lines / 8
@@ -198,26 +199,25 @@ impl<W: Key> Bucket<W> {
         false
     }
 
-    /// The record with a number, if there is one. Nobody may change it meanwhile.
+    /// The word of the key in a slot.
+    #[inline(always)]
+    fn word_of_slot(number: u32) -> u64 {
+        let records = records_of_line::<W>();
+        (number / records) as u64 * Self::line_words() + (number % records) as u64
+    }
+
+    /// The record in the slot with a number, if there is one. Nobody may change it meanwhile.
     #[inline(always)]
     pub fn record(&self, number: u32) -> Option<(W, W)> {
-        let records = records_of_line::<W>();
-        let word = (number / records) as u64 * Self::line_words() + (number % records) as u64;
-        let key = self.words.load_streaming(word);
-        if self.is_free(key) { None } else { Some((key, self.words.load_streaming(word + records as u64))) }
+        let key = self.key(number)?;
+        Some((key, self.words.load_streaming(Self::word_of_slot(number) + records_of_line::<W>() as u64)))
     }
 
-    /// The key of the record with a number, if there is one. Nobody may change it meanwhile.
+    /// The key of that record.
     #[inline(always)]
     pub fn key(&self, number: u32) -> Option<W> {
-        let records = records_of_line::<W>();
-        let key = self.words.load_streaming((number / records) as u64 * Self::line_words() + (number % records) as u64);
-        if self.is_free(key) { None } else { Some(key) }
-    }
-
-    #[inline(always)]
-    fn is_free(&self, key: W) -> bool {
-        key == self.empty || key == self.removed
+        let key = self.words.load_streaming(Self::word_of_slot(number));
+        if key == self.empty || key == self.removed { None } else { Some(key) }
     }
 
     /// Groups of four words, as [`Bucket::write_four`] numbers them.

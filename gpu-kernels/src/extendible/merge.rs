@@ -80,7 +80,7 @@ kernel! {
     Absorb<K: Key, V: Value>, "extendible_absorb", threads 256;
     { merged: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, plan: MergedPlan }
     |args, block| {
-        let MergedPlan { layout, merged, .. } = args.plan;
+        let MergedPlan { layout, merged } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let block_first = block.first_thread();
         block.tiles::<32>(|tile| {

@@ -19,9 +19,9 @@ mod split;
 pub use find::{Find, FindPlan, Locate, SearchPlan, Update};
 pub use inspect::{InspectPlan, Redirect, RedirectPlan, Repack, TableDepths, Unpack};
 pub use merge::{Absorb, MergeBuddies, MergePlan, MergedPlan, Release, ReleasePlan};
-pub use predict::{Divide, DividePlan, LEAF_WORDS, NODE_WORDS, Needs, NeedsPlan, Overflows, counts, root_leaf};
+pub use predict::{Divide, DividePlan, LEAF_WORDS, NODE_WORDS, Needs, NeedsPlan, Overflows, root_leaf};
 pub use remove::{Remove, RemovePlan};
-pub use split::{BuildLeaves, CopyPlan, CopyTables, InsertFresh, MOST_RECORDS, OpenPlan};
+pub use split::{BuildLeaves, BuildPlan, CopyPlan, CopyTables, InsertFresh, MOST_RECORDS};
 
 use crate::seam::Global;
 use crate::types::{Key, Scalar, Value};
@@ -40,6 +40,26 @@ pub const fn page_words(lines: u32) -> u64 {
 
 /// The most that the directory may be deep: a hash has 32 bits.
 pub const MOST_DEPTH: u32 = 32;
+
+/// What the kernels of a batch count, all 0 at first.
+pub mod counts {
+    /// Nodes that were found.
+    pub const NODES: u64 = 0;
+    /// Leaves, of all rounds.
+    pub const LEAVES: u64 = 1;
+    /// The depth of the deepest leaf.
+    pub const DEEPEST: u64 = 2;
+    /// 1 if a leaf is deeper than its bucket table.
+    pub const NEEDS: u64 = 3;
+    /// Records that were removed.
+    pub const REMOVED: u64 = 4;
+    /// Buckets that were merged into others.
+    pub const MERGED: u64 = 5;
+    /// Buckets that have a new number.
+    pub const WRITTEN: u64 = 6;
+    /// The number of words.
+    pub const WORDS: usize = 8;
+}
 
 /// How a table hashes and is divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,11 +110,6 @@ impl Layout {
     #[inline(always)]
     pub fn entry(&self, place: u64) -> u64 {
         (place >> 32) & ((1 << self.table_bits) - 1)
-    }
-
-    /// Entries of a bucket table.
-    pub fn table_entries(&self) -> u64 {
-        1 << self.table_bits
     }
 }
 

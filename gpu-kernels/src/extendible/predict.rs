@@ -2,7 +2,7 @@
 //!
 //! New keys stand in the order of their places, so those of a bucket, and of any half of it, are next to each other.
 
-use super::{Layout, Note, Pages, SearchPlan, Segment, State, Table, span};
+use super::{Layout, Note, Pages, SearchPlan, Segment, State, Table, counts, span};
 use crate::places::{self, WARPS};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Scalar, Value};
@@ -13,26 +13,6 @@ pub const NODE_WORDS: u64 = 4;
 /// Words of a leaf, a bucket that is to be: its first place; its depth, and above it the number of its records; the bucket that it is a part of, and
 /// above it the number of its first new key; that behind its last one.
 pub const LEAF_WORDS: u64 = 4;
-
-/// Counters of a prediction, all 0 at first.
-pub mod counts {
-    /// Nodes that were found.
-    pub const NODES: u64 = 0;
-    /// Leaves, of all rounds.
-    pub const LEAVES: u64 = 1;
-    /// The depth of the deepest leaf.
-    pub const DEEPEST: u64 = 2;
-    /// 1 if a leaf is deeper than its bucket table.
-    pub const NEEDS: u64 = 3;
-    /// Records that were removed.
-    pub const REMOVED: u64 = 4;
-    /// Buckets that were merged into others.
-    pub const MERGED: u64 = 5;
-    /// Buckets that have a new number.
-    pub const WRITTEN: u64 = 6;
-    /// The number of words.
-    pub const WORDS: usize = 8;
-}
 
 /// A bucket that must be divided, or a part of one.
 #[derive(Clone, Copy, Debug)]
@@ -126,12 +106,6 @@ pub(super) fn is_first<K: Key>(keys: Global<K>, layout: &Layout, index: u64, not
     index == 0 || layout.place(keys.load_read_only(index - 1)) < note.first
 }
 
-/// What a thread has found, and where that goes.
-struct Item<T> {
-    item: Option<T>,
-    place: u64,
-}
-
 kernel! {
     /// Writes the buckets that cannot hold their new keys to `nodes`, which has room for all. One thread a key.
     Overflows<K: Key, V: Value>, "extendible_overflows", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
@@ -145,14 +119,13 @@ kernel! {
         let first = block.first_thread();
         let mut found = block.local(|thread| {
             let index = first + thread as u64;
-            let item = if index < pairs { overflow(&table, args.keys, pairs, index) } else { None };
-            Item { item, place: 0 }
+            (if index < pairs { overflow(&table, args.keys, pairs, index) } else { None }, 0)
         });
         let next = args.counts.offset(counts::NODES);
-        places::give(block, &mut found, (sums, start), next, |found| found.item.is_some() as u32, |found| &mut found.place);
+        places::give(block, &mut found, (sums, start), next, |found| found.0.is_some() as u32, |found| &mut found.1);
         block.each(&mut found, |_, found| {
-            if let Some(node) = found.item {
-                node.write(args.nodes, found.place);
+            if let (Some(node), place) = *found {
+                node.write(args.nodes, place);
             }
         });
     }
@@ -285,8 +258,6 @@ pub struct NeedsPlan {
     pub layout: Layout,
     /// The number of leaves.
     pub leaves: u64,
-    /// The depth of the deepest.
-    pub deepest: u64,
 }
 
 kernel! {
@@ -295,7 +266,7 @@ kernel! {
     Needs<>, "extendible_needs", threads 256;
     { leaves: Global<u64>, segments: Global<u64>, needs: Global<u32>, counts: Global<u64>, plan: NeedsPlan }
     |args, block| {
-        let NeedsPlan { layout, leaves, .. } = args.plan;
+        let NeedsPlan { layout, leaves } = args.plan;
         let block_first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {

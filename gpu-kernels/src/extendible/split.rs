@@ -37,10 +37,10 @@ kernel! {
     }
 }
 
-/// Which buckets are to be opened.
+/// Which buckets are to be built, and under which numbers.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct OpenPlan {
+pub struct BuildPlan {
     /// The table's layout, with the depth that it has then.
     pub layout: Layout,
     /// The number of leaves.
@@ -69,10 +69,10 @@ kernel! {
         shared room: u64 = LEAVES * ROOM, shared held: u32 = LEAVES * MOST_LINES;
     {
         leaves: Global<u64>, keys: Global<K>, values: Global<V>, placed: Global<u32>, free: Global<u32>, segments: Global<u64>,
-        pages: Global<Pages<K, V>>, plan: OpenPlan,
+        pages: Global<Pages<K, V>>, plan: BuildPlan,
     }
     |args, block| {
-        let OpenPlan { layout, leaves, free, used } = args.plan;
+        let BuildPlan { layout, leaves, free, used } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let words = room.cast::<WordOf<K, V>>();
         let first_leaf = block.first_thread() / LANES as u64;

@@ -1,9 +1,9 @@
 //! The kernels of the extendible map.
 
 use gpu_kernels::extendible::{
-    Absorb, BuildLeaves, CopyPlan, CopyTables, Divide, DividePlan, Find, FindPlan, InsertFresh, InspectPlan, Layout,
-    Locate, MergeBuddies, MergePlan, MergedPlan, Needs, NeedsPlan, OpenPlan, Overflows, Redirect, RedirectPlan,
-    Release, ReleasePlan, Remove, RemovePlan, Repack, SearchPlan, TableDepths, Unpack, Update,
+    Absorb, BuildLeaves, BuildPlan, CopyPlan, CopyTables, Divide, DividePlan, Find, FindPlan, InsertFresh, InspectPlan,
+    Layout, Locate, MergeBuddies, MergePlan, MergedPlan, Needs, NeedsPlan, Overflows, Redirect, RedirectPlan, Release,
+    ReleasePlan, Remove, RemovePlan, Repack, SearchPlan, TableDepths, Unpack, Update,
 };
 use gpu_kernels::seam::Kernel;
 use warpnest::{Key, Value};
@@ -20,7 +20,7 @@ pub fn pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     let (last, fresh, found, counts, nodes, free) = (null(), null(), null(), null(), null(), null());
     let (search, find) = (SearchPlan { layout, pairs: 0 }, FindPlan { layout, queries: 0 });
     let divide = DividePlan { layout, nodes: 0 };
-    let open = OpenPlan { layout, leaves: 0, free: 0, used: 0 };
+    let build = BuildPlan { layout, leaves: 0, free: 0, used: 0 };
     let (merged, inspect) = (MergedPlan { layout, merged: 0 }, InspectPlan { layout, used: 0 });
     let remove = RemovePlan { layout, keys: 0 };
     let (leaves, count, forward, placed) = (null(), null(), null(), null());
@@ -30,7 +30,7 @@ pub fn pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
         Box::new(Update::<K, V> { keys, values, last, fresh, segments, pages, plan: search }),
         Box::new(Overflows::<K, V> { keys, segments, pages, nodes, counts, plan: search }),
         Box::new(Divide::<K, V> { keys, pages, nodes, next: nodes, leaves, counts, plan: divide }),
-        Box::new(BuildLeaves::<K, V> { leaves, keys, values, placed, free, segments, pages, plan: open }),
+        Box::new(BuildLeaves::<K, V> { leaves, keys, values, placed, free, segments, pages, plan: build }),
         Box::new(InsertFresh::<K, V> { keys, values, placed, segments, pages, plan: search }),
         Box::new(Remove::<K, V> { keys, segments, pages, values, found, counts, plan: remove }),
         Box::new(Absorb::<K, V> { merged: null(), segments, pages, plan: merged }),
@@ -45,7 +45,7 @@ pub fn of_no_type() -> [Box<dyn Kernel>; 6] {
     let (addresses, segments, pages, merged, counts) = (null(), null(), null(), null(), null());
     let tables = RedirectPlan { layout, tables: 0 };
     let merge = MergePlan { layout, used: 0, most: 0 };
-    let needs = NeedsPlan { layout, leaves: 0, deepest: 0 };
+    let needs = NeedsPlan { layout, leaves: 0 };
     let release = ReleasePlan { layout, buckets: 0, stride: 1, offset: 0, free: 0 };
     [
         Box::new(CopyTables { addresses, plan: CopyPlan { tables: 0, entries: 4 } }),

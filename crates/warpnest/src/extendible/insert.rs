@@ -2,105 +2,14 @@
 
 use super::ExtendibleMap;
 use super::directory::Directory;
+use super::work::{at_least, extend};
 use crate::buffer::Tracked;
-use crate::primitives::{Scratch, compact, mark_last_of_each, sort_pairs_by_mixed_key};
-use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use crate::primitives::{compact, mark_last_of_each, sort_pairs_by_mixed_key};
+use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
     Divide, DividePlan, InsertFresh, LEAF_WORDS, Locate, NODE_WORDS, Needs, NeedsPlan, Overflows, SearchPlan, Update,
     counts,
 };
-
-/// What batches work in.
-#[derive(Debug)]
-pub(super) struct Work<K, V> {
-    /// The mixed keys of the batch, in order, and their values.
-    keys: Buffer<K>,
-    values: Buffer<V>,
-    /// A bit for each: whether it is the last pair of its key.
-    last: Buffer<u32>,
-    /// Whether it is that, and the key is not in the table.
-    fresh: Buffer<u32>,
-    /// The pairs of these keys, at the front.
-    fresh_keys: Buffer<K>,
-    fresh_values: Buffer<V>,
-    /// A bit for each of them: whether it has its place, since its bucket was split.
-    placed: Buffer<u32>,
-    count: Buffer<u32>,
-    /// Buckets that must be split; of their parts those that must be divided further, of two rounds; and what they are divided into.
-    overflowing: Buffer<u64>,
-    nodes: [Buffer<u64>; 2],
-    leaves: Buffer<u64>,
-    /// What bucket tables must become.
-    needs: Buffer<u32>,
-    /// Buckets that were merged into others.
-    pub merged: Buffer<u32>,
-    pub counts: Buffer<u64>,
-    scratch: Scratch,
-}
-
-impl<K: Key, V: Value> Work<K, V> {
-    pub fn new(device: &Device) -> Result<Self> {
-        let bits = || Buffer::uninitialized(device, 0);
-        let words = || Buffer::uninitialized(device, 0);
-        let (keys, fresh_keys) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        let (values, fresh_values) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        Ok(Self {
-            keys,
-            values,
-            last: bits()?,
-            fresh: bits()?,
-            fresh_keys,
-            fresh_values,
-            placed: bits()?,
-            count: Buffer::uninitialized(device, 1)?,
-            overflowing: words()?,
-            nodes: [words()?, words()?],
-            leaves: words()?,
-            needs: bits()?,
-            merged: bits()?,
-            counts: Buffer::uninitialized(device, counts::WORDS)?,
-            scratch: Scratch::new(device),
-        })
-    }
-
-    /// Makes room for the numbers of so many buckets.
-    pub fn fit_merged(&mut self, device: &Device, buckets: usize) -> Result<()> {
-        at_least(device, &mut self.merged, buckets)
-    }
-
-    fn fit(&mut self, device: &Device, pairs: usize) -> Result<()> {
-        for keys in [&mut self.keys, &mut self.fresh_keys] {
-            keys.fit(device, pairs)?;
-        }
-        for values in [&mut self.values, &mut self.fresh_values] {
-            values.fit(device, pairs)?;
-        }
-        for bits in [&mut self.last, &mut self.fresh, &mut self.placed] {
-            bits.fit(device, pairs.div_ceil(32))?;
-        }
-        Ok(())
-    }
-}
-
-/// Makes a list at least `length` long, whatever it holds.
-fn at_least(device: &Device, list: &mut Buffer<u32>, length: usize) -> Result<()> {
-    // As much more as it has, so that a table that grows does not ask each time.
-    if list.len() < length { list.fit(device, length.max(2 * list.len())) } else { Ok(()) }
-}
-
-/// Makes a list at least `words` words long; its first `kept` stay.
-fn extend(device: &Device, stream: &Stream, list: &mut Buffer<u64>, kept: u64, words: u64) -> Result<()> {
-    if list.len() as u64 >= words {
-        return Ok(());
-    }
-    let longer = Buffer::uninitialized(device, words.max(2 * kept) as usize)?;
-    stream.batch(&[&*list], &[&longer], |batch| {
-        // SAFETY: the old list has that many words, and the new one is longer.
-        unsafe { batch.copy(list.address(), longer.address(), 8 * kept as usize) }
-    })?;
-    *list = longer;
-    Ok(())
-}
 
 /// What a batch needs.
 struct Prediction {
@@ -116,8 +25,6 @@ struct Prediction {
 struct Growth {
     directory: Directory,
     segments: Buffer<u64>,
-    /// Which bucket tables are to be copied.
-    copies: Buffer<u64>,
 }
 
 impl<K: Key, V: Value> ExtendibleMap<K, V> {
@@ -192,7 +99,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         if fresh == 0 {
             return Ok(prediction);
         }
-        let (layout, capacity) = (table.layout(), self.config.capacity() as u64);
+        let (layout, capacity) = (table.layout(), table.shape.records as u64);
         // A bucket that overflows has a new key, and more records than there is room for.
         let most = fresh.min(table.buckets()).min((self.length + fresh) / (capacity + 1));
         extend(device, stream, &mut work.overflowing, 0, NODE_WORDS * most)?;
@@ -240,7 +147,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             let depth = table.shape.most_depth;
             // Where keys cannot be told apart one half of a node is empty, and so a leaf: this comes to an end.
             if found[counts::DEEPEST as usize] > depth as u64 {
-                let records = self.config.capacity();
+                let records = table.shape.records;
                 return Err(Error::TooDeep { pairs: fresh, records, depth });
             }
             round += 1;
@@ -267,7 +174,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             segments: table.segments.argument(),
             needs: needs.argument(),
             counts: work.counts.argument(),
-            plan: NeedsPlan { layout, leaves, deepest: deepest as u64 },
+            plan: NeedsPlan { layout, leaves },
         };
         stream.batch(&[&work.leaves, &table.segments], &[needs, &work.counts], |batch| {
             batch.zero(needs, segments)?;
@@ -281,16 +188,16 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         let copies = directory.grow(deepest, &needs.download_front(stream, segments)?);
         table.tables.reserve(directory.numbers())?;
         let segments = table.segments_of(&directory)?;
-        let copies = table.copy_list(&copies, &table.tables, &table.tables)?;
-        Ok(Some(Growth { directory, segments, copies }))
+        work.copies = table.copy_list(&copies, &table.tables, &table.tables)?;
+        Ok(Some(Growth { directory, segments }))
     }
 
     /// Grows the directory and splits the buckets (algorithms B and C); each record of theirs moves once, and their new keys come with them.
     fn split(&mut self, stream: &Stream, prediction: &Prediction, growth: Option<Growth>) -> Result<()> {
         let Self { work, table, .. } = self;
         let &Prediction { overflowing, leaves, .. } = prediction;
-        if let Some(Growth { directory, segments, copies }) = growth {
-            table.copy_tables(stream, &copies, &table.tables, &table.tables)?;
+        if let Some(Growth { directory, segments }) = growth {
+            table.copy_tables(stream, &work.copies, &table.tables, &table.tables)?;
             (table.directory, table.segments) = (directory, segments);
         }
         work.placed.fill(stream, 0)?;

@@ -22,8 +22,9 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         answers.download(device.default_stream())
     }
 
-    /// [`ExtendibleMap::remove_many`] with buffers; returns how many of the keys were there. Waits until it is known what is to be merged, and not
-    /// for the rest.
+    /// [`ExtendibleMap::remove_many`] with buffers; returns how many of the keys were there. Waits until it is known what is to be merged
+    /// and how deep the directory must be, and not for the rest; but if most of the memory is not needed any more, until the buckets have
+    /// moved next to each other and the memory where they were has been given back.
     ///
     /// # Errors
     /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done; and as for
@@ -90,11 +91,11 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             }
             all = merged;
         }
-        if all == 0 {
-            return Ok(());
+        if all != 0 {
+            self.absorb(stream, all)?;
+            self.shrink_directory(stream)?;
         }
-        self.absorb(stream, all)?;
-        self.shrink_directory(stream)?;
+        // Also if nothing was merged: there may have been no memory for it after an earlier removal.
         self.pack(stream, SPACIOUS)
     }
 
@@ -110,7 +111,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     }
 
     /// Merges bucket tables that buckets do not tell apart any more, and halves the segment table while it is deeper than they are.
-    fn shrink_directory(&mut self, stream: &Stream) -> Result<()> {
+    pub(super) fn shrink_directory(&mut self, stream: &Stream) -> Result<()> {
         let Self { table, device, .. } = self;
         if table.directory.depth() == 0 {
             return Ok(());

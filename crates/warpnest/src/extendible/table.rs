@@ -6,7 +6,7 @@ use super::pool::Pool;
 use crate::buffer::Tracked;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
-    BuildLeaves, CopyPlan, CopyTables, InspectPlan, Layout, OpenPlan, PAGE, Pages, Redirect, RedirectPlan, Release,
+    BuildLeaves, BuildPlan, CopyPlan, CopyTables, InspectPlan, Layout, PAGE, Pages, Redirect, RedirectPlan, Release,
     ReleasePlan, Repack, Segment, counts, root_leaf,
 };
 use gpu_kernels::seam::Global;
@@ -132,7 +132,7 @@ impl<K: Key, V: Value> Table<K, V> {
         (keys, values): (&Buffer<K>, &Buffer<V>),
         placed: &Buffer<u32>,
     ) -> Result<()> {
-        let plan = OpenPlan { layout: self.layout(), leaves: number, free: self.free, used: self.used };
+        let plan = BuildPlan { layout: self.layout(), leaves: number, free: self.free, used: self.used };
         let build = BuildLeaves::<K, V> {
             leaves: leaves.argument(),
             keys: keys.argument(),
@@ -258,8 +258,12 @@ impl<K: Key, V: Value> Table<K, V> {
 
     /// Bytes on the device.
     pub fn memory_bytes(&self) -> u64 {
-        let lists = 8 * (self.segments.len() + self.page_addresses.len()) + 4 * self.free_numbers.len();
-        self.pages.memory_bytes() + self.tables.memory_bytes() + lists as u64
+        self.pages.memory_bytes() + self.tables.memory_bytes() + self.list_bytes()
+    }
+
+    /// Those of the lists of segments, pages and free numbers.
+    pub fn list_bytes(&self) -> u64 {
+        8 * (self.segments.len() + self.page_addresses.len()) as u64 + 4 * self.free_numbers.len() as u64
     }
 }
 
