@@ -114,6 +114,11 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
     }
 
+    /// The buckets that may have pairs: whatever the words of an empty map are.
+    fn buckets_with_pairs(&self) -> u64 {
+        if self.is_empty() { 0 } else { self.layout.buckets() as u64 }
+    }
+
     /// How the table is laid out and how it hashes, for a kernel of your own: with [`PageMap::words`] it makes a
     /// [`Table`](gpu_kernels::page::Table).
     pub fn layout(&self) -> &Layout {
@@ -192,11 +197,9 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             count: count.argument(),
             plan: UnpackPlan { layout: self.layout },
         };
-        // Whatever an empty map's words are: there is no room for pairs.
-        let buckets = if self.is_empty() { 0 } else { self.layout.buckets() as u64 };
         let mut writes: Vec<&dyn Tracked> = vec![keys, &count];
         writes.extend(values.map(|values| values as &dyn Tracked));
         // SAFETY: the outputs have room for as many pairs as the table has; the table and its layout belong together.
-        unsafe { stream.launch(&unpack, buckets, &[&self.words], &writes) }
+        unsafe { stream.launch(&unpack, self.buckets_with_pairs(), &[&self.words], &writes) }
     }
 }
