@@ -46,6 +46,7 @@ pub struct PageMap<K: Key, V: Payload> {
 }
 
 crate::lookup::lookup_methods!(PageMap);
+crate::pairs::pairs_methods!(PageMap);
 
 impl<K: Key, V: Value> PageMap<K, V> {
     /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`PageConfig::build`] takes another.
@@ -66,29 +67,8 @@ impl<K: Key, V: Value> PageMap<K, V> {
         PageConfig::default().build(device, keys, values)
     }
 
-    /// Writes all pairs, in no particular order, to `keys` and `values`; returns when they are written, since the counter that this works
-    /// with is given back then.
-    ///
-    /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`PageMap::len`] elements,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
-        crate::error::same_length(("the map", self.length as usize), ("the keys", keys.len()))?;
-        crate::error::same_length(("the map", self.length as usize), ("the values", values.len()))?;
+    fn write_pairs(&self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         self.unpack(stream, keys, Some(values))
-    }
-
-    /// All pairs, in no particular order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
-        let stream = self.device.default_stream();
-        let mut keys = Buffer::uninitialized(&self.device, self.length as usize)?;
-        let mut values = Buffer::uninitialized(&self.device, self.length as usize)?;
-        self.pairs_into(stream, &mut keys, &mut values)?;
-        Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
     }
 }
 
