@@ -52,9 +52,3 @@ impl Limits {
         builds.into_iter().zip(names).filter_map(of_build).flatten().collect()
     }
 }
-
-/// The stages of the build whose sum is the median.
-pub fn median(mut found: Vec<PageStages>) -> Option<PageStages> {
-    found.sort_by(|a, b| a.total().total_cmp(&b.total()));
-    found.get(found.len() / 2).copied()
-}

@@ -23,6 +23,21 @@ pub fn median_ms(
     Ok(times[times.len() / 2])
 }
 
+/// The stages of the build whose total is the median of `runs` builds, if builds tell of their stages.
+pub fn median_stages<S>(
+    runs: u32,
+    total: impl Fn(&S) -> f64,
+    mut build: impl FnMut() -> warpnest::Result<Option<S>>,
+) -> warpnest::Result<Option<S>> {
+    let mut found = Vec::new();
+    for _ in 0..runs {
+        found.extend(build()?);
+    }
+    found.sort_by(|a, b| total(a).total_cmp(&total(b)));
+    let middle = found.len() / 2;
+    Ok(found.into_iter().nth(middle))
+}
+
 /// Measures random accesses over footprints.
 pub struct Roofline<'d> {
     device: &'d Device,

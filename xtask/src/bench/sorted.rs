@@ -2,7 +2,7 @@
 
 use super::maps::Subjects;
 use super::record::{Record, Run};
-use super::roofline::{Roofline, median_ms};
+use super::roofline::{Roofline, median_ms, median_stages};
 use warpnest::kernels::roofline::Access;
 use warpnest::kernels::sorted::GROUP;
 use warpnest::{Buffer, Device, Key, SortedConfig, SortedMap, SortedStages, Value};
@@ -32,7 +32,7 @@ pub fn measure<K: Key, V: Value>(
     let build_ms = subjects.rebuild_ms(&mut map)?;
     drop(map);
     let mut map = config.clone().timings().build_on(stream, device, &subjects.keys, &subjects.values)?;
-    let stages = median_stages(runs, || {
+    let stages = median_stages(runs, SortedStages::total, || {
         map.rebuild(stream, &subjects.keys, &subjects.values)?;
         Ok(map.report().stages)
     })?;
@@ -86,17 +86,4 @@ fn bounds<K: Key, V: Value>(
         run.record(subjects.subject(map, "lower_bound"), lower_ms, limit, wrong_lower),
         run.record(subjects.subject(map, "count_ranges"), count_ms, limit / 2.0, wrong_counts),
     ])
-}
-
-/// The stages of the build whose total is the median of `runs` builds.
-fn median_stages(
-    runs: u32,
-    mut build: impl FnMut() -> warpnest::Result<Option<SortedStages>>,
-) -> warpnest::Result<Option<SortedStages>> {
-    let mut found = Vec::new();
-    for _ in 0..runs {
-        found.extend(build()?);
-    }
-    found.sort_by(|a, b| a.total().total_cmp(&b.total()));
-    Ok(found.get(found.len() / 2).copied())
 }

@@ -2,7 +2,7 @@
 
 use super::maps::Subjects;
 use super::record::{Record, Run};
-use super::roofline::Roofline;
+use super::roofline::{Roofline, median_stages};
 use warpnest::kernels::roofline::Access;
 use warpnest::{Device, Key, Stages, TwoLevelConfig, Value};
 
@@ -38,7 +38,7 @@ pub fn measure<K: Key, V: Value>(
     drop(map);
     let timed = config.clone().assume_unique().timings();
     let mut map = timed.build_on(stream, device, &subjects.keys, &subjects.values)?;
-    let stages = median_stages(runs, || {
+    let stages = median_stages(runs, Stages::total, || {
         map.rebuild(stream, &subjects.keys, &subjects.values)?;
         Ok(map.report().stages)
     })?;
@@ -60,17 +60,4 @@ pub fn measure<K: Key, V: Value>(
     }
     records.extend(lookups);
     Ok(records)
-}
-
-/// The stages of the build whose total is the median of `runs` builds.
-pub fn median_stages(
-    runs: u32,
-    mut build: impl FnMut() -> warpnest::Result<Option<Stages>>,
-) -> warpnest::Result<Option<Stages>> {
-    let mut found = Vec::new();
-    for _ in 0..runs {
-        found.extend(build()?);
-    }
-    found.sort_by(|a, b| a.total().total_cmp(&b.total()));
-    Ok(found.get(found.len() / 2).copied())
 }
