@@ -214,10 +214,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        let mut words = Buffer::uninitialized(&self.device, self.words.len())?;
-        words.copy_from(stream, &self.words)?;
-        let mut header = Buffer::uninitialized(&self.device, self.header.len())?;
-        header.copy_from(stream, &self.header)?;
+        let words = self.words.duplicate(stream, &self.device)?;
+        let header = self.header.duplicate(stream, &self.device)?;
         let Self { device, config, layout, counts, random, .. } = self;
         let (device, config, random) = (device.clone(), config.clone(), random.clone());
         Ok(Self { device, config, layout: *layout, words, header, counts: *counts, random })

@@ -151,13 +151,11 @@ impl<K: Key, V: Payload> PageMap<K, V> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        let mut words = Buffer::uninitialized(&self.device, self.words.len())?;
-        words.copy_from(stream, &self.words)?;
         Ok(Self {
             device: self.device.clone(),
             config: self.config.clone(),
             layout: self.layout,
-            words,
+            words: self.words.duplicate(stream, &self.device)?,
             scratch: Scratch::new(&self.device),
             length: self.length,
             report: self.report.clone(),
