@@ -103,4 +103,28 @@ impl<'d> Roofline<'d> {
             unsafe { stream.launch(&copy, words / 2, &[&source], &[&target]) }
         })
     }
+
+    /// Bytes in a nanosecond that are read and written in copying `words` words of 64 bits.
+    pub fn copy_rate(&self, words: u64) -> warpnest::Result<f64> {
+        Ok((16 * words) as f64 / self.copy_milliseconds(words)? / 1e6)
+    }
+
+    /// The limits of work on `n` items of so many bits, which copying these measures.
+    pub fn copies(&self, n: u64, bits: u32) -> warpnest::Result<Copies> {
+        Ok(Copies { n, rate: self.copy_rate((n * bits as u64 / 64).next_multiple_of(2))? })
+    }
+}
+
+/// How fast work is that reads and writes its memory as copies do.
+pub struct Copies {
+    n: u64,
+    /// Bytes in a nanosecond.
+    rate: f64,
+}
+
+impl Copies {
+    /// G items a second if the work reads and writes so many bytes.
+    pub fn gops(&self, bytes: u64) -> f64 {
+        self.rate * self.n as f64 / bytes.max(1) as f64
+    }
 }

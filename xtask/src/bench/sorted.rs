@@ -22,9 +22,8 @@ pub fn measure<K: Key, V: Value>(
     let config = SortedConfig::default();
     let mut map = config.clone().assume_unique().build_on(stream, device, &subjects.keys, &subjects.values)?;
     let find_limit = roofline.gops(Access::Find, map.memory_bytes() / 8, n)?;
-    let copied = (n * (K::BITS + V::BITS) as u64 / 64).next_multiple_of(2);
-    let copy_rate = (16 * copied) as f64 / roofline.copy_milliseconds(copied)? / 1e6;
-    let limit = |bytes: u64| copy_rate * n as f64 / bytes.max(1) as f64;
+    let copies = roofline.copies(n, K::BITS + V::BITS)?;
+    let limit = |bytes| copies.gops(bytes);
     let (key_bytes, pair_bytes) = (n * K::BITS as u64 / 8, n * (K::BITS + V::BITS) as u64 / 8);
     let sort = key_bytes + K::BITS as u64 / 8 * 2 * pair_bytes;
     let (repeats, index) = (key_bytes + 2 * pair_bytes, n / GROUP * 32 + key_bytes / (GROUP - 1));

@@ -27,9 +27,8 @@ pub fn measure<K: Key, V: Value>(
     let mut map = config.clone().assume_unique().build_on(stream, device, &subjects.keys, &subjects.values)?;
     let words = map.memory_bytes() / 8;
     let find_limit = roofline.gops(Access::Find, words, n)?;
-    let copied = (n * (K::BITS + V::BITS) as u64 / 64).next_multiple_of(2);
-    let copy_rate = (16 * copied) as f64 / roofline.copy_milliseconds(copied)? / 1e6;
-    let limit = |bytes: u64| copy_rate * n as f64 / bytes as f64;
+    let copies = roofline.copies(n, K::BITS + V::BITS)?;
+    let limit = |bytes| copies.gops(bytes);
     let (key_bytes, pair_bytes) = (n * K::BITS as u64 / 8, n * (K::BITS + V::BITS) as u64 / 8);
     let shuffled = map.report().passes as u64 * 2 * pair_bytes + key_bytes;
     let built = pair_bytes + map.memory_bytes();
