@@ -1,8 +1,7 @@
-//! Keys for the parts of the hashes' range that a test of the extendible map wants them in, and the values that go with keys.
+//! Keys for the parts of the hashes' range that a test of the extendible map wants them in.
 
 use gpu_kernels::extendible::{Layout, span};
-use std::collections::HashMap;
-use warpnest::{ExtendibleConfig, Key, Value};
+use warpnest::{ExtendibleConfig, Key};
 
 /// Two segments of four buckets, with eight records each: few enough to say what becomes of each.
 pub fn small() -> ExtendibleConfig {
@@ -36,19 +35,4 @@ fn hashes(layout: &Layout, root: u64, path: &str) -> std::ops::Range<u64> {
 fn key<K: Key>(layout: &Layout, hash: u64, number: u64) -> K {
     let below = if K::BITS == 64 { number.wrapping_mul(0x0009_e377) & 0xffff_ffff } else { 0 };
     K::from_u64(hash << (K::BITS - 32) | below).unmixed(layout.a, layout.b)
-}
-
-/// The value that goes with a key, with bits of it in all parts.
-pub fn own<K: Key, V: Value>(key: &K) -> V {
-    V::from_u64(key.to_u64().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 77 << 32 ^ 77)
-}
-
-/// The values that go with keys.
-pub fn values<K: Key, V: Value>(keys: &[K]) -> Vec<V> {
-    keys.iter().map(own).collect()
-}
-
-/// Keys with their values.
-pub fn pairs<K: Key, V: Value>(keys: &[K]) -> HashMap<K, V> {
-    keys.iter().map(|key| (*key, own(key))).collect()
 }

@@ -7,6 +7,7 @@
 //! * the first CUDA device, if there is one and the feature `cuda` is on. `WARPNEST_REQUIRE_CUDA=1` makes its absence a failure.
 
 pub mod built;
+pub mod changing;
 mod checked;
 pub mod cuckoo_checker;
 pub mod cuckoos;

@@ -1,9 +1,8 @@
 //! The cuckoo map at the edges: extreme keys and sizes, load to the limit, forced restarts.
 
-use warpnest::{CuckooConfig, CuckooMap, Device, HashFamily, Key, Value};
+use warpnest::{CuckooConfig, CuckooMap, HashFamily, Key, Value};
 use warpnest_tests::built::{self, build, edges};
-use warpnest_tests::maps::holds;
-use warpnest_tests::{distinct_keys, engines, linear, on_all, values};
+use warpnest_tests::{distinct_keys, engines, linear, on_all};
 
 fn default() -> CuckooConfig {
     CuckooConfig::default().seed(11)
@@ -18,6 +17,7 @@ warpnest_tests::tests_of! { edges:
     one_pair_of_every_extreme_key_and_value(default());
     the_key_that_is_all_ones_is_there_or_not_with_every_value(default());
     values_that_are_all_zeros_and_all_ones(default());
+    a_clone_keeps_what_the_map_has_no_more(default());
 }
 
 #[test]
@@ -37,25 +37,6 @@ fn the_last_pair_wins_in_every_order_of_repeated_pairs() {
 fn rebuilds_with_more_and_fewer_and_no_pairs() {
     // A map has the slots that it was built with.
     edges::rebuilds_with_more_and_fewer_and_no_pairs(|most| default().slots(most as u64 * 5 / 4));
-}
-
-/// Built again, the one does not change the other. The key that is all ones is among the pairs.
-#[test]
-fn a_clone_keeps_what_the_map_has_no_more() {
-    fn with<K: Key, V: Value>(device: &Device) {
-        let mut keys: Vec<K> = distinct_keys(290, 28);
-        keys[7] = K::ALL_ONES;
-        let values = values::<V>(290);
-        let mut map = build(device, &default(), &keys, &values);
-        let copy = map.try_clone(device.default_stream()).unwrap();
-        assert_eq!((copy.memory_bytes(), copy.report()), (map.memory_bytes(), map.report()));
-        built::rebuild(&mut map, &keys[..3], &values[3..6]).unwrap();
-        holds(&copy, &keys, &values);
-        holds(&map, &keys[..3], &values[3..6]);
-    }
-    on_all(|device| {
-        warpnest_tests::in_all_widths!(with(device));
-    });
 }
 
 /// A 32-bit key beside a 64-bit value has words of its own, in which all-ones is not that key.

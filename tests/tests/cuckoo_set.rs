@@ -3,29 +3,15 @@
 use gpu_kernels::cuckoo::header;
 use proptest::prelude::*;
 use std::collections::HashSet;
-use warpnest::{Buffer, CuckooSet, CuckooSetConfig, Device, HashFamily, Key};
+use warpnest::{CuckooSetConfig, Device, Error, HashFamily, Key};
 use warpnest_tests::cuckoo_checker::keys_of_set;
 use warpnest_tests::cuckoos::{Spec, spec};
-use warpnest_tests::sets::{build, check, edges, keys, wrong_operations};
+use warpnest_tests::sets::properties::{Step, any_steps, fail, keys, sets_of_any_keys_are_combined, step};
+use warpnest_tests::sets::{build, edges};
 use warpnest_tests::{TestEngine, at, distinct_keys, engines, key, linear, on_each_engine, on_every_engine};
 
 fn default() -> CuckooSetConfig {
     CuckooSetConfig::default().seed(7)
-}
-
-#[derive(Clone, Debug)]
-enum Step<K> {
-    Rebuild(Vec<K>),
-    Clone,
-    KeysInto,
-}
-
-fn step<K: Key>(most: usize) -> impl Strategy<Value = Step<K>> {
-    prop_oneof![
-        3 => keys(most).prop_map(Step::Rebuild),
-        1 => Just(Step::Clone),
-        1 => Just(Step::KeysInto),
-    ]
 }
 
 fn property<K: Key>() {
@@ -36,8 +22,6 @@ fn property<K: Key>() {
             ((spec(), any::<bool>()), keys::<K>(most), prop::collection::vec(step(most), 0..4), queries)
         },
         |engine, ((spec, unique), keys, steps, queries)| {
-            let fail = |error: warpnest::Error| TestCaseError::fail(error.to_string());
-            let (device, stream) = (&engine.device, engine.device.default_stream());
             let spec = Spec { unique, ..spec };
             // Keys at equal distances are too much for the weak families.
             let weak = !matches!(spec.family, HashFamily::Mix);
@@ -52,48 +36,15 @@ fn property<K: Key>() {
             let inputs = steps.iter().map(|step| if let Step::Rebuild(keys) = step { keys.len() } else { 0 });
             let most = inputs.chain([input.len()]).max().unwrap_or(0);
             let slots = spec.set(most).memory_bytes::<u64>(most as u64).map_err(fail)? / 8 - header::WORDS as u64;
-            let mut set = spec.set(most).slots(slots).build::<K>(device, &[]).map_err(fail)?;
-            let mut reference = HashSet::new();
-            for step in std::iter::once(Step::Rebuild(input)).chain(steps).chain([Step::KeysInto]) {
-                match step {
-                    Step::Rebuild(keys) => {
-                        let input = kept(keys);
-                        let on_device = Buffer::from_slice(device, &input).map_err(fail)?;
-                        reference = input.into_iter().collect();
-                        if let Err(error) = set.rebuild(stream, &on_device) {
-                            spec.excuses(&error, &reference).map_err(TestCaseError::fail)?;
-                            reference.clear();
-                            prop_assert!(set.is_empty() && set.to_keys().map_err(fail)?.is_empty());
-                            continue;
-                        }
-                        prop_assert_eq!(
-                            (set.report().seed, set.report().chains.is_some()),
-                            (spec.seed, spec.statistics)
-                        );
-                        let chains = set.report().chains;
-                        prop_assert!(chains.is_none_or(|chains| chains.longest <= set.report().chain_limit));
-                    }
-                    Step::Clone => {
-                        let copy = set.try_clone(stream).map_err(fail)?;
-                        prop_assert_eq!((copy.report(), copy.functions()), (set.report(), set.functions()));
-                        set = copy;
-                    }
-                    Step::KeysInto => {
-                        let mut keys = Buffer::zeroed(device, reference.len()).map_err(fail)?;
-                        set.keys_into(stream, &mut keys).map_err(fail)?;
-                        let keys: HashSet<K> = keys.download(stream).map_err(fail)?.into_iter().collect();
-                        prop_assert_eq!(&keys, &reference);
-                    }
-                }
-                let queries: Vec<K> = queries.iter().chain(&reference).copied().collect();
-                if set.is_empty() {
-                    // Also after a failure, when the table's words are those of an empty set.
-                    prop_assert!(set.contains_many(&queries).map_err(fail)?.iter().all(|found| !found));
-                    continue;
-                }
-                check(&set, &reference, &queries).map_err(TestCaseError::fail)?;
-            }
-            Ok(())
+            let steps = steps.into_iter().map(|step| step.with(kept));
+            // The first keys too, since a build of keys that share their slots may fail.
+            let steps = std::iter::once(Step::Rebuild(input)).chain(steps).collect();
+            let excused = |error: &Error, keys: &HashSet<K>| spec.excuses(error, keys);
+            any_steps(&engine.device, &spec.set(most).slots(slots), (vec![], steps, queries), excused, |report| {
+                prop_assert_eq!((report.seed, report.chains.is_some()), (spec.seed, spec.statistics));
+                prop_assert!(report.chains.is_none_or(|chains| chains.longest <= report.chain_limit));
+                Ok(())
+            })
         },
     );
 }
@@ -109,20 +60,10 @@ fn any_keys_and_operations_with_64_bits() {
 }
 
 fn combined<K: Key>() {
-    on_every_engine(
-        |engine| {
-            let keys = || prop::collection::vec(key::<K>(), 0..engine.most_items.min(1200));
-            (keys(), keys(), any::<u64>(), 2u32..=5)
-        },
-        |engine, (first, second, seed, functions)| {
-            let config = CuckooSetConfig::default().seed(seed).functions(functions).slots_per_key(2.4);
-            let fail = |error: warpnest::Error| TestCaseError::fail(error.to_string());
-            let one = config.build(&engine.device, &first).map_err(fail)?;
-            let other = default().build(&engine.device, &second).map_err(fail)?;
-            let wrong = wrong_operations(&one, &other).and_then(|()| wrong_operations(&other, &one));
-            wrong.map_err(TestCaseError::fail)
-        },
-    );
+    let configs = (any::<u64>(), 2u32..=5).prop_map(|(seed, functions)| {
+        (CuckooSetConfig::default().seed(seed).functions(functions).slots_per_key(2.4), default())
+    });
+    sets_of_any_keys_are_combined::<CuckooSetConfig, K>(1200, &configs);
 }
 
 #[test]
@@ -281,26 +222,10 @@ fn two_builds_of_the_same_keys_say_the_same() {
 
 #[test]
 fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others() {
-    fn with<K: Key>(engine: &TestEngine) {
-        let once: Vec<K> = distinct_keys(engine.most_items.min(2000) / 2, 8);
-        let config = default().assume_unique();
-        let twice = [once.repeat(2), once.iter().flat_map(|&key| [key, key]).collect(), vec![K::ALL_ONES; 100]];
-        for keys in twice {
-            let set: CuckooSet<K> = config.build(&engine.device, &keys).unwrap();
-            let expected: HashSet<K> = keys.iter().copied().collect();
-            assert!((expected.len() as u64..=keys.len() as u64).contains(&set.len()));
-            assert!(set.contains_many(&keys).unwrap().iter().all(|&found| found));
-            let written = set.to_keys().unwrap();
-            assert_eq!(written.len() as u64, set.len());
-            assert_eq!(written.into_iter().collect::<HashSet<K>>(), expected);
-            // If copies met, the build has noticed it and erased the others.
-            if set.report().repeated_keys {
-                assert_eq!(set.len(), expected.len() as u64);
-            }
-        }
-    }
-    on_each_engine(with::<u32>);
-    on_each_engine(with::<u64>);
+    edges::a_broken_promise_of_unique_keys_loses_none_and_finds_no_others(&default(), |report, counted, keys| {
+        // If copies met, the build has noticed it and erased the others.
+        assert!(counted == keys || !report.repeated_keys, "{counted} of {keys} keys");
+    });
 }
 
 /// Of a million copies, in the order in which the CPU's cores come.

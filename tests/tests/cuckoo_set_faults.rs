@@ -1,31 +1,14 @@
 //! What a cuckoo set refuses, what it takes, and what is left when a build or its device fails.
 
 use gpu_kernels::cuckoo::header;
-use std::sync::atomic::Ordering::Relaxed;
-use warpnest::{Buffer, CuckooSet, CuckooSetConfig, Device, Error, Key};
-use warpnest_tests::sets::{build, holds, wrong_operations};
-use warpnest_tests::{
-    assert_lengths, assert_wrong_device, at, counting, distinct_keys, elsewhere, faulty, linear, on_all, only, says,
-};
+use warpnest::{Buffer, CuckooSetConfig, Error, Key};
+use warpnest_tests::sets::errors::{self, refused};
+use warpnest_tests::sets::faults::{self, Measured, Takes, memory_is_as_said};
+use warpnest_tests::sets::{build, holds};
+use warpnest_tests::{distinct_keys, faulty, linear, on_all, only, says};
 
 fn default() -> CuckooSetConfig {
     CuckooSetConfig::default().seed(5)
-}
-
-/// What `config` answers to so many keys: the same from a slice, from a buffer and to the questions for its memory.
-fn refused(device: &Device, config: &CuckooSetConfig, n: usize) -> Error {
-    let _at = at(format!("{config:?}"));
-    let keys: Vec<u32> = distinct_keys(n, 1);
-    let error = config.build(device, &keys).unwrap_err();
-    let on_device = Buffer::from_slice(device, &keys).unwrap();
-    let others = [
-        config.build_on(device.default_stream(), device, &on_device).unwrap_err(),
-        config.memory_bytes::<u64>(n as u64).unwrap_err(),
-        config.scratch_bytes::<u32>(n as u64).unwrap_err(),
-    ];
-    // As texts, since a figure may be NaN.
-    assert!(others.iter().all(|other| format!("{other:?}") == format!("{error:?}")), "{error:?}, {others:?}");
-    error
 }
 
 #[test]
@@ -74,40 +57,7 @@ fn more_keys_than_fit_are_refused_and_leave_the_set_as_it_was() {
 
 #[test]
 fn what_belongs_to_another_device_and_other_lengths_are_refused_and_change_nothing() {
-    on_all(|device| {
-        let (stream, there) = (device.default_stream(), elsewhere());
-        let keys = [4u32, 5, 4];
-        let mut set = CuckooSet::build(device, &keys).unwrap();
-        let report = set.report().clone();
-        let (ours, theirs) = (Buffer::from_slice(device, &keys).unwrap(), Buffer::from_slice(&there, &keys).unwrap());
-        for (stream, keys, what) in
-            [(there.default_stream(), &ours, "the stream"), (stream, &theirs, "the buffer of keys")]
-        {
-            let built = default().build_on(stream, device, keys);
-            assert_wrong_device(built.unwrap_err(), what, &there, device);
-            assert_wrong_device(set.rebuild(stream, keys).unwrap_err(), what, &there, device);
-        }
-        let mut found = Buffer::zeroed(device, 1).unwrap();
-        let error = set.contains_many_into(stream, &theirs, &mut found).unwrap_err();
-        assert_wrong_device(error, "a buffer", &there, device);
-        let error = set.contains_many_into(stream, &ours, &mut Buffer::zeroed(device, 2).unwrap()).unwrap_err();
-        assert_lengths(error, ("the queries, in words of 32,", 1), ("the found-words", 2));
-        let error = set.keys_into(stream, &mut Buffer::zeroed(device, 3).unwrap()).unwrap_err();
-        assert_lengths(error, ("the set", 2), ("the keys", 3));
-        assert_wrong_device(set.try_clone(there.default_stream()).unwrap_err(), "a buffer", device, &there);
-
-        let foreign = CuckooSet::build(&there, &keys).unwrap();
-        let combined =
-            |stream, other| [set.union(stream, other), set.intersection(stream, other), set.difference(stream, other)];
-        for error in combined(stream, &foreign).map(Result::unwrap_err) {
-            assert_wrong_device(error, "the other set", &there, device);
-        }
-        for error in combined(there.default_stream(), &set).map(Result::unwrap_err) {
-            assert_wrong_device(error, "the stream", &there, device);
-        }
-        holds(&set, &keys);
-        assert_eq!(*set.report(), report);
-    });
+    errors::what_belongs_to_another_device_and_other_lengths_are_refused(&default());
 }
 
 #[test]
@@ -137,20 +87,17 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
     });
 }
 
-/// The result is like the first set, also in that it takes repeated keys when it is built again; and refuses as that one does.
+/// In the slots that it has; and refuses as that one does.
 #[test]
 fn the_result_of_an_operation_has_the_configuration_of_the_first_set() {
+    let (wide, dense) = (default().seed(8).slots_per_key(4.0), default().seed(6));
+    errors::the_result_of_an_operation_has_the_configuration_of_the_first_set((&wide, 100), (&dense, 250), |made| {
+        assert_eq!((made.report().seed, made.slots()), (8, (4 * made.len()).max(8)));
+        made.len() as usize / 2
+    });
     on_all(|device| {
         let stream = device.default_stream();
-        let wide = default().seed(8).slots_per_key(4.0).build(device, &distinct_keys::<u32>(100, 1)).unwrap();
-        let dense = default().seed(6).build(device, &distinct_keys::<u32>(250, 1)).unwrap();
-        for made in [wide.union(stream, &dense), wide.intersection(stream, &dense), wide.difference(stream, &dense)] {
-            let mut made = made.unwrap();
-            assert_eq!((made.report().seed, made.slots()), (8, (4 * made.len()).max(8)));
-            let twice = distinct_keys::<u32>(made.len() as usize / 2, 9).repeat(2);
-            made.rebuild(stream, &Buffer::from_slice(device, &twice).unwrap()).unwrap();
-            holds(&made, &twice);
-        }
+        let dense = dense.build(device, &distinct_keys::<u32>(250, 1)).unwrap();
         let promised = default().assume_unique().build(device, &distinct_keys::<u32>(10, 1)).unwrap();
         assert_eq!(promised.union(stream, &dense).unwrap().len(), 250);
         let fixed = default().slots(125).build(device, &distinct_keys::<u32>(100, 1)).unwrap();
@@ -169,64 +116,21 @@ fn crowd() -> (CuckooSetConfig, Vec<u64>) {
 #[test]
 fn whichever_launch_of_a_rebuild_fails_the_set_is_empty_and_can_be_built_again() {
     let (device, launches) = faulty();
-    let stream = device.default_stream();
     let (config, keys) = crowd();
-    let input = Buffer::from_slice(&device, &keys).unwrap();
-    let mut names = Vec::new();
-    for good in 0.. {
-        let mut set = build(&device, &config, &[3u64, 4, 3]);
-        let report = set.report().clone();
-        let rebuilt = only(&launches, good, || set.rebuild(stream, &input));
-        if let Err(error) = rebuilt {
-            let Error::Kernel { kernel, .. } = error else { panic!("{error}") };
-            names.push(kernel);
-            assert_eq!(*set.report(), report);
-            holds(&set, &[]);
-            set.rebuild(stream, &input).unwrap();
-        } else {
-            let head = set.header().download(stream).unwrap();
-            assert_eq!(head[header::DROPPED as usize], 1);
-        }
-        holds(&set, &keys);
-        if names.len() == good as usize {
-            break;
-        }
-    }
+    let errors = faults::failing_rebuilds((&device, &launches), &config, (&[3, 4, 3], &keys), |set| {
+        let head = set.header().download(device.default_stream()).unwrap();
+        assert_eq!(head[header::DROPPED as usize], 1);
+    });
+    let name = |error| if let Error::Kernel { kernel, .. } = error { kernel } else { panic!("{error}") };
+    let names: Vec<String> = errors.into_iter().map(name).collect();
     assert_eq!(names, ["cuckoo_insert_u64", "cuckoo_census_u64", "cuckoo_last_u64"]);
 }
 
-/// Whichever launch or allocation of a build, a copy, a listing or an operation fails: an error, the sets are as they were, and no byte is lost.
 #[test]
 fn whatever_fails_beside_a_set_it_stays_whole() {
-    type Left<'l> = &'l std::sync::atomic::AtomicU32;
-    fn with(device: &Device, left: Left<'_>, [build_takes, copy_takes, keys_take]: [u32; 3]) {
-        let stream = device.default_stream();
-        let old = distinct_keys::<u32>(500, 1).repeat(2);
-        let (one, other) = (build(device, &default(), &old), build(device, &default(), &distinct_keys(3000, 1)));
-        let input = Buffer::from_slice(device, &old).unwrap();
-        let fails = |work: &dyn Fn() -> Result<(), Error>| {
-            let mut good = 0;
-            while let Err(error) = only(left, good, work) {
-                assert!(matches!(error, Error::Kernel { .. } | Error::OutOfMemory { .. }), "{error}");
-                good += 1;
-            }
-            good
-        };
-        assert_eq!(fails(&|| default().build_on(stream, device, &input).map(drop)), build_takes);
-        assert_eq!(fails(&|| one.try_clone(stream).map(drop)), copy_takes);
-        assert_eq!(fails(&|| one.to_keys().map(drop)), keys_take);
-        for operation in [CuckooSet::union, CuckooSet::intersection, CuckooSet::difference] {
-            let good = fails(&|| operation(&one, stream, &other).map(drop));
-            assert!(good >= 4, "{good} good ones");
-        }
-        holds(&one, &old);
-        assert_eq!(wrong_operations(&one, &other), Ok(()));
-    }
-    let (device, launches) = faulty();
-    with(&device, &launches, [2, 0, 1]);
-    let (device, counts) = counting();
-    with(&device, &counts.allocations, [2, 2, 2]);
-    assert_eq!(counts.bytes.load(Relaxed), 0);
+    let launches = Takes { build: 2, copy: 0, keys: 1 };
+    let allocations = Takes { build: 2, copy: 2, keys: 2 };
+    faults::whatever_fails_beside_a_set_it_stays_whole(&default(), launches, allocations);
 }
 
 /// The configuration says beforehand what a set keeps. A build takes nothing besides, however often keys come; and a rebuild nothing at all.
@@ -234,19 +138,12 @@ fn whatever_fails_beside_a_set_it_stays_whole() {
 fn memory_is_what_was_said_and_a_rebuild_takes_none() {
     fn with<K: Key>(config: &CuckooSetConfig) {
         for n in [0usize, 1, 2, 301, 4097, 70_000] {
-            let _at = at(format!("{n} keys of {}, {config:?}", std::any::type_name::<K>()));
-            let (device, counts) = counting();
-            let stream = device.default_stream();
             let repeated = distinct_keys::<K>(n.div_ceil(2), 2).repeat(2);
-            let input = Buffer::from_slice(&device, &repeated[..n]).unwrap();
-            let before = counts.bytes.load(Relaxed);
-            counts.most.store(before, Relaxed);
-            let mut set = config.build_on(stream, &device, &input).unwrap();
-            let (most, keeps) = (counts.most.load(Relaxed) - before, counts.bytes.load(Relaxed) - before);
-            let kept = config.memory_bytes::<K>(n as u64).unwrap();
-            assert_eq!((set.memory_bytes(), keeps, most), (kept, kept, kept));
+            let Measured { device, counts, input, mut set, most } = memory_is_as_said(config, &repeated[..n]);
+            let stream = device.default_stream();
             let slot = K::BITS as u64 / 8;
-            assert_eq!(kept, (set.slots() * slot).next_multiple_of(8) + 72);
+            assert_eq!(most, set.memory_bytes());
+            assert_eq!(most, (set.slots() * slot).next_multiple_of(8) + 72);
             assert_eq!(config.scratch_bytes::<K>(n as u64).unwrap(), 0);
             only(&counts.allocations, 0, || set.rebuild(stream, &input)).unwrap();
             let mut found = Buffer::zeroed(&device, n.div_ceil(32)).unwrap();

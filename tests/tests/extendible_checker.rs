@@ -4,8 +4,9 @@ use gpu_kernels::extendible::{PAGE, Segment, State, WordOf};
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
 use warpnest::{Device, ExtendibleMap, Key, Value};
+use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_checker::check_extendible_map;
-use warpnest_tests::extendible_parts::{pairs, small, spread, values};
+use warpnest_tests::extendible_parts::{small, spread};
 use warpnest_tests::in_all_widths;
 use warpnest_tests::maps::{Map, equals};
 

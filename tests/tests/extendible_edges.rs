@@ -1,56 +1,25 @@
 //! The extendible map at the edges: extreme keys and values, repeated keys, sizes around every bound, on every engine.
 
-use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
-use warpnest::{Answers, Buffer, Device, ExtendibleConfig, ExtendibleMap, Key, Value};
+use warpnest::{Answers, Buffer, ExtendibleConfig, Key, Value};
+use warpnest_tests::changing::edges::{self, extremes};
+use warpnest_tests::changing::{come_and_go, create, pairs, remove, values};
 use warpnest_tests::extendible_checker::check_extendible_map;
-use warpnest_tests::extendible_parts::{own, pairs, small, spread, values};
+use warpnest_tests::extendible_parts::{small, spread};
 use warpnest_tests::maps::equals;
 use warpnest_tests::{distinct_keys, in_all_widths, on_all, on_each_engine};
-
-fn create<K: Key, V: Value>(device: &Device, config: &ExtendibleConfig) -> ExtendibleMap<K, V> {
-    config.create(device).unwrap_or_else(|error| panic!("on {}: {error}", device.name()))
-}
-
-/// Removes keys that are there, and fails unless each is answered.
-fn remove<K: Key, V: Value>(map: &mut ExtendibleMap<K, V>, keys: &[K]) {
-    assert_eq!(map.remove_many(keys).unwrap(), keys.iter().map(|key| Some(own(key))).collect::<Vec<_>>());
-}
-
-/// Fills an empty map in batches of so many keys, looks at all of it, removes a third, and looks again.
-fn come_and_go<K: Key, V: Value>(device: &Device, config: &ExtendibleConfig, keys: &[K], batch: usize) {
-    let mut map = create::<K, V>(device, config);
-    for keys in keys.chunks(batch) {
-        assert_eq!(map.insert_many(keys, &values(keys)).unwrap(), keys.len() as u64);
-    }
-    equals(&map, &pairs(keys));
-    let (gone, left) = keys.split_at(keys.len() / 3);
-    remove(&mut map, gone);
-    equals(&map, &pairs(left));
-}
 
 #[test]
 fn batches_of_nothing_do_nothing() {
     fn with<K: Key, V: Value>() {
         on_all(|device| {
-            let mut map = create::<K, V>(device, &small());
             let stream = device.default_stream();
-            for there in [vec![], vec![K::from_u64(1), K::ALL_ONES, K::from_u64(5)]] {
-                assert_eq!(map.insert_many(&there, &values(&there)).unwrap(), there.len() as u64);
-                let report = map.report();
-                assert_eq!(map.insert_many(&[], &[]), Ok(0));
-                assert_eq!(map.remove_many(&[]), Ok(vec![]));
-                let (none, mut answers) = (Buffer::zeroed(device, 0).unwrap(), Answers::new(device, 0).unwrap());
+            let none = Buffer::zeroed(device, 0).unwrap();
+            let mut map = edges::batches_of_nothing_do_nothing::<_, K, V, _>(device, &small(), |map| {
+                let mut answers = Answers::new(device, 0).unwrap();
                 assert_eq!(map.remove_many_into(stream, &none, &mut answers), Ok(0));
-                assert_eq!((map.get_many(&[]), map.contains_many(&[])), (Ok(vec![]), Ok(vec![])));
-                // Nothing that is there.
-                assert_eq!(map.remove_many(&[K::from_u64(2), K::from_u64(2)]), Ok(vec![None; 2]));
-                assert_eq!(map.report(), report);
-                equals(&map, &pairs(&there));
-            }
-            map.clear(stream).unwrap();
-            equals(&map, &HashMap::new());
-            assert_eq!(map.to_pairs(), Ok(vec![]));
+                map.report()
+            });
             map.shrink_to_fit().unwrap();
             equals(&map.try_clone(stream).unwrap(), &HashMap::new());
             equals(&map, &HashMap::new());
@@ -59,21 +28,12 @@ fn batches_of_nothing_do_nothing() {
     in_all_widths!(with());
 }
 
-/// The ends of the range, its middle, and numbers that are equal or all ones in one half only.
-fn extremes<T: Scalar>() -> Vec<T> {
-    let all = [0, 1, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX << 32, u64::MAX - 1, u64::MAX];
-    let mut those: Vec<T> = all.map(T::from_u64).to_vec();
-    those.sort_unstable();
-    those.dedup();
-    those
-}
-
 /// Also of mixed keys: those that say in buckets of other parts of the range that a slot is free.
 #[test]
 fn every_operation_on_every_extreme_key_and_value() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
-            let mut map = create::<K, V>(&engine.device, &small());
+            let mut map = create::<_, K, V>(&engine.device, &small());
             let layout = map.layout();
             let mixed = extremes::<K>().into_iter().map(|mixed| mixed.unmixed(layout.a, layout.b));
             let keys: Vec<K> = extremes::<K>().into_iter().chain(mixed).collect();
@@ -104,7 +64,7 @@ fn the_last_pair_of_a_key_counts_in_batches_of_new_and_of_present_keys() {
         on_each_engine(|engine| {
             let n = if engine.most_items < 1000 { 70 } else { engine.most_items.min(3000) as u64 };
             let value = |number: u64| V::from_u64(number | number << 40);
-            let mut map = create::<K, V>(&engine.device, &small());
+            let mut map = create::<_, K, V>(&engine.device, &small());
             let mut there = HashMap::new();
             // All equal; twice the same batch.
             for key in [K::from_u64(0), K::ALL_ONES] {
@@ -146,14 +106,8 @@ fn sequential_and_strided_keys() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
             let n = engine.most_items.min(1000) as u64;
-            // Wide keys at last differ in their upper halves alone.
-            for lg in (0..=K::BITS - 8).step_by(if n < 1000 { 40 } else { 4 }) {
-                // No more keys than the stride leaves, so that all differ.
-                let keys: Vec<K> = (0..n.min(1 << (K::BITS - lg).min(32))).map(|i| K::from_u64(i << lg)).collect();
-                come_and_go::<K, V>(&engine.device, &small(), &keys, keys.len());
-                let reversed = |key: &K| !K::from_u64(key.to_u64().reverse_bits() >> (64 - K::BITS));
-                come_and_go::<K, V>(&engine.device, &small(), &keys.iter().map(reversed).collect::<Vec<_>>(), 170);
-            }
+            let every = if n < 1000 { 40 } else { 4 };
+            edges::sequential_and_strided_keys::<_, K, V>(&engine.device, &small(), (n, every, 170));
         });
     }
     in_all_widths!(with());
@@ -171,7 +125,7 @@ fn sizes_around_powers_of_two_warps_and_blocks() {
                 sizes.flat_map(|size| size - 1..=size + 1).filter(|&n| n <= engine.most_items && (!slow || n < 290))
             {
                 let keys: Vec<K> = distinct_keys(n, 5);
-                come_and_go::<K, V>(&engine.device, &config, &keys, n.max(1));
+                come_and_go::<_, K, V>(&engine.device, &config, &keys, n.max(1));
             }
         });
     }
@@ -192,7 +146,7 @@ fn as_many_records_as_a_bucket_holds_and_one_more_or_less() {
                     }
                     // In the lowest part of the range, in the highest and in another one; at once, and one more than half of them first.
                     for (root, batch) in [(0, n), (7, n), (3, n / 2 + 1)] {
-                        let mut map = create::<K, V>(&engine.device, &config);
+                        let mut map = create::<_, K, V>(&engine.device, &config);
                         let keys: Vec<K> = spread(&map.layout(), root, "", n);
                         for keys in keys.chunks(batch) {
                             assert_eq!(map.insert_many(keys, &values(keys)), Ok(keys.len() as u64));
@@ -215,7 +169,7 @@ fn as_many_buckets_as_a_page_holds_and_some_more_or_less() {
             // 1020 buckets, 1024 of two segments, and 1028.
             for segments in [255, 256, 257].into_iter().take(if engine.most_items < 1000 { 1 } else { 3 }) {
                 let config = ExtendibleConfig::default().segments(segments).buckets(4).records(8).seed(4);
-                let mut map = create::<K, V>(&engine.device, &config);
+                let mut map = create::<_, K, V>(&engine.device, &config);
                 let (layout, first) = (map.layout(), 4 * segments as u64);
                 let mut there = HashMap::new();
                 let split = |root: u64| spread::<K>(&layout, root, "", 9);
@@ -249,7 +203,7 @@ fn numbers_of_segments_and_buckets_that_are_least_or_no_powers_of_two() {
             for (segments, buckets, records) in [(1, 4, 8), (1, 1024, 8), (7, 8, 40), (100, 4, 16)] {
                 if engine.most_items >= 1000 || segments < 8 && buckets < 9 {
                     let config = ExtendibleConfig::default().segments(segments).buckets(buckets).records(records);
-                    come_and_go::<K, V>(&engine.device, &config.seed(7), &keys, keys.len() / 2 + 1);
+                    come_and_go::<_, K, V>(&engine.device, &config.seed(7), &keys, keys.len() / 2 + 1);
                 }
             }
         });

@@ -4,7 +4,9 @@
 
 use std::collections::HashMap;
 use warpnest::{Answers, Buffer, Device, Error, ExtendibleConfig, ExtendibleMap, Key, Value};
-use warpnest_tests::extendible_parts::{close, pairs, small, spread, values};
+use warpnest_tests::changing::edges::refuses_room_for_other_pairs;
+use warpnest_tests::changing::{pairs, values};
+use warpnest_tests::extendible_parts::{close, small, spread};
 use warpnest_tests::maps::{equals, refuses_another_device, refuses_other_lengths};
 use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, in_all_widths, on_all, says};
 
@@ -130,13 +132,7 @@ fn inputs_whose_lengths_differ_are_refused_with_both_lengths() {
                 assert_lengths(error, keys, ("the answers", room as u64));
             }
             refuses_other_lengths(&map);
-            let mut no_keys = [0, 1, 2, 3].map(|n| Buffer::<K>::zeroed(device, n).unwrap());
-            let mut no_values = [0, 1, 2, 3].map(|n| Buffer::<V>::zeroed(device, n).unwrap());
-            for (lengths, other) in [((3, 2), ("the keys", 3)), ((2, 1), ("the values", 1)), ((0, 2), ("the keys", 0))]
-            {
-                let error = map.pairs_into(stream, &mut no_keys[lengths.0], &mut no_values[lengths.1]).unwrap_err();
-                assert_lengths(error, ("the map", 2), other);
-            }
+            refuses_room_for_other_pairs(&map);
             equals(&map, &there);
             assert_eq!(map.report(), report);
         });

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warpnest::{Device, Error, ExtendibleMap, ExtendibleReport, Key, Result, Value};
+use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_checker::check_extendible_map;
-use warpnest_tests::extendible_parts::{pairs, small, values};
+use warpnest_tests::extendible_parts::small;
 use warpnest_tests::maps::{equals, is_empty};
 use warpnest_tests::{counting, distinct_keys, failing, faulty, in_all_widths, only};
 

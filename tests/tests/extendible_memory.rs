@@ -2,7 +2,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::{Buffer, Error, ExtendibleConfig, ExtendibleMap, Key, Result, Value};
-use warpnest_tests::extendible_parts::{pairs, small, values};
+use warpnest_tests::changing::{pairs, values};
+use warpnest_tests::extendible_parts::small;
 use warpnest_tests::maps::equals;
 use warpnest_tests::{counting, distinct_keys, in_all_widths, only};
 

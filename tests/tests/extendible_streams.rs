@@ -2,23 +2,12 @@
 
 mod deferred;
 
+use deferred::on_all;
 use std::collections::HashMap;
-use warpnest::{Answers, Buffer, Device, ExtendibleMap};
+use warpnest::{Answers, Buffer, ExtendibleMap};
+use warpnest_tests::distinct_keys;
 use warpnest_tests::extendible_parts::small;
 use warpnest_tests::maps::equals;
-use warpnest_tests::{distinct_keys, engines};
-
-/// Runs `test` on every engine, and on the deferring one with several orders.
-fn on_all(test: impl Fn(&Device, usize)) {
-    for engine in engines() {
-        test(&engine.device, engine.most_items);
-    }
-    for seed in 0..6 {
-        let (device, complaints) = deferred::device(seed);
-        test(&device, 100);
-        assert_eq!(complaints.all(), [""; 0], "order {seed}");
-    }
-}
 
 /// Batches that let it grow and shrink, copies of it, and memory given back: each round's lookups see what it was then.
 #[test]

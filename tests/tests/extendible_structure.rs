@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 use warpnest::{Device, Error, ExtendibleConfig, ExtendibleMap, Key, Value};
+use warpnest_tests::changing::{own, pairs, values};
 use warpnest_tests::extendible_checker::{Found, check_extendible_map};
-use warpnest_tests::extendible_parts::{close, own, pairs, small, spread, values};
+use warpnest_tests::extendible_parts::{close, small, spread};
 use warpnest_tests::maps::equals;
 use warpnest_tests::{TestEngine, distinct_keys, faulty, in_all_widths, on_all, on_each_engine, only};
 

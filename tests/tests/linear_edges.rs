@@ -1,9 +1,10 @@
 //! The linear map at the edges: extreme keys and values, sizes around every bound, growth, full tables, removed slots, on every engine.
 
-use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::{Buffer, Key, LinearConfig, LinearMap, LinearOperation, Value};
+use warpnest_tests::changing::edges::{self, extremes};
+use warpnest_tests::changing::{create, fill, pairs, values};
 use warpnest_tests::linear_checker::{check_answers, check_linear_map, linear_engines};
 use warpnest_tests::maps::equals;
 use warpnest_tests::{TestEngine, distinct_keys, in_all_widths, on_all};
@@ -14,17 +15,9 @@ fn configs() -> [LinearConfig; 2] {
     [config.clone(), config.to_the_next_line()]
 }
 
-fn create<K: Key, V: Value>(engine: &TestEngine, config: &LinearConfig) -> LinearMap<K, V> {
-    config.create(&engine.device).unwrap_or_else(|error| panic!("on {}: {error}", engine.device.name()))
-}
-
-/// A value for each key, with bits of it in all parts.
-fn values<K: Key, V: Value>(keys: &[K]) -> Vec<V> {
-    keys.iter().map(|key| V::from_u64(key.to_u64().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 77 << 32 ^ 77)).collect()
-}
-
-fn pairs<K: Key, V: Value>(keys: &[K]) -> HashMap<K, V> {
-    keys.iter().copied().zip(values(keys)).collect()
+/// Each engine with each of them.
+fn everywhere<K: Key, V: Value>() -> impl Iterator<Item = (&'static TestEngine, LinearConfig)> {
+    linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config)))
 }
 
 /// Does the operations and fails unless there is an order for their answers, which it returns.
@@ -39,72 +32,50 @@ fn apply<K: Key, V: Value>(map: &mut LinearMap<K, V>, operations: &[LinearOperat
 #[test]
 fn batches_of_nothing_do_nothing() {
     fn with<K: Key, V: Value>() {
-        for engine in linear_engines::<K, V>() {
-            for config in configs() {
-                let mut map = create::<K, V>(engine, &config);
-                let stream = engine.device.default_stream();
-                for there in [vec![], vec![K::from_u64(1), K::ALL_ONES, K::from_u64(5)]] {
-                    assert_eq!(map.insert_many(&there, &values(&there)).unwrap(), there.len() as u64);
-                    assert_eq!(map.insert_many(&[], &[]).unwrap(), 0);
-                    assert_eq!(map.replace_many(&[], &[]).unwrap(), []);
-                    assert_eq!(map.get_or_insert_many(&[], &[]).unwrap(), []);
-                    assert_eq!(map.remove_many(&[]).unwrap(), []);
-                    assert_eq!((map.apply_many(&[]).unwrap(), map.get_many(&[]).unwrap()), (vec![], vec![]));
-                    assert_eq!(map.contains_many(&[]).unwrap(), []);
-                    assert_eq!(map.remove_many_on(stream, &Buffer::zeroed(&engine.device, 0).unwrap()).unwrap(), 0);
-                    equals(&map, &pairs(&there));
-                }
-                map.clear(stream).unwrap();
-                equals(&map, &HashMap::new());
-                assert_eq!((map.taken(), map.to_pairs().unwrap()), (0, vec![]));
-                map.compact(stream).unwrap();
-                map.shrink_to_fit(stream).unwrap();
-                map.reserve(stream, 0).unwrap();
-                equals(&map, &HashMap::new());
-            }
+        for (engine, config) in everywhere::<K, V>() {
+            let (device, stream) = (&engine.device, engine.device.default_stream());
+            let none = Buffer::zeroed(device, 0).unwrap();
+            let mut map = edges::batches_of_nothing_do_nothing::<_, K, V, _>(device, &config, |map| {
+                assert_eq!(map.replace_many(&[], &[]).unwrap(), []);
+                assert_eq!(map.get_or_insert_many(&[], &[]).unwrap(), []);
+                assert_eq!(map.apply_many(&[]).unwrap(), []);
+                assert_eq!(map.remove_many_on(stream, &none).unwrap(), 0);
+                (map.taken(), map.slots())
+            });
+            assert_eq!(map.taken(), 0);
+            map.compact(stream).unwrap();
+            map.shrink_to_fit(stream).unwrap();
+            map.reserve(stream, 0).unwrap();
+            equals(&map, &HashMap::new());
         }
     }
     in_all_widths!(with());
 }
 
-/// The ends of the range, its middle, and numbers that are equal or all ones in one half only.
-fn extremes<T: Scalar>() -> Vec<T> {
-    let all = [0, 1, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX << 32, u64::MAX - 1, u64::MAX];
-    let mut those: Vec<T> = all.map(T::from_u64).to_vec();
-    those.sort_unstable();
-    those.dedup();
-    those
-}
-
 #[test]
 fn every_operation_on_every_extreme_key_and_value() {
     fn with<K: Key, V: Value>() {
-        for engine in linear_engines::<K, V>() {
-            for config in configs() {
-                for key in extremes::<K>() {
-                    let mut map = create(engine, &config);
-                    for value in extremes::<V>() {
-                        assert_eq!(map.remove_many(&[key]).unwrap(), [None]);
-                        assert_eq!((map.get_many(&[key]).unwrap(), map.len()), (vec![None], 0));
-                        assert_eq!(map.replace_many(&[key], &[value]).unwrap(), [None]);
-                        assert_eq!(map.get_or_insert_many(&[key], &[!value]).unwrap(), [value]);
-                        equals(&map, &HashMap::from([(key, value)]));
-                        assert_eq!(map.insert_many(&[key], &[!value]).unwrap(), 0);
-                        assert_eq!(map.replace_many(&[key], &[value]).unwrap(), [Some(!value)]);
-                        assert_eq!(apply(&mut map, &[GetOrInsert(key, !value)]), [Some(value)]);
-                        assert_eq!(apply(&mut map, &[Insert(key, !value)]), [Some(value)]);
-                        assert_eq!(apply(&mut map, &[Get(key), Get(!key)]), [Some(!value), None]);
-                        assert_eq!(apply(&mut map, &[Remove(key)]), [Some(!value)]);
-                        assert_eq!(map.get_or_insert_many(&[key], &[value]).unwrap(), [value]);
-                        assert_eq!(map.to_pairs().unwrap(), [(key, value)]);
-                        assert_eq!(
-                            map.remove_many(&[key, key]).unwrap().iter().flatten().collect::<Vec<_>>(),
-                            [&value]
-                        );
-                    }
-                    // What has a cell takes no slot.
-                    assert!(map.is_empty() && map.taken() <= (key != K::ALL_ONES) as u64);
+        for (engine, config) in everywhere::<K, V>() {
+            for key in extremes::<K>() {
+                let mut map = create(&engine.device, &config);
+                for value in extremes::<V>() {
+                    assert_eq!(map.remove_many(&[key]).unwrap(), [None]);
+                    assert_eq!((map.get_many(&[key]).unwrap(), map.len()), (vec![None], 0));
+                    assert_eq!(map.replace_many(&[key], &[value]).unwrap(), [None]);
+                    assert_eq!(map.get_or_insert_many(&[key], &[!value]).unwrap(), [value]);
+                    equals(&map, &HashMap::from([(key, value)]));
+                    assert_eq!(map.insert_many(&[key], &[!value]).unwrap(), 0);
+                    assert_eq!(map.replace_many(&[key], &[value]).unwrap(), [Some(!value)]);
+                    assert_eq!(apply(&mut map, &[GetOrInsert(key, !value)]), [Some(value)]);
+                    assert_eq!(apply(&mut map, &[Insert(key, !value)]), [Some(value)]);
+                    assert_eq!(apply(&mut map, &[Get(key), Get(!key)]), [Some(!value), None]);
+                    assert_eq!(apply(&mut map, &[Remove(key)]), [Some(!value)]);
+                    assert_eq!(map.get_or_insert_many(&[key], &[value]).unwrap(), [value]);
+                    assert_eq!(map.to_pairs().unwrap(), [(key, value)]);
+                    assert_eq!(map.remove_many(&[key, key]).unwrap().iter().flatten().collect::<Vec<_>>(), [&value]);
                 }
+                // What has a cell takes no slot.
+                assert!(map.is_empty() && map.taken() <= (key != K::ALL_ONES) as u64);
             }
         }
     }
@@ -122,7 +93,7 @@ fn one_key_many_times_in_a_batch() {
                 let n = engine.most_items.min(3000) as u64;
                 let value = |number: u64| V::from_u64(number | number << 40);
                 let (keys, values) = (vec![key; n as usize], (0..n).map(value).collect::<Vec<V>>());
-                let mut map = create(engine, &config);
+                let mut map = create(&engine.device, &config);
                 assert_eq!(map.insert_many(&keys, &values).unwrap(), 1);
                 let pairs = map.to_pairs().unwrap();
                 assert!(pairs.len() == 1 && pairs[0].0 == key && values.contains(&pairs[0].1));
@@ -149,34 +120,12 @@ fn one_key_many_times_in_a_batch() {
     in_all_widths!(with());
 }
 
-/// Fills an empty map in batches of so many keys, removes some, and looks at all of it.
-fn fill<K: Key, V: Value>(engine: &TestEngine, config: &LinearConfig, keys: &[K], batch: usize) -> LinearMap<K, V> {
-    let mut map = create(engine, config);
-    for keys in keys.chunks(batch) {
-        assert_eq!(map.insert_many(keys, &values(keys)).unwrap(), keys.len() as u64);
-    }
-    equals(&map, &pairs(keys));
-    map
-}
-
 #[test]
 fn sequential_and_strided_keys() {
     fn with<K: Key, V: Value>() {
-        for engine in linear_engines::<K, V>() {
-            for config in configs() {
-                let n = engine.most_items.min(2000) as u64;
-                // Wide keys at last differ in their upper halves alone.
-                for lg in (0..=K::BITS - 8).step_by(4) {
-                    // No more keys than the stride leaves, so that all differ.
-                    let keys: Vec<K> = (0..n.min(1 << (K::BITS - lg).min(32))).map(|i| K::from_u64(i << lg)).collect();
-                    let mut map = fill::<K, V>(engine, &config, &keys, keys.len());
-                    let (gone, left) = keys.split_at(keys.len() / 3);
-                    assert_eq!(map.remove_many(gone).unwrap(), values(gone).into_iter().map(Some).collect::<Vec<_>>());
-                    equals(&map, &pairs(left));
-                    let reversed = |key: &K| !K::from_u64(key.to_u64().reverse_bits() >> (64 - K::BITS));
-                    fill::<K, V>(engine, &config, &keys.iter().map(reversed).collect::<Vec<_>>(), keys.len());
-                }
-            }
+        for (engine, config) in everywhere::<K, V>() {
+            let n = engine.most_items.min(2000);
+            edges::sequential_and_strided_keys::<_, K, V>(&engine.device, &config, (n as u64, 4, n));
         }
     }
     in_all_widths!(with());
@@ -192,7 +141,7 @@ fn sizes_around_powers_of_two_warps_and_blocks() {
                 let keys: Vec<K> = distinct_keys(n, 5);
                 for engine in linear_engines::<K, V>().filter(|engine| n <= engine.most_items) {
                     for config in configs() {
-                        let mut map = fill::<K, V>(engine, &config, &keys, n.max(1));
+                        let mut map = fill::<_, K, V>(&engine.device, &config, &keys, n.max(1));
                         let mut operations: Vec<_> = keys.iter().map(|&key| Remove(key)).collect();
                         operations.iter_mut().skip(1).step_by(3).for_each(|operation| *operation = Get(K::ALL_ONES));
                         let answers = apply(&mut map, &operations);
@@ -215,7 +164,7 @@ fn growth_by_one_batch_and_by_many_at_every_load() {
                 for load in [0.99, 0.8, 0.29, 0.01] {
                     let config = config.clone().load(load);
                     for batch in [n, n / 3, n / 40 + 1] {
-                        let mut map = fill::<K, V>(engine, &config, &keys, batch);
+                        let mut map = fill::<_, K, V>(&engine.device, &config, &keys, batch);
                         assert!(map.taken() as f64 <= map.slots() as f64 * load, "{} of {}", map.taken(), map.slots());
                         map.shrink_to_fit(engine.device.default_stream()).unwrap();
                         equals(&map, &pairs(&keys));
@@ -227,7 +176,7 @@ fn growth_by_one_batch_and_by_many_at_every_load() {
                         );
                     }
                     if n <= 300 {
-                        let mut map = create::<K, V>(engine, &config);
+                        let mut map = create::<_, K, V>(&engine.device, &config);
                         keys.iter().for_each(|&key| drop(map.replace_many(&[key], &values(&[key])).unwrap()));
                         equals(&map, &pairs(&keys));
                     }
@@ -246,7 +195,9 @@ fn a_map_has_room_for_the_pairs_that_it_was_made_for() {
             for (config, n) in configs().into_iter().flat_map(|config| (1..600).map(move |n| (config.clone(), n))) {
                 let config = config.load(load).pairs(n as u64);
                 let keys: Vec<K> = distinct_keys(n, 3);
-                for mut map in [create::<K, V>(engine, &config), create(engine, &config.clone().fixed())] {
+                for mut map in
+                    [create::<_, K, V>(&engine.device, &config), create(&engine.device, &config.clone().fixed())]
+                {
                     let constants = (map.layout().a, map.slots());
                     let new = map.insert_many(&keys, &values(&keys));
                     assert_eq!(new, Ok(n as u64), "{n} pairs at load {load} in {} slots", map.slots());
@@ -267,7 +218,7 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was() {
                 let n = engine.most_items.min(20_000);
                 let stream = engine.device.default_stream();
                 let config = config.load(0.9).pairs(n as u64 * 90 / 85);
-                let mut map = create::<K, V>(engine, &if fixed { config.fixed() } else { config });
+                let mut map = create::<_, K, V>(&engine.device, &if fixed { config.fixed() } else { config });
                 let all: Vec<K> = distinct_keys(n * 5, 17);
                 let mut there = pairs(&all[..n]);
                 map.insert_many(&all[..n], &values(&all[..n])).unwrap();
@@ -304,35 +255,32 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was() {
 #[test]
 fn the_cell_goes_where_the_map_goes() {
     fn with<K: Key, V: Value>() {
-        for engine in linear_engines::<K, V>() {
-            for config in configs() {
-                let stream = engine.device.default_stream();
-                let mut map = create::<K, V>(engine, &config);
-                let (key, all_ones) = (K::from_u64(4), V::ALL_ONES);
-                let [zero, one, three] = [0, 1, 3].map(V::from_u64);
-                map.insert_many(&[K::ALL_ONES, key], &[zero, one]).unwrap();
-                let holds =
-                    |map: &LinearMap<K, V>, cell| equals(map, &HashMap::from([(K::ALL_ONES, cell), (key, one)]));
-                let copy = map.try_clone(stream).unwrap();
-                map.reserve(stream, 400).unwrap();
-                holds(&map, zero);
-                assert_eq!(map.replace_many(&[K::ALL_ONES], &[all_ones]).unwrap(), [Some(zero)]);
-                map.shrink_to_fit(stream).unwrap();
-                holds(&map, all_ones);
-                // Full growth, then back.
-                let keys: Vec<K> = distinct_keys(250, 6);
-                map.insert_many(&keys, &values(&keys)).unwrap();
-                assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(all_ones)]);
-                map.remove_many(&keys).unwrap();
-                map.insert_many(&[key], &[one]).unwrap();
-                map.compact(stream).unwrap();
-                holds(&map, all_ones);
-                assert_eq!(map.taken(), 1);
-                map.clear(stream).unwrap();
-                equals(&map, &HashMap::new());
-                assert_eq!(map.get_or_insert_many(&[K::ALL_ONES], &[three]).unwrap(), [three]);
-                holds(&copy, zero);
-            }
+        for (engine, config) in everywhere::<K, V>() {
+            let stream = engine.device.default_stream();
+            let mut map = create::<_, K, V>(&engine.device, &config);
+            let (key, all_ones) = (K::from_u64(4), V::ALL_ONES);
+            let [zero, one, three] = [0, 1, 3].map(V::from_u64);
+            map.insert_many(&[K::ALL_ONES, key], &[zero, one]).unwrap();
+            let holds = |map: &LinearMap<K, V>, cell| equals(map, &HashMap::from([(K::ALL_ONES, cell), (key, one)]));
+            let copy = map.try_clone(stream).unwrap();
+            map.reserve(stream, 400).unwrap();
+            holds(&map, zero);
+            assert_eq!(map.replace_many(&[K::ALL_ONES], &[all_ones]).unwrap(), [Some(zero)]);
+            map.shrink_to_fit(stream).unwrap();
+            holds(&map, all_ones);
+            // Full growth, then back.
+            let keys: Vec<K> = distinct_keys(250, 6);
+            map.insert_many(&keys, &values(&keys)).unwrap();
+            assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(all_ones)]);
+            map.remove_many(&keys).unwrap();
+            map.insert_many(&[key], &[one]).unwrap();
+            map.compact(stream).unwrap();
+            holds(&map, all_ones);
+            assert_eq!(map.taken(), 1);
+            map.clear(stream).unwrap();
+            equals(&map, &HashMap::new());
+            assert_eq!(map.get_or_insert_many(&[K::ALL_ONES], &[three]).unwrap(), [three]);
+            holds(&copy, zero);
         }
     }
     in_all_widths!(with());
@@ -344,7 +292,7 @@ fn one_removed_key_leaves_with_a_compaction_whether_the_cell_is_full_or_not() {
     fn with<K: Key, V: Value>() {
         for (engine, cell) in linear_engines::<K, V>().flat_map(|engine| [(engine, false), (engine, true)]) {
             let stream = engine.device.default_stream();
-            let mut map = create::<K, V>(engine, &configs()[0]);
+            let mut map = create::<_, K, V>(&engine.device, &configs()[0]);
             let two = K::from_u64(2);
             map.insert_many(&[K::from_u64(1), two, K::from_u64(3), K::ALL_ONES], &[V::from_u64(7); 4]).unwrap();
             // Among other operations, so that a slot is left.
@@ -366,7 +314,7 @@ fn probe_lengths_are_those_of_the_words() {
             {
                 let n = engine.most_items.min(5000);
                 let stream = engine.device.default_stream();
-                let mut map = create::<K, V>(engine, &config.load(load).pairs(n as u64).fixed());
+                let mut map = create::<_, K, V>(&engine.device, &config.load(load).pairs(n as u64).fixed());
                 let none = map.probe_lengths(stream).unwrap();
                 assert_eq!((none.mean, none.longest, none.histogram.iter().sum()), (0.0, 0, 0u64));
                 let keys: Vec<K> = distinct_keys(n, 8);

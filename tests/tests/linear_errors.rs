@@ -5,20 +5,13 @@
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::{Answers, Buffer, Device, Error, Key, LinearConfig, LinearMap, Value};
+use warpnest_tests::changing::edges::refuses_room_for_other_pairs;
+use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::linear_checker::{check_linear_map, linear_engines};
 use warpnest_tests::maps::{equals, refuses_another_device, refuses_other_lengths};
 use warpnest_tests::{
     assert_lengths, assert_wrong_device, distinct_keys, elsewhere, engines, in_all_widths, on_all, says,
 };
-
-/// The values of keys.
-fn values<K: Key, V: Value>(keys: &[K]) -> Vec<V> {
-    keys.iter().map(|key| V::from_u64(key.to_u64() ^ key.to_u64() << 32)).collect()
-}
-
-fn pairs<K: Key, V: Value>(keys: &[K]) -> HashMap<K, V> {
-    keys.iter().copied().zip(values(keys)).collect()
-}
 
 fn configs() -> [LinearConfig; 2] {
     let config = LinearConfig::default().seed(5);
@@ -138,15 +131,7 @@ fn inputs_whose_lengths_differ_are_refused_with_both_lengths() {
             assert_lengths(mixed(&mut map, &two_kinds, &three_values, &mut four), keys, ("the kinds", 2));
             assert_lengths(mixed(&mut map, &three_kinds, &two_values, &mut four), keys, values);
             refuses_other_lengths(&map);
-            let (mut no_keys, mut no_values) = (
-                [0, 1, 2, 3].map(|n| Buffer::zeroed(device, n).unwrap()),
-                [0, 1, 2, 3].map(|n| Buffer::zeroed(device, n).unwrap()),
-            );
-            for (lengths, other) in [((3, 2), ("the keys", 3)), ((2, 1), ("the values", 1)), ((0, 2), ("the keys", 0))]
-            {
-                let error = map.pairs_into(stream, &mut no_keys[lengths.0], &mut no_values[lengths.1]).unwrap_err();
-                assert_lengths(error, ("the map", 2), other);
-            }
+            refuses_room_for_other_pairs(&map);
             equals(&map, &HashMap::from([(k[0], v[0]), (k[1], v[1])]));
         }
     }

@@ -4,25 +4,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
 use warpnest::{Buffer, Device, Error, Key, LinearConfig, LinearMap, LinearOperation, Result, Value};
+use warpnest_tests::changing::{self, own, pairs, values};
 use warpnest_tests::linear_checker::check_linear_map;
 use warpnest_tests::maps::equals;
 use warpnest_tests::{counting, distinct_keys, faulty, in_all_widths, only};
 
 fn config() -> LinearConfig {
     LinearConfig::default().seed(2)
-}
-
-/// The value that goes with a key.
-fn own<K: Key, V: Value>(key: &K) -> V {
-    V::from_u64(key.to_u64() ^ key.to_u64() << 32)
-}
-
-fn values<K: Key, V: Value>(keys: &[K]) -> Vec<V> {
-    keys.iter().map(own).collect()
-}
-
-fn pairs<K: Key, V: Value>(keys: &[K]) -> HashMap<K, V> {
-    keys.iter().map(|key| (*key, own(key))).collect()
 }
 
 /// The keys that are there before anything fails, one with a cell of its own among them; a removed one has left its slot.
@@ -163,7 +151,7 @@ fn a_removal_that_fails_removes_nothing() {
                 Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }) && good < 4, "{error}"),
                 Ok(values) => {
                     assert_eq!(values, keys.iter().map(|key| Some(own(key))).collect::<Vec<_>>());
-                    counted.insert_many(&keys, &self::values(&keys)).unwrap();
+                    counted.insert_many(&keys, &changing::values(&keys)).unwrap();
                 }
             }
             equals(&counted, &there);

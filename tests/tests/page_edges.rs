@@ -4,10 +4,9 @@
 
 use warpnest::kernels::page::split_tile;
 use warpnest::{Device, Key, PageConfig, PageMap, Value};
-use warpnest_tests::built::{self, build, edges};
-use warpnest_tests::maps::holds;
+use warpnest_tests::built::{build, edges};
 use warpnest_tests::page_checker::check_page_map;
-use warpnest_tests::{TestEngine, distinct_keys, engines, on_all, on_each_engine, values};
+use warpnest_tests::{distinct_keys, engines, on_all, values};
 
 fn default() -> PageConfig {
     PageConfig::default().seed(11)
@@ -29,6 +28,7 @@ warpnest_tests::tests_of! { edges:
     one_pair_of_every_extreme_key_and_value(default());
     the_key_that_is_all_ones_is_there_or_not_with_every_value(default());
     values_that_are_all_zeros_and_all_ones(default(), default().assume_unique().load(1.0));
+    a_clone_keeps_what_the_map_has_no_more(default());
 }
 
 #[test]
@@ -156,23 +156,6 @@ fn a_table_of_six_slots_a_bucket() {
 #[test]
 fn rebuilds_with_more_and_fewer_and_no_pairs() {
     edges::rebuilds_with_more_and_fewer_and_no_pairs(|_| default());
-}
-
-#[test]
-fn a_clone_keeps_what_the_map_has_no_more() {
-    fn with<K: Key, V: Value>(engine: &TestEngine) {
-        let device = &engine.device;
-        let most = engine.most_items.min(20_000);
-        let (keys, values): (Vec<K>, Vec<V>) = (distinct_keys(most, 28), values(most));
-        let mut map = build(device, &default(), &keys, &values);
-        let copy = map.try_clone(device.default_stream()).unwrap();
-        assert_eq!((copy.memory_bytes(), copy.slots()), (map.memory_bytes(), map.slots()));
-        built::rebuild(&mut map, &[], &[]).unwrap();
-        holds(&copy, &keys, &values);
-    }
-    on_each_engine(|engine| {
-        warpnest_tests::in_all_widths!(with(engine));
-    });
 }
 
 #[test]

@@ -3,41 +3,13 @@
 //! Every kernel runs on the plain CPU back end and, 50 times, on the checking one in shuffled order. `seam_checked.rs` has the
 //! kernels that are wrong on purpose.
 
+mod everywhere;
+
+use everywhere::{everywhere, global};
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Global, Kernel, Shared, Tile, checked::Checker};
 use gpu_kernels::types::Key;
 use warpnest_tests::null;
-
-/// The array as kernels take it.
-fn global<T>(words: &mut [T]) -> Global<T> {
-    // SAFETY: the callers launch kernels on it while the array lives and nothing else uses it; no kernel here loads pairs,
-    // which alone need the alignment to 16 bytes.
-    unsafe { Global::new(words.as_mut_ptr()) }
-}
-
-/// Runs `kernel`, which writes what `fresh` makes, on the CPU and 50 times checked: the answers agree, without a conflict.
-fn everywhere<T: Copy, A: PartialEq + std::fmt::Debug, K: Kernel>(
-    blocks: u32,
-    fresh: &[T],
-    kernel: impl Fn(Global<T>) -> K,
-    answer: impl Fn(&[T]) -> A,
-) -> A {
-    let mut words = fresh.to_vec();
-    // SAFETY: the kernels of this file stay inside the arrays that their tests make.
-    unsafe { kernel(global(&mut words)).run_on_cpu(0..blocks, blocks) };
-    let expected = answer(&words);
-    for seed in 0..50 {
-        let mut words = fresh.to_vec();
-        let (launch, checker) = (kernel(global(&mut words)), Checker::new(seed));
-        for block in 0..blocks {
-            // SAFETY: as above.
-            unsafe { launch.run_checked(block, blocks, &checker) };
-        }
-        assert_eq!(checker.conflicts(), 0, "conflicts with seed {seed}");
-        assert_eq!(answer(&words), expected, "with seed {seed}");
-    }
-    expected
-}
 
 kernel! {
     /// Writes where each thread stands: four words a thread.

@@ -2,37 +2,22 @@
 //!
 //! Every kernel runs on the plain CPU back end and, 50 times, on the checking one in shuffled order, beside a reference.
 
+mod everywhere;
+
+use everywhere::{everywhere, global};
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Global, Kernel, Shared, Tile, Word, checked::Checker};
 use gpu_kernels::types::Key;
+use std::fmt::Debug;
 
-/// The array as kernels take it.
-fn global<T>(words: &mut [T]) -> Global<T> {
-    // SAFETY: the callers launch kernels on it while the array lives and nothing else uses it; no kernel here loads pairs.
-    unsafe { Global::new(words.as_mut_ptr()) }
-}
-
-/// What `kernel` makes of `fresh`, on the CPU and 50 times checked: always `expected`, without a conflict.
-fn everywhere<T: Copy + PartialEq + std::fmt::Debug, K: Kernel>(
+/// What `kernel` makes of `fresh`: always `expected`.
+fn makes<T: Copy + PartialEq + Debug, K: Kernel>(
     blocks: u32,
     fresh: &[T],
     kernel: impl Fn(Global<T>) -> K,
     expected: &[T],
 ) {
-    let mut words = fresh.to_vec();
-    // SAFETY: the kernels of this file stay inside the arrays that their tests make.
-    unsafe { kernel(global(&mut words)).run_on_cpu(0..blocks, blocks) };
-    assert_eq!(words, expected, "on the CPU");
-    for seed in 0..50 {
-        let mut words = fresh.to_vec();
-        let (launch, checker) = (kernel(global(&mut words)), Checker::new(seed));
-        for block in 0..blocks {
-            // SAFETY: as above.
-            unsafe { launch.run_checked(block, blocks, &checker) };
-        }
-        assert_eq!(checker.conflicts(), 0, "conflicts with seed {seed}");
-        assert_eq!(words, expected, "with seed {seed}");
-    }
+    assert_eq!(everywhere(blocks, fresh, kernel, <[T]>::to_vec), expected);
 }
 
 const THREADS: usize = 64;
@@ -84,7 +69,7 @@ fn kept<K: Kernel>(lanes: usize, kernel: impl Fn(Global<u64>) -> K) {
         let votes = tile.iter().enumerate().fold(0, |votes, (lane, held)| votes | u64::from(held % 3 == 0) << lane);
         expected.extend([held[THREADS - 1 - thread], held[thread] + (votes << 32)]);
     }
-    everywhere(2, &[0; 4 * THREADS], kernel, &expected);
+    makes(2, &[0; 4 * THREADS], kernel, &expected);
 }
 
 #[test]
@@ -121,7 +106,7 @@ kernel! {
 #[test]
 fn a_barrier_between_tiles_is_one_and_the_lack_of_it_is_reported() {
     let expected: Vec<u32> = (0..64).map(|thread| thread * 1000 + 3 * (63 - thread)).collect();
-    everywhere(1, &[0; 64], |out| Sync { out, missing: 0 }, &expected);
+    makes(1, &[0; 64], |out| Sync { out, missing: 0 }, &expected);
     for seed in 0..50 {
         let (mut out, checker) = ([0; 64], Checker::new(seed));
         // SAFETY: a word for each thread.
@@ -182,7 +167,7 @@ fn sums<K: Key, L: Kernel>(lanes: usize, kernel: impl Fn(Global<K>, Global<K>) -
         }
     }
     let words = global(&mut words);
-    everywhere(2, &[K::default(); 3 * 128], |out| kernel(words, out), &expected);
+    makes(2, &[K::default(); 3 * 128], |out| kernel(words, out), &expected);
 }
 
 fn all_sums<K: Key>() {
@@ -271,7 +256,7 @@ fn counts<K: Kernel>(
     expected.extend(counters.chunks(2).map(|pair| pair[0] | pair[1] << 16));
     let fresh = vec![0; expected.len()];
     let classes = global(&mut classes);
-    everywhere(1, &fresh, |out| kernel(classes, out), &expected);
+    makes(1, &fresh, |out| kernel(classes, out), &expected);
 }
 
 #[test]
@@ -320,7 +305,7 @@ fn shared_memory_cast_to_words_of_another_type_is_the_same_memory() {
     let half = |i: u64| if i < 32 { 100 + i } else { 200 + i - 32 };
     let wide: Vec<u64> = (0..32).map(|thread| half(2 * thread) | half(2 * thread + 1) << 32).collect();
     let expected: Vec<u64> = narrow.chain(wide.iter().copied()).chain(wide.iter().copied()).collect();
-    everywhere(1, &[0; 96], |out| Cast { out, beyond: 0 }, &expected);
+    makes(1, &[0; 96], |out| Cast { out, beyond: 0 }, &expected);
     // The end of the array moves with the size of its words.
     let mut out = [0; 96];
     let mut caught = |checked: bool| {

@@ -7,9 +7,8 @@ use gpu_kernels::sorted::{Layout, Table};
 use std::ops::Bound;
 use warpnest::{Buffer, Device, Key, SortedConfig, SortedMap, SortedReport, Value};
 use warpnest_tests::built::{self, build, edges};
-use warpnest_tests::maps::holds;
 use warpnest_tests::sorted_checker::check_index;
-use warpnest_tests::{TestEngine, distinct_keys, engines, on_all, on_each_engine, values};
+use warpnest_tests::{distinct_keys, engines, on_all, on_each_engine, values};
 
 fn default() -> SortedConfig {
     SortedConfig::default()
@@ -24,6 +23,7 @@ warpnest_tests::tests_of! { edges:
     one_pair_of_every_extreme_key_and_value(default());
     the_key_that_is_all_ones_is_there_or_not_with_every_value(default());
     values_that_are_all_zeros_and_all_ones(default(), unique());
+    a_clone_keeps_what_the_map_has_no_more(default());
 }
 
 #[test]
@@ -168,23 +168,6 @@ fn a_broken_promise_of_unique_keys_gives_the_first_of_the_values() {
         assert_eq!(map.range(u64::MAX..).unwrap(), 180..220);
         assert_eq!(map.lower_bound_many(&[u64::MAX]).unwrap(), [180]);
         assert_eq!(map.upper_bound_many(&[u64::MAX, once[7]]).unwrap()[0], 220);
-    });
-}
-
-#[test]
-fn a_clone_keeps_what_the_map_has_no_more() {
-    fn with<K: Key, V: Value>(engine: &TestEngine) {
-        let device = &engine.device;
-        let most = engine.most_items.min(20_000);
-        let (keys, values): (Vec<K>, Vec<V>) = (distinct_keys(most, 28), values(most));
-        let mut map = build(device, &default(), &keys, &values);
-        let copy = map.try_clone(device.default_stream()).unwrap();
-        assert_eq!((copy.memory_bytes(), copy.layout()), (map.memory_bytes(), map.layout()));
-        built::rebuild(&mut map, &[], &[]).unwrap();
-        holds(&copy, &keys, &values);
-    }
-    on_each_engine(|engine| {
-        warpnest_tests::in_all_widths!(with(engine));
     });
 }
 

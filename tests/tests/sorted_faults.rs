@@ -3,10 +3,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::{Buffer, Error, Key, SortedConfig, SortedMap, Value};
-use warpnest_tests::built;
 use warpnest_tests::built::faults::{self, failing_allocations, failing_launches, memory_is_as_said, times};
 use warpnest_tests::maps::holds;
-use warpnest_tests::{counting, distinct_keys, faulty, only, values};
+use warpnest_tests::{counting, distinct_keys, faulty, only};
 
 fn default() -> SortedConfig {
     SortedConfig::default()
@@ -115,17 +114,8 @@ fn a_build_takes_the_memory_that_was_said_beforehand_and_keeps_the_maps_part_of_
 
 #[test]
 fn a_clone_takes_as_much_as_the_map_without_its_scratch() {
-    fn with<K: Key, V: Value>(pairs: usize) {
-        let (device, counts) = counting();
-        let mut map = default().build::<K, V>(&device, &distinct_keys(pairs, 4), &values(pairs)).unwrap();
-        built::rebuild(&mut map, &distinct_keys(pairs, 4), &values(pairs)).unwrap();
-        let before = counts.bytes.load(Relaxed);
-        let clone = map.try_clone(device.default_stream()).unwrap();
-        assert_eq!(clone.memory_bytes(), default().memory_bytes::<K, V>(pairs as u64).unwrap());
-        assert_eq!(counts.bytes.load(Relaxed) - before, clone.memory_bytes());
-    }
     for pairs in [0, 1, 2, 300, 4097] {
-        warpnest_tests::in_all_widths!(with(pairs));
+        faults::a_clone_takes_as_much_as_the_map_without_its_scratch(&default(), pairs, 0);
     }
 }
 

@@ -4,23 +4,12 @@
 
 mod deferred;
 
+use deferred::on_all;
 use gpu_kernels::roofline::Copy;
 use proptest::prelude::*;
 use warpnest::primitives::{BitField, Scratch, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs};
 use warpnest::{Buffer, CuckooConfig, Device, Stream, TwoLevelConfig, TwoLevelMap};
-use warpnest_tests::{distinct_keys, engines, on_every_engine};
-
-/// Runs `test` on every engine, and on the deferring one with several orders.
-fn on_all(test: impl Fn(&Device, usize)) {
-    for engine in engines() {
-        test(&engine.device, engine.most_items);
-    }
-    for seed in 0..6 {
-        let (device, complaints) = deferred::device(seed);
-        test(&device, 100);
-        assert_eq!(complaints.all(), [""; 0], "order {seed}");
-    }
-}
+use warpnest_tests::{distinct_keys, on_every_engine};
 
 /// One stream rebuilds a map, another looks up in it, a third copies the answers away; nobody waits for anybody by hand.
 #[test]

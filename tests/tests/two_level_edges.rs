@@ -2,9 +2,8 @@
 //!
 //! `two_level_faults.rs` has the memory that it takes, `two_level_restarts.rs` the attempts that fail.
 
-use warpnest::{Device, HashFamily, Key, TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value};
+use warpnest::{HashFamily, Key, TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value};
 use warpnest_tests::built::{self, build, edges};
-use warpnest_tests::maps::holds;
 use warpnest_tests::{distinct_keys, engines, linear, on_all, values};
 
 fn default() -> TwoLevelConfig {
@@ -30,6 +29,7 @@ warpnest_tests::tests_of! { edges:
     one_pair_of_every_extreme_key_and_value(default());
     the_key_that_is_all_ones_is_there_or_not_with_every_value(small());
     values_that_are_all_zeros_and_all_ones(small());
+    a_clone_keeps_what_the_map_has_no_more(default());
 }
 
 #[test]
@@ -253,21 +253,4 @@ fn stages_and_rounds_are_reported_if_they_are_asked_for_and_only_then() {
             build::<_, _, u32>(&engine.device, &default().items_per_bucket(512.0).statistics(), &keys, &values(490));
         assert!(map.report().rounds.unwrap().0 > 1, "{:?}", map.report());
     }
-}
-
-/// The key that is all ones among them.
-#[test]
-fn a_clone_keeps_what_the_map_has_no_more() {
-    fn with<K: Key, V: Value>(device: &Device) {
-        let mut keys: Vec<K> = distinct_keys(290, 28);
-        keys[7] = K::ALL_ONES;
-        let mut map = build(device, &default(), &keys, &values::<V>(290));
-        let copy = map.try_clone(device.default_stream()).unwrap();
-        assert_eq!((copy.memory_bytes(), copy.report()), (map.memory_bytes(), map.report()));
-        built::rebuild(&mut map, &[], &[]).unwrap();
-        holds(&copy, &keys, &values::<V>(290));
-    }
-    on_all(|device| {
-        warpnest_tests::in_all_widths!(with(device));
-    });
 }

@@ -1,9 +1,9 @@
 //! `cargo xtask chains`: how long eviction chains become, from which the default limit follows.
 
-use comfy_table::{CellAlignment, Table, presets};
 use warpnest::{CuckooConfig, Device, Error};
 
 use crate::bench::parse_size;
+use crate::tables::new_table;
 
 /// Measure eviction chains over load and number of hash functions.
 ///
@@ -27,9 +27,7 @@ pub struct Args {
 
 pub fn main(args: &Args) -> anyhow::Result<()> {
     let device = args.device.parse::<Device>()?;
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED);
-    table.set_header(["functions", "slots/n", "n", "mean", "longest", "longest / lg n", "failed builds"]);
+    let mut table = new_table(["functions", "slots/n", "n", "mean", "longest", "longest / lg n", "failed builds"], 0);
     for (functions, least) in [(2, 2.1), (3, 1.1), (4, 1.03), (5, 1.02)] {
         for size in &args.sizes {
             for &n in &args.n {
@@ -59,11 +57,6 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
                     format!("{failed} of {}", args.builds),
                 ]);
             }
-        }
-    }
-    for column in 0..7 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
         }
     }
     println!("{table}");

@@ -13,6 +13,7 @@ mod launch_bounds;
 mod process;
 mod ptxas;
 mod rounds;
+mod tables;
 mod workspace;
 
 use std::process::ExitCode;

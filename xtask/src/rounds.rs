@@ -1,9 +1,10 @@
 //! `cargo xtask rounds`: how many rounds the buckets of a two-level map take, and how often they need another seed.
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::Table;
 use warpnest::{Device, TwoLevelConfig, TwoLevelMap};
 
 use crate::bench::{input, parse_size};
+use crate::tables;
 
 /// Measure the rounds of parallel cuckoo hashing over the items of a bucket.
 ///
@@ -90,12 +91,6 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
 }
 
 fn new_table(first: &str, more: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED);
     let header = [first, "buckets", "mean rounds", "most rounds", "reseeds a bucket", "overflows"];
-    table.set_header(header.iter().chain(more));
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    tables::new_table(header.iter().chain(more), 0)
 }

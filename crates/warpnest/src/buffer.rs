@@ -54,6 +54,13 @@ impl<T: AtomicWord> Buffer<T> {
         Ok(())
     }
 
+    /// Another buffer with the same elements, copied on `stream`.
+    pub(crate) fn duplicate(&self, stream: &Stream, device: &Device) -> Result<Self> {
+        let mut copy = Self::uninitialized(device, self.length)?;
+        copy.copy_from(stream, self)?;
+        Ok(copy)
+    }
+
     /// Has no elements from now on; the memory stays.
     pub(crate) fn empty(&mut self) {
         self.length = 0;

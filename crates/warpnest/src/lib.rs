@@ -19,6 +19,7 @@ mod linear;
 mod lookup;
 mod multi;
 mod page;
+mod pairs;
 pub mod primitives;
 pub mod ptx;
 mod set;

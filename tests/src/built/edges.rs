@@ -1,8 +1,8 @@
 //! Any map that is built at the edges: extreme keys and values, copies of keys, rebuilds, on every engine.
 
 use super::{Built, Config, build, check, rebuild};
-use crate::maps::{Map, is_empty};
-use crate::{at, distinct_keys, on_all, on_each_engine, values};
+use crate::maps::{Map, holds, is_empty};
+use crate::{TestEngine, at, distinct_keys, on_all, on_each_engine, values};
 use std::collections::HashSet;
 use warpnest::{Device, Key, Value};
 
@@ -176,5 +176,27 @@ pub fn rebuilds_with_more_and_fewer_and_no_pairs<C: Config>(config: impl Fn(usiz
     on_each_engine(|engine| {
         let most = engine.most_items.min(20_000);
         crate::in_all_widths!(with::<C>(&config(most), &engine.device, most));
+    });
+}
+
+/// The key that is all ones is among the pairs. Built again, the one does not change the other.
+pub fn a_clone_keeps_what_the_map_has_no_more<C: Config>(config: &C) {
+    fn with<C: Config, K: Key, V: Value>(engine: &TestEngine, config: &C) {
+        let (device, most) = (&engine.device, engine.most_items.min(20_000));
+        let mut keys: Vec<K> = distinct_keys(most, 28);
+        keys[7] = K::ALL_ONES;
+        let values: Vec<V> = values(most);
+        let mut map = build(device, config, &keys, &values);
+        let copy = map.try_clone(device.default_stream()).unwrap();
+        assert_eq!((copy.memory_bytes(), copy.report()), (map.memory_bytes(), map.report()));
+        assert!(copy.layout() == map.layout(), "{:?}, {:?}", copy.layout(), map.layout());
+        for pairs in [3, 0] {
+            rebuild(&mut map, &keys[..pairs], &values[3..][..pairs]).unwrap();
+            holds(&copy, &keys, &values);
+        }
+    }
+    let _at = at(format!("{config:?}"));
+    on_each_engine(|engine| {
+        crate::in_all_widths!(with::<C>(engine, config));
     });
 }

@@ -102,6 +102,22 @@ fn memory_of_width<C: Config, K: Key, V: Value>(config: &C, pairs: usize, own: &
     assert_eq!(beside_input(&counts.bytes), 0);
 }
 
+/// A copy of a map that was rebuilt from so many pairs takes what a map keeps, to `rounding` bytes.
+pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<C: Config>(config: &C, pairs: usize, rounding: u64) {
+    fn with<C: Config, K: Key, V: Value>(config: &C, pairs: usize, rounding: u64) {
+        let (device, counts) = counting();
+        let (keys, values) = (distinct_keys::<K>(pairs, 4), values::<V>(pairs));
+        let mut map = build(&device, config, &keys, &values);
+        rebuild(&mut map, &keys, &values).unwrap();
+        let before = counts.bytes.load(Relaxed);
+        let clone = map.try_clone(device.default_stream()).unwrap();
+        assert_eq!(clone.memory_bytes(), config.memory_bytes::<K, V>(pairs as u64).unwrap());
+        let taken = counts.bytes.load(Relaxed) - before;
+        assert!(taken.abs_diff(clone.memory_bytes()) <= rounding, "{taken} bytes: {config:?}, {pairs} pairs");
+    }
+    crate::in_all_widths!(with::<C>(config, pairs, rounding));
+}
+
 /// For maps that grow; `own` sees the map when it has few pairs in much memory.
 pub fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs<C: Config>(
     config: &C,

@@ -27,6 +27,10 @@ pub trait Built<K: Key, V: Value>: Map<K, V> {
     fn report(&self) -> &Self::Report;
     /// Gives back what rebuilds left, if they leave anything.
     fn shrink_to_fit(&mut self);
+    /// A copy.
+    fn try_clone(&self, stream: &Stream) -> Result<Self>;
+    /// How it is laid out, or how it hashes.
+    fn layout(&self) -> &(impl Debug + PartialEq);
 }
 
 /// The configuration of such a map.
@@ -51,12 +55,13 @@ pub trait Config: Clone + Debug {
     fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>;
 }
 
-/// Makes a configuration a [`Config`] and its map [`Built`], by their methods. What differs: the scratch.
+/// Makes a configuration a [`Config`] and its map [`Built`], by their methods. What differs: the scratch, and what says how the table is laid out.
 macro_rules! is_built {
     (
         $config:ident builds $map:ident, $report:ident tells of it;
         scratch $scratch:expr;
         shrink $shrink:expr;
+        layout $layout:ident;
     ) => {
         impl<K: Key, V: Value> Built<K, V> for $map<K, V> {
             type Report = $report;
@@ -71,6 +76,12 @@ macro_rules! is_built {
             }
             fn shrink_to_fit(&mut self) {
                 ($shrink)(self);
+            }
+            fn try_clone(&self, stream: &Stream) -> Result<Self> {
+                self.try_clone(stream)
+            }
+            fn layout(&self) -> &(impl Debug + PartialEq) {
+                self.$layout()
             }
         }
 
@@ -103,21 +114,25 @@ is_built! {
     CuckooConfig builds CuckooMap, BuildReport tells of it;
     scratch |config: &Self, pairs| config.memory_bytes::<K, V>(pairs).map(|_| 0);
     shrink |_| ();
+    layout functions;
 }
 is_built! {
     TwoLevelConfig builds TwoLevelMap, TwoLevelReport tells of it;
     scratch Self::scratch_bytes::<K, V>;
     shrink Self::shrink_to_fit;
+    layout layout;
 }
 is_built! {
     PageConfig builds PageMap, PageReport tells of it;
     scratch Self::scratch_bytes::<K, V>;
     shrink Self::shrink_to_fit;
+    layout layout;
 }
 is_built! {
     SortedConfig builds SortedMap, SortedReport tells of it;
     scratch Self::scratch_bytes::<K, V>;
     shrink Self::shrink_to_fit;
+    layout layout;
 }
 
 /// Tests of a map by the named functions of a module, a test each, with each of the configurations behind its name.

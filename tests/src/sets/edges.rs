@@ -125,3 +125,26 @@ pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<C: 
     with::<C, u32>(&Device::cpu(), config, 20_000);
     with::<C, u64>(&Device::cpu(), config, 20_000);
 }
+
+/// The configuration has room for the copies. `own` sees the report, how many keys the set counts, and how many there are.
+pub fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others<C: SetConfig>(
+    config: &C,
+    own: impl Fn(&C::Report, u64, u64),
+) {
+    fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &C, own: &impl Fn(&C::Report, u64, u64)) {
+        let once: Vec<K> = distinct_keys(engine.most_items.min(2000) / 2, 8);
+        let twice = [once.repeat(2), once.iter().flat_map(|&key| [key, key]).collect(), vec![K::ALL_ONES; 100]];
+        for keys in twice {
+            let set = config.clone().assume_unique().build(&engine.device, &keys).unwrap();
+            let expected: HashSet<K> = keys.iter().copied().collect();
+            assert!((expected.len() as u64..=keys.len() as u64).contains(&set.len()));
+            assert!(set.contains_many(&keys).unwrap().iter().all(|&found| found));
+            let written = set.to_keys().unwrap();
+            assert_eq!(written.len() as u64, set.len());
+            assert_eq!(written.into_iter().collect::<HashSet<K>>(), expected);
+            own(set.report(), set.len(), expected.len() as u64);
+        }
+    }
+    on_each_engine(|engine| with::<C, u32>(engine, config, &own));
+    on_each_engine(|engine| with::<C, u64>(engine, config, &own));
+}

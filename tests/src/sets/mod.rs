@@ -1,31 +1,46 @@
-//! What sets of any kind say of their keys, and must say; and inputs worth trying.
+//! What sets of any kind say of their keys, and must say; and the tests that all have in common: a test file names them, with configurations
+//! of its own.
 
 pub mod edges;
+pub mod errors;
+pub mod faults;
+pub mod properties;
 
 use crate::cuckoo_checker::check_cuckoo_set;
-use crate::key;
 use crate::page_checker::check_page_set;
-use proptest::prelude::*;
 use std::collections::HashSet;
 use std::fmt::Debug;
-use warpnest::{Buffer, CuckooSet, CuckooSetConfig, Device, Error, Key, PageSet, PageSetConfig, Result, Stream};
+use warpnest::{
+    Buffer, BuildReport, CuckooSet, CuckooSetConfig, Device, Error, Key, PageReport, PageSet, PageSetConfig, Result,
+    Stream,
+};
 
 /// A set that is built in one go.
 pub trait Set<K: Key>: Sized {
+    /// What tells of a build.
+    type Report: Clone + Debug + PartialEq;
+    /// Builds it with the default configuration.
+    fn build(device: &Device, keys: &[K]) -> Result<Self>;
     /// Where it is.
     fn device(&self) -> &Device;
     /// The number of keys.
     fn len(&self) -> u64;
     /// Whether there are none.
     fn is_empty(&self) -> bool;
+    /// Bytes that it keeps.
+    fn memory_bytes(&self) -> u64;
     /// Which of the queries are there.
     fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>>;
+    /// Queues the question which of the queries are there.
+    fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()>;
     /// All keys.
     fn to_keys(&self) -> Result<Vec<K>>;
     /// All keys, into a buffer.
     fn keys_into(&self, stream: &Stream, keys: &mut Buffer<K>) -> Result<()>;
     /// Builds it anew.
     fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()>;
+    /// Gives back what rebuilds left, if they leave anything.
+    fn shrink_to_fit(&mut self);
     /// A copy.
     fn try_clone(&self, stream: &Stream) -> Result<Self>;
     /// The keys that are in one of the two.
@@ -36,24 +51,44 @@ pub trait Set<K: Key>: Sized {
     fn difference(&self, stream: &Stream, other: &Self) -> Result<Self>;
     /// Says what is wrong with the table's words, if its keys should be those of `reference`.
     fn check_table(&self, reference: &HashSet<K>) -> std::result::Result<(), String>;
-    /// How it was built, in words.
-    fn told(&self) -> String;
+    /// Tells of the last build.
+    fn report(&self) -> &Self::Report;
+    /// How it hashes.
+    fn hashing(&self) -> &(impl Debug + PartialEq);
 }
 
 /// The configuration of such a set.
 pub trait SetConfig: Clone + Debug {
+    /// What tells of a build.
+    type Report: Clone + Debug + PartialEq;
     /// The set.
-    type Set<K: Key>: Set<K>;
+    type Set<K: Key>: Set<K, Report = Self::Report>;
     /// Builds a set.
     fn build<K: Key>(&self, device: &Device, keys: &[K]) -> Result<Self::Set<K>>;
+    /// Builds a set from a buffer.
+    fn build_on<K: Key>(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self::Set<K>>;
+    /// Bytes that the set will keep.
+    fn memory_bytes<K: Key>(&self, keys: u64) -> Result<u64>;
+    /// Bytes that a build takes beside them.
+    fn scratch_bytes<K: Key>(&self, keys: u64) -> Result<u64>;
     /// Promises unique keys.
     fn assume_unique(self) -> Self;
 }
 
-/// Makes a configuration a [`SetConfig`] and its set a [`Set`], by their methods.
+/// Makes a configuration a [`SetConfig`] and its set a [`Set`], by their methods. What differs: how the words are looked at, what says how they
+/// are hashed, and what gives memory back.
 macro_rules! is_set {
-    ($config:ident builds $set:ident, checked by $check:path) => {
+    (
+        $config:ident builds $set:ident, $report:ident tells of it;
+        check $check:path;
+        hashing $hashing:ident;
+        shrink $shrink:expr;
+    ) => {
         impl<K: Key> Set<K> for $set<K> {
+            type Report = $report;
+            fn build(device: &Device, keys: &[K]) -> Result<Self> {
+                $set::build(device, keys)
+            }
             fn device(&self) -> &Device {
                 self.device()
             }
@@ -63,8 +98,14 @@ macro_rules! is_set {
             fn is_empty(&self) -> bool {
                 self.is_empty()
             }
+            fn memory_bytes(&self) -> u64 {
+                self.memory_bytes()
+            }
             fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>> {
                 self.contains_many(queries)
+            }
+            fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
+                self.contains_many_into(stream, queries, found)
             }
             fn to_keys(&self) -> Result<Vec<K>> {
                 self.to_keys()
@@ -74,6 +115,9 @@ macro_rules! is_set {
             }
             fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
                 self.rebuild(stream, keys)
+            }
+            fn shrink_to_fit(&mut self) {
+                ($shrink)(self);
             }
             fn try_clone(&self, stream: &Stream) -> Result<Self> {
                 self.try_clone(stream)
@@ -90,15 +134,28 @@ macro_rules! is_set {
             fn check_table(&self, reference: &HashSet<K>) -> std::result::Result<(), String> {
                 $check(self, reference)
             }
-            fn told(&self) -> String {
-                format!("{:?}", self.report())
+            fn report(&self) -> &$report {
+                self.report()
+            }
+            fn hashing(&self) -> &(impl Debug + PartialEq) {
+                self.$hashing()
             }
         }
 
         impl SetConfig for $config {
+            type Report = $report;
             type Set<K: Key> = $set<K>;
             fn build<K: Key>(&self, device: &Device, keys: &[K]) -> Result<$set<K>> {
                 self.build(device, keys)
+            }
+            fn build_on<K: Key>(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<$set<K>> {
+                self.build_on(stream, device, keys)
+            }
+            fn memory_bytes<K: Key>(&self, keys: u64) -> Result<u64> {
+                self.memory_bytes::<K>(keys)
+            }
+            fn scratch_bytes<K: Key>(&self, keys: u64) -> Result<u64> {
+                self.scratch_bytes::<K>(keys)
             }
             fn assume_unique(self) -> Self {
                 self.assume_unique()
@@ -107,8 +164,18 @@ macro_rules! is_set {
     };
 }
 
-is_set! { PageSetConfig builds PageSet, checked by check_page_set }
-is_set! { CuckooSetConfig builds CuckooSet, checked by check_cuckoo_set }
+is_set! {
+    PageSetConfig builds PageSet, PageReport tells of it;
+    check check_page_set;
+    hashing layout;
+    shrink Self::shrink_to_fit;
+}
+is_set! {
+    CuckooSetConfig builds CuckooSet, BuildReport tells of it;
+    check check_cuckoo_set;
+    hashing functions;
+    shrink |_| ();
+}
 
 /// Says what is wrong with a set, if its keys should be those of `reference`; `queries` are keys to ask for, there or not.
 pub fn check<K: Key>(set: &impl Set<K>, reference: &HashSet<K>, queries: &[K]) -> std::result::Result<(), String> {
@@ -135,7 +202,7 @@ pub fn holds<K: Key>(set: &impl Set<K>, keys: &[K]) {
     let others = |key: K| [key, K::from_u64(key.to_u64() ^ 0x5555), K::from_u64(!key.to_u64())];
     let queries: Vec<K> = keys.iter().flat_map(|&key| others(key)).chain([K::default(), K::ALL_ONES]).collect();
     if let Err(wrong) = check(set, &keys.iter().copied().collect(), &queries) {
-        panic!("{} keys on {}: {wrong}: {}", keys.len(), set.device().name(), set.told());
+        panic!("{} keys on {}: {wrong}: {:?}", keys.len(), set.device().name(), set.report());
     }
 }
 
@@ -162,18 +229,4 @@ pub fn wrong_operations<K: Key, S: Set<K>>(one: &S, other: &S) -> std::result::R
         check(&made.map_err(said)?, &expected, &queries).map_err(|wrong| format!("{name}: {wrong}"))?;
     }
     Ok(())
-}
-
-/// Keys that repeat, any, copies of one, or one after the other at some distance.
-pub fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
-    let steps = (any::<u64>(), 0u32..48, 0..=most)
-        .prop_map(|(first, lg, n)| (0..n as u64).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect());
-    let copies = (any::<u64>(), 1usize..9, 0..=most)
-        .prop_map(|(one, every, n)| (0..n).map(|i| K::from_u64(if i % every == 0 { one } else { i as u64 })).collect());
-    prop_oneof![
-        3 => prop::collection::vec(key::<K>(), 0..=most),
-        2 => prop::collection::vec(any::<u64>().prop_map(K::from_u64), 0..=most),
-        1 => steps,
-        1 => copies,
-    ]
 }

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warpnest::engine::{Engine, HostEngine, Mark, Queue};
 use warpnest::{Device, Memory, Result};
-use warpnest_tests::PtxRunner;
+use warpnest_tests::{PtxRunner, engines};
 
 /// A device on a deferred engine over the interpreter, and the complaints that it collects.
 pub fn device(seed: u64) -> (Device, Complaints) {
@@ -20,6 +20,18 @@ pub fn device(seed: u64) -> (Device, Complaints) {
     let immediate = inner.queue().unwrap();
     let world = Arc::new(World { inner, immediate, state: Mutex::new(State { random: seed, ..State::default() }) });
     (Device::from_engine(Deferred(world.clone())).unwrap(), Complaints(world))
+}
+
+/// Runs `test` on every engine, and on the deferring one with several orders.
+pub fn on_all(test: impl Fn(&Device, usize)) {
+    for engine in engines() {
+        test(&engine.device, engine.most_items);
+    }
+    for seed in 0..6 {
+        let (device, complaints) = device(seed);
+        test(&device, 100);
+        assert_eq!(complaints.all(), [""; 0], "order {seed}");
+    }
 }
 
 /// What the library did wrong: memory given back that queued work still uses.

@@ -104,6 +104,7 @@ fn page<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
         keys_out: keys,
         values_out: values,
         counts_in: null(),
+        starts_out: null(),
         counts_out: null(),
         state: words,
         header,

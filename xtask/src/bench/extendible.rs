@@ -1,35 +1,11 @@
 //! Benchmarks of the extendible map.
 
 use super::input::value;
-use super::maps::{BulkMap, Subjects};
+use super::maps::Subjects;
 use super::record::{Record, Run, Subject};
 use super::roofline::Roofline;
 use warpnest::kernels::roofline::Access;
-use warpnest::{Answers, Buffer, Device, ExtendibleConfig, ExtendibleMap, Key, Stream, Value};
-
-impl<K: Key, V: Value> BulkMap<K, V> for ExtendibleMap<K, V> {
-    fn name(&self) -> &'static str {
-        "ExtendibleMap"
-    }
-    fn memory_bytes(&self) -> u64 {
-        self.memory_bytes()
-    }
-    fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> warpnest::Result<()> {
-        self.clear(stream)?;
-        self.insert_many_on(stream, keys, values).map(drop)
-    }
-    fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> warpnest::Result<()> {
-        self.get_many_into(stream, queries, answers)
-    }
-    fn contains_many_into(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        found: &mut Buffer<u32>,
-    ) -> warpnest::Result<()> {
-        self.contains_many_into(stream, queries, found)
-    }
-}
+use warpnest::{Answers, Buffer, Device, ExtendibleConfig, Key, Value};
 
 /// Of the keys, how many are left after the removal of the others.
 const LEFT: u64 = 1 << 16;

@@ -6,31 +6,7 @@ use super::record::{Record, Run, Subject};
 use super::roofline::Roofline;
 use warpnest::kernels::linear::Operation;
 use warpnest::kernels::roofline::Access;
-use warpnest::{Answers, Buffer, Device, Key, LinearConfig, LinearMap, Stream, Value};
-
-impl<K: Key, V: Value> BulkMap<K, V> for LinearMap<K, V> {
-    fn name(&self) -> &'static str {
-        "LinearMap"
-    }
-    fn memory_bytes(&self) -> u64 {
-        self.memory_bytes()
-    }
-    fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> warpnest::Result<()> {
-        self.clear(stream)?;
-        self.insert_many_on(stream, keys, values).map(drop)
-    }
-    fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> warpnest::Result<()> {
-        self.get_many_into(stream, queries, answers)
-    }
-    fn contains_many_into(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        found: &mut Buffer<u32>,
-    ) -> warpnest::Result<()> {
-        self.contains_many_into(stream, queries, found)
-    }
-}
+use warpnest::{Answers, Buffer, Device, Key, LinearConfig, LinearMap, Value};
 
 /// Of a round, the share of keys that go and come; and of all chunks of keys that there are, those that are in the map.
 const ROUND: u64 = 10;

@@ -1,11 +1,14 @@
-//! What maps that are built in one go have in common, for measuring: rebuilding and looking up.
+//! What maps have in common, for measuring: building anew and looking up.
 
 use super::input::{Input, wrong_hits, wrong_misses};
 use super::record::{Record, Run, Subject};
 use super::roofline::median_ms;
-use warpnest::{Answers, Buffer, CuckooMap, Device, Key, PageMap, Result, SortedMap, Stream, TwoLevelMap, Value};
+use warpnest::{
+    Answers, Buffer, CuckooMap, Device, ExtendibleMap, Key, LinearMap, PageMap, Result, SortedMap, Stream, TwoLevelMap,
+    Value,
+};
 
-/// A map that is built in one go.
+/// A map that all pairs can be put into at once.
 pub trait BulkMap<K: Key, V: Value> {
     /// The name of its type.
     fn name(&self) -> &'static str;
@@ -15,17 +18,19 @@ pub trait BulkMap<K: Key, V: Value> {
     fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()>;
 }
 
-macro_rules! bulk_map {
-    ($map:ident) => {
-        impl<K: Key, V: Value> BulkMap<K, V> for $map<K, V> {
+/// Makes maps [`BulkMap`]s by their methods; what they differ in is how they get other pairs.
+macro_rules! bulk_maps {
+    ($($map:ident),+: |$this:ident, $stream:ident, $keys:ident, $values:ident| $rebuild:expr) => {
+        $(impl<K: Key, V: Value> BulkMap<K, V> for $map<K, V> {
             fn name(&self) -> &'static str {
                 stringify!($map)
             }
             fn memory_bytes(&self) -> u64 {
                 self.memory_bytes()
             }
-            fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-                self.rebuild(stream, keys, values)
+            fn rebuild(&mut self, $stream: &Stream, $keys: &Buffer<K>, $values: &Buffer<V>) -> Result<()> {
+                let $this = self;
+                $rebuild
             }
             fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> Result<()> {
                 self.get_many_into(stream, queries, answers)
@@ -33,13 +38,16 @@ macro_rules! bulk_map {
             fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
                 self.contains_many_into(stream, queries, found)
             }
-        }
+        })+
     };
 }
-bulk_map!(CuckooMap);
-bulk_map!(TwoLevelMap);
-bulk_map!(PageMap);
-bulk_map!(SortedMap);
+bulk_maps! { CuckooMap, TwoLevelMap, PageMap, SortedMap: |map, stream, keys, values| map.rebuild(stream, keys, values) }
+bulk_maps! {
+    LinearMap, ExtendibleMap: |map, stream, keys, values| {
+        map.clear(stream)?;
+        map.insert_many_on(stream, keys, values).map(drop)
+    }
+}
 
 /// The input of one measurement, on a device.
 pub struct Subjects<'d, K, V> {

@@ -14,7 +14,7 @@ pub mod record;
 pub mod roofline;
 mod set;
 mod sorted;
-pub mod two_level;
+mod two_level;
 
 use std::path::PathBuf;
 

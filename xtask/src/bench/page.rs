@@ -2,9 +2,9 @@
 
 use super::input::{Repeats, repeated};
 use super::maps::Subjects;
-use super::page_build::{Limits, median};
+use super::page_build::Limits;
 use super::record::{Record, Run};
-use super::roofline::Roofline;
+use super::roofline::{Roofline, median_stages};
 use warpnest::kernels::roofline::Access;
 use warpnest::{Buffer, Device, Key, PageConfig, PageStages, Value};
 
@@ -28,14 +28,12 @@ pub fn measure<K: Key, V: Value>(
 
     let build_ms = subjects.rebuild_ms(&mut map)?;
     drop(map);
-    let stages_of = |config: PageConfig| -> anyhow::Result<Option<PageStages>> {
+    let stages_of = |config: PageConfig| {
         let mut map = config.timings().build_on(stream, device, &subjects.keys, &subjects.values)?;
-        let mut found = Vec::new();
-        for _ in 0..runs {
+        median_stages(runs, PageStages::total, || {
             map.rebuild(stream, &subjects.keys, &subjects.values)?;
-            found.extend(map.report().stages);
-        }
-        Ok(median(found))
+            Ok(map.report().stages)
+        })
     };
     let stages = [stages_of(config.clone().assume_unique())?, stages_of(config.clone())?];
     let mut map = config.build_on(stream, device, &subjects.keys, &subjects.values)?;

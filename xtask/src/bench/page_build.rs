@@ -1,15 +1,13 @@
 //! What a build of a page table is measured against, whole and stage by stage.
 
-use super::roofline::Roofline;
+use super::roofline::{Copies, Roofline};
 use warpnest::PageStages;
 use warpnest::kernels::page::MOST_SPLIT_BITS;
 
 /// The limits of a build and its stages, which are what copies of as many bytes take: keys and values in and out for each split; keys
 /// and values in and the table out for the pages.
 pub struct Limits {
-    /// Bytes in a nanosecond.
-    copy_rate: f64,
-    n: u64,
+    copies: Copies,
     splits: u64,
     /// The keys and values.
     bytes: u64,
@@ -19,42 +17,30 @@ pub struct Limits {
 impl Limits {
     /// Of a build of `n` items of so many bits each, as a table of so many bytes in 2^`page_bits` pages.
     pub fn new(roofline: &Roofline, n: u64, bits: u32, table_bytes: u64, page_bits: u32) -> anyhow::Result<Self> {
-        let copied = (n * bits as u64 / 64).next_multiple_of(2);
-        let copy_rate = (16 * copied) as f64 / roofline.copy_milliseconds(copied)? / 1e6;
         let splits = page_bits.div_ceil(MOST_SPLIT_BITS) as u64;
-        Ok(Self { copy_rate, n, splits, bytes: n * bits as u64 / 8, table_bytes })
-    }
-
-    fn of(&self, bytes: u64) -> f64 {
-        self.copy_rate * self.n as f64 / bytes.max(1) as f64
+        Ok(Self { copies: roofline.copies(n, bits)?, splits, bytes: n * bits as u64 / 8, table_bytes })
     }
 
     /// That of the whole build.
     pub fn whole(&self) -> f64 {
-        self.of(self.splits * 2 * self.bytes + self.bytes + self.table_bytes)
+        self.copies.gops(self.splits * 2 * self.bytes + self.bytes + self.table_bytes)
     }
 
     /// The name, the time and the limit of each stage; of a build with `assume_unique`, then of one without.
     pub fn stages(&self, builds: [Option<PageStages>; 2]) -> Vec<(&'static str, f64, f64)> {
         let names =
             [["clear", "split_1", "split_2", "pages"], ["clear_any", "split_1_any", "split_2_any", "pages_any"]];
-        let later = if self.splits > 1 { self.of((self.splits - 1) * 2 * self.bytes) } else { 0.0 };
+        let later = if self.splits > 1 { self.copies.gops((self.splits - 1) * 2 * self.bytes) } else { 0.0 };
         let of_build = |(stages, [clear, first, second, pages]): (Option<PageStages>, [&'static str; 4])| {
             stages.map(|stages| {
                 [
                     (clear, stages.initialization, 0.0),
-                    (first, stages.first_split, self.of(2 * self.bytes)),
+                    (first, stages.first_split, self.copies.gops(2 * self.bytes)),
                     (second, stages.later_splits, later),
-                    (pages, stages.pages, self.of(self.bytes + self.table_bytes)),
+                    (pages, stages.pages, self.copies.gops(self.bytes + self.table_bytes)),
                 ]
             })
         };
         builds.into_iter().zip(names).filter_map(of_build).flatten().collect()
     }
-}
-
-/// The stages of the build whose sum is the median.
-pub fn median(mut found: Vec<PageStages>) -> Option<PageStages> {
-    found.sort_by(|a, b| a.total().total_cmp(&b.total()));
-    found.get(found.len() / 2).copied()
 }

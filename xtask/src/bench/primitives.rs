@@ -17,9 +17,8 @@ pub fn measure<K: Key, V: Value>(
     let stream = device.default_stream();
     let input = Input::<K, V>::new(n);
     let (key_bytes, value_bytes) = (K::BITS as u64 / 8, V::BITS as u64 / 8);
-    // Bytes a second, read and written together.
     let words = (n * (key_bytes + value_bytes) / 8).next_multiple_of(2);
-    let copy_rate = (words * 16) as f64 / roofline.copy_milliseconds(words)? / 1e6;
+    let copy_rate = roofline.copy_rate(words)?;
     let limit = |bytes: f64| copy_rate / bytes;
     let subject = |table, op, value_bits| Subject { table, op, n, load: 0.0, key_bits: K::BITS, value_bits };
     let mut scratch = Scratch::new(device);

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context as _;
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::Table;
 use serde::{Deserialize, Serialize};
+
+use crate::tables::new_table;
 
 /// A measurement. `limit_gops` is the roofline of the same run, `load` counts all bytes that the table keeps.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -109,9 +111,7 @@ pub fn append(folder: &Path, records: &[Record]) -> anyhow::Result<Option<PathBu
 
 /// The records as a table for people.
 pub fn table(records: &[Record]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED);
-    table.set_header(["table", "op", "n", "load", "bits", "ms", "G/s", "limit", "of it", "wrong"]);
+    let mut table = new_table(["table", "op", "n", "load", "bits", "ms", "G/s", "limit", "of it", "wrong"], 2);
     for r in records {
         let share = if r.limit_gops > 0.0 { format!("{:.0} %", 100.0 * r.gops / r.limit_gops) } else { String::new() };
         table.add_row([
@@ -126,11 +126,6 @@ pub fn table(records: &[Record]) -> Table {
             share,
             r.wrong.to_string(),
         ]);
-    }
-    for column in 2..10 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
     }
     table
 }

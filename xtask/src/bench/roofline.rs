@@ -23,6 +23,21 @@ pub fn median_ms(
     Ok(times[times.len() / 2])
 }
 
+/// The stages of the build whose total is the median of `runs` builds, if builds tell of their stages.
+pub fn median_stages<S>(
+    runs: u32,
+    total: impl Fn(&S) -> f64,
+    mut build: impl FnMut() -> warpnest::Result<Option<S>>,
+) -> warpnest::Result<Option<S>> {
+    let mut found = Vec::new();
+    for _ in 0..runs {
+        found.extend(build()?);
+    }
+    found.sort_by(|a, b| total(a).total_cmp(&total(b)));
+    let middle = found.len() / 2;
+    Ok(found.into_iter().nth(middle))
+}
+
 /// Measures random accesses over footprints.
 pub struct Roofline<'d> {
     device: &'d Device,
@@ -87,5 +102,29 @@ impl<'d> Roofline<'d> {
             // SAFETY: both buffers have that many words.
             unsafe { stream.launch(&copy, words / 2, &[&source], &[&target]) }
         })
+    }
+
+    /// Bytes in a nanosecond that are read and written in copying `words` words of 64 bits.
+    pub fn copy_rate(&self, words: u64) -> warpnest::Result<f64> {
+        Ok((16 * words) as f64 / self.copy_milliseconds(words)? / 1e6)
+    }
+
+    /// The limits of work on `n` items of so many bits, which copying these measures.
+    pub fn copies(&self, n: u64, bits: u32) -> warpnest::Result<Copies> {
+        Ok(Copies { n, rate: self.copy_rate((n * bits as u64 / 64).next_multiple_of(2))? })
+    }
+}
+
+/// How fast work is that reads and writes its memory as copies do.
+pub struct Copies {
+    n: u64,
+    /// Bytes in a nanosecond.
+    rate: f64,
+}
+
+impl Copies {
+    /// G items a second if the work reads and writes so many bytes.
+    pub fn gops(&self, bytes: u64) -> f64 {
+        self.rate * self.n as f64 / bytes.max(1) as f64
     }
 }

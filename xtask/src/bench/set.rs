@@ -1,9 +1,9 @@
 //! Benchmarks of the sets.
 
 use super::input::{Input, Repeats, repeated};
-use super::page_build::{Limits, median};
+use super::page_build::Limits;
 use super::record::{Record, Run, Subject};
-use super::roofline::{Roofline, median_ms};
+use super::roofline::{Roofline, median_ms, median_stages};
 use warpnest::kernels::roofline::Access;
 use warpnest::{Buffer, CuckooSet, CuckooSetConfig, Device, Key, PageSet, PageSetConfig, PageStages, Result, Stream};
 
@@ -74,14 +74,12 @@ impl Measured<'_> {
         let set: PageSet<K> = unique.build_on(stream, self.device, &keys)?;
         let limits = Limits::new(self.roofline, self.n, K::BITS, set.memory_bytes(), set.layout().page_bits)?;
         let mut records = self.rows::<K, PageSet<K>>(&config, |_| Ok(limits.whole()))?;
-        let stages_of = |config: &PageSetConfig| -> anyhow::Result<Option<PageStages>> {
+        let stages_of = |config: &PageSetConfig| {
             let mut set = config.clone().timings().build_on(stream, self.device, &keys)?;
-            let mut found = Vec::new();
-            for _ in 0..self.runs {
+            median_stages(self.runs, PageStages::total, || {
                 set.rebuild(stream, &keys)?;
-                found.extend(set.report().stages);
-            }
-            Ok(median(found))
+                Ok(set.report().stages)
+            })
         };
         for (op, ms, limit) in limits.stages([stages_of(&unique)?, stages_of(&config)?]) {
             records.push(self.run.record(self.subject(&set, op), ms, limit, 0));

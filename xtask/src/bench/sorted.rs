@@ -2,7 +2,7 @@
 
 use super::maps::Subjects;
 use super::record::{Record, Run};
-use super::roofline::{Roofline, median_ms};
+use super::roofline::{Roofline, median_ms, median_stages};
 use warpnest::kernels::roofline::Access;
 use warpnest::kernels::sorted::GROUP;
 use warpnest::{Buffer, Device, Key, SortedConfig, SortedMap, SortedStages, Value};
@@ -22,9 +22,8 @@ pub fn measure<K: Key, V: Value>(
     let config = SortedConfig::default();
     let mut map = config.clone().assume_unique().build_on(stream, device, &subjects.keys, &subjects.values)?;
     let find_limit = roofline.gops(Access::Find, map.memory_bytes() / 8, n)?;
-    let copied = (n * (K::BITS + V::BITS) as u64 / 64).next_multiple_of(2);
-    let copy_rate = (16 * copied) as f64 / roofline.copy_milliseconds(copied)? / 1e6;
-    let limit = |bytes: u64| copy_rate * n as f64 / bytes.max(1) as f64;
+    let copies = roofline.copies(n, K::BITS + V::BITS)?;
+    let limit = |bytes| copies.gops(bytes);
     let (key_bytes, pair_bytes) = (n * K::BITS as u64 / 8, n * (K::BITS + V::BITS) as u64 / 8);
     let sort = key_bytes + K::BITS as u64 / 8 * 2 * pair_bytes;
     let (repeats, index) = (key_bytes + 2 * pair_bytes, n / GROUP * 32 + key_bytes / (GROUP - 1));
@@ -32,7 +31,7 @@ pub fn measure<K: Key, V: Value>(
     let build_ms = subjects.rebuild_ms(&mut map)?;
     drop(map);
     let mut map = config.clone().timings().build_on(stream, device, &subjects.keys, &subjects.values)?;
-    let stages = median_stages(runs, || {
+    let stages = median_stages(runs, SortedStages::total, || {
         map.rebuild(stream, &subjects.keys, &subjects.values)?;
         Ok(map.report().stages)
     })?;
@@ -86,17 +85,4 @@ fn bounds<K: Key, V: Value>(
         run.record(subjects.subject(map, "lower_bound"), lower_ms, limit, wrong_lower),
         run.record(subjects.subject(map, "count_ranges"), count_ms, limit / 2.0, wrong_counts),
     ])
-}
-
-/// The stages of the build whose total is the median of `runs` builds.
-fn median_stages(
-    runs: u32,
-    mut build: impl FnMut() -> warpnest::Result<Option<SortedStages>>,
-) -> warpnest::Result<Option<SortedStages>> {
-    let mut found = Vec::new();
-    for _ in 0..runs {
-        found.extend(build()?);
-    }
-    found.sort_by(|a, b| a.total().total_cmp(&b.total()));
-    Ok(found.get(found.len() / 2).copied())
 }

@@ -2,7 +2,7 @@
 
 use super::maps::Subjects;
 use super::record::{Record, Run};
-use super::roofline::Roofline;
+use super::roofline::{Roofline, median_stages};
 use warpnest::kernels::roofline::Access;
 use warpnest::{Device, Key, Stages, TwoLevelConfig, Value};
 
@@ -27,9 +27,8 @@ pub fn measure<K: Key, V: Value>(
     let mut map = config.clone().assume_unique().build_on(stream, device, &subjects.keys, &subjects.values)?;
     let words = map.memory_bytes() / 8;
     let find_limit = roofline.gops(Access::Find, words, n)?;
-    let copied = (n * (K::BITS + V::BITS) as u64 / 64).next_multiple_of(2);
-    let copy_rate = (16 * copied) as f64 / roofline.copy_milliseconds(copied)? / 1e6;
-    let limit = |bytes: u64| copy_rate * n as f64 / bytes as f64;
+    let copies = roofline.copies(n, K::BITS + V::BITS)?;
+    let limit = |bytes| copies.gops(bytes);
     let (key_bytes, pair_bytes) = (n * K::BITS as u64 / 8, n * (K::BITS + V::BITS) as u64 / 8);
     let shuffled = map.report().passes as u64 * 2 * pair_bytes + key_bytes;
     let built = pair_bytes + map.memory_bytes();
@@ -38,7 +37,7 @@ pub fn measure<K: Key, V: Value>(
     drop(map);
     let timed = config.clone().assume_unique().timings();
     let mut map = timed.build_on(stream, device, &subjects.keys, &subjects.values)?;
-    let stages = median_stages(runs, || {
+    let stages = median_stages(runs, Stages::total, || {
         map.rebuild(stream, &subjects.keys, &subjects.values)?;
         Ok(map.report().stages)
     })?;
@@ -60,17 +59,4 @@ pub fn measure<K: Key, V: Value>(
     }
     records.extend(lookups);
     Ok(records)
-}
-
-/// The stages of the build whose total is the median of `runs` builds.
-pub fn median_stages(
-    runs: u32,
-    mut build: impl FnMut() -> warpnest::Result<Option<Stages>>,
-) -> warpnest::Result<Option<Stages>> {
-    let mut found = Vec::new();
-    for _ in 0..runs {
-        found.extend(build()?);
-    }
-    found.sort_by(|a, b| a.total().total_cmp(&b.total()));
-    Ok(found.get(found.len() / 2).copied())
 }

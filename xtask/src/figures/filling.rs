@@ -1,7 +1,7 @@
 //! The experiment of Farrell's post: batches of new keys into a table of fixed size, until it is almost full.
 
 use anyhow::{Context as _, ensure};
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::Table;
 use warpnest::{Answers, Buffer, LinearConfig, ProbeReport};
 
 use super::Lab;
@@ -9,6 +9,7 @@ use super::figure::{Axis, Figure, Series};
 use super::scale::Scale;
 use crate::bench::input::{Input, wrong_hits};
 use crate::bench::record::{Run, rounded};
+use crate::tables::new_table;
 
 /// The slots are so many times a batch.
 const SHARES: u64 = 32;
@@ -188,7 +189,7 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
 fn times_table(own: &Filling, next: &Filling) -> Table {
     let rate = "10⁶ keys/s";
     let mut table =
-        new_table(&["load", "own steps: ms", rate, "to the next line: ms", rate, "the post (GTX 1060): ms", rate]);
+        new_table(["load", "own steps: ms", rate, "to the next line: ms", rate, "the post (GTX 1060): ms", rate], 0);
     for (i, &post_ms) in POST_MS.iter().enumerate() {
         let times = [(own.batch, own.ms[i]), (next.batch, next.ms[i]), (POST_BATCH, post_ms)];
         let cells = times.map(|(keys, ms)| [format!("{ms:.3}"), format!("{:.1}", millions_a_second(keys, ms))]);
@@ -209,22 +210,12 @@ fn passed_table(own: &Filling, next: &Filling) -> Table {
         "the post: mean",
         longest,
     ];
-    let mut table = new_table(&header);
+    let mut table = new_table(header, 0);
     for (batches, (_, post)) in [SHARES / 2, BATCHES].into_iter().zip(POST_PASSED) {
         let batches = batches as usize;
         let cells = [own.passed[batches - 1], next.passed[batches - 1], post]
             .map(|passed| [format!("{:.4}", passed.mean), passed.longest.to_string()]);
         table.add_row([format!("{:.2}", own.load(batches))].into_iter().chain(cells.into_iter().flatten()));
-    }
-    table
-}
-
-fn new_table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED);
-    table.set_header(header);
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
     }
     table
 }

@@ -7,7 +7,7 @@ use super::Lab;
 use super::figure::{Axis, End, Figure, Series};
 use super::scale::{Scale, power_of_two};
 use crate::bench::input::{Input, wrong_hits};
-use crate::bench::two_level::median_stages;
+use crate::bench::roofline::median_stages;
 
 /// A line of a figure: its name there, and the stage that it shows.
 type Line = (&'static str, fn(&Stages) -> f64);
@@ -128,7 +128,7 @@ impl<'d> Pairs<'d> {
         let mut map = config.build_on(stream, self.device, &self.keys, &self.values)?;
         // A build keeps no scratch, a rebuild does: the first one is still to take it.
         map.rebuild(stream, &self.keys, &self.values)?;
-        let stages = median_stages(runs, || {
+        let stages = median_stages(runs, Stages::total, || {
             map.rebuild(stream, &self.keys, &self.values)?;
             Ok(map.report().stages)
         })?;

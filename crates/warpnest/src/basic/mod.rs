@@ -5,7 +5,7 @@ mod slots;
 mod steps;
 
 pub(crate) use slots::SlotTable;
-pub(crate) use steps::{RunsQuery, Settings, Steps};
+pub(crate) use steps::{Numbers, RunsQuery, Settings, Steps};
 
 use crate::{Buffer, Device, Key, Result, Stream};
 use std::fmt::Debug;

@@ -1,5 +1,6 @@
 //! Numbers for the keys of a cuckoo or a two-level table: the same for both, since both keep their keys in slots, and one in a cell.
 
+use super::Numbers;
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::compacting::{MarkSlotValues, NumberSlots, RankSlotValues, SlotsPlan};
 use gpu_kernels::hash::HashFunctions;
@@ -31,11 +32,14 @@ impl<'t, K: Key> SlotTable<'t, K> {
         Self { words, header, plan, threads: if keys == 0 { 0 } else { slots + 1 }, types: PhantomData }
     }
 
-    /// Gives the keys numbers from 0 on as their values, and writes key `i` to `keys[i]`.
-    ///
-    /// # Safety
-    /// There is room for all keys, and nobody else uses the table.
-    pub unsafe fn number(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<()> {
+    /// The plan for values that name these bits. A value that names none counts for nothing.
+    fn of_bits(&self, bits: &Buffer<u32>) -> SlotsPlan {
+        SlotsPlan { end: 32 * bits.len() as u64, ..self.plan }
+    }
+}
+
+impl<K: Key> Numbers<K> for SlotTable<'_, K> {
+    unsafe fn give(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(device, 1)?;
         let number = NumberSlots::<K> {
             words: self.words.argument(),
@@ -48,16 +52,7 @@ impl<'t, K: Key> SlotTable<'t, K> {
         unsafe { stream.launch(&number, self.threads, &[], &[self.words, self.header, keys, &count]) }
     }
 
-    /// The plan for values that name these bits.
-    fn of_bits(&self, bits: &Buffer<u32>) -> SlotsPlan {
-        SlotsPlan { end: 32 * bits.len() as u64, ..self.plan }
-    }
-
-    /// Sets the bits that the values name. A value that names none counts for nothing.
-    ///
-    /// # Safety
-    /// No two values name the same bit.
-    pub unsafe fn mark_values(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
+    unsafe fn mark(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
         let mark = MarkSlotValues::<K> {
             words: self.words.argument(),
             header: self.header.argument(),
@@ -68,11 +63,7 @@ impl<'t, K: Key> SlotTable<'t, K> {
         unsafe { stream.launch(&mark, self.threads, &[self.words, self.header], &[bits]) }
     }
 
-    /// Makes each value the number of bits that are set before the one that it names; `before` are set in the words before each.
-    ///
-    /// # Safety
-    /// As for [`SlotTable::mark_values`], `before` is as long as `bits`, and nobody else uses the table.
-    pub unsafe fn rank_values(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()> {
+    unsafe fn rank(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()> {
         let rank = RankSlotValues::<K> {
             words: self.words.argument(),
             header: self.header.argument(),

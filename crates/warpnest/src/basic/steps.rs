@@ -2,7 +2,7 @@
 //! nobody can name them: so no others have them, and [`BasicMap`](super::BasicMap) is sealed.
 
 use crate::input::Input;
-use crate::{Buffer, Key, Result, Stream, Tracked};
+use crate::{Buffer, Device, Key, Result, Stream, Tracked};
 use gpu_kernels::seam::Global;
 
 /// What is asked of a configuration.
@@ -39,26 +39,32 @@ pub trait Steps<K: Key>: Sized {
     /// All pairs, in no particular order.
     fn to_pairs(&self) -> Result<Vec<(K, u32)>>;
 
-    /// Gives the keys numbers from 0 on as their values, and writes key `i` to `keys[i]`.
-    ///
-    /// # Safety
-    /// There is room for [`Steps::len`] keys, and nobody else uses the map.
-    unsafe fn number(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()>;
-    /// Sets the bits that the values name.
-    ///
-    /// # Safety
-    /// Every value names one of the bits, and no other value names it.
-    unsafe fn mark_values(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()>;
-    /// Makes each value the number of bits that are set before the one that it names; `before` are set in the words before each.
-    ///
-    /// # Safety
-    /// As for [`Steps::mark_values`], `before` is as long as `bits`, and nobody else uses the map.
-    unsafe fn rank_values(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()>;
+    /// The numbers that the keys have as their values.
+    fn numbers(&self) -> impl Numbers<K>;
     /// Queues the question where the runs of some keys are, whose numbers are their values.
     ///
     /// # Safety
     /// The arrays are as long as [`RunsQuery`] says, the values are numbers of runs, and the launch writes `writes`.
     unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>, writes: &[&dyn Tracked]) -> Result<()>;
+}
+
+/// What is done with the numbers that keys have as their values.
+pub trait Numbers<K: Key> {
+    /// Gives the keys numbers from 0 on as their values, and writes key `i` to `keys[i]`.
+    ///
+    /// # Safety
+    /// There is room for all keys, and nobody else uses the map.
+    unsafe fn give(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<()>;
+    /// Sets the bits that the values name.
+    ///
+    /// # Safety
+    /// Every value names one of the bits, and no other value names it.
+    unsafe fn mark(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()>;
+    /// Makes each value the number of bits that are set before the one that it names; `before` are set in the words before each.
+    ///
+    /// # Safety
+    /// As for [`Numbers::mark`], `before` is as long as `bits`, and nobody else uses the map.
+    unsafe fn rank(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()>;
 }
 
 /// The arrays of a lookup of runs.

@@ -1,6 +1,7 @@
 //! Building a compacting table: a basic table of the keys, and numbers for them.
 
 use super::{CompactingConfig, CompactingTable};
+use crate::basic::Numbers;
 use crate::buffer::Tracked;
 use crate::input::{Input, Known};
 use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
@@ -94,7 +95,7 @@ impl<K: Key, I: BasicMap<K>> CompactingTable<K, I> {
             return number_in_order(stream, device, ids, work, (keys, &*keys_out));
         }
         // SAFETY: as many keys as the map has; nobody else has the table.
-        unsafe { ids.number(stream, keys_out) }
+        unsafe { ids.numbers().give(stream, device, keys_out) }
     }
 }
 
@@ -124,14 +125,14 @@ fn number_in_order<K: Key>(
     before.fit(device, words)?;
     first_rows.fill(stream, 0)?;
     // SAFETY: every value is the number of a row, and no two keys have the same.
-    unsafe { map.mark_values(stream, first_rows)? };
+    unsafe { map.numbers().mark(stream, first_rows)? };
     let rows = RowsPlan { rows: words as u64 };
     let count = CountBits { bits: first_rows.argument(), counts: before.argument(), plan: rows };
     // SAFETY: as many counts as words of bits.
     unsafe { stream.launch(&count, words as u64, &[&*first_rows], &[&*before])? };
     exclusive_scan_in_place(stream, scan, before)?;
     // SAFETY: as before; the values are those that were marked, and nobody else has the table.
-    unsafe { map.rank_values(stream, first_rows, before)? };
+    unsafe { map.numbers().rank(stream, first_rows, before)? };
     // The marked rows, in their order.
     let items = keys.len() as u64;
     if items == 0 {

@@ -165,8 +165,7 @@ impl<K: Key, I: BasicMap<K>> CompactingTable<K, I> {
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
         let ids = self.ids.try_clone(stream)?;
-        let mut keys = Buffer::uninitialized(&self.device, self.keys.len())?;
-        keys.copy_from(stream, &self.keys)?;
+        let keys = self.keys.duplicate(stream, &self.device)?;
         let (device, config) = (self.device.clone(), self.config.clone());
         Ok(Self { work: Work::new(&device)?, device, config, ids, keys })
     }

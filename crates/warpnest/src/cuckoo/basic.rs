@@ -1,19 +1,11 @@
 //! A cuckoo map under a compacting table or a multimap.
 
 use super::{BuildReport, CuckooConfig, CuckooMap};
-use crate::basic::{RunsQuery, SlotTable};
+use crate::basic::{Numbers, RunsQuery, SlotTable};
 use crate::input::Input;
-use crate::{Buffer, Key, Result, Stream, Tracked};
+use crate::{Result, Stream, Tracked};
 use gpu_kernels::cuckoo::FindPlan;
 use gpu_kernels::multi::RunsOfCuckoo;
-
-impl<K: Key> CuckooMap<K, u32> {
-    fn slot_table(&self) -> SlotTable<'_, K> {
-        let buffers = (&self.words, &self.header);
-        // SAFETY: they are this table's.
-        unsafe { SlotTable::new(buffers, (self.slots(), self.length), self.functions, self.report.repeated_keys) }
-    }
-}
 
 crate::basic::basic_map! {
     CuckooConfig builds CuckooMap, BuildReport tells of it;
@@ -27,17 +19,10 @@ crate::basic::basic_map! {
     }
     // There is nothing: a build works in the table.
     fn shrink_to_fit(&mut self) {}
-    unsafe fn number(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { self.slot_table().number(stream, &self.device, keys) }
-    }
-    unsafe fn mark_values(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { self.slot_table().mark_values(stream, bits) }
-    }
-    unsafe fn rank_values(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { self.slot_table().rank_values(stream, bits, before) }
+    fn numbers(&self) -> impl Numbers<K> {
+        let buffers = (&self.words, &self.header);
+        // SAFETY: they are this table's.
+        unsafe { SlotTable::new(buffers, (self.slots(), self.length), self.functions, self.report.repeated_keys) }
     }
     unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>, writes: &[&dyn Tracked]) -> Result<()> {
         let runs = RunsOfCuckoo::<K> {

@@ -161,17 +161,12 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        let copied = |words: &Buffer<u64>| {
-            let mut copy = Buffer::uninitialized(&self.device, words.len())?;
-            copy.copy_from(stream, words)?;
-            Ok(copy)
-        };
         Ok(Self {
             device: self.device.clone(),
             config: self.config.clone(),
             functions: self.functions,
-            words: copied(&self.words)?,
-            header: copied(&self.header)?,
+            words: self.words.duplicate(stream, &self.device)?,
+            header: self.header.duplicate(stream, &self.device)?,
             length: self.length,
             report: self.report.clone(),
             types: PhantomData,

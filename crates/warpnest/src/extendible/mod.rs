@@ -88,6 +88,7 @@ impl ExtendibleReport {
 }
 
 crate::lookup::lookup_methods!(ExtendibleMap);
+crate::pairs::pairs_methods!(ExtendibleMap);
 
 impl ExtendibleMap {
     /// An empty map of `u32` keys and values with the default configuration; [`ExtendibleConfig::create`] takes others.
@@ -292,15 +293,9 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         Ok(Self { device, config, table, length: self.length, broken: None, work })
     }
 
-    /// Writes all pairs, in no particular order, to `keys` and `values`; returns when they are written.
-    ///
-    /// # Errors
-    /// [`Error::LengthsDiffer`] unless both have [`ExtendibleMap::len`] elements, [`Error::OutOfMemory`], [`Error::WrongDevice`],
-    /// [`Error::Driver`].
-    pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
+    /// Writes all pairs to buffers that have room for them.
+    fn write_pairs(&self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         self.check()?;
-        crate::error::same_length(("the map", self.len() as usize), ("the keys", keys.len()))?;
-        crate::error::same_length(("the map", self.len() as usize), ("the values", values.len()))?;
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         let unpack = Unpack::<K, V> {
             pages: self.table.page_list(),
@@ -312,18 +307,6 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         let of_bucket = self.table.shape.slots::<K, V>();
         let (slots, reads) = (self.table.used * of_bucket, self.table.tracked());
         // SAFETY: the outputs have room for all records, and the table is whole.
-        unsafe { stream.launch(&unpack, slots, &reads, &[&*keys, &*values, &count]) }
-    }
-
-    /// All pairs, in no particular order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::Driver`].
-    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
-        let stream = self.device.default_stream();
-        let mut keys = Buffer::uninitialized(&self.device, self.len() as usize)?;
-        let mut values = Buffer::uninitialized(&self.device, self.len() as usize)?;
-        self.pairs_into(stream, &mut keys, &mut values)?;
-        Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
+        unsafe { stream.launch(&unpack, slots, &reads, &[keys, values, &count]) }
     }
 }

@@ -91,6 +91,7 @@ pub struct ProbeReport {
 const HISTOGRAM: usize = 129;
 
 crate::lookup::lookup_methods!(LinearMap);
+crate::pairs::pairs_methods!(LinearMap);
 
 impl LinearMap {
     /// An empty map of `u32` keys and values with the default configuration; [`LinearConfig::create`] takes others.
@@ -213,24 +214,15 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        let mut words = Buffer::uninitialized(&self.device, self.words.len())?;
-        words.copy_from(stream, &self.words)?;
-        let mut header = Buffer::uninitialized(&self.device, self.header.len())?;
-        header.copy_from(stream, &self.header)?;
+        let words = self.words.duplicate(stream, &self.device)?;
+        let header = self.header.duplicate(stream, &self.device)?;
         let Self { device, config, layout, counts, random, .. } = self;
         let (device, config, random) = (device.clone(), config.clone(), random.clone());
         Ok(Self { device, config, layout: *layout, words, header, counts: *counts, random })
     }
 
-    /// Writes all pairs, in no particular order, to `keys` and `values`; returns when they are written.
-    ///
-    /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`LinearMap::len`] elements,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
-        crate::error::same_length(("the map", self.len() as usize), ("the keys", keys.len()))?;
-        crate::error::same_length(("the map", self.len() as usize), ("the values", values.len()))?;
+    /// Writes all pairs to buffers that have room for them.
+    fn write_pairs(&self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         let unpack = Unpack::<K, V> {
             words: self.words.argument(),
@@ -240,21 +232,9 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             count: count.argument(),
             plan: InspectPlan { layout: self.layout, room: self.len() },
         };
-        let writes: [&dyn Tracked; 3] = [&*keys, &*values, &count];
+        let writes: [&dyn Tracked; 3] = [keys, values, &count];
         // SAFETY: slots, header and layout belong together; the outputs have the room that the plan says.
         unsafe { stream.launch(&unpack, self.slots() + 1, &[&self.words, &self.header], &writes) }
-    }
-
-    /// All pairs, in no particular order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
-        let stream = self.device.default_stream();
-        let mut keys = Buffer::uninitialized(&self.device, self.len() as usize)?;
-        let mut values = Buffer::uninitialized(&self.device, self.len() as usize)?;
-        self.pairs_into(stream, &mut keys, &mut values)?;
-        Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
     }
 
     /// How far keys are from where the search for them begins; waits.

@@ -247,10 +247,8 @@ impl<K: Key, V: Value, I: BasicMap<K>> MultiMap<K, V, I> {
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
         let runs = self.runs.try_clone(stream)?;
-        let mut lasts = Buffer::uninitialized(&self.device, self.lasts.len())?;
-        lasts.copy_from(stream, &self.lasts)?;
-        let mut values = Buffer::uninitialized(&self.device, self.values.len())?;
-        values.copy_from(stream, &self.values)?;
+        let lasts = self.lasts.duplicate(stream, &self.device)?;
+        let values = self.values.duplicate(stream, &self.device)?;
         let (device, config, work) = (self.device.clone(), self.config.clone(), build::Work::new(&self.device)?);
         Ok(Self { device, config, runs, lasts, values, work })
     }

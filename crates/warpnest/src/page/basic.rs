@@ -1,16 +1,35 @@
 //! A page map under a compacting table or a multimap.
 
 use super::{PageConfig, PageMap, PageReport};
-use crate::basic::RunsQuery;
+use crate::basic::{Numbers, RunsQuery};
 use crate::input::Input;
-use crate::{Buffer, Key, Result, Stream, Tracked};
+use crate::{Buffer, Device, Key, Result, Stream, Tracked};
 use gpu_kernels::multi::{Runs, RunsPlan};
 use gpu_kernels::page::{MarkValues, Number, NumberPlan, RankValues};
 
-impl<K: Key> PageMap<K, u32> {
-    /// The buckets that may have pairs: whatever the words of an empty map are.
-    fn buckets_with_pairs(&self) -> u64 {
-        if self.is_empty() { 0 } else { self.layout.buckets() as u64 }
+impl<K: Key> Numbers<K> for &PageMap<K, u32> {
+    unsafe fn give(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<()> {
+        let count = Buffer::<u64>::zeroed(device, 1)?;
+        let plan = NumberPlan { layout: self.layout };
+        let number =
+            Number::<K> { words: self.words.argument(), keys_out: keys.argument(), count: count.argument(), plan };
+        // SAFETY: the caller's; the table and its layout belong together.
+        unsafe { stream.launch(&number, self.buckets_with_pairs(), &[], &[&self.words, keys, &count]) }
+    }
+
+    unsafe fn mark(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
+        let plan = NumberPlan { layout: self.layout };
+        let mark = MarkValues::<K> { words: self.words.argument(), bits: bits.argument(), plan };
+        // SAFETY: the caller's; the table and its layout belong together.
+        unsafe { stream.launch(&mark, self.buckets_with_pairs(), &[&self.words], &[bits]) }
+    }
+
+    unsafe fn rank(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()> {
+        let plan = NumberPlan { layout: self.layout };
+        let rank =
+            RankValues::<K> { words: self.words.argument(), bits: bits.argument(), before: before.argument(), plan };
+        // SAFETY: the caller's; the table and its layout belong together.
+        unsafe { stream.launch(&rank, self.buckets_with_pairs(), &[bits, before], &[&self.words]) }
     }
 }
 
@@ -23,26 +42,8 @@ crate::basic::basic_map! {
     fn shrink_to_fit(&mut self) {
         self.shrink_to_fit();
     }
-    unsafe fn number(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        let count = Buffer::<u64>::zeroed(&self.device, 1)?;
-        let plan = NumberPlan { layout: self.layout };
-        let number =
-            Number::<K> { words: self.words.argument(), keys_out: keys.argument(), count: count.argument(), plan };
-        // SAFETY: the caller's; the table and its layout belong together.
-        unsafe { stream.launch(&number, self.buckets_with_pairs(), &[], &[&self.words, keys, &count]) }
-    }
-    unsafe fn mark_values(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
-        let plan = NumberPlan { layout: self.layout };
-        let mark = MarkValues::<K> { words: self.words.argument(), bits: bits.argument(), plan };
-        // SAFETY: the caller's; the table and its layout belong together.
-        unsafe { stream.launch(&mark, self.buckets_with_pairs(), &[&self.words], &[bits]) }
-    }
-    unsafe fn rank_values(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()> {
-        let plan = NumberPlan { layout: self.layout };
-        let rank =
-            RankValues::<K> { words: self.words.argument(), bits: bits.argument(), before: before.argument(), plan };
-        // SAFETY: the caller's; the table and its layout belong together.
-        unsafe { stream.launch(&rank, self.buckets_with_pairs(), &[bits, before], &[&self.words]) }
+    fn numbers(&self) -> impl Numbers<K> {
+        self
     }
     unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>, writes: &[&dyn Tracked]) -> Result<()> {
         let runs = Runs::<K> {

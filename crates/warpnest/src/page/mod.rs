@@ -47,6 +47,7 @@ pub struct PageMap<K: Key, V: Payload> {
 }
 
 crate::lookup::lookup_methods!(PageMap);
+crate::pairs::pairs_methods!(PageMap);
 
 impl<K: Key, V: Value> PageMap<K, V> {
     /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`PageConfig::build`] takes another.
@@ -67,29 +68,8 @@ impl<K: Key, V: Value> PageMap<K, V> {
         PageConfig::default().build(device, keys, values)
     }
 
-    /// Writes all pairs, in no particular order, to `keys` and `values`; returns when they are written, since the counter that this works
-    /// with is given back then.
-    ///
-    /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`PageMap::len`] elements,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
-        crate::error::same_length(("the map", self.length as usize), ("the keys", keys.len()))?;
-        crate::error::same_length(("the map", self.length as usize), ("the values", values.len()))?;
+    fn write_pairs(&self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         self.unpack(stream, keys, Some(values))
-    }
-
-    /// All pairs, in no particular order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
-        let stream = self.device.default_stream();
-        let mut keys = Buffer::uninitialized(&self.device, self.length as usize)?;
-        let mut values = Buffer::uninitialized(&self.device, self.length as usize)?;
-        self.pairs_into(stream, &mut keys, &mut values)?;
-        Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
     }
 }
 
@@ -113,6 +93,11 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         let reads: [&dyn Tracked; 2] = [queries, &self.words];
         // SAFETY: as many values, if any, and found-words as queries; the table and its layout belong together.
         unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
+    }
+
+    /// The buckets that may have pairs: whatever the words of an empty map are.
+    fn buckets_with_pairs(&self) -> u64 {
+        if self.is_empty() { 0 } else { self.layout.buckets() as u64 }
     }
 
     /// How the table is laid out and how it hashes, for a kernel of your own: with [`PageMap::words`] it makes a
@@ -167,13 +152,11 @@ impl<K: Key, V: Payload> PageMap<K, V> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        let mut words = Buffer::uninitialized(&self.device, self.words.len())?;
-        words.copy_from(stream, &self.words)?;
         Ok(Self {
             device: self.device.clone(),
             config: self.config.clone(),
             layout: self.layout,
-            words,
+            words: self.words.duplicate(stream, &self.device)?,
             scratch: Scratch::new(&self.device),
             length: self.length,
             report: self.report.clone(),
@@ -193,11 +176,9 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             count: count.argument(),
             plan: UnpackPlan { layout: self.layout },
         };
-        // Whatever an empty map's words are: there is no room for pairs.
-        let buckets = if self.is_empty() { 0 } else { self.layout.buckets() as u64 };
         let mut writes: Vec<&dyn Tracked> = vec![keys, &count];
         writes.extend(values.map(|values| values as &dyn Tracked));
         // SAFETY: the outputs have room for as many pairs as the table has; the table and its layout belong together.
-        unsafe { stream.launch(&unpack, buckets, &[&self.words], &writes) }
+        unsafe { stream.launch(&unpack, self.buckets_with_pairs(), &[&self.words], &writes) }
     }
 }

@@ -144,16 +144,12 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        let mut keys = Buffer::uninitialized(&self.device, self.keys.len())?;
-        let mut values = Buffer::uninitialized(&self.device, self.values.len())?;
-        keys.copy_from(stream, &self.keys)?;
-        values.copy_from(stream, &self.values)?;
         Ok(Self {
             device: self.device.clone(),
             config: self.config.clone(),
             layout: self.layout,
-            keys,
-            values,
+            keys: self.keys.duplicate(stream, &self.device)?,
+            values: self.values.duplicate(stream, &self.device)?,
             scratch: Scratch::new(&self.device),
             report: self.report.clone(),
         })

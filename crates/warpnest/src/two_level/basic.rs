@@ -1,20 +1,11 @@
 //! A two-level map under a compacting table or a multimap.
 
 use super::{TwoLevelConfig, TwoLevelMap, TwoLevelReport};
-use crate::basic::{RunsQuery, SlotTable};
+use crate::basic::{Numbers, RunsQuery, SlotTable};
 use crate::input::Input;
-use crate::{Buffer, Key, Result, Stream, Tracked};
+use crate::{Result, Stream, Tracked};
 use gpu_kernels::multi::RunsOfTwoLevel;
 use gpu_kernels::two_level::FindPlan;
-
-impl<K: Key> TwoLevelMap<K, u32> {
-    fn slot_table(&self) -> SlotTable<'_, K> {
-        let buffers = (&self.words, &self.header);
-        // Copies of a key move through a bucket in step, and end in one slot.
-        // SAFETY: the buffers are this table's.
-        unsafe { SlotTable::new(buffers, (self.slots(), self.length), self.layout.buckets, false) }
-    }
-}
 
 crate::basic::basic_map! {
     TwoLevelConfig builds TwoLevelMap, TwoLevelReport tells of it;
@@ -25,17 +16,11 @@ crate::basic::basic_map! {
     fn shrink_to_fit(&mut self) {
         self.shrink_to_fit();
     }
-    unsafe fn number(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { self.slot_table().number(stream, &self.device, keys) }
-    }
-    unsafe fn mark_values(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { self.slot_table().mark_values(stream, bits) }
-    }
-    unsafe fn rank_values(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { self.slot_table().rank_values(stream, bits, before) }
+    fn numbers(&self) -> impl Numbers<K> {
+        let buffers = (&self.words, &self.header);
+        // Copies of a key move through a bucket in step, and end in one slot.
+        // SAFETY: the buffers are this table's.
+        unsafe { SlotTable::new(buffers, (self.slots(), self.length), self.layout.buckets, false) }
     }
     unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>, writes: &[&dyn Tracked]) -> Result<()> {
         let runs = RunsOfTwoLevel::<K> {

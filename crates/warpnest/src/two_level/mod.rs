@@ -154,20 +154,13 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        let copy = |from: &Buffer<u64>| -> Result<Buffer<u64>> {
-            let mut to = Buffer::uninitialized(&self.device, from.len())?;
-            to.copy_from(stream, from)?;
-            Ok(to)
-        };
-        let mut seeds = Buffer::uninitialized(&self.device, self.seeds.len())?;
-        seeds.copy_from(stream, &self.seeds)?;
         Ok(Self {
             device: self.device.clone(),
             config: self.config.clone(),
             layout: self.layout,
-            words: copy(&self.words)?,
-            seeds,
-            header: copy(&self.header)?,
+            words: self.words.duplicate(stream, &self.device)?,
+            seeds: self.seeds.duplicate(stream, &self.device)?,
+            header: self.header.duplicate(stream, &self.device)?,
             scratch: Scratch::new(&self.device),
             length: self.length,
             report: self.report.clone(),

@@ -1,7 +1,7 @@
 //! Experiment 2, figure 5: the size of the directory while keys come in.
 
 use anyhow::{Context as _, ensure};
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::Table;
 use warpnest::{Answers, Buffer, ExtendibleConfig};
 
 use super::expansion::{
@@ -13,6 +13,7 @@ use crate::bench::input::{value, wrong_hits};
 use crate::figures::Lab;
 use crate::figures::figure::{Axis, Figure, Series};
 use crate::figures::scale::Scale;
+use crate::tables::new_table;
 
 /// More keys would show nothing new.
 const MOST_KEYS: u64 = 1 << 24;
@@ -173,7 +174,7 @@ impl Experiment {
             of_one,
             even,
         ];
-        let mut table = new_table(&header);
+        let mut table = new_table(header, 0);
         for after in (0..=BATCHES.ilog2()).map(|log| 1usize << log) {
             let size = &courses[0][after];
             let fill = size.keys as f64 / (size.buckets * self.records as u64) as f64;
@@ -209,7 +210,7 @@ impl Experiment {
             "entries",
             "sum of M + aN",
         ];
-        let mut table = new_table(&header);
+        let mut table = new_table(header, 0);
         for (shape, sizes) in self.shapes.iter().zip(courses) {
             let sums = predicted(sizes);
             let after = |keys: u64| sizes.iter().position(|size| size.keys == keys).unwrap_or(0);
@@ -247,16 +248,6 @@ fn empty() -> Figure {
         series: Vec::new(),
         end: None,
     }
-}
-
-fn new_table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED);
-    table.set_header(header);
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }
 
 #[cfg(test)]

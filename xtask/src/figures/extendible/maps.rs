@@ -196,7 +196,7 @@ mod tests {
         let map = fill(&device, Forgetful(empty), &content).unwrap();
         let mut forgetful = ThreeCalls { device, map };
         // Every key that stays is asked for about a hundred times.
-        let error = forgetful.run(&Batch::new(1000, 100_000, 0)).unwrap_err();
+        let error = forgetful.run(&Batch::new(1000, 20_000, 0)).unwrap_err();
         assert!(error.to_string().contains("removed") || error.to_string().contains("lookups are wrong"), "{error}");
     }
 }

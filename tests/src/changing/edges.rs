@@ -1,0 +1,71 @@
+//! Any map that changes in place at the edges: batches of nothing, extreme keys, keys at every distance.
+
+use super::{Changing, ChangingConfig, come_and_go, create, pairs, values};
+use crate::assert_lengths;
+use crate::maps::{Map, equals};
+use gpu_kernels::types::Scalar;
+use std::collections::HashMap;
+use std::fmt::Debug;
+use warpnest::{Buffer, Device, Key, Value};
+
+/// In an empty map, and in one with a few keys. `own` does nothing in ways that only such a map has, and tells what else may not change. Returns the
+/// map after it was cleared.
+pub fn batches_of_nothing_do_nothing<C: ChangingConfig, K: Key, V: Value, S: Debug + PartialEq>(
+    device: &Device,
+    config: &C,
+    own: impl Fn(&mut C::Map<K, V>) -> S,
+) -> C::Map<K, V> {
+    let mut map = create::<C, K, V>(device, config);
+    for there in [vec![], vec![K::from_u64(1), K::ALL_ONES, K::from_u64(5)]] {
+        assert_eq!(map.insert_many(&there, &values(&there)), Ok(there.len() as u64));
+        let before = own(&mut map);
+        assert_eq!(map.insert_many(&[], &[]), Ok(0));
+        assert_eq!(map.remove_many(&[]), Ok(vec![]));
+        assert_eq!((map.get_many(&[]), map.contains_many(&[])), (Ok(vec![]), Ok(vec![])));
+        // Nothing that is there.
+        assert_eq!(map.remove_many(&[K::from_u64(2), K::from_u64(2)]), Ok(vec![None; 2]));
+        assert_eq!(own(&mut map), before);
+        equals(&map, &pairs(&there));
+    }
+    map.clear(device.default_stream()).unwrap();
+    equals(&map, &HashMap::new());
+    assert_eq!(map.to_pairs(), Ok(vec![]));
+    map
+}
+
+/// The ends of the range, its middle, and numbers that are equal or all ones in one half only.
+pub fn extremes<T: Scalar>() -> Vec<T> {
+    let all = [0, 1, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX << 32, u64::MAX - 1, u64::MAX];
+    let mut those: Vec<T> = all.map(T::from_u64).to_vec();
+    those.sort_unstable();
+    those.dedup();
+    those
+}
+
+/// At most `n` of them, at every distance that is `every` bits from the one before; the others are the same with their bits in reverse, which
+/// come in batches of `batch`.
+pub fn sequential_and_strided_keys<C: ChangingConfig, K: Key, V: Value>(
+    device: &Device,
+    config: &C,
+    (n, every, batch): (u64, usize, usize),
+) {
+    // Wide keys at last differ in their upper halves alone.
+    for lg in (0..=K::BITS - 8).step_by(every) {
+        // No more keys than the stride leaves, so that all differ.
+        let keys: Vec<K> = (0..n.min(1 << (K::BITS - lg).min(32))).map(|i| K::from_u64(i << lg)).collect();
+        come_and_go::<C, K, V>(device, config, &keys, keys.len());
+        let reversed = |key: &K| !K::from_u64(key.to_u64().reverse_bits() >> (64 - K::BITS));
+        come_and_go::<C, K, V>(device, config, &keys.iter().map(reversed).collect::<Vec<_>>(), batch);
+    }
+}
+
+/// Fails unless a map of two keys refuses to write its pairs where there is room for more or fewer.
+pub fn refuses_room_for_other_pairs<K: Key, V: Value>(map: &impl Changing<K, V>) {
+    let (device, stream) = (map.device(), map.device().default_stream());
+    let mut keys = [0, 1, 2, 3].map(|n| Buffer::zeroed(device, n).unwrap());
+    let mut values = [0, 1, 2, 3].map(|n| Buffer::zeroed(device, n).unwrap());
+    for (lengths, other) in [((3, 2), ("the keys", 3)), ((2, 1), ("the values", 1)), ((0, 2), ("the keys", 0))] {
+        let error = map.pairs_into(stream, &mut keys[lengths.0], &mut values[lengths.1]).unwrap_err();
+        assert_lengths(error, ("the map", 2), other);
+    }
+}

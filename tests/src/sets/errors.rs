@@ -1,0 +1,79 @@
+//! What sets of any kind refuse, and how they are left.
+
+use super::{Set, SetConfig, build, holds};
+use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all};
+use warpnest::{Buffer, Device, Error, Result};
+
+/// What `config` answers to so many keys: the same from a slice, from a buffer and to the questions for its memory.
+pub fn refused(device: &Device, config: &impl SetConfig, keys: usize) -> Error {
+    let _at = at(format!("{config:?}"));
+    let keys: Vec<u32> = distinct_keys(keys, 1);
+    let error = config.build(device, &keys).err().expect("it makes no sense");
+    let on_device = Buffer::from_slice(device, &keys).unwrap();
+    let others = [
+        config.build_on(device.default_stream(), device, &on_device).err(),
+        config.memory_bytes::<u64>(keys.len() as u64).err(),
+        config.scratch_bytes::<u32>(keys.len() as u64).err(),
+    ];
+    // As texts, since a figure may be NaN.
+    let said = format!("{:?}", Some(&error));
+    assert!(others.iter().all(|other| format!("{other:?}") == said), "{error:?}, {others:?}");
+    error
+}
+
+/// By builds, rebuilds, questions, copies and operations, which leave the set as it was.
+pub fn what_belongs_to_another_device_and_other_lengths_are_refused<C: SetConfig>(config: &C) {
+    fn error<T>(refused: Result<T>) -> Error {
+        refused.err().expect("it was not refused")
+    }
+    on_all(|device| {
+        let (stream, there) = (device.default_stream(), elsewhere());
+        let keys = [4u32, 5, 4];
+        let mut set = C::Set::<u32>::build(device, &keys).unwrap();
+        let report = set.report().clone();
+        let (ours, theirs) = (Buffer::from_slice(device, &keys).unwrap(), Buffer::from_slice(&there, &keys).unwrap());
+        for (stream, keys, what) in
+            [(there.default_stream(), &ours, "the stream"), (stream, &theirs, "the buffer of keys")]
+        {
+            assert_wrong_device(error(config.build_on(stream, device, keys)), what, &there, device);
+            assert_wrong_device(error(set.rebuild(stream, keys)), what, &there, device);
+        }
+        let mut found = Buffer::zeroed(device, 1).unwrap();
+        assert_wrong_device(error(set.contains_many_into(stream, &theirs, &mut found)), "a buffer", &there, device);
+        let refused = error(set.contains_many_into(stream, &ours, &mut Buffer::zeroed(device, 2).unwrap()));
+        assert_lengths(refused, ("the queries, in words of 32,", 1), ("the found-words", 2));
+        let refused = error(set.keys_into(stream, &mut Buffer::zeroed(device, 3).unwrap()));
+        assert_lengths(refused, ("the set", 2), ("the keys", 3));
+        assert_wrong_device(error(set.try_clone(there.default_stream())), "a buffer", device, &there);
+
+        let foreign = C::Set::<u32>::build(&there, &keys).unwrap();
+        for (stream, other, what) in [(stream, &foreign, "the other set"), (there.default_stream(), &set, "the stream")]
+        {
+            for made in [set.union(stream, other), set.intersection(stream, other), set.difference(stream, other)] {
+                assert_wrong_device(error(made), what, &there, device);
+            }
+        }
+        holds(&set, &keys);
+        assert_eq!(*set.report(), report);
+    });
+}
+
+/// The result of an operation is like the first set, also in that it takes repeated keys when it is built again. `own` looks at each, and says
+/// how many different ones it is to take.
+pub fn the_result_of_an_operation_has_the_configuration_of_the_first_set<C: SetConfig>(
+    (config, keys): (&C, usize),
+    (other, other_keys): (&C, usize),
+    own: impl Fn(&C::Set<u32>) -> usize,
+) {
+    on_all(|device| {
+        let stream = device.default_stream();
+        let one = build::<C, u32>(device, config, &distinct_keys(keys, 1));
+        let other = build::<C, u32>(device, other, &distinct_keys(other_keys, 1));
+        for made in [one.union(stream, &other), one.intersection(stream, &other), one.difference(stream, &other)] {
+            let mut made = made.unwrap();
+            let twice = distinct_keys::<u32>(own(&made), 9).repeat(2);
+            made.rebuild(stream, &Buffer::from_slice(device, &twice).unwrap()).unwrap();
+            holds(&made, &twice);
+        }
+    });
+}

@@ -1,0 +1,117 @@
+//! Failures of the device in the midst of what is done with a set, and the memory that builds take: for sets of any kind.
+
+use super::{Set, SetConfig, build, holds, wrong_operations};
+use crate::{Counts, at, counting, distinct_keys, faulty, only};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use warpnest::{Buffer, Device, Error, Key, Result};
+
+/// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once; `left` counts the device's. The set must be empty then, with
+/// the report of the build before, and can be built again. `own` sees the set of the rebuild that succeeds. Returns the errors.
+pub fn failing_rebuilds<C: SetConfig, K: Key>(
+    (device, left): (&Device, &AtomicU32),
+    config: &C,
+    (old, new): (&[K], &[K]),
+    own: impl Fn(&C::Set<K>),
+) -> Vec<Error> {
+    let stream = device.default_stream();
+    let input = Buffer::from_slice(device, new).unwrap();
+    let mut errors = Vec::new();
+    for good in 0.. {
+        let _at = at(format!("{config:?}, {good} good ones, after {:?}", errors.last()));
+        let mut set = build(device, config, old);
+        let report = set.report().clone();
+        let rebuilt = only(left, good, || set.rebuild(stream, &input));
+        if let Err(error) = rebuilt {
+            assert!(matches!(error, Error::Kernel { .. } | Error::OutOfMemory { .. }), "{error}");
+            errors.push(error);
+            assert_eq!(*set.report(), report);
+            holds(&set, &[]);
+            set.rebuild(stream, &input).unwrap();
+            holds(&set, new);
+        } else {
+            own(&set);
+            holds(&set, new);
+            break;
+        }
+    }
+    errors
+}
+
+/// How many launches or allocations a build of 500 keys that come twice takes, a copy of the set, and a list of its keys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Takes {
+    /// A build.
+    pub build: u32,
+    /// A copy.
+    pub copy: u32,
+    /// A list.
+    pub keys: u32,
+}
+
+/// Whichever launch or allocation of a build, a copy, a list or an operation fails: an error, the sets are as they were, and no byte is lost.
+pub fn whatever_fails_beside_a_set_it_stays_whole<C: SetConfig>(config: &C, launches: Takes, allocations: Takes) {
+    fn with<C: SetConfig>((device, left): (&Device, &AtomicU32), config: &C) -> Takes {
+        let stream = device.default_stream();
+        let old = distinct_keys::<u32>(500, 1).repeat(2);
+        let (one, other) = (build(device, config, &old), build(device, config, &distinct_keys::<u32>(3000, 1)[200..]));
+        let input = Buffer::from_slice(device, &old).unwrap();
+        let fails = |work: &dyn Fn() -> Result<()>| {
+            let mut good = 0;
+            while let Err(error) = only(left, good, work) {
+                assert!(matches!(error, Error::Kernel { .. } | Error::OutOfMemory { .. }), "{error}");
+                good += 1;
+            }
+            good
+        };
+        for operation in [C::Set::union, C::Set::intersection, C::Set::difference] {
+            let good = fails(&|| operation(&one, stream, &other).map(drop));
+            assert!(good >= 4, "{good} good ones");
+        }
+        let takes = Takes {
+            build: fails(&|| config.build_on(stream, device, &input).map(drop)),
+            copy: fails(&|| one.try_clone(stream).map(drop)),
+            keys: fails(&|| one.to_keys().map(drop)),
+        };
+        holds(&one, &old);
+        assert_eq!(wrong_operations(&one, &other), Ok(()));
+        takes
+    }
+    let (device, left) = faulty();
+    assert_eq!(with((&device, &left), config), launches, "launches");
+    let (device, counts) = counting();
+    assert_eq!(with((&device, &counts.allocations), config), allocations, "allocations");
+    assert_eq!(counts.bytes.load(Relaxed), 0);
+}
+
+/// A set on a counting device, and what it took.
+#[derive(Debug)]
+pub struct Measured<K: Key, S> {
+    /// Where it is.
+    pub device: Device,
+    /// What the device counts.
+    pub counts: Arc<Counts>,
+    /// The keys.
+    pub input: Buffer<K>,
+    /// The set.
+    pub set: S,
+    /// The most bytes besides the keys during the build.
+    pub most: u64,
+}
+
+/// Builds a set, which must keep the memory that was said; the build may take no more besides than was said.
+pub fn memory_is_as_said<C: SetConfig, K: Key>(config: &C, keys: &[K]) -> Measured<K, C::Set<K>> {
+    let n = keys.len() as u64;
+    let _at = at(format!("{n} keys of {}, {config:?}", std::any::type_name::<K>()));
+    let (device, counts) = counting();
+    let input = Buffer::from_slice(&device, keys).unwrap();
+    let before = counts.bytes.load(Relaxed);
+    counts.most.store(before, Relaxed);
+    let set = config.build_on(device.default_stream(), &device, &input).unwrap();
+    let (most, keeps) = (counts.most.load(Relaxed) - before, counts.bytes.load(Relaxed) - before);
+    let (kept, scratch) = (config.memory_bytes::<K>(n).unwrap(), config.scratch_bytes::<K>(n).unwrap());
+    assert_eq!((set.memory_bytes(), keeps), (kept, kept));
+    // An allocation has 16 bytes at least.
+    assert!(most <= kept + scratch + 64, "{most} bytes, and {kept} + {scratch} were said");
+    Measured { device, counts, input, set, most }
+}

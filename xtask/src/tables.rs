@@ -1,0 +1,12 @@
+//! Tables for people.
+
+use comfy_table::{CellAlignment, Row, Table, presets};
+
+/// An empty table with such a header, whose columns but the first `names` are numbers.
+pub fn new_table(header: impl Into<Row>, names: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED);
+    table.set_header(header);
+    table.column_iter_mut().skip(names).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    table
+}
