@@ -70,7 +70,8 @@ build_kernel! {
     BuildPages, "page_build", false
 }
 build_kernel! {
-    /// [`BuildPages`] of pairs whose keys may be repeated: of all pairs of a key, the last one wins.
+    /// [`BuildPages`] of pairs whose keys may be repeated: of all pairs of a key, the last one wins. If `values` is null all values are 0, and
+    /// the keys may come from a split of keys alone.
     BuildPagesInOrder, "page_build_in_order", true
 }
 

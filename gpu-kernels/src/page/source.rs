@@ -53,9 +53,12 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
         (self.first + pair) as u64
     }
 
-    /// The value of a pair that is in order.
+    /// The value of a pair that is in order; 0 if there are no values.
     #[inline(always)]
     pub fn value(&self, pair: u64) -> V::Word {
+        if self.all.values.is_null() {
+            return Default::default();
+        }
         self.all.values.load_read_only(self.number(pair as u32))
     }
 

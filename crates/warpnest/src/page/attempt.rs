@@ -4,15 +4,17 @@
 use super::PageMap;
 use super::build::Outcome;
 use super::config::{Place, Plan};
-use crate::input::Input;
+use crate::input::{Input, Known};
 use crate::primitives::Pairs;
 use crate::stages::StageClock;
 use crate::stream::Batch;
 use crate::{Buffer, Key, Result, Stream};
-use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, header};
+use gpu_kernels::page::{
+    BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, header, split_tile,
+};
 use gpu_kernels::scan::{Scan, ScanPlan, tile};
 use gpu_kernels::seam::{Global, Kernel};
-use gpu_kernels::types::Payload;
+use gpu_kernels::types::{Nothing, Payload};
 
 impl<K: Key, V: Payload> PageMap<K, V> {
     /// Splits into bins whose room is known beforehand, and builds the pages.
@@ -120,6 +122,11 @@ impl<K: Key, V: Payload> Steps<'_, K, V> {
         self.scratch.argument::<u64>().offset(self.plan.starts_at()).cast()
     }
 
+    /// Whether keys are split and placed alone: values that do not matter need not be moved.
+    fn keys_alone(&self) -> bool {
+        self.input.known == Known::AnyValues && split_tile::<K, V>() == split_tile::<K, Nothing>()
+    }
+
     /// Queues split number `number`, into bins that begin at `starts`, or have the plan's room if that is null.
     ///
     /// # Safety
@@ -127,14 +134,29 @@ impl<K: Key, V: Payload> Steps<'_, K, V> {
     /// reads the input. The splits before this one have been made, without overflow or so that the header tells of it. Bins begin at `starts` as
     /// the counts say.
     unsafe fn split(&self, batch: &Batch<'_>, number: usize, starts: Global<u32>) -> Result<()> {
+        // SAFETY: the caller's; keys alone take less room.
+        unsafe {
+            if self.keys_alone() {
+                self.split_of::<Nothing>(batch, number, starts)
+            } else {
+                self.split_of::<V>(batch, number, starts)
+            }
+        }
+    }
+
+    /// [`Steps::split`] of pairs, or of their keys.
+    ///
+    /// # Safety
+    /// As for that.
+    unsafe fn split_of<P: Payload>(&self, batch: &Batch<'_>, number: usize, starts: Global<u32>) -> Result<()> {
         let Self { plan, layout, scratch, .. } = self;
         let level = &plan.levels[number];
         let (from, to) = (self.after(number), self.after(number + 1));
-        let split = Split::<K, V> {
+        let split = Split::<K, P> {
             keys: from.keys,
-            values: from.values,
+            values: from.values.cast(),
             keys_out: to.keys,
-            values_out: to.values,
+            values_out: to.values.cast(),
             counts_in: self.counts(number),
             starts_out: starts,
             counts_out: self.counts(number + 1),
@@ -168,7 +190,8 @@ impl<K: Key, V: Payload> Steps<'_, K, V> {
         let from = self.after(plan.levels.len());
         let build = BuildPages::<K, V> {
             keys: from.keys,
-            values: from.values,
+            // SAFETY: the text of the kernel that is launched then allows no values.
+            values: if self.keys_alone() { unsafe { Global::null() } } else { from.values },
             counts,
             starts,
             words_out: self.words.argument(),
@@ -181,8 +204,10 @@ impl<K: Key, V: Payload> Steps<'_, K, V> {
                 padding: 0,
             },
         };
+        // That of pairs in order finds keys alone as fast, and asks for no values before the end.
+        let unique = self.unique && !self.keys_alone();
         // SAFETY: the caller's; there is a block for each page.
-        unsafe { launch_one_of(batch, self.unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64) }
+        unsafe { launch_one_of(batch, unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64) }
     }
 }
 
