@@ -1,6 +1,6 @@
 //! Building the pages, each in the shared memory of one block.
 
-use super::fill::{CHOSEN, List, Thread, count_slots, make_rooms, search_slots};
+use super::fill::{CHOSEN, List, PLACED, Thread, count_slots, make_rooms, search_slots};
 use super::form::{Form, with_form};
 use super::pairs::in_order;
 use super::place::Page;
@@ -48,7 +48,7 @@ macro_rules! build_kernel {
             $(#[$doc])*
             $name<K: Key, V: Payload>, $entry, threads 384, resident 4,
                 shared room: u64 = ROOM, shared over: u64 = MOST_OVER, shared left: u64 = MOST_LEFT,
-                shared noted: u32 = 4;
+                shared noted: u32 = 5;
             {
                 keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
                 header: Global<u64>, plan: BuildPlan,
@@ -140,11 +140,6 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
 ) {
     let Memory { words, counts, over, left } = memory;
     let layout = job.sources.layout;
-    for level in 0..header::LEVELS {
-        if job.header.atomic(header::OVERFLOW + level).load() != 0 {
-            return;
-        }
-    }
     let page = Page::<F, K::Joint<V>, _>::new(words, &layout);
     let counts_at = BUCKET_WORDS * layout.page_buckets * <K::Joint<V> as Scalar>::BITS / 32;
     let number = block.index();
@@ -155,6 +150,14 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
         entry: Entry { pair: 0, mixed: K::default(), mark: Scalar::from_u64(0) },
         placed: 0,
     });
+    // Asked for after the pairs, so that there is one wait for both.
+    let mut overflowed = 0;
+    for level in 0..header::LEVELS {
+        overflowed |= job.header.load_read_only(header::OVERFLOW + level);
+    }
+    if overflowed != 0 {
+        return;
+    }
     // Empty tags; values only where something is to be compared with them.
     block.phase(&mut threads, |thread, _| {
         let rows = if in_order::<REPEATS, V>() { BUCKET_WORDS } else { F::TAG_WORDS };
@@ -172,6 +175,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             over.lengths.set(over.number, 0);
             left.lengths.set(left.number, 0);
             left.lengths.set(CHOSEN, 0);
+            left.lengths.set(PLACED, 0);
         }
     });
 
@@ -229,16 +233,23 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             half += THREADS as u32;
         }
     });
+    // One addition a block: many to one word, one from each warp, would take longer than all else.
     block.tiles_of::<32, _>(&mut threads, |warp, threads| {
         warp.exclusive_sum(
             threads,
             |_, thread| thread.placed,
             |lane, _, _, total| {
-                if lane == 0 && total != 0 {
-                    // A warp may have taken out more than it placed: the sum over the block is right, modulo 2^64.
-                    job.header.atomic(header::LENGTH).fetch_add(total as i32 as u64);
+                if lane == 0 {
+                    // A warp may have taken out more than it placed: the sum over the block is right, modulo 2^32.
+                    left.lengths.fetch_add(PLACED, total);
                 }
             },
         );
+    });
+    block.sync();
+    block.each(&mut threads, |thread, _| {
+        if thread == 0 {
+            job.header.atomic(header::LENGTH).fetch_add(left.lengths.get(PLACED) as u64);
+        }
     });
 }

@@ -156,6 +156,8 @@ pub fn search_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
 
 /// Behind the lengths of the lists: two words that take turns for the thread that makes room.
 pub const CHOSEN: u32 = 2;
+/// Behind these: how many keys the block placed.
+pub const PLACED: u32 = 4;
 /// In such a word, above the thread's number from 1 on: the key is there already.
 const REPEATED: u32 = 1 << 16;
 

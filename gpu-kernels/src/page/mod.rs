@@ -75,7 +75,8 @@ pub const fn fit_page(buckets: u32) -> u32 {
 pub mod header {
     /// The most splits.
     pub const LEVELS: u64 = 3;
-    /// One word for each split: how many pairs it left out because their key comes again in the same tile.
+    /// One word for each split: how many pairs it left out because their key comes again in the same tile. In front of what is set to 0 before
+    /// the last split is made again, which asks for those of earlier ones.
     pub const DROPPED: u64 = 0;
     /// One word for each split: 1 if one of its bins got more pairs than it has room for.
     pub const OVERFLOW: u64 = 3;

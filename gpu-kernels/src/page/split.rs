@@ -99,18 +99,20 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
 ) {
     let plan = args.plan;
     let ordered = const { in_order::<REPEATS, V>() };
+    // Words of earlier splits, which this one does not change.
     for level in 0..plan.level as u64 {
-        if args.header.atomic(header::OVERFLOW + level).load() != 0 {
+        if args.header.load_read_only(header::OVERFLOW + level) != 0 {
             return;
         }
     }
-    // Many keys are repeated, so that a page could get too many pairs without a crowd in any tile. What this launch leaves out is
-    // counted elsewhere: all threads must see the same.
+    // Many keys are repeated, so that a page could get too many pairs without a crowd in any tile.
     let mut dropped = 0;
-    for level in 0..plan.level as u64 {
-        dropped += args.header.atomic(header::DROPPED + level).load();
+    if REPEATS {
+        for level in 0..plan.level as u64 {
+            dropped += args.header.load_read_only(header::DROPPED + level);
+        }
     }
-    let crowded_before = REPEATS && dropped > plan.pairs / MANY_DROPPED;
+    let crowded_before = dropped > plan.pairs / MANY_DROPPED;
     let index = if ordered {
         look_back::take_ticket(block, ticket, args.state);
         ticket.get(0) as u32

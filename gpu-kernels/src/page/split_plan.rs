@@ -20,7 +20,7 @@ pub struct SplitPlan {
     pub region_room: u64,
     /// The number of pairs, if the input is one region.
     pub pairs: u64,
-    /// Pairs from the beginning of one bin of the output to that of the next.
+    /// Pairs from the beginning of one bin of the output to that of the next, unless the bins' starts are given.
     pub bin_room: u32,
     /// Tiles for each region.
     pub tiles: u32,

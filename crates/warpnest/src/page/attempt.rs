@@ -22,7 +22,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
-        let steps = Steps { plan, layout, unique: config.unique, input, scratch, words };
+        let launches = Launches { plan, layout, unique: config.unique, input, scratch, words };
         // SAFETY: the kernels' texts allow no starts.
         let nothing = unsafe { Global::null() };
         // SAFETY: the scratch has the words of its plan, the table those of its layout. What must be 0 is, and splits come one after the
@@ -32,7 +32,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             batch.zero(scratch, plan.zeros() as usize)?;
             clock.mark(batch)?;
             for number in 0..plan.levels.len() {
-                steps.split(batch, number, nothing)?;
+                launches.split(batch, number, nothing)?;
                 if number == 0 {
                     clock.mark(batch)?;
                 }
@@ -41,14 +41,14 @@ impl<K: Key, V: Payload> PageMap<K, V> {
                 clock.mark(batch)?;
             }
             clock.mark(batch)?;
-            steps.build(batch, steps.counts(plan.levels.len()), nothing)?;
+            launches.build(batch, launches.counts(plan.levels.len()), nothing)?;
             clock.mark(batch)
         })?;
         Outcome::of(stream, scratch, plan.levels.len(), &clock)
     }
 
-    /// Makes the last split of [`PageMap::attempt`] once more, after its bins overflowed: it counted all pairs, so each bin can begin
-    /// where the one before it ends. Then builds the pages.
+    /// Makes the last split of [`PageMap::attempt`] once more, right after that ended with [`Outcome::LastOverflow`]: it counted all pairs, so each
+    /// bin can begin where the one before it ends. Then builds the pages.
     pub(super) fn attempt_last_split(
         &mut self,
         stream: &Stream,
@@ -58,12 +58,12 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
-        let steps = Steps { plan, layout, unique: config.unique, input, scratch, words };
+        let launches = Launches { plan, layout, unique: config.unique, input, scratch, words };
         let last = plan.levels.len() - 1;
         let bins = plan.levels[last].bins();
-        let starts = steps.starts();
+        let starts = launches.starts();
         let add_up = Scan::<u32> {
-            input: steps.counts(plan.levels.len()),
+            input: launches.counts(plan.levels.len()),
             output: starts,
             total: starts.offset(bins),
             state: scratch.argument::<u64>().offset(plan.scan_at()),
@@ -71,8 +71,11 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         };
         // SAFETY: the kernel's text allows no counts.
         let nothing = unsafe { Global::null() };
-        // SAFETY: as for an attempt, which has filled what the last split reads. The counts are added up before they are set to 0 again, in
-        // words that nothing has written since all was set to 0; there is a start for every page, and the end.
+        // Of the header all but what earlier splits left out: by that the split finds which pairs to leave out, and it should find the same.
+        //
+        // SAFETY: as for an attempt, which has just filled what the last split reads, with the same plan, layout and input. The counts are added up
+        // before they are set to 0 again, in words that nothing has written since all was set to 0; counts and starts are aligned to 16 bytes. There
+        // is a start for every page, and the end.
         stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
             clock.mark(batch)?;
             batch.launch_blocks(&add_up, bins.div_ceil(tile::<u32>()))?;
@@ -80,9 +83,9 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             batch.zero_range(scratch, plan.counts_at(last) as usize..plan.scan_at() as usize)?;
             clock.mark(batch)?;
             clock.mark(batch)?;
-            steps.split(batch, last, starts)?;
+            launches.split(batch, last, starts)?;
             clock.mark(batch)?;
-            steps.build(batch, nothing, starts)?;
+            launches.build(batch, nothing, starts)?;
             clock.mark(batch)
         })?;
         Outcome::of(stream, scratch, plan.levels.len(), &clock)
@@ -90,7 +93,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
 }
 
 /// The launches of an attempt, and what they work with.
-struct Steps<'a, K, V: Payload> {
+struct Launches<'a, K, V: Payload> {
     plan: &'a Plan,
     layout: &'a Layout,
     unique: bool,
@@ -99,7 +102,7 @@ struct Steps<'a, K, V: Payload> {
     words: &'a Buffer<u64>,
 }
 
-impl<K: Key, V: Payload> Steps<'_, K, V> {
+impl<K: Key, V: Payload> Launches<'_, K, V> {
     /// Where the pairs are after `splits` splits.
     fn after(&self, splits: usize) -> Pairs<K, V> {
         let Some(level) = splits.checked_sub(1).map(|number| &self.plan.levels[number]) else {
@@ -130,7 +133,7 @@ impl<K: Key, V: Payload> Steps<'_, K, V> {
     /// Queues split number `number`, into bins that begin at `starts`, or have the plan's room if that is null.
     ///
     /// # Safety
-    /// The scratch has the words of the plan, and those that must be 0 are; so are the table's words there. The batch writes both, and
+    /// The scratch has the words of the plan, and those that must be 0 are; the table has the words of its layout. The batch writes both, and
     /// reads the input. The splits before this one have been made, without overflow or so that the header tells of it. Bins begin at `starts` as
     /// the counts say.
     unsafe fn split(&self, batch: &Batch<'_>, number: usize, starts: Global<u32>) -> Result<()> {
@@ -144,7 +147,7 @@ impl<K: Key, V: Payload> Steps<'_, K, V> {
         }
     }
 
-    /// [`Steps::split`] of pairs, or of their keys.
+    /// [`Launches::split`] of pairs, or of their keys.
     ///
     /// # Safety
     /// As for that.
@@ -184,7 +187,7 @@ impl<K: Key, V: Payload> Steps<'_, K, V> {
     /// start to start.
     ///
     /// # Safety
-    /// As for [`Steps::split`], with all splits made; counts or starts, if they are not null, are the last split's.
+    /// As for [`Launches::split`], with all splits made; counts or starts, if they are not null, are the last split's.
     unsafe fn build(&self, batch: &Batch<'_>, counts: Global<u32>, starts: Global<u32>) -> Result<()> {
         let Self { plan, layout, .. } = self;
         let from = self.after(plan.levels.len());
@@ -204,7 +207,7 @@ impl<K: Key, V: Payload> Steps<'_, K, V> {
                 padding: 0,
             },
         };
-        // That of pairs in order finds keys alone as fast, and asks for no values before the end.
+        // That of pairs in order asks for no values before the end.
         let unique = self.unique && !self.keys_alone();
         // SAFETY: the caller's; there is a block for each page.
         unsafe { launch_one_of(batch, unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64) }

@@ -34,7 +34,8 @@ pub struct PageReport {
     pub stages: Option<PageStages>,
 }
 
-/// Milliseconds of device time that the stages of a build took.
+/// Milliseconds of device time that the stages of a build took. Of a last split that was made again this is the second time: setting to 0 is then
+/// also adding the counts up, and there is only one split, a later one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PageStages {

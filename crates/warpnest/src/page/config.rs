@@ -109,7 +109,7 @@ impl PageConfig {
     }
 
     /// Bytes that a build of `pairs` pairs takes on the device besides the map and its input. A build that meets so many copies of some
-    /// keys that a bin overflows takes a little more: docs/page-map.md.
+    /// keys that a bin of an earlier split than the last overflows takes a little more: docs/page-map.md.
     ///
     /// # Errors
     /// As for [`PageConfig::memory_bytes`].
@@ -273,9 +273,9 @@ impl Plan {
         self.scan_at() + self.levels.last().map_or(0, |last| scan_state_words::<u32>(last.bins()))
     }
 
-    /// Where the starts of the last split's bins stand, in 64-bit words, if that split is made again.
+    /// Where the starts of the last split's bins stand, in 64-bit words, if that split is made again: aligned to 16 bytes.
     pub fn starts_at(&self) -> u64 {
-        self.zeros()
+        self.zeros().next_multiple_of(2)
     }
 
     /// Where the first place for pairs begins.
@@ -333,6 +333,7 @@ pub(super) enum Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpu_kernels::scan::tile;
     use gpu_kernels::types::Nothing;
 
     /// Kernels number the places of bins with 32 bits, and the last 2^16 of those numbers mean nowhere.
@@ -349,6 +350,14 @@ mod tests {
                                 level.room() >= plan.pairs && level.room() < 0xffff_0000,
                                 "2^{lg} at {load}: {level:?}"
                             );
+                        }
+                        // What a scan reads and writes four at a time.
+                        if let Some(last) = plan.levels.len().checked_sub(1) {
+                            let bins = plan.levels[last].bins();
+                            assert!(bins < tile::<u32>() || plan.counts_at(last) % 2 == 0, "2^{lg} at {load}");
+                            assert!(plan.starts_at() % 2 == 0, "2^{lg} at {load}");
+                            // Sums that blocks publish have 30 bits, and those of a bin that overflows are used.
+                            assert!(plan.levels[last].region_room < 1 << 30, "2^{lg} at {load}");
                         }
                     }
                 }

@@ -2,7 +2,7 @@
 //! [`Nothing`](gpu_kernels::types::Nothing).
 
 /// Gives `$set`, which wraps a `$map`, the methods that do not depend on the kind of table. `write` is the one that does: it writes all keys to
-/// the front of a buffer that has room for them, and returns when they are written or queues that.
+/// the front of a buffer that has room for them, and returns when they are written.
 macro_rules! set_methods {
     ($set:ident of $map:ident, $config:ident, $report:ty; $($write:tt)*) => {
         impl<K: crate::Key> $set<K> {
