@@ -4,12 +4,13 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 use warpnest::{
-    Answers, BasicMap, Buffer, CompactingConfig, CompactingTable, CuckooConfig, Device, Error, Key, TwoLevelConfig,
+    Answers, BasicMap, Buffer, CompactingConfig, CompactingTable, CuckooConfig, Device, Error, Key, PageConfig,
+    TwoLevelConfig,
 };
 use warpnest_tests::forms::Form;
 use warpnest_tests::maps::Map;
 use warpnest_tests::{
-    assert_lengths, assert_wrong_device, at, counting, distinct_keys, elsewhere, faulty, key, maps, on_all,
+    assert_lengths, assert_wrong_device, at, counting, distinct_keys, elsewhere, engines, faulty, key, maps, on_all,
     on_every_engine, only,
 };
 
@@ -327,6 +328,31 @@ fn a_broken_promise_does_no_harm<F: Form>() {
     }
     on_all(with::<F, u32>);
     on_all(with::<F, u64>);
+}
+
+/// On a page map whose bins overflow: those of the last split, which is then made again, or those of the first, so that all keys are counted.
+/// Keys are split without values there, and values that do not matter take their places.
+#[test]
+fn rows_whose_bins_overflow_are_numbered_all_the_same() {
+    fn with<K: Key>(device: &Device, rows: usize, copies: usize, split_again: bool) {
+        let mut keys: Vec<K> = distinct_keys(rows, 12);
+        keys.iter_mut().step_by(rows.div_ceil(copies)).for_each(|key| *key = K::default());
+        // 2^10 pages.
+        let page = PageConfig::default().seed(7).load(rows as f64 * 8.0 / (2700.0 * 300.0 * 32.0));
+        let config = CompactingConfig::on(page);
+        let table = config.build(device, &keys).unwrap();
+        let report = table.report();
+        assert_eq!((report.split_again, report.counted), (split_again, !split_again), "{report:?}");
+        right(device, &config, &keys);
+    }
+    // Not those that take minutes for so many pages.
+    for engine in engines().iter().filter(|engine| engine.most_items >= 100_000) {
+        with::<u32>(&engine.device, 300, 75, true);
+        with::<u32>(&engine.device, 100_000, 190, true);
+        with::<u32>(&engine.device, 2000, 200, false);
+        with::<u64>(&engine.device, 300, 75, true);
+        with::<u64>(&engine.device, 300, 150, false);
+    }
 }
 
 warpnest_tests::of_all_forms! {
