@@ -63,7 +63,7 @@ impl PageSetConfig {
     }
 
     /// Bytes that a build from `keys` keys takes on the device besides the set and its input. A build that meets so many copies of some keys
-    /// that a bin overflows takes a little more: docs/page-map.md.
+    /// that a bin of an earlier split than the last overflows takes a little more: docs/page-map.md.
     ///
     /// # Errors
     /// As for [`PageSetConfig::memory_bytes`].
