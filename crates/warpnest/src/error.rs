@@ -256,7 +256,8 @@ pub enum Error {
 
     /// A page table could not be built with any of the constants that were drawn.
     #[error(
-        "a table of {pairs} pairs at load {load} could not be built in {attempts} attempts: take a lower load or more restarts"
+        "a table of {pairs} pairs at load {load} could not be built in {attempts} attempts: take a lower load or more restarts, and assume \
+         unique keys only if they are"
     )]
     PageBuildFailed {
         /// The number of pairs.

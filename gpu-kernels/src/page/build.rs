@@ -3,7 +3,7 @@
 use super::fill::{CHOSEN, List, PLACED, Thread, count_slots, make_rooms, search_slots};
 use super::form::{Form, with_form};
 use super::pairs::in_order;
-use super::place::Page;
+use super::place::{Counts, MOST_COUNTED, Page};
 use super::source::{Entry, Sources};
 use super::{BUCKET_WORDS, Layout, ROOM, header};
 use crate::seam::{Block, Global, Shared, Tile};
@@ -23,8 +23,6 @@ pub(super) const fn read<K: Key, V: Payload>() -> usize {
 const MOST_OVER: usize = 512;
 /// The most pairs of a page that may be left when their candidates are full, or twice as many.
 const MOST_LEFT: usize = 64;
-/// The most pairs of a page whose slots are counted: counters have 16 bits.
-const MOST_COUNTED: u32 = 0xffff;
 
 /// What is to be built.
 #[derive(Clone, Copy, Debug)]
@@ -141,7 +139,8 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     let Memory { words, counts, over, left } = memory;
     let layout = job.sources.layout;
     let page = Page::<F, K::Joint<V>, _>::new(words, &layout);
-    let counts_at = BUCKET_WORDS * layout.page_buckets * <K::Joint<V> as Scalar>::BITS / 32;
+    let counts =
+        Counts { words: counts, first: BUCKET_WORDS * layout.page_buckets * <K::Joint<V> as Scalar>::BITS / 32 };
     let number = block.index();
     let source = job.sources.page(number as u64);
     let mut threads = block.local(|thread| Thread {
@@ -168,7 +167,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
         }
         let mut word = thread;
         while word < layout.page_buckets / 2 {
-            counts.set(counts_at + word, 0);
+            counts.words.set(counts.first + word, 0);
             word += THREADS as u32;
         }
         if thread == 0 {
@@ -183,7 +182,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     let counted = source.pairs <= MOST_COUNTED;
     if counted {
         block.phase(&mut threads, |thread, state| {
-            count_slots::<REPEATS, F, K, V>(thread, state, &source, page, counts, counts_at, over);
+            count_slots::<REPEATS, F, K, V>(thread, state, &source, page, counts, over);
         });
         if REPEATS {
             block.phase(&mut threads, |thread, state| {
@@ -195,11 +194,17 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             });
         }
     }
-    // The others search. If they are more than were noted, all do: those that have a slot find it.
+    // Then the others. If they are more than were noted, all search: those that have a slot find it.
     let noted = if counted { over.lengths.get(over.number) } else { u32::MAX };
     if noted != 0 {
-        let noted = if noted <= over.most { Some(noted) } else { None };
-        search_slots::<REPEATS, F, K, V, B>(block, &mut threads, &source, page, over, noted, left);
+        let all = noted > over.most;
+        if REPEATS || all {
+            let noted = if all { None } else { Some(noted) };
+            search_slots::<false, REPEATS, F, K, V, B>(block, &mut threads, &source, page, counts, over, noted, left);
+        } else {
+            let noted = Some(noted);
+            search_slots::<true, false, F, K, V, B>(block, &mut threads, &source, page, counts, over, noted, left);
+        }
         let count = left.lengths.get(left.number);
         if count != 0 {
             block.sync();
@@ -233,7 +238,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             half += THREADS as u32;
         }
     });
-    // One addition a block: many to one word, one from each warp, would take longer than all else.
+    // One addition a block: a word takes about one a nanosecond, and one from each warp is a tenth of the time of all pages.
     block.tiles_of::<32, _>(&mut threads, |warp, threads| {
         warp.exclusive_sum(
             threads,

@@ -3,7 +3,7 @@
 use super::build::{MOST_READ, THREADS, read};
 use super::form::Form;
 use super::pairs::in_order;
-use super::place::{Page, Placed, Seek, WayIn};
+use super::place::{Counts, Page, Placed, Seek, WayIn};
 use super::source::{Entry, Source};
 use crate::seam::{Block, Shared, Tile};
 use crate::types::{Key, Payload, Scalar, WordOf};
@@ -58,8 +58,7 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload>(
     state: &mut ThreadOf<K, V>,
     source: &Source<'_, K, V>,
     page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
-    counts: impl Shared<u32>,
-    counts_at: u32,
+    counts: Counts<impl Shared<u32>>,
     over: List<impl Shared<V::Noted>, impl Shared<u32>>,
 ) {
     let pairs = source.pairs;
@@ -74,10 +73,9 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload>(
                 let mixed = source.mixed(some.0[i]);
                 let mark = source.mark::<REPEATS>(pair, some.1[i]);
                 let home = page.layout.home_in_page(mixed);
-                let shift = home % 2 * 16;
-                let slot = counts.fetch_add(counts_at + home / 2, 1 << shift) >> shift & 0xffff;
+                let slot = counts.add(home);
                 if slot < F::SLOTS {
-                    page.put(home, slot, page.layout.remainder(mixed), mark);
+                    page.put(home, slot, page.layout.tag(page.layout.remainder(mixed), 0), mark);
                     state.placed += 1;
                 } else {
                     over.note(Entry { pair, mixed, mark }.packed::<V>());
@@ -88,13 +86,15 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload>(
     }
 }
 
-/// Lets the noted pairs search for slots, or all if they are not noted. Ends with a barrier.
+/// Lets the noted pairs search for slots, or all if they are not noted. If they `COUNT`, they are those whose home is full, their keys are unique, and
+/// the counts say which buckets have slots; else the words of tags say it. Ends with a barrier.
 #[inline(always)]
-pub fn search_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
+pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     block: &mut B,
     threads: &mut B::Local<ThreadOf<K, V>>,
     source: &Source<'_, K, V>,
     page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
+    counts: Counts<impl Shared<u32>>,
     over: List<impl Shared<V::Noted>, impl Shared<u32>>,
     noted: Option<u32>,
     left: List<impl Shared<V::Noted>, impl Shared<u32>>,
@@ -118,12 +118,20 @@ pub fn search_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
                     thread.entry = entry_of(first + lane);
                     let mixed = thread.entry.mixed;
                     thread.seek = page.seek(page.layout.home_in_page(mixed), page.layout.remainder(mixed));
+                    if COUNT {
+                        page.go_on(&mut thread.seek);
+                    }
                 }
             });
             // Bucket by bucket, all lanes together: those that are done must not run ahead, or each would go its way alone.
             while warp.ballot(threads, |_, thread| thread.seek.placed.is_none()) != 0 {
                 warp.each(threads, |_, thread| {
-                    if thread.seek.placed.is_none() {
+                    if thread.seek.placed.is_some() {
+                        return;
+                    }
+                    if COUNT {
+                        page.take(&mut thread.seek, counts, thread.entry.mark);
+                    } else {
                         page.step(&mut thread.seek);
                     }
                 });
@@ -138,7 +146,7 @@ pub fn search_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
                 }
                 thread.placed += (thread.seek.placed == Some(Placed::New)) as u32;
                 let at = thread.seek.at;
-                if !F::VALUES {
+                if COUNT || !F::VALUES {
                     return;
                 }
                 if !in_order::<REPEATS, V>() {

@@ -3,10 +3,10 @@
 //! The page's words lie as rows: word `w` of bucket `b` is number `w · page_buckets + b`, so that threads that are at different
 //! buckets meet few bank conflicts.
 //!
-//! Most pairs get a slot at home by counting ([`Page::put`]). The others search ([`Page::step`]): a pair takes the first free slot in the
-//! first of its candidates that has one, by a compare-and-exchange of the whole word of tags. A word that is full stays so. So all
-//! pairs of one key go the same way and meet where the first of them stopped: no key is placed twice by searching, and one that
-//! is at home by counting is seen there.
+//! Most pairs get a slot at home by counting ([`Counts`]). The others go on to their other candidates. If keys are unique, they get a slot of
+//! the first one that has some, by counting too ([`Page::take`]). If they may be repeated, they search ([`Page::step`]): a pair takes the first
+//! free slot by a compare-and-exchange of the whole word of tags. A word that is full stays so. So all pairs of one key go the same way and
+//! meet where the first of them stopped: no key is placed twice by searching, and one that is at home by counting is seen there.
 
 use super::form::{Form, MOST_SLOTS, equal, filter, tag_number, tags_in};
 use super::{BUCKET_WORDS, Layout};
@@ -71,13 +71,13 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         self.at(F::TAG_WORDS + word * F::TAGS + tag_number::<F, W>(equal), bucket)
     }
 
-    /// Puts a pair into slot `slot` of its home, which nobody else may take. Threads may do this at the same time.
+    /// Puts a pair into slot `slot` of `bucket`, which nobody else may take. Threads may do this at the same time.
     #[inline(always)]
-    pub fn put(&self, home: u32, slot: u32, remainder: W, value: W) {
+    pub fn put(&self, bucket: u32, slot: u32, tag: W, value: W) {
         let (word, number) = (slot / F::TAGS, slot % F::TAGS);
-        self.words.fetch_or(self.at(word, home), self.layout.tag(remainder, 0) << (number * F::tag_bits::<W>()));
+        self.words.fetch_or(self.at(word, bucket), tag << (number * F::tag_bits::<W>()));
         if F::VALUES {
-            self.words.set(self.at(F::TAG_WORDS + slot, home), value);
+            self.words.set(self.at(F::TAG_WORDS + slot, bucket), value);
         }
     }
 
@@ -162,9 +162,22 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
+    /// Takes a slot of one bucket by counting, if it has one left. Threads may do this at the same time.
+    #[inline(always)]
+    pub fn take(&self, seek: &mut Seek<W>, counts: Counts<impl Shared<u32>>, value: W) {
+        // Only asked for where there seems to be one, so that counts do not grow beyond what they can hold.
+        let slot = if counts.watch(seek.bucket) < F::SLOTS { counts.add(seek.bucket) } else { F::SLOTS };
+        if slot < F::SLOTS {
+            self.put(seek.bucket, slot, self.layout.tag(seek.remainder, seek.number), value);
+            seek.placed = Some(Placed::New);
+        } else {
+            self.go_on(seek);
+        }
+    }
+
     /// From a full bucket to the next candidate.
     #[inline(always)]
-    fn go_on(&self, seek: &mut Seek<W>) {
+    pub fn go_on(&self, seek: &mut Seek<W>) {
         if seek.number == 0 {
             let (word, bit) = filter::<F, W>(seek.remainder);
             self.words.fetch_or(self.at(word, seek.home), bit);
@@ -258,6 +271,39 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
             number += 1;
         }
         found
+    }
+}
+
+/// The most pairs that may ask for slots of their homes: more do not fit a count.
+pub const MOST_COUNTED: u32 = 0xffff;
+
+/// How many slots of each bucket have been asked for, in 16 bits for each.
+#[derive(Clone, Copy)]
+pub struct Counts<S> {
+    pub words: S,
+    /// The number of the first word.
+    pub first: u32,
+}
+
+impl<S: Shared<u32>> Counts<S> {
+    /// The word of a bucket's count, and where it is there.
+    #[inline(always)]
+    fn place(&self, bucket: u32) -> (u32, u32) {
+        (self.first + bucket / 2, bucket % 2 * 16)
+    }
+
+    /// Asks for a slot of a bucket. Its number: from the number of slots on, the bucket is full.
+    #[inline(always)]
+    pub fn add(&self, bucket: u32) -> u32 {
+        let (word, shift) = self.place(bucket);
+        self.words.fetch_add(word, 1 << shift) >> shift & 0xffff
+    }
+
+    /// How many slots of a bucket have been asked for, while others ask.
+    #[inline(always)]
+    fn watch(&self, bucket: u32) -> u32 {
+        let (word, shift) = self.place(bucket);
+        self.words.watch(word) >> shift & 0xffff
     }
 }
 
