@@ -181,6 +181,30 @@ fn the_last_split_is_made_again_into_many_pages() {
     }
 }
 
+/// The first split leaves out a fifth of the pairs, so the last one looks for repeated keys in every tile. Made again it must do so again: it has room
+/// only for the pairs that it did not leave out at first. Not on the engines that take minutes for so many pages.
+#[test]
+fn a_last_split_that_is_made_again_leaves_out_the_same_pairs() {
+    let (n, page) = (100_000, 7);
+    let config = split_into(2700, n);
+    let layout = layout_of::<u32, u32>(&engines()[0], &config, n);
+    assert_eq!(layout.page_bits, 10);
+    let spread: Vec<u32> = distinct_keys(n, 12);
+    let keys: Vec<u32> = (0..n)
+        .map(|i| match i % 200 {
+            i if i % 5 == 0 => 3,
+            // So many of one page that its bin overflows.
+            1 => key_of_page(&layout, page, spread[i] as u64),
+            // The others mostly twice, in adjacent places.
+            _ => spread[i / 2],
+        })
+        .collect();
+    for engine in engines().iter().filter(|engine| engine.most_items >= n) {
+        let report = build::<u32, u32>(engine, &config, &keys).report().clone();
+        assert!(report.crowded && report.split_again && !report.counted, "{report:?}");
+    }
+}
+
 /// As many pages as one split cannot tell apart: a crowd is met by the first one or the second, or by neither.
 #[test]
 fn two_splits_with_repeated_keys() {

@@ -10,7 +10,7 @@ use gpu_kernels::types::{Nothing, Payload, WordOf};
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'i, K, V: Payload> {
     pub keys: &'i Buffer<K>,
-    /// As many, unless the payload is nothing.
+    /// As many, unless the payload is nothing or the values do not matter.
     pub values: Option<&'i Buffer<WordOf<V>>>,
     pub pairs: u64,
     /// What is known of them.
@@ -22,7 +22,7 @@ pub struct Input<'i, K, V: Payload> {
 pub enum Known {
     /// Nothing.
     Nothing,
-    /// Whatever the values are, others take their places before anybody looks.
+    /// Whatever the values are, others take their places before anybody looks. None are given, and they are no wider than keys.
     AnyValues,
     /// Each key is there once, in the order of the keys mixed with the first constants of a build with this seed ([`crate::hash::constants`]).
     OrderedBy(u64),
@@ -45,6 +45,13 @@ impl<'i, K: Key> Input<'i, K, Nothing> {
     }
 }
 
+impl<'i, K: Key> Input<'i, K, u32> {
+    /// All of `keys`, with values that do not matter.
+    pub fn with_any_values(keys: &'i Buffer<K>) -> Self {
+        Self { keys, values: None, pairs: keys.len() as u64, known: Known::AnyValues }
+    }
+}
+
 impl<K: Key, V: Payload> Input<'_, K, V> {
     pub fn buffers(&self) -> Vec<&dyn Tracked> {
         let values = self.values.map(|values| values as &dyn Tracked);
@@ -52,9 +59,15 @@ impl<K: Key, V: Payload> Input<'_, K, V> {
     }
 
     pub(crate) fn arguments(&self) -> Pairs<K, V> {
-        // SAFETY: the kernels' texts allow no values of keys alone.
-        let values = self.values.map_or_else(|| unsafe { Global::null() }, Buffer::argument);
-        Pairs { keys: self.keys.argument(), values }
+        let keys = self.keys.argument();
+        let values = match (self.values, self.known) {
+            (Some(values), _) => values.argument(),
+            // Those who read some read words of the keys, which are enough of them.
+            (None, Known::AnyValues) => keys.cast(),
+            // SAFETY: the kernels' texts allow no values of keys alone.
+            (None, _) => unsafe { Global::null() },
+        };
+        Pairs { keys, values }
     }
 
     /// The seed of the first constants by which the keys are in order, if they are.

@@ -1,12 +1,13 @@
 //! The methods of every table that answers many lookups at once.
 
-/// Gives a map with a private method `find`, which queues a lookup, the public ones; one of all keys and values, or of the given types.
+/// Gives a map with a private method `find`, which queues a lookup, the public ones; one of all keys and values, or of the given types. With
+/// `by field` it is the table in that field that has `find`.
 macro_rules! lookup_methods {
     ($map:ident) => {
         crate::lookup::lookup_methods! { [K: crate::Key, V: crate::Value] $map<K, V>, K, V }
     };
-    ([$($generics:tt)*] $map:ty, $key:ty, $value:ty) => {
-        crate::lookup::contains_methods! { [$($generics)*] $map, $key }
+    ([$($generics:tt)*] $map:ty, $key:ty, $value:ty $(, by $field:ident)?) => {
+        crate::lookup::contains_methods! { [$($generics)*] $map, $key $(, by $field)? }
 
         impl<$($generics)*> $map {
             /// The values of `queries`, in their order.
@@ -47,16 +48,16 @@ macro_rules! lookup_methods {
             ) -> crate::Result<()> {
                 crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
                 let values = answers.values.argument();
-                self.find(stream, queries, values, &answers.found, &[&answers.values, &answers.found])
+                self$(.$field)?.find(stream, queries, values, &answers.found, &[&answers.values, &answers.found])
             }
         }
     };
 }
 pub(crate) use lookup_methods;
 
-/// Gives a table with such a method `find` those methods that ask for no values.
+/// Gives a table with such a method `find`, its own or a field's, those methods that ask for no values.
 macro_rules! contains_methods {
-    ([$($generics:tt)*] $table:ty, $key:ty) => {
+    ([$($generics:tt)*] $table:ty, $key:ty $(, by $field:ident)?) => {
         impl<$($generics)*> $table {
             /// Which of `queries` are there, in their order.
             ///
@@ -88,7 +89,7 @@ macro_rules! contains_methods {
                 )?;
                 // SAFETY: the kernels' texts allow no values.
                 let no_values = unsafe { gpu_kernels::seam::Global::null() };
-                self.find(stream, queries, no_values, found, &[&*found])
+                self$(.$field)?.find(stream, queries, no_values, found, &[&*found])
             }
         }
     };

@@ -11,9 +11,8 @@ use gpu_kernels::compacting::{CountBits, ReverseRows, RowsPlan};
 /// What a build works in, and a rebuild works in again.
 #[derive(Debug)]
 pub(super) struct Work<K> {
-    /// The map's values, before they are ids.
+    /// If ids are in order, the rows from the last one to the first, which are the map's values before they are ids; and their keys.
     rows: Buffer<u32>,
-    /// The rows' keys from the last one to the first, if ids are in order.
     reversed: Buffer<K>,
     /// A bit for each row: whether it is the first with its key. And how many are, in the words before.
     first_rows: Buffer<u32>,
@@ -80,15 +79,14 @@ impl<K: Key, I: BasicMap<K>> CompactingTable<K, I> {
 
     fn fill(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let Self { device, config, ids, keys: keys_out, work } = self;
-        work.rows.fit(device, keys.len())?;
-        // In no order, which values there are does not matter: whatever the memory holds.
-        let (mut given, mut known) = (keys, Known::AnyValues);
+        // In no order, which values there are does not matter.
+        let mut input = Input::with_any_values(keys);
         if config.in_order {
+            work.rows.fit(device, keys.len())?;
             work.reversed.fit(device, keys.len())?;
             reverse(stream, keys, work)?;
-            (given, known) = (&work.reversed, Known::Nothing);
+            input = Input { keys: &work.reversed, values: Some(&work.rows), known: Known::Nothing, ..input };
         }
-        let input = Input { keys: given, values: Some(&work.rows), pairs: keys.len() as u64, known };
         ids.rebuild_from(stream, input)?;
         keys_out.fit(device, ids.len() as usize)?;
         if config.in_order {

@@ -90,13 +90,13 @@ impl<C: BasicConfig> CompactingConfig<C> {
     /// As for [`CompactingConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
         let marks = rows.div_ceil(32);
-        let (of_row, numbering) = if self.in_order {
+        let numbering = if self.in_order {
             let scan = scan::state_words::<u32>(marks).max(1 + state_words::<K>(rows));
-            (4 + (K::BITS / 8) as u64, 2 * 4 * marks + 8 * scan)
+            (4 + (K::BITS / 8) as u64) * rows + 2 * 4 * marks + 8 * scan
         } else {
-            (4, 8)
+            8
         };
-        Ok(self.basic.scratch_bytes::<K>(rows, !self.in_order)? + of_row * rows + numbering)
+        Ok(self.basic.scratch_bytes::<K>(rows, !self.in_order)? + numbering)
     }
 
     /// The different keys among `keys`, which of them each row has, and how often each is there.

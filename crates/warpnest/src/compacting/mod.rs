@@ -7,10 +7,8 @@ pub use config::CompactingConfig;
 
 use build::Work;
 
-use crate::buffer::Tracked;
 use crate::{Answers, BasicMap, Buffer, Device, Key, PageMap, Result, Stream};
 use gpu_kernels::compacting::{KeysOf, KeysOfPlan};
-use gpu_kernels::seam::Global;
 
 /// A table that gives each different key of its input an id from 0 on: key to id and id to key, both in constant time.
 ///
@@ -48,7 +46,7 @@ pub struct Unique<Keys, Ids> {
     pub counts: Ids,
 }
 
-crate::lookup::lookup_methods! { [K: Key, I: BasicMap<K>] CompactingTable<K, I>, K, u32 }
+crate::lookup::lookup_methods! { [K: Key, I: BasicMap<K>] CompactingTable<K, I>, K, u32, by ids }
 
 impl<K: Key> CompactingTable<K> {
     /// Builds a table of the different keys among `keys` with the default configuration; [`CompactingConfig::build`] takes another.
@@ -72,18 +70,6 @@ impl<K: Key> CompactingTable<K> {
 }
 
 impl<K: Key, I: BasicMap<K>> CompactingTable<K, I> {
-    /// Queues a lookup of ids: `values` may be null.
-    fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Global<u32>,
-        found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
-    ) -> Result<()> {
-        self.ids.find(stream, queries, values, found, writes)
-    }
-
     /// The keys with these ids, in their order.
     ///
     /// # Errors

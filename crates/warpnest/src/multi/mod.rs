@@ -7,7 +7,7 @@ pub use config::MultiConfig;
 
 use crate::basic::RunsQuery;
 use crate::primitives::{Scratch, exclusive_scan_in_place};
-use crate::{BasicMap, Buffer, Device, Key, PageMap, Result, Stream, Tracked, Value};
+use crate::{BasicMap, Buffer, Device, Key, PageMap, Result, Stream, Value};
 use gpu_kernels::multi::{Gather, GatherPlan};
 use gpu_kernels::seam::Global;
 
@@ -49,7 +49,7 @@ pub struct Retrieved<Offsets, Values> {
     pub values: Values,
 }
 
-crate::lookup::contains_methods! { [K: Key, V: Value, I: BasicMap<K>] MultiMap<K, V, I>, K }
+crate::lookup::contains_methods! { [K: Key, V: Value, I: BasicMap<K>] MultiMap<K, V, I>, K, by runs }
 
 impl<K: Key, V: Value> MultiMap<K, V> {
     /// Builds a map with the default configuration; [`MultiConfig::build`] takes another.
@@ -72,18 +72,6 @@ impl<K: Key, V: Value> MultiMap<K, V> {
 }
 
 impl<K: Key, V: Value, I: BasicMap<K>> MultiMap<K, V, I> {
-    /// Queues a lookup of the keys' runs: `values`, their numbers, may be null.
-    fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Global<u32>,
-        found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
-    ) -> Result<()> {
-        self.runs.find(stream, queries, values, found, writes)
-    }
-
     /// How many values each of the keys has.
     ///
     /// # Errors

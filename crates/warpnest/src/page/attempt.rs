@@ -9,9 +9,7 @@ use crate::primitives::Pairs;
 use crate::stages::StageClock;
 use crate::stream::Batch;
 use crate::{Buffer, Key, Result, Stream};
-use gpu_kernels::page::{
-    BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, header, split_tile,
-};
+use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, header};
 use gpu_kernels::scan::{Scan, ScanPlan, tile};
 use gpu_kernels::seam::{Global, Kernel};
 use gpu_kernels::types::{Nothing, Payload};
@@ -127,7 +125,7 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
 
     /// Whether keys are split and placed alone: values that do not matter need not be moved.
     fn keys_alone(&self) -> bool {
-        self.input.known == Known::AnyValues && split_tile::<K, V>() == split_tile::<K, Nothing>()
+        self.input.known == Known::AnyValues
     }
 
     /// Queues split number `number`, into bins that begin at `starts`, or have the plan's room if that is null.
@@ -137,7 +135,7 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
     /// reads the input. The splits before this one have been made, without overflow or so that the header tells of it. Bins begin at `starts` as
     /// the counts say.
     unsafe fn split(&self, batch: &Batch<'_>, number: usize, starts: Global<u32>) -> Result<()> {
-        // SAFETY: the caller's; keys alone take less room.
+        // SAFETY: the caller's; the plan is for keys alone then.
         unsafe {
             if self.keys_alone() {
                 self.split_of::<Nothing>(batch, number, starts)

@@ -35,7 +35,7 @@ impl<K: Key> Numbers<K> for &PageMap<K, u32> {
 
 crate::basic::basic_map! {
     PageConfig builds PageMap, PageReport tells of it;
-    scratch |config, pairs, _any_values| config.scratch_bytes::<K, u32>(pairs);
+    scratch |config, pairs, any_values| Ok(8 * config.plan_for::<K, u32>(pairs, any_values)?.scratch_words());
     fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
         self.rebuild_from(stream, input)
     }

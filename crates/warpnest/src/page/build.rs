@@ -3,7 +3,7 @@
 
 use super::config::Plan;
 use super::{PageConfig, PageMap};
-use crate::input::Input;
+use crate::input::{Input, Known};
 use crate::primitives::Scratch;
 use crate::stages::StageClock;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
@@ -129,7 +129,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         device: &Device,
         input: Input<'_, K, V>,
     ) -> Result<Self> {
-        let plan = config.plan::<K, V>(input.pairs)?;
+        let plan = config.plan_for::<K, V>(input.pairs, input.known == Known::AnyValues)?;
         let mut map = Self {
             device: device.clone(),
             layout: Layout::new::<K, V>(0, 0, plan.page_bits, plan.page_buckets),
@@ -155,7 +155,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
 
     /// Builds the table anew from what has been checked to be on its device, as the stream.
     pub(crate) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
-        let plan = self.config.plan::<K, V>(input.pairs)?;
+        let plan = self.config.plan_for::<K, V>(input.pairs, input.known == Known::AnyValues)?;
         self.length = 0;
         let built = self.attempt_until_built(stream, input, &plan);
         if built.is_err() {

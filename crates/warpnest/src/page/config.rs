@@ -7,7 +7,7 @@ use gpu_kernels::page::{
     split_tile,
 };
 use gpu_kernels::scan::state_words as scan_state_words;
-use gpu_kernels::types::{Payload, Scalar};
+use gpu_kernels::types::{Nothing, Payload, Scalar};
 
 /// The most pairs of a page map.
 pub(super) const MOST_PAIRS: u64 = 1 << 31;
@@ -125,6 +125,16 @@ impl PageConfig {
 
     /// The sizes of a build of `pairs` pairs, or keys alone, if the configuration makes sense.
     pub(super) fn plan<K: Key, V: Payload>(&self, pairs: u64) -> Result<Plan> {
+        self.plan_moving::<K, V, V>(pairs)
+    }
+
+    /// [`PageConfig::plan`], or that for values that do not matter, so that keys alone are moved.
+    pub(super) fn plan_for<K: Key, V: Payload>(&self, pairs: u64, any_values: bool) -> Result<Plan> {
+        if any_values { self.plan_moving::<K, V, Nothing>(pairs) } else { self.plan::<K, V>(pairs) }
+    }
+
+    /// The sizes of a build that moves keys with this payload, `M`, to where the pages are built.
+    fn plan_moving<K: Key, V: Payload, M: Payload>(&self, pairs: u64) -> Result<Plan> {
         // Not the other way round: a load that is no number is refused, too.
         if !(self.load > 0.0 && self.load <= 1.0) {
             return Err(Error::Load { load: self.load });
@@ -134,7 +144,7 @@ impl PageConfig {
         }
         if V::VALUE_BITS == 0 {
             let (page_bits, page_buckets) = self.pages::<K, V>(self.buckets_of_keys::<K, V>(pairs))?;
-            return Ok(Plan::new::<K, V>(pairs, page_bits, page_buckets, !self.unique));
+            return Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique));
         }
         let bucket_bytes = (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 8) as f64;
         let pair_bytes = ((K::BITS + V::VALUE_BITS) / 8) as f64;
@@ -144,7 +154,7 @@ impl PageConfig {
             let buckets = buckets.max((pairs as f64 / (4.0 * FULLEST_OF_FOUR)).ceil());
             (page_bits, page_buckets) = self.pages::<K, V>(buckets)?;
         }
-        Ok(Plan::new::<K, V>(pairs, page_bits, page_buckets, !self.unique))
+        Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique))
     }
 
     /// The buckets for `keys` keys alone, whose slots are filled up to the load: of the form that takes the fewest. That may be one that is
@@ -213,9 +223,10 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    fn new<K: Key, V: Payload>(pairs: u64, page_bits: u32, page_buckets: u32, repeats: bool) -> Self {
+    /// Of a table of keys with payload `V`, to whose pages they are moved with payload `M`.
+    fn new<K: Key, V: Payload, M: Payload>(pairs: u64, page_bits: u32, page_buckets: u32, repeats: bool) -> Self {
         let splits = page_bits.div_ceil(MOST_SPLIT_BITS);
-        let tile = split_tile::<K, V>();
+        let tile = split_tile::<K, M>();
         let (mut levels, mut bits_so_far) = (Vec::new(), 0);
         let mut region_room = pairs;
         for split in 0..splits {
@@ -237,13 +248,13 @@ impl Plan {
                 region_room,
                 bin_room,
                 crowd: (mean_of_tile + 5.0 * mean_of_tile.sqrt() + 4.0) as u64,
-                state_words: if repeats && V::VALUE_BITS != 0 { split_state_words(regions, tiles, bits) } else { 0 },
+                state_words: if repeats && M::VALUE_BITS != 0 { split_state_words(regions, tiles, bits) } else { 0 },
             });
             region_room = bin_room;
         }
         let bucket_words = (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 64) as u64;
         let table_words = ((page_buckets as u64) << page_bits) * bucket_words;
-        let (key_bytes, value_bytes) = (K::BITS as u64 / 8, V::VALUE_BITS as u64 / 8);
+        let (key_bytes, value_bytes) = (K::BITS as u64 / 8, M::VALUE_BITS as u64 / 8);
         Self { pairs, page_bits, page_buckets, levels, table_words, key_bytes, value_bytes }
     }
 
@@ -334,17 +345,16 @@ pub(super) enum Place {
 mod tests {
     use super::*;
     use gpu_kernels::scan::tile;
-    use gpu_kernels::types::Nothing;
 
     /// Kernels number the places of bins with 32 bits, and the last 2^16 of those numbers mean nowhere.
     #[test]
     fn places_of_pairs_fit_32_bits() {
-        fn check<K: Key, V: Payload>() {
+        fn check<K: Key, V: Payload>(any_values: bool) {
             for lg in 0..=31 {
                 for load in [1.0, 0.9, 0.5, 0.25, 0.1, 0.01, 0.001] {
                     for config in [PageConfig::default().load(load), PageConfig::default().load(load).assume_unique()] {
                         // Some loads give more buckets than a table may have.
-                        let Ok(plan) = config.plan::<K, V>(1 << lg) else { continue };
+                        let Ok(plan) = config.plan_for::<K, V>(1 << lg, any_values) else { continue };
                         for level in &plan.levels {
                             assert!(
                                 level.room() >= plan.pairs && level.room() < 0xffff_0000,
@@ -363,10 +373,12 @@ mod tests {
                 }
             }
         }
-        check::<u32, u32>();
-        check::<u64, u32>();
-        check::<u64, u64>();
-        check::<u32, Nothing>();
-        check::<u64, Nothing>();
+        check::<u32, u32>(false);
+        check::<u64, u32>(false);
+        check::<u64, u64>(false);
+        check::<u32, Nothing>(false);
+        check::<u64, Nothing>(false);
+        check::<u32, u32>(true);
+        check::<u64, u32>(true);
     }
 }

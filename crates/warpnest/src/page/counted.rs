@@ -4,7 +4,7 @@ use super::PageMap;
 use super::attempt::{launch_one_of, place};
 use super::build::Outcome;
 use super::config::Plan;
-use crate::input::Input;
+use crate::input::{Input, Known};
 use crate::primitives::{Pairs, RadixPasses, Scratch};
 use crate::stages::StageClock;
 use crate::stream::Batch;
@@ -12,7 +12,7 @@ use crate::{Buffer, Key, Result, Stream};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Starts, StartsPlan, header};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::Payload;
+use gpu_kernels::types::{Nothing, Payload};
 
 /// The function that gives a key its page.
 fn page_function<K: Key>(layout: &Layout) -> HashFunctions {
@@ -23,39 +23,47 @@ fn page_function<K: Key>(layout: &Layout) -> HashFunctions {
 impl<K: Key, V: Payload> PageMap<K, V> {
     /// Counts the pairs of every page, puts them in exact places, in the order of the input, and builds the pages.
     pub(super) fn attempt_counted(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
+        if input.known == Known::AnyValues {
+            self.count_and_move::<Nothing>(stream, input, plan)
+        } else {
+            self.count_and_move::<V>(stream, input, plan)
+        }
+    }
+
+    /// [`PageMap::attempt_counted`], which moves keys with this payload: the map's, or none if values do not matter.
+    fn count_and_move<M: Payload>(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, config, .. } = self;
         let functions = page_function::<K>(layout);
-        let passes = RadixPasses::<K, V>::by_bucket(functions, plan.page_bits, plan.pairs);
+        let passes = RadixPasses::<K, M>::by_bucket(functions, plan.page_bits, plan.pairs);
         // The pages' starts stand behind what the splits use, whose places for pairs serve here too.
         let starts_at = plan.scratch_words();
         let pairs_scratch = scratch.reserve(starts_at + starts_words(layout))?;
         let mut passes_scratch = Scratch::new(&self.device);
         let passes_scratch = passes_scratch.reserve(passes.words())?;
-        // SAFETY: this holds for all launches: every place has room for all pairs, and the last pass writes to the scratch; starts have a
-        // word more than there are pages. The table has the words of its layout.
+        // SAFETY: this holds for all launches: every place has room for all keys with what is moved with them, by the plan, and the last pass
+        // writes to the scratch; starts have a word more than there are pages. The table has the words of its layout.
         stream.batch(&input.buffers(), &[pairs_scratch, passes_scratch, words], |batch| unsafe {
             clock.mark(batch)?;
             batch.zero(pairs_scratch, header::WORDS)?;
             passes.clear(batch, passes_scratch)?;
             clock.mark(batch)?;
-            let mut from = input.arguments();
+            let Pairs { keys, values } = input.arguments();
+            let mut from = Pairs::<K, M> { keys, values: values.cast() };
             passes.count(batch, passes_scratch, from.keys)?;
             passes.scan(batch, passes_scratch)?;
             for pass in 0..passes.digits() {
                 let back = (passes.digits() - 1 - pass) as usize;
-                let to = place::<K, V>(plan, back, plan.pairs, words, pairs_scratch);
+                let to = place::<K, M>(plan, back, plan.pairs, words, pairs_scratch);
                 passes.pass(batch, passes_scratch, pass, from, to)?;
                 from = to;
             }
-            build_in_place(
-                batch,
-                &mut clock,
-                (layout, config.unique, plan.pairs),
-                from,
-                words,
-                (pairs_scratch, starts_at),
-            )
+            // Only the kernel of pairs in order may do without values.
+            let moved = M::VALUE_BITS == V::VALUE_BITS;
+            let values = if moved { from.values.cast() } else { Global::null() };
+            let from = Pairs::<K, V> { keys: from.keys, values };
+            let unique = config.unique && moved;
+            build_in_place(batch, &mut clock, (layout, unique, plan.pairs), from, words, (pairs_scratch, starts_at))
         })?;
         Outcome::of(stream, pairs_scratch, 0, &clock)
     }
@@ -92,7 +100,7 @@ fn starts_words(layout: &Layout) -> u64 {
 /// Builds the pages of `pairs` pairs that stand in the order of their pages. Two stages: where each page's pairs begin, and the build.
 ///
 /// # Safety
-/// There are as many pairs, in that order, and all different if `unique`. The scratch begins with a header that is 0, and has
+/// There are as many pairs, in that order, and all different and with values if `unique`. The scratch begins with a header that is 0, and has
 /// [`starts_words`] from `starts_at` on; the table has the words of its layout. All are of the batch, which writes table and scratch.
 unsafe fn build_in_place<K: Key, V: Payload>(
     batch: &Batch<'_>,

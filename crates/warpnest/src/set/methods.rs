@@ -100,18 +100,6 @@ macro_rules! set_methods {
             pub fn difference(&self, stream: &crate::Stream, other: &Self) -> crate::Result<Self> {
                 crate::set::combine::difference(self, stream, other)
             }
-
-            /// Queues the question which of the queries are there; there are no values.
-            fn find(
-                &self,
-                stream: &crate::Stream,
-                queries: &crate::Buffer<K>,
-                values: gpu_kernels::seam::Global<u32>,
-                found: &crate::Buffer<u32>,
-                writes: &[&dyn crate::Tracked],
-            ) -> crate::Result<()> {
-                self.table.find(stream, queries, values, found, writes)
-            }
         }
 
         impl<K: crate::Key> crate::set::Combined<K> for $set<K> {

@@ -35,7 +35,7 @@ pub struct PageSet<K: Key> {
     table: PageMap<K, Nothing>,
 }
 
-crate::lookup::contains_methods! { [K: Key] PageSet<K>, K }
+crate::lookup::contains_methods! { [K: Key] PageSet<K>, K, by table }
 
 impl<K: Key> PageSet<K> {
     /// Builds a set of the different keys among `keys` with the default configuration; [`PageSetConfig::build`] takes another.

@@ -344,6 +344,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
             // SAFETY: all arrays have that many elements.
             unsafe {
                 batch.copy(input.keys.address(), sorted_keys.address(), pairs * size_of::<K>())?;
+                // If none are given, whatever the memory holds will do.
                 let values = input.values.map(|values| values.address());
                 values.map_or(Ok(()), |values| batch.copy(values, sorted_values.address(), pairs * size_of::<V>()))
             }

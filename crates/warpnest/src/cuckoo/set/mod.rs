@@ -32,7 +32,7 @@ pub struct CuckooSet<K: Key> {
     table: CuckooMap<K, Nothing>,
 }
 
-crate::lookup::contains_methods! { [K: Key] CuckooSet<K>, K }
+crate::lookup::contains_methods! { [K: Key] CuckooSet<K>, K, by table }
 
 impl<K: Key> CuckooSet<K> {
     /// Builds a set of the different keys among `keys` with the default configuration; [`CuckooSetConfig::build`] takes another.
