@@ -14,6 +14,7 @@
 //! * [`page`]: the page table, and [`linear`]: the table that is in use while it changes.
 //! * [`extendible`]: the table that grows and shrinks bucket by bucket.
 //! * [`compacting`], [`multi`]: what a table of dense ids, and a multimap, need beside the basic table on which they stand.
+//! * [`landing`]: how a few words come to the host.
 //! * [`roofline`]: kernels that measure what the memory system allows.
 #![no_std]
 #![allow(
@@ -32,6 +33,7 @@ pub mod cuckoo;
 pub mod double;
 pub mod extendible;
 pub mod hash;
+pub mod landing;
 pub mod linear;
 pub mod look_back;
 pub mod lookup;

@@ -11,6 +11,7 @@ use gpu_kernels::cuckoo::{
     Census, Find, FindPlan, Histogram, Insert, InsertPlan, Keys, KeysPlan, Last, PairsPlan, PlaceValues, Unplaceable,
 };
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
+use gpu_kernels::landing::{Land, LandPlan};
 use gpu_kernels::linear::{self, Apply, ApplyPlan, InsertAnywhere, InspectPlan, ProbeLengths, Rehash, RehashPlan};
 use gpu_kernels::multi::{Gather, GatherPlan, Numbers, NumbersPlan, Runs, RunsOfCuckoo, RunsOfTwoLevel, RunsPlan};
 use gpu_kernels::page::{
@@ -306,7 +307,8 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
     let two_level =
         [two_level::<u32, u32>(), two_level::<u32, u64>(), two_level::<u64, u32>(), two_level::<u64, u64>()];
     let inserting = linear::InsertingPlan { first: 0, end: 0 };
-    let of_no_type: [Box<dyn Kernel>; 5] = [
+    let of_no_type: [Box<dyn Kernel>; 6] = [
+        Box::new(Land { words: null(), landing: null(), plan: LandPlan { words: 0, mark: 0 } }),
         Box::new(CountBits { bits: null(), counts: null(), plan: RowsPlan { rows: 0 } }),
         Box::new(Flip { keep: null(), plan: CompactPlan { items: 0 } }),
         Box::new(CountIds { ids: null(), counts: null(), plan: RowsPlan { rows: 0 } }),

@@ -1,6 +1,6 @@
 //! CUDA streams and events.
 
-use super::landing::{LANDING_BYTES, Landing};
+use super::landing::Landing;
 use super::{Primary, failed, result};
 use crate::engine::{Mark, Queue};
 use crate::{Error, Result};
@@ -47,29 +47,26 @@ impl Queue for CudaQueue {
 
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
         self.primary.bind()?;
-        let copy = |to: &mut [u8]| {
-            // SAFETY: the source has as many bytes as the slice, which stays borrowed until the copy is done.
-            let copied = unsafe {
-                sys::cuMemcpyDtoHAsync_v2(
-                    to.as_mut_ptr().cast(),
-                    from as sys::CUdeviceptr,
-                    to.len(),
-                    self.stream.as_inner(),
-                )
-            };
-            // Waited for even after an error, which may be one of earlier work: nothing may be written once this returns.
-            result("cuMemcpyDtoHAsync", copied).and(self.synchronize())
-        };
-        if to.len() <= LANDING_BYTES {
+        if Landing::takes(from, to.len()) {
             let mut landing = self.landing.lock().unwrap_or_else(PoisonError::into_inner);
             let made = match landing.take() {
                 Some(made) => made,
                 None => Landing::new(self.primary.clone())?,
             };
-            landing.insert(made).bring(to, copy)
-        } else {
-            copy(to)
+            // SAFETY: the source has as many bytes as the slice, by the caller.
+            return unsafe { landing.insert(made).bring(self, from, to) };
         }
+        // SAFETY: the source has as many bytes as the slice, which stays borrowed until the copy is done.
+        let copied = unsafe {
+            sys::cuMemcpyDtoHAsync_v2(
+                to.as_mut_ptr().cast(),
+                from as sys::CUdeviceptr,
+                to.len(),
+                self.stream.as_inner(),
+            )
+        };
+        // Waited for even after an error, which may be one of earlier work: nothing may be written once this returns.
+        result("cuMemcpyDtoHAsync", copied).and(self.synchronize())
     }
 
     unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
