@@ -1,6 +1,6 @@
 //! Building the pages, each in the shared memory of one block.
 
-use super::fill::{CHOSEN, List, PLACED, Thread, count_slots, make_rooms, search_slots};
+use super::fill::{CHOSEN, List, Lists, PLACED, Thread, count_slots, make_rooms, search_slots};
 use super::form::{Form, with_form};
 use super::pairs::in_order;
 use super::place::{Counts, MOST_COUNTED, Page};
@@ -100,8 +100,20 @@ fn build_page<const REPEATS: bool, K: Key, V: Payload, B: Block>(
     let memory = Memory {
         words: room.cast::<K::Joint<V>>(),
         counts: room.cast::<u32>(),
-        over: List { entries: over.cast::<V::Noted>(), lengths: noted, number: 0, most: MOST_OVER as u32 * in_word },
-        left: List { entries: left.cast::<V::Noted>(), lengths: noted, number: 1, most: MOST_LEFT as u32 * in_word },
+        lists: Lists {
+            over: List {
+                entries: over.cast::<V::Noted>(),
+                lengths: noted,
+                number: 0,
+                most: MOST_OVER as u32 * in_word,
+            },
+            left: List {
+                entries: left.cast::<V::Noted>(),
+                lengths: noted,
+                number: 1,
+                most: MOST_LEFT as u32 * in_word,
+            },
+        },
     };
     with_form!(layout.slots, K, V, F => build::<REPEATS, F, K, V, _>(block, &job, memory));
 }
@@ -119,10 +131,7 @@ struct Memory<Words, Counts, Over, Left> {
     /// The page, and the counts behind it.
     words: Words,
     counts: Counts,
-    /// Pairs that found their home full.
-    over: Over,
-    /// Pairs that found all of their candidates full.
-    left: Left,
+    lists: Lists<Over, Left>,
 }
 
 #[inline(always)]
@@ -136,7 +145,8 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
         List<impl Shared<V::Noted>, impl Shared<u32>>,
     >,
 ) {
-    let Memory { words, counts, over, left } = memory;
+    let Memory { words, counts, lists } = memory;
+    let Lists { over, left } = lists;
     let layout = job.sources.layout;
     let page = Page::<F, K::Joint<V>, _>::new(words, &layout);
     let counts =
@@ -200,10 +210,10 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
         let all = noted > over.most;
         if REPEATS || all {
             let noted = if all { None } else { Some(noted) };
-            search_slots::<false, REPEATS, F, K, V, B>(block, &mut threads, &source, page, counts, over, noted, left);
+            search_slots::<false, REPEATS, F, K, V, B>(block, &mut threads, &source, page, counts, lists, noted);
         } else {
             let noted = Some(noted);
-            search_slots::<true, false, F, K, V, B>(block, &mut threads, &source, page, counts, over, noted, left);
+            search_slots::<true, false, F, K, V, B>(block, &mut threads, &source, page, counts, lists, noted);
         }
         let count = left.lengths.get(left.number);
         if count != 0 {

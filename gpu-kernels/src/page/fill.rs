@@ -51,6 +51,15 @@ impl<Entries, Lengths: Shared<u32>> List<Entries, Lengths> {
     }
 }
 
+/// Where pairs are noted that have no slot yet.
+#[derive(Clone, Copy)]
+pub struct Lists<Over, Left> {
+    /// Pairs that found their home full.
+    pub over: Over,
+    /// Pairs that found all of their candidates full.
+    pub left: Left,
+}
+
 /// Gives pairs slots of their home by counting, as long as it has some; notes the others.
 #[inline(always)]
 pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload>(
@@ -86,8 +95,8 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload>(
     }
 }
 
-/// Lets the noted pairs search for slots, or all if they are not noted. If they `COUNT`, they are those whose home is full, their keys are unique, and
-/// the counts say which buckets have slots; else the words of tags say it. Ends with a barrier.
+/// Lets the noted pairs search for slots, or all if they are not noted. With `COUNT` they are those whose home is full, their keys are
+/// unique, and the counts say which buckets have slots; without, the words of tags say it. Ends with a barrier.
 #[inline(always)]
 pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     block: &mut B,
@@ -95,10 +104,10 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
     source: &Source<'_, K, V>,
     page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
     counts: Counts<impl Shared<u32>>,
-    over: List<impl Shared<V::Noted>, impl Shared<u32>>,
+    lists: Lists<List<impl Shared<V::Noted>, impl Shared<u32>>, List<impl Shared<V::Noted>, impl Shared<u32>>>,
     noted: Option<u32>,
-    left: List<impl Shared<V::Noted>, impl Shared<u32>>,
 ) {
+    let Lists { over, left } = lists;
     let count = noted.unwrap_or(source.pairs);
     // From the last pair to the first: of a key with many pairs, most then find a later one there already.
     let entry_of = |place: u32| {
