@@ -1,5 +1,6 @@
 //! Giving the pairs of a page their slots.
 
+use super::MOST_CANDIDATES;
 use super::build::{MOST_READ, THREADS, read};
 use super::form::Form;
 use super::pairs::in_order;
@@ -171,12 +172,40 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
     block.sync();
 }
 
-/// Behind the lengths of the lists: two words that take turns for the thread that makes room.
+/// Behind the lengths of the lists: two words that take turns for the way to make room that is chosen.
 pub const CHOSEN: u32 = 2;
 /// Behind these: how many keys the block placed.
 pub const PLACED: u32 = 4;
-/// In such a word, above the thread's number from 1 on: the key is there already.
-const REPEATED: u32 = 1 << 16;
+
+/// A way to make room for a pair that is left, in a word: the larger one is better, and 0 is none.
+#[derive(Clone, Copy)]
+struct Way(u32);
+
+impl Way {
+    /// The key is in slot `reached` already.
+    #[inline(always)]
+    fn repeated(reached: u32) -> Self {
+        Self(u32::MAX << 16 | reached)
+    }
+
+    /// The pair in slot `reached` goes on to candidate `later`: the lower that is the better, since then all that it passes over are full.
+    #[inline(always)]
+    fn moving(reached: u32, later: u32) -> Self {
+        Self((MOST_CANDIDATES - later + 1) << 16 | reached)
+    }
+
+    #[inline(always)]
+    fn reached(self) -> u32 {
+        self.0 & 0xffff
+    }
+
+    /// The candidate that the pair in the slot goes on to, if there is one.
+    #[inline(always)]
+    fn later(self) -> Option<u32> {
+        let above = self.0 >> 16;
+        if above <= MOST_CANDIDATES { Some(MOST_CANDIDATES + 1 - above) } else { None }
+    }
+}
 
 /// Makes room for the pairs that are left, one after the other. Whether that failed. Ends with a barrier.
 #[inline(always)]
@@ -196,39 +225,49 @@ pub fn make_rooms<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
         (page.layout.home_in_page(entry.mixed), page.layout.remainder::<K, K::Joint<V>>(entry.mixed), entry.mark)
     };
     let choices = left.lengths;
+    let (slots, laters) = (page.reach(), page.layout.candidates - 1);
     let mut place = 0;
     while place < count {
         let choice_at = CHOSEN + place % 2;
+        // A thread for each slot within reach and each candidate that its pair could go on to.
         block.phase(threads, |thread, _| {
-            if thread < page.reach() {
-                let (home, remainder, _) = sought(place);
-                if let Some(way) = page.way_in(home, remainder, thread) {
-                    let repeated = if way == WayIn::Repeated { REPEATED } else { 0 };
-                    choices.fetch_max(choice_at, repeated | (thread + 1));
+            let (home, remainder, _) = sought(place);
+            let mut number = thread;
+            while number < slots * laters {
+                let (reached, later) = (number % slots, 1 + number / slots);
+                let way = match page.way_in(home, remainder, reached, later) {
+                    Some(WayIn::Repeated) => Way::repeated(reached),
+                    Some(WayIn::Movable) => Way::moving(reached, later),
+                    None => Way(0),
+                };
+                if way.0 != 0 {
+                    choices.fetch_max(choice_at, way.0);
                 }
+                number += THREADS as u32;
             }
         });
-        let choice = choices.get(choice_at);
-        if choice == 0 {
+        let way = Way(choices.get(choice_at));
+        if way.0 == 0 {
             return true;
         }
         block.phase(threads, |thread, state| {
-            if thread + 1 == choice % REPEATED {
-                choices.set(CHOSEN + (place + 1) % 2, 0);
-                let (home, remainder, mark) = sought(place);
-                if choice < REPEATED {
-                    page.make_room(home, remainder, thread);
-                    state.placed += 1;
-                }
-                if !F::VALUES {
-                    return;
-                }
-                let at = page.value_of(home, remainder, thread);
-                if in_order::<REPEATS, V>() {
-                    page.words.fetch_max(at, mark);
-                } else {
-                    page.words.set(at, mark);
-                }
+            if thread != 0 {
+                return;
+            }
+            choices.set(CHOSEN + (place + 1) % 2, 0);
+            let (home, remainder, mark) = sought(place);
+            if let Some(later) = way.later() {
+                page.make_room(home, remainder, way.reached(), later);
+                state.placed += 1;
+            }
+            if !F::VALUES {
+                return;
+            }
+            let at = page.value_of(home, remainder, way.reached());
+            if in_order::<REPEATS, V>() {
+                page.words.fetch_max(at, mark);
+            } else {
+                page.words.set(at, mark);
             }
         });
         place += 1;

@@ -209,16 +209,16 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         self.words.get(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
     }
 
-    /// Of slot number `reached` of a pair that was left: whether that very key is there, or a pair that could go on to a later candidate
-    /// of its own.
+    /// Of slot number `reached` of a pair that was left: whether that very key is there, or a pair that could go on to candidate `number` of
+    /// its own.
     #[inline(always)]
-    pub fn way_in(&self, home: u32, remainder: W, reached: u32) -> Option<WayIn> {
-        let (number, bucket, slot) = self.reached(home, remainder, reached);
+    pub fn way_in(&self, home: u32, remainder: W, reached: u32, number: u32) -> Option<WayIn> {
+        let (own, bucket, slot) = self.reached(home, remainder, reached);
         let tag = self.tag_in(bucket, slot);
-        if tag == self.layout.tag(remainder, number) {
+        if tag == self.layout.tag(remainder, own) {
             return Some(WayIn::Repeated);
         }
-        self.free_later(bucket, tag).is_some().then_some(WayIn::Movable)
+        self.later(bucket, tag, number).is_some().then_some(WayIn::Movable)
     }
 
     /// Where the value of slot number `reached` of a pair is.
@@ -228,15 +228,15 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         self.at(F::TAG_WORDS + slot, bucket)
     }
 
-    /// Moves the pair in slot number `reached` on and gives that slot to the one that was left. One thread may do this at a time, and
-    /// nobody may place pairs meanwhile.
+    /// Moves the pair in slot number `reached` on to its candidate `later`, before which all of its candidates are full, and gives that slot to the
+    /// one that was left. One thread may do this at a time, and nobody may place pairs meanwhile.
     #[inline(always)]
-    pub fn make_room(&self, home: u32, remainder: W, reached: u32) {
+    pub fn make_room(&self, home: u32, remainder: W, reached: u32, later: u32) {
         let (number, bucket, slot) = self.reached(home, remainder, reached);
         let (tag, value_at) = (self.tag_in(bucket, slot), self.at(F::TAG_WORDS + slot, bucket));
-        if let Some(Later { home, moved, number, bucket, word, free }) = self.free_later(bucket, tag) {
+        if let Some(Later { home, moved, bucket, word, free }) = self.later(bucket, tag, later) {
             let (at, shift) = (self.at(word, bucket), tag_number::<F, W>(free) * F::tag_bits::<W>());
-            self.words.set(at, self.words.get(at) | self.layout.tag(moved, number) << shift);
+            self.words.set(at, self.words.get(at) | self.layout.tag(moved, later) << shift);
             if F::VALUES {
                 self.words.set(self.value_at(word, bucket, free), self.words.get(value_at));
             }
@@ -252,23 +252,22 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
-    /// Where the pair with `tag` in `bucket` could go: the next of its candidates that is not full.
+    /// Candidate `number` of the pair with `tag` in `bucket`, if that comes later than the bucket and is not full.
     #[inline(always)]
-    fn free_later(&self, bucket: u32, tag: W) -> Option<Later<W>> {
+    fn later(&self, bucket: u32, tag: W, number: u32) -> Option<Later<W>> {
         let (moved, from) = self.layout.untag(tag);
+        if number <= from {
+            return None;
+        }
         let home = self.layout.home_of(bucket, moved, from);
+        let bucket = self.layout.candidate(home, moved, number);
         let mut found = None;
-        let mut number = from + 1;
-        // Rare, so it should be short: a loop whose end the compiler does not know stays a loop.
-        while number < self.layout.candidates && found.is_none() {
-            let bucket = self.layout.candidate(home, moved, number);
-            for word in 0..F::TAG_WORDS {
-                let free = equal::<F, W>(self.words.get(self.at(word, bucket)), word, W::default());
-                if found.is_none() && free != W::default() {
-                    found = Some(Later { home, moved, number, bucket, word, free });
-                }
+        for back in 0..F::TAG_WORDS {
+            let word = F::TAG_WORDS - 1 - back;
+            let free = equal::<F, W>(self.words.get(self.at(word, bucket)), word, W::default());
+            if free != W::default() {
+                found = Some(Later { home, moved, bucket, word, free });
             }
-            number += 1;
         }
         found
     }
@@ -321,8 +320,6 @@ struct Later<W> {
     /// The pair's home and remainder.
     home: u32,
     moved: W,
-    /// The number of the candidate, and its bucket.
-    number: u32,
     bucket: u32,
     /// The word of tags with a free slot, and which one that is.
     word: u32,
