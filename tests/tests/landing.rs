@@ -1,0 +1,72 @@
+//! How a few words come to the host: the kernel that brings them, and downloads that wait for it.
+
+use gpu_kernels::landing::{Land, LandPlan};
+use std::thread;
+use warpnest::Buffer;
+use warpnest_tests::{distinct_keys, engines};
+
+#[test]
+fn words_land_below_their_mark_and_nothing_else_changes() {
+    for engine in engines() {
+        let device = &engine.device;
+        let stream = device.default_stream();
+        for (mark, n) in [(1, 1), (0xffff_ffff, 255), (7, 256), (0x8000_0000, 257), (2, 1024)] {
+            let words: Vec<u32> = distinct_keys(n, 1);
+            let source = Buffer::from_slice(device, &words).unwrap();
+            let landing = Buffer::from_slice(device, &vec![3u64; n + 1]).unwrap();
+            // SAFETY: the landing has a word for each one that comes, and both buffers are named below.
+            let land = unsafe {
+                Land { words: source.global(), landing: landing.global(), plan: LandPlan { words: n as u32, mark } }
+            };
+            // SAFETY: as above; a thread for each word.
+            unsafe { stream.launch(&land, n as u64, &[&source], &[&landing]) }.unwrap();
+            let mut expected: Vec<u64> = words.iter().map(|&word| (mark as u64) << 32 | word as u64).collect();
+            expected.push(3);
+            assert_eq!(landing.download(stream).unwrap(), expected, "{n} words on {}", device.name());
+        }
+    }
+}
+
+#[test]
+fn downloads_of_several_threads_on_one_stream_bring_each_its_own() {
+    for engine in engines() {
+        let device = &engine.device;
+        let stream = device.stream().unwrap();
+        thread::scope(|scope| {
+            for number in 0..4u64 {
+                let stream = &stream;
+                scope.spawn(move || {
+                    let words: Vec<u64> = distinct_keys(100 * (number as usize + 1), number);
+                    let mut buffer = Buffer::<u64>::zeroed(device, words.len()).unwrap();
+                    for round in 0..engine.most_items.min(200) {
+                        let words: Vec<u64> = words.iter().map(|word| word ^ round as u64).collect();
+                        buffer.upload(stream, &words).unwrap();
+                        assert_eq!(buffer.download(stream).unwrap(), words, "round {round} on {}", device.name());
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_download_waits_for_work_that_takes_long() {
+    for engine in engines().iter().filter(|engine| engine.most_items >= 100_000) {
+        let device = &engine.device;
+        let stream = device.default_stream();
+        // On a GPU some milliseconds of work, longer than the host looks for the words.
+        let mut large = Buffer::<u64>::zeroed(device, 1 << 25).unwrap();
+        for byte in 1..=40 {
+            large.fill(stream, byte).unwrap();
+        }
+        let mut small = Buffer::<u64>::zeroed(device, 8).unwrap();
+        // SAFETY: both arrays have 8 words or more, and are named; a thread for each word.
+        unsafe {
+            let land = Land { words: large.global(), landing: small.global(), plan: LandPlan { words: 8, mark: 5 } };
+            stream.launch(&land, 8, &[&large], &[&small]).unwrap();
+        }
+        assert_eq!(small.download(stream).unwrap(), [5 << 32 | 0x2828_2828; 8], "on {}", device.name());
+        small.fill(stream, 0).unwrap();
+        assert_eq!(small.download(stream).unwrap(), [0; 8]);
+    }
+}
