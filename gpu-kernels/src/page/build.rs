@@ -207,13 +207,23 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     // Then the others. If they are more than were noted, all search: those that have a slot find it.
     let noted = if counted { over.lengths.get(over.number) } else { u32::MAX };
     if noted != 0 {
-        let all = noted > over.most;
-        if REPEATS || all {
-            let noted = if all { None } else { Some(noted) };
+        let mut listed = noted <= over.most;
+        if !REPEATS && listed {
+            search_slots::<true, false, F, K, V, B>(block, &mut threads, &source, page, counts, lists, Some(noted));
+            listed = left.lengths.get(left.number) <= left.most;
+            if !listed {
+                // Keys with many copies, against the promise, take all slots of their candidates. In a search by the tags they meet.
+                block.sync();
+                block.phase(&mut threads, |thread, _| {
+                    if thread == 0 {
+                        left.lengths.set(left.number, 0);
+                    }
+                });
+            }
+        }
+        if REPEATS || !listed {
+            let noted = if listed { Some(noted) } else { None };
             search_slots::<false, REPEATS, F, K, V, B>(block, &mut threads, &source, page, counts, lists, noted);
-        } else {
-            let noted = Some(noted);
-            search_slots::<true, false, F, K, V, B>(block, &mut threads, &source, page, counts, lists, noted);
         }
         let count = left.lengths.get(left.number);
         if count != 0 {

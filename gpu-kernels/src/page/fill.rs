@@ -154,14 +154,18 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
                     left.note(thread.entry.packed::<V>());
                     return;
                 }
-                thread.placed += (thread.seek.placed == Some(Placed::New)) as u32;
+                let is_new = thread.seek.placed == Some(Placed::New);
+                thread.placed += is_new as u32;
                 let at = thread.seek.at;
                 if COUNT || !F::VALUES {
                     return;
                 }
                 if !in_order::<REPEATS, V>() {
-                    // If the promise of unique keys is broken, one of the values stays.
-                    page.words.exchange(at, thread.entry.mark);
+                    // Of a key that is repeated against the promise, each slot keeps the value of the pair that took it, so that no two slots
+                    // have the value of one pair.
+                    if is_new {
+                        page.words.set(at, thread.entry.mark);
+                    }
                 } else if page.words.watch(at) < thread.entry.mark {
                     page.words.fetch_max(at, thread.entry.mark);
                 }
