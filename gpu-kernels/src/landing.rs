@@ -1,28 +1,35 @@
 //! Bringing a few words to the host sooner than a copy does: the host sees them come, word by word.
 
-use crate::seam::Global;
+use crate::seam::{Global, SystemScope};
 
 /// What is to be brought.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct LandPlan {
+    /// Which word is the first.
+    pub first: u32,
     /// The number of words.
     pub words: u32,
     /// What says that a word has come.
     pub mark: u32,
+    /// Nothing.
+    pub padding: u32,
 }
 
 kernel! {
-    /// Writes word `i` of `words`, with the mark above it, to `landing[i]`, memory of the host: whoever finds the mark there has the word.
+    /// Writes `words[first + i]`, with the mark above it, to `landing[i]`, memory of the host, which may look at it meanwhile: where it finds the
+    /// mark, it has the word. One thread a word.
     Land<>, "land", threads 256;
     { words: Global<u32>, landing: Global<u64>, plan: LandPlan }
     |args, block| {
-        let first = block.first_thread();
+        let LandPlan { first, words, mark, .. } = args.plan;
+        let first_thread = block.first_thread();
         let mut threads = block.local(|_| ());
         block.each(&mut threads, |thread, _| {
-            let word = first + thread as u64;
-            if word < args.plan.words as u64 {
-                args.landing.store(word, (args.plan.mark as u64) << 32 | args.words.load(word) as u64);
+            let number = first_thread + thread as u64;
+            if number < words as u64 {
+                let marked = (mark as u64) << 32 | args.words.load(first as u64 + number) as u64;
+                args.landing.atomic(number).scoped::<SystemScope>().store(marked);
             }
         });
     }

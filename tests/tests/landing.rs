@@ -10,8 +10,8 @@ fn words_land_below_their_mark_and_nothing_else_changes() {
     for engine in engines() {
         let device = &engine.device;
         let stream = device.default_stream();
-        for (mark, n) in [(1, 1), (0xffff_ffff, 255), (7, 256), (0x8000_0000, 257), (2, 1024)] {
-            let words: Vec<u32> = distinct_keys(n, 1);
+        for (mark, n, first) in [(1, 1, 0), (0xffff_ffff, 255, 3), (7, 256, 1), (0x8000_0000, 257, 2), (2, 1024, 0)] {
+            let words: Vec<u32> = distinct_keys(n + first, 1);
             let source = Buffer::from_slice(device, &words).unwrap();
             let landing = Buffer::from_slice(device, &vec![3u64; n + 1]).unwrap();
             // SAFETY: the landing has a word for each one that comes, and both buffers are named below.
@@ -20,7 +20,7 @@ fn words_land_below_their_mark_and_nothing_else_changes() {
             };
             // SAFETY: as above; a thread for each word.
             unsafe { stream.launch(&land, n as u64, &[&source], &[&landing]) }.unwrap();
-            let mut expected: Vec<u64> = words.iter().map(|&word| (mark as u64) << 32 | word as u64).collect();
+            let mut expected: Vec<u64> = words[first..].iter().map(|&word| (mark as u64) << 32 | word as u64).collect();
             expected.push(3);
             assert_eq!(landing.download(stream).unwrap(), expected, "{n} words on {}", device.name());
         }
@@ -62,7 +62,11 @@ fn a_download_waits_for_work_that_takes_long() {
         let mut small = Buffer::<u64>::zeroed(device, 8).unwrap();
         // SAFETY: both arrays have 8 words or more, and are named; a thread for each word.
         unsafe {
-            let land = Land { words: large.global(), landing: small.global(), plan: LandPlan { words: 8, mark: 5 } };
+            let land = Land {
+                words: large.global(),
+                landing: small.global(),
+                plan: LandPlan { first: 0, words: 8, mark: 5, padding: 0 },
+            };
             stream.launch(&land, 8, &[&large], &[&small]).unwrap();
         }
         assert_eq!(small.download(stream).unwrap(), [5 << 32 | 0x2828_2828; 8], "on {}", device.name());

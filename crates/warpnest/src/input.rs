@@ -63,7 +63,10 @@ impl<K: Key, V: Payload> Input<'_, K, V> {
         let values = match (self.values, self.known) {
             (Some(values), _) => values.argument(),
             // Those who read some read words of the keys, which are enough of them.
-            (None, Known::AnyValues) => keys.cast(),
+            (None, Known::AnyValues) => {
+                debug_assert!(V::VALUE_BITS <= K::BITS, "words of the keys are too few");
+                keys.cast()
+            }
             // SAFETY: the kernels' texts allow no values of keys alone.
             (None, _) => unsafe { Global::null() },
         };

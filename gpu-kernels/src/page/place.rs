@@ -165,7 +165,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     /// Takes a slot of one bucket by counting, if it has one left. Threads may do this at the same time.
     #[inline(always)]
     pub fn take(&self, seek: &mut Seek<W>, counts: Counts<impl Shared<u32>>, value: W) {
-        // Only asked for where there seems to be one, so that counts do not grow beyond what they can hold.
+        // A look first: it is cheaper than an addition, and counts do not grow much beyond the slots.
         let slot = if counts.watch(seek.bucket) < F::SLOTS { counts.add(seek.bucket) } else { F::SLOTS };
         if slot < F::SLOTS {
             self.put(seek.bucket, slot, self.layout.tag(seek.remainder, seek.number), value);

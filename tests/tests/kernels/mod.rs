@@ -308,7 +308,7 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         [two_level::<u32, u32>(), two_level::<u32, u64>(), two_level::<u64, u32>(), two_level::<u64, u64>()];
     let inserting = linear::InsertingPlan { first: 0, end: 0 };
     let of_no_type: [Box<dyn Kernel>; 6] = [
-        Box::new(Land { words: null(), landing: null(), plan: LandPlan { words: 0, mark: 0 } }),
+        Box::new(Land { words: null(), landing: null(), plan: LandPlan { first: 0, words: 0, mark: 0, padding: 0 } }),
         Box::new(CountBits { bits: null(), counts: null(), plan: RowsPlan { rows: 0 } }),
         Box::new(Flip { keep: null(), plan: CompactPlan { items: 0 } }),
         Box::new(CountIds { ids: null(), counts: null(), plan: RowsPlan { rows: 0 } }),

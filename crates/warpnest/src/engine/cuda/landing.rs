@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// The most words of 32 bits that are brought.
 const MOST_WORDS: usize = 1024;
 
-/// How long a word is waited for before the driver is asked to wait, which then also tells of errors.
+/// How long the words of a download are waited for before the driver is asked to wait, which then also tells of errors.
 const PATIENCE: Duration = Duration::from_millis(1);
 
 pub(super) struct Landing {
@@ -40,8 +40,10 @@ impl Landing {
         from.is_multiple_of(4) && bytes.is_multiple_of(4) && (4..=4 * MOST_WORDS).contains(&bytes)
     }
 
+    /// Takes the memory and loads the kernel, for which there may be no memory left: so a landing that is made needs no more.
     pub fn new(primary: Arc<Primary>) -> Result<Self> {
         primary.bind()?;
+        primary.kernels.function("land")?;
         let mut words = std::ptr::null_mut();
         // SAFETY: the driver writes the address.
         result("cuMemAllocHost", unsafe { sys::cuMemAllocHost_v2(&mut words, 8 * MOST_WORDS) })?;
@@ -67,16 +69,17 @@ impl Landing {
             unsafe { self.words.write_bytes(0, MOST_WORDS) };
             1
         });
+        let ahead = from % 16;
         let land = Land {
-            // SAFETY: the words stand there, by the caller.
-            words: unsafe { Global::new(std::ptr::with_exposed_provenance_mut(from)) },
-            // SAFETY: the landing has that many words.
+            // SAFETY: the words stand there, by the caller, in an allocation that begins at a multiple of 16.
+            words: unsafe { Global::new(std::ptr::with_exposed_provenance_mut(from - ahead)) },
+            // SAFETY: the landing has that many words, at a multiple of the size of a page; it is only stored to whole words at once.
             landing: unsafe { Global::new(std::ptr::with_exposed_provenance_mut(self.address as usize)) },
-            plan: LandPlan { words: words as u32, mark: self.mark },
+            plan: LandPlan { first: ahead as u32 / 4, words: words as u32, mark: self.mark, padding: 0 },
         };
         // SAFETY: a thread for each word of both arrays.
         unsafe { queue.launch(&land, (words as u32).div_ceil(land.threads()))? };
-        // SAFETY: initialized words; but for the kernel, which writes each at once, nobody writes them.
+        // SAFETY: initialized words; but for the kernel, which stores each atomically, nobody writes them.
         let landed = unsafe { std::slice::from_raw_parts(self.words, words) };
         let mut patient = Some(Instant::now() + PATIENCE);
         for (word, to) in landed.iter().zip(to.chunks_exact_mut(4)) {

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct CudaQueue {
     primary: Arc<Primary>,
     pub(super) stream: Stream,
-    /// Made when it is first wanted: page-locked memory may make the device wait.
-    landing: Mutex<Option<Landing>>,
+    /// Made when it is first wanted: page-locked memory may make the device wait. If there is none to be had, downloads go without.
+    landing: Mutex<Option<Result<Landing>>>,
 }
 
 impl CudaQueue {
@@ -49,12 +49,10 @@ impl Queue for CudaQueue {
         self.primary.bind()?;
         if Landing::takes(from, to.len()) {
             let mut landing = self.landing.lock().unwrap_or_else(PoisonError::into_inner);
-            let made = match landing.take() {
-                Some(made) => made,
-                None => Landing::new(self.primary.clone())?,
-            };
-            // SAFETY: the source has as many bytes as the slice, by the caller.
-            return unsafe { landing.insert(made).bring(self, from, to) };
+            if let Ok(landing) = landing.get_or_insert_with(|| Landing::new(self.primary.clone())) {
+                // SAFETY: the source has as many bytes as the slice, by the caller.
+                return unsafe { landing.bring(self, from, to) };
+            }
         }
         // SAFETY: the source has as many bytes as the slice, which stays borrowed until the copy is done.
         let copied = unsafe {
