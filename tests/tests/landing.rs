@@ -16,7 +16,11 @@ fn words_land_below_their_mark_and_nothing_else_changes() {
             let landing = Buffer::from_slice(device, &vec![3u64; n + 1]).unwrap();
             // SAFETY: the landing has a word for each one that comes, and both buffers are named below.
             let land = unsafe {
-                Land { words: source.global(), landing: landing.global(), plan: LandPlan { words: n as u32, mark } }
+                Land {
+                    words: source.global(),
+                    landing: landing.global(),
+                    plan: LandPlan { first: first as u32, words: n as u32, mark, padding: 0 },
+                }
             };
             // SAFETY: as above; a thread for each word.
             unsafe { stream.launch(&land, n as u64, &[&source], &[&landing]) }.unwrap();
