@@ -1,6 +1,7 @@
 //! A little page-locked memory, to which a kernel brings a few words sooner than a copy does.
 //!
-//! A copy and the driver's wait for it take 9 µs after the last kernel, as long as a third of a build of a million pairs; this takes 4.
+//! A copy and the driver's wait for it take 9 µs after the last kernel, a fifth of a build of a million pairs; this
+//! takes 4 (docs/architecture.md).
 
 use super::queue::CudaQueue;
 use super::{Primary, result};
