@@ -12,8 +12,8 @@ use crate::{ptxas, workspace};
 
 /// Run every check that stands before a merge.
 ///
-/// rustfmt; clippy without and with the feature cuda; rustdoc; tests with that feature; and of the committed PTX: that it was built from these
-/// sources, the lint, a new build that must give the same bytes, and ptxas with a table of what each kernel uses.
+/// rustfmt; clippy; rustdoc; and of the committed PTX: that it was built from these sources, the lint, a new build that
+/// must give the same bytes, and ptxas with a table of what each kernel uses.
 ///
 /// All steps run even if one fails. What this machine lacks a tool for is skipped with a line that says how to get
 /// it. The exit status is not zero if a step failed.
@@ -22,9 +22,6 @@ pub struct Args {
     /// Leave out rustfmt.
     #[arg(long)]
     no_fmt: bool,
-    /// Leave out the tests that need the feature cuda.
-    #[arg(long)]
-    no_tests: bool,
     /// Leave out clippy.
     #[arg(long)]
     no_clippy: bool,
@@ -82,29 +79,12 @@ impl Report {
 /// `cargo xtask check`.
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
-    let cuda = workspace::feature_args(&root, "cuda", &[])?;
     let mut report = Report::default();
-    report.step("rustfmt", args.no_fmt, || cargo_step(&root, &["fmt", "--all", "--check"], &[]));
-    report.step("clippy", args.no_clippy, || clippy(&root, &[]));
-    report.step("clippy with cuda", args.no_clippy, || with_cuda(&cuda, || clippy(&root, &cuda)));
-    // With the feature, or links to what it brings in could not be resolved.
-    report.step("rustdoc with cuda", args.no_doc, || cargo_step(&root, &["doc", "--workspace", "--no-deps"], &cuda));
-    // A program with the feature must start where there is no driver, and say so to whoever shares memory with `cust`.
-    report.step("tests with cuda", args.no_tests, || {
-        let words = [
-            "test",
-            "--release",
-            "-p",
-            "warpnest-tests",
-            "--features",
-            "cuda",
-            "--test",
-            "no_driver",
-            "--test",
-            "interop",
-        ];
-        cargo_step(&root, &words, &[])
+    report.step("rustfmt", args.no_fmt, || cargo_step(&root, &["fmt", "--all", "--check"]));
+    report.step("clippy", args.no_clippy, || {
+        cargo_step(&root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
     });
+    report.step("rustdoc", args.no_doc, || cargo_step(&root, &["doc", "--workspace", "--no-deps"]));
     report.step("PTX: digest of the sources", false, || digests(&root));
     report.step("PTX: lint", false, || lints(&root));
     report.step("PTX: new build, same bytes", args.no_rebuild, || rebuild(&root));
@@ -117,19 +97,8 @@ pub fn main(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn with_cuda(features: &[String], work: impl FnOnce() -> Result<Outcome>) -> Result<Outcome> {
-    if features.is_empty() { Ok(Outcome::Skipped("no package has the feature cuda".into())) } else { work() }
-}
-
-fn clippy(root: &Path, features: &[String]) -> Result<Outcome> {
-    let mut words = vec!["clippy", "--workspace", "--all-targets"];
-    words.extend(features.iter().map(String::as_str));
-    words.extend(["--", "-D", "warnings"]);
-    cargo_step(root, &words, &[])
-}
-
-fn cargo_step(root: &Path, words: &[&str], features: &[String]) -> Result<Outcome> {
-    capture(cargo().args(words).args(features).env("RUSTDOCFLAGS", "-D warnings").current_dir(root))?;
+fn cargo_step(root: &Path, words: &[&str]) -> Result<Outcome> {
+    capture(cargo().args(words).env("RUSTDOCFLAGS", "-D warnings").current_dir(root))?;
     Ok(Outcome::Passed(String::new()))
 }
 

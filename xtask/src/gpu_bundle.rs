@@ -12,8 +12,8 @@ use crate::workspace;
 
 /// Build what a GPU machine needs to test and measure; no GPU or CUDA is needed here.
 ///
-/// In release and with the feature cuda: the test binaries, the example voxels, and xtask itself for its commands
-/// bench and figures, all stripped, beside a run.sh that says how to use them.
+/// In release: the tests, the example voxels, and xtask itself for its commands bench and
+/// figures, all stripped, beside a run.sh that says how to use them.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder to fill; it is emptied first. [default: target/gpu-bundle]
@@ -24,6 +24,9 @@ pub struct Args {
 const RUN: &str = include_str!("gpu_bundle.sh");
 /// Its presence says that a folder is a bundle, so that only bundles are ever emptied.
 const MANIFEST: &str = "manifest.txt";
+
+/// The packages that the binaries come from.
+const PACKAGES: [&str; 6] = ["-p", "warpnest", "-p", "warpnest-tests", "-p", "xtask"];
 
 /// One executable that cargo built.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,10 +40,8 @@ struct Binary {
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let output = args.output.clone().unwrap_or_else(|| root.join("target/gpu-bundle"));
-    let tests = build(&root, &["warpnest", "warpnest-tests"], &["test", "--no-run", "--tests"])?;
-    let example = build(&root, &["warpnest"], &["build", "--example", "voxels"])?;
-    let xtask = build(&root, &["xtask"], &["build"])?;
-    let binaries: Vec<Binary> = [tests, example, xtask].into_iter().flatten().collect();
+    let mut binaries = build(&root, &["build", "--test", "all", "--example", "voxels", "--bin", "xtask"])?;
+    binaries.extend(build(&root, &["test", "--no-run", "--lib"])?);
 
     if output.exists() {
         ensure!(
@@ -87,16 +88,16 @@ pub fn main(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Builds one selection of packages and returns its executables.
-fn build(root: &Path, packages: &[&str], words: &[&str]) -> Result<Vec<Binary>> {
+/// Builds some targets and returns their executables.
+///
+/// The packages are the same each time: with others, cargo could join features differently and compile the library again.
+fn build(root: &Path, words: &[&str]) -> Result<Vec<Binary>> {
+    println!("building ({})", words.join(" "));
     let mut command = cargo();
-    command.current_dir(root).args(words).args(["--release", "--message-format=json-render-diagnostics"]);
-    command.args(packages.iter().flat_map(|package| ["-p", package]));
-    command.args(workspace::feature_args(root, "cuda", packages)?);
-    println!("building {} ({})", packages.join(", "), words.join(" "));
-    let messages = stdout_of(&mut command)?;
-    let found = executables(&messages)?;
-    ensure!(!found.is_empty(), "cargo built no executable for {}", packages.join(", "));
+    command.current_dir(root).args(words).args(PACKAGES);
+    command.args(["--release", "--message-format=json-render-diagnostics"]);
+    let found = executables(&stdout_of(&mut command)?)?;
+    ensure!(!found.is_empty(), "cargo built no executable for {}", words.join(" "));
     Ok(found)
 }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs a bundle that `cargo xtask gpu-bundle` made, on a machine with a GPU and its driver.
 #
-#   run.sh tests [ARGS]            every test binary; ARGS go to each (a filter, --test-threads=1)
+#   run.sh tests [ARGS]            all tests; ARGS as `cargo test -- ARGS` (filters such as page:: or two_level::edges)
 #   run.sh bench [ARGS]            the benchmarks: cargo xtask bench ARGS
 #   run.sh figures [ARGS]          the figures: cargo xtask figures ARGS
-#   run.sh sanitize TOOL [FILTER]  every test binary under compute-sanitizer: memcheck racecheck initcheck synccheck
+#   run.sh sanitize TOOL [FILTER]  all tests under compute-sanitizer: memcheck racecheck initcheck synccheck
 #   run.sh voxels [ARGS]           the example
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

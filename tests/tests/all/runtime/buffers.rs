@@ -1,4 +1,4 @@
-//! Buffers, devices and answers: what goes in comes out, on every engine. `streams.rs` has the order of work.
+//! Buffers, devices and answers: what goes in comes out, on every engine. `runtime/streams.rs` has the order of work.
 
 use std::collections::HashMap;
 use warpnest::{Answers, Buffer, BuildReport, CuckooConfig, CuckooMap, Device, Error, Event, Key, Stream};

@@ -2,9 +2,7 @@
 //!
 //! On every engine, and on one that puts work off and runs it in the least convenient order that the events allow.
 
-mod deferred;
-
-use deferred::on_all;
+use crate::deferred::{self, on_all};
 use gpu_kernels::roofline::Copy;
 use proptest::prelude::*;
 use warpnest::primitives::{BitField, Scratch, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs};

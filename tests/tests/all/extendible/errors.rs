@@ -1,6 +1,6 @@
 //! Every error that a user of the extendible map can cause, on every engine: its figures, its advice, and that nothing has changed.
 //!
-//! `extendible_faults.rs` has the failures that come from the device.
+//! `extendible/faults.rs` has the failures that come from the device.
 
 use std::collections::HashMap;
 use warpnest::{Answers, Buffer, Device, Error, ExtendibleConfig, ExtendibleMap, Key, Value};

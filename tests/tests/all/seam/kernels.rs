@@ -1,11 +1,9 @@
 //! The seam through kernels of a few lines: what a block, its shared memory and its tiles do on the CPU back ends.
 //!
-//! Every kernel runs on the plain CPU back end and, 50 times, on the checking one in shuffled order. `seam_checked.rs` has the
+//! Every kernel runs on the plain CPU back end and, 50 times, on the checking one in shuffled order. `seam/checked.rs` has the
 //! kernels that are wrong on purpose.
 
-mod everywhere;
-
-use everywhere::{everywhere, global};
+use super::everywhere::{everywhere, global};
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Global, Kernel, Shared, Tile, checked::Checker};
 use gpu_kernels::types::Key;

@@ -1,8 +1,6 @@
 //! The extendible map over several streams, on every engine and on one that puts work off: it changes on one, others look up, nobody waits by hand.
 
-mod deferred;
-
-use deferred::on_all;
+use crate::deferred::on_all;
 use std::collections::HashMap;
 use warpnest::{Answers, Buffer, ExtendibleMap};
 use warpnest_tests::distinct_keys;

@@ -1,6 +1,6 @@
 //! Every error that a user of the cuckoo map can cause, on every engine: its figures, its advice, and what is left behind.
 //!
-//! `cuckoo_faults.rs` has the failures that come from the device.
+//! `cuckoo/faults.rs` has the failures that come from the device.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -1,6 +1,6 @@
 //! Every error that a user of the two-level map can cause, on every engine: its figures, its advice, and what is left behind.
 //!
-//! `two_level_restarts.rs` has the builds that fail, `two_level_faults.rs` the failures that come from the device.
+//! `two_level/restarts.rs` has the builds that fail, `two_level/faults.rs` the failures that come from the device.
 
 use std::time::Duration;
 use warpnest::{Buffer, Error, TwoLevelConfig};

@@ -2,9 +2,7 @@
 //!
 //! Every kernel runs on the plain CPU back end and, 50 times, on the checking one in shuffled order, beside a reference.
 
-mod everywhere;
-
-use everywhere::{everywhere, global};
+use super::everywhere::{everywhere, global};
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Global, Kernel, Shared, Tile, Word, checked::Checker};
 use gpu_kernels::types::Key;

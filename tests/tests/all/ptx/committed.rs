@@ -1,10 +1,8 @@
 //! The committed PTX: clean, complete, as documented, and run by an interpreter that can fail.
 
-mod kernels;
-
+use super::kernels::{kernels, wide_linear};
 use gpu_kernels::roofline::{Access, Copy, Random, RandomPlan, Strided, StridedPlan};
 use gpu_kernels::seam::Kernel;
-use kernels::{kernels, wide_linear};
 use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;
 use warpnest::engine::{HostEngine, Runner};
@@ -31,7 +29,7 @@ fn the_lint_finds_nothing() {
 
 #[test]
 fn targets_and_versions_are_as_documented() {
-    let documented = include_str!("../../docs/toolchain.md");
+    let documented = include_str!("../../../../docs/toolchain.md");
     for (ptx, target, version, flag) in [(BASELINE, "sm_75", "7.4", "+ptx74"), (HOPPER, "sm_90", "8.3", "+ptx83")] {
         let module = Module::parse(ptx).unwrap();
         assert_eq!((module.target.as_str(), module.version.as_str()), (target, version));

@@ -1,6 +1,6 @@
 //! The page map at the edges: extreme keys and values, sizes around every bound, every load, tables of every form, rebuilds.
 //!
-//! `page_skew.rs` has repeated keys and those that are chosen to be in each other's way.
+//! `page/skew.rs` has repeated keys and those that are chosen to be in each other's way.
 
 use warpnest::kernels::page::split_tile;
 use warpnest::{Device, Key, PageConfig, PageMap, Value};

@@ -1,6 +1,6 @@
 //! Every error that a user of the sorted map can cause, on every engine: its figures, its advice, and what is left behind.
 //!
-//! `sorted_faults.rs` has the failures that come from the device.
+//! `sorted/faults.rs` has the failures that come from the device.
 
 use warpnest::{Buffer, Device, Error, Key, SortedConfig, SortedMap, Value};
 use warpnest_tests::built::errors;

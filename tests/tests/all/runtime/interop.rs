@@ -1,5 +1,4 @@
 //! Sharing memory and streams with `cust`. What refuses a CPU device is tested everywhere, the rest where there is a GPU.
-#![cfg(feature = "cuda")]
 
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice};
 use warpnest::{Buffer, CuckooMap, Device, Error};

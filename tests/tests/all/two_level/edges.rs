@@ -1,6 +1,6 @@
 //! The two-level map at the edges: extreme keys and values, copies of keys, sizes around every bound, rebuilds.
 //!
-//! `two_level_faults.rs` has the memory that it takes, `two_level_restarts.rs` the attempts that fail.
+//! `two_level/faults.rs` has the memory that it takes, `two_level/restarts.rs` the attempts that fail.
 
 use warpnest::{HashFamily, Key, TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value};
 use warpnest_tests::built::{self, build, edges};

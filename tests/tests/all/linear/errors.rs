@@ -1,6 +1,6 @@
 //! Every error that a user of the linear map can cause, on every engine: its figures, its advice, and what is left behind.
 //!
-//! `linear_faults.rs` has the failures that come from the device.
+//! `linear/faults.rs` has the failures that come from the device.
 
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};

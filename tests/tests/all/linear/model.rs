@@ -5,10 +5,8 @@
 //! outcome must come about. That no key stands twice, that just one of several threads is told `taken`, that values got were there,
 //! that a refusal had no slot: all of it follows. Words at rest are also read on their own (`Scene::unsound`).
 
-mod model;
-
+use super::model_checker::{EMPTY, Inserted, Loads, Op, Op::*, Scene, View, held, key, sequence};
 use gpu_kernels::linear::slot::{Cells, IfHeld, IfHeld::*, removed, value_of};
-use model::{EMPTY, Inserted, Loads, Op, Op::*, Scene, View, held, key, sequence};
 
 /// The slot where the sequences of most keys here begin: two before the end of a bucket of 4, so that places 1 and 2 are in the
 /// order against that of the words. Place 4 is in the next bucket, place 8 in the next line.

@@ -1,6 +1,6 @@
 //! Every error that a user of the page map can cause, on every engine: its figures, its advice, and what is left behind.
 //!
-//! `page_skew.rs` has the builds that fail, `page_faults.rs` the failures that come from the device.
+//! `page/skew.rs` has the builds that fail, `page/faults.rs` the failures that come from the device.
 
 use warpnest::{Buffer, Device, Error, Key, PageConfig, Value};
 use warpnest_tests::built::{errors, refused};

@@ -1,0 +1,104 @@
+//! Every test of the tables, the primitives, the seam and the runtime on every engine, as one binary: what they share is compiled once.
+
+mod deferred;
+
+mod runtime {
+    mod buffers;
+    mod interop;
+    mod landing;
+    mod no_driver;
+    mod streams;
+}
+
+mod ptx {
+    mod committed;
+    mod kernels;
+}
+
+mod seam {
+    mod checked;
+    mod everywhere;
+    mod global;
+    mod kernels;
+    mod tiles;
+}
+
+mod primitives {
+    mod errors;
+    mod large;
+    mod properties;
+}
+
+mod page {
+    mod checked;
+    mod checker;
+    mod edges;
+    mod errors;
+    mod faults;
+    mod forms;
+    mod layout;
+    mod properties;
+    mod skew;
+}
+
+mod set {
+    mod cuckoo;
+    mod cuckoo_faults;
+    mod operations;
+    mod page;
+}
+
+mod cuckoo {
+    mod checker;
+    mod edges;
+    mod errors;
+    mod faults;
+    mod properties;
+}
+
+mod two_level {
+    mod checked;
+    mod edges;
+    mod errors;
+    mod faults;
+    mod properties;
+    mod restarts;
+}
+
+mod linear {
+    mod edges;
+    mod errors;
+    mod faults;
+    mod model;
+    mod model_checker;
+    mod properties;
+    mod races;
+    mod slots;
+}
+
+mod extendible {
+    mod checker;
+    mod edges;
+    mod errors;
+    mod faults;
+    mod memory;
+    mod properties;
+    mod streams;
+    mod structure;
+}
+
+mod sorted {
+    mod edges;
+    mod errors;
+    mod faults;
+    mod properties;
+}
+
+mod compacting {
+    mod properties;
+}
+
+mod multi {
+    mod errors;
+    mod properties;
+}
