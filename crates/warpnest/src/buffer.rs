@@ -180,7 +180,8 @@ impl<T> Buffer<T> {
         crate::error::same_device(what, self.allocation.engine(), device.engine())
     }
 
-    /// The address of the first element, for a kernel's arguments. Aligned to 256 bytes, or as `cust` aligned it.
+    /// The address of the first element, for a kernel's arguments. Aligned to 256 bytes; memory of
+    /// somebody else to 16.
     pub fn address(&self) -> usize {
         self.allocation.address
     }
@@ -213,7 +214,7 @@ pub(crate) enum Owner {
     /// This library.
     Engine,
     /// Somebody else.
-    #[cfg(feature = "cuda")]
+    #[cfg(any(feature = "cust", feature = "cudarc"))]
     Other,
 }
 
@@ -285,12 +286,19 @@ impl Allocation {
         uses.write.iter().chain(&uses.reads).try_for_each(|(_, event)| event.synchronize())
     }
 
-    /// Gives the memory away: it will not be freed here.
-    #[cfg(feature = "cuda")]
+    /// Gives the memory away, once no work uses it: it will not be freed here.
+    #[cfg(feature = "cust")]
     pub(crate) fn release(mut self) -> Result<()> {
         self.quiesce()?;
         self.owner = Owner::Other;
         Ok(())
+    }
+
+    /// Gives the memory away to somebody who orders what comes after the work that uses it.
+    #[cfg(feature = "cudarc")]
+    pub(crate) fn hand_on(mut self) {
+        self.owner = Owner::Other;
+        *self.uses() = Uses::default();
     }
 }
 

@@ -31,7 +31,10 @@ impl Device {
         self.engine().load_kernels()
     }
 
-    /// The CUDA device of this ordinal, in its primary context, which `cust` and other users of the driver share.
+    /// The CUDA device of this ordinal, in its primary context, which other users of the driver share. Every call
+    /// leaves the context current that it found.
+    ///
+    /// The device is made once. If an error costs its context, it is made anew once nothing uses the old one.
     ///
     /// # Errors
     /// [`Error::NoDevice`](crate::Error::NoDevice) if the crate was built without the feature `cuda`, if there is no driver or

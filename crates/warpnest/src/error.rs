@@ -306,9 +306,9 @@ pub enum Error {
     },
 
     /// The device has not enough memory.
-    #[error("{asked} bytes were asked for and {device} has {free} free: take less, or free buffers first")]
+    #[error("{}", out_of_memory(*asked, *free, device))]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes asked for; 0 if the driver wants memory of its own, for a kernel or a stream, and does not say how much.
         asked: u64,
         /// Bytes free.
         free: u64,
@@ -375,15 +375,17 @@ pub enum Error {
     },
 
     /// The driver reported an error. After an error inside a kernel the context is lost and every call reports it.
-    #[error("{call} failed: {name}")]
+    #[error("{call} failed: {name} ({code})")]
     Driver {
-        /// What was called.
+        /// The driver's function.
         call: &'static str,
-        /// The driver's error.
+        /// The driver's number for what went wrong.
+        code: u32,
+        /// Its name for that number, if it has one.
         name: String,
     },
 
-    /// An engine that is not the CPU or CUDA reported a fault.
+    /// The device has no such kernel, or an engine reported a fault in it.
     #[error("kernel {kernel} failed: {fault}")]
     Kernel {
         /// The kernel's name.
@@ -391,6 +393,11 @@ pub enum Error {
         /// What went wrong.
         fault: String,
     },
+}
+
+fn out_of_memory(asked: u64, free: u64, device: &str) -> String {
+    let asked = if asked == 0 { "memory for the driver itself was".to_owned() } else { format!("{asked} bytes were") };
+    format!("{asked} asked for and {device} has {free} free: take less, or free buffers first")
 }
 
 /// Fails unless the two lengths agree.

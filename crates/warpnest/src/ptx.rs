@@ -17,8 +17,14 @@ pub fn kernels(ptx: &str) -> impl Iterator<Item = &str> {
 ///
 /// The driver compiles what it loads, and a program wants few of the kernels.
 pub fn module_of(ptx: &str, kernel: &str) -> Option<String> {
+    entry(ptx, kernel).map(|(_, module)| module)
+}
+
+/// [`module_of`] with the kernel's name as it stands in `ptx`.
+pub(crate) fn entry<'p>(ptx: &'p str, kernel: &str) -> Option<(&'p str, String)> {
     let common = &ptx[..ptx.find(ENTRY)?];
     let entry = &ptx[ptx.find(&format!("{ENTRY}{kernel}("))?..];
     let end = entry[ENTRY.len()..].find(ENTRY).map_or(entry.len(), |length| ENTRY.len() + length);
-    Some([common, &entry[..end]].concat())
+    let name = &entry[ENTRY.len()..][..kernel.len()];
+    Some((name, [common, &entry[..end]].concat()))
 }

@@ -29,9 +29,14 @@ const MOST_BLOCKS: u32 = i32::MAX as u32;
 
 impl Stream {
     pub(crate) fn on(engine: Arc<dyn Engine>) -> Result<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let queue = engine.queue()?;
-        Ok(Self { engine, queue, id: NEXT.fetch_add(1, Ordering::Relaxed), recording: Mutex::default() })
+        Ok(Self::of(engine, queue))
+    }
+
+    /// A stream on a queue of the engine.
+    pub(crate) fn of(engine: Arc<dyn Engine>, queue: Box<dyn Queue>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { engine, queue, id: NEXT.fetch_add(1, Ordering::Relaxed), recording: Mutex::default() }
     }
 
     /// Waits until all work queued so far is done.
@@ -130,9 +135,14 @@ impl Stream {
         self.id
     }
 
-    #[cfg(feature = "cuda")]
+    #[cfg(any(feature = "cust", feature = "cudarc"))]
     pub(crate) fn queue(&self) -> &dyn Queue {
         &*self.queue
+    }
+
+    #[cfg(feature = "cudarc")]
+    pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
+        &self.engine
     }
 }
 

@@ -4,7 +4,8 @@ mod deferred;
 
 mod runtime {
     mod buffers;
-    mod interop;
+    #[cfg(feature = "cust")]
+    mod cust;
     mod landing;
     mod no_driver;
     mod streams;

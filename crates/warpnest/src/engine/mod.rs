@@ -47,6 +47,10 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     fn load_kernels(&self) -> Result<()> {
         Ok(())
     }
+    /// Makes the kernel of this name ready, so that its first launch takes neither time nor memory for that.
+    fn load_kernel(&self, _name: &str) -> Result<()> {
+        Ok(())
+    }
     /// Whether its kernels can load and change words of 128 bits as a whole.
     fn has_wide_atomics(&self) -> bool {
         true

@@ -3,14 +3,13 @@
 //! A copy and the driver's wait for it take 9 µs after the last kernel, a fifth of a build of a million pairs; this
 //! takes 4 (docs/architecture.md).
 
+use super::Shared;
+use super::driver::Address;
 use super::queue::CudaQueue;
-use super::{Primary, result};
 use crate::engine::Queue;
 use crate::{Error, Result};
-use cust::sys;
 use gpu_kernels::landing::{Land, LandPlan};
 use gpu_kernels::seam::{Global, Kernel};
-use std::ffi::c_void;
 use std::hint::spin_loop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,11 +22,11 @@ const MOST_WORDS: usize = 1024;
 const PATIENCE: Duration = Duration::from_millis(1);
 
 pub(super) struct Landing {
-    primary: Arc<Primary>,
+    shared: Arc<Shared>,
     /// As the host sees it.
     words: *mut AtomicU64,
     /// As kernels see it.
-    address: sys::CUdeviceptr,
+    address: Address,
     /// The mark of the words that came last.
     mark: u32,
 }
@@ -42,18 +41,18 @@ impl Landing {
     }
 
     /// Takes the memory and loads the kernel, for which there may be no memory left: so a landing that is made needs no more.
-    pub fn new(primary: Arc<Primary>) -> Result<Self> {
-        primary.bind()?;
-        primary.kernels.function("land")?;
+    pub fn new(shared: Arc<Shared>) -> Result<Self> {
+        shared.kernels.function("land")?;
+        let entered = shared.primary.enter()?;
         let mut words = std::ptr::null_mut();
         // SAFETY: the driver writes the address.
-        result("cuMemAllocHost", unsafe { sys::cuMemAllocHost_v2(&mut words, 8 * MOST_WORDS) })?;
-        let mut landing = Self { primary, words: words.cast(), address: 0, mark: 0 };
+        entered.check(unsafe { entered.driver.cuMemAllocHost_v2(&mut words, 8 * MOST_WORDS) })?;
+        let mut landing = Self { shared: shared.clone(), words: words.cast(), address: 0, mark: 0 };
         // SAFETY: it has that many words, aligned to a page. From here on they are initialized.
         unsafe { landing.words.write_bytes(0, MOST_WORDS) };
         // SAFETY: the memory is the driver's, which writes the address.
-        let found = unsafe { sys::cuMemHostGetDevicePointer_v2(&mut landing.address, words, 0) };
-        result("cuMemHostGetDevicePointer", found)?;
+        let found = unsafe { entered.driver.cuMemHostGetDevicePointer_v2(&mut landing.address, words, 0) };
+        entered.check(found)?;
         Ok(landing)
     }
 
@@ -103,7 +102,12 @@ impl Landing {
                     // Also after an error nothing may be written to the landing that is not waited for.
                     queue.synchronize()?;
                 }
-                None => return Err(Error::Driver { call: "land", name: "the words did not come".to_owned() }),
+                None => {
+                    return Err(Error::Kernel {
+                        kernel: "land".to_owned(),
+                        fault: "the words did not come".to_owned(),
+                    });
+                }
             }
         }
     }
@@ -111,9 +115,9 @@ impl Landing {
 
 impl Drop for Landing {
     fn drop(&mut self) {
-        if self.primary.bind().is_ok() {
+        if let Ok(entered) = self.shared.primary.enter() {
             // SAFETY: `new` made it, and every kernel that writes it was waited for. An error means that the context is lost.
-            let _ = unsafe { sys::cuMemFreeHost(self.words.cast::<c_void>()) };
+            let _ = entered.check(unsafe { entered.driver.cuMemFreeHost(self.words.cast()) });
         }
     }
 }

@@ -1,11 +1,11 @@
 //! CUDA streams and events.
 
+use super::Shared;
+use super::context::Primary;
+use super::driver::{self, Address, Failure, code, constant};
 use super::landing::Landing;
-use super::{Primary, failed, result};
 use crate::engine::{Mark, Queue};
 use crate::{Error, Result};
-use cust::stream::{Stream, StreamFlags};
-use cust::sys;
 use gpu_kernels::seam::Kernel;
 use std::any::Any;
 use std::ffi::c_void;
@@ -13,83 +13,109 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) struct CudaQueue {
-    primary: Arc<Primary>,
-    pub(super) stream: Stream,
+    pub(super) shared: Arc<Shared>,
+    pub(super) stream: driver::Stream,
+    /// What keeps the stream alive if it is not the queue's own.
+    owner: Option<Box<dyn Any + Send + Sync>>,
     /// Made when it is first wanted: page-locked memory may make the device wait. If there is none to be had, downloads go without.
     landing: Mutex<Option<Result<Landing>>>,
 }
 
+// SAFETY: the driver's handles may be used from any thread that has made the context current.
+unsafe impl Send for CudaQueue {}
+// SAFETY: as above.
+unsafe impl Sync for CudaQueue {}
+
 impl CudaQueue {
-    pub(super) fn new(primary: Arc<Primary>) -> Result<Self> {
-        primary.bind()?;
-        let stream = Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("cuStreamCreate"))?;
-        Ok(Self { primary, stream, landing: Mutex::default() })
+    pub(super) fn new(shared: Arc<Shared>) -> Result<Self> {
+        let entered = shared.primary.enter()?;
+        let mut stream = std::ptr::null_mut();
+        // SAFETY: the driver writes the handle.
+        entered.check(unsafe { entered.driver.cuStreamCreate(&mut stream, constant::STREAM_NON_BLOCKING) })?;
+        drop(entered);
+        Ok(Self { shared, stream, owner: None, landing: Mutex::default() })
+    }
+
+    /// A queue on somebody else's stream.
+    ///
+    /// # Safety
+    /// The stream must be of this context, and live as long as `owner`.
+    #[cfg(feature = "cudarc")]
+    pub(super) unsafe fn of_other(
+        shared: Arc<Shared>,
+        stream: driver::Stream,
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Self {
+        Self { shared, stream, owner: Some(owner), landing: Mutex::default() }
+    }
+}
+
+impl Drop for CudaQueue {
+    fn drop(&mut self) {
+        if self.owner.is_none()
+            && let Ok(entered) = self.shared.primary.enter()
+        {
+            // SAFETY: `new` made it. The driver destroys it once its work is done; an error means that the context is lost.
+            let _ = entered.check(unsafe { entered.driver.cuStreamDestroy_v2(self.stream) });
+        }
     }
 }
 
 impl fmt::Debug for CudaQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CudaQueue({:?})", self.stream.as_inner())
+        write!(f, "CudaQueue({:?})", self.stream)
     }
 }
 
 impl Queue for CudaQueue {
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
-        self.primary.bind()?;
+        let entered = self.shared.primary.enter()?;
+        let (source, bytes) = (from.as_ptr().cast(), from.len());
         // SAFETY: the target has as many bytes as the slice; the wait below keeps the slice borrowed until it is copied, which
         // matters if it is pinned memory.
-        let copied = unsafe {
-            sys::cuMemcpyHtoDAsync_v2(to as sys::CUdeviceptr, from.as_ptr().cast(), from.len(), self.stream.as_inner())
-        };
-        result("cuMemcpyHtoDAsync", copied)?;
+        let copied = unsafe { entered.driver.cuMemcpyHtoDAsync_v2(to as Address, source, bytes, self.stream) };
+        entered.check(copied)?;
         self.synchronize()
     }
 
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
-        self.primary.bind()?;
+        let entered = self.shared.primary.enter()?;
         if Landing::takes(from, to.len()) {
             let mut landing = self.landing.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Ok(landing) = landing.get_or_insert_with(|| Landing::new(self.primary.clone())) {
+            if let Ok(landing) = landing.get_or_insert_with(|| Landing::new(self.shared.clone())) {
                 // SAFETY: the source has as many bytes as the slice, by the caller.
                 return unsafe { landing.bring(self, from, to) };
             }
         }
+        let (target, bytes) = (to.as_mut_ptr().cast(), to.len());
         // SAFETY: the source has as many bytes as the slice, which stays borrowed until the copy is done.
-        let copied = unsafe {
-            sys::cuMemcpyDtoHAsync_v2(
-                to.as_mut_ptr().cast(),
-                from as sys::CUdeviceptr,
-                to.len(),
-                self.stream.as_inner(),
-            )
-        };
+        let copied = unsafe { entered.driver.cuMemcpyDtoHAsync_v2(target, from as Address, bytes, self.stream) };
         // Waited for even after an error, which may be one of earlier work: nothing may be written once this returns.
-        result("cuMemcpyDtoHAsync", copied).and(self.synchronize())
+        entered.check(copied).and(self.synchronize())
     }
 
     unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
-        self.primary.bind()?;
-        let (from, to) = (from as sys::CUdeviceptr, to as sys::CUdeviceptr);
+        let entered = self.shared.primary.enter()?;
+        let (from, to) = (from as Address, to as Address);
         // SAFETY: both lie in allocations of this context.
-        result("cuMemcpyDtoDAsync", unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, self.stream.as_inner()) })
+        entered.check(unsafe { entered.driver.cuMemcpyDtoDAsync_v2(to, from, bytes, self.stream) })
     }
 
     unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()> {
-        self.primary.bind()?;
-        let at = at as sys::CUdeviceptr;
+        let entered = self.shared.primary.enter()?;
         // SAFETY: the range lies in an allocation of this context.
-        result("cuMemsetD8Async", unsafe { sys::cuMemsetD8Async(at, byte, bytes, self.stream.as_inner()) })
+        entered.check(unsafe { entered.driver.cuMemsetD8Async(at as Address, byte, bytes, self.stream) })
     }
 
     unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        self.primary.bind()?;
-        let function = self.primary.kernels.function(kernel.name())?;
+        let entered = self.shared.primary.enter()?;
+        let function = self.shared.kernels.function(kernel.name())?;
         let mut arguments: Vec<*mut c_void> = Vec::new();
         kernel.arguments(&mut |argument, _bytes| arguments.push(argument.cast_mut().cast()));
         // SAFETY: one declaration gave both the entry point's parameters and these arguments; the caller vouches for the
         // pointers among them. The driver copies the arguments before it returns.
-        result("cuLaunchKernel", unsafe {
-            sys::cuLaunchKernel(
+        entered.check(unsafe {
+            entered.driver.cuLaunchKernel(
                 function,
                 blocks,
                 1,
@@ -98,7 +124,7 @@ impl Queue for CudaQueue {
                 1,
                 1,
                 0,
-                self.stream.as_inner(),
+                self.stream,
                 arguments.as_mut_ptr(),
                 std::ptr::null_mut(),
             )
@@ -106,27 +132,20 @@ impl Queue for CudaQueue {
     }
 
     fn record(&self, timed: bool) -> Result<Arc<dyn Mark>> {
-        self.primary.bind()?;
-        let mut event = std::ptr::null_mut();
-        let flags = if timed { 0 } else { sys::CUevent_flags_enum::CU_EVENT_DISABLE_TIMING as u32 };
-        // SAFETY: the driver writes the handle.
-        result("cuEventCreate", unsafe { sys::cuEventCreate(&mut event, flags) })?;
-        let mark = CudaMark { primary: self.primary.clone(), event };
-        // SAFETY: both handles live.
-        result("cuEventRecord", unsafe { sys::cuEventRecord(event, self.stream.as_inner()) })?;
-        Ok(Arc::new(mark))
+        Ok(Arc::new(CudaMark::record(&self.shared.primary, self.stream, timed)?))
     }
 
     fn wait(&self, mark: &dyn Mark) -> Result<()> {
-        self.primary.bind()?;
+        let entered = self.shared.primary.enter()?;
         let event = cuda_mark(mark)?.event;
         // SAFETY: both handles live; the driver keeps what it needs of the event.
-        result("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.stream.as_inner(), event, 0) })
+        entered.check(unsafe { entered.driver.cuStreamWaitEvent(self.stream, event, 0) })
     }
 
     fn synchronize(&self) -> Result<()> {
-        self.primary.bind()?;
-        self.stream.synchronize().map_err(failed("cuStreamSynchronize"))
+        let entered = self.shared.primary.enter()?;
+        // SAFETY: the handle lives.
+        entered.check(unsafe { entered.driver.cuStreamSynchronize(self.stream) })
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -134,10 +153,10 @@ impl Queue for CudaQueue {
     }
 }
 
-/// An event. `cust`'s own cannot be waited for without being given away.
-struct CudaMark {
+/// An event that was recorded.
+pub(super) struct CudaMark {
     primary: Arc<Primary>,
-    event: sys::CUevent,
+    pub(super) event: driver::Event,
 }
 
 // SAFETY: the driver's handles may be used from any thread that has made the context current.
@@ -145,11 +164,26 @@ unsafe impl Send for CudaMark {}
 // SAFETY: as above.
 unsafe impl Sync for CudaMark {}
 
+impl CudaMark {
+    /// Records what has been queued on a stream of this context.
+    pub fn record(primary: &Arc<Primary>, stream: driver::Stream, timed: bool) -> Result<Self> {
+        let entered = primary.enter()?;
+        let mut event = std::ptr::null_mut();
+        let flags = if timed { 0 } else { constant::EVENT_DISABLE_TIMING };
+        // SAFETY: the driver writes the handle.
+        entered.check(unsafe { entered.driver.cuEventCreate(&mut event, flags) })?;
+        let mark = Self { primary: primary.clone(), event };
+        // SAFETY: both handles live.
+        entered.check(unsafe { entered.driver.cuEventRecord(event, stream) })?;
+        Ok(mark)
+    }
+}
+
 impl Drop for CudaMark {
     fn drop(&mut self) {
-        if self.primary.bind().is_ok() {
+        if let Ok(entered) = self.primary.enter() {
             // SAFETY: `record` made it. The driver destroys it once it has been reached; an error means a lost context.
-            let _ = unsafe { sys::cuEventDestroy_v2(self.event) };
+            let _ = entered.check(unsafe { entered.driver.cuEventDestroy_v2(self.event) });
         }
     }
 }
@@ -170,17 +204,17 @@ impl fmt::Debug for CudaMark {
 
 impl Mark for CudaMark {
     fn synchronize(&self) -> Result<()> {
-        self.primary.bind()?;
+        let entered = self.primary.enter()?;
         // SAFETY: the handle lives.
-        result("cuEventSynchronize", unsafe { sys::cuEventSynchronize(self.event) })
+        entered.check(unsafe { entered.driver.cuEventSynchronize(self.event) })
     }
 
     fn is_done(&self) -> Result<bool> {
-        self.primary.bind()?;
+        let entered = self.primary.enter()?;
         // SAFETY: the handle lives.
-        match unsafe { sys::cuEventQuery(self.event) } {
-            sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
-            answer => result("cuEventQuery", answer).map(|()| true),
+        match unsafe { entered.driver.cuEventQuery(self.event) } {
+            Err(Failure { code: code::NOT_READY, .. }) => Ok(false),
+            answer => entered.check(answer).map(|()| true),
         }
     }
 
@@ -188,10 +222,10 @@ impl Mark for CudaMark {
         let earlier = cuda_mark(earlier)?;
         earlier.synchronize()?;
         self.synchronize()?;
+        let entered = self.primary.enter()?;
         let mut milliseconds = 0f32;
         // SAFETY: both events are recorded; the driver writes the number.
-        let answer = unsafe { sys::cuEventElapsedTime(&mut milliseconds, earlier.event, self.event) };
-        result("cuEventElapsedTime", answer)?;
+        entered.check(unsafe { entered.driver.cuEventElapsedTime(&mut milliseconds, earlier.event, self.event) })?;
         Ok(milliseconds as f64)
     }
 

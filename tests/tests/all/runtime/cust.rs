@@ -1,6 +1,6 @@
-//! Sharing memory and streams with `cust`. What refuses a CPU device is tested everywhere, the rest where there is a GPU.
+//! Sharing memory and streams with `cust`. What refuses a CPU device is tested wherever the feature `cust` links, the rest where there is a GPU.
 
-use cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice};
+use ::cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice};
 use warpnest::{Buffer, CuckooMap, Device, Error};
 use warpnest_tests::{distinct_keys, engines};
 
@@ -8,7 +8,8 @@ use warpnest_tests::{distinct_keys, engines};
 fn cuda() -> Option<&'static Device> {
     let device =
         engines().iter().map(|engine| &engine.device).find(|device| device.default_stream().cust().is_some())?;
-    device.memory().unwrap();
+    // Retained once for each test, and current until its thread ends.
+    std::mem::forget(::cust::quick_init().unwrap());
     Some(device)
 }
 
@@ -39,10 +40,13 @@ fn a_device_that_is_not_cuda_shares_nothing_with_cust_and_says_so() {
         assert_refused(buffer.into_cust().map(|_| ()), device);
         // SAFETY: no elements, which nobody accesses or frees.
         let empty = || unsafe { DeviceBuffer::<u32>::from_raw_parts(DevicePointer::null(), 0) };
-        assert_refused(Buffer::from_cust(device, empty()), device);
+        // SAFETY: there are no copies of the slice.
+        assert_refused(unsafe { Buffer::from_cust(device, empty()) }, device);
         // SAFETY: as above.
         let slice = unsafe { DeviceSlice::<u32>::from_raw_parts(DevicePointer::null(), 0) };
-        assert_refused(Buffer::borrow_cust(device, &slice, |_| panic!("nothing to borrow")), device);
+        // SAFETY: nobody uses the slice.
+        let borrowed = unsafe { Buffer::borrow_cust::<()>(device, &slice, |_| panic!("nothing to borrow")) };
+        assert_refused(borrowed, device);
     }
     let devices = engines().iter().filter(|engine| engine.device.default_stream().cust().is_none());
     assert_eq!(devices.count(), 4);
@@ -91,7 +95,8 @@ fn work_that_cust_queues_on_a_lent_buffer_comes_before_later_work_of_other_strea
 fn a_buffer_taken_over_from_cust_serves_as_any_other() {
     let Some(device) = cuda() else { return };
     let keys: Vec<u64> = distinct_keys(5000, 1);
-    let taken = Buffer::from_cust(device, DeviceBuffer::from_slice(&keys).unwrap()).unwrap();
+    // SAFETY: there are no copies of the slice.
+    let taken = unsafe { Buffer::from_cust(device, DeviceBuffer::from_slice(&keys).unwrap()) }.unwrap();
     assert_eq!(taken.len(), 5000);
     let stream = device.stream().unwrap();
     assert_eq!(taken.download(&stream).unwrap(), keys);
@@ -110,7 +115,8 @@ fn a_buffer_given_to_cust_has_all_that_was_queued_for_it() {
         let given = buffer.into_cust().unwrap();
         assert!(given.as_host_vec().unwrap().iter().all(|&word| word == u32::from_ne_bytes([round; 4])));
         // And back again.
-        let back = Buffer::from_cust(device, given).unwrap();
+        // SAFETY: there are no copies of the slice.
+        let back = unsafe { Buffer::from_cust(device, given) }.unwrap();
         assert_eq!(back.download(&stream).unwrap()[77], u32::from_ne_bytes([round; 4]));
     }
 }
@@ -122,7 +128,9 @@ fn a_borrowed_cust_buffer_answers_queries_and_stays_custs() {
     let map = CuckooMap::build(device, &keys[..2000], &keys[..2000]).unwrap();
     let stream = device.stream().unwrap();
     let theirs = DeviceBuffer::from_slice(&keys).unwrap();
-    let answers = Buffer::borrow_cust(device, &theirs, |queries| map.get_many_on(&stream, queries).unwrap()).unwrap();
+    // SAFETY: nobody else uses the memory meanwhile.
+    let answers =
+        unsafe { Buffer::borrow_cust(device, &theirs, |queries| map.get_many_on(&stream, queries).unwrap()) }.unwrap();
     let expected: Vec<Option<u32>> = keys.iter().enumerate().map(|(i, &key)| (i < 2000).then_some(key)).collect();
     assert_eq!(answers.download(&stream).unwrap(), expected);
     assert_eq!(theirs.as_host_vec().unwrap(), keys, "it was not freed");
@@ -134,9 +142,12 @@ fn empty_buffers_go_back_and_forth() {
     let Some(device) = cuda() else { return };
     let given = Buffer::<u64>::zeroed(device, 0).unwrap().into_cust().unwrap();
     assert!(given.is_empty());
-    let borrowed = Buffer::borrow_cust(device, &given, |buffer| buffer.download(device.default_stream()).unwrap());
+    // SAFETY: nobody else uses the memory, of which there is none.
+    let (borrowed, taken) = unsafe {
+        let borrowed = Buffer::borrow_cust(device, &given, |buffer| buffer.download(device.default_stream()).unwrap());
+        (borrowed, Buffer::from_cust(device, given).unwrap())
+    };
     assert_eq!(borrowed.unwrap(), [0; 0]);
-    let taken = Buffer::from_cust(device, given).unwrap();
     assert_eq!(taken.download(device.default_stream()).unwrap(), [0; 0]);
 }
 
@@ -146,10 +157,13 @@ fn a_cust_slice_that_begins_in_the_middle_of_16_bytes_is_refused() {
     let numbers: Vec<u32> = (0..10_000).collect();
     let whole = DeviceBuffer::from_slice(&numbers).unwrap();
     for first in [1, 2, 3] {
-        let error = Buffer::borrow_cust(device, &whole.index(first..), |_| ()).unwrap_err();
+        // SAFETY: nobody else uses the memory meanwhile.
+        let error = unsafe { Buffer::borrow_cust(device, &whole.index(first..), |_| ()) }.unwrap_err();
         assert!(matches!(error, Error::Misaligned { alignment: 16, .. }), "{error:?}");
         assert!(error.to_string().contains("copy the part"), "{error}");
     }
-    let kept = Buffer::borrow_cust(device, &whole.index(4..), |part| part.download(device.default_stream()).unwrap());
+    let part = whole.index(4..);
+    // SAFETY: as above.
+    let kept = unsafe { Buffer::borrow_cust(device, &part, |part| part.download(device.default_stream()).unwrap()) };
     assert_eq!(kept.unwrap(), numbers[4..]);
 }

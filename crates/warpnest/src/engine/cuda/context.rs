@@ -1,0 +1,177 @@
+//! A device's primary context: current while the engine calls the driver, and as before afterwards.
+
+use super::driver::{Called, Context, Driver, Failure, Ordinal, code, constant};
+use crate::{Error, Memory, Result};
+use std::ffi::CStr;
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A device's primary context, which other users of the driver share. Retained once, released when it is dropped.
+pub(crate) struct Primary {
+    driver: &'static Driver,
+    device: Ordinal,
+    context: Context,
+    name: String,
+    /// The compute capability: (7, 5) is 7.5.
+    pub capability: (i32, i32),
+    /// The driver's number for what cost the context, or 0.
+    lost: AtomicU32,
+}
+
+// SAFETY: the driver's handles may be used from any thread that has made the context current.
+unsafe impl Send for Primary {}
+// SAFETY: as above.
+unsafe impl Sync for Primary {}
+
+impl fmt::Debug for Primary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Primary({:?} of {})", self.context, self.name)
+    }
+}
+
+/// The context is current on this thread while this lives. Then the one before is current again.
+pub(crate) struct Entered<'p> {
+    primary: &'p Primary,
+    /// What the driver is called by.
+    pub driver: &'static Driver,
+    /// The context that was current, if it was another one. A handle, and so this stays on its thread.
+    previous: Option<Context>,
+}
+
+impl Primary {
+    /// The primary context of the device of this ordinal.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if there is no driver or no such device, or if it is too old.
+    pub fn retain(ordinal: u32) -> Result<Self> {
+        let unusable = |reason: String| Error::NoDevice { ordinal, reason };
+        let driver = Driver::get().map_err(unusable)?;
+        let failed = |failure: Failure| {
+            let Failure { call, code } = failure;
+            unusable(format!("{call} failed: {} ({code}); check `nvidia-smi`", driver.name(code)))
+        };
+        // SAFETY: the flags are 0, as the driver demands.
+        unsafe { driver.cuInit(0) }.map_err(|Failure { code, .. }| {
+            unusable(format!("the driver does not start ({}, {code}); check `nvidia-smi`", driver.name(code)))
+        })?;
+        let (mut count, mut device) = (0, 0);
+        // SAFETY: the driver writes the number.
+        unsafe { driver.cuDeviceGetCount(&mut count) }.map_err(failed)?;
+        if ordinal >= count.max(0) as u32 {
+            return Err(unusable(format!("this machine has {count} CUDA devices, numbered from 0")));
+        }
+        // SAFETY: the driver writes the number.
+        unsafe { driver.cuDeviceGet(&mut device, ordinal as i32) }.map_err(failed)?;
+        let attribute = |attribute| {
+            let mut value = 0;
+            // SAFETY: the driver writes the number.
+            unsafe { driver.cuDeviceGetAttribute(&mut value, attribute, device) }.map_err(failed)?;
+            Ok::<_, Error>(value)
+        };
+        let (major, minor) =
+            (attribute(constant::COMPUTE_CAPABILITY_MAJOR)?, attribute(constant::COMPUTE_CAPABILITY_MINOR)?);
+        if (major, minor) < (7, 5) {
+            let reason = format!("its compute capability is {major}.{minor}; the kernels need 7.5; use Device::cpu()");
+            return Err(unusable(reason));
+        }
+        let mut name = [0; 256];
+        // SAFETY: the driver writes no more than the length that it is given.
+        unsafe { driver.cuDeviceGetName(name.as_mut_ptr(), name.len() as i32 - 1, device) }.map_err(failed)?;
+        // SAFETY: the last of the bytes is 0 still.
+        let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
+        let mut context = std::ptr::null_mut();
+        // SAFETY: the driver writes the handle.
+        unsafe { driver.cuDevicePrimaryCtxRetain(&mut context, device) }.map_err(failed)?;
+        Ok(Self { driver, device, context, name, capability: (major, minor), lost: AtomicU32::new(0) })
+    }
+
+    /// Makes the context current on this thread until the result is dropped; every call of the driver needs it.
+    pub fn enter(&self) -> Result<Entered<'_>> {
+        self.try_enter().map_err(|failure| self.error(failure, 0))
+    }
+
+    fn try_enter(&self) -> std::result::Result<Entered<'_>, Failure> {
+        let (driver, mut current) = (self.driver, std::ptr::null_mut());
+        // SAFETY: the driver writes the handle.
+        unsafe { driver.cuCtxGetCurrent(&mut current) }?;
+        if current == self.context {
+            return Ok(Entered { primary: self, driver, previous: None });
+        }
+        // SAFETY: the context is retained.
+        unsafe { driver.cuCtxSetCurrent(self.context) }?;
+        Ok(Entered { primary: self, driver, previous: Some(current) })
+    }
+
+    /// The device's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The driver's handle.
+    #[cfg(any(feature = "cust", feature = "cudarc"))]
+    pub fn handle(&self) -> Context {
+        self.context
+    }
+
+    /// The device's memory.
+    pub fn memory(&self) -> Result<Memory> {
+        self.enter()?.memory().map_err(|failure| self.error(failure, 0))
+    }
+
+    /// What cost the context, in the driver's numbers and names; `None` as long as it works.
+    pub fn lost(&self) -> Option<String> {
+        match self.lost.load(Ordering::Relaxed) {
+            0 => None,
+            code => Some(format!("{} ({code})", self.driver.name(code))),
+        }
+    }
+
+    /// Turns what a call gave into a result of this crate.
+    pub fn check(&self, called: Called) -> Result<()> {
+        called.map_err(|failure| self.error(failure, 0))
+    }
+
+    /// The error of a call, which asked for so many bytes, if that is known. Notes that the context is lost, if it is.
+    pub fn error(&self, failure: Failure, asked: u64) -> Error {
+        let Failure { call, code } = failure;
+        if code == code::OUT_OF_MEMORY {
+            // The figure helps, and is not worth another error.
+            let free = self.try_enter().and_then(|entered| entered.memory()).map_or(0, |memory| memory.free);
+            return Error::OutOfMemory { asked, free, device: self.name.clone() };
+        }
+        if code::LOST.contains(&code) {
+            self.lost.store(code, Ordering::Relaxed);
+        }
+        Error::Driver { call, code, name: self.driver.name(code) }
+    }
+}
+
+impl Entered<'_> {
+    /// Turns what a call gave into a result of this crate.
+    pub fn check(&self, called: Called) -> Result<()> {
+        self.primary.check(called)
+    }
+
+    fn memory(&self) -> std::result::Result<Memory, Failure> {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the driver writes the numbers.
+        unsafe { self.driver.cuMemGetInfo_v2(&mut free, &mut total) }?;
+        Ok(Memory { total: total as u64, free: free as u64 })
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        if let Some(previous) = self.previous {
+            // SAFETY: it was current when this was made. With none before, the driver takes ours off its stack.
+            let _ = unsafe { self.driver.cuCtxSetCurrent(previous) };
+        }
+    }
+}
+
+impl Drop for Primary {
+    fn drop(&mut self) {
+        // SAFETY: `retain` retained it, and nothing of this crate uses it any more.
+        let _ = unsafe { self.driver.cuDevicePrimaryCtxRelease_v2(self.device) };
+    }
+}

@@ -1,0 +1,187 @@
+//! The functions of NVIDIA's driver library that the engine calls, found when the program runs.
+//!
+//! Each answers a plain number. The bindings that there are, `cust`'s and `cudarc`'s, declare a Rust
+//! enum, and a newer driver returns numbers that their enums lack, which is undefined behaviour.
+
+use libloading::Library;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::OnceLock;
+
+/// The name under which the loader finds the driver.
+const LIBRARY: &str = "libcuda.so.1";
+
+/// A number of the driver for a device.
+pub(crate) type Ordinal = c_int;
+/// An address in a device's memory.
+pub(crate) type Address = u64;
+/// The driver's handle of a context.
+pub(crate) type Context = *mut c_void;
+/// The driver's handle of a module.
+pub(crate) type Module = *mut c_void;
+/// The driver's handle of an entry point.
+pub(crate) type Function = *mut c_void;
+/// The driver's handle of a stream.
+pub(crate) type Stream = *mut c_void;
+/// The driver's handle of an event.
+pub(crate) type Event = *mut c_void;
+
+/// The attributes, flags and options that the engine names, as `cuda.h` numbers them.
+pub(crate) mod constant {
+    use std::ffi::{c_int, c_uint};
+
+    pub const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
+    pub const COMPUTE_CAPABILITY_MINOR: c_int = 76;
+    pub const STREAM_NON_BLOCKING: c_uint = 1;
+    pub const EVENT_DISABLE_TIMING: c_uint = 2;
+    #[cfg(feature = "cudarc")]
+    pub const STREAM_PER_THREAD: super::Stream = std::ptr::without_provenance_mut(2);
+    #[cfg(feature = "cust")]
+    pub const POINTER_ATTRIBUTE_CONTEXT: c_int = 1;
+    pub const JIT_ERROR_LOG_BUFFER: c_uint = 5;
+    pub const JIT_ERROR_LOG_BUFFER_SIZE_BYTES: c_uint = 6;
+}
+
+/// The answers of the driver that the engine treats in a way of its own, as `cuda.h` numbers them.
+pub(crate) mod code {
+    pub const OUT_OF_MEMORY: u32 = 2;
+    pub const NOT_READY: u32 = 600;
+    /// Refusals of PTX: invalid images, PTX and sources, of a version or for a GPU that the driver does
+    /// not know, or with no compiler for it.
+    pub const REFUSALS: [u32; 7] = [200, 209, 218, 221, 222, 223, 300];
+    /// After these every call in the context fails: device unavailable, invalid context, ECC and NVLink
+    /// errors, a contained error, illegal address, time-out, destroyed context, assertion, and the faults
+    /// of kernels.
+    pub const LOST: [u32; 16] = [46, 201, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721];
+}
+
+/// A call that the driver did not answer with success.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failure {
+    /// The function.
+    pub call: &'static str,
+    /// The driver's number for what went wrong.
+    pub code: u32,
+}
+
+/// What a call gives.
+pub(crate) type Called = Result<(), Failure>;
+
+macro_rules! functions {
+    ($($(#[$attribute:meta])* $name:ident ($($argument:ident: $type:ty),* $(,)?);)*) => {
+        /// The driver's functions.
+        #[allow(non_snake_case, reason = "the driver's names")]
+        pub(crate) struct Driver {
+            $($(#[$attribute])* $name: unsafe extern "C" fn($($type),*) -> u32,)*
+        }
+
+        impl Driver {
+            fn find(library: &Library) -> Result<Self, libloading::Error> {
+                Ok(Self {
+                    $(
+                        $(#[$attribute])*
+                        // SAFETY: the type is that of the driver's function of this name (`cuda.h`).
+                        $name: unsafe { *library.get(stringify!($name))? },
+                    )*
+                })
+            }
+
+            $(
+                $(#[$attribute])*
+                /// Calls the driver's function of this name.
+                ///
+                /// # Safety
+                /// As the driver's documentation says.
+                #[allow(non_snake_case, reason = "the driver's names")]
+                #[allow(clippy::too_many_arguments, reason = "the driver's functions have them")]
+                pub(crate) unsafe fn $name(&self, $($argument: $type),*) -> Called {
+                    // SAFETY: the caller's.
+                    match unsafe { (self.$name)($($argument),*) } {
+                        0 => Ok(()),
+                        code => Err(Failure { call: stringify!($name), code }),
+                    }
+                }
+            )*
+        }
+    };
+}
+
+functions! {
+    cuInit(flags: c_uint);
+    cuGetErrorName(code: u32, name: *mut *const c_char);
+    cuDeviceGetCount(count: *mut c_int);
+    cuDeviceGet(device: *mut Ordinal, ordinal: c_int);
+    cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, device: Ordinal);
+    cuDeviceGetName(name: *mut c_char, length: c_int, device: Ordinal);
+    cuDevicePrimaryCtxRetain(context: *mut Context, device: Ordinal);
+    cuDevicePrimaryCtxRelease_v2(device: Ordinal);
+    cuCtxGetCurrent(context: *mut Context);
+    cuCtxSetCurrent(context: Context);
+    #[cfg(feature = "cust")]
+    cuCtxSynchronize();
+    #[cfg(feature = "cust")]
+    cuPointerGetAttribute(data: *mut c_void, attribute: c_int, address: Address);
+    cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
+    cuMemAlloc_v2(address: *mut Address, bytes: usize);
+    cuMemFree_v2(address: Address);
+    cuMemAllocHost_v2(pointer: *mut *mut c_void, bytes: usize);
+    cuMemHostGetDevicePointer_v2(address: *mut Address, pointer: *mut c_void, flags: c_uint);
+    cuMemFreeHost(pointer: *mut c_void);
+    cuMemcpyHtoDAsync_v2(to: Address, from: *const c_void, bytes: usize, stream: Stream);
+    cuMemcpyDtoHAsync_v2(to: *mut c_void, from: Address, bytes: usize, stream: Stream);
+    cuMemcpyDtoDAsync_v2(to: Address, from: Address, bytes: usize, stream: Stream);
+    cuMemsetD8Async(at: Address, byte: u8, bytes: usize, stream: Stream);
+    cuModuleLoadDataEx(
+        module: *mut Module, image: *const c_void, options: c_uint, names: *mut c_uint, values: *mut *mut c_void,
+    );
+    cuModuleGetFunction(function: *mut Function, module: Module, name: *const c_char);
+    cuModuleUnload(module: Module);
+    cuLaunchKernel(
+        function: Function, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint,
+        block_z: c_uint, shared_bytes: c_uint, stream: Stream, arguments: *mut *mut c_void, extra: *mut *mut c_void,
+    );
+    cuStreamCreate(stream: *mut Stream, flags: c_uint);
+    cuStreamDestroy_v2(stream: Stream);
+    cuStreamSynchronize(stream: Stream);
+    cuStreamWaitEvent(stream: Stream, event: Event, flags: c_uint);
+    cuEventCreate(event: *mut Event, flags: c_uint);
+    cuEventDestroy_v2(event: Event);
+    cuEventRecord(event: Event, stream: Stream);
+    cuEventSynchronize(event: Event);
+    cuEventQuery(event: Event);
+    cuEventElapsedTime(milliseconds: *mut f32, start: Event, end: Event);
+}
+
+impl Driver {
+    /// The driver of this machine, loaded by the first call; the library stays open from then on.
+    ///
+    /// # Errors
+    /// What is missing, and what to do.
+    pub fn get() -> Result<&'static Self, String> {
+        static DRIVER: OnceLock<Driver> = OnceLock::new();
+        if let Some(driver) = DRIVER.get() {
+            return Ok(driver);
+        }
+        // SAFETY: NVIDIA's driver may be loaded at any time, from any thread.
+        let library = unsafe { Library::new(LIBRARY) }.map_err(|error| {
+            let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), |source| source.to_string());
+            format!("NVIDIA's driver library {LIBRARY} was not found ({why}); install the driver, or use Device::cpu()")
+        })?;
+        let driver = Self::find(&library).map_err(|error| {
+            format!("{LIBRARY} is no driver, or one that is too old ({error}); install the driver of the GPU")
+        })?;
+        // Its functions are used as long as the process runs.
+        std::mem::forget(library);
+        Ok(DRIVER.get_or_init(|| driver))
+    }
+
+    /// The driver's name of an answer, by its number: newer drivers have answers that nothing here lists.
+    pub fn name(&self, code: u32) -> String {
+        let mut name = std::ptr::null();
+        // SAFETY: the driver sets the pointer to a string of its own, which lives as long as it does, or to null.
+        match unsafe { self.cuGetErrorName(code, &mut name) } {
+            // SAFETY: as above.
+            Ok(()) if !name.is_null() => unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned(),
+            _ => "an error that the driver has no name for".to_owned(),
+        }
+    }
+}
