@@ -1,6 +1,6 @@
 //! The digest that ties a committed PTX file to the sources it was built from.
 //!
-//! It covers what decides the PTX and is ours: gpu-kernels' manifest and sources, the profile `ptx` of the root
+//! It covers what decides the PTX and is ours: gpu-kernels' manifest and sources for the GPU, the profile `ptx` of the root
 //! manifest, and the flags of the recipe. The compiler is not in it: its version is recorded beside it.
 
 use std::fs;
@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
+
+/// The host's back ends, which no build for the GPU compiles: a change of them leaves the PTX as it is.
+const HOST_ONLY: [&str; 2] = ["gpu-kernels/src/seam/cpu/", "gpu-kernels/src/seam/checked.rs"];
 
 /// The digest of the kernels' sources under `root` for a build with `flags`, in hexadecimal.
 pub fn of_sources(root: &Path, flags: &[String]) -> Result<String> {
@@ -18,6 +21,9 @@ pub fn of_sources(root: &Path, flags: &[String]) -> Result<String> {
     let mut parts = Vec::new();
     for file in files {
         let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+        if HOST_ONLY.iter().any(|host| name.starts_with(host)) {
+            continue;
+        }
         parts.push((name, fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?));
     }
     parts.sort();
@@ -99,6 +105,8 @@ mod tests {
         let (one, two) = (Sample::new("one"), Sample::new("two"));
         // What does not decide the PTX does not count.
         two.write("gpu-kernels/tests/t.rs", "");
+        two.write("gpu-kernels/src/seam/cpu/mod.rs", "");
+        two.write("gpu-kernels/src/seam/checked.rs", "");
         two.write(
             "Cargo.toml",
             "[a]\nx = 3\n[profile.ptx]\n# why\nlto = \"fat\"\n[profile.release]\nlto = false\n[z]\n",

@@ -1,10 +1,14 @@
 //! Devices.
 
-use crate::engine::{Cores, Engine, HostEngine, Memory};
+#[cfg(feature = "cpu")]
+use crate::engine::{Cores, HostEngine};
+use crate::engine::{Engine, Memory};
 use crate::{Error, Result, Stream};
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
+#[cfg(feature = "cpu")]
+use std::sync::LazyLock;
 
 /// A GPU, or the CPU engine. Cheap to clone; clones are the same device.
 #[derive(Clone)]
@@ -16,6 +20,9 @@ pub struct Device {
 
 impl Device {
     /// The CPU engine: every kernel on all cores. Its operations are done when their call returns.
+    ///
+    /// It is there with the feature `cpu`, which is on by default.
+    #[cfg(feature = "cpu")]
     pub fn cpu() -> Self {
         static CPU: LazyLock<Device> =
             LazyLock::new(|| Device::from_engine(HostEngine::new(Cores)).expect("a host engine always has a queue"));
@@ -53,12 +60,16 @@ impl Device {
     /// The first CUDA device if it can be used, else the CPU engine; [`Device::fallback_reason`] then says why.
     ///
     /// # Errors
-    /// None at present: the CPU engine is always there.
+    /// None with the feature `cpu`, which is on by default: the CPU engine is always there. Without it those of
+    /// [`Device::cuda`].
     pub fn best() -> Result<Self> {
-        Ok(Self::cuda(0).unwrap_or_else(|error| {
+        let found = Self::cuda(0);
+        #[cfg(feature = "cpu")]
+        let found = found.or_else(|error| {
             let reason = Some(error.to_string().into());
-            Self { fallback_reason: reason, ..Self::cpu() }
-        }))
+            Ok(Self { fallback_reason: reason, ..Self::cpu() })
+        });
+        found
     }
 
     /// A device on an engine of your own.
@@ -115,6 +126,7 @@ impl FromStr for Device {
         let unknown = || Error::DeviceName { asked: name.to_owned() };
         match name.split_once(':') {
             None if name == "best" => Self::best(),
+            #[cfg(feature = "cpu")]
             None if name == "cpu" => Ok(Self::cpu()),
             None if name == "cuda" => Self::cuda(0),
             Some(("cuda", ordinal)) => Self::cuda(ordinal.parse().map_err(|_| unknown())?),

@@ -1,27 +1,87 @@
 //! Declaring a kernel: once, for the GPU and for the CPU.
 
+/// An entry point of a kernel for one choice of types: all that an engine needs to know of it besides the arguments.
+///
+/// The functions in it are not generic, so they are compiled once, in the crate that declares the kernel.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Debug)]
+pub struct Entry {
+    /// The entry point's name in the PTX.
+    pub name: &'static str,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Size in bytes of a block's shared arrays.
+    pub shared_bytes: usize,
+    /// Size in bytes of the struct that holds the arguments.
+    pub size: usize,
+    /// Each parameter's offset in that struct and its size, in bytes, in the order of the parameters.
+    pub parameters: &'static [(usize, usize)],
+    /// Runs blocks on the CPU; `None` without this crate's feature `cpu`.
+    pub run: Option<RunBlocks>,
+    /// Runs a block on the checking back end; `None` without this crate's feature `checked`.
+    pub check: Option<CheckBlock>,
+}
+
+/// Runs some blocks of a grid, one after the other, on this CPU thread: address of the arguments, blocks, size of the grid.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type RunBlocks = unsafe fn(*const (), core::ops::Range<u32>, u32);
+
+/// Runs one block with the threads of each phase in shuffled order: address of the arguments, block, size of the grid.
+#[cfg(not(target_arch = "nvptx64"))]
+pub type CheckBlock = unsafe fn(*const (), u32, u32, &super::checked::Checker);
+
 /// A kernel with its arguments, as the host launches it.
 ///
 /// [`kernel!`](crate::kernel) implements it. The GPU's engine takes the name and the arguments, the CPU's engines run
 /// the blocks.
+///
+/// # Safety
+/// The struct at [`Kernel::values`] must be the one that [`Kernel::entry`] was made for, and live as long as the kernel.
 #[cfg(not(target_arch = "nvptx64"))]
-pub trait Kernel: Send + Sync {
-    /// The entry point in the PTX.
-    fn name(&self) -> &'static str;
+pub unsafe trait Kernel: Send + Sync {
+    /// The entry point for the types of the arguments.
+    fn entry(&self) -> &'static Entry;
+    /// The address of the struct that holds the arguments.
+    fn values(&self) -> *const ();
+
+    /// The entry point's name in the PTX.
+    fn name(&self) -> &'static str {
+        self.entry().name
+    }
     /// Threads of a block.
-    fn threads(&self) -> u32;
+    fn threads(&self) -> u32 {
+        self.entry().threads
+    }
     /// Shows every argument in order: its address and its size in bytes.
-    fn arguments(&self, visit: &mut dyn FnMut(*const (), usize));
+    fn arguments(&self, visit: &mut dyn FnMut(*const (), usize)) {
+        for &(offset, size) in self.entry().parameters {
+            visit(self.values().wrapping_byte_add(offset), size);
+        }
+    }
     /// Runs some blocks of the grid, one after the other, on this CPU thread.
+    ///
+    /// # Panics
+    /// If the kernel was declared without the feature `cpu` of this crate.
     ///
     /// # Safety
     /// As for a launch: the pointers among the arguments must be good for what the kernel does with them.
-    unsafe fn run_on_cpu(&self, blocks: core::ops::Range<u32>, grid: u32);
+    unsafe fn run_on_cpu(&self, blocks: core::ops::Range<u32>, grid: u32) {
+        let run = self.entry().run.expect("the feature `cpu` of gpu-kernels compiles kernels for the CPU");
+        // SAFETY: the arguments are of the entry's struct, by the trait's contract; the caller vouches for the pointers.
+        unsafe { run(self.values(), blocks, grid) }
+    }
     /// Runs one block with the threads of each phase in shuffled order and notes conflicts.
+    ///
+    /// # Panics
+    /// If the kernel was declared without the feature `checked` of this crate.
     ///
     /// # Safety
     /// As for [`Kernel::run_on_cpu`].
-    unsafe fn run_checked(&self, block: u32, grid: u32, checker: &super::checked::Checker);
+    unsafe fn run_checked(&self, block: u32, grid: u32, checker: &super::checked::Checker) {
+        let check = self.entry().check.expect("the feature `checked` of gpu-kernels compiles checked kernels");
+        // SAFETY: as for `run_on_cpu`.
+        unsafe { check(self.values(), block, grid, checker) }
+    }
 }
 
 /// Declares a kernel once: its arguments, its entry points in the PTX, and the function that runs a block on the CPU.
@@ -61,6 +121,7 @@ macro_rules! kernel {
         }
 
         impl<$($generic: $bound),*> $name<$($generic),*> {
+            #[allow(dead_code, reason = "a host that has neither the feature `cpu` nor `checked` runs no block")]
             #[inline(always)]
             fn run<B: $crate::seam::Block>(self, $block: &mut B $(, $shared: B::Shared<$word>)*) {
                 let $args = self;

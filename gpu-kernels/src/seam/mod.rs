@@ -36,7 +36,7 @@ pub mod cpu;
 #[cfg(not(target_arch = "nvptx64"))]
 use cpu::memory as backend;
 #[cfg(not(target_arch = "nvptx64"))]
-pub use kernel::Kernel;
+pub use kernel::{CheckBlock, Entry, Kernel, RunBlocks};
 
 /// `word`, of which the compiler then knows nothing. Says that a thread should keep this word and not the ones that it was made
 /// of: LLVM would take packed words apart, and put off computing what is used after a barrier, which takes more registers.

@@ -4,11 +4,11 @@
 //! Here it does not: queued work runs when somebody waits for it, sometimes only what that wait needs, sometimes with other
 //! streams' work thrown in at random.
 
-use gpu_kernels::seam::{Kernel, checked::Checker};
+use gpu_kernels::seam::{Entry, Kernel};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
-use std::ops::Range;
+use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warpnest::engine::{Engine, HostEngine, Mark, Queue};
 use warpnest::{Device, Memory, Result};
@@ -223,14 +223,13 @@ impl Queue for DeferredQueue {
         self.run(vec![(at, at + bytes)], move |queue| unsafe { queue.fill(at, byte, bytes) })
     }
     unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        let mut recorded = Recorded { name: kernel.name(), threads: kernel.threads(), arguments: Vec::new() };
+        let recorded = Recorded::new(kernel);
         let mut uses = Vec::new();
         kernel.arguments(&mut |argument, bytes| {
             // SAFETY: the kernel shows its own arguments, which have no padding.
             let bytes = unsafe { std::slice::from_raw_parts(argument.cast::<u8>(), bytes) };
             // A pointer, or a number that is no address.
             uses.extend(<[u8; 8]>::try_from(bytes).map(usize::from_ne_bytes).map(|at| (at, at.saturating_add(1))));
-            recorded.arguments.push(bytes.to_vec());
         });
         // SAFETY: as in `copy`; the copy of the arguments says what the arguments said.
         self.run(uses, move |queue| unsafe { queue.launch(&recorded, blocks) })
@@ -278,27 +277,29 @@ impl Mark for DeferredMark {
     }
 }
 
-/// A launch to be run later, by name: enough for the interpreter.
+/// A launch to be run later, with a copy of the arguments.
 struct Recorded {
-    name: &'static str,
-    threads: u32,
-    arguments: Vec<Vec<u8>>,
+    entry: &'static Entry,
+    /// The bytes of the entry's struct, aligned as any struct of words is.
+    values: Box<[MaybeUninit<u128>]>,
 }
 
-impl Kernel for Recorded {
-    fn name(&self) -> &'static str {
-        self.name
+impl Recorded {
+    fn new(kernel: &dyn Kernel) -> Self {
+        let entry = kernel.entry();
+        let mut values = vec![MaybeUninit::uninit(); entry.size.div_ceil(size_of::<u128>())].into_boxed_slice();
+        // SAFETY: the kernel's struct has that many bytes, and so has the copy.
+        unsafe { values.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(kernel.values().cast(), entry.size) };
+        Self { entry, values }
     }
-    fn threads(&self) -> u32 {
-        self.threads
+}
+
+// SAFETY: the values are a copy of the entry's struct, and the box keeps them where they are.
+unsafe impl Kernel for Recorded {
+    fn entry(&self) -> &'static Entry {
+        self.entry
     }
-    fn arguments(&self, visit: &mut dyn FnMut(*const (), usize)) {
-        self.arguments.iter().for_each(|argument| visit(argument.as_ptr().cast(), argument.len()));
-    }
-    unsafe fn run_on_cpu(&self, _blocks: Range<u32>, _grid: u32) {
-        unreachable!("the interpreter runs it")
-    }
-    unsafe fn run_checked(&self, _block: u32, _grid: u32, _checker: &Checker) {
-        unreachable!("the interpreter runs it")
+    fn values(&self) -> *const () {
+        self.values.as_ptr().cast()
     }
 }

@@ -1,12 +1,15 @@
 //! The seam on the host: what runs launches and holds memory.
 //!
-//! [`HostEngine`] with [`Cores`] runs kernels as functions on all cores, the CUDA engine runs PTX on a GPU. The trait is public so that tests can put
-//! other engines under the same tables: the checking back end, or an interpreter of the PTX.
+//! With the feature `cpu`, `HostEngine<Cores>` runs kernels as functions on all cores; with the feature `cuda`, the CUDA
+//! engine runs PTX on a GPU. The trait is public so that tests can put other engines under the same tables: the checking
+//! back end, or an interpreter of the PTX.
 
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
+#[cfg(feature = "cpu")]
 mod host;
 
+#[cfg(feature = "cpu")]
 pub use host::{Cores, HostEngine, Runner};
 
 use crate::Result;
