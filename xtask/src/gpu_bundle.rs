@@ -12,7 +12,7 @@ use crate::workspace;
 
 /// Build what a GPU machine needs to test and measure; no GPU or CUDA is needed here.
 ///
-/// In release: the tests, the example voxels, and xtask itself for its commands bench and
+/// In release: the tests, the example voxels, and warpnest-bench for the commands bench and
 /// figures, all stripped, beside a run.sh that says how to use them.
 #[derive(clap::Args)]
 pub struct Args {
@@ -26,7 +26,7 @@ const RUN: &str = include_str!("gpu_bundle.sh");
 const MANIFEST: &str = "manifest.txt";
 
 /// The packages that the binaries come from.
-const PACKAGES: [&str; 6] = ["-p", "warpnest", "-p", "warpnest-tests", "-p", "xtask"];
+const PACKAGES: [&str; 6] = ["-p", "warpnest", "-p", "warpnest-tests", "-p", "warpnest-bench"];
 
 /// One executable that cargo built.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ struct Binary {
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let output = args.output.clone().unwrap_or_else(|| root.join("target/gpu-bundle"));
-    let mut binaries = build(&root, &["build", "--test", "all", "--example", "voxels", "--bin", "xtask"])?;
+    let mut binaries = build(&root, &["build", "--test", "all", "--example", "voxels", "--bin", "warpnest-bench"])?;
     binaries.extend(build(&root, &["test", "--no-run", "--lib"])?);
 
     if output.exists() {

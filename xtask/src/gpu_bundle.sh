@@ -50,8 +50,8 @@ command=$1
 shift
 case $command in
     tests) each_test run_test "$@" ;;
-    bench) exec "$here/xtask" bench "$@" ;;
-    figures) exec "$here/xtask" figures "$@" ;;
+    bench) exec "$here/warpnest-bench" bench "$@" ;;
+    figures) exec "$here/warpnest-bench" figures "$@" ;;
     sanitize)
         [ $# -ge 1 ] || usage
         each_test sanitize_test "$@"

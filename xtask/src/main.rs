@@ -1,19 +1,15 @@
 //! The project's own commands: `cargo xtask --help` lists them.
 
-mod bench;
 mod build_ptx;
-mod chains;
 mod check;
 mod compiler;
 mod digest;
-mod figures;
 mod gpu_bundle;
 mod header;
 mod launch_bounds;
+mod measure;
 mod process;
 mod ptxas;
-mod rounds;
-mod tables;
 mod workspace;
 
 use std::process::ExitCode;
@@ -28,27 +24,35 @@ struct Cli {
     command: Command,
 }
 
-/// A command's help is the documentation of its arguments' struct.
+/// A command's help is the documentation of its arguments' struct, or that of the program which it runs.
 #[derive(Subcommand)]
 enum Command {
-    Bench(bench::Args),
+    /// Measure every table and operation beside the memory system's limits.
+    #[command(disable_help_flag = true)]
+    Bench(measure::Args),
     BuildPtx(build_ptx::Args),
-    Chains(chains::Args),
+    /// Measure how long eviction chains become.
+    #[command(disable_help_flag = true)]
+    Chains(measure::Args),
     Check(check::Args),
-    Figures(figures::Args),
+    /// Measure and draw the figures of the papers.
+    #[command(disable_help_flag = true)]
+    Figures(measure::Args),
     GpuBundle(gpu_bundle::Args),
-    Rounds(rounds::Args),
+    /// Measure how many rounds the buckets of a two-level map take.
+    #[command(disable_help_flag = true)]
+    Rounds(measure::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Bench(args) => bench::main(&args),
-        Command::Chains(args) => chains::main(&args),
+        Command::Bench(args) => measure::main("bench", &args),
+        Command::Chains(args) => measure::main("chains", &args),
         Command::BuildPtx(args) => build_ptx::main(&args),
         Command::Check(args) => check::main(&args),
-        Command::Figures(args) => figures::main(&args),
+        Command::Figures(args) => measure::main("figures", &args),
         Command::GpuBundle(args) => gpu_bundle::main(&args),
-        Command::Rounds(args) => rounds::main(&args),
+        Command::Rounds(args) => measure::main("rounds", &args),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     // Only the words: with RUST_BACKTRACE set, returning the error would bury them under a backtrace.

@@ -1,13 +1,13 @@
 //! Voxels of a mesh, by the code of the example `voxels`: the sources are the same files.
 
 #[allow(dead_code, reason = "the example, whose file this is, uses more of it")]
-#[path = "../../../crates/warpnest/examples/voxels/mesh.rs"]
+#[path = "../../../warpnest/examples/voxels/mesh.rs"]
 mod mesh;
 #[allow(dead_code, reason = "the example, whose file this is, uses more of it")]
-#[path = "../../../crates/warpnest/examples/voxels/shapes.rs"]
+#[path = "../../../warpnest/examples/voxels/shapes.rs"]
 mod shapes;
 #[allow(dead_code, reason = "the example, whose file this is, uses more of it")]
-#[path = "../../../crates/warpnest/examples/voxels/voxelize.rs"]
+#[path = "../../../warpnest/examples/voxels/voxelize.rs"]
 mod voxelize;
 
 use std::path::Path;
