@@ -55,7 +55,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         let fresh = self.look(stream, keys, values)?;
         let prediction = self.predict(stream, fresh)?;
         let growth = self.make_room(stream, &prediction)?;
-        // From here on nothing takes memory.
+        // From here on nothing takes memory: the kernels were loaded when the map was made.
         self.change(stream, |map| {
             map.split(stream, &prediction, growth)?;
             map.insert_fresh(stream, fresh)?;

@@ -110,9 +110,33 @@ impl ExtendibleMap {
     }
 }
 
+/// The kernels of a map, by what stands behind `extendible_` in their names: those for every type, and the others.
+const KERNELS: [&[&str]; 2] = [
+    &["copy_tables", "merge_buddies", "needs", "redirect", "release", "table_depths"],
+    &[
+        "absorb",
+        "build_leaves",
+        "divide",
+        "find",
+        "insert_fresh",
+        "locate",
+        "overflows",
+        "remove",
+        "repack",
+        "unpack",
+        "update",
+    ],
+];
+
 impl<K: Key, V: Value> ExtendibleMap<K, V> {
     fn create(config: ExtendibleConfig, device: &Device) -> Result<Self> {
         let shape = config.shape::<K, V>()?;
+        // Now, since a kernel that is loaded in the middle of a change takes memory, and there may be none.
+        let [untyped, typed] = KERNELS;
+        let typed = typed.iter().map(|kernel| format!("{kernel}_u{}_u{}", K::BITS, V::BITS));
+        for kernel in untyped.iter().map(|&kernel| kernel.to_owned()).chain(typed) {
+            device.engine().load_kernel(&format!("extendible_{kernel}"))?;
+        }
         let mut random = Xoshiro256StarStar::seed_from_u64(config.seed.unwrap_or_else(crate::hash::random_seed));
         let constants = [random.next_u64(), random.next_u64()];
         let table = Table::new(device, device.default_stream(), shape, constants)?;
