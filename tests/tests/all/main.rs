@@ -4,6 +4,7 @@ mod deferred;
 
 mod runtime {
     mod buffers;
+    mod cudarc;
     #[cfg(feature = "cust")]
     mod cust;
     mod landing;

@@ -1,0 +1,143 @@
+//! A context: its memory, modules, streams and events.
+
+use std::collections::BTreeMap;
+
+use ptx_tools::{Fault, Module, Regions, Schedule};
+
+use crate::state::{Answer, code};
+use crate::stream::{Event, Stream};
+use crate::{CAPABILITIES, TOTAL_MEMORY};
+
+/// What every allocation is aligned to.
+const ALIGNMENT: usize = 256;
+
+/// An allocation of the device, or of page-locked memory.
+pub(crate) struct Allocation {
+    /// Twice as aligned as vectors are, so that the address can be rounded up.
+    words: Vec<u128>,
+    bytes: usize,
+}
+
+impl Allocation {
+    fn new(bytes: usize, number: usize) -> Self {
+        // Not zeros: memory that nobody wrote holds anything.
+        let pattern = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834u128.wrapping_mul(2 * number as u128 + 1);
+        Self { words: vec![pattern; (bytes + ALIGNMENT).div_ceil(16)], bytes }
+    }
+
+    fn address(&self) -> usize {
+        self.words.as_ptr().expose_provenance().next_multiple_of(ALIGNMENT)
+    }
+}
+
+pub(crate) struct Context {
+    pub handle: usize,
+    pub device: usize,
+    /// What every call answers, if it is not 0.
+    pub lost: u32,
+    pub memory: BTreeMap<usize, Allocation>,
+    pub pinned: BTreeMap<usize, Allocation>,
+    pub modules: BTreeMap<usize, Module>,
+    /// The module and the name of each.
+    pub functions: BTreeMap<usize, (usize, String)>,
+    pub streams: BTreeMap<usize, Stream>,
+    pub events: BTreeMap<usize, Event>,
+    pub regions: Regions,
+    launches: u64,
+    allocations: usize,
+    /// What a kernel did that it must not do.
+    pub faults: Vec<Fault>,
+}
+
+impl Context {
+    pub fn new(handle: usize, device: usize) -> Self {
+        Self {
+            handle,
+            device,
+            lost: 0,
+            memory: BTreeMap::new(),
+            pinned: BTreeMap::new(),
+            modules: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            // The default stream.
+            streams: BTreeMap::from([(0, Stream::default())]),
+            events: BTreeMap::new(),
+            regions: Regions::new(),
+            launches: 0,
+            allocations: 0,
+            faults: Vec::new(),
+        }
+    }
+
+    /// The bytes that can be allocated.
+    pub fn free(&self) -> usize {
+        TOTAL_MEMORY.saturating_sub(self.memory.values().map(|allocation| allocation.bytes).sum())
+    }
+
+    pub fn allocate(&mut self, bytes: usize, pinned: bool) -> Answer<usize> {
+        if bytes == 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        if bytes > self.free() {
+            return Err(code::OUT_OF_MEMORY);
+        }
+        self.allocations += 1;
+        let allocation = Allocation::new(bytes, self.allocations);
+        let address = allocation.address();
+        // SAFETY: the words are initialised, and stay where they are until `release` takes the region away. The driver's lock
+        // keeps others from them while a kernel runs.
+        unsafe { self.regions.insert(address, bytes) };
+        let allocations = if pinned { &mut self.pinned } else { &mut self.memory };
+        allocations.insert(address, allocation);
+        Ok(address)
+    }
+
+    pub fn release(&mut self, address: usize, pinned: bool) -> Answer {
+        let allocations = if pinned { &mut self.pinned } else { &mut self.memory };
+        self.regions.remove(address);
+        allocations.remove(&address).map(drop).ok_or(code::INVALID_VALUE)
+    }
+
+    /// Whether these bytes lie in one allocation of the device.
+    pub fn holds(&self, address: usize, bytes: usize) -> bool {
+        self.memory.range(..=address).next_back().is_some_and(|(start, allocation)| {
+            address.checked_add(bytes).is_some_and(|end| end <= start + allocation.bytes)
+        })
+    }
+
+    /// Compiles PTX, as far as the interpreter does that; else the number to answer, and the compiler's log.
+    pub fn load(&mut self, handle: usize, ptx: &str) -> Result<(), (u32, String)> {
+        let module = Module::parse(ptx).map_err(|error| (code::INVALID_PTX, error.to_string()))?;
+        let number = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0u32);
+        let mut version = module.version.split('.').map(number);
+        let version = (version.next().unwrap_or(0), version.next().unwrap_or(0));
+        let ((major, minor), newest) = CAPABILITIES[self.device];
+        if version > newest || number(&module.target) > (10 * major + minor) as u32 {
+            let log = format!("ptxas: Unsupported .version {} or .target {}", module.version, module.target);
+            return Err((code::UNSUPPORTED_PTX_VERSION, log));
+        }
+        for entry in &module.entries {
+            let zeros: Vec<Vec<u8>> = entry.params.iter().map(|param| vec![0; param.size]).collect();
+            let zeros: Vec<&[u8]> = zeros.iter().map(Vec::as_slice).collect();
+            // No blocks: it is decoded, and nothing runs.
+            let decoded = module.launch(&entry.name, 0, 1, &zeros, &Regions::new(), Schedule::default());
+            decoded.map_err(|fault| (code::INVALID_PTX, fault.to_string()))?;
+        }
+        self.modules.insert(handle, module);
+        Ok(())
+    }
+
+    /// Runs a kernel to its end.
+    pub fn run(&mut self, function: usize, blocks: u32, threads: u32, arguments: &[Vec<u8>]) -> Answer {
+        let (module, name) = self.functions.get(&function).ok_or(code::INVALID_HANDLE)?;
+        let module = self.modules.get(module).ok_or(code::INVALID_HANDLE)?;
+        let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
+        let schedule = Schedule { seed: self.launches, longest_slice: 40, concurrent_blocks: 3 };
+        self.launches += 1;
+        let done = module.launch(name, blocks, threads, &arguments, &self.regions, schedule);
+        done.map_err(|fault| {
+            self.faults.push(fault);
+            code::ILLEGAL_ADDRESS
+        })
+    }
+}

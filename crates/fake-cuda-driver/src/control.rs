@@ -1,0 +1,227 @@
+//! What tests tell the driver, and ask it: functions that it exports beside its own, and the handle that calls them.
+
+use std::ffi::{CStr, CString, c_char};
+use std::path::PathBuf;
+
+use libloading::Library;
+
+use crate::state::{Planted, State, current, set_current, state};
+
+/// A fault that a test plants.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault<'c> {
+    /// The function of the driver that fails, by its exported name. If it is `None`, any but
+    /// [`ONLY_BY_NAME`](crate::ONLY_BY_NAME).
+    pub call: Option<&'c str>,
+    /// How many of its calls are made before the one that fails.
+    pub before: u64,
+    /// What it answers.
+    pub code: u32,
+    /// Whether it costs the context, so that every later call in it answers the same.
+    pub sticky: bool,
+    /// Whether all later calls of it fail as well.
+    pub lasts: bool,
+}
+
+impl Fault<'static> {
+    /// The call that comes after so many others.
+    pub fn after(before: u64, code: u32) -> Self {
+        Fault { call: None, before, code, sticky: false, lasts: false }
+    }
+}
+
+impl<'c> Fault<'c> {
+    /// The next call of a function.
+    pub fn next(call: &'c str, code: u32) -> Self {
+        Fault { call: Some(call), before: 0, code, sticky: false, lasts: false }
+    }
+
+    /// Not the next call, but the one that comes after so many more.
+    pub fn skipping(self, before: u64) -> Self {
+        Fault { before, ..self }
+    }
+
+    /// It costs the context.
+    pub fn sticky(self) -> Self {
+        Fault { sticky: true, ..self }
+    }
+
+    /// All later calls fail as well.
+    pub fn lasting(self) -> Self {
+        Fault { lasts: true, ..self }
+    }
+}
+
+/// What a device holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Held {
+    /// How often its primary context is retained.
+    pub retained: usize,
+    /// Allocations, page-locked ones included.
+    pub allocations: usize,
+    /// Modules.
+    pub modules: usize,
+    /// Streams, without the default one.
+    pub streams: usize,
+    /// Events.
+    pub events: usize,
+}
+
+/// The driver, open in this process.
+#[derive(Debug)]
+pub struct FakeDriver {
+    library: Library,
+}
+
+impl FakeDriver {
+    /// Opens the driver. From here on the loader finds it under the name of NVIDIA's.
+    ///
+    /// # Panics
+    /// If the library is not where cargo puts it, beside the test that runs.
+    pub fn open() -> Self {
+        let test = std::env::current_exe().expect("the test is a file");
+        let beside = |folder: &std::path::Path| -> PathBuf { folder.join("libfake_cuda_driver.so") };
+        let found = test.ancestors().skip(1).take(2).map(beside).find(|path| path.is_file());
+        let path = found.expect("cargo built the driver beside the test");
+        // SAFETY: loading it runs nothing.
+        let library = unsafe { Library::new(path) }.expect("the driver can be loaded");
+        Self { library }
+    }
+
+    fn function<F: Copy>(&self, name: &str) -> F {
+        // SAFETY: each use below names the type that this file declares for it.
+        unsafe { *self.library.get(name).expect("the driver exports it") }
+    }
+
+    /// Plants a fault.
+    pub fn plant(&self, fault: Fault) {
+        let call = fault.call.map(|call| CString::new(call).expect("no zero byte"));
+        let name = call.as_ref().map_or(std::ptr::null(), |call| call.as_ptr());
+        let plant: unsafe extern "C" fn(*const c_char, u64, u32, bool, bool) = self.function("fake_plant");
+        // SAFETY: the name ends with a zero byte.
+        unsafe { plant(name, fault.before, fault.code, fault.sticky, fault.lasts) };
+    }
+
+    /// Takes away the faults that have not come; `true` if there were any.
+    pub fn clear(&self) -> bool {
+        let clear: extern "C" fn() -> bool = self.function("fake_clear");
+        clear()
+    }
+
+    /// Puts work off until it is waited for, or does it at once.
+    pub fn defer(&self, deferred: bool) {
+        let defer: extern "C" fn(bool) = self.function("fake_defer");
+        defer(deferred);
+    }
+
+    /// How often a function was called.
+    pub fn calls(&self, call: &str) -> u64 {
+        let name = CString::new(call).expect("no zero byte");
+        let calls: unsafe extern "C" fn(*const c_char) -> u64 = self.function("fake_calls");
+        // SAFETY: the name ends with a zero byte.
+        unsafe { calls(name.as_ptr()) }
+    }
+
+    /// How many calls were made.
+    pub fn all_calls(&self) -> u64 {
+        let calls: unsafe extern "C" fn(*const c_char) -> u64 = self.function("fake_calls");
+        // SAFETY: no name stands for all.
+        unsafe { calls(std::ptr::null()) }
+    }
+
+    /// How many calls were made that a fault of no name can be in.
+    pub fn working_calls(&self) -> u64 {
+        self.all_calls() - crate::ONLY_BY_NAME.iter().map(|call| self.calls(call)).sum::<u64>()
+    }
+
+    /// What was done that a driver's user must not do, and forgets it.
+    pub fn violations(&self) -> Vec<String> {
+        let next: extern "C" fn(*mut u8, usize) -> usize = self.function("fake_violation");
+        let mut text = [0; 512];
+        std::iter::from_fn(|| {
+            let length = next(text.as_mut_ptr(), text.len());
+            (length > 0).then(|| String::from_utf8_lossy(&text[..length]).into_owned())
+        })
+        .collect()
+    }
+
+    /// What a device holds.
+    pub fn held(&self, device: usize) -> Held {
+        let held: extern "C" fn(usize) -> Held = self.function("fake_held");
+        held(device)
+    }
+
+    /// The context that is current on this thread, or 0.
+    pub fn current(&self) -> usize {
+        let current: extern "C" fn() -> usize = self.function("fake_current");
+        current()
+    }
+
+    /// Makes a context current on this thread, which need not be one of this driver's; 0 for none.
+    pub fn set_current(&self, context: usize) {
+        let set_current: extern "C" fn(usize) = self.function("fake_set_current");
+        set_current(context);
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fake_plant(call: *const c_char, before: u64, code: u32, sticky: bool, lasts: bool) {
+    // SAFETY: the caller's name is null or ends with a zero byte.
+    let call = (!call.is_null()).then(|| unsafe { CStr::from_ptr(call) }.to_string_lossy().into_owned());
+    state().planted.push(Planted { call, before, code, sticky, lasts });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fake_clear() -> bool {
+    !std::mem::take(&mut state().planted).is_empty()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fake_defer(deferred: bool) {
+    state().deferred = deferred;
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fake_calls(call: *const c_char) -> u64 {
+    let State { calls, .. } = &*state();
+    if call.is_null() {
+        return calls.values().sum();
+    }
+    // SAFETY: the caller's name ends with a zero byte.
+    let name = unsafe { CStr::from_ptr(call) }.to_string_lossy();
+    calls.get(&*name).copied().unwrap_or(0)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fake_violation(text: *mut u8, room: usize) -> usize {
+    let Some(violation) = state().violations.pop() else { return 0 };
+    let length = violation.len().min(room);
+    // SAFETY: the caller has room for that many bytes.
+    unsafe { text.copy_from_nonoverlapping(violation.as_ptr(), length) };
+    length
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fake_held(device: usize) -> Held {
+    let state = state();
+    let device = &state.devices[device];
+    let retained = device.retained as usize;
+    device.primary.as_ref().map_or(Held::default(), |context| Held {
+        retained,
+        allocations: context.memory.len() + context.pinned.len(),
+        modules: context.modules.len(),
+        streams: context.streams.len() - 1,
+        events: context.events.len(),
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fake_current() -> usize {
+    current()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fake_set_current(context: usize) {
+    set_current(context);
+}

@@ -1,0 +1,140 @@
+//! All that the driver knows: its devices, the calls that were made, and the faults that wait for one.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use crate::context::Context;
+use crate::{CAPABILITIES, ONLY_BY_NAME};
+
+/// The answers that are named here, as `cuda.h` numbers them.
+pub(crate) mod code {
+    pub const INVALID_VALUE: u32 = 1;
+    pub const OUT_OF_MEMORY: u32 = 2;
+    pub const INVALID_DEVICE: u32 = 101;
+    pub const INVALID_CONTEXT: u32 = 201;
+    pub const INVALID_PTX: u32 = 218;
+    pub const UNSUPPORTED_PTX_VERSION: u32 = 222;
+    pub const INVALID_HANDLE: u32 = 400;
+    pub const NOT_FOUND: u32 = 500;
+    pub const NOT_READY: u32 = 600;
+    pub const ILLEGAL_ADDRESS: u32 = 700;
+}
+
+/// What a function of the driver gives; an error is the number that it answers.
+pub(crate) type Answer<T = ()> = Result<T, u32>;
+
+/// A fault that waits for its call.
+pub(crate) struct Planted {
+    /// The function; any if it is `None`.
+    pub call: Option<String>,
+    /// How many of its calls are made before.
+    pub before: u64,
+    /// What it answers then.
+    pub code: u32,
+    /// Whether the context is lost.
+    pub sticky: bool,
+    /// Whether all later calls fail as well.
+    pub lasts: bool,
+}
+
+#[derive(Default)]
+pub(crate) struct Device {
+    /// The primary context, while it is retained.
+    pub primary: Option<Context>,
+    pub retained: u32,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    pub devices: [Device; CAPABILITIES.len()],
+    pub calls: BTreeMap<&'static str, u64>,
+    pub planted: Vec<Planted>,
+    pub violations: Vec<String>,
+    /// Whether work is put off until somebody waits for it.
+    pub deferred: bool,
+    handles: usize,
+}
+
+thread_local! {
+    /// The contexts of this thread, the current one last.
+    static STACK: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The context that is current on this thread, or 0.
+pub(crate) fn current() -> usize {
+    STACK.with_borrow(|stack| stack.last().copied().unwrap_or(0))
+}
+
+/// As `cuCtxSetCurrent`: replaces the top of the stack; 0 takes it off.
+pub(crate) fn set_current(context: usize) {
+    STACK.with_borrow_mut(|stack| {
+        stack.pop();
+        if context != 0 {
+            stack.push(context);
+        }
+    });
+}
+
+pub(crate) fn state() -> MutexGuard<'static, State> {
+    static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl State {
+    /// A handle that no other thing has.
+    pub fn handle(&mut self) -> usize {
+        self.handles += 1;
+        0x10_0000 * self.handles
+    }
+
+    /// Notes something that a driver's user must not do.
+    pub fn violation<T>(&mut self, call: &str, what: &str, code: u32) -> Answer<T> {
+        self.violations.push(format!("{call}: {what}"));
+        Err(code)
+    }
+
+    /// Counts a call; an error if a fault was planted for it.
+    pub fn count(&mut self, call: &'static str) -> Answer {
+        *self.calls.entry(call).or_default() += 1;
+        self.faults(call)
+    }
+
+    /// The fault that was planted for this call, if any.
+    pub fn faults(&mut self, call: &str) -> Answer {
+        let any = !ONLY_BY_NAME.contains(&call);
+        let meant = |fault: &Planted| fault.call.as_deref().map_or(any, |name| name == call);
+        let mut due = None;
+        for (at, fault) in self.planted.iter_mut().enumerate().filter(|(_, fault)| meant(fault)) {
+            if fault.before > 0 {
+                fault.before -= 1;
+            } else if due.is_none() {
+                due = Some((at, fault.code, fault.sticky, fault.lasts));
+            }
+        }
+        let Some((at, code, sticky, lasts)) = due else { return Ok(()) };
+        if !lasts {
+            self.planted.remove(at);
+        }
+        if sticky && let Ok(context) = self.context() {
+            context.lost = code;
+        }
+        Err(code)
+    }
+
+    /// The context that is current on this thread.
+    pub fn context(&mut self) -> Answer<&mut Context> {
+        let handle = current();
+        let contexts = self.devices.iter_mut().filter_map(|device| device.primary.as_mut());
+        contexts.into_iter().find(|context| context.handle == handle).ok_or(code::INVALID_CONTEXT)
+    }
+
+    /// The context that is current on this thread, which must be one that works.
+    pub fn working(&mut self, call: &str) -> Answer<&mut Context> {
+        if self.context().is_err() {
+            return self.violation(call, "no context of this driver is current", code::INVALID_CONTEXT);
+        }
+        let context = self.context()?;
+        if context.lost == 0 { Ok(context) } else { Err(context.lost) }
+    }
+}

@@ -1,0 +1,146 @@
+//! Streams and events: work in order, done at once or put off until somebody waits for it.
+
+use std::collections::VecDeque;
+
+use crate::IN_KERNEL;
+use crate::state::{Answer, State, code};
+
+/// A piece of a stream's work.
+pub(crate) enum Work {
+    /// Writes what the host gave.
+    Upload {
+        from: Vec<u8>,
+        to: usize,
+    },
+    Copy {
+        from: usize,
+        to: usize,
+        bytes: usize,
+    },
+    Fill {
+        at: usize,
+        byte: u8,
+        bytes: usize,
+    },
+    Launch {
+        function: usize,
+        blocks: u32,
+        threads: u32,
+        arguments: Vec<Vec<u8>>,
+    },
+    /// The event's so manieth record.
+    Record {
+        event: usize,
+        record: u64,
+    },
+    Wait {
+        event: usize,
+        record: u64,
+    },
+}
+
+#[derive(Default)]
+pub(crate) struct Stream {
+    pub work: VecDeque<Work>,
+}
+
+/// An event: where it was recorded each time, and which of these records was reached last.
+#[derive(Default)]
+pub(crate) struct Event {
+    pub streams: Vec<usize>,
+    pub reached: u64,
+    pub timed: bool,
+}
+
+impl Event {
+    /// How often it was recorded.
+    pub fn recorded(&self) -> u64 {
+        self.streams.len() as u64
+    }
+}
+
+impl State {
+    /// Queues work on a stream of the current context.
+    pub fn queue(&mut self, call: &str, stream: usize, work: Work) -> Answer {
+        let deferred = self.deferred;
+        let Some(found) = self.working(call)?.streams.get_mut(&stream) else {
+            return self.violation(call, "no such stream", code::INVALID_HANDLE);
+        };
+        found.work.push_back(work);
+        if deferred { Ok(()) } else { self.finish(stream) }
+    }
+
+    /// Does all of a stream's work.
+    pub fn finish(&mut self, stream: usize) -> Answer {
+        while let Some(work) = self.context()?.streams.get_mut(&stream).and_then(|stream| stream.work.pop_front()) {
+            self.step(work)?;
+        }
+        Ok(())
+    }
+
+    /// Works until an event's record is reached.
+    pub fn reach(&mut self, event: usize, record: u64) -> Answer {
+        loop {
+            let context = self.context()?;
+            // An event that was destroyed had been waited for by the driver.
+            let Some(found) = context.events.get(&event) else { return Ok(()) };
+            if found.reached >= record {
+                return Ok(());
+            }
+            let stream = found.streams[record as usize - 1];
+            let Some(work) = context.streams.get_mut(&stream).and_then(|stream| stream.work.pop_front()) else {
+                return Err(code::INVALID_HANDLE);
+            };
+            self.step(work)?;
+        }
+    }
+
+    /// Does one piece of work. If that fails, the context is lost.
+    fn step(&mut self, work: Work) -> Answer {
+        let done = match work {
+            Work::Launch { .. } => self.faults(IN_KERNEL).and_then(|()| self.perform(work)),
+            Work::Wait { event, record } => self.reach(event, record),
+            _ => self.perform(work),
+        };
+        if let (Err(code), Ok(context)) = (done, self.context()) {
+            context.lost = code;
+        }
+        done
+    }
+
+    fn perform(&mut self, work: Work) -> Answer {
+        let context = self.context()?;
+        let pointer = |address: usize| std::ptr::with_exposed_provenance_mut::<u8>(address);
+        let inside = |held: bool| if held { Ok(()) } else { Err(code::ILLEGAL_ADDRESS) };
+        match work {
+            Work::Upload { from, to } => {
+                inside(context.holds(to, from.len()))?;
+                // SAFETY: an allocation has these bytes.
+                unsafe { pointer(to).copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+            }
+            Work::Copy { from, to, bytes } => {
+                inside(context.holds(from, bytes) && context.holds(to, bytes))?;
+                // SAFETY: allocations have these bytes.
+                unsafe { pointer(to).copy_from(pointer(from), bytes) };
+            }
+            Work::Fill { at, byte, bytes } => {
+                inside(context.holds(at, bytes))?;
+                // SAFETY: an allocation has these bytes.
+                unsafe { pointer(at).write_bytes(byte, bytes) };
+            }
+            Work::Launch { function, blocks, threads, arguments } => {
+                let done = context.run(function, blocks, threads, &arguments);
+                let faults = std::mem::take(&mut context.faults);
+                self.violations.extend(faults.iter().map(|fault| format!("a kernel: {fault}")));
+                return done;
+            }
+            Work::Record { event, record } => {
+                if let Some(event) = context.events.get_mut(&event) {
+                    event.reached = event.reached.max(record);
+                }
+            }
+            Work::Wait { .. } => {}
+        }
+        Ok(())
+    }
+}

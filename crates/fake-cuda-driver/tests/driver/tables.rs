@@ -1,0 +1,103 @@
+//! Tables and buffers on the driver's devices, when nothing fails.
+
+use crate::{Session, work};
+use fake_cuda_driver::Held;
+use gpu_kernels::kernel;
+use gpu_kernels::seam::Global;
+use warpnest::{Device, Error};
+
+kernel! {
+    /// It is in no PTX.
+    Stranger<>, "stranger", threads 32;
+    { words: Global<u32> }
+    |args, block| {
+        let _ = (args.words, block.index());
+    }
+}
+
+#[test]
+fn every_piece_of_work_is_right_on_both_kinds_of_ptx_and_leaves_nothing_behind() {
+    let session = Session::new();
+    for ordinal in [0, 1, 3] {
+        let device = session.device(ordinal);
+        assert_eq!(device.name(), format!("fake device {ordinal}"));
+        let before = session.driver.held(ordinal as usize);
+        assert_eq!((before.retained, before.streams, before.modules), (1, 1, 1), "the default stream, and one kernel");
+        for (name, work) in work::ALL {
+            eprintln!("{name} on {ordinal}");
+            work(&device, &mut || ()).unwrap();
+        }
+        let Held { modules, .. } = session.driver.held(ordinal as usize);
+        // What the default stream keeps to bring words to the host stays, and kernels do.
+        let expected = Held { modules, allocations: before.allocations + 1, ..before };
+        assert_eq!(session.driver.held(ordinal as usize), expected);
+    }
+}
+
+#[test]
+fn work_that_is_put_off_is_done_in_the_same_order() {
+    let session = Session::new();
+    let device = session.device(0);
+    session.driver.defer(true);
+    for (_, work) in work::ALL {
+        work(&device, &mut || ()).unwrap();
+    }
+}
+
+#[test]
+fn the_driver_gets_the_ptx_that_it_takes() {
+    let session = Session::new();
+    // Tables of 64-bit keys that change need atomics of 128 bits, which only the PTX for 9.0 has.
+    let wide = |ordinal| {
+        let device = session.device(ordinal);
+        warpnest::LinearConfig::default().create::<u64, u64>(&device).map(drop)
+    };
+    assert_eq!(wide(0), Ok(()));
+    for ordinal in [1, 3] {
+        assert!(matches!(wide(ordinal), Err(Error::NoWideAtomics { .. })), "{ordinal}");
+    }
+}
+
+#[test]
+fn all_kernels_can_be_loaded_at_once_and_then_nothing_more_is_loaded() {
+    let session = Session::new();
+    for (ordinal, ptx) in [(0, warpnest::ptx::HOPPER), (1, warpnest::ptx::BASELINE)] {
+        let device = session.device(ordinal);
+        device.load_kernels().unwrap();
+        let kernels = warpnest::ptx::kernels(ptx).count();
+        assert_eq!(session.driver.held(ordinal as usize).modules, kernels);
+        for (_, work) in work::ALL {
+            work(&device, &mut || ()).unwrap();
+        }
+        assert_eq!(session.driver.held(ordinal as usize).modules, kernels);
+    }
+}
+
+#[test]
+fn an_extendible_map_loads_its_kernels_when_it_is_made() {
+    let session = Session::new();
+    let device = session.device(0);
+    let mut map = work::small(&device).unwrap();
+    let (keys, values) = work::pairs(0, 150);
+    // The primitives, which come before anything is changed.
+    let other = work::small(&device).and_then(|mut map| map.insert_many(&keys[..1], &values[..1])).unwrap();
+    assert_eq!(other, 1);
+    let loaded = session.driver.held(0).modules;
+    map.insert_many(&keys, &values).unwrap();
+    map.insert_many(&keys, &values).unwrap();
+    map.remove_many(&keys[..145]).unwrap();
+    map.shrink_to_fit().unwrap();
+    map.to_pairs().unwrap();
+    assert_eq!(session.driver.held(0).modules, loaded);
+}
+
+#[test]
+fn a_kernel_that_the_ptx_lacks_is_refused_by_name() {
+    let session = Session::new();
+    let device: Device = session.device(0);
+    // SAFETY: the kernel does nothing.
+    let launch = Stranger { words: unsafe { Global::null() } };
+    // SAFETY: as above.
+    let error = unsafe { device.default_stream().launch(&launch, 32, &[], &[]) }.unwrap_err();
+    assert!(matches!(&error, Error::Kernel { kernel, .. } if kernel == "stranger"), "{error:?}");
+}

@@ -1,0 +1,133 @@
+//! Work that tests put on a device. Each piece checks its own answers, and calls back after each operation.
+
+use warpnest::{Buffer, Device, ExtendibleMap, LinearConfig, LinearMap, PageMap, Result};
+
+/// A piece of work.
+pub type Work = fn(&Device, &mut dyn FnMut()) -> Result<()>;
+
+/// All of them, with names.
+pub const ALL: [(&str, Work); 5] = [
+    ("buffers", buffers),
+    ("streams", streams),
+    ("page map", page),
+    ("linear map", linear),
+    ("extendible map", extendible),
+];
+
+/// Pairs of different keys.
+pub fn pairs(first: u32, n: u32) -> (Vec<u32>, Vec<u32>) {
+    ((first..first + n).map(|i| i.wrapping_mul(0x9e37_79b1)).collect(), (first..first + n).collect())
+}
+
+fn some(values: &[u32]) -> Vec<Option<u32>> {
+    values.iter().copied().map(Some).collect()
+}
+
+/// Copies of each kind, small and large.
+pub fn buffers(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
+    let stream = device.stream()?;
+    done();
+    for length in [0, 1, 3, 700, 5000] {
+        let elements: Vec<u32> = (0..length).collect();
+        let mut first = Buffer::from_slice(device, &elements)?;
+        done();
+        assert_eq!(first.download(&stream)?, elements);
+        done();
+        let mut second = Buffer::zeroed(device, elements.len())?;
+        done();
+        assert!(second.download(&stream)?.iter().all(|&element| element == 0));
+        second.copy_from(&stream, &first)?;
+        done();
+        first.fill(&stream, 0xab)?;
+        done();
+        assert_eq!(second.download(&stream)?, elements);
+        assert!(first.download(device.default_stream())?.iter().all(|&element| element == 0xabab_abab));
+        drop(first);
+        done();
+    }
+    let memory = device.memory()?;
+    assert!(memory.free <= memory.total && memory.total == fake_cuda_driver::TOTAL_MEMORY as u64);
+    drop(stream);
+    done();
+    Ok(())
+}
+
+/// Two streams that wait for each other by events, of which some tell the time.
+pub fn streams(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
+    let (one, two) = (device.stream()?, device.stream()?);
+    let mut buffer = Buffer::<u32>::zeroed(device, 100)?;
+    let mut copy = Buffer::<u32>::zeroed(device, 100)?;
+    let start = one.record()?;
+    for round in 1..=4 {
+        buffer.fill(&one, round)?;
+        done();
+        copy.copy_from(&two, &buffer)?;
+        done();
+        assert_eq!(copy.download(&one)?[99], u32::from_ne_bytes([round; 4]));
+    }
+    let end = one.record()?;
+    done();
+    two.wait(&end)?;
+    done();
+    end.synchronize()?;
+    assert!(end.is_done()?);
+    assert!(end.milliseconds_since(&start)? > 0.0);
+    done();
+    one.synchronize()?;
+    two.synchronize()?;
+    done();
+    Ok(())
+}
+
+/// A page map, built, asked and built again.
+pub fn page(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
+    let (keys, values) = pairs(0, 200);
+    let mut map = PageMap::build(device, &keys, &values)?;
+    done();
+    assert_eq!(map.get_many(&keys)?, some(&values));
+    done();
+    assert_eq!(map.contains_many(&[keys[7], 1])?, [true, false]);
+    let (keys, values) = pairs(500, 90);
+    let stream = device.default_stream();
+    map.rebuild(stream, &Buffer::from_slice(device, &keys)?, &Buffer::from_slice(device, &values)?)?;
+    done();
+    assert_eq!(map.get_many(&keys)?, some(&values));
+    drop(map);
+    done();
+    Ok(())
+}
+
+/// A linear map that grows.
+pub fn linear(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
+    let mut map: LinearMap<u32, u32> = LinearConfig::default().create(device)?;
+    done();
+    let (keys, values) = pairs(0, 150);
+    assert_eq!(map.insert_many(&keys, &values)?, 150);
+    done();
+    assert_eq!(map.get_many(&keys)?, some(&values));
+    assert_eq!(map.remove_many(&keys[..50])?, some(&values[..50]));
+    done();
+    assert_eq!(map.len(), 100);
+    Ok(())
+}
+
+/// An extendible map whose directory grows.
+pub fn extendible(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
+    let mut map = small(device)?;
+    done();
+    let (keys, values) = pairs(0, 150);
+    assert_eq!(map.insert_many(&keys, &values)?, 150);
+    done();
+    assert_eq!(map.get_many(&keys)?, some(&values));
+    assert_eq!(map.remove_many(&keys[..140])?, some(&values[..140]));
+    done();
+    map.shrink_to_fit()?;
+    done();
+    assert_eq!(map.get_many(&keys[140..])?, some(&values[140..]));
+    Ok(())
+}
+
+/// An extendible map of the least size.
+pub fn small(device: &Device) -> Result<ExtendibleMap<u32, u32>> {
+    warpnest::ExtendibleConfig::default().segments(1).buckets(4).records(8).seed(1).create(device)
+}

@@ -1,0 +1,68 @@
+//! Sharing memory and streams with `cudarc` on a CUDA device, if there is one. What order is kept, the fake driver shows
+//! (`crates/fake-cuda-driver`); here the real one frees what the other side allocated.
+
+use ::cudarc::driver::{CudaContext, CudaSlice, CudaStream};
+use std::sync::Arc;
+use warpnest::{Buffer, Device, PageMap, Stream};
+use warpnest_tests::{distinct_keys, engines};
+
+/// The CUDA device, and two streams of `cudarc` on it; `None` where there is none.
+fn cuda() -> Option<(&'static Device, Arc<CudaStream>, Arc<CudaStream>)> {
+    let first = Device::cuda(0).ok()?;
+    let device = engines().iter().map(|engine| &engine.device).find(|&device| *device == first)?;
+    let context = CudaContext::new(0).unwrap();
+    Some((device, context.new_stream().unwrap(), context.new_stream().unwrap()))
+}
+
+/// So large that work on it is under way still when the next is queued.
+const WORDS: usize = 1 << 22;
+
+#[test]
+fn slices_go_back_and_forth_with_what_was_queued_for_them() {
+    let Some((device, one, two)) = cuda() else { return };
+    let ours = device.stream().unwrap();
+    let free = device.memory().unwrap().free;
+    for round in 1..=20u8 {
+        let word = u32::from_ne_bytes([round; 4]);
+        let mut slice: CudaSlice<u32> = one.alloc_zeros(WORDS).unwrap();
+        two.memcpy_htod(&vec![word; WORDS], &mut slice).unwrap();
+        let mut buffer = Buffer::from_cudarc(device, slice).unwrap();
+        assert!(buffer.download(&ours).unwrap().iter().all(|&found| found == word), "round {round}");
+        buffer.fill(&ours, round + 1).unwrap();
+        let slice = buffer.into_cudarc(&one).unwrap();
+        let word = u32::from_ne_bytes([round + 1; 4]);
+        assert!(two.clone_dtoh(&slice).unwrap().iter().all(|&found| found == word), "round {round}");
+    }
+    one.synchronize().unwrap();
+    // The allocator of `cudarc` keeps some for the next time.
+    assert!(device.memory().unwrap().free + 8 * (WORDS as u64) * 4 > free, "it was not freed");
+}
+
+#[test]
+fn what_is_borrowed_and_lent_is_read_before_it_is_written_again() {
+    let Some((device, one, two)) = cuda() else { return };
+    let keys: Vec<u32> = distinct_keys(WORDS, 1);
+    let map = PageMap::build(device, &keys[..1000], &keys[..1000]).unwrap();
+    let ours = Stream::from_cudarc(device, device_stream(&one)).unwrap();
+    for round in 0..10 {
+        let mut slice = one.clone_htod(&keys).unwrap();
+        let view = slice.as_view();
+        let answers = Buffer::borrow_cudarc(device, &view, |queries| map.get_many_on(&ours, queries).unwrap()).unwrap();
+        two.memset_zeros(&mut slice).unwrap();
+        let found = answers.download(&ours).unwrap();
+        assert!((0..WORDS).all(|i| found[i] == (i < 1000).then_some(keys[i])), "round {round}");
+
+        let mut buffer = Buffer::<u32>::zeroed(device, WORDS).unwrap();
+        buffer.fill(&ours, 5).unwrap();
+        buffer.lend_cudarc(&two, |view| two.memcpy_dtod(&view, &mut slice)).unwrap().unwrap();
+        buffer.fill(&ours, 6).unwrap();
+        assert!(one.clone_dtoh(&slice).unwrap().iter().all(|&word| word == 0x0505_0505), "round {round}");
+        buffer.lend_cudarc_mut(&two, |mut view| one.memset_zeros(&mut view)).unwrap().unwrap();
+        assert!(buffer.download(&ours).unwrap().iter().all(|&word| word == 0), "round {round}");
+    }
+}
+
+/// Another stream of the same context.
+fn device_stream(stream: &Arc<CudaStream>) -> Arc<CudaStream> {
+    stream.context().new_stream().unwrap()
+}
