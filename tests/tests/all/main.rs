@@ -7,6 +7,7 @@ mod runtime {
     mod cudarc;
     #[cfg(feature = "cust")]
     mod cust;
+    mod host;
     mod landing;
     mod no_driver;
     mod streams;
