@@ -8,6 +8,7 @@ mod runtime {
     #[cfg(feature = "cust")]
     mod cust;
     mod host;
+    mod huge_counts;
     mod landing;
     mod no_driver;
     mod streams;
