@@ -1,7 +1,10 @@
 //! Decoded code: instructions of a fixed shape, whose operands are all slots of a thread's register file.
 //!
-//! Constants live in slots too: a thread's file starts as a copy of [`Code::template`]. So the hot loop never asks
-//! whether an operand is a register or a constant.
+//! Constants live in slots too ([`Code::constants`]). So the hot loop never asks whether an operand is a register or a
+//! constant.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::fault::Space;
 
@@ -283,8 +286,16 @@ pub(crate) enum Op {
     },
 }
 
+impl Op {
+    /// Whether threads that execute it may go on elsewhere than behind it, or have to wait.
+    pub fn is_control(self) -> bool {
+        use Op::{ActiveMask, Barrier, Exit, Jump, JumpTable, Trap, Warp};
+        matches!(self, Jump | JumpTable | Exit | Trap | Warp(_) | ActiveMask | Barrier { .. })
+    }
+}
+
 /// An instruction; what the fields mean is told by [`Op`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
     pub op: Op,
     pub kind: Kind,
@@ -340,12 +351,18 @@ pub(crate) enum Special {
 #[derive(Debug, Default)]
 pub(crate) struct Code {
     pub instructions: Vec<Instruction>,
+    /// For each instruction whether a launch has executed it.
+    pub reached: Vec<AtomicBool>,
     /// For each instruction the statement it came from.
     pub places: Vec<u32>,
     /// Line and text of each statement.
     pub statements: Vec<(u32, String)>,
-    /// What a thread's registers hold at first. No instruction names a slot beyond its end.
-    pub template: Vec<u64>,
+    /// How many slots a thread has. No instruction names a slot beyond them.
+    pub registers: u32,
+    /// Slots that always hold the same value.
+    pub constants: Vec<(Slot, u64)>,
+    /// Slots that may be read before they are written: they hold 0 at the start of a thread.
+    pub zeroed: Vec<Slot>,
     /// Slots to be filled at the start of a thread.
     pub specials: Vec<(Slot, Special)>,
     /// Slot lists of vector operands, and targets of branch tables.
@@ -356,4 +373,28 @@ pub(crate) struct Code {
     pub has_dynamic: bool,
     /// Bytes of local memory a thread needs.
     pub local_bytes: u64,
+}
+
+impl Code {
+    /// Whether the instructions and all that they refer to are the same.
+    pub fn is_same(&self, other: &Code) -> bool {
+        self.instructions == other.instructions
+            && self.registers == other.registers
+            && self.constants == other.constants
+            && self.zeroed == other.zeroed
+            && self.specials == other.specials
+            && self.lists == other.lists
+            && self.shared == other.shared
+            && self.has_dynamic == other.has_dynamic
+            && self.local_bytes == other.local_bytes
+    }
+
+    /// For each statement that is executed, by its number, whether a launch has done so.
+    pub fn executed(&self) -> BTreeMap<u32, bool> {
+        let mut executed = BTreeMap::new();
+        for (place, reached) in self.places.iter().zip(&self.reached) {
+            *executed.entry(*place).or_default() |= reached.load(Ordering::Relaxed);
+        }
+        executed
+    }
 }

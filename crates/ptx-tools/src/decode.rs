@@ -1,5 +1,6 @@
 //! Turns the statements of an entry into [`Code`].
 
+mod allocate;
 mod control;
 mod float;
 mod integer;
@@ -8,6 +9,7 @@ pub(crate) mod names;
 mod operand;
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 
 use crate::code::{Code, Instruction, Kind, Op, Slot};
 use crate::memory::{DYNAMIC_START, SHARED_GAP, SHARED_START};
@@ -232,8 +234,13 @@ impl<'a> Decoder<'a> {
                 Patch::List(i) => self.code.lists[i] = target,
             }
         }
-        self.code.template = self.slots.template;
+        self.code.reached = self.code.instructions.iter().map(|_| AtomicBool::new(false)).collect();
+        self.code.constants = self.slots.constants();
+        let count = self.slots.count();
         self.code.specials = self.slots.specials;
+        let (constants, specials) = (&self.code.constants, &self.code.specials);
+        let pinned = constants.iter().map(|c| c.0).chain(specials.iter().map(|s| s.0)).collect();
+        allocate::allocate(&mut self.code, count, pinned);
         Ok(self.code)
     }
 }

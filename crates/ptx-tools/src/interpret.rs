@@ -1,9 +1,11 @@
-//! Executes kernels on the CPU, with the threads of several blocks interleaved at random.
+//! Executes kernels on the CPU, with the warps of several blocks, and the lanes of a warp, interleaved at random.
 
 mod arithmetic;
 mod collective;
+mod lanes;
 mod machine;
 mod run;
+mod vector;
 mod warp;
 
 use crate::fault::Fault;
@@ -11,11 +13,16 @@ use crate::memory::Regions;
 use crate::module::{Entry, Module};
 
 /// How the threads of a launch are interleaved. The same schedule gives the same interleaving.
+///
+/// A warp is picked at random, and lanes of it that are at the same instruction execute some instructions together, in memory one
+/// lane after the other from a random one on. Mostly these are all lanes at that instruction, and those that are behind catch up. From
+/// one barrier to the next, a quarter of the warps have their lanes on two random sides that move independently, and one in 32 has
+/// each lane move by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Seed of the random choices.
     pub seed: u64,
-    /// A thread executes 1 to this many instructions before another is picked.
+    /// The lanes execute 1 to this many instructions before others are picked.
     pub longest_slice: u32,
     /// How many blocks are resident at a time; others start, in order, as these end.
     pub concurrent_blocks: u32,

@@ -63,11 +63,17 @@ pub(crate) enum Problem {
     Misaligned { space: Space, address: u64, bytes: u32 },
 }
 
+/// The one of the ascending ranges in which `address..address + bytes` lies.
+#[inline(always)]
+fn range(ranges: &[(u64, u64)], address: u64, bytes: u64) -> Option<(u64, u64)> {
+    let range = *ranges.get(ranges.partition_point(|r| r.0 <= address).checked_sub(1)?)?;
+    range.1.checked_sub(bytes).is_some_and(|last| address <= last).then_some(range)
+}
+
 /// Whether `address..address + bytes` lies in one of the ascending ranges.
 #[inline(always)]
 fn inside(ranges: &[(u64, u64)], address: u64, bytes: u64) -> bool {
-    let at = ranges.partition_point(|r| r.0 <= address);
-    at > 0 && ranges[at - 1].1.checked_sub(bytes).is_some_and(|last| address <= last)
+    range(ranges, address, bytes).is_some()
 }
 
 /// A module's constant arrays, which kernels read at their real addresses.
@@ -114,15 +120,21 @@ impl Constants {
     }
 }
 
-/// Everything one thread can reach while it runs.
+/// Everything the threads of a warp can reach while they run, one at a time.
 pub(crate) struct View<'a> {
     pub global: &'a Regions,
+    /// The region of the last access to global memory; next to it the next one mostly is.
+    pub recent: (u64, u64),
     pub constants: &'a Constants,
     /// Start and end addresses of the shared arrays.
     pub shared_ranges: &'a [(u64, u64)],
     /// Shared memory from [`SHARED_START`] on.
     pub shared: &'a mut [u128],
+    /// Local memory of all threads of the warp: as much for each.
     pub local: &'a mut [u128],
+    pub local_words: usize,
+    /// Whose turn it is.
+    pub lane: u32,
     pub params: &'a mut [u128],
 }
 
@@ -145,13 +157,13 @@ impl View<'_> {
             Space::Global => self.global(address, size, write),
             Space::Shared => self.shared(address, size),
             Space::Param => Self::part(self.params, address, size).filter(|_| !write),
-            Space::Local => Self::part(self.local, address, size),
+            Space::Local => self.local(address, size),
             Space::Generic => {
                 let offset = address & !WINDOW_MASK;
                 match address & WINDOW_MASK {
                     SHARED_WINDOW => self.shared(offset, size),
                     PARAM_WINDOW => Self::part(self.params, offset, size).filter(|_| !write),
-                    LOCAL_WINDOW => Self::part(self.local, offset, size),
+                    LOCAL_WINDOW => self.local(offset, size),
                     _ => self.global(address, size, write),
                 }
             }
@@ -161,7 +173,11 @@ impl View<'_> {
 
     #[inline(always)]
     fn global(&mut self, address: u64, size: u64, write: bool) -> Option<*mut u8> {
-        if inside(&self.global.ranges, address, size) {
+        if address >= self.recent.0 && self.recent.1.checked_sub(size).is_some_and(|last| address <= last) {
+            return Some(ptr::with_exposed_provenance_mut(address as usize));
+        }
+        if let Some(range) = range(&self.global.ranges, address, size) {
+            self.recent = range;
             return Some(ptr::with_exposed_provenance_mut(address as usize));
         }
         if write || !inside(&self.constants.ranges, address, size) {
@@ -178,6 +194,12 @@ impl View<'_> {
             return None;
         }
         Self::part(self.shared, address.checked_sub(SHARED_START)?, size)
+    }
+
+    #[inline(always)]
+    fn local(&mut self, address: u64, size: u64) -> Option<*mut u8> {
+        let words = self.lane as usize * self.local_words;
+        Self::part(self.local.get_mut(words..words + self.local_words)?, address, size)
     }
 
     #[inline(always)]

@@ -36,7 +36,31 @@ pub struct Entry {
     pub(crate) code: Result<Code, Unknown>,
 }
 
-/// A PTX module. Threads may share it: a launch does not change it.
+impl Entry {
+    /// Whether the interpreter executes the same for both, whatever the text calls things.
+    pub fn has_same_code(&self, other: &Entry) -> bool {
+        let params = |entry: &Entry| entry.params.iter().map(|p| (p.offset, p.size)).collect::<Vec<_>>();
+        let (Ok(ours), Ok(theirs)) = (&self.code, &other.code) else { return false };
+        self.max_threads == other.max_threads && params(self) == params(other) && ours.is_same(theirs)
+    }
+
+    /// How many statements are there to be executed.
+    pub fn statements(&self) -> usize {
+        self.code.as_ref().map_or(0, |code| code.executed().len())
+    }
+
+    /// The statements that no launch of this module has executed yet: line and text.
+    pub fn not_executed(&self) -> Vec<(u32, &str)> {
+        let Ok(code) = &self.code else { return Vec::new() };
+        let missing = code.executed().into_iter().filter(|(_, executed)| !executed);
+        missing
+            .filter_map(|(statement, _)| code.statements.get(statement as usize))
+            .map(|(line, text)| (*line, text.as_str()))
+            .collect()
+    }
+}
+
+/// A PTX module. Threads may share it: all that launches change is which statements count as executed.
 #[derive(Debug)]
 pub struct Module {
     /// `.version`

@@ -155,3 +155,27 @@ fn lost_updates_show() {
     assert!(sums.iter().all(|s| (100..800).contains(s)), "{sums:?}");
     assert!(sums.iter().any(|s| *s != sums[0]), "{sums:?}");
 }
+
+/// In how many of 100 schedules one block of 128 threads, each of which reads the word that its neighbour at `distance` has written to
+/// shared memory, finds another than that one, with `between` them.
+fn wrong_neighbours(distance: u32, between: &str) -> usize {
+    let body = format!(
+        ".shared .align 4 .b8 words[512]; mov.b32 %r3, words; shl.b32 %r4, %r0, 2; add.s32 %r5, %r3, %r4;
+        st.shared.b32 [%r5], %r0; {between}
+        xor.b32 %r6, %r4, {}; add.s32 %r7, %r3, %r6; ld.shared.b32 %r9, [%r7];",
+        4 * distance
+    );
+    let is_wrong = |&seed: &u64| threads(&body, 128, seed) != (0..128).map(|t| t ^ distance).collect::<Vec<_>>();
+    (0..100).filter(is_wrong).count()
+}
+
+#[test]
+fn a_barrier_that_is_left_out_is_noticed_within_few_launches() {
+    assert_eq!(wrong_neighbours(64, "bar.sync 0;"), 0);
+    assert_eq!(wrong_neighbours(1, "bar.warp.sync -1;"), 0);
+    // Of other warps nothing is certain; within a warp the lanes move together as a rule.
+    assert!(wrong_neighbours(64, "") > 90, "{}", wrong_neighbours(64, ""));
+    assert!(wrong_neighbours(64, "bar.warp.sync -1;") > 90);
+    assert!(wrong_neighbours(1, "") > 50, "{}", wrong_neighbours(1, ""));
+    assert!(wrong_neighbours(16, "") > 50, "{}", wrong_neighbours(16, ""));
+}

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::code::{Slot, Special};
+use crate::code::{Slot, Special, TRUE, ZERO};
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,10 +13,10 @@ pub(crate) enum Name {
     Address(u64),
 }
 
-/// The slots of a thread's register file, with what they hold at first.
+/// The slots of a thread's register file.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    pub template: Vec<u64>,
+    count: Slot,
     pub specials: Vec<(Slot, Special)>,
     constants: HashMap<u64, Slot>,
 }
@@ -24,12 +24,12 @@ pub(crate) struct Slots {
 impl Slots {
     /// With the four slots that have fixed meanings.
     pub fn new() -> Self {
-        Slots { template: vec![1, 0, 0, 0], specials: Vec::new(), constants: HashMap::new() }
+        Slots { count: 4, specials: Vec::new(), constants: HashMap::new() }
     }
 
     pub fn fresh(&mut self, count: u32) -> Slot {
-        let slot = self.template.len() as Slot;
-        self.template.resize(self.template.len() + count as usize, 0);
+        let slot = self.count;
+        self.count += count;
         slot
     }
 
@@ -38,9 +38,21 @@ impl Slots {
             return slot;
         }
         let slot = self.fresh(1);
-        self.template[slot as usize] = value;
         self.constants.insert(value, slot);
         slot
+    }
+
+    /// How many slots there are.
+    pub fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    /// The slots that hold constants, and their values.
+    pub fn constants(&self) -> Vec<(Slot, u64)> {
+        let mut all = vec![(TRUE, 1), (ZERO, 0)];
+        all.extend(self.constants.iter().map(|(&value, &slot)| (slot, value)));
+        all.sort_unstable();
+        all
     }
 
     pub fn special(&mut self, special: Special) -> Slot {

@@ -1,99 +1,88 @@
 //! What threads wait for together: warp operations, `activemask` and barriers.
 
-use rand_xoshiro::rand_core::Rng;
-
-use super::machine::{Barrier, Machine, State};
-use super::warp::{Lane, together};
+use super::lanes::{LANES, lanes};
+use super::machine::{Barrier, Machine};
+use super::warp::together;
 use crate::code::{BarrierOp, Instruction, Op, SINK, WarpOp};
 use crate::fault::Fault;
 
 impl Machine<'_> {
     /// A thread goes on behind the instruction it waited at.
     fn resume(&mut self, t: u32) {
-        self.pcs[t as usize] += 1;
-        self.states[t as usize] = State::Running;
-        self.runnable.push(t);
+        let warp = &mut self.warps[(t / LANES) as usize];
+        warp.pcs[(t % LANES) as usize] += 1;
+        warp.running |= 1 << (t % LANES);
+        self.list(t / LANES);
     }
 
-    /// All threads of `t`'s warp, by lane.
-    pub(super) fn lanes(&self, t: u32) -> std::ops::Range<u32> {
-        let thread = t % self.launch.threads;
-        let first = t - thread % 32;
-        first..first + (self.launch.threads - thread / 32 * 32).min(32)
-    }
-
-    /// A thread has come to an instruction of several threads.
-    pub(super) fn wait(&mut self, pick: usize, t: u32) -> Result<(), Fault> {
-        let i = self.instruction(t);
+    /// Lanes of a warp have come to an instruction of several threads.
+    pub(super) fn wait(&mut self, w: u32, mask: u32) -> Result<(), Fault> {
+        let i = self.instruction(w * LANES + mask.trailing_zeros());
         match i.op {
             Op::ActiveMask => {
-                self.leave(pick, State::Gathering);
-                self.gathering += 1;
-                Ok(())
+                let warp = &mut self.warps[w as usize];
+                warp.running &= !mask;
+                warp.gathering |= mask;
             }
             Op::Warp(op) => {
-                let mask = self.get(t, i.e) as u32;
-                if mask >> (t % self.launch.threads % 32) & 1 == 0 {
-                    return Err(Fault::NotInMask { at: self.place(t), mask });
+                for lane in lanes(mask) {
+                    self.vote(w, lane, i, op)?;
                 }
-                self.leave(pick, State::Warp);
-                self.warp(t, i, op, mask);
-                Ok(())
             }
-            Op::Barrier { op, .. } => self.barrier(pick, t, i, op),
-            _ => Ok(()),
+            Op::Barrier { op, .. } => {
+                for lane in lanes(mask) {
+                    self.barrier(w * LANES + lane, i, op)?;
+                }
+            }
+            _ => {}
         }
+        Ok(())
     }
 
-    /// Executes a warp operation if all lanes of its mask are there. Lanes that the block does not have are none.
-    fn warp(&mut self, t: u32, i: &Instruction, op: WarpOp, mask: u32) {
-        let lanes = self.lanes(t);
-        let present = mask & (u32::MAX >> (32 - lanes.len()));
-        let members = || lanes.clone().filter(|l| mask >> (l - lanes.start) & 1 == 1);
-        let there = |l: u32| {
-            self.states[l as usize] == State::Warp
-                && self.pcs[l as usize] == self.pcs[t as usize]
-                && self.get(l, i.e) as u32 == mask
+    /// A lane has come to a warp operation, which is executed if all lanes of its mask are there. Lanes that the block does not
+    /// have are none.
+    fn vote(&mut self, w: u32, lane: u32, i: &Instruction, op: WarpOp) -> Result<(), Fault> {
+        let t = w * LANES + lane;
+        let mask = self.get(t, i.e) as u32;
+        if mask >> lane & 1 == 0 {
+            return Err(Fault::NotInMask { at: self.place(t), mask });
+        }
+        let pc = self.pc(t);
+        let warp = &mut self.warps[w as usize];
+        warp.running &= !(1 << lane);
+        warp.voting |= 1 << lane;
+        let (voting, members) = (warp.voting, mask & warp.lanes);
+        let there = |other: u32| {
+            let other = w * LANES + other;
+            self.pc(other) == pc && self.get(other, i.e) as u32 == mask
         };
-        if !members().all(there) {
-            return;
+        if voting & members != members || !lanes(members).all(there) {
+            return Ok(());
         }
-        let mut parts = [Lane::default(); 32];
-        for l in members() {
-            let value = i.kind.cut(self.get(l, i.a));
-            parts[(l - lanes.start) as usize] =
-                Lane { value, b: self.get(l, i.b), c: self.get(l, i.c), ..Lane::default() };
+        let (mut file, random) = self.file(w);
+        together(op, i, members, &mut file, random);
+        self.warps[w as usize].voting &= !members;
+        for member in lanes(members) {
+            self.resume(w * LANES + member);
         }
-        let garbage = self.random.next_u64() & 0xffff_ffff;
-        together(op, i.kind, present, &mut parts, garbage);
-        for l in members() {
-            let part = parts[(l - lanes.start) as usize];
-            self.set(l, i.d, part.result);
-            self.set(l, i.d2, part.predicate.into());
-            self.resume(l);
+        Ok(())
+    }
+
+    /// Lanes of a warp that are at the same `activemask` see each other.
+    pub(super) fn release_gathered(&mut self, w: u32) {
+        let warp = &mut self.warps[w as usize];
+        let (gathered, pcs) = (std::mem::take(&mut warp.gathering), warp.pcs);
+        for lane in lanes(gathered) {
+            let same = lanes(gathered).filter(|&other| pcs[other as usize] == pcs[lane as usize]);
+            let mask = same.fold(0u32, |mask, other| mask | 1 << other);
+            let t = w * LANES + lane;
+            self.set(t, self.instruction(t).d, mask.into());
+            self.resume(t);
         }
     }
 
-    /// Lanes of `t`'s warp that are at the same `activemask` see each other.
-    pub(super) fn release_gathered(&mut self, t: u32) {
-        let lanes = self.lanes(t);
-        let gathered: Vec<u32> = lanes.clone().filter(|&l| self.states[l as usize] == State::Gathering).collect();
-        let masks: Vec<u32> = gathered
-            .iter()
-            .map(|&l| {
-                let same = gathered.iter().filter(|&&o| self.pcs[o as usize] == self.pcs[l as usize]);
-                same.fold(0, |mask, o| mask | 1 << (o - lanes.start))
-            })
-            .collect();
-        for (l, mask) in gathered.into_iter().zip(masks) {
-            self.set(l, self.instruction(l).d, mask.into());
-            self.resume(l);
-            self.gathering -= 1;
-        }
-    }
-
-    fn barrier(&mut self, pick: usize, t: u32, i: &Instruction, op: BarrierOp) -> Result<(), Fault> {
-        let r = (t / self.launch.threads) as usize;
+    fn barrier(&mut self, t: u32, i: &Instruction, op: BarrierOp) -> Result<(), Fault> {
+        let r = self.resident(t);
         let number = self.get(t, i.a) as u32 as usize;
         let count = (i.b != SINK).then(|| self.get(t, i.b) as u32);
         if number >= 16 || count.is_some_and(|c| c == 0 || c % 32 != 0) {
@@ -103,15 +92,15 @@ impl Machine<'_> {
         barrier.arrived += 1;
         barrier.count = count;
         if op == BarrierOp::Arrive {
-            self.pcs[t as usize] += 1;
+            self.warps[(t / LANES) as usize].pcs[(t % LANES) as usize] += 1;
         } else {
             let other = barrier.waiting.first().copied();
             barrier.waiting.push(t);
-            if let Some(o) = other.filter(|&o| self.pcs[o as usize] != self.pcs[t as usize]) {
+            if let Some(o) = other.filter(|&o| self.pc(o) != self.pc(t)) {
                 let (other_line, other) = self.statement(o);
                 return Err(Fault::DivergentBarrier { at: self.place(t), other_line, other });
             }
-            self.leave(pick, State::Barrier);
+            self.warps[(t / LANES) as usize].running &= !(1 << (t % LANES));
         }
         self.release_barrier(r, number);
         Ok(())
@@ -140,15 +129,23 @@ impl Machine<'_> {
                 self.set(t, i.d, result);
             }
         }
+        let mut last = None;
         for t in waiting {
+            // Behind a barrier the lanes of a warp may move in another way.
+            if last.replace(t / LANES) != Some(t / LANES) {
+                self.change_gait(t / LANES);
+            }
             self.resume(t);
         }
     }
 
-    /// A thread is done: barriers wait for one less, and the last one makes room for another block.
-    pub(super) fn finished(&mut self, t: u32) {
-        let r = (t / self.launch.threads) as usize;
-        self.residents[r].live -= 1;
+    /// Lanes of a warp are done: barriers wait for fewer, and the last ones make room for another block.
+    pub(super) fn finished(&mut self, w: u32, mask: u32) {
+        let warp = &mut self.warps[w as usize];
+        warp.running &= !mask;
+        warp.done |= mask;
+        let r = self.resident(w * LANES);
+        self.residents[r].live -= mask.count_ones();
         if self.residents[r].live == 0 {
             self.start_block(r);
             return;

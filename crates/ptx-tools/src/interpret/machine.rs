@@ -1,25 +1,16 @@
-//! The blocks in flight: picks threads at random, runs them, and lets those that wait for each other go on.
+//! The blocks in flight: picks warps and lanes at random, runs them, and lets those that wait for each other go on.
+
+use std::cell::Cell;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::Launch;
-use super::run::{Failure, Stop, run};
+use super::lanes::{File, Group, LANES, Row, lanes};
+use super::run::{Failure, Slice, Stop, Warp, run};
 use crate::code::{Code, Instruction, Special};
 use crate::fault::{Fault, Place};
 use crate::memory::{Constants, DYNAMIC_START, Problem, Regions, SHARED_START, View};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Running,
-    /// At a warp operation.
-    Warp,
-    /// At `activemask`.
-    Gathering,
-    /// At a barrier.
-    Barrier,
-    Done,
-}
 
 /// One of a block's sixteen barriers.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +32,34 @@ pub(super) struct Resident {
     pub(super) barriers: [Barrier; 16],
 }
 
-/// A launch under way. Threads are numbered through all residents.
+/// How the lanes of a warp move, until it leaves a barrier again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gait {
+    /// Lanes at the same instruction execute it together, apart from those of the other side if there are two.
+    Sides(u32),
+    /// Each by itself.
+    Alone,
+}
+
+/// The lanes of a warp and what each is doing: running, in one of these masks, at a barrier, or done.
+#[derive(Debug)]
+pub(super) struct WarpState {
+    pub(super) pcs: [u32; LANES as usize],
+    /// The lanes that the block has in it.
+    pub(super) lanes: u32,
+    pub(super) running: u32,
+    /// At a warp operation.
+    pub(super) voting: u32,
+    /// At `activemask`.
+    pub(super) gathering: u32,
+    pub(super) done: u32,
+    gait: Gait,
+    /// Whether it is among the warps that can be picked.
+    listed: bool,
+}
+
+/// A launch under way. Warps and threads are numbered through all residents; the last warp of a block may have lanes without a
+/// thread, which are numbered too.
 pub(crate) struct Machine<'a> {
     code: &'a Code,
     pub(super) launch: &'a Launch<'a>,
@@ -51,14 +69,22 @@ pub(crate) struct Machine<'a> {
     shared_ranges: Vec<(u64, u64)>,
     pub(super) residents: Vec<Resident>,
     next_block: u32,
-    files: Vec<u64>,
-    pub(super) pcs: Vec<u32>,
-    pub(super) states: Vec<State>,
-    pub(super) runnable: Vec<u32>,
-    /// Lanes at `activemask`.
-    pub(super) gathering: u32,
+    files: Vec<Row>,
+    pub(super) warps: Vec<WarpState>,
+    runnable: Vec<u32>,
     pub(super) random: Xoshiro256PlusPlus,
     steps: u64,
+}
+
+thread_local! {
+    /// The register files of the last launch, for the next: fresh memory costs more than what most launches do with it.
+    static FILES: Cell<Vec<Row>> = const { Cell::new(Vec::new()) };
+}
+
+impl Drop for Machine<'_> {
+    fn drop(&mut self) {
+        FILES.set(std::mem::take(&mut self.files));
+    }
 }
 
 impl<'a> Machine<'a> {
@@ -83,7 +109,28 @@ impl<'a> Machine<'a> {
             local: vec![0; local_words],
             barriers: Default::default(),
         };
-        let threads = count as usize * launch.threads as usize;
+        let warps_of_block = launch.threads.div_ceil(LANES);
+        let warp = |number: u32| {
+            let first = number % warps_of_block * LANES;
+            WarpState {
+                pcs: [0; LANES as usize],
+                lanes: u32::MAX >> (LANES - (launch.threads - first).min(LANES)),
+                running: 0,
+                voting: 0,
+                gathering: 0,
+                done: u32::MAX,
+                gait: Gait::Alone,
+                listed: false,
+            }
+        };
+        let warps: Vec<WarpState> = (0..count * warps_of_block).map(warp).collect();
+        let mut files = FILES.take();
+        files.resize(warps.len() * code.registers as usize, Row::default());
+        for file in files.chunks_exact_mut(code.registers as usize) {
+            for &(slot, value) in &code.constants {
+                file[slot as usize] = Row::all(value);
+            }
+        }
         Machine {
             code,
             launch,
@@ -93,11 +140,9 @@ impl<'a> Machine<'a> {
             shared_ranges,
             residents: (0..count).map(|_| resident()).collect(),
             next_block: 0,
-            files: vec![0; threads * code.template.len()],
-            pcs: vec![0; threads],
-            states: vec![State::Done; threads],
-            runnable: Vec::with_capacity(threads),
-            gathering: 0,
+            files,
+            runnable: Vec::with_capacity(warps.len()),
+            warps,
             random: Xoshiro256PlusPlus::seed_from_u64(launch.schedule.seed),
             steps: 0,
         }
@@ -112,35 +157,64 @@ impl<'a> Machine<'a> {
         while !self.runnable.is_empty() {
             let random = self.random.next_u64();
             let pick = (((random >> 32) * self.runnable.len() as u64) >> 32) as usize;
-            let slice = 1 + (((random & 0xffff_ffff) * u64::from(longest)) >> 32) as u32;
-            let t = self.runnable[pick];
-            let slice = self.launch.step_limit.saturating_sub(self.steps).min(slice.into()) as u32;
-            if slice == 0 {
-                return Err(Fault::StepLimit { at: self.place(t), limit: self.launch.step_limit });
+            let length = 1 + (((random & 0xffff_ffff) * u64::from(longest)) >> 32) as u32;
+            let w = self.runnable[pick];
+            let (group, until) = self.choose(w);
+            let lanes = u64::from(group.mask.count_ones());
+            let left = self.launch.step_limit.saturating_sub(self.steps).div_ceil(lanes).min(length.into()) as u32;
+            if left == 0 {
+                let at = self.place(w * LANES + group.mask.trailing_zeros());
+                return Err(Fault::StepLimit { at, limit: self.launch.step_limit });
             }
-            match self.slice(t, slice)? {
-                Stop::Slice => {
-                    // Lanes gathered at `activemask` need not wait for all others: they go on at some time.
-                    if self.gathering > 0 && random & 7 == 0 {
-                        self.release_gathered(t);
-                    }
-                    continue;
-                }
-                Stop::Done => {
-                    self.leave(pick, State::Done);
-                    self.finished(t);
-                }
-                Stop::Together => self.wait(pick, t)?,
+            match self.slice(w, group, Slice { left, until, clock: self.steps })? {
+                Stop::Slice => {}
+                Stop::Done => self.finished(w, group.mask),
+                Stop::Together => self.wait(w, group.mask)?,
             }
-            if self.gathering > 0 && !self.lanes(t).any(|l| self.states[l as usize] == State::Running) {
-                self.release_gathered(t);
+            // Lanes gathered at `activemask` need not wait for all others: they go on at some time.
+            let warp = &self.warps[w as usize];
+            if warp.gathering != 0 && (warp.running == 0 || random & 7 == 0) {
+                self.release_gathered(w);
+            }
+            let warp = &mut self.warps[w as usize];
+            if warp.running == 0 {
+                warp.listed = false;
+                self.runnable.swap_remove(pick);
             }
         }
-        let mut waiting = (0..self.states.len()).filter(|&t| self.states[t] != State::Done);
-        match waiting.next() {
-            None => Ok(self.steps),
-            Some(t) => Err(Fault::Deadlock { at: self.place(t as u32), waiting: 1 + waiting.count() }),
+        let undone = |warp: &WarpState| warp.lanes & !warp.done;
+        let Some(first) = self.warps.iter().position(|warp| undone(warp) != 0) else { return Ok(self.steps) };
+        let lane = undone(&self.warps[first]).trailing_zeros();
+        let waiting = self.warps.iter().map(|warp| undone(warp).count_ones() as usize).sum();
+        Err(Fault::Deadlock { at: self.place(first as u32 * LANES + lane), waiting })
+    }
+
+    /// Picks lanes of a warp that are at the same instruction, and the instruction before which they should stop because
+    /// others of their side wait there.
+    fn choose(&mut self, w: u32) -> (Group, u32) {
+        let random = self.random.next_u64() as u32;
+        let warp = &self.warps[w as usize];
+        let lead = pick_bit(warp.running, random >> 16);
+        let Gait::Sides(side) = warp.gait else { return (Group { mask: 1 << lead, first: 0 }, u32::MAX) };
+        let side = warp.running & if side >> lead & 1 == 1 { side } else { !side };
+        let first = random >> 8 & 31;
+        let with_lead = warp.pcs.map(|pc| pc == warp.pcs[lead as usize]);
+        let with_lead = (0..LANES).fold(0, |mask, lane| mask | u32::from(with_lead[lane as usize]) << lane);
+        if side & !with_lead == 0 {
+            return (Group { mask: side, first }, u32::MAX);
         }
+        let pc = |lane: u32| warp.pcs[lane as usize];
+        // Those that are behind catch up. Now and then it is another's turn, who may have what they wait for.
+        let at = if random & 15 == 0 { pc(lead) } else { lanes(side).map(pc).min().unwrap_or(pc(lead)) };
+        let (mut mask, mut until) = (0, u32::MAX);
+        for lane in lanes(side) {
+            match pc(lane) {
+                other if other == at => mask |= 1 << lane,
+                other if other > at => until = until.min(other),
+                _ => {}
+            }
+        }
+        (Group { mask, first }, until)
     }
 
     pub(super) fn start_block(&mut self, r: usize) {
@@ -165,39 +239,74 @@ impl<'a> Machine<'a> {
             *barrier = Barrier::default();
         }
         let block = resident.block;
-        for thread in 0..self.launch.threads {
-            let t = r as u32 * self.launch.threads + thread;
-            let specials = &self.code.specials;
-            let launch = self.launch;
-            let file = file(&mut self.files, self.code, t);
-            file.copy_from_slice(&self.code.template);
-            for &(slot, what) in specials {
-                file[slot as usize] = special(what, thread, block, launch).into();
+        let (warps, launch) = (self.warps_of_block(), self.launch);
+        for number in 0..warps {
+            let w = r as u32 * warps + number;
+            let gait = self.gait();
+            let file = file(&mut self.files, self.code, w);
+            for &(slot, what) in &self.code.specials {
+                file[slot as usize] = Row::of(|lane| special(what, number * LANES + lane, block, launch).into());
             }
-            self.pcs[t as usize] = 0;
-            self.states[t as usize] = State::Running;
-            self.runnable.push(t);
+            for &slot in &self.code.zeroed {
+                file[slot as usize] = Row::all(0);
+            }
+            let warp = &mut self.warps[w as usize];
+            warp.pcs = [0; LANES as usize];
+            (warp.running, warp.done) = (warp.lanes, 0);
+            warp.gait = gait;
+            self.list(w);
         }
     }
 
-    fn slice(&mut self, t: u32, slice: u32) -> Result<Stop, Fault> {
-        let resident = &mut self.residents[(t / self.launch.threads) as usize];
+    /// Mostly all lanes together, as GPUs run them too; now and then on two sides, rarely each by itself.
+    fn gait(&mut self) -> Gait {
+        let random = self.random.next_u64();
+        match random & 31 {
+            0 => Gait::Alone,
+            1..=8 => Gait::Sides((random >> 32) as u32),
+            _ => Gait::Sides(u32::MAX),
+        }
+    }
+
+    /// Lets the lanes of a warp move in another way.
+    pub(super) fn change_gait(&mut self, w: u32) {
+        self.warps[w as usize].gait = self.gait();
+    }
+
+    /// The warp can be picked.
+    pub(super) fn list(&mut self, w: u32) {
+        let warp = &mut self.warps[w as usize];
+        if !warp.listed {
+            warp.listed = true;
+            self.runnable.push(w);
+        }
+    }
+
+    fn slice(&mut self, w: u32, group: Group, mut slice: Slice) -> Result<Stop, Fault> {
+        let warps = self.warps_of_block();
+        let resident = &mut self.residents[(w / warps) as usize];
+        let state = &mut self.warps[w as usize];
         let local_words = resident.local.len() / self.launch.threads as usize;
-        let thread = (t % self.launch.threads) as usize;
-        let mut view = View {
+        let first = (w % warps * LANES) as usize;
+        let memory = View {
             global: self.regions,
+            recent: (1, 0),
             constants: self.constants,
             shared_ranges: &self.shared_ranges,
             shared: &mut resident.shared,
-            local: &mut resident.local[thread * local_words..][..local_words],
+            local: &mut resident.local[first * local_words..],
+            local_words,
+            lane: 0,
             params: &mut self.params,
         };
-        let registers = file(&mut self.files, self.code, t);
-        let mut left = slice;
-        let stop = run(self.code, registers, &mut self.pcs[t as usize], &mut view, &mut left, self.steps);
-        self.steps += u64::from(slice - left);
-        stop.map_err(|failure| {
-            let at = self.place(t);
+        let file = File(file(&mut self.files, self.code, w));
+        let (code, random) = (self.code, &mut self.random);
+        let mut warp = Warp { code, file, pcs: &mut state.pcs, lanes: state.lanes, memory, random };
+        let length = slice.left;
+        let stop = run(&mut warp, group, &mut slice);
+        self.steps += u64::from(length - slice.left) * u64::from(group.mask.count_ones());
+        stop.map_err(|(lane, failure)| {
+            let at = self.place(w * LANES + lane);
             match failure {
                 Failure::Trap => Fault::Trap { at },
                 Failure::Memory(Problem::OutOfBounds { space, address, bytes }) => {
@@ -210,44 +319,62 @@ impl<'a> Machine<'a> {
         })
     }
 
+    pub(super) fn warps_of_block(&self) -> u32 {
+        self.launch.threads.div_ceil(LANES)
+    }
+
+    /// The resident block that a thread belongs to.
+    pub(super) fn resident(&self, t: u32) -> usize {
+        (t / LANES / self.warps_of_block()) as usize
+    }
+
     pub(super) fn place(&self, t: u32) -> Box<Place> {
         let (line, instruction) = self.statement(t);
         Box::new(Place {
             entry: self.launch.entry.to_string(),
-            block: self.residents[(t / self.launch.threads) as usize].block,
-            thread: t % self.launch.threads,
+            block: self.residents[self.resident(t)].block,
+            thread: t % (self.warps_of_block() * LANES),
             line,
             instruction,
         })
     }
 
+    pub(super) fn pc(&self, t: u32) -> u32 {
+        self.warps[(t / LANES) as usize].pcs[(t % LANES) as usize]
+    }
+
     pub(super) fn statement(&self, t: u32) -> (u32, String) {
-        self.code.statements[self.code.places[self.pcs[t as usize] as usize] as usize].clone()
+        self.code.statements[self.code.places[self.pc(t) as usize] as usize].clone()
     }
 
     pub(super) fn instruction(&self, t: u32) -> &'a Instruction {
-        &self.code.instructions[self.pcs[t as usize] as usize]
+        &self.code.instructions[self.pc(t) as usize]
     }
 
     pub(super) fn get(&self, t: u32, slot: u32) -> u64 {
-        self.files[t as usize * self.code.template.len() + slot as usize]
+        self.files[(t / LANES * self.code.registers + slot) as usize].get(t % LANES)
     }
 
     pub(super) fn set(&mut self, t: u32, slot: u32, value: u64) {
-        file(&mut self.files, self.code, t)[slot as usize] = value;
+        file(&mut self.files, self.code, t / LANES)[slot as usize].set(t % LANES, value);
     }
 
-    /// The runnable thread at `pick` stops running.
-    pub(super) fn leave(&mut self, pick: usize, state: State) {
-        let t = self.runnable.swap_remove(pick);
-        self.states[t as usize] = state;
+    /// The registers of a warp, and the random numbers.
+    pub(super) fn file(&mut self, w: u32) -> (File<'_>, &mut Xoshiro256PlusPlus) {
+        (File(file(&mut self.files, self.code, w)), &mut self.random)
     }
 }
 
-/// The registers of a thread.
-fn file<'f>(files: &'f mut [u64], code: &Code, t: u32) -> &'f mut [u64] {
-    let stride = code.template.len();
-    &mut files[t as usize * stride..][..stride]
+/// One of the bits of a mask that is not 0, by a random number below 2^16.
+fn pick_bit(mask: u32, random: u32) -> u32 {
+    let number = (random & 0xffff) * mask.count_ones() >> 16;
+    lanes(mask).nth(number as usize).unwrap_or(mask.trailing_zeros())
+}
+
+/// The registers of a warp.
+fn file<'f>(files: &'f mut [Row], code: &Code, w: u32) -> &'f mut [Row] {
+    let stride = code.registers as usize;
+    &mut files[w as usize * stride..][..stride]
 }
 
 fn special(what: Special, thread: u32, block: u32, launch: &Launch) -> u32 {

@@ -1,17 +1,24 @@
-//! The hot loop: one thread, until its time slice ends or it has to wait.
+//! The hot loop: lanes of a warp that are at the same instruction, until they part, have to wait, or their slice ends.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::arithmetic as arith;
-use crate::code::{CARRY, Code, Instruction, Kind, Op, Slot};
+use super::lanes::{File, Group, LANES, lanes};
+use super::warp::together;
+use super::{vector, warp};
+use crate::code::{CARRY, Code, Instruction, Kind, Op, TRUE};
 use crate::memory::{Problem, View};
 
 /// Why [`run`] came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// The slice is over.
+    /// The slice is over, or the lanes are no longer at the same instruction.
     Slice,
     /// At an instruction of several threads; it is not executed yet.
     Together,
-    /// The thread is done.
+    /// The threads are done.
     Done,
 }
 
@@ -22,84 +29,186 @@ pub(crate) enum Failure {
     Trap,
 }
 
-impl From<Problem> for Failure {
-    fn from(problem: Problem) -> Self {
-        Failure::Memory(problem)
-    }
+/// A warp, to run some lanes of it.
+pub(crate) struct Warp<'a> {
+    pub code: &'a Code,
+    pub file: File<'a>,
+    pub pcs: &'a mut [u32; LANES as usize],
+    /// The lanes that the block has in this warp.
+    pub lanes: u32,
+    pub memory: View<'a>,
+    pub random: &'a mut Xoshiro256PlusPlus,
 }
 
-/// A thread's registers.
-struct File<'a>(&'a mut [u64]);
-
-impl File<'_> {
-    #[inline(always)]
-    fn get(&self, slot: Slot) -> u64 {
-        self.0[slot as usize]
-    }
-
-    #[inline(always)]
-    fn set(&mut self, slot: Slot, value: u64) {
-        self.0[slot as usize] = value;
-    }
+/// A slice of time.
+pub(crate) struct Slice {
+    /// How many instructions to execute; counted down.
+    pub left: u32,
+    /// The instruction to stop before, since others wait there.
+    pub until: u32,
+    /// Instructions that the launch has executed before.
+    pub clock: u64,
 }
 
-/// Executes at most `budget` instructions of the thread at `pc`; counts them down in `budget`.
-pub(crate) fn run(
-    code: &Code,
-    registers: &mut [u64],
-    pc: &mut u32,
-    memory: &mut View,
-    budget: &mut u32,
-    clock: u64,
-) -> Result<Stop, Failure> {
-    let mut file = File(registers);
-    let mut at = *pc as usize;
-    let end = *budget;
-    let mut left = end;
+/// Executes instructions of the group, whose lanes are at the same one.
+pub(crate) fn run(warp: &mut Warp, group: Group, slice: &mut Slice) -> Result<Stop, (u32, Failure)> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { run_with_avx2(warp, group, slice) };
+    }
+    run_here(warp, group, slice)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn run_with_avx2(warp: &mut Warp, group: Group, slice: &mut Slice) -> Result<Stop, (u32, Failure)> {
+    run_here(warp, group, slice)
+}
+
+#[inline(always)]
+fn run_here(warp: &mut Warp, group: Group, slice: &mut Slice) -> Result<Stop, (u32, Failure)> {
+    let first = group.mask.trailing_zeros() % LANES;
+    let mut at = warp.pcs[first as usize];
+    let end = slice.left;
+    let begun = at;
     let stop = loop {
-        if left == 0 {
+        if slice.left == 0 || (at == slice.until && at != begun) {
             break Ok(Stop::Slice);
         }
-        left -= 1;
-        let i = &code.instructions[at];
-        if (file.get(i.guard) != 0) == i.skip_if {
-            at += 1;
-            continue;
+        slice.left -= 1;
+        let i = &warp.code.instructions[at as usize];
+        reached(&warp.code.reached[at as usize]);
+        let mut group = group;
+        if i.guard != TRUE {
+            let holds = warp.file.0[i.guard as usize].odd();
+            let mask = group.mask & if i.skip_if { !holds } else { holds };
+            if mask == 0 {
+                at += 1;
+                continue;
+            }
+            if mask != group.mask {
+                if i.op.is_control() {
+                    // The lanes part: those that take no part are behind the instruction, the others come back to it.
+                    let taken = if i.op == Op::Jump { i.d } else { at };
+                    set(warp.pcs, mask, taken);
+                    set(warp.pcs, group.mask & !mask, at + 1);
+                    return Ok(Stop::Slice);
+                }
+                group.mask = mask;
+            }
         }
+        let group = &group;
         match i.op {
             Op::Jump => {
-                at = i.d as usize;
+                at = i.d;
                 continue;
             }
-            Op::JumpTable => {
-                let index = file.get(i.a) as u32;
-                if index >= i.c {
-                    break Err(Failure::Trap);
+            Op::JumpTable => match jump(warp, group, i) {
+                Ok(Some(to)) => {
+                    at = to;
+                    continue;
                 }
-                at = code.lists[(i.d + index) as usize] as usize;
-                continue;
-            }
+                Ok(None) => return Ok(Stop::Slice),
+                Err(lane) => break Err((lane, Failure::Trap)),
+            },
             Op::Exit => break Ok(Stop::Done),
-            Op::Trap => break Err(Failure::Trap),
-            Op::Warp(_) | Op::ActiveMask | Op::Barrier { .. } => break Ok(Stop::Together),
-            Op::Clock => file.set(i.d, i.kind.cut(clock + u64::from(end - left))),
+            Op::Trap => break Err((first, Failure::Trap)),
+            Op::Warp(op) => {
+                if !warp::all_there(warp, group, i) {
+                    break Ok(Stop::Together);
+                }
+                together(op, i, group.mask, &mut warp.file, warp.random);
+            }
+            Op::ActiveMask | Op::Barrier { .. } => break Ok(Stop::Together),
+            Op::Clock => {
+                let now = i.kind.cut(slice.clock + u64::from(end - slice.left));
+                lanes(group.mask).for_each(|lane| warp.file.set(i.d, lane, now));
+            }
             Op::Load(_) | Op::LoadList(_) | Op::Store(_) | Op::StoreList(_) | Op::Atomic(..) | Op::WideAtomic(..) => {
-                if let Err(problem) = access(code, i, &mut file, memory) {
-                    break Err(problem.into());
+                if let Err((lane, problem)) = access_all(warp, group, i) {
+                    break Err((lane, Failure::Memory(problem)));
                 }
             }
-            _ => compute(code, i, &mut file),
+            _ => {
+                if group.is_few() || !vector::compute(warp.code, i, &mut warp.file, group) {
+                    for lane in lanes(group.mask) {
+                        compute(warp.code, i, &mut Registers { file: &mut warp.file, lane });
+                    }
+                }
+            }
         }
         at += 1;
     };
-    *pc = at as u32;
-    *budget = left;
+    set(warp.pcs, group.mask, at);
     stop
+}
+
+/// Notes that an instruction is executed.
+#[inline(always)]
+fn reached(note: &AtomicBool) {
+    // Mostly it is noted already, and then its cache line stays shared.
+    if !note.load(Ordering::Relaxed) {
+        note.store(true, Ordering::Relaxed);
+    }
+}
+
+fn set(pcs: &mut [u32; LANES as usize], mask: u32, at: u32) {
+    if mask == u32::MAX {
+        *pcs = [at; LANES as usize];
+    } else {
+        lanes(mask).for_each(|lane| pcs[lane as usize] = at);
+    }
+}
+
+/// A jump through a table: where to, or nothing if the lanes go different ways, or the lane that is beyond the table.
+fn jump(warp: &mut Warp, group: &Group, i: &Instruction) -> Result<Option<u32>, u32> {
+    let mut to = None;
+    let mut same = true;
+    for lane in lanes(group.mask) {
+        let index = warp.file.get(i.a, lane) as u32;
+        if index >= i.c {
+            return Err(lane);
+        }
+        let target = warp.code.lists[(i.d + index) as usize];
+        warp.pcs[lane as usize] = target;
+        same &= *to.get_or_insert(target) == target;
+    }
+    Ok(to.filter(|_| same))
+}
+
+/// One thread's registers.
+struct Registers<'w, 'f> {
+    file: &'w mut File<'f>,
+    lane: u32,
+}
+
+impl Registers<'_, '_> {
+    #[inline(always)]
+    fn get(&self, slot: crate::code::Slot) -> u64 {
+        self.file.get(slot, self.lane)
+    }
+
+    #[inline(always)]
+    fn set(&mut self, slot: crate::code::Slot, value: u64) {
+        self.file.set(slot, self.lane, value);
+    }
+}
+
+/// An instruction on memory, by each lane of the group.
+#[inline(always)]
+fn access_all(warp: &mut Warp, group: &Group, i: &Instruction) -> Result<(), (u32, Problem)> {
+    for lane in group.in_order() {
+        warp.memory.lane = lane;
+        access(warp.code, i, &mut Registers { file: &mut warp.file, lane }, &mut warp.memory)
+            .map_err(|problem| (lane, problem))?;
+    }
+    Ok(())
 }
 
 /// Instructions on memory.
 #[inline(always)]
-fn access(code: &Code, i: &Instruction, file: &mut File, memory: &mut View) -> Result<(), Problem> {
+fn access(code: &Code, i: &Instruction, file: &mut Registers, memory: &mut View) -> Result<(), Problem> {
     let kind = i.kind;
     let address = file.get(i.a).wrapping_add(file.get(i.b));
     match i.op {
@@ -122,7 +231,7 @@ fn access(code: &Code, i: &Instruction, file: &mut File, memory: &mut View) -> R
             file.set(i.d, old);
         }
         Op::WideAtomic(space, op) => {
-            let pair = |file: &File, slot| [file.get(slot), file.get(slot + 1)];
+            let pair = |file: &Registers, slot| [file.get(slot), file.get(slot + 1)];
             let mut old = [0; 2];
             memory.load_list(space, address, 8, 2, |n, value| old[n as usize] = value)?;
             let new = pair(file, i.c);
@@ -143,7 +252,7 @@ fn access(code: &Code, i: &Instruction, file: &mut File, memory: &mut View) -> R
 
 /// Instructions on registers alone.
 #[inline(always)]
-fn compute(code: &Code, i: &Instruction, file: &mut File) {
+fn compute(code: &Code, i: &Instruction, file: &mut Registers) {
     let kind = i.kind;
     let (a, b) = (file.get(i.a), file.get(i.b));
     let value = match i.op {

@@ -1,63 +1,85 @@
 //! What the lanes of a warp do together, once all of them are there.
 
-use super::arithmetic::compare;
-use crate::code::{Comparison, Kind, WarpOp};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
 
-/// One lane's part in a warp operation.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Lane {
-    /// The value it brings.
-    pub value: u64,
-    /// For shuffles: lane or distance, and the segment's bounds.
-    pub b: u64,
-    pub c: u64,
-    /// What it gets: the result, and the predicate beside it.
-    pub result: u64,
-    pub predicate: bool,
+use super::arithmetic::compare;
+use super::lanes::{File, Group, Row, lanes};
+use super::run::Warp;
+use crate::code::{Comparison, Instruction, SINK, Slot, WarpOp};
+
+/// Whether the group's lanes are all that a warp operation waits for. Lanes that the block does not have are none.
+#[inline(always)]
+pub(super) fn all_there(warp: &Warp, group: &Group, i: &Instruction) -> bool {
+    lanes(group.mask).all(|lane| warp.file.get(i.e, lane) as u32 & warp.lanes == group.mask)
 }
 
-/// Fills in the results of the lanes in `mask`. `garbage` is what a lane gets from one that takes no part.
-pub(crate) fn together(op: WarpOp, kind: Kind, mask: u32, lanes: &mut [Lane; 32], garbage: u64) {
-    let members = || (0..32usize).filter(move |l| mask >> l & 1 == 1);
-    let which = |lanes: &[Lane; 32], f: &dyn Fn(u64) -> bool| {
-        members().filter(|&l| f(lanes[l].value)).fold(0u32, |out, l| out | 1 << l)
+/// Executes a warp operation for the lanes in `mask`.
+pub(super) fn together(op: WarpOp, i: &Instruction, mask: u32, file: &mut File, random: &mut Xoshiro256PlusPlus) {
+    let values = file.0[i.a as usize];
+    let value = |lane: u32| i.kind.cut(values.get(lane));
+    let first = mask.trailing_zeros() & 31;
+    let which = |test: &dyn Fn(u64) -> bool| {
+        lanes(mask).filter(|&lane| test(value(lane))).fold(0u32, |out, lane| out | 1 << lane)
     };
-    let first = mask.trailing_zeros() as usize & 31;
-    let holds = which(lanes, &|v| v != 0);
-    let same = which(lanes, &|v| v == lanes[first].value);
-    let reduce = |lanes: &[Lane; 32], f: &dyn Fn(u64, u64) -> u64| {
-        members().map(|l| lanes[l].value).reduce(f).map_or(0, |v| kind.cut(v))
-    };
-    let pick = |how, a, b| if compare(how, kind, a, b) { a } else { b };
+    let reduce = |join: &dyn Fn(u64, u64) -> u64| lanes(mask).map(value).reduce(join).map_or(0, |v| i.kind.cut(v));
+    let pick = |how, a, b| if compare(how, i.kind, a, b) { a } else { b };
+    // Votes are of predicates.
+    let holds = || values.odd() & mask;
     let all = match op {
-        WarpOp::Ballot => holds.into(),
-        WarpOp::Any => u64::from(holds != 0),
-        WarpOp::All => u64::from(holds == mask),
-        WarpOp::Uniform => u64::from(holds == mask || holds == 0),
-        WarpOp::MatchAll => u64::from(if same == mask { mask } else { 0 }),
-        WarpOp::Elect => first as u64,
-        WarpOp::ReduceAdd => reduce(lanes, &|a, b| a.wrapping_add(b)),
-        WarpOp::ReduceMin => reduce(lanes, &|a, b| pick(Comparison::Less, a, b)),
-        WarpOp::ReduceMax => reduce(lanes, &|a, b| pick(Comparison::Greater, a, b)),
-        WarpOp::ReduceAnd => reduce(lanes, &|a, b| a & b),
-        WarpOp::ReduceOr => reduce(lanes, &|a, b| a | b),
-        WarpOp::ReduceXor => reduce(lanes, &|a, b| a ^ b),
-        _ => 0,
+        WarpOp::Sync => return,
+        WarpOp::Ballot => holds().into(),
+        WarpOp::Any => u64::from(holds() != 0),
+        WarpOp::All => u64::from(holds() == mask),
+        WarpOp::Uniform => u64::from(holds() == mask || holds() == 0),
+        WarpOp::ReduceAdd => reduce(&|a, b| a.wrapping_add(b)),
+        WarpOp::ReduceMin => reduce(&|a, b| pick(Comparison::Less, a, b)),
+        WarpOp::ReduceMax => reduce(&|a, b| pick(Comparison::Greater, a, b)),
+        WarpOp::ReduceAnd => reduce(&|a, b| a & b),
+        WarpOp::ReduceOr => reduce(&|a, b| a | b),
+        WarpOp::ReduceXor => reduce(&|a, b| a ^ b),
+        WarpOp::Elect => {
+            put(file, i.d, mask, first.into());
+            return put_each(file, i.d2, mask, |lane| u64::from(lane == first));
+        }
+        WarpOp::MatchAll => {
+            let same = which(&|v| v == value(first)) == mask;
+            put(file, i.d, mask, if same { mask.into() } else { 0 });
+            return put(file, i.d2, mask, same.into());
+        }
+        WarpOp::MatchAny => {
+            put_each(file, i.d, mask, |lane| which(&|v| v == value(lane)).into());
+            return put(file, i.d2, mask, 0);
+        }
+        WarpOp::ShuffleIndex | WarpOp::ShuffleXor | WarpOp::ShuffleDown | WarpOp::ShuffleUp => {
+            // What a lane gets from one that takes no part.
+            let garbage = random.next_u64() & 0xffff_ffff;
+            let (bs, cs) = (file.0[i.b as usize], file.0[i.c as usize]);
+            let from = |lane| shuffle(op, lane, bs.get(lane) as u32, cs.get(lane) as u32);
+            put_each(file, i.d, mask, |lane| {
+                let from = from(lane).0;
+                if mask >> from & 1 == 1 { value(from) } else { garbage }
+            });
+            return put_each(file, i.d2, mask, |lane| from(lane).1.into());
+        }
     };
-    for l in members() {
-        let (result, predicate) = match op {
-            WarpOp::MatchAny => (which(lanes, &|v| v == lanes[l].value).into(), false),
-            WarpOp::ShuffleIndex | WarpOp::ShuffleXor | WarpOp::ShuffleDown | WarpOp::ShuffleUp => {
-                let (from, inside) = shuffle(op, l as u32, lanes[l].b as u32, lanes[l].c as u32);
-                let takes_part = mask >> from & 1 == 1;
-                (if takes_part { lanes[from as usize].value } else { garbage }, inside)
-            }
-            WarpOp::Elect => (all, l == first),
-            WarpOp::MatchAll => (all, same == mask),
-            _ => (all, false),
-        };
-        lanes[l].result = result;
-        lanes[l].predicate = predicate;
+    put(file, i.d, mask, all);
+    put(file, i.d2, mask, 0);
+}
+
+/// The same value into a register of some lanes.
+fn put(file: &mut File, slot: Slot, mask: u32, value: u64) {
+    if mask == u32::MAX {
+        file.0[slot as usize] = Row::all(value);
+    } else {
+        put_each(file, slot, mask, |_| value);
+    }
+}
+
+/// A value into a register of some lanes.
+fn put_each(file: &mut File, slot: Slot, mask: u32, value: impl Fn(u32) -> u64) {
+    if slot != SINK {
+        lanes(mask).for_each(|lane| file.set(slot, lane, value(lane)));
     }
 }
 
