@@ -19,8 +19,7 @@ impl CheckedRunner {
     }
 }
 
-// SAFETY: it runs all blocks on the checking back end before it returns.
-unsafe impl Runner for CheckedRunner {
+impl Runner for CheckedRunner {
     fn name(&self) -> &str {
         "checking engine"
     }

@@ -11,8 +11,7 @@ use warpnest::{Device, Error, Memory, Result};
 #[derive(Debug)]
 struct Elsewhere;
 
-// SAFETY: the CPU engine runs the launch, or nothing does.
-unsafe impl Runner for Elsewhere {
+impl Runner for Elsewhere {
     fn name(&self) -> &str {
         "another CPU"
     }
@@ -38,8 +37,7 @@ pub fn assert_wrong_device(error: Error, what: &str, found: &Device, expected: &
 #[derive(Debug)]
 struct Faulty(Arc<AtomicU32>);
 
-// SAFETY: the CPU engine runs the launch, or nothing does.
-unsafe impl Runner for Faulty {
+impl Runner for Faulty {
     fn name(&self) -> &str {
         "faulty CPU"
     }
@@ -63,8 +61,7 @@ pub fn faulty() -> (Device, Arc<AtomicU32>) {
 #[derive(Debug)]
 struct Failing(Arc<AtomicU32>);
 
-// SAFETY: the CPU engine runs the launch, or nothing does.
-unsafe impl Runner for Failing {
+impl Runner for Failing {
     fn name(&self) -> &str {
         "failing CPU"
     }

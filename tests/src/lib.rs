@@ -4,11 +4,15 @@
 //! * the CPU engine,
 //! * the checking engine: threads of a phase in shuffled order, conflicts within a phase are failures,
 //! * the committed PTX in the interpreter, threads interleaved at random, for both targets,
-//! * the first CUDA device, if there is one and the feature `cuda` is on. `WARPNEST_REQUIRE_CUDA=1` makes its absence a failure.
+//! * the first CUDA device, if there is one. `WARPNEST_REQUIRE_CUDA=1` makes its absence a failure.
+//!
+//! Kernels whose code is the same for both targets are interpreted for one of them only; `WARPNEST_THOROUGH=1` has them interpreted for
+//! both. All random numbers follow from one seed ([`random::seed`]).
 
 pub mod built;
 pub mod changing;
 mod checked;
+pub mod coverage;
 pub mod cuckoo_checker;
 pub mod cuckoos;
 pub mod extendible_checker;
@@ -20,6 +24,7 @@ pub mod linear_checker;
 pub mod maps;
 pub mod page_checker;
 pub mod pages;
+pub mod random;
 pub mod sets;
 pub mod sorted_checker;
 
@@ -29,7 +34,7 @@ pub use interpreted::PtxRunner;
 
 use gpu_kernels::seam::Global;
 use proptest::prelude::*;
-use std::sync::LazyLock;
+use random::{derived, property_runner};
 use warpnest::engine::HostEngine;
 use warpnest::{Arithmetic, Device, Error, HashFamily, Key, Value};
 
@@ -45,22 +50,33 @@ pub struct TestEngine {
 }
 
 /// Every engine of this machine.
+///
+/// Each thread has its own, and each test a thread: so no test waits for another's launches or reaches another's memory, and its
+/// schedules do not depend on what runs beside it.
 pub fn engines() -> &'static [TestEngine] {
-    static ENGINES: LazyLock<Vec<TestEngine>> = LazyLock::new(|| {
-        let mut engines = vec![
-            TestEngine { device: Device::cpu(), most_items: 100_000, cases: 200 },
-            TestEngine { device: on(CheckedRunner::new(1)), most_items: 2_000, cases: 60 },
-            TestEngine { device: on(PtxRunner::baseline(2)), most_items: 300, cases: 24 },
-            TestEngine { device: on(PtxRunner::hopper(3)), most_items: 300, cases: 24 },
-        ];
-        match Device::cuda(0) {
-            Ok(device) => engines.push(TestEngine { device, most_items: 1 << 20, cases: 400 }),
-            Err(error) if std::env::var_os("WARPNEST_REQUIRE_CUDA").is_some() => panic!("CUDA is required: {error}"),
-            Err(error) => eprintln!("not tested on CUDA: {error}"),
-        }
-        engines
-    });
-    &ENGINES
+    thread_local!(static ENGINES: &'static [TestEngine] = Vec::leak(new_engines()));
+    ENGINES.with(|engines| *engines)
+}
+
+fn new_engines() -> Vec<TestEngine> {
+    let baseline = if is_thorough() { PtxRunner::baseline } else { PtxRunner::baseline_where_it_differs };
+    let mut engines = vec![
+        TestEngine { device: Device::cpu(), most_items: 100_000, cases: 200 },
+        TestEngine { device: on(CheckedRunner::new(derived("shuffles"))), most_items: 2_000, cases: 60 },
+        TestEngine { device: on(baseline(derived("baseline"))), most_items: 300, cases: 24 },
+        TestEngine { device: on(PtxRunner::hopper(derived("hopper"))), most_items: 300, cases: 24 },
+    ];
+    match Device::cuda(0) {
+        Ok(device) => engines.push(TestEngine { device, most_items: 1 << 20, cases: 400 }),
+        Err(error) if std::env::var_os("WARPNEST_REQUIRE_CUDA").is_some() => panic!("CUDA is required: {error}"),
+        Err(error) => eprintln!("not tested on CUDA: {error}"),
+    }
+    engines
+}
+
+/// `WARPNEST_THOROUGH`: whether to take more time and try more.
+pub fn is_thorough() -> bool {
+    std::env::var_os("WARPNEST_THOROUGH").is_some()
 }
 
 fn on(runner: impl warpnest::engine::Runner) -> Device {
@@ -99,6 +115,7 @@ impl Drop for Place {
 }
 
 /// Runs `property` on every engine with inputs from the strategy that `inputs` makes for the engine's size.
+#[track_caller]
 pub fn on_every_engine<S: Strategy>(
     inputs: impl Fn(&TestEngine) -> S,
     property: impl Fn(&TestEngine, S::Value) -> Result<(), TestCaseError>,
@@ -107,6 +124,7 @@ pub fn on_every_engine<S: Strategy>(
 }
 
 /// Runs `property` on some engines with inputs from the strategy that `inputs` makes for the engine's size.
+#[track_caller]
 pub fn on_those<'e, S: Strategy>(
     engines: impl IntoIterator<Item = &'e TestEngine>,
     inputs: impl Fn(&TestEngine) -> S,
@@ -114,8 +132,7 @@ pub fn on_those<'e, S: Strategy>(
 ) {
     for engine in engines {
         let cases = engine.cases * case_factor();
-        let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-        let mut runner = proptest::test_runner::TestRunner::new(config);
+        let mut runner = property_runner(cases);
         if let Err(failure) = runner.run(&inputs(engine), |input| property(engine, input)) {
             panic!("on {}: {failure}", engine.device.name());
         }
@@ -156,9 +173,10 @@ macro_rules! in_all_widths {
     };
 }
 
-/// `WARPNEST_CASE_FACTOR`: how many times as many cases to try as usual.
+/// `WARPNEST_CASE_FACTOR`: how many times as many cases to try as usual; 4 if tests are to be thorough.
 fn case_factor() -> u32 {
-    std::env::var("WARPNEST_CASE_FACTOR").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1)
+    let usual = if is_thorough() { 4 } else { 1 };
+    std::env::var("WARPNEST_CASE_FACTOR").ok().and_then(|factor| factor.parse().ok()).unwrap_or(usual)
 }
 
 /// Keys: some from a small range so that they repeat, the extremes, powers of two, and any.

@@ -2,18 +2,22 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::thread::JoinHandle;
 use std::time::Instant;
 
-use anyhow::{Error, Result, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 
 use crate::build_ptx::{Comparison, TARGETS, compare, lint};
-use crate::process::{capture, cargo};
-use crate::{ptxas, workspace};
+use crate::process::{capture, cargo, run};
+use crate::{coverage, ptxas, workspace};
 
 /// Run every check that stands before a merge.
 ///
 /// rustfmt; clippy; rustdoc; and of the committed PTX: that it was built from these sources, the lint, a new build that
 /// must give the same bytes, and ptxas with a table of what each kernel uses.
+///
+/// And, if all tests have run before: how much of the PTX they executed, with a floor. `--thorough` runs all tests again, in
+/// release, with both targets' PTX interpreted in full and four times as many cases of each property.
 ///
 /// All steps run even if one fails. What this machine lacks a tool for is skipped with a line that says how to get
 /// it. The exit status is not zero if a step failed.
@@ -34,10 +38,13 @@ pub struct Args {
     /// Leave out ptxas.
     #[arg(long)]
     no_ptxas: bool,
+    /// Run all tests too, with all that they can try. Takes half an hour on two cores.
+    #[arg(long)]
+    thorough: bool,
 }
 
 /// How a step ended that did not fail; the text stands in its line.
-enum Outcome {
+pub enum Outcome {
     Passed(String),
     Skipped(String),
 }
@@ -80,6 +87,15 @@ impl Report {
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let mut report = Report::default();
+    // Beside the steps that compile, which leave a core free for much of their time.
+    let assembled = if args.no_ptxas {
+        None
+    } else {
+        Some(std::thread::spawn({
+            let root = root.clone();
+            move || assemble(&root)
+        }))
+    };
     report.step("rustfmt", args.no_fmt, || cargo_step(&root, &["fmt", "--all", "--check"]));
     report.step("clippy", args.no_clippy, || {
         cargo_step(&root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
@@ -88,7 +104,9 @@ pub fn main(args: &Args) -> Result<()> {
     report.step("PTX: digest of the sources", false, || digests(&root));
     report.step("PTX: lint", false, || lints(&root));
     report.step("PTX: new build, same bytes", args.no_rebuild, || rebuild(&root));
-    report.step("PTX: ptxas", args.no_ptxas, || assemble(&root));
+    report.step("PTX: ptxas", args.no_ptxas, || join(assembled));
+    report.step("tests, thorough", !args.thorough, || thorough(&root));
+    report.step("PTX: statements executed", false, || coverage::check(&root));
     println!("{}", report.summary());
     // The lines above say all there is to say: no error text after them.
     if report.failed > 0 {
@@ -128,6 +146,19 @@ fn rebuild(root: &Path) -> Result<Outcome> {
             return Ok(Outcome::Skipped(why));
         }
     }
+    Ok(Outcome::Passed(String::new()))
+}
+
+fn join(work: Option<JoinHandle<Result<Outcome>>>) -> Result<Outcome> {
+    let work = work.context("it was not begun")?;
+    work.join().unwrap_or_else(|_| bail!("ptxas's output was not understood"))
+}
+
+/// All tests with all that they can try.
+fn thorough(root: &Path) -> Result<Outcome> {
+    let mut command = cargo();
+    command.args(["test", "--release", "--workspace"]).env("WARPNEST_THOROUGH", "1").current_dir(root);
+    run(&mut command)?;
     Ok(Outcome::Passed(String::new()))
 }
 

@@ -3,6 +3,7 @@
 mod build_ptx;
 mod check;
 mod compiler;
+mod coverage;
 mod digest;
 mod gpu_bundle;
 mod header;

@@ -16,7 +16,7 @@ use warpnest_tests::{PtxRunner, engines};
 
 /// A device on a deferred engine over the interpreter, and the complaints that it collects.
 pub fn device(seed: u64) -> (Device, Complaints) {
-    let inner = HostEngine::new(PtxRunner::baseline(seed));
+    let inner = HostEngine::new(PtxRunner::hopper(seed));
     let immediate = inner.queue().unwrap();
     let world = Arc::new(World { inner, immediate, state: Mutex::new(State { random: seed, ..State::default() }) });
     (Device::from_engine(Deferred(world.clone())).unwrap(), Complaints(world))

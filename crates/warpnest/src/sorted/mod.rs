@@ -71,11 +71,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     }
 
     /// Queues a lookup: `values` may be null.
-    ///
-    /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for each 32 of them; the launch
-    /// writes `writes`.
-    unsafe fn find(
+    fn find(
         &self,
         stream: &Stream,
         queries: &Buffer<K>,

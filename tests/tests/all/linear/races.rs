@@ -240,11 +240,7 @@ fn an_order_is_found_exactly_if_there_is_one() {
         _ => Remove(7),
     });
     let inputs = (state(), prop::collection::vec((operation, state()), 0..6), state());
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        cases: 20_000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    });
+    let mut runner = warpnest_tests::random::property_runner(20_000);
     let orders = std::cell::Cell::new(0);
     let property = |(first, done, last): (_, Vec<Done<u32, u32>>, _)| {
         let there_is = search(first, &mut done.clone(), last);

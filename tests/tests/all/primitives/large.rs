@@ -18,8 +18,7 @@ use warpnest_tests::distinct_keys;
 #[derive(Debug)]
 struct Crowd(AtomicU64);
 
-// SAFETY: it runs each block once, in any order, before it returns.
-unsafe impl Runner for Crowd {
+impl Runner for Crowd {
     fn name(&self) -> &str {
         "crowd"
     }

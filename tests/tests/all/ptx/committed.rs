@@ -132,8 +132,7 @@ struct CutShort {
     by: usize,
 }
 
-// SAFETY: the CPU engine runs the launch, or nothing does.
-unsafe impl Runner for CutShort {
+impl Runner for CutShort {
     fn name(&self) -> &str {
         "cut short"
     }

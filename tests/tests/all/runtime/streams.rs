@@ -146,8 +146,7 @@ fn random_programs_over_several_streams_end_as_if_run_in_order() {
 #[test]
 fn random_programs_end_as_if_run_in_order_where_work_is_put_off() {
     let (device, complaints) = deferred::device(4);
-    let config = ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() };
-    let mut runner = proptest::test_runner::TestRunner::new(config);
+    let mut runner = warpnest_tests::random::property_runner(400);
     let property = |steps: Vec<Step>| {
         run(&device, 6, &steps)?;
         prop_assert_eq!(complaints.all(), [""; 0]);

@@ -1,0 +1,63 @@
+//! How much of the committed PTX tests have executed.
+//!
+//! Counted are the statements of all entries of the PTX for Hopper, and of those entries of the PTX for every device that differ. When all tests
+//! of a process have run, the figure is printed, and what was not executed is written to `ptx-coverage.txt` in the target folder, where
+//! `cargo xtask check` reads it.
+
+use crate::interpreted::{BASELINE, HOPPER};
+use ptx_tools::Module;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::Once;
+
+unsafe extern "C" {
+    /// The C library's.
+    safe fn atexit(function: extern "C" fn()) -> i32;
+}
+
+/// Makes the process report when it ends, once.
+pub(crate) fn report_at_exit() {
+    static ASKED: Once = Once::new();
+    ASKED.call_once(|| {
+        atexit(report);
+    });
+}
+
+/// The entries that count: `(module, entry)`.
+fn entries() -> impl Iterator<Item = (&'static Module, &'static ptx_tools::Entry)> {
+    let all = HOPPER.entries.iter().map(|entry| (&*HOPPER, entry));
+    let differs =
+        |entry: &&ptx_tools::Entry| !HOPPER.entry(&entry.name).is_some_and(|other| entry.has_same_code(other));
+    all.chain(BASELINE.entries.iter().filter(differs).map(|entry| (&*BASELINE, entry)))
+}
+
+extern "C" fn report() {
+    // Tests that were picked execute less, and say nothing about all.
+    if std::env::args().skip(1).any(|word| !word.starts_with("--test-threads") && !word.starts_with("--report-time")) {
+        return;
+    }
+    let (mut executed, mut all, mut left_out) = (0, 0, String::new());
+    for (module, entry) in entries() {
+        let missing = entry.not_executed();
+        executed += entry.statements() - missing.len();
+        all += entry.statements();
+        for (line, statement) in missing {
+            let _ = writeln!(left_out, "{} {} line {line}: {statement}", module.target, entry.name);
+        }
+    }
+    let share = 100.0 * executed as f64 / all as f64;
+    println!("PTX: {executed} of {all} statements were executed, {share:.1} %");
+    let Some(path) = path() else { return };
+    let digest = warpnest::ptx::HOPPER.lines().find(|line| line.starts_with("// sources-sha256")).unwrap_or_default();
+    let text = format!("{executed} of {all} statements\n{digest}\n{left_out}");
+    if let Err(error) = std::fs::write(&path, text) {
+        println!("PTX: {} cannot be written: {error}", path.display());
+    }
+}
+
+/// `ptx-coverage.txt` in the target folder, if the program is in one.
+fn path() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let deps = program.parent().filter(|folder| folder.ends_with("deps"))?;
+    Some(deps.parent()?.parent()?.join("ptx-coverage.txt"))
+}

@@ -1,0 +1,47 @@
+//! Where the random numbers of tests come from: one seed for all, which is told when a test fails and can be given again.
+
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::cell::Cell;
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
+use std::panic::Location;
+use std::sync::LazyLock;
+
+/// The seed of this run: `WARPNEST_SEED`, or another each time. If a test fails it is told.
+///
+/// Inputs of properties, interleavings of the interpreter and shuffles of the checking engine follow from it, of each test as if it
+/// ran alone.
+pub fn seed() -> u64 {
+    static SEED: LazyLock<u64> = LazyLock::new(|| {
+        let given = std::env::var("WARPNEST_SEED").ok();
+        let seed = match given.as_deref().map(str::parse) {
+            Some(Ok(seed)) => seed,
+            Some(Err(error)) => panic!("WARPNEST_SEED: {error}"),
+            None => RandomState::new().hash_one(0) >> 16,
+        };
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            before(panic);
+            eprintln!("note: the same random numbers come again with WARPNEST_SEED={seed} and this test alone");
+        }));
+        seed
+    });
+    *SEED
+}
+
+/// A seed for one purpose, which follows from that of the run.
+pub fn derived(purpose: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (seed(), purpose).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What runs a property in some cases, with inputs that follow from the seed, the line that asks, and how often the thread has asked.
+#[track_caller]
+pub fn property_runner(cases: u32) -> TestRunner {
+    thread_local!(static ASKED: Cell<u64> = const { Cell::new(0) });
+    ASKED.set(ASKED.get() + 1);
+    let purpose = (Location::caller().to_string(), ASKED.get());
+    let words: Vec<u8> = (0..4).flat_map(|word| derived((&purpose, word)).to_le_bytes()).collect();
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &words))
+}
