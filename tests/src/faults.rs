@@ -11,7 +11,8 @@ use warpnest::{Device, Error, Memory, Result};
 #[derive(Debug)]
 struct Elsewhere;
 
-impl Runner for Elsewhere {
+// SAFETY: the CPU engine runs the launch, or nothing does.
+unsafe impl Runner for Elsewhere {
     fn name(&self) -> &str {
         "another CPU"
     }
@@ -37,7 +38,8 @@ pub fn assert_wrong_device(error: Error, what: &str, found: &Device, expected: &
 #[derive(Debug)]
 struct Faulty(Arc<AtomicU32>);
 
-impl Runner for Faulty {
+// SAFETY: the CPU engine runs the launch, or nothing does.
+unsafe impl Runner for Faulty {
     fn name(&self) -> &str {
         "faulty CPU"
     }
@@ -61,7 +63,8 @@ pub fn faulty() -> (Device, Arc<AtomicU32>) {
 #[derive(Debug)]
 struct Failing(Arc<AtomicU32>);
 
-impl Runner for Failing {
+// SAFETY: the CPU engine runs the launch, or nothing does.
+unsafe impl Runner for Failing {
     fn name(&self) -> &str {
         "failing CPU"
     }

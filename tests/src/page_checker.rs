@@ -140,8 +140,8 @@ pub fn pairs_of_pages<K: Key, V: Payload>(
                 // The one mixed key from the home's first on whose low bits are the remainder.
                 first + (remainder.wrapping_sub(first as u64) & (remainders - 1)) as u128
             };
-            let says = ((wide as u64).wrapping_mul(all) % (1 << 32) * remainders) >> 32;
-            if wide >= next || word_bits == 32 && says != remainder {
+            let says = || ((wide as u64).wrapping_mul(all) % (1 << 32) * remainders) >> 32;
+            if wide >= next || word_bits == 32 && says() != remainder {
                 return fail(format!("no key with home {home} has remainder {remainder:#x}"));
             }
             let mixed = K::from_u64(wide as u64);

@@ -48,7 +48,9 @@ macro_rules! lookup_methods {
             ) -> crate::Result<()> {
                 crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
                 let values = answers.values.argument();
-                self$(.$field)?.find(stream, queries, values, &answers.found, &[&answers.values, &answers.found])
+                let writes: [&dyn crate::Tracked; 2] = [&answers.values, &answers.found];
+                // SAFETY: as many answers as queries, which the launch writes.
+                unsafe { self$(.$field)?.find(stream, queries, values, &answers.found, &writes) }
             }
         }
     };
@@ -87,9 +89,12 @@ macro_rules! contains_methods {
                     ("the queries, in words of 32,", queries.len().div_ceil(32)),
                     ("the found-words", found.len()),
                 )?;
-                // SAFETY: the kernels' texts allow no values.
-                let no_values = unsafe { gpu_kernels::seam::Global::null() };
-                self$(.$field)?.find(stream, queries, no_values, found, &[&*found])
+                // SAFETY: the kernels' texts allow no values; there are enough found-words, which the launch
+                // writes.
+                unsafe {
+                    let no_values = gpu_kernels::seam::Global::null();
+                    self$(.$field)?.find(stream, queries, no_values, found, &[&*found])
+                }
             }
         }
     };

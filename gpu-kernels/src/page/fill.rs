@@ -15,7 +15,8 @@ pub struct Thread<K, V, W> {
     pub pairs: ([K; MOST_READ], [V; MOST_READ]),
     pub seek: Seek<W>,
     pub entry: Entry<K, W>,
-    /// How many keys it placed, less those that it took out again.
+    /// The number of keys that the thread placed, less those that it took out again: modulo 2^32,
+    /// since a thread also takes out keys that others placed.
     pub placed: u32,
 }
 
@@ -86,7 +87,7 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload>(
                 let slot = counts.add(home);
                 if slot < F::SLOTS {
                     page.put(home, slot, page.layout.tag(page.layout.remainder(mixed), 0), mark);
-                    state.placed += 1;
+                    state.placed = state.placed.wrapping_add(1);
                 } else {
                     over.note(Entry { pair, mixed, mark }.packed::<V>());
                 }
@@ -155,7 +156,7 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
                     return;
                 }
                 let is_new = thread.seek.placed == Some(Placed::New);
-                thread.placed += is_new as u32;
+                thread.placed = thread.placed.wrapping_add(is_new as u32);
                 let at = thread.seek.at;
                 if COUNT || !F::VALUES {
                     return;
@@ -262,7 +263,7 @@ pub fn make_rooms<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             let (home, remainder, mark) = sought(place);
             if let Some(later) = way.later() {
                 page.make_room(home, remainder, way.reached(), later);
-                state.placed += 1;
+                state.placed = state.placed.wrapping_add(1);
             }
             if !F::VALUES {
                 return;

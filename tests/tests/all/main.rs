@@ -7,6 +7,8 @@ mod runtime {
     mod cudarc;
     #[cfg(feature = "cust")]
     mod cust;
+    mod host;
+    mod huge_counts;
     mod landing;
     mod no_driver;
     mod streams;

@@ -103,7 +103,7 @@ macro_rules! basic_map {
         }
 
         impl<K: crate::Key> crate::basic::Steps<K> for $map<K, u32> {
-            fn find(
+            unsafe fn find(
                 &self,
                 stream: &crate::Stream,
                 queries: &crate::Buffer<K>,
@@ -111,7 +111,8 @@ macro_rules! basic_map {
                 found: &crate::Buffer<u32>,
                 writes: &[&dyn crate::Tracked],
             ) -> crate::Result<()> {
-                self.find(stream, queries, values, found, writes)
+                // SAFETY: the caller's.
+                unsafe { self.find(stream, queries, values, found, writes) }
             }
             fn forget(&mut self, stream: &crate::Stream) {
                 self.forget(stream);

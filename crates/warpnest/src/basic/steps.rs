@@ -20,7 +20,28 @@ pub trait Steps<K: Key>: Sized {
     /// empty, or as it was.
     fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()>;
     /// Queues a lookup: `values` may be null.
-    fn find(
+    ///
+    /// Any table's user can call it, through the trait that stands on this one, but not in safe code:
+    ///
+    /// ```compile_fail,E0133
+    /// # use warpnest::{Answers, BasicMap, Buffer, Key, Result, Stream};
+    /// fn find<K: Key, M: BasicMap<K>>(map: &M, at: &Stream, keys: &Buffer<K>, to: &Answers<u32>) -> Result<()> {
+    ///     map.find(at, keys, unsafe { to.values().global() }, to.found(), &[to.values(), to.found()])
+    /// }
+    /// ```
+    ///
+    /// ```
+    /// # use warpnest::{Answers, BasicMap, Buffer, Key, Result, Stream};
+    /// fn find<K: Key, M: BasicMap<K>>(map: &M, at: &Stream, keys: &Buffer<K>, to: &Answers<u32>) -> Result<()> {
+    ///     // SAFETY: the caller sees to it that there are as many answers as keys.
+    ///     unsafe { map.find(at, keys, to.values().global(), to.found(), &[to.values(), to.found()]) }
+    /// }
+    /// ```
+    ///
+    /// # Safety
+    /// There are as many values, if any, as queries, and a found-word for each 32 of them; the launch
+    /// writes `writes`.
+    unsafe fn find(
         &self,
         stream: &Stream,
         queries: &Buffer<K>,

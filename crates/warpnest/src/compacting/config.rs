@@ -89,6 +89,8 @@ impl<C: BasicConfig> CompactingConfig<C> {
     /// # Errors
     /// As for [`CompactingConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
+        // Refuses numbers of rows that the sums below would not hold.
+        self.memory_bytes::<K>(rows)?;
         let marks = rows.div_ceil(32);
         let numbering = if self.in_order {
             let scan = scan::state_words::<u32>(marks).max(1 + state_words::<K>(rows));

@@ -1,6 +1,6 @@
 //! Engines whose device memory is the host's: the CPU engine, and what tests put in its place.
 
-use super::{Engine, Mark, Memory, Queue};
+use super::{Engine, Mark, Memory, Queue, host_memory};
 use crate::{Error, Result};
 use gpu_kernels::seam::Kernel;
 use rayon::prelude::*;
@@ -11,7 +11,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// How an engine on host memory runs a launch.
-pub trait Runner: Debug + Send + Sync + 'static {
+///
+/// # Safety
+/// `run` must do what the kernel's text says, touch no other memory than the kernel's arguments name,
+/// and be done with it when it returns, also after an error: safe code reads and frees that memory then.
+/// `has_wide_atomics` must not promise more than `run` keeps.
+pub unsafe trait Runner: Debug + Send + Sync + 'static {
     /// The device's name.
     fn name(&self) -> &str;
     /// Runs `blocks` blocks of `kernel` and returns when they are done.
@@ -36,7 +41,8 @@ pub struct Cores;
 /// Blocks that one task runs: enough to hide the cost of a task, few enough to share the work evenly.
 const BLOCKS_A_TASK: u32 = 64;
 
-impl Runner for Cores {
+// SAFETY: it runs every block of the grid once, and returns when all have run.
+unsafe impl Runner for Cores {
     fn name(&self) -> &str {
         "CPU"
     }
@@ -64,11 +70,22 @@ impl<R: Runner> HostEngine<R> {
     }
 }
 
-/// From so many bytes on, an allocation that the machine has no memory for is refused, and not left to fail on use.
+/// From so many bytes on, an allocation that the machine has no memory for is refused, and not left to
+/// fail on use; and its zeros come from the operating system where they can.
 const LARGE: usize = 1 << 20;
+/// What addresses are multiples of.
+const ALIGNMENT: usize = 256;
+/// What a large allocation asks of the allocator: more, and it would be cleared by hand, by writing
+/// every byte, instead of mapped as zeros.
+const PLAIN_ALIGNMENT: usize = 16;
 
+/// What the allocator is asked for: of large allocations more, to find an aligned address within, and
+/// to keep before it where the memory begins.
 fn layout(bytes: usize) -> Option<Layout> {
-    Layout::from_size_align(bytes, 256).ok()
+    match bytes {
+        ..LARGE => Layout::from_size_align(bytes, ALIGNMENT).ok(),
+        _ => Layout::from_size_align(bytes.checked_add(ALIGNMENT)?, PLAIN_ALIGNMENT).ok(),
+    }
 }
 
 // SAFETY: memory comes from the allocator, and the queue's methods do at once what they say.
@@ -78,13 +95,7 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
     }
 
     fn memory(&self) -> Result<Memory> {
-        // Without Linux's account of the memory, allocation itself is the only test.
-        let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        let read = |name: &str| {
-            let line = text.lines().find_map(|line| line.strip_prefix(name));
-            line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).map_or(u64::MAX, |kib| kib << 10)
-        };
-        Ok(Memory { total: read("MemTotal:"), free: read("MemAvailable:") })
+        Ok(host_memory::memory())
     }
 
     fn allocate(&self, bytes: usize) -> Result<usize> {
@@ -95,10 +106,19 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
             return Err(out_of_memory());
         };
         // SAFETY: the size is not 0.
-        let address = unsafe { std::alloc::alloc_zeroed(layout) } as usize;
-        if address == 0 {
+        let start = unsafe { std::alloc::alloc_zeroed(layout) };
+        if start.is_null() {
             return Err(out_of_memory());
         }
+        let address = if bytes < LARGE {
+            start as usize
+        } else {
+            // The next aligned address above, so that there are 16 bytes before it at least.
+            let aligned = start.wrapping_add(ALIGNMENT - start as usize % ALIGNMENT);
+            // SAFETY: the word before `aligned` is one of the `ALIGNMENT` bytes that were asked for beyond `bytes`.
+            unsafe { aligned.cast::<*mut u8>().sub(1).write(start) };
+            aligned as usize
+        };
         self.runner.allocated(address, bytes);
         Ok(address)
     }
@@ -106,8 +126,13 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
     unsafe fn free(&self, address: usize, bytes: usize) {
         self.runner.freed(address);
         if let Some(layout) = layout(bytes) {
+            let start = match bytes {
+                ..LARGE => address as *mut u8,
+                // SAFETY: `allocate` wrote it there.
+                _ => unsafe { (address as *const *mut u8).sub(1).read() },
+            };
             // SAFETY: `allocate` made it with this layout, and the caller says that nothing uses it.
-            unsafe { std::alloc::dealloc(address as *mut u8, layout) }
+            unsafe { std::alloc::dealloc(start, layout) }
         }
     }
 

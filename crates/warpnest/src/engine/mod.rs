@@ -8,6 +8,7 @@
 pub(crate) mod cuda;
 #[cfg(feature = "cpu")]
 mod host;
+mod host_memory;
 
 #[cfg(feature = "cpu")]
 pub use host::{Cores, HostEngine, Runner};

@@ -145,7 +145,11 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     }
 
     /// Queues a lookup: `values` may be null.
-    fn find(
+    ///
+    /// # Safety
+    /// There are as many values, if any, as queries, and a found-word for each 32 of them; the launch
+    /// writes `writes`.
+    unsafe fn find(
         &self,
         stream: &Stream,
         queries: &Buffer<K>,

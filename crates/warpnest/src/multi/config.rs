@@ -61,6 +61,8 @@ impl<C: BasicConfig> MultiConfig<C> {
     /// # Errors
     /// As for [`MultiConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+        // Refuses numbers of pairs that the sums below would not hold.
+        self.memory_bytes::<K, V>(pairs)?;
         let keys = pairs * (K::BITS / 8) as u64;
         // Sorted keys and which of them are the last; numbers; different keys and where their runs end.
         let arrays = 2 * keys + 8 * pairs + pairs.div_ceil(32) * 4;

@@ -75,7 +75,11 @@ impl<K: Key, V: Value> PageMap<K, V> {
 
 impl<K: Key, V: Payload> PageMap<K, V> {
     /// Queues a lookup: `values` may be null.
-    pub(crate) fn find(
+    ///
+    /// # Safety
+    /// There are as many values, if any, as queries, and a found-word for each 32 of them; the launch
+    /// writes `writes`.
+    pub(crate) unsafe fn find(
         &self,
         stream: &Stream,
         queries: &Buffer<K>,

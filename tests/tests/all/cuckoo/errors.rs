@@ -147,7 +147,8 @@ fn a_prime_below_the_number_of_slots_is_refused_and_one_equal_to_it_is_not() {
 #[derive(Debug)]
 struct Counting(Arc<AtomicU32>);
 
-impl Runner for Counting {
+// SAFETY: the CPU engine runs the launch, or nothing does.
+unsafe impl Runner for Counting {
     fn name(&self) -> &str {
         "counting CPU"
     }

@@ -36,6 +36,19 @@ fn empty_input_at_the_lowest_load() {
     on_all(|device| drop(build::<_, u32, u64>(device, &default().load(1e-300), &[], &[])));
 }
 
+/// A thread counts the keys that it places, and takes away those that it finds repeated, which others
+/// may have placed: with most seeds some thread takes away more than it placed.
+#[test]
+fn each_of_few_keys_twice_with_any_seed() {
+    for seed in 0..20 {
+        let keys: Vec<u32> = (0..50).chain(0..50).collect();
+        on_all(|device| {
+            let map = build::<_, u32, u32>(device, &PageConfig::default().seed(seed), &keys, &values(100));
+            assert_eq!(map.len(), 50);
+        });
+    }
+}
+
 #[test]
 fn sequential_and_strided_keys() {
     for lg in 0..=24 {

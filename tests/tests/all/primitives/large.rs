@@ -18,7 +18,8 @@ use warpnest_tests::distinct_keys;
 #[derive(Debug)]
 struct Crowd(AtomicU64);
 
-impl Runner for Crowd {
+// SAFETY: it runs each block once, in any order, before it returns.
+unsafe impl Runner for Crowd {
     fn name(&self) -> &str {
         "crowd"
     }

@@ -1,0 +1,174 @@
+//! The machine's memory, as much of it as this process may use, by Linux's account.
+
+use super::Memory;
+use std::fs;
+use std::path::Path;
+
+/// The memory of the machine, or what the control groups of this process leave of it. Without
+/// Linux's account all that can be said is `u64::MAX`, and allocation itself is the only test.
+pub(super) fn memory() -> Memory {
+    memory_under(Path::new("/"))
+}
+
+/// [`memory`] by the files under `root`.
+fn memory_under(root: &Path) -> Memory {
+    let machine = fs::read_to_string(root.join("proc/meminfo")).unwrap_or_default();
+    let kib = |name: &str| field(&machine, name).map_or(u64::MAX, |kib| kib.saturating_mul(1024));
+    let all = Memory { total: kib("MemTotal:"), free: kib("MemAvailable:") };
+    let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    let limited = groups.lines().filter_map(group).map(|(version, path)| version.limits(all, root, path));
+    limited.fold(all, least)
+}
+
+fn least(one: Memory, other: Memory) -> Memory {
+    Memory { total: one.total.min(other.total), free: one.free.min(other.free) }
+}
+
+/// The number behind a name, on the line that begins with it.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// The hierarchy and the path of the control group that limits memory, if a line of
+/// `/proc/self/cgroup` tells of one: `number:controllers:path`.
+fn group(line: &str) -> Option<(&'static Version, &str)> {
+    let mut parts = line.splitn(3, ':').skip(1);
+    let (controllers, path) = (parts.next()?, parts.next()?);
+    match controllers {
+        "" => Some((&V2, path)),
+        _ if controllers.split(',').any(|controller| controller == "memory") => Some((&V1, path)),
+        _ => None,
+    }
+}
+
+/// Where a version of control groups says what.
+struct Version {
+    mounted: &'static str,
+    limit: &'static str,
+    usage: &'static str,
+    /// Names in `memory.stat` of memory in use that the kernel gives up if it must: copies of files.
+    cached: [&'static str; 2],
+}
+
+const V1: Version = Version {
+    mounted: "sys/fs/cgroup/memory",
+    limit: "memory.limit_in_bytes",
+    usage: "memory.usage_in_bytes",
+    cached: ["total_inactive_file ", "total_active_file "],
+};
+const V2: Version = Version {
+    mounted: "sys/fs/cgroup",
+    limit: "memory.max",
+    usage: "memory.current",
+    cached: ["inactive_file ", "active_file "],
+};
+
+impl Version {
+    /// What the control group at `path` and those above it leave of the machine's memory.
+    fn limits(&self, machine: Memory, root: &Path, path: &str) -> Memory {
+        let mounted = root.join(self.mounted);
+        // Within a container the path may be the host's: then only the mount itself can be read.
+        let own = mounted.join(path.trim_start_matches('/'));
+        let groups = own.ancestors().take_while(|folder| folder.starts_with(&mounted));
+        groups.filter_map(|folder| self.limit(machine, folder)).fold(machine, least)
+    }
+
+    /// What one group leaves, if it has a limit.
+    fn limit(&self, machine: Memory, folder: &Path) -> Option<Memory> {
+        let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
+        let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
+        // A group without a limit says `max`, or a number larger than any machine.
+        let limit = number(self.limit).filter(|&limit| limit < machine.total)?;
+        let stat = read("memory.stat").unwrap_or_default();
+        let cached = self.cached.iter().filter_map(|name| field(&stat, name)).sum();
+        let used = number(self.usage).unwrap_or(0).saturating_sub(cached);
+        Some(Memory { total: limit, free: limit.saturating_sub(used) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    /// A folder with these files, which is removed in the end.
+    struct Files(PathBuf);
+
+    impl Files {
+        fn new(name: &str, files: &[(&str, &str)]) -> Self {
+            let root = std::env::temp_dir().join(format!("warpnest-{name}-{}", std::process::id()));
+            for (path, text) in files {
+                let path = root.join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            Self(root)
+        }
+    }
+
+    impl Drop for Files {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const MACHINE: (&str, &str) =
+        ("proc/meminfo", "MemTotal:       1000 kB\nMemFree:  10 kB\nMemAvailable:    800 kB\n");
+
+    fn found(name: &str, files: &[(&str, &str)]) -> (u64, u64) {
+        let files = Files::new(name, files);
+        let Memory { total, free } = memory_under(&files.0);
+        (total, free)
+    }
+
+    #[test]
+    fn without_control_groups_it_is_the_machines() {
+        assert_eq!(found("machine", &[MACHINE]), (1000 << 10, 800 << 10));
+        assert_eq!(found("nothing", &[]), (u64::MAX, u64::MAX));
+        let unlimited = [
+            MACHINE,
+            ("proc/self/cgroup", "4:memory:/\n1:cpu:/small\n"),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("sys/fs/cgroup/memory/memory.usage_in_bytes", "900000\n"),
+            ("sys/fs/cgroup/memory/small/memory.limit_in_bytes", "5\n"),
+        ];
+        assert_eq!(found("unlimited", &unlimited), (1000 << 10, 800 << 10));
+    }
+
+    #[test]
+    fn the_second_versions_limits_count_up_to_the_root() {
+        let mut files = vec![
+            MACHINE,
+            ("proc/self/cgroup", "0::/outer/inner\n"),
+            ("sys/fs/cgroup/outer/memory.max", "500000\n"),
+            ("sys/fs/cgroup/outer/memory.current", "450000\n"),
+            ("sys/fs/cgroup/outer/memory.stat", "anon 1\nfile 300000\ninactive_file 200000\nactive_file 50000\n"),
+            ("sys/fs/cgroup/outer/inner/memory.max", "max\n"),
+            ("sys/fs/cgroup/outer/inner/memory.current", "400000\n"),
+        ];
+        assert_eq!(found("outer", &files), (500_000, 300_000));
+        // A lower limit further down, most of it in use.
+        files[5].1 = "410000\n";
+        assert_eq!(found("inner", &files), (410_000, 10_000));
+        // More in use than allowed, as may be when a limit was lowered.
+        files[6].1 = "420000\n";
+        assert_eq!(found("over", &files), (410_000, 0));
+        // A higher limit further up, which others have nearly used up.
+        files[3].1 = "745000\n";
+        files[6].1 = "200000\n";
+        assert_eq!(found("others", &files), (410_000, 5_000));
+    }
+
+    #[test]
+    fn the_first_versions_limits_count_also_where_the_path_is_the_hosts() {
+        let files = [
+            MACHINE,
+            ("proc/self/cgroup", "9:name=systemd:/x\n4:cpuset,memory:/docker/0123\n0::/\n"),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "300000\n"),
+            ("sys/fs/cgroup/memory/memory.usage_in_bytes", "120000\n"),
+            ("sys/fs/cgroup/memory/memory.stat", "inactive_file 7\ntotal_inactive_file 20000\ntotal_active_file 0\n"),
+        ];
+        assert_eq!(found("first", &files), (300_000, 200_000));
+    }
+}

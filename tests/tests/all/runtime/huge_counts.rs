@@ -1,0 +1,105 @@
+//! The sizes that configurations say beforehand, of counts up to the largest: a number, or an error at once.
+
+use warpnest::{
+    CompactingConfig, CuckooConfig, CuckooSetConfig, Device, Error, ExtendibleConfig, LinearConfig, MultiConfig,
+    PageConfig, PageSetConfig, Result, SortedConfig, TwoLevelConfig,
+};
+use warpnest_tests::at;
+use warpnest_tests::built::Config;
+
+/// Counts around every power of two from 2^20 on, and the largest.
+fn counts() -> impl Iterator<Item = u64> {
+    (20..64).flat_map(|lg| [(1 << lg) - 1, 1 << lg, (1 << lg) + 1]).chain([u64::MAX - 1, u64::MAX])
+}
+
+/// Whether the error is one that says that the count is too large.
+fn is_of_size(error: &Error) -> bool {
+    matches!(error, Error::TooManyItems { .. } | Error::TooManySlots { .. } | Error::Load { .. })
+}
+
+/// What is said of each count is a number, no less than a byte for eight items, or an error of size; and of the largest counts an error.
+fn check(what: &str, bytes: impl Fn(u64) -> Result<u64>, some: impl Fn(u64) -> u64) {
+    for count in counts() {
+        let _at = at(format!("{what} of {count}"));
+        match bytes(count) {
+            Ok(bytes) => assert!(bytes >= some(count) && count < 1 << 34, "{bytes} bytes"),
+            Err(error) => assert!(is_of_size(&error), "{error}"),
+        }
+    }
+    assert!(bytes(u64::MAX).is_err_and(|error| is_of_size(&error)), "{what} of all");
+}
+
+/// Anything is right for what a build may take nothing of.
+fn any(_: u64) -> u64 {
+    0
+}
+
+fn table(count: u64) -> u64 {
+    count / 8
+}
+
+macro_rules! check_all {
+    ($($config:expr => <$($types:ty),*>;)*) => {
+        $(
+            let (config, name) = ($config, stringify!($config <$($types),*>));
+            check(&format!("memory_bytes, {name}"), |count| config.memory_bytes::<$($types),*>(count), table);
+            check(&format!("scratch_bytes, {name}"), |count| config.scratch_bytes::<$($types),*>(count), any);
+        )*
+    };
+}
+
+#[test]
+fn sizes_of_huge_counts_are_numbers_or_typed_errors() {
+    let unusual = TwoLevelConfig::default().bucket_capacity(1).items_per_bucket(1.0);
+    check_all! {
+        PageConfig::default() => <u32, u32>;
+        PageConfig::default() => <u64, u64>;
+        PageConfig::default().assume_unique() => <u64, u32>;
+        PageConfig::default().load(1.0) => <u32, u64>;
+        PageConfig::default().load(1e-300) => <u32, u32>;
+        PageSetConfig::default() => <u32>;
+        PageSetConfig::default() => <u64>;
+        CuckooConfig::default() => <u32, u32>;
+        CuckooConfig::default() => <u64, u64>;
+        CuckooConfig::default().slots_per_pair(1e300) => <u64, u64>;
+        CuckooSetConfig::default() => <u64>;
+        SortedConfig::default() => <u32, u32>;
+        SortedConfig::default().assume_unique() => <u64, u64>;
+        CompactingConfig::default() => <u32>;
+        CompactingConfig::default().in_order_of_appearance() => <u64>;
+        CompactingConfig::on(CuckooConfig::default()).in_order_of_appearance() => <u32>;
+        CompactingConfig::on(TwoLevelConfig::default()).in_order_of_appearance() => <u64>;
+        MultiConfig::default() => <u32, u32>;
+        MultiConfig::on(CuckooConfig::default()) => <u64, u64>;
+        MultiConfig::on(TwoLevelConfig::default()) => <u64, u32>;
+        TwoLevelConfig::default() => <u32, u32>;
+        TwoLevelConfig::default() => <u64, u64>;
+        unusual => <u32, u32>;
+    }
+}
+
+#[test]
+fn what_maps_that_change_say_of_huge_counts_are_numbers_or_typed_errors() {
+    for load in [f64::MIN_POSITIVE, 1e-9, 0.8, 1.0 - f64::EPSILON] {
+        for config in [LinearConfig::default().load(load), LinearConfig::default().load(load).to_the_next_line()] {
+            check("LinearConfig", |count| config.clone().pairs(count).memory_bytes::<u32, u32>(), table);
+            check("LinearConfig", |count| config.clone().pairs(count).memory_bytes::<u64, u64>(), table);
+        }
+    }
+    let largest = ExtendibleConfig::default().segments(1 << 8).buckets(1 << 23).records(256).most_segments(u64::MAX);
+    for config in [ExtendibleConfig::default(), largest] {
+        config.memory_bytes::<u64, u64>().unwrap();
+        check("ExtendibleConfig", |count| config.scratch_bytes::<u32, u32>(count), any);
+        check("ExtendibleConfig", |count| config.scratch_bytes::<u64, u64>(count), any);
+    }
+    let device = Device::cpu();
+    let mut map = ExtendibleConfig::default().create::<u32, u32>(&device).unwrap();
+    map.insert_many(&[1, 2], &[3, 4]).unwrap();
+    check("ExtendibleMap", |count| map.scratch_bytes(count), any);
+    let mut map = LinearConfig::default().create::<u32, u32>(&device).unwrap();
+    map.insert_many(&[1, 2], &[3, 4]).unwrap();
+    for count in [1 << 32, 1 << 40, 1 << 63, u64::MAX] {
+        let error = map.reserve(device.default_stream(), count).unwrap_err();
+        assert!(is_of_size(&error), "{error}");
+    }
+}
