@@ -9,12 +9,13 @@ use anyhow::{Context, Error, Result, bail, ensure};
 
 use crate::build_ptx::{Comparison, TARGETS, compare, lint};
 use crate::process::{capture, cargo, run};
-use crate::{coverage, ptxas, workspace};
+use crate::{coverage, cuda_stub, outside, ptxas, workspace};
 
 /// Run every check that stands before a merge.
 ///
-/// rustfmt; clippy; rustdoc; and of the committed PTX: that it was built from these sources, the lint, a new build that
-/// must give the same bytes, and ptxas with a table of what each kernel uses.
+/// rustfmt; clippy, also with the feature cust; rustdoc; a program outside the workspace; and of the committed PTX: that
+/// it was built from these sources, the lint, a new build that must give the same bytes, and ptxas with a table of what
+/// each kernel uses.
 ///
 /// And, if all tests have run before: how much of the PTX they executed, with a floor. `--thorough` runs all tests again, in
 /// release, with both targets' PTX interpreted in full and four times as many cases of each property.
@@ -32,6 +33,9 @@ pub struct Args {
     /// Leave out rustdoc.
     #[arg(long)]
     no_doc: bool,
+    /// Do not build a program outside the workspace.
+    #[arg(long)]
+    no_outside: bool,
     /// Do not build the PTX again for comparison.
     #[arg(long)]
     no_rebuild: bool,
@@ -100,7 +104,11 @@ pub fn main(args: &Args) -> Result<()> {
     report.step("clippy", args.no_clippy, || {
         cargo_step(&root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
     });
+    report.step("clippy with cust", args.no_clippy, || with_cust(&root));
     report.step("rustdoc", args.no_doc, || cargo_step(&root, &["doc", "--workspace", "--no-deps"]));
+    report.step("a program outside", args.no_outside, || {
+        Ok(Outcome::Passed(format!("built from packages, it ran on {}", outside::build_and_run(&root)?)))
+    });
     report.step("PTX: digest of the sources", false, || digests(&root));
     report.step("PTX: lint", false, || lints(&root));
     report.step("PTX: new build, same bytes", args.no_rebuild, || rebuild(&root));
@@ -113,6 +121,13 @@ pub fn main(args: &Args) -> Result<()> {
         std::process::exit(1);
     }
     Ok(())
+}
+
+/// The feature `cust`, which builds only where there is a CUDA toolkit, or what its build script takes for one.
+fn with_cust(root: &Path) -> Result<Outcome> {
+    let words = ["clippy", "-p", "warpnest-tests", "--features", "cust", "--all-targets", "--", "-D", "warnings"];
+    capture(cargo().args(words).env(cuda_stub::VARIABLE, cuda_stub::make(root)?).current_dir(root))?;
+    Ok(Outcome::Passed(String::new()))
 }
 
 fn cargo_step(root: &Path, words: &[&str]) -> Result<Outcome> {

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::process::{capture, cargo, stdout_of};
-use crate::workspace;
+use crate::{cuda_stub, workspace};
 
 /// Build what a GPU machine needs to test and measure; no GPU or CUDA is needed here.
 ///
@@ -95,6 +95,8 @@ fn build(root: &Path, words: &[&str]) -> Result<Vec<Binary>> {
     println!("building ({})", words.join(" "));
     let mut command = cargo();
     command.current_dir(root).args(words).args(PACKAGES);
+    // Only a machine with a driver can run what is shared with `cust`.
+    command.args(["--features", "warpnest-tests/cust"]).env(cuda_stub::VARIABLE, cuda_stub::make(root)?);
     command.args(["--release", "--message-format=json-render-diagnostics"]);
     let found = executables(&stdout_of(&mut command)?)?;
     ensure!(!found.is_empty(), "cargo built no executable for {}", words.join(" "));

@@ -1,0 +1,61 @@
+//! A program outside the workspace, built as a user of the library builds his: from packages, without this workspace's settings.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::process::{capture, cargo};
+use crate::workspace;
+
+/// The program.
+const PROGRAM: &str = "docs/examples/first-map";
+/// The packages that it needs, and where its manifest finds them.
+const PACKAGES: [(&str, &str); 2] = [("gpu-kernels", "../../../gpu-kernels"), ("warpnest", "../../../crates/warpnest")];
+/// Variables by which a build could find CUDA, or be told which one.
+const CUDA_VARIABLES: [&str; 7] = [
+    "CUDA_HOME",
+    "CUDA_LIBRARY_PATH",
+    "CUDA_PATH",
+    "CUDA_ROOT",
+    "CUDA_TOOLKIT_ROOT_DIR",
+    "CUDARC_CUDA_VERSION",
+    "RUSTFLAGS",
+];
+
+/// Packs the library, builds the program with it, and runs that; gives what it says of its device.
+pub fn build_and_run(root: &Path) -> Result<String> {
+    let folder = workspace::target_dir(root).join("outside");
+    let packed = folder.join("package");
+    let version = env!("CARGO_PKG_VERSION");
+    let mut package = cargo();
+    package.args(["package", "--no-verify", "--allow-dirty", "--exclude-lockfile", "--offline", "--target-dir"]);
+    capture(package.arg(&folder).args(PACKAGES.iter().flat_map(|(name, _)| ["-p", name])).current_dir(root))?;
+
+    let program = folder.join("program");
+    fs::create_dir_all(program.join("src"))?;
+    let mut manifest = fs::read_to_string(root.join(PROGRAM).join("Cargo.toml"))?;
+    for (name, path) in PACKAGES {
+        let unpacked = format!("{name}-{version}");
+        // Else files that a package no longer has would stay.
+        let _ = fs::remove_dir_all(folder.join(&unpacked));
+        let archive = packed.join(format!("{unpacked}.crate"));
+        capture(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&folder))?;
+        ensure!(manifest.contains(path), "{PROGRAM}/Cargo.toml does not say where {name} is");
+        manifest = manifest.replace(path, &format!("../{unpacked}"));
+    }
+    fs::write(program.join("Cargo.toml"), manifest)?;
+    fs::copy(root.join(PROGRAM).join("src/main.rs"), program.join("src/main.rs"))?;
+    // The versions that this workspace has fetched.
+    fs::copy(root.join("Cargo.lock"), program.join("Cargo.lock"))?;
+
+    let mut run = cargo();
+    run.args(["run", "--quiet", "--offline", "--target-dir"]).arg(folder.join("target")).current_dir(&program);
+    for variable in CUDA_VARIABLES {
+        run.env_remove(variable);
+    }
+    let (said, _) = capture(&mut run)?;
+    let device = said.lines().next().and_then(|line| line.strip_prefix("running on "));
+    Ok(device.context("the program does not say where it runs")?.to_string())
+}
