@@ -14,8 +14,8 @@ use std::path::Path;
 
 use mesh::Mesh;
 
-/// The finest grid whose voxels have numbers of 32 bits: ten for each coordinate, as in the poster.
-pub const FINEST: u32 = 1024;
+/// The finest grid whose voxels have keys of 32 bits: ten for each coordinate, as in the poster.
+pub const FINEST: u32 = voxelize::FINEST_NARROW;
 /// The coarsest grid that the voxelizer takes.
 pub const COARSEST: u32 = *voxelize::GRIDS.start();
 
@@ -43,8 +43,6 @@ impl Model {
     pub fn voxels(&self, grid: u32) -> anyhow::Result<Vec<(u32, u32)>> {
         let (mesh, _) = voxelize::fit_to_grid(self.mesh.clone(), Mesh::default(), grid)?;
         let surface = voxelize::voxelize(&mesh, grid, |_| ());
-        // The example's keys have more bits for each coordinate; the coordinates' order, and so the keys', stays.
-        let number = |key| voxelize::unpack(key).into_iter().rev().fold(0, |number, x| number << 10 | x);
-        Ok(surface.keys.into_iter().map(number).zip(surface.triangles).collect())
+        Ok(surface.keys.into_iter().map(voxelize::narrow).zip(surface.triangles).collect())
     }
 }

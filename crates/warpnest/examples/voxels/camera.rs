@@ -1,24 +1,23 @@
 //! A view of the grid along parallel rays, and what one voxel looks like in it.
 
-use super::{
-    mesh::{Vec3, cross, dot, scaled, sum},
-    voxelize::unpack,
-};
+use glam::{DVec2, DVec3};
+
+use super::voxelize::unpack;
 
 /// The middle of a voxel.
-pub fn middle(key: u64) -> Vec3 {
-    unpack(key).map(|x| f64::from(x) + 0.5)
+pub fn middle(key: u64) -> DVec3 {
+    DVec3::from_array(unpack(key).map(f64::from)) + 0.5
 }
 
 /// A view along parallel rays.
 pub struct Camera {
-    pub right: Vec3,
-    pub up: Vec3,
-    pub toward: Vec3,
+    pub right: DVec3,
+    pub up: DVec3,
+    pub toward: DVec3,
     /// Pixels for each unit of length.
     pub scale: f64,
     /// What is to be added to pixel coordinates to have the bodies in the middle.
-    shift: [f64; 2],
+    shift: DVec2,
     pub size: (usize, usize),
 }
 
@@ -26,40 +25,37 @@ impl Camera {
     /// A camera that sees all voxels, given its directions to the right and towards the viewer.
     pub fn around<'a>(
         keys: impl Iterator<Item = &'a u64>,
-        (right, toward): (Vec3, Vec3),
+        (right, toward): (DVec3, DVec3),
         size: (usize, usize),
     ) -> Camera {
-        let up = cross(toward, right);
-        let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+        let up = toward.cross(right);
+        let (mut low, mut high) = (DVec2::INFINITY, DVec2::NEG_INFINITY);
         for key in keys {
-            for (i, axis) in [right, up].into_iter().enumerate() {
-                let at = dot(middle(*key), axis);
-                (low[i], high[i]) = (low[i].min(at), high[i].max(at));
-            }
+            let at = DVec2::new(middle(*key).dot(right), middle(*key).dot(up));
+            (low, high) = (low.min(at), high.max(at));
         }
-        let room = [size.0 as f64, size.1 as f64];
+        let size_in_pixels = DVec2::new(size.0 as f64, size.1 as f64);
         // The limit is for what is seen end on: its many voxels would all be as large as the picture.
-        let scale = (0..2).map(|i| 0.9 * room[i] / (high[i] - low[i] + 2.0)).fold(160.0, f64::min);
-        let shift = std::array::from_fn(|i| 0.5 * (room[i] - scale * (low[i] + high[i])));
+        let scale = (0.9 * size_in_pixels / (high - low + 2.0)).min_element().min(160.0);
+        let shift = 0.5 * (size_in_pixels - scale * (low + high));
         Camera { right, up, toward, scale, shift, size }
     }
 
     /// The pixel under the middle of a voxel, and how near it is.
     pub fn place(&self, key: u64) -> (isize, isize, f32) {
         let at = middle(key);
-        let x = (dot(at, self.right) * self.scale + self.shift[0]).floor();
-        let y = (dot(at, self.up) * self.scale + self.shift[1]).floor();
+        let pixel = (DVec2::new(at.dot(self.right), at.dot(self.up)) * self.scale + self.shift).floor();
         // Rows are counted from the top.
-        (x as isize, self.size.1 as isize - 1 - y as isize, dot(at, self.toward) as f32)
+        (pixel.x as isize, self.size.1 as isize - 1 - pixel.y as isize, at.dot(self.toward) as f32)
     }
 
     /// How much light reaches a voxel of a surface that faces `normal`, where this camera stands at the light and
     /// `nearest` is what it sees.
-    pub fn light_at(&self, nearest: &[f32], key: u64, normal: Vec3) -> f64 {
+    pub fn light_at(&self, nearest: &[f32], key: u64, normal: DVec3) -> f64 {
         const REACH: isize = 3;
         let (x, y, depth) = self.place(key);
         // A surface must not shade itself: its voxels lie behind each other, the further the flatter the light.
-        let flat = (1.0 / dot(normal, self.toward).abs()).min(8.0);
+        let flat = (1.0 / normal.dot(self.toward).abs()).min(8.0);
         let slack = (3.0 + 1.5 * REACH as f64 / self.scale * flat) as f32;
         let mut lit = 0;
         for row in [y - REACH, y, y + REACH] {
@@ -86,10 +82,10 @@ impl Stamp {
         for y in -reach..=reach {
             for x in -reach..=reach {
                 let (right, up) = (x as f64 / camera.scale, -y as f64 / camera.scale);
-                let at = sum(scaled(camera.right, right), scaled(camera.up, up));
+                let at = camera.right * right + camera.up * up;
                 // Where the ray through this pixel enters and leaves the cube: between all of its three pairs of planes.
                 let (mut near, mut far, mut face) = (f64::INFINITY, f64::NEG_INFINITY, 0);
-                for (axis, (slope, at)) in camera.toward.into_iter().zip(at).enumerate() {
+                for (axis, (slope, at)) in camera.toward.to_array().into_iter().zip(at.to_array()).enumerate() {
                     let slope = if slope.abs() < 1e-9 { 1e-9 } else { slope };
                     let first = (half * slope.signum() - at) / slope;
                     far = far.max((-half * slope.signum() - at) / slope);

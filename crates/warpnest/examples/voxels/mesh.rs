@@ -10,6 +10,7 @@ use std::{
 };
 
 use flate2::read::MultiGzDecoder;
+use glam::DVec3;
 use ply_rs_bw::{
     parser::{ParseError, Parser, Reader},
     ply::{Property, PropertyAccess, PropertyAccessResult},
@@ -19,36 +20,11 @@ use thiserror::Error;
 /// No file, once unpacked, may be larger: a few kilobytes of gzip can stand for any amount of memory.
 const MOST_BYTES: u64 = 2 << 30;
 
-/// A point or a direction.
-pub type Vec3 = [f64; 3];
-
-pub fn dot(a: Vec3, b: Vec3) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-pub fn cross(a: Vec3, b: Vec3) -> Vec3 {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
-
-pub fn sum(a: Vec3, b: Vec3) -> Vec3 {
-    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
-}
-
-pub fn scaled(a: Vec3, factor: f64) -> Vec3 {
-    a.map(|x| x * factor)
-}
-
-/// `a` at length 1, or the zero vector where `a` has no direction.
-pub fn unit(a: Vec3) -> Vec3 {
-    let length = dot(a, a).sqrt();
-    if length > 0.0 { scaled(a, 1.0 / length) } else { [0.0; 3] }
-}
-
 /// Triangles over shared corners; every index is in range and every corner is finite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// Where each corner lies.
-    pub corners: Vec<Vec3>,
+    pub corners: Vec<DVec3>,
     /// Three indices into `corners` for each triangle.
     pub triangles: Vec<[u32; 3]>,
 }
@@ -82,15 +58,13 @@ pub enum MeshError {
 
 impl Mesh {
     /// The least and the greatest coordinates of all corners.
-    pub fn bounds(&self) -> (Vec3, Vec3) {
-        let start = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        self.corners.iter().fold(start, |(low, high), corner| {
-            (std::array::from_fn(|i| low[i].min(corner[i])), std::array::from_fn(|i| high[i].max(corner[i])))
-        })
+    pub fn bounds(&self) -> (DVec3, DVec3) {
+        let start = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        self.corners.iter().fold(start, |(low, high), corner| (low.min(*corner), high.max(*corner)))
     }
 
     /// The same triangles, every corner moved.
-    pub fn moved(mut self, place: impl Fn(Vec3) -> Vec3) -> Mesh {
+    pub fn moved(mut self, place: impl Fn(DVec3) -> DVec3) -> Mesh {
         for corner in &mut self.corners {
             *corner = place(*corner);
         }
@@ -98,7 +72,7 @@ impl Mesh {
     }
 
     /// The three corners of one triangle.
-    pub fn triangle(&self, index: usize) -> [Vec3; 3] {
+    pub fn triangle(&self, index: usize) -> [DVec3; 3] {
         self.triangles[index].map(|corner| self.corners[corner as usize])
     }
 }
@@ -130,7 +104,7 @@ pub fn parse(path: &Path, mut bytes: Vec<u8>) -> Result<Mesh, MeshError> {
     if mesh.triangles.is_empty() {
         return Err(MeshError::NoFaces { path: path.into() });
     }
-    match mesh.corners.iter().position(|corner| !corner.iter().all(|x| x.is_finite())) {
+    match mesh.corners.iter().position(|corner| !corner.is_finite()) {
         Some(vertex) => Err(MeshError::NotFinite { path: path.into(), vertex }),
         None => Ok(mesh),
     }
@@ -144,11 +118,11 @@ fn read_all(source: impl Read) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// A vertex of a PLY file: whatever else it has beside a position is passed over.
-struct Corner(Vec3);
+struct Corner(DVec3);
 
 impl PropertyAccess for Corner {
     fn new() -> Corner {
-        Corner([f64::NAN; 3])
+        Corner(DVec3::NAN)
     }
 
     fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
@@ -235,7 +209,7 @@ fn parse_ply(path: &Path, bytes: &[u8]) -> Result<Mesh, MeshError> {
             }
         }
     }
-    let corners: Vec<Vec3> = corners.into_iter().map(|Corner(at)| at).collect();
+    let corners: Vec<DVec3> = corners.into_iter().map(|Corner(at)| at).collect();
     let mut triangles = Vec::with_capacity(faces.len());
     for (face, Face(polygon)) in faces.iter().enumerate() {
         if let Some(index) = polygon.iter().find(|&&index| index < 0 || index >= corners.len() as i64) {
@@ -269,7 +243,8 @@ fn parse_obj(path: &Path, bytes: &[u8]) -> Result<Mesh, MeshError> {
     let mut mesh = Mesh::default();
     for model in &models {
         let first = mesh.corners.len() as u32;
-        mesh.corners.extend(model.mesh.positions.as_chunks().0.iter().map(|at: &[f32; 3]| at.map(f64::from)));
+        let positions = model.mesh.positions.as_chunks().0.iter();
+        mesh.corners.extend(positions.map(|at: &[f32; 3]| DVec3::from_array(at.map(f64::from))));
         mesh.triangles.extend(model.mesh.indices.as_chunks().0.iter().map(|at: &[u32; 3]| at.map(|i| first + i)));
     }
     Ok(mesh)
@@ -333,7 +308,8 @@ mod tests {
             let mut binary = header.replace("ascii", &format!("binary_{order}_endian")).into_bytes();
             let ordered =
                 |bytes: [u8; 4]| if order == "big" { [bytes[3], bytes[2], bytes[1], bytes[0]] } else { bytes };
-            binary.extend(ascii.corners.iter().flatten().flat_map(|x| ordered((*x as f32).to_le_bytes())));
+            let coordinates = ascii.corners.iter().flat_map(DVec3::to_array);
+            binary.extend(coordinates.flat_map(|x| ordered((x as f32).to_le_bytes())));
             binary.push(4);
             binary.extend((0..4_u32).flat_map(|index| ordered(index.to_le_bytes())));
             assert_eq!(parse(Path::new("a"), binary.clone()).unwrap(), ascii);

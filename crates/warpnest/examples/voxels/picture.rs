@@ -5,11 +5,12 @@
 
 use std::{fs::File, io, io::BufWriter, path::Path};
 
+use glam::DVec3;
 use rayon::prelude::*;
 
 use super::{
     camera::{Camera, Stamp, middle},
-    mesh::{Mesh, Vec3, cross, dot, scaled, sum, unit},
+    mesh::Mesh,
     voxelize::Surface,
 };
 
@@ -35,7 +36,7 @@ pub fn draw(bodies: &[Body; 2], common: &[u64], [yaw, pitch]: [f64; 2]) -> Vec<u
     let keys = || bodies.iter().flat_map(|body| &body.surface.keys);
     let toward = |yaw: f64, pitch: f64| {
         let ((sin_yaw, cos_yaw), (sin, cos)) = (yaw.to_radians().sin_cos(), pitch.to_radians().sin_cos());
-        ([cos_yaw, 0.0, -sin_yaw], [sin_yaw * cos, sin, cos_yaw * cos])
+        (DVec3::new(cos_yaw, 0.0, -sin_yaw), DVec3::new(sin_yaw * cos, sin, cos_yaw * cos))
     };
     let camera = Camera::around(keys(), toward(yaw, pitch), PANEL);
     let light = Camera::around(keys(), toward(yaw - 38.0, pitch + 32.0), (1400, 1400));
@@ -54,9 +55,9 @@ pub fn draw(bodies: &[Body; 2], common: &[u64], [yaw, pitch]: [f64; 2]) -> Vec<u
         let normals = corner_normals(body.mesh);
         for (key, triangle) in body.surface.keys.iter().zip(&body.surface.triangles) {
             let normal = normal_at(body.mesh, &normals, *triangle as usize, middle(*key));
-            let facing = dot(normal, camera.toward);
+            let facing = normal.dot(camera.toward);
             let lit = light.light_at(&shadows, *key, normal);
-            let (shade, shine) = shade(if facing < -0.3 { scaled(normal, -1.0) } else { normal }, lit, &camera, &light);
+            let (shade, shine) = shade(if facing < -0.3 { -normal } else { normal }, lit, &camera, &light);
             solid.set_down(camera.place(*key), PANEL, |pixel, depth, face| {
                 if depth > scene[pixel].depth {
                     scene[pixel] = Pixel { depth, shade: shade * face, shine, body: index };
@@ -116,43 +117,44 @@ impl Default for Pixel {
 }
 
 /// For every corner the direction that its triangles face on average.
-fn corner_normals(mesh: &Mesh) -> Vec<Vec3> {
-    let mut normals = vec![[0.0; 3]; mesh.corners.len()];
+fn corner_normals(mesh: &Mesh) -> Vec<DVec3> {
+    let mut normals = vec![DVec3::ZERO; mesh.corners.len()];
     for (index, triangle) in mesh.triangles.iter().enumerate() {
-        let [a, b, c] = mesh.triangle(index).map(|corner| scaled(corner, -1.0));
-        let normal = cross(sum(b, scaled(a, -1.0)), sum(c, scaled(a, -1.0)));
-        triangle.iter().for_each(|corner| normals[*corner as usize] = sum(normals[*corner as usize], normal));
+        let [a, b, c] = mesh.triangle(index);
+        let normal = (b - a).cross(c - a);
+        triangle.iter().for_each(|corner| normals[*corner as usize] += normal);
     }
-    normals.into_par_iter().map(unit).collect()
+    normals.into_par_iter().map(DVec3::normalize_or_zero).collect()
 }
 
 /// The direction that the surface faces near `at`: between those of the triangle's corners, as on a rounded surface.
-fn normal_at(mesh: &Mesh, normals: &[Vec3], triangle: usize, at: Vec3) -> Vec3 {
+fn normal_at(mesh: &Mesh, normals: &[DVec3], triangle: usize, at: DVec3) -> DVec3 {
     let [a, b, c] = mesh.triangle(triangle);
-    let [ab, ac, ap] = [b, c, at].map(|to| sum(to, scaled(a, -1.0)));
-    let face = cross(ab, ac);
-    let area = dot(face, face);
+    let [ab, ac, ap] = [b, c, at].map(|to| to - a);
+    let face = ab.cross(ac);
+    let area = face.length_squared();
     if area == 0.0 {
-        return [0.0; 3];
+        return DVec3::ZERO;
     }
-    let (v, w) = ((dot(cross(ap, ac), face) / area).clamp(0.0, 1.0), (dot(cross(ab, ap), face) / area).clamp(0.0, 1.0));
+    let [v, w] = [ap.cross(ac), ab.cross(ap)].map(|part| (part.dot(face) / area).clamp(0.0, 1.0));
     let weights = [(1.0 - v - w).max(0.0), v, w];
-    let face = unit(face);
-    let mut normal = [0.0; 3];
+    let face = face.normalize_or_zero();
+    let mut normal = DVec3::ZERO;
     for (corner, weight) in mesh.triangles[triangle].iter().zip(weights) {
         let smooth = normals[*corner as usize];
         // At a sharp edge a corner belongs to faces of several directions, and only this face's is right here.
-        normal = sum(normal, scaled(if dot(smooth, face) > 0.5 { smooth } else { face }, weight));
+        let direction = if smooth.dot(face) > 0.5 { smooth } else { face };
+        normal += direction * weight;
     }
-    unit(normal)
+    normal.normalize_or_zero()
 }
 
 /// Diffuse light and highlight on a surface that faces `normal`.
-fn shade(normal: Vec3, lit: f64, camera: &Camera, light: &Camera) -> (f32, f32) {
-    let key = dot(normal, light.toward).max(0.0) * lit;
-    let fill = 0.5 + 0.5 * dot(normal, unit(sum(camera.up, scaled(camera.right, 0.6))));
-    let half = unit(sum(light.toward, camera.toward));
-    let shine = dot(normal, half).max(0.0).powi(48) * lit;
+fn shade(normal: DVec3, lit: f64, camera: &Camera, light: &Camera) -> (f32, f32) {
+    let key = normal.dot(light.toward).max(0.0) * lit;
+    let fill = 0.5 + 0.5 * normal.dot((camera.up + camera.right * 0.6).normalize_or_zero());
+    let half = (light.toward + camera.toward).normalize_or_zero();
+    let shine = normal.dot(half).max(0.0).powi(48) * lit;
     ((0.10 + 0.26 * fill + 0.85 * key) as f32, (0.28 * shine) as f32)
 }
 
@@ -289,7 +291,8 @@ mod tests {
 
     #[test]
     fn flat_and_empty_bodies_can_be_drawn_from_everywhere() {
-        let line = Mesh { corners: vec![[4.5, 4.5, 1.5], [4.5, 4.5, 6.5]], triangles: vec![[0, 1, 1]] };
+        let line =
+            Mesh { corners: vec![DVec3::new(4.5, 4.5, 1.5), DVec3::new(4.5, 4.5, 6.5)], triangles: vec![[0, 1, 1]] };
         let line_surface = voxelize::voxelize(&line, 8, |_| ());
         let (nothing, no_surface) = (Mesh::default(), Surface::default());
         let bodies = [Body { mesh: &line, surface: &line_surface }, Body { mesh: &nothing, surface: &no_surface }];

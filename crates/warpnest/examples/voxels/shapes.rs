@@ -2,27 +2,29 @@
 
 use std::f64::consts::TAU;
 
-use super::mesh::{Mesh, Vec3, cross, scaled, sum, unit};
+use glam::DVec3;
+
+use super::mesh::Mesh;
 
 /// A tube around a knot that lies on a torus: three times around its axis, and seven times through its hole.
 pub fn torus_knot(around_knot: u32, around_tube: u32) -> Mesh {
     const TUBE: f64 = 0.135;
-    let knot = |t: f64| -> Vec3 {
+    let knot = |t: f64| {
         let (turn, wind) = (3.0 * t, 7.0 * t);
         let radius = 1.0 + 0.40 * wind.cos();
-        [radius * turn.cos(), 0.55 * wind.sin(), radius * turn.sin()]
+        DVec3::new(radius * turn.cos(), 0.55 * wind.sin(), radius * turn.sin())
     };
     let mut mesh = Mesh::default();
     for i in 0..around_knot {
         let t = TAU * f64::from(i) / f64::from(around_knot);
         let (at, ahead) = (knot(t), knot(t + 1e-3));
-        let along = unit(sum(ahead, scaled(at, -1.0)));
+        let along = (ahead - at).normalize_or_zero();
         // Any direction that depends on the place alone and never runs along the knot closes the tube without a twist.
-        let side = unit(cross(along, [0.3 * at[0], 1.0, 0.3 * at[2]]));
-        let up = cross(side, along);
+        let side = along.cross(DVec3::new(0.3 * at.x, 1.0, 0.3 * at.z)).normalize_or_zero();
+        let up = side.cross(along);
         for j in 0..around_tube {
             let angle = TAU * f64::from(j) / f64::from(around_tube);
-            mesh.corners.push(sum(at, sum(scaled(side, TUBE * angle.cos()), scaled(up, TUBE * angle.sin()))));
+            mesh.corners.push(at + (side * (TUBE * angle.cos()) + up * (TUBE * angle.sin())));
         }
     }
     for i in 0..around_knot {
@@ -42,9 +44,9 @@ pub fn wavy_sphere(longitudes: u32, latitudes: u32) -> Mesh {
         let fade = latitude.sin().powi(3);
         1.0 + 0.08 * fade * (9.0 * longitude + 2.5 * (3.0 * latitude).sin()).sin() + 0.02 * (8.0 * latitude).cos()
     };
-    let at = |longitude: f64, latitude: f64| -> Vec3 {
+    let at = |longitude: f64, latitude: f64| {
         let (ring, height) = latitude.sin_cos();
-        scaled([ring * longitude.cos(), height, ring * longitude.sin()], radius(longitude, latitude))
+        DVec3::new(ring * longitude.cos(), height, ring * longitude.sin()) * radius(longitude, latitude)
     };
     let mut mesh = Mesh { corners: vec![at(0.0, 0.0)], ..Mesh::default() };
     for j in 1..latitudes {
@@ -84,12 +86,12 @@ mod tests {
         for ((from, to), count) in &edges {
             assert_eq!((*count, edges.get(&(*to, *from))), (1, Some(&1)), "edge {from} {to}");
         }
-        assert!(mesh.corners.iter().flatten().all(|x| x.is_finite()));
+        assert!(mesh.corners.iter().all(|corner| corner.is_finite()));
     }
 
     /// The volume that the surface bounds, by the divergence theorem: positive where triangles face outwards.
     fn volume(mesh: &Mesh) -> f64 {
-        let tetrahedron = |[a, b, c]: [Vec3; 3]| super::super::mesh::dot(a, cross(b, c)) / 6.0;
+        let tetrahedron = |[a, b, c]: [DVec3; 3]| a.dot(b.cross(c)) / 6.0;
         (0..mesh.triangles.len()).map(|index| tetrahedron(mesh.triangle(index))).sum()
     }
 

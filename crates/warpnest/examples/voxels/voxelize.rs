@@ -5,9 +5,10 @@
 
 use std::ops::RangeInclusive;
 
+use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use super::mesh::{Mesh, MeshError, Vec3, cross, dot, scaled, sum, unit};
+use super::mesh::{Mesh, MeshError};
 
 /// How many voxels the grid may have along a side: 4096 a side still leaves the memory of a workstation enough.
 pub const GRIDS: RangeInclusive<u32> = 8..=4096;
@@ -27,8 +28,11 @@ pub struct Surface {
     pub triangles: Vec<u32>,
 }
 
-/// A voxel's coordinates as one key. Twenty-one bits each, for all grids: three coordinates of a grid of 1024 would just
-/// fit 32 bits, but the grids that make a hash table worth having are finer.
+/// The finest grid whose voxels have keys of 32 bits: three coordinates of ten bits each.
+pub const FINEST_NARROW: u32 = 1 << NARROW_BITS;
+const NARROW_BITS: u32 = 10;
+
+/// A voxel's coordinates as one key of 64 bits, 21 for each coordinate, on every grid.
 pub fn pack([x, y, z]: [u32; 3]) -> u64 {
     u64::from(x) | u64::from(y) << 21 | u64::from(z) << 42
 }
@@ -36,6 +40,12 @@ pub fn pack([x, y, z]: [u32; 3]) -> u64 {
 /// The coordinates that `pack` packed.
 pub fn unpack(key: u64) -> [u32; 3] {
     [0, 21, 42].map(|shift| (key >> shift) as u32 & 0x1f_ffff)
+}
+
+/// The same voxel's key of 32 bits, on a grid of at most [`FINEST_NARROW`] voxels a side. The order of keys stays.
+pub fn narrow(key: u64) -> u32 {
+    let [x, y, z] = unpack(key);
+    x | y << NARROW_BITS | z << (2 * NARROW_BITS)
 }
 
 /// How the second mesh is placed beside the first.
@@ -46,33 +56,24 @@ pub struct Placement {
     /// Factor on B's size.
     pub scale: f64,
     /// Degrees about the x, then the y, then the z axis, through B's centre.
-    pub rotation: Vec3,
+    pub rotation: DVec3,
     /// Shift, in widths of A's bounding box.
-    pub offset: Vec3,
+    pub offset: DVec3,
 }
 
 impl Placement {
     /// Moves `b` beside `a`.
     pub fn place(&self, a: &Mesh, b: Mesh) -> Mesh {
         let ((a_low, a_high), (b_low, b_high)) = (a.bounds(), b.bounds());
-        let middle = |low: Vec3, high: Vec3| sum(scaled(low, 0.5), scaled(high, 0.5));
-        let widths = |low: Vec3, high: Vec3| sum(high, scaled(low, -1.0));
-        let diagonal = |low: Vec3, high: Vec3| dot(widths(low, high), widths(low, high)).sqrt();
-        let ratio = diagonal(a_low, a_high) / diagonal(b_low, b_high);
+        let ratio = a_low.distance(a_high) / b_low.distance(b_high);
         // A mesh without extent has no size to fit; the grid refuses it later if both are so.
         let factor = self.scale * if self.fit && ratio.is_normal() { ratio } else { 1.0 };
-        let from = middle(b_low, b_high);
-        let to = if self.fit { middle(a_low, a_high) } else { from };
-        let shift: Vec3 = std::array::from_fn(|i| to[i] + self.offset[i] * widths(a_low, a_high)[i]);
-        b.moved(|corner| {
-            let mut at = scaled(sum(corner, scaled(from, -1.0)), factor);
-            for (axis, degrees) in self.rotation.iter().enumerate() {
-                let (sin, cos) = degrees.to_radians().sin_cos();
-                let (i, j) = ((axis + 1) % 3, (axis + 2) % 3);
-                (at[i], at[j]) = (cos * at[i] - sin * at[j], sin * at[i] + cos * at[j]);
-            }
-            sum(at, shift)
-        })
+        let from = b_low.midpoint(b_high);
+        let to = if self.fit { a_low.midpoint(a_high) } else { from };
+        let shift = to + self.offset * (a_high - a_low);
+        let [x, y, z] = self.rotation.map(f64::to_radians).to_array();
+        let turn = DMat3::from_rotation_z(z) * DMat3::from_rotation_y(y) * DMat3::from_rotation_x(x);
+        b.moved(|corner| turn * ((corner - from) * factor) + shift)
     }
 }
 
@@ -83,18 +84,17 @@ pub fn fit_to_grid(a: Mesh, b: Mesh, grid: u32) -> Result<(Mesh, Mesh), MeshErro
         return Err(MeshError::Grid { grid, least: *GRIDS.start(), most: *GRIDS.end() });
     }
     let ((a_low, a_high), (b_low, b_high)) = (a.bounds(), b.bounds());
-    let low: Vec3 = std::array::from_fn(|i| a_low[i].min(b_low[i]));
-    let high: Vec3 = std::array::from_fn(|i| a_high[i].max(b_high[i]));
-    let extent = (0..3).map(|i| high[i] - low[i]).fold(0.0, f64::max);
+    let (low, high) = (a_low.min(b_low), a_high.max(b_high));
+    let extent = (high - low).max_element();
     // The slack keeps the outermost corners inside of their layer.
     let scale = (f64::from(grid) - 2.0 - 1e-6) / extent;
-    if !scale.is_normal() || !low.iter().chain(&high).all(|x| x.is_finite()) {
+    // A corner that is no number need not show in the bounds.
+    let finite =
+        low.is_finite() && high.is_finite() && a.corners.iter().chain(&b.corners).all(|corner| corner.is_finite());
+    if !scale.is_normal() || !finite {
         return Err(MeshError::Extent { extent });
     }
-    let middle = 0.5 * f64::from(grid);
-    let place = |corner: Vec3| -> Vec3 {
-        std::array::from_fn(|i| (corner[i] - low[i] - 0.5 * (high[i] - low[i])) * scale + middle)
-    };
+    let place = |corner: DVec3| (corner - low - 0.5 * (high - low)) * scale + 0.5 * f64::from(grid);
     Ok((a.moved(place), b.moved(place)))
 }
 
@@ -130,15 +130,13 @@ fn sort_unique(voxels: &mut Vec<(u64, u32)>) {
 }
 
 /// Calls `found` once for every voxel that the triangle touches.
-fn touched(corners: [Vec3; 3], grid: u32, found: &mut impl FnMut([u32; 3])) {
-    let range = |axis: usize| {
-        let [a, b, c] = corners.map(|corner| corner[axis]);
-        // A corner on the plane between two voxels touches both.
-        let inside = |x: f64| x.floor().clamp(0.0, f64::from(grid - 1)) as u32;
-        (inside(a.min(b).min(c) - SLACK), inside(a.max(b).max(c) + SLACK))
-    };
-    let [x, y, z] = [0, 1, 2].map(range);
-    Separation::new(corners).descend([x.0, y.0, z.0], [x.1, y.1, z.1], found);
+fn touched(corners: [DVec3; 3], grid: u32, found: &mut impl FnMut([u32; 3])) {
+    let [a, b, c] = corners;
+    let last = DVec3::splat(f64::from(grid - 1));
+    let voxel_at = |at: DVec3| at.floor().clamp(DVec3::ZERO, last).to_array().map(|x| x as u32);
+    // A corner on the plane between two voxels touches both.
+    let (low, high) = (voxel_at(a.min(b).min(c) - SLACK), voxel_at(a.max(b).max(c) + SLACK));
+    Separation::new(corners).descend(low, high, found);
 }
 
 /// The test of separating axes: a triangle and a box are apart exactly if their shadows on one of thirteen lines are.
@@ -151,19 +149,19 @@ struct Separation {
 }
 
 impl Separation {
-    fn new(corners: [Vec3; 3]) -> Separation {
+    fn new(corners: [DVec3; 3]) -> Separation {
         let [a, b, c] = corners;
-        let edges = [(a, b), (b, c), (c, a)].map(|(from, to)| sum(to, scaled(from, -1.0)));
+        let edges = [(a, b), (b, c), (c, a)].map(|(from, to)| to - from);
         let mut separation = Separation { axes: [[0.0; 10]; 3], low: [0.0; 10], high: [0.0; 10] };
         for line in 0..10 {
             let axis = match line {
-                9 => cross(edges[0], edges[1]),
-                _ => cross(edges[line / 3], std::array::from_fn(|i| f64::from(u8::from(i == line % 3)))),
+                9 => edges[0].cross(edges[1]),
+                _ => edges[line / 3].cross(DVec3::AXES[line % 3]),
             };
             // Where an edge has no length, the axis is zero and separates nothing. However inexact, no axis ever
             // separates what touches, since the shadows are cast on that very axis.
-            let axis = unit(axis);
-            let [a, b, c] = corners.map(|corner| dot(axis, corner));
+            let axis = axis.normalize_or_zero();
+            let [a, b, c] = corners.map(|corner| axis.dot(corner));
             (0..3).for_each(|i| separation.axes[i][line] = axis[i]);
             separation.low[line] = a.min(b).min(c) - SLACK;
             separation.high[line] = a.max(b).max(c) + SLACK;
@@ -193,7 +191,7 @@ impl Separation {
 
     fn touches(&self, low: [u32; 3], sides: [u32; 3]) -> bool {
         let reach = sides.map(|side| 0.5 * f64::from(side));
-        let middle: Vec3 = std::array::from_fn(|i| f64::from(low[i]) + reach[i]);
+        let middle: [f64; 3] = std::array::from_fn(|i| f64::from(low[i]) + reach[i]);
         let [x, y, z] = &self.axes;
         let mut apart = false;
         for i in 0..10 {
@@ -211,7 +209,7 @@ mod tests {
 
     use super::{super::shapes, *};
 
-    fn voxels_of(corners: [Vec3; 3], grid: u32) -> HashSet<[u32; 3]> {
+    fn voxels_of(corners: [DVec3; 3], grid: u32) -> HashSet<[u32; 3]> {
         let mut voxels = HashSet::new();
         touched(corners, grid, &mut |voxel| assert!(voxels.insert(voxel), "{voxel:?} was found twice"));
         voxels
@@ -223,7 +221,7 @@ mod tests {
 
     /// Another way to the same answer: what is left of the triangle after cutting it at the six planes of the voxel, each
     /// moved out by `slack`.
-    fn clip_leaves_something(corners: [Vec3; 3], voxel: [u32; 3], slack: f64) -> bool {
+    fn clip_leaves_something(corners: [DVec3; 3], voxel: [u32; 3], slack: f64) -> bool {
         let mut polygon = corners.to_vec();
         for axis in 0..3 {
             for (plane, sign) in [(f64::from(voxel[axis]) - slack, 1.0), (f64::from(voxel[axis]) + 1.0 + slack, -1.0)] {
@@ -232,7 +230,7 @@ mod tests {
                     let from = polygon[(i + polygon.len() - 1) % polygon.len()];
                     let (f, t) = ((from[axis] - plane) * sign, (to[axis] - plane) * sign);
                     if (f < 0.0) != (t < 0.0) {
-                        kept.push(sum(from, scaled(sum(to, scaled(from, -1.0)), f / (f - t))));
+                        kept.push(from + (to - from) * (f / (f - t)));
                     }
                     if t >= 0.0 {
                         kept.push(to);
@@ -246,17 +244,15 @@ mod tests {
 
     #[test]
     fn an_axis_aligned_triangle_covers_its_samples_and_nothing_apart_from_it() {
-        let corners = [[1.3, 2.2, 5.5], [11.8, 2.2, 5.5], [1.3, 9.7, 5.5]];
+        let corners = [[1.3, 2.2, 5.5], [11.8, 2.2, 5.5], [1.3, 9.7, 5.5]].map(DVec3::from_array);
         let voxels = voxels_of(corners, 16);
         let mut sampled = HashSet::new();
         for i in 0..=600_u32 {
             for j in 0..=600 - i {
                 let (u, v) = (f64::from(i) / 600.0, f64::from(j) / 600.0);
-                let at = |axis: usize| {
-                    let [a, b, c] = corners.map(|corner| corner[axis]);
-                    (a + u * (b - a) + v * (c - a)).floor() as u32
-                };
-                sampled.insert([at(0), at(1), at(2)]);
+                let [a, b, c] = corners;
+                let at = a + u * (b - a) + v * (c - a);
+                sampled.insert(at.floor().to_array().map(|x| x as u32));
             }
         }
         assert!(sampled.is_subset(&voxels));
@@ -274,10 +270,10 @@ mod tests {
         };
         for round in 0..200 {
             let size = [0.4, 3.0, 10.0][round % 3];
-            let base = [0; 3].map(|_| 1.0 + 4.0 * random());
+            let base = DVec3::from_array([0; 3].map(|_| 1.0 + 4.0 * random()));
             let mut corners = [0; 3].map(|_| base.map(|x| (x + size * random()).min(11.9)));
             if round % 5 == 0 {
-                corners[2] = sum(scaled(corners[0], 0.6), scaled(corners[1], 0.4));
+                corners[2] = corners[0] * 0.6 + corners[1] * 0.4;
             }
             let voxels = voxels_of(corners, 12);
             for voxel in cells(12) {
@@ -292,16 +288,17 @@ mod tests {
 
     #[test]
     fn a_triangle_between_voxels_touches_both_sides() {
-        let voxels = voxels_of([[2.5, 2.5, 4.0], [3.5, 2.5, 4.0], [2.5, 3.5, 4.0]], 8);
+        let corners = [[2.5, 2.5, 4.0], [3.5, 2.5, 4.0], [2.5, 3.5, 4.0]];
+        let voxels = voxels_of(corners.map(DVec3::from_array), 8);
         assert!(voxels.contains(&[2, 2, 3]) && voxels.contains(&[2, 2, 4]));
-        assert_eq!(voxels_of([[4.0; 3]; 3], 8).len(), 8);
+        assert_eq!(voxels_of([DVec3::splat(4.0); 3], 8).len(), 8);
     }
 
     #[test]
     fn nothing_leaks_into_a_closed_surface() {
         let grid = 48;
         let (mesh, _) =
-            fit_to_grid(shapes::wavy_sphere(40, 20), Mesh { corners: vec![[0.0; 3]], triangles: vec![] }, grid)
+            fit_to_grid(shapes::wavy_sphere(40, 20), Mesh { corners: vec![DVec3::ZERO], triangles: vec![] }, grid)
                 .unwrap();
         let surface = voxelize(&mesh, grid, |_| ());
         let mut walls: HashSet<u64> = surface.keys.iter().copied().collect();
@@ -338,24 +335,61 @@ mod tests {
     }
 
     #[test]
+    fn narrow_keys_are_unique_and_in_the_same_order() {
+        let last = FINEST_NARROW - 1;
+        let sides = [0, 1, 2, 511, 512, last];
+        let mut keys: Vec<u64> = Vec::new();
+        for z in sides {
+            for y in sides {
+                keys.extend(sides.map(|x| pack([x, y, z])));
+            }
+        }
+        assert!(keys.is_sorted_by(|a, b| a < b));
+        assert!(keys.iter().map(|key| narrow(*key)).is_sorted_by(|a, b| a < b));
+        assert_eq!(narrow(pack([last; 3])), (1 << 30) - 1);
+    }
+
+    #[test]
+    fn a_mesh_turns_about_x_then_y_then_z_through_its_centre() {
+        let centre = DVec3::new(5.0, -2.0, 1.0);
+        let points = [DVec3::X, DVec3::Y, DVec3::Z, DVec3::NEG_X, DVec3::NEG_Y, DVec3::NEG_Z];
+        let mesh = || Mesh { corners: points.map(|point| centre + point).to_vec(), triangles: vec![] };
+        for (rotation, x, y) in [
+            ([90.0, 0.0, 0.0], DVec3::X, DVec3::Z),
+            ([0.0, 90.0, 0.0], DVec3::NEG_Z, DVec3::Y),
+            ([0.0, 0.0, 90.0], DVec3::Y, DVec3::NEG_X),
+            ([90.0, 90.0, 0.0], DVec3::NEG_Z, DVec3::X),
+            ([90.0, 0.0, 90.0], DVec3::Y, DVec3::Z),
+        ] {
+            let rotation = DVec3::from_array(rotation);
+            let placement = Placement { fit: false, scale: 1.0, rotation, offset: DVec3::ZERO };
+            let turned = placement.place(&mesh(), mesh()).corners;
+            for (found, expected) in [(turned[0], x), (turned[1], y)] {
+                assert!((found - centre).abs_diff_eq(expected, 1e-12), "{rotation} {found} {expected}");
+            }
+        }
+    }
+
+    #[test]
     fn placements_and_grids_out_of_range_are_errors() {
         let ball = || shapes::wavy_sphere(8, 4);
         for grid in [0, 7, 4097, u32::MAX] {
             assert!(matches!(fit_to_grid(ball(), ball(), grid), Err(MeshError::Grid { .. })));
         }
-        let point = || ball().moved(|_| [7.0; 3]);
-        let huge = || ball().moved(|at| scaled(at, 1.7e308));
+        let point = || ball().moved(|_| DVec3::splat(7.0));
+        let huge = || ball().moved(|at| at * 1.7e308);
         for (a, b) in [(point(), point()), (ball(), huge()), (huge(), huge())] {
             let error = fit_to_grid(a, b, 64).unwrap_err();
             assert!(matches!(error, MeshError::Extent { .. }), "{error}");
         }
-        let half = Placement { fit: true, scale: 0.5, rotation: [0.0, 90.0, 0.0], offset: [1.0, 0.0, 0.0] };
-        let (low, high) = half.place(&ball(), ball().moved(|at| sum(scaled(at, 9.0), [50.0; 3]))).bounds();
+        let rotation = DVec3::new(0.0, 90.0, 0.0);
+        let half = Placement { fit: true, scale: 0.5, rotation, offset: DVec3::X };
+        let (low, high) = half.place(&ball(), ball().moved(|at| at * 9.0 + 50.0)).bounds();
         let (a_low, a_high) = ball().bounds();
         assert!((high[1] - low[1] - 0.5 * (a_high[1] - a_low[1])).abs() < 1e-9);
         assert!((0.5 * (low[0] + high[0]) - (1.5 * a_high[0] - 0.5 * a_low[0])).abs() < 0.5);
         // Even nonsense is placed without a panic, and refused afterwards.
-        let wild = Placement { fit: true, scale: 1e300, rotation: [1e300; 3], offset: [f64::MAX; 3] };
+        let wild = Placement { fit: true, scale: 1e300, rotation: DVec3::splat(1e300), offset: DVec3::MAX };
         assert!(fit_to_grid(ball(), wild.place(&point(), huge()), 64).is_err());
     }
 }
