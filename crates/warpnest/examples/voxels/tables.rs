@@ -15,7 +15,7 @@ pub struct Measured {
     pub key_bits: u32,
     pub slots: u64,
     pub bytes: u64,
-    /// From slices of the host to a table, and from queries to answers on the host, by the host's clock.
+    /// From slices of the host to a table, and from queries to answers there, by the host's clock.
     pub from_host: Times,
     /// From buffers to buffers, by the device's clock: without the bus, and without allocations.
     pub on_device: Option<Times>,
@@ -30,8 +30,8 @@ pub struct Times {
     pub query: f64,
 }
 
-/// Builds the table of each surface and asks it for the voxels of the other. On a GPU the times without
-/// the bus are measured as well; the CPU engine has no bus.
+/// Builds the table of each surface and asks it for the voxels of the other. On a GPU the times
+/// without the bus are measured as well; the CPU engine has no bus.
 pub fn measure(device: &Device, grid: u32, surfaces: [&Surface; 2]) -> anyhow::Result<[Measured; 2]> {
     let has_bus = *device != Device::cpu();
     if grid <= FINEST_NARROW {
@@ -85,8 +85,8 @@ fn measure_one<K: Key>(
     Ok(Measured { key_bits: 8 * size_of::<K>() as u32, slots, bytes, from_host, on_device, answers })
 }
 
-/// Times between events on the stream, of rebuilds and lookups in memory that the device has already; and
-/// the answers.
+/// Times between events on the stream, of rebuilds and lookups in memory that the device has already;
+/// and the answers.
 fn measure_on_device<K: Key>(
     device: &Device,
     config: &PageConfig,

@@ -42,7 +42,8 @@ pub fn unpack(key: u64) -> [u32; 3] {
     [0, 21, 42].map(|shift| (key >> shift) as u32 & 0x1f_ffff)
 }
 
-/// The same voxel's key of 32 bits, on a grid of at most [`FINEST_NARROW`] voxels a side. The order of keys stays.
+/// The same voxel's key of 32 bits, on a grid of at most [`FINEST_NARROW`] voxels a side. The order
+/// of keys stays.
 pub fn narrow(key: u64) -> u32 {
     let [x, y, z] = unpack(key);
     x | y << NARROW_BITS | z << (2 * NARROW_BITS)
