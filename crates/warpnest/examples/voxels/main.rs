@@ -39,8 +39,8 @@ struct Arguments {
     a: Option<PathBuf>,
     /// Another mesh
     b: Option<PathBuf>,
-    /// Voxels along each side of the grid, 8 to 4096: keys have 32 bits up to 1024, 64 above (memory
-    /// grows with the square)
+    /// Voxels along each side of the grid, 8 to 4096: keys have 32 bits up to 1024, 64 above
+    /// (memory grows with the square)
     #[arg(short, long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(8..=4096))]
     grid: u32,
     /// Where the tables live: best, cpu, cuda or cuda:N

@@ -85,7 +85,7 @@ fn measure_one<K: Key>(
     Ok(Measured { key_bits: 8 * size_of::<K>() as u32, slots, bytes, from_host, on_device, answers })
 }
 
-/// Times between events on the stream, of rebuilds and lookups in memory that the device has already;
+/// Times between events of rebuilds and lookups in memory that the device already has;
 /// and the answers.
 fn measure_on_device<K: Key>(
     device: &Device,
