@@ -255,9 +255,9 @@ pub(crate) enum Op {
     /// Between integers and floats, or floats; with e the value becomes whole.
     FloatConvert(Rounding),
     Float(FloatOp),
-    /// d from the list at b of c slots, each as wide as `kind`.
+    /// d from the list at e of c slots, each as wide as `kind`.
     Pack,
-    /// The list at b of c slots from a.
+    /// The list at e of c slots from a.
     Unpack,
     /// From space, address a + b.
     Load(Space),

@@ -20,7 +20,7 @@ fn slots(i: &mut Instruction, lists: &mut [Slot], mut visit: impl FnMut(&mut Slo
     visit(&mut i.guard, Read);
     let (list, count) = match i.op {
         Op::LoadList(_) | Op::StoreList(_) => (i.d, i.c),
-        Op::Pack | Op::Unpack => (i.b, i.c),
+        Op::Pack | Op::Unpack => (i.e, i.c),
         _ => (0, 0),
     };
     let list = &mut lists[list as usize..][..count as usize];

@@ -176,15 +176,15 @@ impl<'a> Decoder<'a> {
             }
             (true, false) => {
                 let a = self.source(a)?;
-                let (b, c) = self.list(d, Self::target)?;
+                let (e, c) = self.list(d, Self::target)?;
                 let kind = Self::element(kind, c)?;
-                self.push(Instruction { op: Op::Unpack, kind, a, b, c, ..base });
+                self.push(Instruction { op: Op::Unpack, kind, a, c, e, ..base });
             }
             (false, true) => {
-                let (b, c) = self.list(a, Self::source)?;
+                let (e, c) = self.list(a, Self::source)?;
                 let d = self.target(d)?;
                 let kind = Self::element(kind, c)?;
-                self.push(Instruction { op: Op::Pack, kind, d, b, c, ..base });
+                self.push(Instruction { op: Op::Pack, kind, d, c, e, ..base });
             }
             (true, true) => return Err("operands".into()),
         }

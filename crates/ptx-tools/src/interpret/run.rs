@@ -340,12 +340,12 @@ fn compute(code: &Code, i: &Instruction, file: &mut Registers) {
         Op::FloatConvert(round) => arith::float_convert(kind, i.to, a, round, i.e != 0),
         Op::Float(op) => arith::float(op, kind, a, b, file.get(i.c)),
         Op::Pack => {
-            let slots = &code.lists[i.b as usize..][..i.c as usize];
+            let slots = &code.lists[i.e as usize..][..i.c as usize];
             slots.iter().rev().fold(0, |sum, &slot| (sum << (kind.bits() & 63)) | kind.cut(file.get(slot)))
         }
         Op::Unpack => {
             for n in 0..i.c {
-                let slot = code.lists[(i.b + n) as usize];
+                let slot = code.lists[(i.e + n) as usize];
                 file.set(slot, kind.cut(a >> (n * kind.bits())));
             }
             return;

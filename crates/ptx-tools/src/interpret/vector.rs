@@ -48,13 +48,13 @@ pub(crate) fn compute(code: &Code, i: &Instruction, file: &mut File, group: &Gro
             file.each2(group, a, c, d, |a, c| to.widen(to.cut(kind.widen(a))) & c);
         }
         // The source is no part: their registers differ in width.
-        Op::Unpack if i.c == 2 && code.lists[b as usize] != a => {
+        Op::Unpack if i.c == 2 && code.lists[i.e as usize] != a => {
             let high = kind.bits();
-            file.each(group, a, code.lists[b as usize], |a| a & cut);
-            file.each(group, a, code.lists[b as usize + 1], |a| (a >> high) & cut);
+            file.each(group, a, code.lists[i.e as usize], |a| a & cut);
+            file.each(group, a, code.lists[i.e as usize + 1], |a| (a >> high) & cut);
         }
         Op::Pack if i.c == 2 => {
-            let parts = [code.lists[b as usize], code.lists[b as usize + 1]];
+            let parts = [code.lists[i.e as usize], code.lists[i.e as usize + 1]];
             let high = kind.bits();
             file.each2(group, parts[0], parts[1], d, |low, top| (low & cut) | (top & cut) << high);
         }

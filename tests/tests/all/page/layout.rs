@@ -39,7 +39,7 @@ fn every_bit_of_a_mixed_key_depends_on_every_bit_of_the_key() {
         for bit in 0..K::BITS {
             let mut changed = K::default();
             for (i, &key) in keys.iter().enumerate() {
-                let (a, b) = (i as u64 * 0x1357_9bdf_0246_8ace, !(i as u64) * 0x2468_ace0);
+                let (a, b) = ((i as u64).wrapping_mul(0x1357_9bdf_0246_8ace), (!(i as u64)).wrapping_mul(0x2468_ace0));
                 let other = K::from_u64(key.to_u64() ^ 1 << bit);
                 changed = changed | key.mixed(a, b) ^ other.mixed(a, b);
             }

@@ -7,7 +7,7 @@ use warpnest_tests::{TestEngine, distinct_keys, engines, maps, says};
 
 /// The value that tests give a key.
 fn value_of(key: u32) -> u64 {
-    key as u64 * 0x1_0000_0001 + 5
+    (key as u64).wrapping_mul(0x1_0000_0001).wrapping_add(5)
 }
 
 fn values_of(keys: &[u32]) -> Vec<u64> {
