@@ -367,7 +367,7 @@ impl<'a> Machine<'a> {
 
 /// One of the bits of a mask that is not 0, by a random number below 2^16.
 fn pick_bit(mask: u32, random: u32) -> u32 {
-    let number = (random & 0xffff) * mask.count_ones() >> 16;
+    let number = ((random & 0xffff) * mask.count_ones()) >> 16;
     lanes(mask).nth(number as usize).unwrap_or(mask.trailing_zeros())
 }
 
