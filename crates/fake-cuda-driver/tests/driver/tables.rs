@@ -34,6 +34,37 @@ fn every_piece_of_work_is_right_on_both_kinds_of_ptx_and_leaves_nothing_behind()
     }
 }
 
+/// The functions that the engine calls, as its table names them, but for those that only the feature `cust` needs.
+fn functions() -> Vec<&'static str> {
+    let table = include_str!("../../../warpnest/src/engine/cuda/driver.rs").split("functions! {").nth(1).unwrap();
+    let lines: Vec<&str> = table.lines().collect();
+    let of_cust = |line: usize| lines[line - 1].contains("feature = \"cust\"");
+    let names = (1..lines.len()).filter(|&line| !of_cust(line)).map(|line| lines[line].trim());
+    names
+        .take_while(|line| *line != "}")
+        .filter(|line| line.starts_with("cu"))
+        .map(|line| line.split('(').next().unwrap())
+        .collect()
+}
+
+#[test]
+fn the_work_of_these_tests_calls_every_function_that_the_engine_can_call() {
+    let session = Session::new();
+    let functions = functions();
+    assert_eq!(functions.len(), 34, "{functions:?}");
+    let before: Vec<u64> = functions.iter().map(|name| session.driver.calls(name)).collect();
+    let device = session.device(0);
+    for (_, work) in work::ALL {
+        work(&device, &mut || ()).unwrap();
+    }
+    drop(device);
+    // A device that goes.
+    session.lose(0);
+    let uncalled: Vec<_> =
+        functions.iter().zip(before).filter(|(name, calls)| session.driver.calls(name) == *calls).collect();
+    assert!(uncalled.is_empty(), "{uncalled:?}");
+}
+
 #[test]
 fn work_that_is_put_off_is_done_in_the_same_order() {
     let session = Session::new();

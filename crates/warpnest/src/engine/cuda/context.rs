@@ -4,7 +4,7 @@ use super::driver::{Called, Context, Driver, Failure, Ordinal, code, constant};
 use crate::{Error, Memory, Result};
 use std::ffi::CStr;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A device's primary context, which other users of the driver share. Retained once, released when it is dropped.
 pub(crate) struct Primary {
@@ -14,8 +14,8 @@ pub(crate) struct Primary {
     name: String,
     /// The compute capability: (7, 5) is 7.5.
     pub capability: (i32, i32),
-    /// The driver's number for what cost the context, or 0.
-    lost: AtomicU32,
+    /// Whether an error has cost the context.
+    lost: AtomicBool,
 }
 
 // SAFETY: the driver's handles may be used from any thread that has made the context current.
@@ -82,7 +82,7 @@ impl Primary {
         let mut context = std::ptr::null_mut();
         // SAFETY: the driver writes the handle.
         unsafe { driver.cuDevicePrimaryCtxRetain(&mut context, device) }.map_err(failed)?;
-        Ok(Self { driver, device, context, name, capability: (major, minor), lost: AtomicU32::new(0) })
+        Ok(Self { driver, device, context, name, capability: (major, minor), lost: AtomicBool::new(false) })
     }
 
     /// Makes the context current on this thread until the result is dropped; every call of the driver needs it.
@@ -118,12 +118,9 @@ impl Primary {
         self.enter()?.memory().map_err(|failure| self.error(failure, 0))
     }
 
-    /// What cost the context, in the driver's numbers and names; `None` as long as it works.
-    pub fn lost(&self) -> Option<String> {
-        match self.lost.load(Ordering::Relaxed) {
-            0 => None,
-            code => Some(format!("{} ({code})", self.driver.name(code))),
-        }
+    /// Whether an error has cost the context.
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// Turns what a call gave into a result of this crate.
@@ -140,7 +137,7 @@ impl Primary {
             return Error::OutOfMemory { asked, free, device: self.name.clone() };
         }
         if code::LOST.contains(&code) {
-            self.lost.store(code, Ordering::Relaxed);
+            self.lost.store(true, Ordering::Relaxed);
         }
         Error::Driver { call, code, name: self.driver.name(code) }
     }

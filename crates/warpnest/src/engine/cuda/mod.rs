@@ -23,27 +23,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) fn device(ordinal: u32) -> Result<Device> {
     static DEVICES: Mutex<BTreeMap<u32, Device>> = Mutex::new(BTreeMap::new());
     let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut lost = None;
     if let Some(device) = devices.get(&ordinal) {
         let engine = device.engine().as_any().downcast_ref::<CudaEngine>().expect("CUDA devices alone are kept");
         let answer = engine.shared.primary.memory();
-        lost = engine.shared.primary.lost();
-        if lost.is_none() {
+        if !engine.shared.primary.is_lost() {
             // An error that the context survives may be gone at the next call.
             return answer.map(|_| device.clone());
         }
         // If nobody else uses the context, the driver destroys it, and gives a new one.
         devices.remove(&ordinal);
     }
-    let device = CudaEngine::new(ordinal).and_then(Device::from_engine).map_err(|error| match lost {
-        None => error,
-        Some(lost) => Error::NoDevice {
+    let device = CudaEngine::new(ordinal).and_then(Device::from_engine).map_err(|error| match error {
+        Error::Driver { call, code, name } if driver::code::LOST.contains(&code) => Error::NoDevice {
             ordinal,
             reason: format!(
-                "its context was lost ({lost}), and what uses it keeps it from being made anew ({error}); drop all that is on \
-                 the device, or start the program again"
+                "its context was lost, and what uses it keeps it from being made anew ({call}: {name}, {code}); drop all that is \
+                 on the device, or start the program again"
             ),
         },
+        error => error,
     })?;
     devices.insert(ordinal, device.clone());
     Ok(device)
