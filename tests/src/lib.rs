@@ -24,6 +24,7 @@ pub mod linear_checker;
 pub mod maps;
 pub mod page_checker;
 pub mod pages;
+pub mod planted;
 pub mod random;
 pub mod sets;
 pub mod sorted_checker;

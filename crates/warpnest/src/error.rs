@@ -316,6 +316,15 @@ pub enum Error {
         device: String,
     },
 
+    /// A change of a table failed in its middle, and the table's keys are lost with it.
+    #[error(
+        "the table is empty, for a change of it failed in its middle: insert its keys again. What failed: {source}"
+    )]
+    Emptied {
+        /// What failed.
+        source: Box<Error>,
+    },
+
     /// A buffer or stream belongs to another device.
     #[error("{what} is on {found}, and this operation runs on {expected}: copy it there first")]
     WrongDevice {

@@ -1,6 +1,7 @@
 //! Every test of the tables, the primitives, the seam and the runtime on every engine, as one binary: what they share is compiled once.
 
 mod deferred;
+mod planted;
 
 mod runtime {
     mod buffers;

@@ -32,7 +32,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     ///
     /// # Errors
     /// * [`Error::LengthsDiffer`], [`Error::TooManyItems`], [`Error::TooDeep`], [`Error::OutOfMemory`]: nothing was done.
-    /// * [`Error::Driver`]: the map may be empty now.
+    /// * [`Error::Driver`]: nothing was done. [`Error::Emptied`]: the map is empty now.
     pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
         let keys = Buffer::from_slice(&self.device, keys)?;
@@ -55,7 +55,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         let fresh = self.look(stream, keys, values)?;
         let prediction = self.predict(stream, fresh)?;
         let growth = self.make_room(stream, &prediction)?;
-        // From here on nothing takes memory: the kernels were loaded when the map was made.
+        // From here on nothing takes memory: the kernels were loaded when the map was made. If the device
+        // fails all the same, the keys are lost, and the error says so.
         self.change(stream, |map| {
             map.split(stream, &prediction, growth)?;
             map.insert_fresh(stream, fresh)?;

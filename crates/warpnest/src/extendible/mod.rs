@@ -33,7 +33,7 @@ use table::Table;
 ///   35.6 with 64 bits each. A batch takes memory to work in beside it ([`ExtendibleMap::scratch_bytes`]), which stays for the next one
 ///   ([`ExtendibleMap::shrink_to_fit`] gives it back).
 /// * **A batch that fails** for want of memory, or because too many of its keys have the same first bits of their hashes, has changed nothing.
-///   After a driver error in the middle of a change the map is empty.
+///   After any other error in the middle of a change the map is empty, and the error is [`Error::Emptied`].
 /// * **Beside other work.** Lookups change nothing, so any number of streams may look up at the same time. Batches that change the map take it
 ///   exclusively, and wait for running lookups by themselves.
 #[derive(Debug)]
@@ -180,7 +180,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
 
     /// Does what changes the table; if that fails in the middle, the map is empty.
     fn change<R>(&mut self, stream: &Stream, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        let done = work(self);
+        let done = work(self).map_err(|source| Error::Emptied { source: Box::new(source) });
         if let Err(error) = &done {
             self.broken = Some(error.clone());
             // If this fails too, lookups say why, and the next change tries again.

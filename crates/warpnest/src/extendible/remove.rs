@@ -13,7 +13,9 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     /// Removes the keys; answers with the values that they had. Of equal keys one is answered so, and the others are not there any more.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory): nothing was done. [`Error::Driver`](crate::Error::Driver): the map may be empty now.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver): nothing was done, unless it was the
+    /// answers that could not be copied to the host: [`ExtendibleMap::len`] tells. [`Error::Emptied`](crate::Error::Emptied): the map is
+    /// empty now.
     pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>> {
         let device = self.device.clone();
         let keys = Buffer::from_slice(&device, keys)?;

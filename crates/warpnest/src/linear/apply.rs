@@ -1,6 +1,6 @@
 //! Batches of operations, in pieces for which there is room.
 
-use super::{Counts, LinearMap};
+use super::{Change, LinearMap};
 use crate::buffer::Tracked;
 use crate::{Answers, Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::linear::{
@@ -53,7 +53,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// * [`Error::LengthsDiffer`]: nothing was done.
     /// * [`Error::TableFull`] if the map may not grow; [`Error::TooManySlots`], [`Error::OutOfMemory`] if it cannot: pairs for which there
     ///   was room are in the map, [`LinearMap::len`] counts them, and the call can be repeated.
-    /// * [`Error::Driver`].
+    /// * [`Error::Driver`]: some of the pairs may be in the map, as [`LinearMap::len`] says.
     pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
         let keys = Buffer::from_slice(&self.device, keys)?;
@@ -124,7 +124,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// Removes the keys; answers with the values that they had.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]: nothing was done. [`Error::Driver`].
+    /// [`Error::OutOfMemory`], [`Error::Driver`]: [`LinearMap::len`] says whether the keys are there
+    /// still. For want of memory on the device nothing was done.
     pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>> {
         self.answered(keys, None, |map, stream, keys, _, answers| {
             map.remove_many_into(stream, keys, answers).map(drop)
@@ -182,6 +183,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
         let work =
             Work { operation: Operation::Get, kinds: Some(kinds), keys, values: Some(values), answers: Some(answers) };
+        self.recover(stream)?;
         self.apply(stream, &work)
     }
 
@@ -209,12 +211,14 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         answers: Option<&Answers<V>>,
     ) -> Result<u64> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        self.recover(stream)?;
         let before = self.counts.keys;
         self.apply(stream, &Work { operation, kinds: None, keys, values: Some(values), answers })?;
         Ok(self.counts.keys - before)
     }
 
     fn remove(&mut self, stream: &Stream, keys: &Buffer<K>, answers: Option<&Answers<V>>) -> Result<u64> {
+        self.recover(stream)?;
         let before = self.counts.keys;
         self.apply(stream, &Work { operation: Operation::Remove, kinds: None, keys, values: None, answers })?;
         Ok(before - self.counts.keys)
@@ -297,9 +301,23 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         }
     }
 
-    /// Launches a part of a batch, all of it or what is marked, and reads the counters.
+    /// Does a part of a batch, all of it or what is marked, and reads the counters.
     fn piece(
         &mut self,
+        stream: &Stream,
+        work: &Work<'_, K, V>,
+        range: Range<u64>,
+        marked: Option<&Buffer<u32>>,
+    ) -> Result<()> {
+        self.change(stream, Change::Batch, |map, stream| {
+            map.launch(stream, work, range, marked)?;
+            map.count(stream)
+        })
+    }
+
+    /// Queues a part of a batch.
+    fn launch(
+        &self,
         stream: &Stream,
         work: &Work<'_, K, V>,
         range: Range<u64>,
@@ -349,8 +367,6 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         writes.extend(marked.map(|buffer| buffer as &dyn Tracked));
         // SAFETY: keys, kinds, values and answers are equally long, and the range is within them and begins at a whole word of bits;
         // slots, header and layout belong together, nobody else uses them meanwhile, and a launch that takes any slot only inserts.
-        unsafe { stream.launch(kernel, end - first, &reads, &writes)? };
-        self.counts = Counts::of(&self.header.download(stream)?);
-        Ok(())
+        unsafe { stream.launch(kernel, end - first, &reads, &writes) }
     }
 }

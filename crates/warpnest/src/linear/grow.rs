@@ -20,6 +20,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// [`Error::TooManySlots`](crate::Error::TooManySlots), [`Error::OutOfMemory`](crate::Error::OutOfMemory): the map is as it was.
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn reserve(&mut self, stream: &Stream, additional: u64) -> Result<()> {
+        self.recover(stream)?;
         if additional <= self.room() {
             return Ok(());
         }
@@ -32,6 +33,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// # Errors
     /// As for [`LinearMap::reserve`].
     pub fn shrink_to_fit(&mut self, stream: &Stream) -> Result<()> {
+        self.recover(stream)?;
         let lines = self.lines_for(self.counts.keys)?;
         if lines < self.layout.lines { self.rehash(stream, lines) } else { Ok(()) }
     }
@@ -41,6 +43,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// # Errors
     /// As for [`LinearMap::reserve`].
     pub fn compact(&mut self, stream: &Stream) -> Result<()> {
+        self.recover(stream)?;
         match self.counts {
             Counts { removed: 0, .. } => Ok(()),
             Counts { keys: 0, .. } => self.clear(stream),

@@ -27,6 +27,9 @@ use rand_xoshiro::rand_core::SeedableRng;
 /// * **Complexity.** An operation reads the buckets (32 bytes) from its key's home to its slot, or to the first empty slot.
 /// * **Growth.** If keys would take more than a share of the slots ([`LinearConfig::load`]), they move to a larger table. Slots of removed
 ///   keys become empty, or are used again by batches that only insert; if many are left, the table is made anew.
+/// * **A batch that fails** in its middle has done some of its operations, each of them whole, and
+///   [`LinearMap::len`] counts what is there. If not even that can be found out, the map says so, until
+///   a change goes well.
 /// * **Memory.** 8 bytes a slot, or 16 with keys or values of 64 bits; [`LinearConfig::memory_bytes`] says beforehand what a map takes.
 #[derive(Debug)]
 pub struct LinearMap<K: Key = u32, V: Value = u32> {
@@ -36,7 +39,25 @@ pub struct LinearMap<K: Key = u32, V: Value = u32> {
     words: Buffer<Joined<K, V>>,
     header: Buffer<u64>,
     counts: Counts,
+    /// The change that failed in its middle, if what it left is not known yet.
+    interrupted: Option<Interrupted>,
     random: Xoshiro256StarStar,
+}
+
+/// A change that failed in its middle.
+#[derive(Clone, Debug)]
+struct Interrupted {
+    change: Change,
+    error: Error,
+}
+
+/// The changes that can fail in their middle. All others make a new table beside the old one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change {
+    /// A part of a batch: the table is whole, and its header counts what was done.
+    Batch,
+    /// Emptying the table: some of it may be as it was.
+    Clear,
 }
 
 /// What the header's counters say.
@@ -125,7 +146,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         let mut words = Buffer::uninitialized(device, layout.slots::<Joined<K, V>>() as usize)?;
         words.fill(device.default_stream(), 0xff)?;
         let header = Buffer::zeroed(device, header::WORDS)?;
-        Ok(Self { device: device.clone(), config, layout, words, header, counts: Counts::default(), random })
+        let (device, counts) = (device.clone(), Counts::default());
+        Ok(Self { device, config, layout, words, header, counts, interrupted: None, random })
     }
 
     /// Queues a lookup: `values` may be null.
@@ -141,6 +163,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         found: &Buffer<u32>,
         writes: &[&dyn Tracked],
     ) -> Result<()> {
+        self.check()?;
         let find = Find::<K, V> {
             queries: queries.argument(),
             words: self.words.argument(),
@@ -155,7 +178,63 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
     }
 
-    /// The number of keys.
+    /// Fails if a change failed in its middle and it is not known what it left.
+    fn check(&self) -> Result<()> {
+        self.interrupted.as_ref().map_or(Ok(()), |interrupted| Err(interrupted.error.clone()))
+    }
+
+    /// Does what changes the table; if that fails in its middle, finds out what it left, or notes that
+    /// this is not known.
+    fn change(
+        &mut self,
+        stream: &Stream,
+        change: Change,
+        work: impl FnOnce(&mut Self, &Stream) -> Result<()>,
+    ) -> Result<()> {
+        let done = work(self, stream);
+        match &done {
+            Ok(()) => self.interrupted = None,
+            // Found before anything was queued.
+            Err(Error::WrongDevice { .. } | Error::GridTooLarge { .. }) => (),
+            Err(error) => {
+                self.interrupted = Some(Interrupted { change, error: error.clone() });
+                // If this fails too, lookups say why, and the next change tries again.
+                let _ = self.recover(stream);
+            }
+        }
+        done
+    }
+
+    /// Finds out what a change left that failed in its middle, or ends it.
+    fn recover(&mut self, stream: &Stream) -> Result<()> {
+        match self.interrupted {
+            None => return Ok(()),
+            Some(Interrupted { change: Change::Batch, .. }) => self.count(stream)?,
+            Some(Interrupted { change: Change::Clear, .. }) => self.empty(stream)?,
+        }
+        self.interrupted = None;
+        Ok(())
+    }
+
+    /// Reads the header's counters; waits.
+    fn count(&mut self, stream: &Stream) -> Result<()> {
+        self.counts = Counts::of(&self.header.download(stream)?);
+        Ok(())
+    }
+
+    /// Queues emptying the table.
+    fn empty(&mut self, stream: &Stream) -> Result<()> {
+        let Self { words, header, .. } = &*self;
+        stream.batch(&[], &[words, header], |batch| {
+            batch.fill(words, words.len(), 0xff)?;
+            batch.zero(header, header.len())
+        })?;
+        self.counts = Counts::default();
+        Ok(())
+    }
+
+    /// The number of keys. If a change failed and it is not known what it left, it is the number
+    /// before it; then lookups fail with the error of that change, until another change goes well.
     pub fn len(&self) -> u64 {
         self.counts.keys
     }
@@ -204,12 +283,11 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// Removes all keys; the table stays as large as it is.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done.
+    /// [`Error::Driver`](crate::Error::Driver): the map is empty, or cannot be used until a change goes
+    /// well, and says so.
     pub fn clear(&mut self, stream: &Stream) -> Result<()> {
-        self.words.fill(stream, 0xff)?;
-        self.header.fill(stream, 0)?;
-        self.counts = Counts::default();
-        Ok(())
+        self.change(stream, Change::Clear, Self::empty)
     }
 
     /// A copy of the map on the same device, made on `stream`.
@@ -218,15 +296,17 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        self.check()?;
         let words = self.words.duplicate(stream, &self.device)?;
         let header = self.header.duplicate(stream, &self.device)?;
         let Self { device, config, layout, counts, random, .. } = self;
         let (device, config, random) = (device.clone(), config.clone(), random.clone());
-        Ok(Self { device, config, layout: *layout, words, header, counts: *counts, random })
+        Ok(Self { device, config, layout: *layout, words, header, counts: *counts, interrupted: None, random })
     }
 
     /// Writes all pairs to buffers that have room for them.
     fn write_pairs(&self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+        self.check()?;
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         let unpack = Unpack::<K, V> {
             words: self.words.argument(),
@@ -246,6 +326,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn probe_lengths(&self, stream: &Stream) -> Result<ProbeReport> {
+        self.check()?;
         let histogram = Buffer::<u64>::zeroed(&self.device, HISTOGRAM)?;
         let totals = Buffer::<u64>::zeroed(&self.device, 2)?;
         let lengths = ProbeLengths::<Half<K, V>> {

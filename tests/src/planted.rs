@@ -1,0 +1,233 @@
+//! The CPU with a fault planted in any operation of its memory or of its queues.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use warpnest::engine::{Cores, Engine, HostEngine, Mark, Queue};
+use warpnest::kernels::seam::Kernel;
+use warpnest::{Device, Error, Memory, Result};
+
+/// What a device does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Takes memory.
+    Allocate,
+    /// Copies from the host.
+    Upload,
+    /// Copies to the host.
+    Download,
+    /// Copies on the device.
+    Copy,
+    /// Fills memory.
+    Fill,
+    /// Runs a kernel.
+    Launch,
+    /// Marks a point in a queue.
+    Record,
+    /// Lets a queue wait for such a point.
+    Wait,
+}
+
+/// How an operation fails.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fault {
+    /// Whether the operation is done all the same, and fails after that. An allocation never is.
+    pub done: bool,
+    /// Whether all operations after it fail, too.
+    pub lasting: bool,
+    /// Whether the error is that memory is wanting, and not one of the device.
+    pub out_of_memory: bool,
+}
+
+/// Every way in which one operation fails, and those after it do not.
+pub const SINGLE_FAULTS: [Fault; 4] = [
+    Fault { done: false, lasting: false, out_of_memory: false },
+    Fault { done: true, lasting: false, out_of_memory: false },
+    Fault { done: false, lasting: false, out_of_memory: true },
+    Fault { done: true, lasting: false, out_of_memory: true },
+];
+
+/// Every way in which an operation and all that follow fail.
+pub const LASTING_FAULTS: [Fault; 4] = [
+    Fault { lasting: true, ..SINGLE_FAULTS[0] },
+    Fault { lasting: true, ..SINGLE_FAULTS[1] },
+    Fault { lasting: true, ..SINGLE_FAULTS[2] },
+    Fault { lasting: true, ..SINGLE_FAULTS[3] },
+];
+
+/// What is planted in a device, and what came of it.
+#[derive(Debug, Default)]
+pub struct Plan {
+    state: Mutex<Planted>,
+    bytes: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Planted {
+    /// The fault, and how many operations go well before it.
+    next: Option<(Fault, u32)>,
+    failed: Vec<Operation>,
+}
+
+impl Plan {
+    /// Does `work` with a fault in the operation after `good` ones. Says which operations failed: none if there were not so many.
+    pub fn with<T>(&self, fault: Fault, good: u32, work: impl FnOnce() -> T) -> (T, Vec<Operation>) {
+        let state = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        *state() = Planted { next: Some((fault, good)), failed: Vec::new() };
+        let done = work();
+        (done, std::mem::take(&mut *state()).failed)
+    }
+
+    /// Bytes that are allocated now.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Counts an operation, does it unless it fails before, and says how it went.
+    fn go<T>(&self, operation: Operation, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let fault = {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            match &mut state.next {
+                None => None,
+                Some((_, good)) if *good > 0 => {
+                    *good -= 1;
+                    None
+                }
+                Some((fault, _)) => {
+                    let fault = *fault;
+                    if !fault.lasting {
+                        state.next = None;
+                    }
+                    state.failed.push(operation);
+                    Some(fault)
+                }
+            }
+        };
+        let Some(fault) = fault else { return work() };
+        if fault.done && operation != Operation::Allocate {
+            work()?;
+        }
+        if fault.out_of_memory || operation == Operation::Allocate {
+            return Err(Error::OutOfMemory { asked: 1, free: 0, device: "planted".to_owned() });
+        }
+        Err(Error::Kernel { kernel: format!("{operation:?}"), fault: "planted".to_owned() })
+    }
+}
+
+/// Whether the error is of a planted fault.
+pub fn is_planted(error: &Error) -> bool {
+    match error {
+        Error::OutOfMemory { device, .. } => device == "planted",
+        Error::Kernel { fault, .. } => fault == "planted",
+        _ => false,
+    }
+}
+
+/// The CPU, whose fresh memory is not 0, with faults as planned.
+#[derive(Debug)]
+struct PlantedEngine {
+    inner: HostEngine<Cores>,
+    plan: Arc<Plan>,
+}
+
+// SAFETY: all that goes well is the inner engine's.
+unsafe impl Engine for PlantedEngine {
+    fn name(&self) -> &str {
+        "planted"
+    }
+    fn memory(&self) -> Result<Memory> {
+        self.inner.memory()
+    }
+    fn allocate(&self, bytes: usize) -> Result<usize> {
+        let address = self.plan.go(Operation::Allocate, || self.inner.allocate(bytes))?;
+        self.plan.bytes.fetch_add(bytes as u64, Relaxed);
+        // SAFETY: the engine's memory is the host's, and as many bytes of it are new.
+        unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(0xa5, bytes) };
+        Ok(address)
+    }
+    unsafe fn free(&self, address: usize, bytes: usize) {
+        self.plan.bytes.fetch_sub(bytes as u64, Relaxed);
+        // SAFETY: the caller's.
+        unsafe { self.inner.free(address, bytes) };
+    }
+    fn queue(&self) -> Result<Box<dyn Queue>> {
+        Ok(Box::new(PlantedQueue { inner: self.inner.queue()?, plan: self.plan.clone() }))
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[derive(Debug)]
+struct PlantedQueue {
+    inner: Box<dyn Queue>,
+    plan: Arc<Plan>,
+}
+
+impl Queue for PlantedQueue {
+    unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
+        // SAFETY: the caller's.
+        self.plan.go(Operation::Upload, || unsafe { self.inner.upload(from, to) })
+    }
+    unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
+        // SAFETY: the caller's.
+        self.plan.go(Operation::Download, || unsafe { self.inner.download(from, to) })
+    }
+    unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's.
+        self.plan.go(Operation::Copy, || unsafe { self.inner.copy(from, to, bytes) })
+    }
+    unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's.
+        self.plan.go(Operation::Fill, || unsafe { self.inner.fill(at, byte, bytes) })
+    }
+    unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
+        // SAFETY: the caller's.
+        self.plan.go(Operation::Launch, || unsafe { self.inner.launch(kernel, blocks) })
+    }
+    fn record(&self, timed: bool) -> Result<Arc<dyn Mark>> {
+        self.plan.go(Operation::Record, || self.inner.record(timed))
+    }
+    fn wait(&self, mark: &dyn Mark) -> Result<()> {
+        self.plan.go(Operation::Wait, || self.inner.wait(mark))
+    }
+    fn synchronize(&self) -> Result<()> {
+        self.inner.synchronize()
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A device with nothing planted yet.
+pub fn planted() -> (Device, Arc<Plan>) {
+    let plan = Arc::new(Plan::default());
+    let engine = PlantedEngine { inner: HostEngine::new(Cores), plan: plan.clone() };
+    (Device::from_engine(engine).expect("a host engine always has a queue"), plan)
+}
+
+/// Lets each operation of a call fail in each of these ways, one call each, until there are no more
+/// operations; `check` sees what is left. Returns which operations failed.
+pub fn in_each_operation<T, R>(
+    plan: &Plan,
+    faults: &[Fault],
+    begin: impl Fn() -> T,
+    call: impl Fn(&mut T) -> R,
+    mut check: impl FnMut(T, R),
+) -> Vec<Operation> {
+    let mut seen: Vec<Operation> = Vec::new();
+    for &fault in faults {
+        for good in 0.. {
+            let mut subject = begin();
+            let (done, failed) = plan.with(fault, good, || call(&mut subject));
+            let _at = crate::at(format!("{failed:?}, after {good} that went well, {fault:?}"));
+            if failed.is_empty() {
+                break;
+            }
+            check(subject, done);
+            seen.extend(failed.into_iter().filter(|operation| !seen.contains(operation)).collect::<Vec<_>>());
+        }
+    }
+    seen
+}

@@ -1,0 +1,423 @@
+//! Whatever fails of what a device does (memory, copies, fills, launches, events, waits), and in whatever way: what a table is then.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use warpnest::primitives::{BitField, Scratch, compact, exclusive_scan, partition_pairs, sort_pairs};
+use warpnest::{
+    Buffer, CompactingConfig, CuckooConfig, CuckooSetConfig, Device, Error, ExtendibleMap, LinearConfig, LinearMap,
+    MultiConfig, PageConfig, PageSetConfig, Result, SortedConfig, Stream, TwoLevelConfig,
+};
+use warpnest_tests::built::{self, Before, Built, Config};
+use warpnest_tests::changing::{pairs, values as own_values};
+use warpnest_tests::extendible_parts::small;
+use warpnest_tests::forms::Form;
+use warpnest_tests::linear_checker::check_linear_map;
+use warpnest_tests::maps::{Map, equals, is_empty};
+use warpnest_tests::planted::Operation::{Allocate, Copy, Download, Fill, Launch, Record, Upload, Wait};
+use warpnest_tests::planted::{LASTING_FAULTS, Operation, Plan, SINGLE_FAULTS, in_each_operation, is_planted, planted};
+use warpnest_tests::sets::{self, Set, SetConfig};
+use warpnest_tests::{distinct_keys, values};
+
+/// Fails unless all of `expected` are among `seen`.
+fn all_failed(seen: &[Operation], expected: &[Operation]) {
+    assert!(expected.iter().all(|operation| seen.contains(operation)), "only {seen:?} of {expected:?}");
+}
+
+/// An error, if it is one, must be the planted one.
+fn assert_planted<T: Debug>(done: &Result<T>) {
+    if let Err(error) = done {
+        assert!(is_planted(error), "{error}");
+    }
+}
+
+/// 300 keys, of which some are equal, and one has a cell of its own in some tables.
+fn repeated() -> Vec<u32> {
+    let mut keys: Vec<u32> = distinct_keys(300, 2);
+    keys[100..130].fill(77);
+    keys[7] = u32::MAX;
+    keys
+}
+
+/// A rebuild leaves the new pairs or, if it is an error, none; and the next one goes well.
+fn rebuilds<C: Config>(config: &C, new: &[u32]) {
+    let (device, plan) = planted();
+    // The input and the table are of another stream, which this one waits for.
+    let stream = device.stream().unwrap();
+    let (old, new_values) = (distinct_keys::<u32>(100, 1), values::<u64>(new.len()));
+    let begin = || {
+        let map = built::build::<C, u32, u64>(&device, config, &old, &values(old.len()));
+        let input = (Buffer::from_slice(&device, new).unwrap(), Buffer::from_slice(&device, &new_values).unwrap());
+        (Before::of(&map), map, input)
+    };
+    let rebuild = |(_, map, input): &mut (_, C::Map<u32, u64>, (_, _))| map.rebuild(&stream, &input.0, &input.1);
+    let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, rebuild, |(before, mut map, _), done| {
+        assert_planted(&done);
+        before.check(&map, &done, new, &new_values);
+        built::rebuild(&mut map, new, &new_values).unwrap();
+    });
+    all_failed(&seen, &[Download, Fill, Launch, Record, Wait]);
+    assert_eq!(plan.bytes(), 0, "some bytes were not given back");
+}
+
+#[test]
+fn a_rebuild_that_fails_anywhere_leaves_an_empty_map_that_can_be_built_again() {
+    let (unique, repeated) = (distinct_keys(300, 2), repeated());
+    let split = PageConfig::default().load(300.0 * 8.0 / (6.0 * 300.0 * 32.0)).seed(2);
+    let mut overflowing = unique.clone();
+    overflowing[20..280].fill(77);
+    rebuilds(&PageConfig::default().seed(2), &repeated);
+    rebuilds(&split, &repeated);
+    rebuilds(&split, &overflowing);
+    rebuilds(&split.assume_unique(), &unique);
+    rebuilds(&CuckooConfig::default().slots(400).seed(2), &repeated);
+    rebuilds(&CuckooConfig::default().slots(400).assume_unique().seed(2), &unique);
+    let small = TwoLevelConfig::default().bucket_capacity(64).items_per_bucket(40.0).sub_tables(3, 32).seed(2);
+    rebuilds(&small, &repeated);
+    rebuilds(&SortedConfig::default(), &repeated);
+    rebuilds(&SortedConfig::default().assume_unique(), &unique);
+}
+
+/// What changes nothing: after a failure the map is as it was.
+fn looks<M: Map<u32, u64>>(
+    (device, plan): (&Device, &Plan),
+    map: &M,
+    copy: impl Fn(&M, &Stream) -> Result<M>,
+    keys: &[u32],
+) -> Vec<Operation> {
+    let stream = device.stream().unwrap();
+    let there: HashMap<u32, u64> = map.to_pairs().unwrap().into_iter().collect();
+    let call = |what: usize| -> Result<()> {
+        match what {
+            0 => map.get_many(keys).map(drop),
+            1 => map.contains_many(keys).map(drop),
+            2 => map.to_pairs().map(drop),
+            3 => map.get_many_on(&stream, &Buffer::from_slice(device, keys)?)?.download(&stream).map(drop),
+            _ => copy(map, &stream).map(drop),
+        }
+    };
+    let mut seen = Vec::new();
+    for what in 0..5 {
+        seen.extend(in_each_operation(
+            plan,
+            &SINGLE_FAULTS,
+            || (),
+            |_| call(what),
+            |_, done| {
+                assert!(is_planted(&done.unwrap_err()));
+                equals(map, &there);
+            },
+        ));
+    }
+    equals(&copy(map, &stream).unwrap(), &there);
+    seen
+}
+
+#[test]
+fn whatever_fails_of_a_lookup_or_a_copy_is_an_error_and_the_map_stays_as_it_is() {
+    fn with<C: Config>(config: &C) {
+        let (device, plan) = planted();
+        let keys = repeated();
+        let map = built::build::<C, u32, u64>(&device, config, &keys, &values(keys.len()));
+        let seen = looks((&device, &plan), &map, Built::try_clone, &keys);
+        all_failed(&seen, &[Allocate, Upload, Download, Launch, Record, Wait]);
+    }
+    with(&PageConfig::default());
+    with(&CuckooConfig::default());
+    with(&TwoLevelConfig::default());
+    with(&SortedConfig::default());
+    let (device, plan) = planted();
+    let keys: Vec<u32> = distinct_keys(300, 1);
+    let mut map = LinearConfig::default().create::<u32, u64>(&device).unwrap();
+    map.insert_many(&keys, &values(300)).unwrap();
+    looks((&device, &plan), &map, LinearMap::try_clone, &keys);
+    let mut map = small().create::<u32, u64>(&device).unwrap();
+    map.insert_many(&keys, &values(300)).unwrap();
+    looks((&device, &plan), &map, ExtendibleMap::try_clone, &keys);
+}
+
+#[test]
+fn whatever_fails_of_a_set_it_is_whole_or_empty() {
+    fn with<C: SetConfig>(config: &C) {
+        let (device, plan) = planted();
+        let stream = device.stream().unwrap();
+        let (old, new) = (distinct_keys::<u32>(100, 1), repeated());
+        let input = Buffer::from_slice(&device, &new).unwrap();
+        let begin = || sets::build(&device, config, &old);
+        let rebuild = |set: &mut C::Set<u32>| set.rebuild(&stream, &input);
+        let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, rebuild, |mut set, done| {
+            assert_planted(&done);
+            sets::holds(&set, if done.is_ok() { &new } else { &[] });
+            set.rebuild(&stream, &input).unwrap();
+            sets::holds(&set, &new);
+        });
+        all_failed(&seen, &[Download, Launch, Record]);
+        let (one, other) = (begin(), sets::build(&device, config, &new));
+        for operation in [C::Set::union, C::Set::intersection, C::Set::difference] {
+            let call = |_: &mut ()| operation(&one, &stream, &other).map(drop);
+            let seen = in_each_operation(&plan, &SINGLE_FAULTS, || (), call, |_, done| assert_planted(&done));
+            all_failed(&seen, &[Allocate, Download, Launch, Record]);
+        }
+        assert_eq!(sets::wrong_operations(&one, &other), Ok(()));
+    }
+    with(&PageSetConfig::default().seed(1));
+    with(&CuckooSetConfig::default().slots(600).seed(1));
+}
+
+#[test]
+fn whatever_fails_of_what_stands_on_another_table_it_is_whole_or_empty() {
+    fn with<F: Form>() {
+        let (device, plan) = planted();
+        let stream = device.stream().unwrap();
+        let new = repeated();
+        let input = Buffer::from_slice(&device, &new).unwrap();
+        let different = new.iter().collect::<std::collections::HashSet<_>>().len() as u64;
+        let on = |config: CompactingConfig<F>| {
+            let begin = || config.build(&device, &[1u32, 2, 1]).unwrap();
+            in_each_operation(
+                &plan,
+                &SINGLE_FAULTS,
+                begin,
+                |table| table.rebuild(&stream, &input),
+                |mut table, done| {
+                    assert_planted(&done);
+                    let keys = if done.is_ok() { different } else { 0 };
+                    assert_eq!((table.len(), table.to_pairs().unwrap().len() as u64), (keys, keys));
+                    assert_eq!(table.contains_many(&new).unwrap(), vec![done.is_ok(); new.len()]);
+                    table.rebuild(&stream, &input).unwrap();
+                    assert_eq!(table.len(), different);
+                },
+            )
+        };
+        all_failed(&on(CompactingConfig::on(F::with(1, 0.5))), &[Download, Fill, Launch, Record]);
+        on(CompactingConfig::on(F::with(1, 0.5)).in_order_of_appearance());
+        let config = MultiConfig::on(F::with(1, 0.5));
+        let begin = || config.build(&device, &[1u32, 2, 1], &[4u32, 5, 6]).unwrap();
+        in_each_operation(
+            &plan,
+            &SINGLE_FAULTS,
+            begin,
+            |map| map.rebuild(&stream, &input, &input),
+            |mut map, done| {
+                assert_planted(&done);
+                let (pairs, keys) = if done.is_ok() { (new.len() as u64, different) } else { (0, 0) };
+                assert_eq!((map.len(), map.key_count(), map.to_pairs().unwrap().len() as u64), (pairs, keys, pairs));
+                assert_eq!(map.contains_many(&new).unwrap(), vec![done.is_ok(); new.len()]);
+                map.rebuild(&stream, &input, &input).unwrap();
+                assert_eq!(map.retrieve_many(&[77]).unwrap().values, [77; 30]);
+            },
+        );
+        let map = config.build(&device, &new, &new).unwrap();
+        let call = |_: &mut ()| map.retrieve_many_on(&stream, &input).map(drop);
+        in_each_operation(&plan, &SINGLE_FAULTS, || (), call, |_, done| assert!(is_planted(&done.unwrap_err())));
+    }
+    with::<PageConfig>();
+    with::<CuckooConfig>();
+    with::<TwoLevelConfig>();
+}
+
+/// What changes a linear map of the keys `old`.
+type Change = fn(&mut LinearMap<u32, u64>, &Stream, old: &[u32], new: &[u32]) -> Result<()>;
+
+/// Every change, and how many keys it leaves if all goes well.
+const CHANGES: [(Change, usize); 9] = [
+    (|map, _, _, new| map.insert_many(new, &own_values(new)).map(drop), 1800),
+    (|map, _, _, new| map.get_or_insert_many(new, &own_values(new)).map(drop), 1800),
+    (|map, _, old, _| map.remove_many(&old[..100]).map(drop), 200),
+    (|map, stream, old, _| map.remove_many_on(stream, &Buffer::from_slice(map.device(), old)?).map(drop), 0),
+    (|map, stream, _, _| map.clear(stream), 0),
+    (|map, stream, _, _| map.reserve(stream, 5000), 300),
+    (|map, stream, _, _| map.shrink_to_fit(stream), 300),
+    (|map, stream, _, _| map.compact(stream), 300),
+    (
+        |map, stream, old, new| {
+            let kinds = Buffer::from_slice(map.device(), &[1u32, 3, 1, 1])?;
+            let keys = Buffer::from_slice(map.device(), &[new[0], old[0], new[1], old[1]])?;
+            let values = Buffer::from_slice(map.device(), &own_values(&[new[0], old[0], new[1], old[1]]))?;
+            let mut answers = warpnest::Answers::new(map.device(), 4)?;
+            map.apply_many_into(stream, &kinds, &keys, &values, &mut answers)
+        },
+        301,
+    ),
+];
+
+/// Whether or not a map says that it is not whole, a change mends it; then what it says of itself is true, and every pair is one that was
+/// there or was to come. Returns whether it said so.
+fn is_true(map: &mut LinearMap<u32, u64>, done: &Result<()>, keys: &[u32]) -> bool {
+    assert_planted(done);
+    let broken = map.get_many(&[1]).is_err();
+    if broken {
+        assert!(done.is_err());
+        for error in [
+            map.to_pairs().map(drop),
+            map.contains_many(&[1]).map(drop),
+            map.probe_lengths(map.device().default_stream()).map(drop),
+        ] {
+            assert!(is_planted(&error.unwrap_err()));
+        }
+        assert!(is_planted(&map.try_clone(map.device().default_stream()).unwrap_err()));
+        assert_eq!(map.insert_many(&[], &[]), Ok(0));
+    }
+    let found = check_linear_map(map).unwrap_or_else(|wrong| panic!("after {done:?}: {wrong}")).pairs;
+    equals(map, &found);
+    let all = pairs::<u32, u64>(keys);
+    assert!(found.iter().all(|(key, value)| all.get(key) == Some(value)));
+    broken
+}
+
+#[test]
+fn a_linear_map_knows_what_is_in_it_whatever_fails() {
+    let (device, plan) = planted();
+    let stream = device.stream().unwrap();
+    let (old, new) = (distinct_keys::<u32>(400, 1), distinct_keys::<u32>(1500, 1 << 20));
+    let all = [&old[..], &new].concat();
+    let begin = || {
+        let mut map = LinearConfig::default().pairs(500).seed(3).create::<u32, u64>(&device).unwrap();
+        map.insert_many(&old, &own_values(&old)).unwrap();
+        map.remove_many(&old[300..]).unwrap();
+        map
+    };
+    for (number, (change, left)) in CHANGES.into_iter().enumerate() {
+        let call = |map: &mut LinearMap<u32, u64>| change(map, &stream, &old[..300], &new);
+        let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |mut map, done| {
+            // The header can be read after a single fault, and a table be emptied with the next change.
+            assert!(!is_true(&mut map, &done, &all) || number == 4);
+            call(&mut map).unwrap();
+            is_true(&mut map, &Ok(()), &all);
+            assert_eq!(map.len(), left as u64);
+        });
+        all_failed(&seen, &[Fill, Record][(number < 4) as usize..]);
+        let mut broken = 0;
+        in_each_operation(&plan, &LASTING_FAULTS, begin, call, |mut map, done| {
+            broken += is_true(&mut map, &done, &all) as u32;
+            call(&mut map).unwrap();
+            is_true(&mut map, &Ok(()), &all);
+            assert_eq!(map.len(), left as u64);
+        });
+        // Where a batch or a clearing can fail in its middle.
+        assert_eq!(broken > 0, number < 5 || number == 8, "change {number}: {broken} times");
+    }
+    assert_eq!(plan.bytes(), 0, "some bytes were not given back");
+}
+
+#[test]
+fn an_extendible_map_is_whole_or_says_that_it_was_emptied() {
+    let (device, plan) = planted();
+    let keys: Vec<u32> = distinct_keys(1500, 1);
+    let new: Vec<u32> = distinct_keys(1500, 1 << 20);
+    let begin = || {
+        let mut map = small().create::<u32, u64>(&device).unwrap();
+        map.insert_many(&keys, &own_values(&keys)).unwrap();
+        map
+    };
+    type Change = fn(&mut ExtendibleMap<u32, u64>, &[u32], &[u32]) -> Result<()>;
+    let changes: [(Change, Vec<u32>); 3] = [
+        (|map, _, new| map.insert_many(new, &own_values(new)).map(drop), [&keys[..], &new].concat()),
+        (|map, keys, _| map.remove_many(&keys[20..]).map(drop), keys[..20].to_vec()),
+        (|map, keys, _| map.remove_many(&keys[..1]).map(drop), keys[1..].to_vec()),
+    ];
+    for (change, left) in changes {
+        let call = |map: &mut ExtendibleMap<u32, u64>| change(map, &keys, &new);
+        let mut emptied = 0;
+        in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |mut map, done| {
+            match &done {
+                Err(Error::Emptied { source }) => {
+                    assert!(is_planted(source), "{source}");
+                    emptied += 1;
+                    is_empty(&map, &keys);
+                    map.insert_many(&keys, &own_values(&keys)).unwrap();
+                }
+                // The answers of a removal are copied to the host when all else is done.
+                Err(error) if map.len() == left.len() as u64 => {
+                    assert!(is_planted(error), "{error}");
+                    equals(&map, &pairs(&left));
+                }
+                Err(error) => {
+                    assert!(is_planted(error), "{error}");
+                    equals(&map, &pairs(&keys));
+                }
+                Ok(()) => equals(&map, &pairs(&left)),
+            }
+            call(&mut map).unwrap();
+            equals(&map, &pairs(&left));
+        });
+        assert!(emptied > 0);
+        in_each_operation(&plan, &LASTING_FAULTS, begin, call, |mut map, done| {
+            if map.get_many(&[1]).is_err() {
+                assert!(matches!(done, Err(Error::Emptied { .. })), "{done:?}");
+                assert!(map.is_empty() && map.to_pairs().is_err());
+                map.clear(device.default_stream()).unwrap();
+            }
+            let there = if map.is_empty() { HashMap::new() } else { map.to_pairs().unwrap().into_iter().collect() };
+            assert!([0, keys.len(), left.len()].contains(&there.len()), "{} keys", there.len());
+            equals(&map, &there);
+            call(&mut map).unwrap();
+        });
+    }
+    assert_eq!(plan.bytes(), 0, "some bytes were not given back");
+}
+
+#[test]
+fn a_primitive_that_fails_can_be_repeated_with_the_same_scratch() {
+    let (device, plan) = planted();
+    let stream = device.stream().unwrap();
+    let keys: Vec<u32> = (0..5000u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    let input = Buffer::from_slice(&device, &keys).unwrap();
+    let odd = Buffer::from_slice(&device, &vec![0xaaaa_aaaau32; 5000usize.div_ceil(32)]).unwrap();
+    let mut sorted: Vec<u32> = keys.clone();
+    sorted.sort_unstable();
+    let odd_keys: Vec<u32> = keys.iter().skip(1).step_by(2).copied().collect();
+    let sums: Vec<u32> = keys
+        .iter()
+        .scan(0u32, |sum, key| {
+            let before = *sum;
+            *sum = sum.wrapping_add(*key);
+            Some(before)
+        })
+        .collect();
+    let field = BitField { shift: 24, bits: 8 };
+    let mut by_field = keys.clone();
+    by_field.sort_by_key(|key| key >> 24);
+    type Outputs = (Scratch, Buffer<u32>, Buffer<u32>, Buffer<u32>, Buffer<u32>);
+    let begin = || -> Outputs {
+        let buffer = |length| Buffer::zeroed(&device, length).unwrap();
+        (Scratch::new(&device), buffer(5000), buffer(5000), buffer(1), buffer(256))
+    };
+    let does = |what: usize, (scratch, one, other, count, starts): &mut Outputs| -> Result<()> {
+        match what {
+            0 => exclusive_scan(&stream, scratch, &input, one),
+            1 => compact(&stream, scratch, &input, &odd, one, count),
+            2 => {
+                one.copy_from(&stream, &input)?;
+                other.copy_from(&stream, &input)?;
+                sort_pairs(&stream, scratch, one, other)
+            }
+            _ => partition_pairs(&stream, scratch, field, (&input, &input), (one, other), starts),
+        }
+    };
+    for (what, expected) in [&sums, &odd_keys, &sorted, &by_field].into_iter().enumerate() {
+        let call = |outputs: &mut Outputs| does(what, outputs);
+        let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |mut outputs, done| {
+            assert!(is_planted(&done.unwrap_err()));
+            call(&mut outputs).unwrap();
+            let found = outputs.1.download(&stream).unwrap();
+            assert!(found.starts_with(expected), "primitive {what}");
+        });
+        all_failed(&seen, &[Allocate, Fill, Launch, Record, Wait]);
+        assert_eq!(input.download(&stream).unwrap(), keys);
+    }
+    let mut copy = Buffer::<u32>::zeroed(&device, 5000).unwrap();
+    let seen = in_each_operation(
+        &plan,
+        &SINGLE_FAULTS,
+        || (),
+        |_| input.download(&stream),
+        |_, done| {
+            assert!(is_planted(&done.unwrap_err()));
+        },
+    );
+    all_failed(&seen, &[Download, Record]);
+    let (_, failed) = plan.with(SINGLE_FAULTS[0], 0, || copy.copy_from(device.default_stream(), &input).unwrap_err());
+    assert_eq!(failed, [Copy]);
+    copy.copy_from(&stream, &input).unwrap();
+    assert_eq!(copy.download(&stream).unwrap(), keys);
+}
