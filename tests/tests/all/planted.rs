@@ -299,6 +299,38 @@ fn a_linear_map_knows_what_is_in_it_whatever_fails() {
     assert_eq!(plan.bytes(), 0, "some bytes were not given back");
 }
 
+/// Before a large batch a table of removed keys is made anew, or emptied if nothing else is in it. For want of memory that is left undone,
+/// and the batch is done.
+#[test]
+fn a_linear_map_does_without_memory_for_being_tidied() {
+    let (device, plan) = planted();
+    let stream = device.stream().unwrap();
+    let (old, new) = (distinct_keys::<u32>(400, 1), distinct_keys::<u32>(300, 1 << 20));
+    let all = [&old[..], &new].concat();
+    for kept in [0, 20] {
+        let begin = || {
+            let mut map = LinearConfig::default().pairs(900).seed(3).create::<u32, u64>(&device).unwrap();
+            map.insert_many(&old, &own_values(&old)).unwrap();
+            map.remove_many(&old[kept..]).unwrap();
+            map
+        };
+        let values = own_values::<u32, u64>(&new);
+        let input = (Buffer::from_slice(&device, &new).unwrap(), Buffer::from_slice(&device, &values).unwrap());
+        let call = |map: &mut LinearMap<u32, u64>| map.insert_many_on(&stream, &input.0, &input.1).map(drop);
+        let mut untidied = 0;
+        for faults in [SINGLE_FAULTS, LASTING_FAULTS] {
+            in_each_operation(&plan, &faults, begin, call, |mut map, done| {
+                untidied += (done.is_ok() && map.taken() != map.len()) as u32;
+                is_true(&mut map, &done, &all);
+                call(&mut map).unwrap();
+                is_true(&mut map, &Ok(()), &all);
+                assert_eq!(map.len(), (kept + new.len()) as u64);
+            });
+        }
+        assert!(untidied > 0, "{kept} keys were kept");
+    }
+}
+
 #[test]
 fn an_extendible_map_is_whole_or_says_that_it_was_emptied() {
     let (device, plan) = planted();

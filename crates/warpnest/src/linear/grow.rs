@@ -105,7 +105,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             return Ok(());
         }
         match self.compact(stream) {
-            Err(Error::OutOfMemory { .. }) => Ok(()),
+            // The table is as it was, unless it was to be emptied, and nobody knows how far that went.
+            Err(Error::OutOfMemory { .. }) => self.check(),
             done => done,
         }
     }
