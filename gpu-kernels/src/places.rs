@@ -51,21 +51,22 @@ pub fn give<T, B: Block>(
     });
 }
 
-/// Writes what the block's threads have staged, each from its place on, to `output`: neighbours together. `sums` and `start` are what
-/// [`give`] left.
+/// Writes what the block's threads have staged, each from its place on, to the output, as far as there
+/// is room in it: neighbours together. `sums` and `start` are what [`give`] left.
 #[inline(always)]
 pub fn write_staged<T: Scalar, L, B: Block>(
     block: &mut B,
     threads: &mut B::Local<L>,
     (sums, start): (impl Shared<u32>, impl Shared<u64>),
     staged: impl Shared<T>,
-    output: Global<T>,
+    (output, room): (Global<T>, u64),
 ) {
     block.each(threads, |thread, _| {
         let mut total = 0;
         for warp in 0..WARPS as u32 {
             total += sums.get(warp);
         }
+        let total = room.saturating_sub(start.get(0)).min(total as u64) as u32;
         let mut place = thread;
         while place < total {
             output.store_streaming(start.get(0) + place as u64, staged.get(place));

@@ -122,7 +122,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
                 keys_out: keys.global(),
                 values_out: values.global(),
                 count: count.global(),
-                plan: UnpackPlan { layout: self.layout },
+                plan: UnpackPlan { layout: self.layout, room: keys.len() as u64 },
             };
             stream.launch(&unpack, buckets, &[&self.words], &[&keys, &values, &count])?;
         }

@@ -22,8 +22,8 @@ pub struct SlotsPlan {
     /// 1 if they may, as in a cuckoo table whose build met a key twice: then the one that lookups find counts, and the others are as if
     /// they were not there. 0 if no key is in two slots.
     pub copies: u32,
-    /// Nothing.
-    pub padding: u32,
+    /// The number of keys that there is room for, if they are to be numbered.
+    pub room: u32,
 }
 
 /// A table whose slots, and then its cell, are looked at by a thread each.
@@ -88,7 +88,7 @@ impl<K: Key> Rows<K> {
 
 kernel! {
     /// Gives every key a number, its id, in the order in which blocks come: that becomes its value, and the key becomes `keys_out[id]`,
-    /// which has room for all. `count[0]`, 0 at first, becomes their number. One thread a slot, and one for the cell.
+    /// as long as there is room. `count[0]`, 0 at first, becomes their number. One thread a slot, and one for the cell.
     NumberSlots<K: Key>, "slots_number", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = places::THREADS;
     { words: Global<Slot<K, u32>>, header: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: SlotsPlan }
@@ -106,7 +106,7 @@ kernel! {
             }
             table.put(first + thread as u64, row);
         });
-        write_staged(block, &mut rows, (sums, start), staged, args.keys_out);
+        write_staged(block, &mut rows, (sums, start), staged, (args.keys_out, args.plan.room as u64));
     }
 }
 

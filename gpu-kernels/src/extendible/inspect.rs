@@ -16,6 +16,18 @@ pub struct InspectPlan {
     pub used: u64,
 }
 
+/// What is to be written out.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct UnpackPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// Numbers of buckets are below this.
+    pub used: u64,
+    /// The number of pairs that there is room for.
+    pub room: u64,
+}
+
 /// What a thread has found in a slot.
 struct Held<K, W> {
     pair: Option<(K, W)>,
@@ -23,12 +35,12 @@ struct Held<K, W> {
 }
 
 kernel! {
-    /// Writes the pairs of all buckets to `keys_out` and `values_out`, which have room for them; `count[0]`, 0 at first, becomes their number. Their
+    /// Writes the pairs of all buckets to `keys_out` and `values_out`, as long as there is room; `count[0]`, 0 at first, becomes their number. Their
     /// order is that in which blocks come. One thread a slot.
     Unpack<K: Key, V: Value>, "extendible_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
-    { pages: Global<Pages<K, V>>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>, plan: InspectPlan }
+    { pages: Global<Pages<K, V>>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>, plan: UnpackPlan }
     |args, block| {
-        let InspectPlan { layout, used } = args.plan;
+        let UnpackPlan { layout, used, room } = args.plan;
         // SAFETY: all buckets are looked at, so nobody asks a segment.
         let table = Table::<K, V>::new(unsafe { Global::null() }, args.pages, layout);
         let first = block.first_thread();
@@ -48,7 +60,9 @@ kernel! {
         });
         places::give(block, &mut held, (sums, start), args.count, |held| held.pair.is_some() as u32, |held| &mut held.place);
         block.each(&mut held, |_, held| {
-            if let Some((key, value)) = held.pair {
+            if let Some((key, value)) = held.pair
+                && held.place < room
+            {
                 args.keys_out.store(held.place, key);
                 args.values_out.store(held.place, V::from_u64(value.to_u64()));
             }

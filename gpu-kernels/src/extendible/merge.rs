@@ -65,6 +65,84 @@ fn take_in(table: &Notes, most: u64, number: u32) -> Option<u32> {
     Some(buddy)
 }
 
+/// Around which keys buckets are to be merged.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct AroundPlan {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of keys.
+    pub keys: u64,
+    /// The most records of a bucket and its buddy that are merged.
+    pub most: u64,
+}
+
+kernel! {
+    /// [`MergeBuddies`] of those buckets alone that have the places of `keys`, and of their buddies, one thread a key: for keys that were
+    /// just removed, if no others could be merged before. The count of `DEEPEST_MERGED` becomes 1 if one was as deep as its bucket table.
+    MergeAround<K: Key>, "extendible_merge_around", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
+    {
+        keys: Global<K>, segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>,
+        plan: AroundPlan,
+    }
+    |args, block| {
+        let AroundPlan { layout, keys, most } = args.plan;
+        let table = Notes::new(args.segments, args.pages.cast(), layout);
+        let block_first = block.first_thread();
+        let mut found = block.local(|thread| {
+            let index = block_first + thread as u64;
+            if index >= keys {
+                return (None, 0);
+            }
+            let place = layout.place(args.keys.load_streaming(index).mixed(layout.a, layout.b));
+            (claim_around(&table, most, place, args.counts), 0)
+        });
+        let next = args.counts.offset(counts::MERGED);
+        places::give(block, &mut found, (sums, start), next, |found| found.0.is_some() as u32, |found| &mut found.1);
+        block.each(&mut found, |_, found| {
+            if let (Some(buddy), place) = *found {
+                args.merged.store(place, buddy);
+            }
+        });
+    }
+}
+
+/// Lets the bucket that has a place and its buddy become one, if they may and no other thread has done it; returns the number of the one
+/// that is no more.
+#[inline(always)]
+fn claim_around(table: &Notes, most: u64, place: u64, counted: Global<u64>) -> Option<u32> {
+    let mut state = table.note(table.bucket_at(place)).state;
+    // What was merged before leads to the bucket that took it in.
+    while state.is_merged() {
+        state = table.note(state.records()).state;
+    }
+    let depth = state.depth();
+    if depth == 0 {
+        return None;
+    }
+    // The lower half of the part that both halve, and the upper one: of what was merged the bucket with the lowest place is left.
+    let first = place & !(2 * span(depth) - 1);
+    let (lower, upper) = (table.bucket_at(first), table.bucket_at(first + span(depth)));
+    let (one, other) = (table.note(lower).state, table.note(upper).state);
+    if !one.is_live() || !other.is_live() || one.depth() != depth || other.depth() != depth {
+        return None;
+    }
+    let records = one.records() + other.records();
+    if records as u64 > most {
+        return None;
+    }
+    // Several threads may have come here. At this depth the two are changed by none but the one whose exchange succeeds.
+    let merged = State::merged(depth, lower);
+    if table.note_at(upper).atomic(1).compare_exchange(other.0, merged.0) != other.0 {
+        return None;
+    }
+    table.set_state(lower, State::live(depth - 1, records));
+    if table.segment(table.layout.segment(first, table.layout.depth)).depth() == depth {
+        counted.atomic(counts::DEEPEST_MERGED).store(1);
+    }
+    Some(upper)
+}
+
 /// What was merged.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -17,8 +17,8 @@ mod remove;
 mod split;
 
 pub use find::{Find, FindPlan, Locate, SearchPlan, Update};
-pub use inspect::{InspectPlan, Redirect, RedirectPlan, Repack, TableDepths, Unpack};
-pub use merge::{Absorb, MergeBuddies, MergePlan, MergedPlan, Release, ReleasePlan};
+pub use inspect::{InspectPlan, Redirect, RedirectPlan, Repack, TableDepths, Unpack, UnpackPlan};
+pub use merge::{Absorb, AroundPlan, MergeAround, MergeBuddies, MergePlan, MergedPlan, Release, ReleasePlan};
 pub use predict::{Divide, DividePlan, LEAF_WORDS, NODE_WORDS, Needs, NeedsPlan, Overflows, root_leaf};
 pub use remove::{Remove, RemovePlan};
 pub use split::{BuildLeaves, BuildPlan, CopyPlan, CopyTables, InsertFresh, MOST_RECORDS};
@@ -57,6 +57,8 @@ pub mod counts {
     pub const MERGED: u64 = 5;
     /// Buckets that have a new number.
     pub const WRITTEN: u64 = 6;
+    /// 1 if a bucket was merged that was as deep as its bucket table.
+    pub const DEEPEST_MERGED: u64 = 7;
     /// The number of words.
     pub const WORDS: usize = 8;
 }

@@ -27,7 +27,7 @@ mod walk;
 
 pub use build::{BuildPages, BuildPagesInOrder, BuildPlan};
 pub use find::{Find, FindPlan};
-pub use number::{MarkValues, Number, NumberPlan, RankValues};
+pub use number::{MarkValues, Number, NumberPlan, RankValues, ValuesPlan};
 pub use pairs::Pairs;
 pub use split::{Split, SplitInOrder, tile as split_tile};
 pub use split_plan::{MOST_SPLIT_BITS, SplitPlan, state_words as split_state_words};

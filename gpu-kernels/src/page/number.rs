@@ -14,11 +14,21 @@ use crate::types::Key;
 pub struct NumberPlan {
     /// The layout of a table with values of 32 bits.
     pub layout: Layout,
+    /// The number of keys that there is room for.
+    pub room: u64,
+}
+
+/// Whose values are looked at.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ValuesPlan {
+    /// The layout of a table with values of 32 bits.
+    pub layout: Layout,
 }
 
 kernel! {
     /// Gives every key a number, its id, in the order in which blocks come: that becomes its value, and the key becomes `keys_out[id]`,
-    /// which has room for all. `count[0]`, 0 at first, becomes their number. One thread a bucket.
+    /// as long as there is room. `count[0]`, 0 at first, becomes their number. One thread a bucket.
     Number<K: Key>, "page_number", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = STAGED;
     { words: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: NumberPlan }
@@ -44,7 +54,7 @@ kernel! {
                     walk.put(number, bucket);
                 }
             });
-            write_staged(block, &mut buckets, (sums, start), staged, args.keys_out);
+            write_staged(block, &mut buckets, (sums, start), staged, (args.keys_out, args.plan.room));
         });
     }
 }
@@ -53,7 +63,7 @@ kernel! {
     /// Sets bit `value mod 32` of `bits[value / 32]` for the value of every pair; all bits are 0 at first, and no two values are equal. One
     /// thread a bucket.
     MarkValues<K: Key>, "page_mark_values", threads 256;
-    { words: Global<K>, bits: Global<u32>, plan: NumberPlan }
+    { words: Global<K>, bits: Global<u32>, plan: ValuesPlan }
     |args, block| {
         let words = args.words.cast::<K::Joint<u32>>();
         let layout = args.plan.layout;
@@ -76,7 +86,7 @@ kernel! {
     /// Every value becomes the number of smaller ones among those that are marked in `bits`; `before[i]` is how many are marked in the words
     /// before `bits[i]`. One thread a bucket.
     RankValues<K: Key>, "page_rank_values", threads 256;
-    { words: Global<K>, bits: Global<u32>, before: Global<u32>, plan: NumberPlan }
+    { words: Global<K>, bits: Global<u32>, before: Global<u32>, plan: ValuesPlan }
     |args, block| {
         let words = args.words.cast::<K::Joint<u32>>();
         let layout = args.plan.layout;

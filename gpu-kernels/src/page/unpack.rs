@@ -13,17 +13,19 @@ use crate::types::{Key, Payload, WordOf};
 pub struct UnpackPlan {
     /// The table's layout.
     pub layout: Layout,
+    /// The number of pairs that there is room for.
+    pub room: u64,
 }
 
 kernel! {
-    /// Writes the pairs of all buckets, one thread a bucket, to `keys_out` and, if there are any, `values_out`, which have room for them; `count[0]`, 0
-    /// at first, becomes their number. Their order is that in which blocks come.
+    /// Writes the pairs of all buckets, one thread a bucket, to `keys_out` and, if there are any, `values_out`, as long as there is room;
+    /// `count[0]`, 0 at first, becomes their number. Their order is that in which blocks come.
     Unpack<K: Key, V: Payload>, "page_unpack", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared room: u64 = MOST_STAGED;
     { words: Global<u64>, keys_out: Global<K>, values_out: Global<WordOf<V>>, count: Global<u64>, plan: UnpackPlan }
     |args, block| {
         let words = args.words.cast::<K::Joint<V>>();
-        let layout = args.plan.layout;
+        let UnpackPlan { layout, room: outputs } = args.plan;
         let (keys, values) = (room.cast::<K>(), room.cast::<WordOf<V>>());
         let first = block.first_thread();
         with_form!(layout.slots, K, V, F => {
@@ -39,7 +41,7 @@ kernel! {
                     }
                 }
             });
-            write_staged(block, &mut buckets, (sums, start), keys, args.keys_out);
+            write_staged(block, &mut buckets, (sums, start), keys, (args.keys_out, outputs));
             if F::VALUES {
                 block.sync();
                 block.phase(&mut buckets, |_, bucket| {
@@ -51,7 +53,7 @@ kernel! {
                         }
                     }
                 });
-                write_staged(block, &mut buckets, (sums, start), values, args.values_out);
+                write_staged(block, &mut buckets, (sums, start), values, (args.values_out, outputs));
             }
         });
     }

@@ -28,7 +28,7 @@ impl<'t, K: Key> SlotTable<'t, K> {
         copies: bool,
     ) -> Self {
         // Any value of 32 bits.
-        let plan = SlotsPlan { functions, slots, end: 1 << 32, copies: copies as u32, padding: 0 };
+        let plan = SlotsPlan { functions, slots, end: 1 << 32, copies: copies as u32, room: 0 };
         Self { words, header, plan, threads: if keys == 0 { 0 } else { slots + 1 }, types: PhantomData }
     }
 
@@ -46,7 +46,7 @@ impl<K: Key> Numbers<K> for SlotTable<'_, K> {
             header: self.header.argument(),
             keys_out: keys.argument(),
             count: count.argument(),
-            plan: self.plan,
+            plan: SlotsPlan { room: keys.len() as u32, ..self.plan },
         };
         // SAFETY: the caller's.
         unsafe { stream.launch(&number, self.threads, &[], &[self.words, self.header, keys, &count]) }

@@ -12,7 +12,7 @@ pub use config::ExtendibleConfig;
 
 use crate::buffer::Tracked;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
-use gpu_kernels::extendible::{Find, FindPlan, InspectPlan, Layout, Unpack};
+use gpu_kernels::extendible::{Find, FindPlan, Layout, Unpack, UnpackPlan};
 use gpu_kernels::seam::Global;
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -44,6 +44,8 @@ pub struct ExtendibleMap<K: Key = u32, V: Value = u32> {
     length: u64,
     /// Why the table is not whole, if it is not.
     broken: Option<Error>,
+    /// Whether a removal lacked the memory to merge buckets, or to make the directory smaller after that.
+    unmerged: bool,
     work: work::Work<K, V>,
 }
 
@@ -110,7 +112,8 @@ impl ExtendibleMap {
     }
 }
 
-/// The kernels of a map, by what stands behind `extendible_` in their names: those for every type, and the others.
+/// The kernels of a map, by what stands behind `extendible_` in their names: those for every type, and those
+/// for one pair of types. `merge_around` is for one type of keys.
 const KERNELS: [&[&str]; 2] = [
     &["copy_tables", "merge_buddies", "needs", "redirect", "release", "table_depths"],
     &[
@@ -134,14 +137,15 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         // Now, since a kernel that is loaded in the middle of a change takes memory, and there may be none.
         let [untyped, typed] = KERNELS;
         let typed = typed.iter().map(|kernel| format!("{kernel}_u{}_u{}", K::BITS, V::BITS));
-        for kernel in untyped.iter().map(|&kernel| kernel.to_owned()).chain(typed) {
+        let around = format!("merge_around_u{}", K::BITS);
+        for kernel in untyped.iter().map(|&kernel| kernel.to_owned()).chain(typed).chain([around]) {
             device.engine().load_kernel(&format!("extendible_{kernel}"))?;
         }
         let mut random = Xoshiro256StarStar::seed_from_u64(config.seed.unwrap_or_else(crate::hash::random_seed));
         let constants = [random.next_u64(), random.next_u64()];
         let table = Table::new(device, device.default_stream(), shape, constants)?;
         let work = work::Work::new(device)?;
-        Ok(Self { device: device.clone(), config, table, length: 0, broken: None, work })
+        Ok(Self { device: device.clone(), config, table, length: 0, broken: None, unmerged: false, work })
     }
 
     /// Queues a lookup: `values` may be null.
@@ -206,6 +210,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         self.length = 0;
         let cleared = self.table.clear(stream);
         self.broken = cleared.clone().err();
+        self.unmerged = false;
         cleared
     }
 
@@ -318,7 +323,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         stream.check_device(&self.device)?;
         let (table, work) = (self.table.packed(stream)?, work::Work::new(&self.device)?);
         let (device, config) = (self.device.clone(), self.config.clone());
-        Ok(Self { device, config, table, length: self.length, broken: None, work })
+        Ok(Self { device, config, table, length: self.length, broken: None, unmerged: self.unmerged, work })
     }
 
     /// Writes all pairs to buffers that have room for them.
@@ -330,11 +335,15 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             keys_out: keys.argument(),
             values_out: values.argument(),
             count: count.argument(),
-            plan: InspectPlan { layout: self.table.layout(), used: self.table.used },
+            plan: UnpackPlan {
+                layout: self.table.layout(),
+                used: self.table.used,
+                room: keys.len().min(values.len()) as u64,
+            },
         };
         let of_bucket = self.table.shape.slots::<K, V>();
         let (slots, reads) = (self.table.used * of_bucket, self.table.tracked());
-        // SAFETY: the outputs have room for all records, and the table is whole.
+        // SAFETY: the outputs have the room that the plan says, and the table is whole.
         unsafe { stream.launch(&unpack, slots, &reads, &[keys, values, &count]) }
     }
 }

@@ -6,8 +6,10 @@ use super::{ExtendibleMap, Table};
 use crate::buffer::Tracked;
 use crate::{Answers, Buffer, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
-    Absorb, InspectPlan, MergeBuddies, MergePlan, MergedPlan, Remove, RemovePlan, TableDepths, counts,
+    Absorb, AroundPlan, InspectPlan, MergeAround, MergeBuddies, MergePlan, MergedPlan, Remove, RemovePlan, TableDepths,
+    counts,
 };
+use gpu_kernels::seam::Kernel;
 
 impl<K: Key, V: Value> ExtendibleMap<K, V> {
     /// Removes the keys; answers with the values that they had. Of equal keys one is answered so, and the others are not there any more.
@@ -42,7 +44,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             let removed = map.remove(stream, keys, answers)?;
             map.length -= removed;
             if removed != 0 {
-                map.merge(stream)?;
+                map.merge(stream, keys)?;
             }
             Ok(removed)
         })
@@ -66,37 +68,49 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         work.counts.download_at(stream, counts::REMOVED as usize)
     }
 
-    /// Merges buckets with their buddies where both together are few records, and shrinks the directory as far as that allows. For want of memory it may
-    /// be left undone.
-    fn merge(&mut self, stream: &Stream) -> Result<()> {
+    /// Merges buckets with their buddies where both together are few records, and shrinks the directory
+    /// as far as that allows, after `keys` were removed. For want of memory it may be left undone; the
+    /// next removal then goes over all buckets.
+    fn merge(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let Self { work, table, device, .. } = self;
-        if unless_out_of_memory(work.fit_merged(device, table.used as usize))?.is_none() {
+        let (used, number) = (table.used, keys.len() as u64);
+        // Only the buckets of removed keys, and what they are merged to, can have become few records. For
+        // many keys it is faster to read all notes in their order than those of some in theirs.
+        let all_buckets = self.unmerged || number >= used / 4;
+        // No bucket is deeper than the directory, and each key's part of the range is merged once a depth.
+        let depth = table.directory.depth() as u64;
+        let most = if all_buckets { used } else { used.min(number * depth) };
+        self.unmerged = true;
+        if unless_out_of_memory(work.fit_merged(device, most as usize))?.is_none() {
             return Ok(());
         }
         let merged = &work.merged;
-        let launch = MergeBuddies {
-            segments: table.segments.argument(),
-            pages: table.page_addresses.argument(),
-            merged: merged.argument(),
-            counts: work.counts.argument(),
-            plan: MergePlan { layout: table.layout(), used: table.used, most: self.config.most_merged() },
-        };
-        let mut all = 0;
-        loop {
+        let (segments, pages) = (table.segments.argument(), table.page_addresses.argument());
+        let (layout, most) = (table.layout(), self.config.most_merged());
+        let (merged_out, counts) = (merged.argument(), work.counts.argument());
+        let plan = MergePlan { layout, used, most };
+        let of_all = MergeBuddies { segments, pages, merged: merged_out, counts, plan };
+        let plan = AroundPlan { layout, keys: number, most };
+        let around = MergeAround { keys: keys.argument::<K>(), segments, pages, merged: merged_out, counts, plan };
+        let (launch, threads): (&dyn Kernel, u64) = if all_buckets { (&of_all, used) } else { (&around, number) };
+        let (mut all, mut deepest) = (0, all_buckets);
+        while depth != 0 {
             let mut writes = table.tracked();
             writes.extend([merged as &dyn Tracked, &work.counts]);
-            // SAFETY: the table is whole, and there is room for all numbers of buckets.
-            unsafe { stream.launch(&launch, table.used, &[], &writes)? };
-            let merged = work.counts.download_at(stream, counts::MERGED as usize)?;
-            if merged == all {
+            // SAFETY: the table is whole, and there is room for all numbers of buckets that can be merged.
+            unsafe { stream.launch(launch, threads, &[keys], &writes)? };
+            let counted = work.counts.download(stream)?;
+            if counted[counts::MERGED as usize] == all {
                 break;
             }
-            all = merged;
+            all = counted[counts::MERGED as usize];
+            deepest |= counted[counts::DEEPEST_MERGED as usize] != 0;
         }
         if all != 0 {
             self.absorb(stream, all)?;
-            self.shrink_directory(stream)?;
         }
+        // Else every bucket table still has one that is as deep as it.
+        self.unmerged = all != 0 && deepest && !self.shrink_directory(stream)?;
         // Also if nothing was merged: there may have been no memory for it after an earlier removal.
         self.pack(stream, SPACIOUS)
     }
@@ -112,17 +126,19 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         table.release(stream, merged, merged.argument(), (number, 1, 0))
     }
 
-    /// Merges bucket tables that buckets do not tell apart any more, and halves the segment table while it is deeper than they are.
-    pub(super) fn shrink_directory(&mut self, stream: &Stream) -> Result<()> {
+    /// Merges bucket tables that buckets do not tell apart any more, and halves the segment table while
+    /// it is deeper than they are. Whether there was the memory for it.
+    pub(super) fn shrink_directory(&mut self, stream: &Stream) -> Result<bool> {
         let Self { table, device, .. } = self;
         if table.directory.depth() == 0 {
-            return Ok(());
+            return Ok(true);
         }
         let shrunk = unless_out_of_memory(Self::shrunk(table, device, stream))?;
+        let is_shrunk = shrunk.is_some();
         if let Some((directory, segments)) = shrunk {
             (table.directory, table.segments) = (directory, segments);
         }
-        Ok(())
+        Ok(is_shrunk)
     }
 
     fn shrunk(table: &Table<K, V>, device: &crate::Device, stream: &Stream) -> Result<(Directory, Buffer<u64>)> {

@@ -5,12 +5,12 @@ use crate::basic::{Numbers, RunsQuery};
 use crate::input::Input;
 use crate::{Buffer, Device, Key, Result, Stream, Tracked};
 use gpu_kernels::multi::{Runs, RunsPlan};
-use gpu_kernels::page::{MarkValues, Number, NumberPlan, RankValues};
+use gpu_kernels::page::{MarkValues, Number, NumberPlan, RankValues, ValuesPlan};
 
 impl<K: Key> Numbers<K> for &PageMap<K, u32> {
     unsafe fn give(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(device, 1)?;
-        let plan = NumberPlan { layout: self.layout };
+        let plan = NumberPlan { layout: self.layout, room: keys.len() as u64 };
         let number =
             Number::<K> { words: self.words.argument(), keys_out: keys.argument(), count: count.argument(), plan };
         // SAFETY: the caller's; the table and its layout belong together.
@@ -18,14 +18,14 @@ impl<K: Key> Numbers<K> for &PageMap<K, u32> {
     }
 
     unsafe fn mark(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
-        let plan = NumberPlan { layout: self.layout };
+        let plan = ValuesPlan { layout: self.layout };
         let mark = MarkValues::<K> { words: self.words.argument(), bits: bits.argument(), plan };
         // SAFETY: the caller's; the table and its layout belong together.
         unsafe { stream.launch(&mark, self.buckets_with_pairs(), &[&self.words], &[bits]) }
     }
 
     unsafe fn rank(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()> {
-        let plan = NumberPlan { layout: self.layout };
+        let plan = ValuesPlan { layout: self.layout };
         let rank =
             RankValues::<K> { words: self.words.argument(), bits: bits.argument(), before: before.argument(), plan };
         // SAFETY: the caller's; the table and its layout belong together.

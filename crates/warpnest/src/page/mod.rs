@@ -172,17 +172,18 @@ impl<K: Key, V: Payload> PageMap<K, V> {
     /// there unless the payload is nothing. Returns when they are written.
     pub(crate) fn unpack(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<WordOf<V>>>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
+        let room = values.map_or(keys.len(), |values| values.len().min(keys.len()));
         let unpack = Unpack::<K, V> {
             words: self.words.argument(),
             keys_out: keys.argument(),
             // SAFETY: the kernel's text allows no values of keys alone.
             values_out: values.map_or_else(|| unsafe { Global::null() }, Buffer::argument),
             count: count.argument(),
-            plan: UnpackPlan { layout: self.layout },
+            plan: UnpackPlan { layout: self.layout, room: room as u64 },
         };
         let mut writes: Vec<&dyn Tracked> = vec![keys, &count];
         writes.extend(values.map(|values| values as &dyn Tracked));
-        // SAFETY: the outputs have room for as many pairs as the table has; the table and its layout belong together.
+        // SAFETY: the outputs have the room that the plan says; the table and its layout belong together.
         unsafe { stream.launch(&unpack, self.buckets_with_pairs(), &[&self.words], &writes) }
     }
 }

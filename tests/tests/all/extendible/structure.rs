@@ -1,7 +1,11 @@
 //! What becomes of buckets, bucket tables and the segment table of an extendible map: each kind of change is forced, by keys made for it, and
 //! nothing else may change.
 
+use gpu_kernels::seam::Kernel;
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use warpnest::engine::{Cores, HostEngine, Runner};
 use warpnest::{Device, Error, ExtendibleConfig, ExtendibleMap, Key, Value};
 use warpnest_tests::changing::{own, pairs, values};
 use warpnest_tests::extendible_checker::{Found, check_extendible_map};
@@ -245,6 +249,65 @@ fn a_batch_of_keys_with_one_hash_is_refused_after_few_launches() {
         only(&launches, 20 + depth, || too_deep(&mut both, &keys, (records, depth)));
         both.insert(&keys[..3]);
     }
+}
+
+/// Small batches look at the buckets of their keys, a large one at all: in the end the same are merged.
+#[test]
+fn removing_little_by_little_merges_as_much_as_all_at_once() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| {
+            let keys: Vec<K> = distinct_keys(engine.most_items.min(2000), 4);
+            let (gone, batch) = if engine.most_items < 1000 { (60, 5) } else { (1900, 20) };
+            let [mut at_once, mut by_and_by] = [(); 2].map(|()| Both::<K, V>::new(&engine.device, &small()));
+            at_once.insert(&keys);
+            by_and_by.insert(&keys);
+            let before = by_and_by.shape();
+            at_once.remove(&keys[..gone]);
+            for keys in keys[..gone].chunks(batch) {
+                by_and_by.map.remove_many(keys).unwrap();
+            }
+            by_and_by.there = at_once.there.clone();
+            by_and_by.found();
+            assert_eq!(by_and_by.shape(), at_once.shape());
+            assert!(by_and_by.shape()[3] < before[3], "nothing was merged");
+        });
+    }
+    in_all_widths!(with());
+}
+
+/// The CPU, counting the blocks that it runs.
+#[derive(Debug)]
+struct Blocks(Arc<AtomicU64>);
+
+// SAFETY: the CPU engine runs the launch.
+unsafe impl Runner for Blocks {
+    fn name(&self) -> &str {
+        "counting CPU"
+    }
+    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> warpnest::Result<()> {
+        self.0.fetch_add(blocks as u64, Relaxed);
+        // SAFETY: the caller's.
+        unsafe { Cores.run(kernel, blocks) }
+    }
+}
+
+#[test]
+fn a_removal_of_few_keys_does_not_go_over_all_buckets() {
+    let blocks = Arc::new(AtomicU64::new(0));
+    let device = Device::from_engine(HostEngine::new(Blocks(blocks.clone()))).unwrap();
+    let mut map = small().create::<u32, u32>(&device).unwrap();
+    let keys: Vec<u32> = distinct_keys(100_000, 1);
+    map.insert_many(&keys, &keys).unwrap();
+    assert!(map.report().buckets > 10_000);
+    let mut least = u64::MAX;
+    for key in &keys[..20] {
+        blocks.store(0, Relaxed);
+        assert_eq!(map.remove_many(&[*key]), Ok(vec![Some(*key)]));
+        least = least.min(blocks.load(Relaxed));
+    }
+    // The removal, and a look at the bucket; now and then two are merged.
+    assert_eq!(least, 2);
+    check_extendible_map(&map).unwrap();
 }
 
 #[test]

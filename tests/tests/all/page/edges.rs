@@ -2,8 +2,9 @@
 //!
 //! `page/skew.rs` has repeated keys and those that are chosen to be in each other's way.
 
-use warpnest::kernels::page::split_tile;
-use warpnest::{Device, Key, PageConfig, PageMap, Value};
+use warpnest::kernels::page::{Number, NumberPlan, Unpack, UnpackPlan, split_tile};
+use warpnest::kernels::seam::Kernel;
+use warpnest::{Buffer, Device, Key, PageConfig, PageMap, Tracked, Value};
 use warpnest_tests::built::{build, edges};
 use warpnest_tests::page_checker::check_page_map;
 use warpnest_tests::{distinct_keys, engines, on_all, values};
@@ -47,6 +48,45 @@ fn each_of_few_keys_twice_with_any_seed() {
             assert_eq!(map.len(), 50);
         });
     }
+}
+
+/// What lists keys writes no farther than there is room, however many the table has.
+#[test]
+fn keys_are_listed_as_far_as_there_is_room() {
+    on_all(|device| {
+        let stream = device.default_stream();
+        let keys: Vec<u32> = (0..250).map(|i| 77 * i).collect();
+        let map = build::<_, u32, u32>(device, &default(), &keys, &keys);
+        let (words, layout) = (map.words(), *map.layout());
+        let rooms = [0, 1, 100, 249, 250, 300];
+        // First the pairs, since numbers take the place of the values.
+        for (numbers, room) in [false, true].into_iter().flat_map(|numbers| rooms.map(|room| (numbers, room))) {
+            let listed: Vec<Buffer<u32>> =
+                (0..2).map(|_| Buffer::from_slice(device, &[u32::MAX; 400]).unwrap()).collect();
+            let count = Buffer::<u64>::zeroed(device, 1).unwrap();
+            // SAFETY: the outputs have more room than is said, the layout is the table's, and the launches name the buffers.
+            unsafe {
+                let (keys_out, values_out, count_out) = (listed[0].global(), listed[1].global(), count.global());
+                let table = words.global();
+                let plan = UnpackPlan { layout, room };
+                let unpack = Unpack::<u32, u32> { words: table, keys_out, values_out, count: count_out, plan };
+                let plan = NumberPlan { layout, room };
+                let number = Number::<u32> { words: table, keys_out, count: count_out, plan };
+                let (kernel, all): (&dyn Kernel, _) =
+                    if numbers { (&number, &listed[..1]) } else { (&unpack, &listed[..]) };
+                let mut writes: Vec<&dyn Tracked> = vec![words, &count];
+                writes.extend(all.iter().map(|buffer| buffer as &dyn Tracked));
+                stream.launch(kernel, layout.buckets() as u64, &[], &writes).unwrap();
+            }
+            assert_eq!(count.download(stream).unwrap(), [250]);
+            for listed in &listed[..if numbers { 1 } else { 2 }] {
+                let listed = listed.download(stream).unwrap();
+                let (inside, beyond) = listed.split_at(room.min(250) as usize);
+                assert!(beyond.iter().all(|&word| word == u32::MAX), "beyond a room of {room}");
+                assert!(inside.iter().all(|word| keys.contains(word)), "a room of {room}");
+            }
+        }
+    });
 }
 
 #[test]

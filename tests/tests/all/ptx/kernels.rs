@@ -17,7 +17,7 @@ use gpu_kernels::multi::{Gather, GatherPlan, Numbers, NumbersPlan, Runs, RunsOfC
 use gpu_kernels::page::{
     BuildPages, BuildPagesInOrder, BuildPlan as PageBuildPlan, Find as PageFind, FindPlan as PageFindPlan,
     Layout as PageLayout, MarkValues, Number, NumberPlan, RankValues, Split, SplitInOrder, SplitPlan, Starts,
-    StartsPlan as PageStartsPlan, Unpack, UnpackPlan,
+    StartsPlan as PageStartsPlan, Unpack, UnpackPlan, ValuesPlan,
 };
 use gpu_kernels::radix::{Digit, Histogram as RadixHistogram, HistogramPlan, Partition, PartitionPlan};
 use gpu_kernels::roofline::{Copy, Random, RandomPlan, Strided, StridedPlan};
@@ -123,7 +123,7 @@ fn page<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
         },
     };
     let find = PageFindPlan { layout, queries: 0 };
-    let unpack = UnpackPlan { layout };
+    let unpack = UnpackPlan { layout, room: 0 };
     vec![
         Box::new(split()),
         Box::new(SplitInOrder::from(split())),
@@ -183,10 +183,11 @@ fn linear_pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
 
 fn compacting<K: Key>() -> Vec<Box<dyn Kernel>> {
     let (keys, rows) = (null::<K>(), RowsPlan { rows: 0 });
-    let plan = NumberPlan { layout: PageLayout::new::<K, u32>(0, 0, 0, 20) };
+    let plan = NumberPlan { layout: PageLayout::new::<K, u32>(0, 0, 0, 20), room: 0 };
+    let of_values = ValuesPlan { layout: plan.layout };
     let starts = PageStartsPlan { layout: plan.layout, keys: 0 };
     let of_ids = KeysOfPlan { ids: 0, queries: 0 };
-    let slots = SlotsPlan { functions: no_slots::<K>(), slots: 0, end: 0, copies: 0, padding: 0 };
+    let slots = SlotsPlan { functions: no_slots::<K>(), slots: 0, end: 0, copies: 0, room: 0 };
     let (words, header) = (null(), null());
     vec![
         Box::new(NumberSlots { words, header, keys_out: keys, count: null(), plan: slots }),
@@ -194,8 +195,8 @@ fn compacting<K: Key>() -> Vec<Box<dyn Kernel>> {
         Box::new(RankSlotValues::<K> { words, header, bits: null(), before: null(), plan: slots }),
         Box::new(Number { words: null(), keys_out: keys, count: null(), plan }),
         Box::new(Starts { keys, starts: null(), plan: starts }),
-        Box::new(MarkValues { words: keys, bits: null(), plan }),
-        Box::new(RankValues { words: keys, bits: null(), before: null(), plan }),
+        Box::new(MarkValues { words: keys, bits: null(), plan: of_values }),
+        Box::new(RankValues { words: keys, bits: null(), before: null(), plan: of_values }),
         Box::new(ReverseRows { keys, keys_out: keys, rows_out: null(), plan: rows }),
         Box::new(KeysOf { queries: null(), keys, keys_out: keys, found: null(), plan: of_ids }),
     ]
@@ -346,6 +347,7 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         .chain(of_no_type)
         .chain(extendible::of_no_type())
         .chain(extendible_pairs.into_iter().flatten())
+        .chain([extendible::keys::<u32>(), extendible::keys::<u64>()])
         .chain(partitions)
         .chain(partitions_of_keys)
         .chain(sorted_finds)

@@ -1,9 +1,10 @@
 //! The kernels of the extendible map.
 
 use gpu_kernels::extendible::{
-    Absorb, BuildLeaves, BuildPlan, CopyPlan, CopyTables, Divide, DividePlan, Find, FindPlan, InsertFresh, InspectPlan,
-    Layout, Locate, MergeBuddies, MergePlan, MergedPlan, Needs, NeedsPlan, Overflows, Redirect, RedirectPlan, Release,
-    ReleasePlan, Remove, RemovePlan, Repack, SearchPlan, TableDepths, Unpack, Update,
+    Absorb, AroundPlan, BuildLeaves, BuildPlan, CopyPlan, CopyTables, Divide, DividePlan, Find, FindPlan, InsertFresh,
+    InspectPlan, Layout, Locate, MergeAround, MergeBuddies, MergePlan, MergedPlan, Needs, NeedsPlan, Overflows,
+    Redirect, RedirectPlan, Release, ReleasePlan, Remove, RemovePlan, Repack, SearchPlan, TableDepths, Unpack,
+    UnpackPlan, Update,
 };
 use gpu_kernels::seam::Kernel;
 use warpnest::{Key, Value};
@@ -22,6 +23,7 @@ pub fn pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     let divide = DividePlan { layout, nodes: 0 };
     let build = BuildPlan { layout, leaves: 0, free: 0, used: 0 };
     let (merged, inspect) = (MergedPlan { layout, merged: 0 }, InspectPlan { layout, used: 0 });
+    let unpack = UnpackPlan { layout, used: 0, room: 0 };
     let remove = RemovePlan { layout, keys: 0 };
     let (leaves, count, forward, placed) = (null(), null(), null(), null());
     vec![
@@ -34,9 +36,16 @@ pub fn pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
         Box::new(InsertFresh::<K, V> { keys, values, placed, segments, pages, plan: search }),
         Box::new(Remove::<K, V> { keys, segments, pages, values, found, counts, plan: remove }),
         Box::new(Absorb::<K, V> { merged: null(), segments, pages, plan: merged }),
-        Box::new(Unpack::<K, V> { pages, keys_out: keys, values_out: values, count, plan: inspect }),
+        Box::new(Unpack::<K, V> { pages, keys_out: keys, values_out: values, count, plan: unpack }),
         Box::new(Repack::<K, V> { pages, pages_out: pages, forward, counts, plan: inspect }),
     ]
+}
+
+/// That for one type of keys.
+pub fn keys<K: Key>() -> Box<dyn Kernel> {
+    let plan = AroundPlan { layout: layout(), keys: 0, most: 0 };
+    let (segments, pages, merged, counts) = (null(), null(), null(), null());
+    Box::new(MergeAround { keys: null::<K>(), segments, pages, merged, counts, plan })
 }
 
 /// Those that know neither keys nor values.
