@@ -55,7 +55,7 @@ fn rebuilds<C: Config>(config: &C, new: &[u32]) {
         before.check(&map, &done, new, &new_values);
         built::rebuild(&mut map, new, &new_values).unwrap();
     });
-    all_failed(&seen, &[Download, Fill, Launch, Record, Wait]);
+    all_failed(&seen, &[Fill, Launch, Record, Wait]);
     assert_eq!(plan.bytes(), 0, "some bytes were not given back");
 }
 
@@ -327,7 +327,8 @@ fn a_linear_map_does_without_memory_for_being_tidied() {
                 assert_eq!(map.len(), (kept + new.len()) as u64);
             });
         }
-        assert!(untidied > 0, "{kept} keys were kept");
+        // To empty it takes none.
+        assert_eq!(untidied > 0, kept > 0, "{kept} keys were kept: {untidied} times");
     }
 }
 
