@@ -269,7 +269,8 @@ fn removing_little_by_little_merges_as_much_as_all_at_once() {
             by_and_by.there = at_once.there.clone();
             by_and_by.found();
             assert_eq!(by_and_by.shape(), at_once.shape());
-            assert!(by_and_by.shape()[3] < before[3], "nothing was merged");
+            // On the interpreter few keys are removed.
+            assert!(by_and_by.shape()[3] < before[3] || engine.most_items < 1000, "nothing was merged");
         });
     }
     in_all_widths!(with());
