@@ -133,7 +133,9 @@ fn streams_of_each_are_streams_of_the_other() {
     let map: PageMap<u32, u32> =
         warpnest::PageConfig::default().build_on(&ours, &device, &keys_there, &values_there).unwrap();
     assert_eq!(map.get_many(&keys).unwrap(), values.iter().copied().map(Some).collect::<Vec<_>>());
+    session.driver.set_current(0);
     drop((one, ours));
+    assert_eq!(session.driver.current(), 0);
     assert_eq!(session.driver.held(0).streams, held - 1, "it lives as long as either");
 
     let ours = device.stream().unwrap();

@@ -52,11 +52,14 @@ impl CudaQueue {
 
 impl Drop for CudaQueue {
     fn drop(&mut self) {
-        if self.owner.is_none()
-            && let Ok(entered) = self.shared.primary.enter()
-        {
-            // SAFETY: `new` made it. The driver destroys it once its work is done; an error means that the context is lost.
-            let _ = entered.check(unsafe { entered.driver.cuStreamDestroy_v2(self.stream) });
+        let Ok(entered) = self.shared.primary.enter() else { return };
+        match self.owner.take() {
+            // Here, since what its drop leaves current is not what was.
+            Some(owner) => drop(owner),
+            None => {
+                // SAFETY: `new` made it. The driver destroys it once its work is done; an error means that the context is lost.
+                let _ = entered.check(unsafe { entered.driver.cuStreamDestroy_v2(self.stream) });
+            }
         }
     }
 }
