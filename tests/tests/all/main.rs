@@ -18,6 +18,7 @@ mod runtime {
 mod ptx {
     mod committed;
     mod kernels;
+    mod several_tiles;
 }
 
 mod seam {
