@@ -93,16 +93,14 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         let plan = AroundPlan { layout, keys: number, most };
         let around = MergeAround { keys: keys.argument::<K>(), segments, pages, merged: merged_out, counts, plan };
         let (launch, threads): (&dyn Kernel, u64) = if all_buckets { (&of_all, used) } else { (&around, number) };
-        let (mut all, mut deepest) = (0, all_buckets);
-        while depth != 0 {
+        let (mut all, mut deepest, mut more) = (0, all_buckets, depth != 0);
+        while more {
             let mut writes = table.tracked();
             writes.extend([merged as &dyn Tracked, &work.counts]);
             // SAFETY: the table is whole, and there is room for all numbers of buckets that can be merged.
             unsafe { stream.launch(launch, threads, &[keys], &writes)? };
             let counted = work.counts.download(stream)?;
-            if counted[counts::MERGED as usize] == all {
-                break;
-            }
+            more = counted[counts::MERGED as usize] != all;
             all = counted[counts::MERGED as usize];
             deepest |= counted[counts::DEEPEST_MERGED as usize] != 0;
         }
