@@ -1,6 +1,6 @@
 //! Single pages of tables of every form, filled until a pair finds no slot: what is built, found and unpacked.
 
-use gpu_kernels::page::{Layout, MarkValues, Number, NumberPlan, RankValues, header};
+use gpu_kernels::page::{Layout, MarkValues, Number, NumberPlan, RankValues, ValuesPlan, header};
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -345,7 +345,7 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     assert_eq!(built.header[header::FAILED as usize], 0);
     let n = 2 * of_page;
     let buckets = 2 * layout.page_buckets as u64;
-    let plan = NumberPlan { layout };
+    let plan = ValuesPlan { layout };
     let held = || {
         let words = built.words.download(stream).unwrap();
         pairs_of_pages::<K, u32>(&layout, &words, 2).unwrap()
@@ -374,7 +374,8 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let (keys, count) = (Buffer::<K>::zeroed(device, n).unwrap(), Buffer::<u64>::zeroed(device, 1).unwrap());
     // SAFETY: as above, with room for all keys.
     unsafe {
-        let number = Number::<K> { words: built.words.global(), keys_out: keys.global(), count: count.global(), plan };
+        let (words, keys_out, count_out) = (built.words.global(), keys.global(), count.global());
+        let number = Number::<K> { words, keys_out, count: count_out, plan: NumberPlan { layout, room: n as u64 } };
         stream.launch(&number, buckets, &[], &[&built.words, &keys, &count]).unwrap();
     }
     assert_eq!(count.download(stream).unwrap(), [n as u64]);
