@@ -1,7 +1,9 @@
 //! How much of the committed PTX tests have executed.
 //!
-//! Counted are the statements of all entries of the PTX for Hopper, and of those entries of the PTX for every device that differ. When all tests
-//! of a process have run (or, with `WARPNEST_COVERAGE=1`, those that were picked), the figure is printed, and what was not executed is written to `ptx-coverage.txt` in the target folder, where
+//! Counted are the statements of all entries of the PTX for Hopper, and of those entries of the PTX
+//! for every device that differ. When all tests of a process have run (or, with
+//! `WARPNEST_COVERAGE=1`, those that were picked), the figure is printed, and what was not executed
+//! is written to `ptx-coverage.txt` in the target folder, where
 //! `cargo xtask check` reads it.
 
 use crate::interpreted::{BASELINE, HOPPER};

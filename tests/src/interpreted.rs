@@ -17,12 +17,14 @@ fn parse(ptx: &str) -> Module {
     Module::parse(ptx).unwrap_or_else(|error| panic!("the committed PTX cannot be read: {error}"))
 }
 
-/// Runs the entry points of a PTX module; accesses outside the buffers, divergent barriers and traps are errors.
+/// Runs the entry points of a PTX module; accesses outside the buffers, divergent barriers and
+/// traps are errors.
 #[derive(Debug)]
 pub struct PtxRunner {
     name: &'static str,
     module: &'static Module,
-    /// A module whose entries need no second execution: where it has the same code, the kernel's functions for the CPU run.
+    /// A module whose entries need no second execution: where it has the same code, the kernel's
+    /// functions for the CPU run.
     executed_elsewhere: Option<&'static Module>,
     regions: RwLock<Regions>,
     seed: AtomicU64,
@@ -39,7 +41,8 @@ impl PtxRunner {
         Self::new("PTX for sm_90", &HOPPER, seed)
     }
 
-    /// The PTX for every device, of which only those kernels are interpreted that Hopper has otherwise.
+    /// The PTX for every device, of which only those kernels are interpreted that Hopper has
+    /// otherwise.
     pub fn baseline_where_it_differs(seed: u64) -> Self {
         Self { executed_elsewhere: Some(&HOPPER), ..Self::baseline(seed) }
     }
@@ -60,7 +63,8 @@ impl PtxRunner {
     }
 }
 
-// SAFETY: the interpreter executes the PTX of all blocks, within the memory that it was told of, before it returns.
+// SAFETY: the interpreter executes the PTX of all blocks, within the memory that it was told of,
+// before it returns.
 unsafe impl Runner for PtxRunner {
     fn name(&self) -> &str {
         self.name

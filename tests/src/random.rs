@@ -1,4 +1,5 @@
-//! Where the random numbers of tests come from: one seed for all, which is told when a test fails and can be given again.
+//! Where the random numbers of tests come from: one seed for all, which is told when a test fails
+//! and can be given again.
 
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::Cell;
@@ -8,8 +9,8 @@ use std::sync::LazyLock;
 
 /// The seed of this run: `WARPNEST_SEED`, or another each time. If a test fails it is told.
 ///
-/// Inputs of properties, interleavings of the interpreter and shuffles of the checking engine follow from it, of each test as if it
-/// ran alone.
+/// Inputs of properties, interleavings of the interpreter and shuffles of the checking engine
+/// follow from it, of each test as if it ran alone.
 pub fn seed() -> u64 {
     static SEED: LazyLock<u64> = LazyLock::new(|| {
         let given = std::env::var("WARPNEST_SEED").ok();
@@ -35,7 +36,8 @@ pub fn derived(purpose: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// What runs a property in some cases, with inputs that follow from the seed, the line that asks, and how often the thread has asked.
+/// What runs a property in some cases, with inputs that follow from the seed, the line that asks,
+/// and how often the thread has asked.
 #[track_caller]
 pub fn property_runner(cases: u32) -> TestRunner {
     thread_local!(static ASKED: Cell<u64> = const { Cell::new(0) });

@@ -1,4 +1,5 @@
-//! Executes kernels on the CPU, with the warps of several blocks, and the lanes of a warp, interleaved at random.
+//! Executes kernels on the CPU, with the warps of several blocks, and the lanes of a warp,
+//! interleaved at random.
 
 mod arithmetic;
 mod collective;
@@ -14,10 +15,11 @@ use crate::module::{Entry, Module};
 
 /// How the threads of a launch are interleaved. The same schedule gives the same interleaving.
 ///
-/// A warp is picked at random, and lanes of it that are at the same instruction execute some instructions together, in memory one
-/// lane after the other from a random one on. Mostly these are all lanes at that instruction, and those that are behind catch up. From
-/// one barrier to the next, a quarter of the warps have their lanes on two random sides that move independently, and one in 32 has
-/// each lane move by itself.
+/// A warp is picked at random, and lanes of it that are at the same instruction execute some
+/// instructions together, in memory one lane after the other from a random one on. Mostly these are
+/// all lanes at that instruction, and those that are behind catch up. From one barrier to the next,
+/// a quarter of the warps have their lanes on two random sides that move independently, and one in
+/// 32 has each lane move by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Seed of the random choices.

@@ -1,7 +1,7 @@
 //! Gives registers whose values are not needed at the same time one slot.
 //!
-//! PTX has a register for each value, thousands in a kernel; what is live at a time are dozens. The fewer slots a warp has, the
-//! more of them the processor's caches hold.
+//! PTX has a register for each value, thousands in a kernel; what is live at a time are dozens. The
+//! fewer slots a warp has, the more of them the processor's caches hold.
 
 use std::collections::BTreeSet;
 
@@ -164,7 +164,8 @@ fn blocks(code: &mut Code, count: usize) -> Vec<Block> {
     }
 }
 
-/// Gives the code's slots new numbers, as few as do; `pinned` keep one of their own, neighbours staying so.
+/// Gives the code's slots new numbers, as few as do; `pinned` keep one of their own, neighbours
+/// staying so.
 ///
 /// Sets `code.registers`, and `code.zeroed`: slots that may be read before they are written.
 pub(super) fn allocate(code: &mut Code, count: usize, mut pinned: Vec<Slot>) {

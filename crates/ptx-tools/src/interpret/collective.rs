@@ -39,8 +39,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// A lane has come to a warp operation, which is executed if all lanes of its mask are there. Lanes that the block does not
-    /// have are none.
+    /// A lane has come to a warp operation, which is executed if all lanes of its mask are there.
+    /// Lanes that the block does not have are none.
     fn vote(&mut self, w: u32, lane: u32, i: &Instruction, op: WarpOp) -> Result<(), Fault> {
         let t = w * LANES + lane;
         let mask = self.get(t, i.e) as u32;
@@ -139,7 +139,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Lanes of a warp are done: barriers wait for fewer, and the last ones make room for another block.
+    /// Lanes of a warp are done: barriers wait for fewer, and the last ones make room for another
+    /// block.
     pub(super) fn finished(&mut self, w: u32, mask: u32) {
         let warp = &mut self.warps[w as usize];
         warp.running &= !mask;

@@ -1,4 +1,5 @@
-//! The blocks in flight: picks warps and lanes at random, runs them, and lets those that wait for each other go on.
+//! The blocks in flight: picks warps and lanes at random, runs them, and lets those that wait for
+//! each other go on.
 
 use std::cell::Cell;
 
@@ -35,13 +36,15 @@ pub(super) struct Resident {
 /// How the lanes of a warp move, until it leaves a barrier again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gait {
-    /// Lanes at the same instruction execute it together, apart from those of the other side if there are two.
+    /// Lanes at the same instruction execute it together, apart from those of the other side if
+    /// there are two.
     Sides(u32),
     /// Each by itself.
     Alone,
 }
 
-/// The lanes of a warp and what each is doing: running, in one of these masks, at a barrier, or done.
+/// The lanes of a warp and what each is doing: running, in one of these masks, at a barrier, or
+/// done.
 #[derive(Debug)]
 pub(super) struct WarpState {
     pub(super) pcs: [u32; LANES as usize],
@@ -58,8 +61,8 @@ pub(super) struct WarpState {
     listed: bool,
 }
 
-/// A launch under way. Warps and threads are numbered through all residents; the last warp of a block may have lanes without a
-/// thread, which are numbered too.
+/// A launch under way. Warps and threads are numbered through all residents; the last warp of a
+/// block may have lanes without a thread, which are numbered too.
 pub(crate) struct Machine<'a> {
     code: &'a Code,
     pub(super) launch: &'a Launch<'a>,
@@ -77,7 +80,8 @@ pub(crate) struct Machine<'a> {
 }
 
 thread_local! {
-    /// The register files of the last launch, for the next: fresh memory costs more than what most launches do with it.
+    /// The register files of the last launch, for the next: fresh memory costs more than what most
+    /// launches do with it.
     static FILES: Cell<Vec<Row>> = const { Cell::new(Vec::new()) };
 }
 
@@ -189,8 +193,8 @@ impl<'a> Machine<'a> {
         Err(Fault::Deadlock { at: self.place(first as u32 * LANES + lane), waiting })
     }
 
-    /// Picks lanes of a warp that are at the same instruction, and the instruction before which they should stop because
-    /// others of their side wait there.
+    /// Picks lanes of a warp that are at the same instruction, and the instruction before which
+    /// they should stop because others of their side wait there.
     fn choose(&mut self, w: u32) -> (Group, u32) {
         let random = self.random.next_u64() as u32;
         let warp = &self.warps[w as usize];
@@ -204,7 +208,8 @@ impl<'a> Machine<'a> {
             return (Group { mask: side, first }, u32::MAX);
         }
         let pc = |lane: u32| warp.pcs[lane as usize];
-        // Those that are behind catch up. Now and then it is another's turn, who may have what they wait for.
+        // Those that are behind catch up. Now and then it is another's turn, who may have what they
+        // wait for.
         let at = if random & 15 == 0 { pc(lead) } else { lanes(side).map(pc).min().unwrap_or(pc(lead)) };
         let (mut mask, mut until) = (0, u32::MAX);
         for lane in lanes(side) {
@@ -258,7 +263,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Mostly all lanes together, as GPUs run them too; now and then on two sides, rarely each by itself.
+    /// Mostly all lanes together, as GPUs run them too; now and then on two sides, rarely each by
+    /// itself.
     fn gait(&mut self) -> Gait {
         let random = self.random.next_u64();
         match random & 31 {

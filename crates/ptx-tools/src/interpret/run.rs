@@ -1,4 +1,5 @@
-//! The hot loop: lanes of a warp that are at the same instruction, until they part, have to wait, or their slice ends.
+//! The hot loop: lanes of a warp that are at the same instruction, until they part, have to wait,
+//! or their slice ends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -89,7 +90,8 @@ fn run_here(warp: &mut Warp, group: Group, slice: &mut Slice) -> Result<Stop, (u
             }
             if mask != group.mask {
                 if i.op.is_control() {
-                    // The lanes part: those that take no part are behind the instruction, the others come back to it.
+                    // The lanes part: those that take no part are behind the instruction, the
+                    // others come back to it.
                     let taken = if i.op == Op::Jump { i.d } else { at };
                     set(warp.pcs, mask, taken);
                     set(warp.pcs, group.mask & !mask, at + 1);
@@ -161,7 +163,8 @@ fn set(pcs: &mut [u32; LANES as usize], mask: u32, at: u32) {
     }
 }
 
-/// A jump through a table: where to, or nothing if the lanes go different ways, or the lane that is beyond the table.
+/// A jump through a table: where to, or nothing if the lanes go different ways, or the lane that is
+/// beyond the table.
 fn jump(warp: &mut Warp, group: &Group, i: &Instruction) -> Result<Option<u32>, u32> {
     let mut to = None;
     let mut same = true;
@@ -238,7 +241,8 @@ fn access(code: &Code, i: &Instruction, file: &mut Registers, memory: &mut View)
             if op == crate::code::AtomicOp::Exchange {
                 memory.store_list(space, address, 8, 2, |n| new[n as usize])?;
             } else {
-                // A failed comparison writes the old value back, so that read-only memory is noticed all the same.
+                // A failed comparison writes the old value back, so that read-only memory is
+                // noticed all the same.
                 let new = if old == new { pair(file, i.e) } else { old };
                 memory.store_list(space, address, 8, 2, |n| new[n as usize])?;
             }

@@ -1,10 +1,12 @@
-//! The frequent instructions on registers, for many lanes at once: each is a loop that the compiler makes vectors of.
+//! The frequent instructions on registers, for many lanes at once: each is a loop that the compiler
+//! makes vectors of.
 
 use super::arithmetic as arith;
 use super::lanes::{File, Group};
 use crate::code::{Code, Comparison, Instruction, Join, Op, SINK, TRUE};
 
-/// Executes the instruction for the group's lanes, if it is one of the frequent ones; else gives false.
+/// Executes the instruction for the group's lanes, if it is one of the frequent ones; else gives
+/// false.
 #[inline(always)]
 pub(crate) fn compute(code: &Code, i: &Instruction, file: &mut File, group: &Group) -> bool {
     let cut = u64::MAX >> i.kind.shift;

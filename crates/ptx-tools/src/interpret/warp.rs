@@ -8,7 +8,8 @@ use super::lanes::{File, Group, Row, lanes};
 use super::run::Warp;
 use crate::code::{Comparison, Instruction, SINK, Slot, WarpOp};
 
-/// Whether the group's lanes are all that a warp operation waits for. Lanes that the block does not have are none.
+/// Whether the group's lanes are all that a warp operation waits for. Lanes that the block does not
+/// have are none.
 #[inline(always)]
 pub(super) fn all_there(warp: &Warp, group: &Group, i: &Instruction) -> bool {
     lanes(group.mask).all(|lane| warp.file.get(i.e, lane) as u32 & warp.lanes == group.mask)

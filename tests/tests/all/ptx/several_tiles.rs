@@ -1,4 +1,5 @@
-//! What the interpreter executes of the PTX only if there are more items than one tile holds: blocks that look back at others.
+//! What the interpreter executes of the PTX only if there are more items than one tile holds:
+//! blocks that look back at others.
 
 use warpnest::{Device, Key, PageConfig, PageMap, PageSet, PageSetConfig, SortedConfig, Value};
 use warpnest_tests::{built, distinct_keys, engines, values};
