@@ -104,6 +104,7 @@ fn an_insertion_into_an_extendible_map_that_fails_loses_nothing_or_says_that_the
             }
             Err(error) => {
                 assert_tells(error, code);
+                assert_eq!(matches!(error, Error::Emptied { .. }), map.is_empty(), "{error}");
                 map.len()
             }
         };

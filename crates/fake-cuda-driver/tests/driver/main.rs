@@ -61,6 +61,7 @@ fn assert_tells(error: &Error, code: u32) {
         Error::Driver { call, code: told, .. } => {
             assert!(code != 2 && *told == code && call.starts_with("cu"), "{code}: {error:?}");
         }
+        Error::Emptied { source } => assert_tells(source, code),
         Error::NoDevice { reason, .. } => assert!(reason.contains(&code.to_string()), "{code}: {error:?}"),
         _ => panic!("{code}: {error:?}"),
     }
