@@ -1,16 +1,22 @@
 //! Building the pages, each in the shared memory of one block.
 
-use super::fill::{CHOSEN, List, Lists, PLACED, Thread, count_slots, make_rooms, search_slots};
+use super::fill::{CHOSEN, List, Lists, PLACED, Thread, count_slots, count_slots_in_turn, make_rooms, search_slots};
 use super::form::{Form, with_form};
 use super::pairs::in_order;
 use super::place::{Counts, MOST_COUNTED, Page};
 use super::source::{Entry, Sources};
 use super::{BUCKET_WORDS, Layout, ROOM, header};
-use crate::seam::{Block, Global, Shared, Tile};
+use crate::seam::{Block, Global, IN_STEP, STAGED_TIMES, Shared, Tile};
 use crate::types::{Key, Payload, Scalar, WordOf};
 
-/// Threads of a block.
+/// Threads of a block, unless it is one of one thread.
 pub(super) const THREADS: usize = 384;
+
+/// The threads of a block, by which they go over their work.
+pub(super) const fn stride<B: Block>() -> u32 {
+    if B::IN_TURN { 1 } else { THREADS as u32 }
+}
+
 /// The most pairs that a thread reads at once.
 pub(super) const MOST_READ: usize = 4;
 
@@ -45,7 +51,8 @@ macro_rules! build_kernel {
         kernel! {
             $(#[$doc])*
             $name<K: Key, V: Payload>, $entry, threads 384, resident 4,
-                shared room: u64 = ROOM, shared over: u64 = MOST_OVER, shared left: u64 = MOST_LEFT,
+                shared room: u64 = ROOM * if IN_STEP { 1 } else { 3 }, shared over: u64 = MOST_OVER * STAGED_TIMES,
+                shared left: u64 = MOST_LEFT * STAGED_TIMES,
                 shared noted: u32 = 5;
             {
                 keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
@@ -54,7 +61,7 @@ macro_rules! build_kernel {
             |args, block| {
                 let Self { keys, values, counts, starts, words_out, header, plan } = args;
                 let args = BuildPages { keys, values, counts, starts, words_out, header, plan };
-                build_page::<$repeats, K, V, _>(block, args, room, over, left, noted);
+                build_page::<$repeats, K, V, _>(block.strided(), args, room, over, left, noted);
             }
         }
     };
@@ -89,7 +96,7 @@ fn build_page<const REPEATS: bool, K: Key, V: Payload, B: Block>(
     left: impl Shared<u64>,
     noted: impl Shared<u32>,
 ) {
-    let in_word = 64 / <V::Noted as Scalar>::BITS;
+    let in_word = 64 / <V::Noted as Scalar>::BITS * if B::IN_TURN { STAGED_TIMES as u32 } else { 1 };
     let BuildPages { keys, values, counts, starts, words_out, header, plan } = args;
     let BuildPlan { layout, page_room, pairs, split, .. } = plan;
     let job = Job {
@@ -148,9 +155,17 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     let Memory { words, counts, lists } = memory;
     let Lists { over, left } = lists;
     let layout = job.sources.layout;
+    let words = if B::IN_TURN {
+        let page_words = layout.page_buckets * BUCKET_WORDS;
+        words.staged(job.words_out.offset(block.index() as u64 * page_words as u64), page_words)
+    } else {
+        words
+    };
     let page = Page::<F, K::Joint<V>, _>::new(words, &layout);
-    let counts =
-        Counts { words: counts, first: BUCKET_WORDS * layout.page_buckets * <K::Joint<V> as Scalar>::BITS / 32 };
+    let counts = Counts {
+        words: counts,
+        first: if B::IN_TURN { 0 } else { BUCKET_WORDS * layout.page_buckets * <K::Joint<V> as Scalar>::BITS / 32 },
+    };
     let number = block.index();
     let source = job.sources.page(number as u64);
     let mut threads = block.local(|thread| Thread {
@@ -169,16 +184,16 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     }
     // Empty tags; values only where something is to be compared with them.
     block.phase(&mut threads, |thread, _| {
-        let rows = if in_order::<REPEATS, V>() { BUCKET_WORDS } else { F::TAG_WORDS };
+        let rows = if B::IN_TURN || in_order::<REPEATS, V>() { BUCKET_WORDS } else { F::TAG_WORDS };
         let mut word = thread;
         while word < rows * layout.page_buckets {
             words.set(word, Scalar::from_u64(0));
-            word += THREADS as u32;
+            word += const { stride::<B>() };
         }
         let mut word = thread;
-        while word < layout.page_buckets / 2 {
+        while word < if B::IN_TURN { layout.page_buckets } else { layout.page_buckets / 2 } {
             counts.words.set(counts.first + word, 0);
-            word += THREADS as u32;
+            word += const { stride::<B>() };
         }
         if thread == 0 {
             over.lengths.set(over.number, 0);
@@ -189,17 +204,23 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     });
 
     // Most pairs get a slot of their home by counting, which is faster than searching.
-    let counted = source.pairs <= MOST_COUNTED;
+    let counted = B::IN_TURN || source.pairs <= MOST_COUNTED;
     if counted {
-        block.phase(&mut threads, |thread, state| {
-            count_slots::<REPEATS, F, K, V>(thread, state, &source, page, counts, over);
-        });
+        if B::IN_TURN {
+            block.phase(&mut threads, |_, state| {
+                state.placed = count_slots_in_turn::<REPEATS, F, K, V>(&source, page, counts, over);
+            });
+        } else {
+            block.phase(&mut threads, |thread, state| {
+                count_slots::<REPEATS, F, K, V>(thread, state, &source, page, counts, over);
+            });
+        }
         if REPEATS {
             block.phase(&mut threads, |thread, state| {
                 let mut bucket = thread;
                 while bucket < layout.page_buckets {
                     state.placed = state.placed.wrapping_sub(page.unite_repeats(bucket));
-                    bucket += THREADS as u32;
+                    bucket += const { stride::<B>() };
                 }
             });
         }
@@ -243,6 +264,13 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     // Out, half a bucket a thread; the number of a pair gives way to its value.
     let first_word = number as u64 * (layout.page_buckets * BUCKET_WORDS) as u64;
     block.phase(&mut threads, |thread, _| {
+        if B::IN_TURN {
+            // Only the values are not there yet.
+            if in_order::<REPEATS, V>() && source.pairs != 0 {
+                page.put_values(&source);
+            }
+            return;
+        }
         let mut half = thread;
         while half < 2 * layout.page_buckets {
             let (bucket, first_row) = (half / 2, half % 2 * 4);
@@ -255,7 +283,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
                 }
             }
             job.words_out.store_four_streaming(first_word + half as u64 * 4, out);
-            half += THREADS as u32;
+            half += const { stride::<B>() };
         }
     });
     // One addition a block: a word takes about one a nanosecond, and one from each warp is a tenth of the time of all pages.

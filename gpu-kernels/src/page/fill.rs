@@ -1,7 +1,7 @@
 //! Giving the pairs of a page their slots.
 
 use super::MOST_CANDIDATES;
-use super::build::{MOST_READ, THREADS, read};
+use super::build::{MOST_READ, THREADS, read, stride};
 use super::form::Form;
 use super::pairs::in_order;
 use super::place::{Counts, Page, Placed, Seek, WayIn};
@@ -97,6 +97,42 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload>(
     }
 }
 
+/// Pairs of which [`count_slots_in_turn`] computes the homes and tags at once.
+const AT_ONCE: usize = 32;
+
+/// [`count_slots`] by one thread: first where several pairs belong, which a CPU computes for some
+/// at once, then each of them. Returns how many it placed.
+#[inline(always)]
+pub fn count_slots_in_turn<const REPEATS: bool, F: Form, K: Key, V: Payload>(
+    source: &Source<'_, K, V>,
+    page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
+    counts: Counts<impl Shared<u32>>,
+    over: List<impl Shared<V::Noted>, impl Shared<u32>>,
+) -> u32 {
+    let (mut first, mut placed) = (0, 0);
+    while first < source.pairs {
+        let (mixed, values) = source.load_mixed::<REPEATS, AT_ONCE>(first);
+        let (mut homes, mut tags) = ([0; AT_ONCE], [<K::Joint<V>>::default(); AT_ONCE]);
+        for i in 0..AT_ONCE {
+            homes[i] = page.layout.home_in_page(mixed[i]);
+            tags[i] = page.layout.tag(page.layout.remainder(mixed[i]), 0);
+        }
+        for i in 0..AT_ONCE.min((source.pairs - first) as usize) {
+            let pair = first + i as u32;
+            let mark = source.mark::<REPEATS>(pair, values[i]);
+            let slot = counts.add(homes[i]);
+            if slot < F::SLOTS {
+                page.put(homes[i], slot, tags[i], mark);
+                placed += 1;
+            } else {
+                over.note(Entry { pair, mixed: mixed[i], mark }.packed::<V>());
+            }
+        }
+        first += AT_ONCE as u32;
+    }
+    placed
+}
+
 /// Lets the noted pairs search for slots, or all if they are not noted. With `COUNT` they are those whose home is full, their keys are
 /// unique, and the counts say which buckets have slots; without, the words of tags say it. Ends with a barrier.
 #[inline(always)]
@@ -171,7 +207,7 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
                     page.words.fetch_max(at, thread.entry.mark);
                 }
             });
-            first += THREADS as u32;
+            first += const { stride::<B>() };
         }
     });
     block.sync();
@@ -248,7 +284,7 @@ pub fn make_rooms<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
                 if way.0 != 0 {
                     choices.fetch_max(choice_at, way.0);
                 }
-                number += THREADS as u32;
+                number += const { stride::<B>() };
             }
         });
         let way = Way(choices.get(choice_at));

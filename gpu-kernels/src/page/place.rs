@@ -9,9 +9,10 @@
 //! meet where the first of them stopped: no key is placed twice by searching, and one that is at home by counting is seen there.
 
 use super::form::{Form, MOST_SLOTS, equal, filter, tag_number, tags_in};
+use super::source::Source;
 use super::{BUCKET_WORDS, Layout};
 use crate::seam::{Shared, settled};
-use crate::types::Scalar;
+use crate::types::{Key, Payload, Scalar};
 use core::marker::PhantomData;
 
 /// What became of a pair.
@@ -60,9 +61,10 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         Self { words, layout, types: PhantomData }
     }
 
+    /// The number of word `word` of a bucket.
     #[inline(always)]
-    fn at(&self, word: u32, bucket: u32) -> u32 {
-        word * self.layout.page_buckets + bucket
+    pub fn at(&self, word: u32, bucket: u32) -> u32 {
+        if S::IN_PLACE { bucket * BUCKET_WORDS + word } else { word * self.layout.page_buckets + bucket }
     }
 
     /// The number of the value's word for the tag that `equal` names in tag word `word`.
@@ -119,6 +121,20 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
             }
         }
         taken
+    }
+
+    /// Gives every pair its value in place of its number, in a page that is built in place from
+    /// pairs in order, of which there is one.
+    #[inline(always)]
+    pub fn put_values<K: Key, V: Payload>(&self, source: &Source<'_, K, V>) {
+        for bucket in 0..self.layout.page_buckets {
+            for word in F::TAG_WORDS..BUCKET_WORDS {
+                let number = self.words.get(self.at(word, bucket)).to_u64();
+                // Read in any case: which slots are empty is not to be foreseen.
+                let value = source.value(number.max(1) - 1).to_u64();
+                self.words.set(self.at(word, bucket), W::from_u64(if number == 0 { 0 } else { value }));
+            }
+        }
     }
 
     /// Where the search for a slot for a pair begins.
@@ -276,7 +292,8 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
 /// The most pairs that may ask for slots of their homes: more do not fit a count.
 pub const MOST_COUNTED: u32 = 0xffff;
 
-/// How many slots of each bucket have been asked for, in 16 bits for each.
+/// How many slots of each bucket have been asked for, in 16 bits for each; where pages are built in
+/// place, in 32.
 #[derive(Clone, Copy)]
 pub struct Counts<S> {
     pub words: S,
@@ -294,6 +311,9 @@ impl<S: Shared<u32>> Counts<S> {
     /// Asks for a slot of a bucket. Its number: from the number of slots on, the bucket is full.
     #[inline(always)]
     pub fn add(&self, bucket: u32) -> u32 {
+        if S::IN_PLACE {
+            return self.words.fetch_add(self.first + bucket, 1);
+        }
         let (word, shift) = self.place(bucket);
         self.words.fetch_add(word, 1 << shift) >> shift & 0xffff
     }
@@ -301,6 +321,9 @@ impl<S: Shared<u32>> Counts<S> {
     /// How many slots of a bucket have been asked for, while others ask.
     #[inline(always)]
     fn watch(&self, bucket: u32) -> u32 {
+        if S::IN_PLACE {
+            return self.words.watch(self.first + bucket);
+        }
         let (word, shift) = self.place(bucket);
         self.words.watch(word) >> shift & 0xffff
     }

@@ -110,6 +110,24 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
         self.load_below::<REPEATS>(first, self.pairs)
     }
 
+    /// The mixed keys of `N` pairs from `first` on, and their values if those are wanted; something
+    /// for pairs that there are not.
+    #[inline(always)]
+    pub fn load_mixed<const REPEATS: bool, const N: usize>(&self, first: u32) -> ([K; N], [V::Word; N]) {
+        let pairs = Pairs::<REPEATS, K, V>::new(self.all.keys, self.all.values);
+        let (mut keys, mut values) = ([K::default(); N], [<V::Word>::default(); N]);
+        let number = self.number(first);
+        // Whole ones apart, so that their loops have constant lengths.
+        let here = if self.pairs - first >= N as u32 { N } else { (self.pairs - first) as usize };
+        match (self.all.split, here == N) {
+            (true, true) => (0..N).for_each(|i| (keys[i], values[i]) = pairs.load(number + i as u64)),
+            (true, false) => (0..here).for_each(|i| (keys[i], values[i]) = pairs.load(number + i as u64)),
+            (false, true) => (0..N).for_each(|i| (keys[i], values[i]) = pairs.load_apart(number + i as u64)),
+            (false, false) => (0..here).for_each(|i| (keys[i], values[i]) = pairs.load_apart(number + i as u64)),
+        }
+        (keys.map(|key| self.mixed(key)), values)
+    }
+
     #[inline(always)]
     fn load_below<const REPEATS: bool>(&self, first: u32, end: u32) -> ([K; MOST_READ], [V::Word; MOST_READ]) {
         let (mut keys, mut values) = ([K::default(); MOST_READ], [<V::Word>::default(); MOST_READ]);

@@ -1,6 +1,6 @@
 //! Who runs: a block of threads, tiles of lanes in step, and the memory that a block shares.
 
-use super::Word;
+use super::{Global, Word};
 
 /// A thread block, held by code that is the same for all its threads.
 ///
@@ -14,7 +14,18 @@ pub trait Block: Sized {
     type Shared<T: Word>: Shared<T>;
     /// A tile of `LANES` lanes of this block: 4, 8, 16 or 32.
     type Tile<const LANES: usize>: Tile;
+    /// The block as [`Block::strided`] gives it.
+    type Strided: Block;
+    /// Whether one CPU thread runs all threads, one after the other and in their order. A kernel
+    /// may then do in one loop what threads otherwise share, and need not care for what goes out
+    /// side by side.
+    const IN_TURN: bool = false;
 
+    /// The block with as many threads as suit the back end, for kernels that go over their work in
+    /// strides of [`Block::threads`]: all of them on the GPU, one on the CPU.
+    ///
+    /// Tiles of such a block may have fewer lanes than `LANES`.
+    fn strided(&mut self) -> &mut Self::Strided;
     /// The number of this block in the grid.
     fn index(&self) -> u32;
     /// The number of blocks in the grid.
@@ -110,6 +121,13 @@ pub trait Tile {
 pub trait Shared<T: Word>: Copy + Sync {
     /// The same memory as words of another type.
     type As<U: Word>: Shared<U>;
+    /// Whether [`Shared::staged`] gives the target itself. Words of one record then stand side by
+    /// side at best; in shared memory, whose banks threads share, the same word of all records
+    /// does.
+    const IN_PLACE: bool;
+    /// An array to prepare `length` words in that end up at `target`: this one, from where the
+    /// block has to copy them; or, if the device's memory is as near to a block, the target itself.
+    fn staged(self, target: Global<T>, length: u32) -> Self;
     /// The same memory as words of another type. An array of `u32` is aligned for `u64` at its start.
     fn cast<U: Word>(self) -> Self::As<U>;
     /// Reads word `index`.

@@ -10,7 +10,7 @@ use super::std::cell::RefCell;
 use super::std::collections::HashMap;
 use super::std::rc::Rc;
 use super::std::vec::Vec;
-use super::{Block, Shared, Tile, Word};
+use super::{Block, Global, Shared, Tile, Word};
 use core::cell::Cell;
 
 /// Collects what checked blocks report.
@@ -135,6 +135,11 @@ impl<'c, const THREADS: usize> Block for CheckedBlock<'c, THREADS> {
     type Local<T> = [T; THREADS];
     type Shared<T: Word> = CheckedShared<T>;
     type Tile<const LANES: usize> = CheckedTile<'c, LANES>;
+    type Strided = Self;
+
+    fn strided(&mut self) -> &mut Self {
+        self
+    }
 
     fn index(&self) -> u32 {
         self.index
@@ -290,6 +295,10 @@ impl<T: Word> CheckedShared<T> {
 
 impl<T: Word> Shared<T> for CheckedShared<T> {
     type As<U: Word> = CheckedShared<U>;
+    const IN_PLACE: bool = false;
+    fn staged(self, _: Global<T>, _: u32) -> Self {
+        self
+    }
     fn cast<U: Word>(self) -> CheckedShared<U> {
         let bytes = self.length as usize * size_of::<T>();
         CheckedShared { words: self.words.cast(), length: (bytes / size_of::<U>()) as u32, log: self.log }

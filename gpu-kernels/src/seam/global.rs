@@ -73,6 +73,13 @@ impl<T> Global<T> {
         Self(self.at(index))
     }
 
+    /// The address.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[inline(always)]
+    pub(super) fn address(self) -> *mut T {
+        self.0
+    }
+
     #[inline(always)]
     fn at(self, index: u64) -> *mut T {
         self.0.wrapping_add(index as usize)

@@ -16,6 +16,7 @@ mod global;
 mod kernel;
 mod word;
 
+pub use backend::{IN_STEP, STAGED_TIMES};
 pub use block::{Block, Shared, Tile, TileLocal};
 pub use global::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope};
 pub use word::{AtomicWord, Word};
@@ -43,6 +44,26 @@ pub use kernel::{CheckBlock, Entry, Kernel, RunBlocks};
 #[inline(always)]
 pub fn settled(word: u32) -> u32 {
     backend::settled(word)
+}
+
+/// Which of the four words, as far as `mask` goes, equal `other`: for word `i` some of the four
+/// bits from `4 · i` on.
+#[inline(always)]
+pub fn equal_of_four<T: Word>(words: [T; 4], mask: T, other: T) -> u32 {
+    T::equal_of_four(words, mask, other)
+}
+
+/// What [`vectorized`] runs.
+pub trait Work {
+    /// Does it. To be inlined with all that it calls, so without closures that LLVM may leave
+    /// apart.
+    fn run(self);
+}
+
+/// Runs `work`, on a CPU compiled for wider vectors than every CPU has, if this one has them.
+#[inline(always)]
+pub fn vectorized(work: impl Work) {
+    backend::vectorized(work);
 }
 
 /// Lets others run while this thread waits for a word that another block is about to write.

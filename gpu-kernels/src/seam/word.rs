@@ -10,6 +10,8 @@ pub trait Word: AtomicWord + GlobalWord + backend::SharedWord {
     fn minus(self, other: Self) -> Self;
     /// The bits of both.
     fn either(self, other: Self) -> Self;
+    /// See [`equal_of_four`](super::equal_of_four).
+    fn equal_of_four(words: [Self; 4], mask: Self, other: Self) -> u32;
 }
 impl Word for u32 {
     #[inline(always)]
@@ -24,6 +26,10 @@ impl Word for u32 {
     fn either(self, other: Self) -> Self {
         self | other
     }
+    #[inline(always)]
+    fn equal_of_four(words: [u32; 4], mask: u32, other: u32) -> u32 {
+        backend::equal_of_four(words, mask, other)
+    }
 }
 impl Word for u64 {
     #[inline(always)]
@@ -37,6 +43,11 @@ impl Word for u64 {
     #[inline(always)]
     fn either(self, other: Self) -> Self {
         self | other
+    }
+    #[inline(always)]
+    fn equal_of_four(words: [u64; 4], mask: u64, other: u64) -> u32 {
+        let bit = |i: usize| ((words[i] & mask == other) as u32) << (4 * i);
+        bit(0) | bit(1) | bit(2) | bit(3)
     }
 }
 

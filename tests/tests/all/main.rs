@@ -26,6 +26,7 @@ mod seam {
     mod everywhere;
     mod global;
     mod kernels;
+    mod storage;
     mod tiles;
 }
 
@@ -38,6 +39,7 @@ mod primitives {
 mod page {
     mod checked;
     mod checker;
+    mod cores;
     mod edges;
     mod errors;
     mod faults;

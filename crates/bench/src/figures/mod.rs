@@ -5,6 +5,7 @@ mod chapter;
 mod extendible;
 mod figure;
 mod filling;
+mod host;
 mod plot;
 mod scale;
 mod stages;
@@ -35,9 +36,11 @@ use crate::bench::{device_name, parse_size};
 /// (lookups of absent keys), chapter_compacting_builds, chapter_compacting_lookups, chapter_multi_builds and chapter_multi_lookups (keys that are
 /// repeated), chapter_strides (updates a stride apart), chapter_construction and chapter_exchanges (cuckoo tables of more and more slots, beside the
 /// theory), geht_mixed (rates of batches that look up, insert and remove, beside hash maps of the CPU), geht_directory_uniform,
-/// geht_directory_skewed and geht_buckets (sizes of extendible maps that grow: counts, the same on every device); and figures.jsonl with the numbers
-/// drawn; those of figures that are not drawn stay there. Keys and values have 32 bits, the keys of the extendible maps that grow 64. Times are
-/// medians by the device's clock; a wrong answer is an error.
+/// geht_directory_skewed and geht_buckets (sizes of extendible maps that grow: counts, the same on
+/// every device), cpu_one_thread and cpu_all_threads (the CPU engine beside hashbrown, from 64
+/// pairs on; only there); and figures.jsonl with the numbers drawn; those of figures that are not
+/// drawn stay there. Keys and values have 32 bits, the keys of the extendible maps that grow 64.
+/// Times are medians by the device's clock; a wrong answer is an error.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.
@@ -85,6 +88,8 @@ enum Part {
     Mixed,
     /// The paper's directory that grows (gEHT, figure 5).
     Directory,
+    /// The CPU engine beside hashbrown, from 64 pairs on; on no other device.
+    Hashbrown,
 }
 
 /// Sahu's figures start at 512 pairs.
@@ -180,6 +185,9 @@ fn measure(lab: &Lab, model: &Model, only: &[Part]) -> anyhow::Result<Vec<Figure
     }
     if wanted(Part::Directory) {
         figures.extend(extendible::directory(lab)?);
+    }
+    if wanted(Part::Hashbrown) && lab.device == Device::cpu() {
+        figures.extend(host::figures(lab)?);
     }
     Ok(figures)
 }

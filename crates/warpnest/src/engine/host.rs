@@ -24,6 +24,10 @@ pub unsafe trait Runner: Debug + Send + Sync + 'static {
     /// # Safety
     /// The kernel's pointers must be good for what it does with them, with nothing else using that memory in conflict.
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()>;
+    /// [`Engine::cores`].
+    fn cores(&self) -> Option<usize> {
+        None
+    }
     /// Whether its kernels can load and change words of 128 bits as a whole.
     fn has_wide_atomics(&self) -> bool {
         true
@@ -38,8 +42,14 @@ pub unsafe trait Runner: Debug + Send + Sync + 'static {
 #[derive(Debug)]
 pub struct Cores;
 
-/// Blocks that one task runs: enough to hide the cost of a task, few enough to share the work evenly.
-const BLOCKS_A_TASK: u32 = 64;
+/// The most blocks that one task runs: enough to hide the cost of a task.
+const MOST_BLOCKS_A_TASK: u32 = 64;
+/// Tasks for each core, if there are as many blocks: enough to share the work evenly.
+const TASKS_A_CORE: u32 = 8;
+/// A launch of fewer threads, an item or so each, is done before other cores have woken up.
+const FEW_THREADS: u32 = 1 << 14;
+/// A block with so much shared memory in bytes works on as much.
+const LARGE_BLOCK: usize = 1 << 14;
 
 // SAFETY: it runs every block of the grid once, and returns when all have run.
 unsafe impl Runner for Cores {
@@ -47,13 +57,25 @@ unsafe impl Runner for Cores {
         "CPU"
     }
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        (0..blocks.div_ceil(BLOCKS_A_TASK)).into_par_iter().for_each(|task| {
-            let first = task * BLOCKS_A_TASK;
+        let cores = rayon::current_num_threads() as u32;
+        let small = kernel.entry().shared_bytes < LARGE_BLOCK;
+        let few = small && blocks.saturating_mul(kernel.threads()) < FEW_THREADS;
+        if cores == 1 || blocks == 1 || few {
+            // SAFETY: the caller vouched for the kernel's pointers.
+            unsafe { kernel.run_on_cpu(0..blocks, blocks) };
+            return Ok(());
+        }
+        let blocks_a_task = blocks.div_ceil(cores.saturating_mul(TASKS_A_CORE)).min(MOST_BLOCKS_A_TASK);
+        (0..blocks.div_ceil(blocks_a_task)).into_par_iter().for_each(|task| {
+            let first = task * blocks_a_task;
             // SAFETY: the caller vouched for the kernel's pointers; blocks of one launch may run at the same time, for that
             // is what a grid is.
-            unsafe { kernel.run_on_cpu(first..first.saturating_add(BLOCKS_A_TASK).min(blocks), blocks) };
+            unsafe { kernel.run_on_cpu(first..first.saturating_add(blocks_a_task).min(blocks), blocks) };
         });
         Ok(())
+    }
+    fn cores(&self) -> Option<usize> {
+        Some(rayon::current_num_threads())
     }
 }
 
@@ -144,6 +166,10 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
         self.runner.has_wide_atomics()
     }
 
+    fn cores(&self) -> Option<usize> {
+        self.runner.cores()
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -172,6 +198,11 @@ impl<R: Runner> Queue for HostQueue<R> {
     }
     unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()> {
         const CHUNK: usize = 1 << 22;
+        if bytes <= CHUNK {
+            // SAFETY: the range lies in an allocation.
+            unsafe { std::ptr::write_bytes(at as *mut u8, byte, bytes) };
+            return Ok(());
+        }
         (0..bytes.div_ceil(CHUNK)).into_par_iter().for_each(|chunk| {
             let first = chunk * CHUNK;
             // SAFETY: the range lies in an allocation, and chunks do not overlap.

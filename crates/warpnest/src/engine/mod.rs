@@ -60,6 +60,12 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     fn has_wide_atomics(&self) -> bool {
         true
     }
+    /// The number of CPU cores, if each block runs on one of them from beginning to end, with a
+    /// cache of its own; `None` if blocks are many and small, as on a GPU. Only speed depends on
+    /// the answer.
+    fn cores(&self) -> Option<usize> {
+        None
+    }
     /// For downcasts.
     fn as_any(&self) -> &dyn Any;
 }

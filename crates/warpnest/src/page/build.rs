@@ -129,7 +129,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         device: &Device,
         input: Input<'_, K, V>,
     ) -> Result<Self> {
-        let plan = config.plan_for::<K, V>(input.pairs, input.known == Known::AnyValues)?;
+        let plan = config.plan_on::<K, V>(input.pairs, input.known == Known::AnyValues, device.engine().cores())?;
         let mut map = Self {
             device: device.clone(),
             layout: Layout::new::<K, V>(0, 0, plan.page_bits, plan.page_buckets),
@@ -155,7 +155,8 @@ impl<K: Key, V: Payload> PageMap<K, V> {
 
     /// Builds the table anew from what has been checked to be on its device, as the stream.
     pub(crate) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
-        let plan = self.config.plan_for::<K, V>(input.pairs, input.known == Known::AnyValues)?;
+        let cores = self.device.engine().cores();
+        let plan = self.config.plan_on::<K, V>(input.pairs, input.known == Known::AnyValues, cores)?;
         self.length = 0;
         let built = self.attempt_until_built(stream, input, &plan);
         if built.is_err() {

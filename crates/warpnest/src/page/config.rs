@@ -125,16 +125,32 @@ impl PageConfig {
 
     /// The sizes of a build of `pairs` pairs, or keys alone, if the configuration makes sense.
     pub(super) fn plan<K: Key, V: Payload>(&self, pairs: u64) -> Result<Plan> {
-        self.plan_moving::<K, V, V>(pairs)
+        self.plan_moving::<K, V, V>(pairs, None)
     }
 
     /// [`PageConfig::plan`], or that for values that do not matter, so that keys alone are moved.
     pub(super) fn plan_for<K: Key, V: Payload>(&self, pairs: u64, any_values: bool) -> Result<Plan> {
-        if any_values { self.plan_moving::<K, V, Nothing>(pairs) } else { self.plan::<K, V>(pairs) }
+        self.plan_on::<K, V>(pairs, any_values, None)
+    }
+
+    /// [`PageConfig::plan_for`] an engine with so many
+    /// [`Engine::cores`](crate::engine::Engine::cores): the table is as large, and the scratch no
+    /// larger.
+    pub(super) fn plan_on<K: Key, V: Payload>(
+        &self,
+        pairs: u64,
+        any_values: bool,
+        cores: Option<usize>,
+    ) -> Result<Plan> {
+        if any_values {
+            self.plan_moving::<K, V, Nothing>(pairs, cores)
+        } else {
+            self.plan_moving::<K, V, V>(pairs, cores)
+        }
     }
 
     /// The sizes of a build that moves keys with this payload, `M`, to where the pages are built.
-    fn plan_moving<K: Key, V: Payload, M: Payload>(&self, pairs: u64) -> Result<Plan> {
+    fn plan_moving<K: Key, V: Payload, M: Payload>(&self, pairs: u64, cores: Option<usize>) -> Result<Plan> {
         // Not the other way round: a load that is no number is refused, too.
         if !(self.load > 0.0 && self.load <= 1.0) {
             return Err(Error::Load { load: self.load });
@@ -143,7 +159,8 @@ impl PageConfig {
             return Err(Error::TooManyItems { asked: pairs, limit: MOST_PAIRS });
         }
         if V::VALUE_BITS == 0 {
-            let (page_bits, page_buckets) = self.pages::<K, V>(self.buckets_of_keys::<K, V>(pairs))?;
+            let pages = self.pages::<K, V>(self.buckets_of_keys::<K, V>(pairs))?;
+            let (page_bits, page_buckets) = pages_for(pages, pairs, cores);
             return Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique));
         }
         let bucket_bytes = (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 8) as f64;
@@ -154,6 +171,7 @@ impl PageConfig {
             let buckets = buckets.max((pairs as f64 / (4.0 * FULLEST_OF_FOUR)).ceil());
             (page_bits, page_buckets) = self.pages::<K, V>(buckets)?;
         }
+        let (page_bits, page_buckets) = pages_for((page_bits, page_buckets), pairs, cores);
         Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique))
     }
 
@@ -181,6 +199,29 @@ impl PageConfig {
         }
         Ok((page_bits, fit_page(buckets.div_ceil(1 << page_bits) as u32)))
     }
+}
+
+/// The most buckets of a page that one core builds: they should fit its cache.
+const MOST_BUCKETS_A_CORE: u32 = 3 << 13;
+/// The most pairs of such a page on average; and as many as are worth a task.
+const MOST_PAIRS_A_CORE: u64 = 1 << 16;
+const PAIRS_A_TASK: u64 = 1 << 13;
+/// Pages for each of several cores, so that they share the work evenly.
+const PAGES_A_CORE: usize = 2;
+
+/// The same buckets, given as bits of a page's number and buckets of a page, for an engine with so
+/// many cores: in as few pages as fit a cache and keep all cores busy, since every split costs as
+/// much as the pages do.
+fn pages_for((mut page_bits, mut page_buckets): (u32, u32), pairs: u64, cores: Option<usize>) -> (u32, u32) {
+    let Some(cores) = cores else { return (page_bits, page_buckets) };
+    while page_bits > 0
+        && 2 * page_buckets <= MOST_BUCKETS_A_CORE
+        && pairs >> (page_bits - 1) <= MOST_PAIRS_A_CORE
+        && (cores == 1 || pairs >> (page_bits - 1) <= PAIRS_A_TASK || 1 << (page_bits - 1) >= PAGES_A_CORE * cores)
+    {
+        (page_bits, page_buckets) = (page_bits - 1, 2 * page_buckets);
+    }
+    (page_bits, page_buckets)
 }
 
 /// One split: how many bits, how much room its bins have, and how many tiles its regions.
@@ -345,6 +386,25 @@ pub(super) enum Place {
 mod tests {
     use super::*;
     use gpu_kernels::scan::tile;
+
+    /// What users are told of a table's memory holds for every engine.
+    #[test]
+    fn plans_for_cores_take_no_more_memory_and_their_pages_are_fewer() {
+        for config in [PageConfig::default(), PageConfig::default().assume_unique()] {
+            for (lg, load) in (0..=31).flat_map(|lg| [1.0, 0.8, 0.25, 0.01].map(|load| (lg, load))) {
+                let config = config.clone().load(load);
+                let Ok(plan) = config.plan_for::<u32, u32>(1 << lg, false) else { continue };
+                for cores in [1, 2, 64] {
+                    let of_cores = config.plan_on::<u32, u32>(1 << lg, false, Some(cores)).unwrap();
+                    let what = format!("2^{lg} at {load}, {cores} cores");
+                    assert_eq!(of_cores.table_words(), plan.table_words(), "{what}");
+                    assert!(of_cores.scratch_words() <= plan.scratch_words(), "{what}");
+                    assert!(of_cores.page_bits <= plan.page_bits && of_cores.page_buckets.is_multiple_of(2), "{what}");
+                    assert_eq!(of_cores.page_buckets << of_cores.page_bits, plan.page_buckets << plan.page_bits);
+                }
+            }
+        }
+    }
 
     /// Kernels number the places of bins with 32 bits, and the last 2^16 of those numbers mean nowhere.
     #[test]

@@ -3,13 +3,20 @@
 //! Loads acquire and stores release, which the seam does not promise: a scan in place reads a tile, publishes its sum, and another
 //! block then writes the tile. On a GPU the sum's dependence on what was read orders them; Rust wants to be told.
 
-use super::super::Scope;
 use super::super::word::{GlobalWord, WholeWord};
+use super::super::{Scope, Work};
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
 use portable_atomic::AtomicU128;
+
+/// Whether threads run in step, so that all of them pay for a branch that some take.
+pub const IN_STEP: bool = false;
+
+/// How many times as much as on a GPU may be prepared in an array that is
+/// [`staged`](super::super::Shared::staged): what fits the caches of a core.
+pub const STAGED_TIMES: usize = 32;
 
 /// What a word must offer for shared memory, whose threads come one after the other.
 #[allow(missing_docs)]
@@ -26,6 +33,46 @@ pub fn pause() {
 #[inline(always)]
 pub fn settled(word: u32) -> u32 {
     word
+}
+
+/// Runs `work`, compiled for AVX2 and the bit operations that came with it if this CPU has them.
+#[inline(always)]
+pub fn vectorized(work: impl Work) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use super::super::std::is_x86_feature_detected;
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        fn wide(work: impl Work) {
+            work.run();
+        }
+        let has_bits = is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2");
+        let has_counts = is_x86_feature_detected!("lzcnt") && is_x86_feature_detected!("popcnt");
+        if has_bits && has_counts && is_x86_feature_detected!("avx2") {
+            // SAFETY: the CPU has the features.
+            return unsafe { wide(work) };
+        }
+    }
+    work.run();
+}
+
+/// Four words compared at once.
+#[inline(always)]
+pub fn equal_of_four(words: [u32; 4], mask: u32, other: u32) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_mm_and_si128, _mm_cmpeq_epi32, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi32};
+        // SAFETY: SSE2 is part of x86-64, and four words are the 16 bytes that are loaded.
+        unsafe {
+            let held = _mm_and_si128(_mm_loadu_si128((&raw const words).cast()), _mm_set1_epi32(mask as i32));
+            let equal = _mm_cmpeq_epi32(held, _mm_set1_epi32(other as i32));
+            _mm_movemask_epi8(equal) as u32
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let bit = |i: usize| ((words[i] & mask == other) as u32) << (4 * i);
+        bit(0) | bit(1) | bit(2) | bit(3)
+    }
 }
 
 #[inline(always)]

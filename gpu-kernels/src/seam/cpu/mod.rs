@@ -1,21 +1,22 @@
 //! The CPU's back end: a block is one CPU thread, which runs the block's threads one after the other in each phase.
 
 pub(super) mod memory;
+mod storage;
 
-use super::{Block, Shared, Tile, Word};
-use core::cell::UnsafeCell;
+pub use storage::SharedStorage;
+
+use super::{Block, Global, Shared, Tile, Word};
 
 /// A block of `THREADS` threads on this CPU thread.
 #[derive(Debug)]
 pub struct CpuBlock<const THREADS: usize> {
-    index: u32,
-    grid: u32,
+    alone: AloneBlock,
 }
 
 impl<const THREADS: usize> CpuBlock<THREADS> {
     /// Block `index` of `grid`.
     pub fn new(index: u32, grid: u32) -> Self {
-        Self { index, grid }
+        Self { alone: AloneBlock { index, grid } }
     }
 }
 
@@ -23,14 +24,20 @@ impl<const THREADS: usize> Block for CpuBlock<THREADS> {
     type Local<T> = [T; THREADS];
     type Shared<T: Word> = CpuShared<T>;
     type Tile<const LANES: usize> = CpuTile<LANES>;
+    type Strided = AloneBlock;
+    const IN_TURN: bool = true;
 
     #[inline(always)]
+    fn strided(&mut self) -> &mut AloneBlock {
+        &mut self.alone
+    }
+    #[inline(always)]
     fn index(&self) -> u32 {
-        self.index
+        self.alone.index
     }
     #[inline(always)]
     fn grid(&self) -> u32 {
-        self.grid
+        self.alone.grid
     }
     #[inline(always)]
     fn threads(&self) -> u32 {
@@ -69,6 +76,68 @@ impl<const THREADS: usize> Block for CpuBlock<THREADS> {
         for (tile, local) in local.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
             work(&mut CpuTile { first: (tile * LANES) as u32 }, local);
         }
+    }
+    #[inline(always)]
+    fn sync(&mut self) {}
+}
+
+/// A block of one thread: what goes over its work in strides does it in one loop, in order.
+#[derive(Debug)]
+pub struct AloneBlock {
+    index: u32,
+    grid: u32,
+}
+
+impl Block for AloneBlock {
+    type Local<T> = [T; 1];
+    type Shared<T: Word> = CpuShared<T>;
+    type Tile<const LANES: usize> = CpuTile<1>;
+    type Strided = Self;
+    const IN_TURN: bool = true;
+
+    #[inline(always)]
+    fn strided(&mut self) -> &mut Self {
+        self
+    }
+    #[inline(always)]
+    fn index(&self) -> u32 {
+        self.index
+    }
+    #[inline(always)]
+    fn grid(&self) -> u32 {
+        self.grid
+    }
+    #[inline(always)]
+    fn threads(&self) -> u32 {
+        1
+    }
+    #[inline(always)]
+    fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> [T; 1] {
+        [initial(0)]
+    }
+    #[inline(always)]
+    fn each<T>(&mut self, [state]: &mut [T; 1], work: impl Fn(u32, &mut T) + Sync) {
+        work(0, state);
+    }
+    #[inline(always)]
+    fn phase<T>(&mut self, local: &mut [T; 1], work: impl Fn(u32, &mut T) + Sync) {
+        self.each(local, work);
+    }
+    #[inline(always)]
+    fn count<T>(&mut self, [state]: &mut [T; 1], work: impl Fn(u32, &mut T) -> bool + Sync) -> u32 {
+        work(0, state) as u32
+    }
+    #[inline(always)]
+    fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut CpuTile<1>) + Sync) {
+        work(&mut CpuTile { first: 0 });
+    }
+    #[inline(always)]
+    fn tiles_of<const LANES: usize, T>(
+        &mut self,
+        local: &mut [T; 1],
+        work: impl Fn(&mut CpuTile<1>, &mut [T; 1]) + Sync,
+    ) {
+        work(&mut CpuTile { first: 0 }, local);
     }
     #[inline(always)]
     fn sync(&mut self) {}
@@ -147,32 +216,6 @@ pub(super) fn count_one(counters: impl Shared<u32>, number: u32) -> u32 {
     counters.fetch_add(number / 2, 1 << half) >> half & 0xffff
 }
 
-/// Storage of a shared array.
-#[derive(Debug)]
-#[repr(align(16))]
-pub struct SharedStorage<T, const LENGTH: usize>(UnsafeCell<[T; LENGTH]>);
-
-impl<T: Word, const LENGTH: usize> SharedStorage<T, LENGTH> {
-    /// An array of zeros: one of the things that a GPU's array may hold at first.
-    pub fn new() -> Self {
-        Self(UnsafeCell::new([T::default(); LENGTH]))
-    }
-
-    /// What the block's threads hold.
-    ///
-    /// # Safety
-    /// The handle must not be used once the storage is gone or from another CPU thread.
-    pub unsafe fn handle(&self) -> CpuShared<T> {
-        CpuShared { words: self.0.get().cast(), length: LENGTH as u32 }
-    }
-}
-
-impl<T: Word, const LENGTH: usize> Default for SharedStorage<T, LENGTH> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// A handle of a shared array.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuShared<T> {
@@ -186,7 +229,8 @@ unsafe impl<T> Sync for CpuShared<T> {}
 impl<T: Word> CpuShared<T> {
     #[inline(always)]
     fn at(self, index: u32) -> *mut T {
-        assert!(index < self.length, "index {index} is beyond a shared array of {}", self.length);
+        // Like the device's memory, not checked in release: the checking back end is for that.
+        debug_assert!(index < self.length, "index {index} is beyond a shared array of {}", self.length);
         self.words.wrapping_add(index as usize)
     }
     #[inline(always)]
@@ -199,6 +243,11 @@ impl<T: Word> CpuShared<T> {
 
 impl<T: Word> Shared<T> for CpuShared<T> {
     type As<U: Word> = CpuShared<U>;
+    const IN_PLACE: bool = true;
+    #[inline(always)]
+    fn staged(self, target: Global<T>, length: u32) -> Self {
+        CpuShared { words: target.address(), length }
+    }
     #[inline(always)]
     fn cast<U: Word>(self) -> CpuShared<U> {
         let bytes = self.length as usize * size_of::<T>();
@@ -346,12 +395,13 @@ macro_rules! run_blocks {
         unsafe fn run(values: *const (), blocks: core::ops::Range<u32>, grid: u32) {
             // SAFETY: the caller gives the address of the entry's struct.
             let kernel = unsafe { *values.cast::<$arguments>() };
+            $(
+                let mut storage = $crate::seam::cpu::SharedStorage::<$word, { $length }>::new();
+                // SAFETY: the storage outlives the blocks, which run here on this thread, one after
+                // the other.
+                let $shared = unsafe { storage.handle() };
+            )*
             for index in blocks {
-                $(
-                    let storage = $crate::seam::cpu::SharedStorage::<$word, { $length }>::new();
-                    // SAFETY: the storage outlives the block, which runs here on this thread.
-                    let $shared = unsafe { storage.handle() };
-                )*
                 kernel.run(&mut $crate::seam::cpu::CpuBlock::<$threads>::new(index, grid) $(, $shared)*);
             }
         }

@@ -5,6 +5,26 @@ use super::super::word::{GlobalWord, WholeWord};
 use super::warp::LaneWord;
 use core::arch::asm;
 
+/// Whether threads run in step, so that all of them pay for a branch that some take.
+pub const IN_STEP: bool = true;
+
+/// Four words compared one after the other.
+#[inline(always)]
+pub fn equal_of_four(words: [u32; 4], mask: u32, other: u32) -> u32 {
+    let bit = |i: usize| ((words[i] & mask == other) as u32) << (4 * i);
+    bit(0) | bit(1) | bit(2) | bit(3)
+}
+
+/// Runs `work`: threads are a GPU's vectors.
+#[inline(always)]
+pub fn vectorized(work: impl super::super::Work) {
+    work.run();
+}
+
+/// How many times as much may be prepared in an array that is
+/// [`staged`](super::super::Shared::staged) as shared memory has words for.
+pub const STAGED_TIMES: usize = 1;
+
 /// What a word must offer for shared memory.
 ///
 /// # Safety

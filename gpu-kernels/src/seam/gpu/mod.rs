@@ -24,6 +24,12 @@ impl<const THREADS: u32> Block for GpuBlock<THREADS> {
     type Local<T> = Register<T>;
     type Shared<T: Word> = GpuShared<T>;
     type Tile<const LANES: usize> = GpuTile<LANES>;
+    type Strided = Self;
+
+    #[inline(always)]
+    fn strided(&mut self) -> &mut Self {
+        self
+    }
 
     #[inline(always)]
     fn index(&self) -> u32 {

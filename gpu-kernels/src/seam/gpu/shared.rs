@@ -1,6 +1,6 @@
 //! Shared memory: 32-bit addresses and inline PTX, because a generic pointer makes every access a slow one.
 
-use super::super::{Shared, Word};
+use super::super::{Global, Shared, Word};
 use core::marker::PhantomData;
 
 /// An array in the block's shared memory, by its 32-bit address.
@@ -32,6 +32,11 @@ impl<T> GpuShared<T> {
 
 impl<T: Word> Shared<T> for GpuShared<T> {
     type As<U: Word> = GpuShared<U>;
+    const IN_PLACE: bool = false;
+    #[inline(always)]
+    fn staged(self, _: Global<T>, _: u32) -> Self {
+        self
+    }
     #[inline(always)]
     fn cast<U: Word>(self) -> GpuShared<U> {
         GpuShared(self.0, PhantomData)

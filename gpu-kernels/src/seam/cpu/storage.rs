@@ -1,0 +1,56 @@
+//! Memory for shared arrays, which each CPU thread keeps from block to block.
+
+use super::CpuShared;
+use crate::seam::Word;
+use crate::seam::std::{boxed::Box, cell::RefCell, thread_local, vec, vec::Vec};
+use core::marker::PhantomData;
+
+thread_local! {
+    /// Memory that no block uses at the moment.
+    static UNUSED: RefCell<Vec<Box<[u128]>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Storage of a shared array of `LENGTH` words. Like a GPU's, it holds what earlier blocks left
+/// there.
+#[derive(Debug)]
+pub struct SharedStorage<T, const LENGTH: usize> {
+    memory: Box<[u128]>,
+    words: PhantomData<T>,
+}
+
+impl<T: Word, const LENGTH: usize> SharedStorage<T, LENGTH> {
+    /// Memory of this CPU thread; taken from the allocator only if the thread has none that is
+    /// large enough.
+    pub fn new() -> Self {
+        let needed = (LENGTH * size_of::<T>()).div_ceil(size_of::<u128>());
+        let memory = UNUSED.with_borrow_mut(|unused| {
+            let fitting = unused.iter().enumerate().filter(|(_, memory)| memory.len() >= needed);
+            let smallest = fitting.min_by_key(|(_, memory)| memory.len()).map(|(number, _)| number);
+            smallest.map(|number| unused.swap_remove(number))
+        });
+        Self { memory: memory.unwrap_or_else(|| vec![0; needed].into_boxed_slice()), words: PhantomData }
+    }
+
+    /// What the block's threads hold.
+    ///
+    /// # Safety
+    /// The handle must not be used once the storage is gone or from another CPU thread.
+    pub unsafe fn handle(&mut self) -> CpuShared<T> {
+        CpuShared { words: self.memory.as_mut_ptr().cast(), length: LENGTH as u32 }
+    }
+}
+
+impl<T: Word, const LENGTH: usize> Default for SharedStorage<T, LENGTH> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T, const LENGTH: usize> Drop for SharedStorage<T, LENGTH> {
+    fn drop(&mut self) {
+        let memory = core::mem::take(&mut self.memory);
+        // A thread that is ending has no such list any more: the memory then goes back to the
+        // allocator.
+        let _ = UNUSED.try_with(|unused| unused.borrow_mut().push(memory));
+    }
+}

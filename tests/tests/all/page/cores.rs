@@ -1,0 +1,68 @@
+//! The page map on the CPU engine by the number of its threads: fewer and larger pages, which are
+//! built in place.
+
+use rayon::ThreadPoolBuilder;
+use std::collections::HashMap;
+use warpnest::{Device, Key, PageConfig, PageMap, Value};
+use warpnest_tests::page_checker::check_page_map;
+use warpnest_tests::{distinct_keys, values};
+
+/// Sizes around what is done at once (32), what one block splits (8192 pairs), and what one core
+/// builds as a page.
+const SIZES: [usize; 12] = [0, 1, 31, 32, 33, 1433, 8191, 8193, 20_000, 65_536, 70_000, 150_000];
+
+/// Builds a map in a pool of `threads` threads and checks all of it; returns it.
+fn checked<K: Key, V: Value>(threads: usize, config: &PageConfig, keys: &[K], values: &[V]) -> PageMap<K, V> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| {
+        let map = config.build(&Device::cpu(), keys, values).unwrap();
+        let reference: HashMap<K, V> = keys.iter().copied().zip(values.iter().copied()).collect();
+        check_page_map(&map, &reference)
+            .unwrap_or_else(|wrong| panic!("{} pairs, {threads} threads: {wrong}", keys.len()));
+        assert_eq!(map.memory_bytes(), config.memory_bytes::<K, V>(keys.len() as u64).unwrap());
+        let answers = map.get_many(keys).unwrap();
+        assert!(keys.iter().zip(answers).all(|(key, answer)| answer == reference.get(key).copied()));
+        map
+    })
+}
+
+fn every_size<K: Key, V: Value>() {
+    for n in SIZES {
+        let (keys, values) = (distinct_keys::<K>(n, 7), values::<V>(n));
+        // Each key three times, far apart.
+        let thirds: Vec<K> = (0..n).map(|i| keys[i % n.div_ceil(3)]).collect();
+        for load in [0.8, 1.0] {
+            let config = PageConfig::default().seed(5).load(load);
+            let pages = [1, 2, 8].map(|threads| {
+                checked(threads, &config, &thirds, &values);
+                checked(threads, &config, &keys, &values);
+                checked(threads, &config.clone().assume_unique(), &keys, &values).layout().pages()
+            });
+            assert!(pages.is_sorted(), "{n} pairs: {pages:?}");
+            assert!(pages[0] == 1 || n > 20_000, "{n} pairs: {pages:?}");
+            assert!(pages[2] >= 16 || n < 70_000, "{n} pairs: {pages:?}");
+        }
+    }
+}
+
+#[test]
+fn narrow_pairs_in_pages_for_any_number_of_threads() {
+    every_size::<u32, u32>();
+}
+
+#[test]
+fn wide_pairs_in_pages_for_any_number_of_threads() {
+    every_size::<u64, u64>();
+    every_size::<u64, u32>();
+    every_size::<u32, u64>();
+}
+
+/// Copies of few keys fill buckets and the lists of pairs without a slot.
+#[test]
+fn many_copies_of_few_keys_in_one_large_page() {
+    for different in [1, 5, 300] {
+        let few: Vec<u32> = distinct_keys(different, 3);
+        let keys: Vec<u32> = (0..60_000).map(|i| few[i * 7 % different]).collect();
+        checked::<u32, u32>(1, &PageConfig::default().seed(9), &keys, &values(keys.len()));
+    }
+}

@@ -1,0 +1,26 @@
+//! Memory for the CPU engine's shared arrays: each has its own, and it is used again.
+
+use gpu_kernels::seam::Shared;
+use gpu_kernels::seam::cpu::SharedStorage;
+
+#[test]
+fn arrays_of_one_block_do_not_overlap_and_the_next_block_gets_their_memory() {
+    // A thread of its own: nothing else has used its memory.
+    std::thread::spawn(|| {
+        for round in 0..3 {
+            let mut small = SharedStorage::<u32, 5>::new();
+            let mut large = SharedStorage::<u64, 1000>::new();
+            // SAFETY: both outlive the handles, which stay on this thread.
+            let (few, many) = unsafe { (small.handle(), large.handle()) };
+            // Zeros from the allocator, then what the block before left there.
+            let left = if round == 0 { 0 } else { 9 };
+            assert!((0..5).all(|i| few.get(i) == left) && (0..1000).all(|i| many.get(i) == left as u64));
+            (0..5).for_each(|i| few.set(i, 9));
+            (0..1000).for_each(|i| many.set(i, 7));
+            assert!((0..5).all(|i| few.get(i) == 9));
+            (0..1000).for_each(|i| many.set(i, 9));
+        }
+    })
+    .join()
+    .unwrap();
+}
