@@ -1,7 +1,7 @@
 //! What the property tests share: the engines that they run on, and inputs worth trying.
 //!
 //! Every table runs the same tests on
-//! * the CPU engine,
+//! * the CPU engine's way to run blocks, with pages as on a GPU; properties also on the CPU engine itself, whose pages are larger,
 //! * the checking engine: threads of a phase in shuffled order, conflicts within a phase are failures,
 //! * the committed PTX in the interpreter, threads interleaved at random, for both targets,
 //! * the first CUDA device, if there is one. `WARPNEST_REQUIRE_CUDA=1` makes its absence a failure.
@@ -9,6 +9,7 @@
 //! Kernels whose code is the same for both targets are interpreted for one of them only; `WARPNEST_THOROUGH=1` has them interpreted for
 //! both. All random numbers follow from one seed ([`random::seed`]).
 
+mod blocks;
 pub mod built;
 pub mod changing;
 mod checked;
@@ -33,6 +34,7 @@ pub use checked::CheckedRunner;
 pub use faults::{Counts, assert_wrong_device, counting, elsewhere, failing, faulty, only};
 pub use interpreted::PtxRunner;
 
+use blocks::Blocks;
 use gpu_kernels::seam::Global;
 use proptest::prelude::*;
 use random::{derived, property_runner};
@@ -62,7 +64,7 @@ pub fn engines() -> &'static [TestEngine] {
 fn new_engines() -> Vec<TestEngine> {
     let baseline = if is_thorough() { PtxRunner::baseline } else { PtxRunner::baseline_where_it_differs };
     let mut engines = vec![
-        TestEngine { device: Device::cpu(), most_items: 100_000, cases: 200 },
+        TestEngine { device: on(Blocks), most_items: 100_000, cases: 60 },
         TestEngine { device: on(CheckedRunner::new(derived("shuffles"))), most_items: 2_000, cases: 60 },
         TestEngine { device: on(baseline(derived("baseline"))), most_items: 300, cases: 24 },
         TestEngine { device: on(PtxRunner::hopper(derived("hopper"))), most_items: 300, cases: 24 },
@@ -121,7 +123,8 @@ pub fn on_every_engine<S: Strategy>(
     inputs: impl Fn(&TestEngine) -> S,
     property: impl Fn(&TestEngine, S::Value) -> Result<(), TestCaseError>,
 ) {
-    on_those(engines(), inputs, property);
+    let cpu = TestEngine { device: Device::cpu(), most_items: 100_000, cases: 200 };
+    on_those(engines().iter().chain([&cpu]), inputs, property);
 }
 
 /// Runs `property` on some engines with inputs from the strategy that `inputs` makes for the engine's size.

@@ -229,8 +229,7 @@ unsafe impl<T> Sync for CpuShared<T> {}
 impl<T: Word> CpuShared<T> {
     #[inline(always)]
     fn at(self, index: u32) -> *mut T {
-        // Like the device's memory, not checked in release: the checking back end is for that.
-        debug_assert!(index < self.length, "index {index} is beyond a shared array of {}", self.length);
+        assert!(index < self.length, "index {index} is beyond a shared array of {}", self.length);
         self.words.wrapping_add(index as usize)
     }
     #[inline(always)]

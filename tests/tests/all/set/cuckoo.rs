@@ -160,7 +160,7 @@ fn copies_of_keys_that_share_all_their_slots() {
         let head = set.header().download(engine.device.default_stream()).unwrap();
         // With fewer threads at once copies may meet before a thread looks for them.
         let dropped = head[header::DROPPED as usize] == 1;
-        assert!(dropped || engine.device != Device::cpu(), "no thread dropped a copy on seeing another one");
+        assert!(dropped || engine.device.name() != "CPU", "no thread dropped a copy on seeing another one");
     });
 }
 

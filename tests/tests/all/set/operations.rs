@@ -9,7 +9,7 @@ use warpnest_tests::sets::errors::{self, refused};
 use warpnest_tests::sets::faults::{self, Takes};
 use warpnest_tests::sets::properties::sets_of_any_keys_are_combined;
 use warpnest_tests::sets::{build, edges, holds};
-use warpnest_tests::{counting, distinct_keys, faulty, on_all, says};
+use warpnest_tests::{counting, distinct_keys, engines, faulty, on_all, says};
 
 fn property<K: Key>() {
     let configs = (any::<u64>(), 0.05..1.0f64).prop_map(|(seed, load)| {
@@ -91,8 +91,8 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
         let others = build(device, &config.restarts(5), &page);
         assert!(others.report().failures > 0, "{:?}", others.report());
     }
-    with::<u32>(&Device::cpu());
-    with::<u64>(&Device::cpu());
+    with::<u32>(&engines()[0].device);
+    with::<u64>(&engines()[0].device);
 }
 
 #[test]
