@@ -31,6 +31,7 @@ mod seam {
 }
 
 mod primitives {
+    mod digits;
     mod errors;
     mod large;
     mod properties;
@@ -47,6 +48,7 @@ mod page {
     mod layout;
     mod properties;
     mod skew;
+    mod splits;
 }
 
 mod set {

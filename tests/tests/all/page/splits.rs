@@ -1,0 +1,245 @@
+//! Splits by themselves: crowds, bins that overflow, several regions and tiles, bins of every size,
+//! beside what is known of each pair. Maps of the sizes that an interpreter can build meet few of
+//! these.
+
+use gpu_kernels::page::{
+    MOST_SPLIT_BITS, Pairs, Split, SplitInOrder, SplitPlan, header, split_state_words, split_tile,
+};
+use gpu_kernels::seam::Kernel;
+use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
+use std::collections::HashMap;
+use warpnest::{Buffer, Device, Key, Tracked};
+use warpnest_tests::{at, distinct_keys, null, on_all};
+
+const CONSTANTS: [u64; 2] = [0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210];
+
+/// A split to try.
+struct Case<K> {
+    /// The keys of each region, as they are before they are mixed.
+    regions: Vec<Vec<K>>,
+    /// 0 for a split of the input, which is one region.
+    level: u32,
+    bits: u32,
+    crowd: u32,
+    /// The room of every bin; or each has as much as it needs.
+    bin_room: Option<u32>,
+    /// How many pairs the split before this one left out.
+    dropped_before: u64,
+}
+
+/// What came out.
+struct Done<K, W> {
+    /// The pairs of each bin, of which a bin that overflowed has none here.
+    bins: Vec<Vec<(K, W)>>,
+    counts: Vec<u32>,
+    header: Vec<u64>,
+}
+
+impl<K: Key> Case<K> {
+    fn bin_of(&self, region: usize, key: K) -> usize {
+        let shift = K::BITS - self.bits - if self.level == 0 { 0 } else { 3 };
+        let digit = key.mixed(CONSTANTS[0], CONSTANTS[1]).bits_from(shift) as usize & ((1 << self.bits) - 1);
+        (region << self.bits) + digit
+    }
+
+    /// The pairs that belong in each bin, in order: a key, its number in its region, and its tile.
+    fn expected<V: Payload>(&self) -> Vec<Vec<(K, u64, u64)>> {
+        let mut bins = vec![Vec::new(); self.regions.len() << self.bits];
+        for (region, keys) in self.regions.iter().enumerate() {
+            for (&key, i) in keys.iter().zip(0..) {
+                bins[self.bin_of(region, key)].push((key, i, i / split_tile::<K, V>()));
+            }
+        }
+        bins
+    }
+
+    /// Runs the split. The value of a pair is its number in its region.
+    fn run<const REPEATS: bool, V: Payload>(&self, device: &Device) -> Done<K, WordOf<V>> {
+        let stream = device.default_stream();
+        let [a, b] = CONSTANTS;
+        let tiles = self.regions.iter().map(Vec::len).max().unwrap_or(0).div_ceil(split_tile::<K, V>() as usize);
+        let region_room = self.regions.iter().map(Vec::len).max().unwrap_or(0) + 5;
+        let all: usize = self.regions.iter().map(Vec::len).sum();
+        let mut keys = vec![K::ALL_ONES; region_room * self.regions.len()];
+        let mut values = vec![<WordOf<V>>::ALL_ONES; keys.len()];
+        for (region, from) in self.regions.iter().enumerate() {
+            for (i, &key) in from.iter().enumerate() {
+                keys[region * region_room + i] = if self.level == 0 { key } else { key.mixed(a, b) };
+                values[region * region_room + i] = Scalar::from_u64(i as u64);
+            }
+        }
+        let side_by_side = Pairs::<REPEATS, K, V>::SIDE_BY_SIDE;
+        if side_by_side && self.level != 0 {
+            keys = keys.iter().zip(&values).flat_map(|(key, value)| [*key, K::from_u64(value.to_u64())]).collect();
+        }
+        let bins = self.regions.len() << self.bits;
+        let expected = self.expected::<V>();
+        let rooms = expected.iter().map(|bin| self.bin_room.unwrap_or(bin.len() as u32));
+        let starts: Vec<u32> = rooms.scan(0, |sum, room| Some(std::mem::replace(sum, *sum + room))).collect();
+        let room = starts[bins - 1] as usize + self.bin_room.unwrap_or(expected[bins - 1].len() as u32) as usize;
+        let mut head = vec![0u64; header::WORDS];
+        head[header::DROPPED as usize] = self.dropped_before;
+
+        let counts_in: Vec<u32> = self.regions.iter().map(|keys| keys.len() as u32).collect();
+        let counts_in = Buffer::from_slice(device, &counts_in).unwrap();
+        let ends: Vec<u32> = starts.iter().copied().chain([room as u32]).collect();
+        let starts_out = Buffer::from_slice(device, &ends).unwrap();
+        let (keys, values) = (Buffer::from_slice(device, &keys).unwrap(), Buffer::from_slice(device, &values).unwrap());
+        let keys_out = Buffer::<K>::zeroed(device, room * if side_by_side { 2 } else { 1 }).unwrap();
+        let values_out = Buffer::<WordOf<V>>::zeroed(device, room).unwrap();
+        let counts_out = Buffer::<u32>::zeroed(device, bins).unwrap();
+        let state_words = split_state_words(self.regions.len() as u64, tiles as u64, self.bits);
+        let state = Buffer::<u64>::zeroed(device, state_words as usize).unwrap();
+        let head = Buffer::from_slice(device, &head).unwrap();
+        // SAFETY: inputs have room for all regions, outputs for all bins; what is published in is 0, as
+        // are the counts; the launch names the buffers.
+        unsafe {
+            let split = Split::<K, V> {
+                keys: keys.global(),
+                values: values.global(),
+                keys_out: keys_out.global(),
+                values_out: values_out.global(),
+                counts_in: if self.level == 0 { null() } else { counts_in.global() },
+                starts_out: if self.bin_room.is_some() { null() } else { starts_out.global() },
+                counts_out: counts_out.global(),
+                state: state.global(),
+                header: head.global(),
+                plan: SplitPlan {
+                    a,
+                    b,
+                    region_room: region_room as u64,
+                    pairs: all as u64,
+                    bin_room: self.bin_room.unwrap_or(0),
+                    tiles: tiles as u32,
+                    shift: K::BITS - self.bits - if self.level == 0 { 0 } else { 3 },
+                    bits: self.bits,
+                    crowd: self.crowd,
+                    level: self.level,
+                },
+            };
+            let threads = (self.regions.len() * tiles) as u64 * split.threads() as u64;
+            let split: Box<dyn Kernel> = if REPEATS { Box::new(SplitInOrder::from(split)) } else { Box::new(split) };
+            let writes: [&dyn Tracked; 5] = [&keys_out, &values_out, &counts_out, &state, &head];
+            stream.launch(&*split, threads, &[&keys, &values, &counts_in, &starts_out], &writes).unwrap();
+        }
+
+        let (keys, values) = (keys_out.download(stream).unwrap(), values_out.download(stream).unwrap());
+        let counts = counts_out.download(stream).unwrap();
+        let pair = |place: usize| match side_by_side {
+            true => (keys[2 * place], Scalar::from_u64(keys[2 * place + 1].to_u64())),
+            false => (keys[place], values[place]),
+        };
+        let bin = |bin: usize| {
+            let fits = self.bin_room.is_none_or(|room| counts[bin] <= room);
+            let places = starts[bin] as usize..starts[bin] as usize + if fits { counts[bin] as usize } else { 0 };
+            places.map(pair).map(|(key, value)| (key.unmixed(a, b), value)).collect()
+        };
+        Done { bins: (0..bins).map(bin).collect(), header: head.download(stream).unwrap(), counts }
+    }
+
+    /// Runs the split and looks at every pair: of one key in one tile the last must be there, and
+    /// others only may be left out if keys may be repeated. Returns how many were.
+    fn check<const REPEATS: bool, V: Payload>(&self, device: &Device) -> u64 {
+        let expected = self.expected::<V>();
+        let done = self.run::<REPEATS, V>(device);
+        let mut dropped = 0;
+        for (bin, expected) in expected.iter().enumerate() {
+            dropped += expected.len() as u64 - done.counts[bin] as u64;
+            let here = &done.bins[bin];
+            if here.len() < done.counts[bin] as usize {
+                continue;
+            }
+            // Of keys alone, how often each is there; of pairs, which they are.
+            let mut left: HashMap<(K, u64), usize> = HashMap::new();
+            for (key, value) in here {
+                *left.entry((*key, if V::VALUE_BITS == 0 { 0 } else { value.to_u64() })).or_default() += 1;
+            }
+            if V::VALUE_BITS != 0 && REPEATS {
+                assert!(here.is_sorted_by_key(|pair| pair.1), "bin {bin} is not in order");
+            }
+            let mut later = HashMap::new();
+            for (i, &(key, number, tile)) in expected.iter().enumerate().rev() {
+                let is_last = later.insert((key, tile), i).is_none();
+                let name = (key, if V::VALUE_BITS == 0 { 0 } else { number });
+                let there = left.get_mut(&name).filter(|times| **times > 0).map(|times| *times -= 1).is_some();
+                assert!(there || REPEATS && !is_last, "bin {bin}: pair {number} of {key} is missing");
+            }
+            assert!(left.values().all(|times| *times == 0), "bin {bin} has pairs that do not belong there");
+        }
+        let overflow = self.bin_room.is_some_and(|room| done.counts.iter().any(|count| *count > room));
+        let word = |word: u64| done.header[(word + self.level as u64) as usize];
+        assert_eq!((word(header::OVERFLOW), word(header::DROPPED)), (overflow as u64, dropped));
+        dropped
+    }
+}
+
+/// `n` keys, of which every second one is one of five, and the others are all different.
+fn crowded<K: Key>(n: usize) -> Vec<K> {
+    let hot: Vec<K> = (0..5).map(|i| K::from_u64(i * 77 + 1)).collect();
+    distinct_keys::<K>(n, 3).into_iter().enumerate().map(|(i, key)| if i % 2 == 0 { hot[i % 5] } else { key }).collect()
+}
+
+fn every_case<const REPEATS: bool, K: Key, V: Payload>(device: &Device) {
+    let tile = split_tile::<K, V>() as usize;
+    let spread = |n: usize| distinct_keys::<K>(n, 9);
+    let case = |keys: Vec<K>, bits: u32, crowd: usize| Case {
+        regions: vec![keys],
+        level: 0,
+        bits,
+        crowd: crowd as u32,
+        bin_room: None,
+        dropped_before: 0,
+    };
+    let plain = |case: &Case<K>| assert_eq!(case.check::<REPEATS, V>(device), 0);
+    let thinned = |case: &Case<K>| {
+        let dropped = case.check::<REPEATS, V>(device);
+        assert_eq!(dropped > 0, REPEATS, "{dropped} pairs were left out");
+    };
+    {
+        let _at = at("into the most bins, the last tile not full");
+        plain(&case(spread(tile + 100), MOST_SPLIT_BITS, tile));
+        plain(&Case { bin_room: Some(64), ..case(spread(tile), MOST_SPLIT_BITS, tile) });
+    }
+    {
+        let _at = at("crowds in few of many bins");
+        thinned(&case(crowded(tile + 100), MOST_SPLIT_BITS, tile / 32));
+    }
+    {
+        let _at = at("crowds in one of few bins, so that the others are looked at, too");
+        thinned(&case(crowded(tile), 3, tile / 9));
+    }
+    {
+        let _at = at("regions of a later split, the one before which left out many");
+        let regions = vec![spread(tile + 50), Vec::new(), crowded(30)];
+        let of_level = |level, dropped_before| Case {
+            regions: regions.clone(),
+            level,
+            dropped_before,
+            ..case(Vec::new(), 4, tile)
+        };
+        plain(&of_level(1, 0));
+        thinned(&of_level(1, tile as u64));
+    }
+    {
+        let _at = at("bins that overflow");
+        plain(&Case { bin_room: Some(tile as u32 / 16 + 40), ..case(spread(tile + 100), 4, tile) });
+    }
+}
+
+fn both_kernels<K: Key, V: Payload>() {
+    on_all(|device| {
+        every_case::<true, K, V>(device);
+        every_case::<false, K, V>(device);
+    });
+}
+
+#[test]
+fn pairs_of_every_width() {
+    warpnest_tests::in_all_widths!(both_kernels());
+}
+
+#[test]
+fn keys_alone() {
+    both_kernels::<u32, Nothing>();
+    both_kernels::<u64, Nothing>();
+}

@@ -1,0 +1,129 @@
+//! Counting and partition by digits of every kind, of pairs and of keys alone, in two portions: by the kernels themselves,
+//! since no table asks for all of that.
+
+use gpu_kernels::hash::{Formula, HashFunctions};
+use gpu_kernels::radix::{Digit, DigitOf, Histogram, HistogramPlan, Partition, PartitionPlan, state_words, tile};
+use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
+use warpnest::{Buffer, Device, Key, Tracked};
+use warpnest_tests::{at, distinct_keys, on_all};
+
+/// The constants of the functions.
+const CONSTANTS: [u64; 2] = [0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210];
+
+/// Digits of the key, of the mixed key, and of the buckets that each formula gives.
+fn digits<K: Key>() -> Vec<Digit> {
+    let digit = |of: DigitOf, formula, shift, bits| {
+        let mut constants = CONSTANTS.into_iter().cycle();
+        let functions =
+            HashFunctions::new(formula, 1, 1000, 334_214_459, K::BITS, || constants.next().unwrap_or_default());
+        Digit { functions, of: of as u32, shift, bits, padding: 0 }
+    };
+    let of_buckets = |formula| digit(DigitOf::Bucket, formula, 3, 7);
+    vec![
+        digit(DigitOf::Key, Formula::Mix, K::BITS - 9, 9),
+        digit(DigitOf::MixedKey, Formula::Mix, 5, 6),
+        of_buckets(Formula::Mix),
+        of_buckets(Formula::Linear),
+        of_buckets(Formula::LinearWrapping),
+        of_buckets(Formula::Xor),
+        of_buckets(Formula::XorWrapping),
+    ]
+}
+
+/// The key as a pass writes it, and its digit.
+fn reference<K: Key>(digit: &Digit, key: K) -> (K, usize) {
+    let mixed = key.mixed(CONSTANTS[0], CONSTANTS[1]);
+    let (key, word) = match digit.of {
+        of if of == DigitOf::MixedKey as u32 => (mixed, mixed.to_u64()),
+        of if of == DigitOf::Bucket as u32 => (key, digit.functions.slot(0, key) as u64),
+        _ => (key, key.to_u64()),
+    };
+    (key, (word >> digit.shift) as usize & (digit.bins() as usize - 1))
+}
+
+/// Counts and moves such keys, and what is beside them, the first `portion` of them by a launch of its own.
+fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: usize) {
+    let (stream, n, bins) = (device.default_stream(), keys.len(), digit.bins() as usize);
+    let values: Vec<WordOf<V>> = (0..n as u64).map(|i| Scalar::from_u64(i.wrapping_mul(0x1_0000_0001))).collect();
+    let mut counts = vec![0u32; bins];
+    keys.iter().for_each(|&key| counts[reference(&digit, key).1] += 1);
+    let starts: Vec<u32> = (0..bins).map(|value| counts[..value].iter().sum()).collect();
+    let mut expected: Vec<(usize, K, WordOf<V>)> = keys
+        .iter()
+        .zip(&values)
+        .map(|(&key, &value)| (reference(&digit, key).1, reference(&digit, key).0, value))
+        .collect();
+    expected.sort_by_key(|item| item.0);
+
+    let (keys_in, values_in) =
+        (Buffer::from_slice(device, keys).unwrap(), Buffer::from_slice(device, &values).unwrap());
+    let counted = Buffer::<u32>::zeroed(device, bins).unwrap();
+    let plan = HistogramPlan { digit, items: n as u64, digits: 1, padding: 0 };
+    // SAFETY: there are that many keys, and a count for each value; the launch names the buffers.
+    unsafe {
+        let histogram = Histogram::<K> { keys: keys_in.global(), counts: counted.global(), plan };
+        stream.launch(&histogram, 300, &[&keys_in], &[&counted]).unwrap();
+    }
+    assert_eq!(counted.download(stream).unwrap(), counts);
+
+    // As if other digits' counts came before these, by which a scan goes on from digit to digit.
+    let base = 0xffff_ff00u32;
+    let mut digit_starts: Vec<u32> = starts.iter().map(|start| base.wrapping_add(*start)).collect();
+    let keys_out = Buffer::<K>::zeroed(device, n).unwrap();
+    let values_out = Buffer::<WordOf<V>>::zeroed(device, n).unwrap();
+    for (first, end, base) in [(0, portion, base), (portion, n, 0)] {
+        let from = Buffer::from_slice(device, &digit_starts).unwrap();
+        let next = Buffer::<u32>::zeroed(device, bins).unwrap();
+        let items = (end - first) as u64;
+        let state = Buffer::<u64>::zeroed(device, state_words::<K, V>(items, digit.bits) as usize).unwrap();
+        let threads = items.div_ceil(tile::<K, V>()) * 512;
+        // SAFETY: inputs and outputs have that many pairs, what is published in is 0; the launch names the buffers.
+        unsafe {
+            let partition = Partition::<K, V> {
+                keys: keys_in.global(),
+                values: values_in.global(),
+                keys_out: keys_out.global(),
+                values_out: values_out.global(),
+                digit_starts: from.global(),
+                next_starts: next.global(),
+                state: state.global(),
+                plan: PartitionPlan { digit, first: first as u64, end: end as u64, base, padding: 0 },
+            };
+            let writes: [&dyn Tracked; 4] = [&keys_out, &values_out, &next, &state];
+            stream.launch(&partition, threads, &[&keys_in, &values_in, &from], &writes).unwrap();
+        }
+        digit_starts = next.download(stream).unwrap();
+    }
+    let ends: Vec<u32> = starts.iter().zip(&counts).map(|(start, count)| start + count).collect();
+    assert_eq!(digit_starts, ends);
+    let found: Vec<K> = keys_out.download(stream).unwrap();
+    assert!(found.iter().zip(&expected).all(|(found, item)| *found == item.1), "the keys");
+    if V::VALUE_BITS != 0 {
+        let found = values_out.download(stream).unwrap();
+        assert!(found.iter().zip(&expected).all(|(found, item)| *found == item.2), "the values");
+    }
+}
+
+fn every_digit<K: Key, V: Payload>() {
+    on_all(|device| {
+        let mut keys: Vec<K> = distinct_keys(tile::<K, V>() as usize + 100, 7);
+        // Some keys come again, which shows whether the order is kept.
+        let n = keys.len();
+        keys.copy_within(..n / 4, n / 2);
+        for digit in digits::<K>() {
+            let _at = at(format!("{digit:?}"));
+            pass::<K, V>(device, digit, &keys, 70);
+        }
+    });
+}
+
+#[test]
+fn pairs_of_every_width() {
+    warpnest_tests::in_all_widths!(every_digit());
+}
+
+#[test]
+fn keys_alone() {
+    every_digit::<u32, Nothing>();
+    every_digit::<u64, Nothing>();
+}
