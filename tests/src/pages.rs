@@ -11,6 +11,21 @@ use warpnest::{Buffer, Device, Key, Result};
 /// Buckets that a block of [`Unpack`] writes out.
 const UNPACK_BUCKETS: u64 = 256;
 
+/// How the pairs stand from which pages are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// In bins with room, as a split leaves them.
+    Bins,
+    /// In bins without room between them, as a split that is made again leaves them.
+    Starts,
+    /// The same, without values: all are to be 0. Only where keys may be repeated.
+    KeysAlone,
+    /// In the order of their pages, with keys that are not mixed, as radix passes leave them.
+    Sorted,
+    /// As the user gave them, for a single page.
+    Input,
+}
+
 /// The first pages of a table.
 #[derive(Debug)]
 pub struct Pages<K: Key, V: Payload> {
@@ -34,36 +49,55 @@ pub fn key_of_page<K: Key>(layout: &Layout, page: u32, bits: u64) -> K {
 impl<K: Key, V: Payload> Pages<K, V> {
     /// Builds the pages from the pairs of each (of keys alone the values mean nothing), as a split hands them over: in the order of the input, with their keys mixed.
     pub fn build(device: &Device, layout: Layout, pairs: &[Vec<(K, WordOf<V>)>], repeats: bool) -> Result<Self> {
+        Self::build_from(Source::Bins, device, layout, pairs, repeats)
+    }
+
+    /// [`Pages::build`] from pairs that stand as `source` says, in the order of the input.
+    pub fn build_from(
+        source: Source,
+        device: &Device,
+        layout: Layout,
+        pairs: &[Vec<(K, WordOf<V>)>],
+        repeats: bool,
+    ) -> Result<Self> {
+        assert!(source != Source::Input || pairs.len() == 1, "the input is one page");
         let stream = device.default_stream();
+        let is_bins = source == Source::Bins;
         let room = pairs.iter().map(Vec::len).max().unwrap_or(0).max(1);
-        let (mut keys, mut values) =
-            (vec![K::ALL_ONES; room * pairs.len()], vec![<V::Word>::ALL_ONES; room * pairs.len()]);
-        for (page, pairs) in pairs.iter().enumerate() {
-            for (i, (key, value)) in pairs.iter().enumerate() {
-                keys[page * room + i] = key.mixed(layout.a, layout.b);
-                values[page * room + i] = *value;
+        let split = matches!(source, Source::Bins | Source::Starts | Source::KeysAlone);
+        let (mut keys, mut values) = (Vec::new(), Vec::<V::Word>::new());
+        let (mut counts, mut starts) = (Vec::new(), vec![0]);
+        for page in pairs {
+            keys.extend(page.iter().map(|pair| if split { pair.0.mixed(layout.a, layout.b) } else { pair.0 }));
+            values.extend(page.iter().map(|pair| pair.1));
+            starts.push(keys.len() as u32);
+            counts.push(page.len() as u32);
+            if is_bins {
+                keys.resize(counts.len() * room, K::ALL_ONES);
+                values.resize(counts.len() * room, <V::Word>::ALL_ONES);
             }
         }
-        let counts: Vec<u32> = pairs.iter().map(|pairs| pairs.len() as u32).collect();
         let buckets = (pairs.len() as u64 * layout.page_buckets as u64).next_multiple_of(UNPACK_BUCKETS);
         let words = buckets * (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 64) as u64;
         let words = Buffer::<u64>::zeroed(device, words as usize)?;
         let header = Buffer::<u64>::zeroed(device, header::WORDS)?;
-        if !repeats && Pairs::<false, K, V>::SIDE_BY_SIDE {
+        let all = keys.len() as u64;
+        if split && !repeats && Pairs::<false, K, V>::SIDE_BY_SIDE {
             keys = keys.iter().zip(&values).flat_map(|(key, value)| [*key, K::from_u64(value.to_u64())]).collect();
             values.clear();
         }
         let keys = Buffer::from_slice(device, &keys)?;
         let values = Buffer::from_slice(device, &values)?;
         let counts = Buffer::from_slice(device, &counts)?;
-        let plan = BuildPlan { layout, page_room: room as u64, pairs: 0, split: 1, padding: 0 };
+        let starts = Buffer::from_slice(device, &starts)?;
+        let plan = BuildPlan { layout, page_room: room as u64, pairs: all, split: split as u32, padding: 0 };
         // SAFETY: as many pages as counts, and words for all of them; the launch names the buffers.
         unsafe {
             let build = BuildPages::<K, V> {
                 keys: keys.global(),
-                values: values.global(),
-                counts: counts.global(),
-                starts: null(),
+                values: if source == Source::KeysAlone { null() } else { values.global() },
+                counts: if is_bins { counts.global() } else { null() },
+                starts: if is_bins || source == Source::Input { null() } else { starts.global() },
                 words_out: words.global(),
                 header: header.global(),
                 plan,
@@ -71,7 +105,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
             let threads = pairs.len() as u64 * build.threads() as u64;
             let build: Box<dyn Kernel> =
                 if repeats { Box::new(BuildPagesInOrder::from(build)) } else { Box::new(build) };
-            stream.launch(&*build, threads, &[&keys, &values, &counts], &[&words, &header])?;
+            stream.launch(&*build, threads, &[&keys, &values, &counts, &starts], &[&words, &header])?;
         }
         let header = header.download(stream)?;
         Ok(Self { layout, words, header, pages: pairs.len() as u32, types: std::marker::PhantomData })

@@ -45,9 +45,11 @@ mod page {
     mod errors;
     mod faults;
     mod forms;
+    mod ids;
     mod layout;
     mod properties;
     mod skew;
+    mod sources;
     mod splits;
 }
 

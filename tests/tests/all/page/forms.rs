@@ -1,16 +1,16 @@
 //! Single pages of tables of every form, filled until a pair finds no slot: what is built, found and unpacked.
 
-use gpu_kernels::page::{Layout, MarkValues, Number, NumberPlan, RankValues, ValuesPlan, header};
+use gpu_kernels::page::{Layout, header};
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use proptest::prelude::*;
 use std::collections::HashMap;
-use warpnest::{Buffer, Device, Key};
+use warpnest::{Device, Key};
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::{Pages, key_of_page};
 use warpnest_tests::{TestEngine, distinct_keys, engines, on_every_engine};
 
 /// Layouts of small pages, with the slots of a bucket that each is to have: with seven candidates, and with five.
-fn narrow<V: Payload>() -> [(Layout, u32); 5] {
+pub(super) fn narrow<V: Payload>() -> [(Layout, u32); 5] {
     let [many, middle, few] = if V::VALUE_BITS == 0 { [24, 15, 8] } else { [6, 5, 4] };
     let layout = |bits, buckets, slots, candidates| {
         let layout = Layout::new::<u32, V>(0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, bits, buckets);
@@ -21,17 +21,17 @@ fn narrow<V: Payload>() -> [(Layout, u32); 5] {
     [with_7[0], with_7[1], with_7[2], layout(13, 44, middle, 5), layout(19, 44, many, 5)]
 }
 
-fn wide<K: Key, V: Payload>() -> Layout {
+pub(super) fn wide<K: Key, V: Payload>() -> Layout {
     Layout::new::<K, V>(0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, 3, 20)
 }
 
 /// A value, which is 0 if there is none.
-fn value<V: Payload>(bits: u64) -> V::Word {
+pub(super) fn value<V: Payload>(bits: u64) -> V::Word {
     Scalar::from_u64(if V::VALUE_BITS == 0 { 0 } else { bits })
 }
 
 /// `n` pairs of page `page`, all different.
-fn pairs<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize, seed: u64) -> Vec<(K, WordOf<V>)> {
+pub(super) fn pairs<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize, seed: u64) -> Vec<(K, WordOf<V>)> {
     let bits: Vec<K> = distinct_keys(n << layout.page_bits.min(6), seed);
     let mut pairs = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -46,13 +46,23 @@ fn pairs<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize, seed: u64) ->
 }
 
 /// Builds the pages, and compares them with the reference if they could be built.
-fn build<K: Key, V: Payload>(
+pub(super) fn build<K: Key, V: Payload>(
     device: &Device,
     layout: Layout,
     pages: &[Vec<(K, WordOf<V>)>],
     repeats: bool,
 ) -> Result<Pages<K, V>, String> {
-    let built = Pages::build(device, layout, pages, repeats).map_err(|error| error.to_string())?;
+    compared(device, Pages::build(device, layout, pages, repeats), pages)
+}
+
+/// Compares pages with the pairs from which they were built, if they could be.
+pub(super) fn compared<K: Key, V: Payload>(
+    device: &Device,
+    built: warpnest::Result<Pages<K, V>>,
+    pages: &[Vec<(K, WordOf<V>)>],
+) -> Result<Pages<K, V>, String> {
+    let built = built.map_err(|error| error.to_string())?;
+    let layout = built.layout;
     if built.header[header::FAILED as usize] != 0 {
         return Ok(built);
     }
@@ -330,65 +340,4 @@ fn pages_of_any_pairs() {
 fn pages_of_any_keys_alone() {
     any_pages::<u32, Nothing>(&narrow::<Nothing>().map(|(layout, _)| layout));
     any_pages::<u64, Nothing>(&[wide::<u64, Nothing>()]);
-}
-
-/// What the compacting table does to its pages: values become their ranks among those that are there, and keys are numbered.
-fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
-    let stream = device.default_stream();
-    let of_page = (layout.slots * layout.page_buckets / 2) as usize;
-    let page = |page: u32| {
-        let pairs = pairs::<K, u32>(&layout, page, of_page, 1).into_iter().enumerate();
-        pairs.map(|(i, (key, _))| (key, 5 * (page * of_page as u32 + i as u32))).collect::<Vec<_>>()
-    };
-    let pages = [page(0), page(1)];
-    let built = build::<K, u32>(device, layout, &pages, true).unwrap();
-    assert_eq!(built.header[header::FAILED as usize], 0);
-    let n = 2 * of_page;
-    let buckets = 2 * layout.page_buckets as u64;
-    let plan = ValuesPlan { layout };
-    let held = || {
-        let words = built.words.download(stream).unwrap();
-        pairs_of_pages::<K, u32>(&layout, &words, 2).unwrap()
-    };
-
-    let bits = Buffer::<u32>::zeroed(device, n * 5 / 32 + 1).unwrap();
-    // SAFETY: the words are those of two pages of this layout, and there is a bit for each value; the launch names the buffers.
-    unsafe {
-        let mark = MarkValues::<K> { words: built.words.global(), bits: bits.global(), plan };
-        stream.launch(&mark, buckets, &[&built.words], &[&bits]).unwrap();
-    }
-    let marked = bits.download(stream).unwrap();
-    let is_marked = |value: usize| marked[value / 32] >> (value % 32) & 1 == 1;
-    assert!((0..n * 5).all(|value| is_marked(value) == (value % 5 == 0)));
-
-    let before = marked.iter().scan(0, |sum, word| Some(std::mem::replace(sum, *sum + word.count_ones())));
-    let before = Buffer::from_slice(device, &before.collect::<Vec<u32>>()).unwrap();
-    // SAFETY: as above, with a word before each word of bits.
-    unsafe {
-        let rank = RankValues::<K> { words: built.words.global(), bits: bits.global(), before: before.global(), plan };
-        stream.launch(&rank, buckets, &[&bits, &before], &[&built.words]).unwrap();
-    }
-    let ranked: HashMap<K, u32> = pages.iter().flatten().map(|&(key, value)| (key, value / 5)).collect();
-    assert_eq!(same_pairs(&held(), &ranked), Ok(()));
-
-    let (keys, count) = (Buffer::<K>::zeroed(device, n).unwrap(), Buffer::<u64>::zeroed(device, 1).unwrap());
-    // SAFETY: as above, with room for all keys.
-    unsafe {
-        let (words, keys_out, count_out) = (built.words.global(), keys.global(), count.global());
-        let number = Number::<K> { words, keys_out, count: count_out, plan: NumberPlan { layout, room: n as u64 } };
-        stream.launch(&number, buckets, &[], &[&built.words, &keys, &count]).unwrap();
-    }
-    assert_eq!(count.download(stream).unwrap(), [n as u64]);
-    let numbered = keys.download(stream).unwrap().into_iter().zip(0..).collect();
-    assert_eq!(same_pairs(&held(), &numbered), Ok(()));
-}
-
-#[test]
-fn values_in_pages_of_every_form_are_ranked_and_keys_numbered() {
-    for engine in engines() {
-        for (layout, _) in narrow::<u32>() {
-            rank_and_number::<u32>(&engine.device, layout);
-        }
-        rank_and_number::<u64>(&engine.device, wide::<u64, u32>());
-    }
 }

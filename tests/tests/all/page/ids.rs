@@ -1,0 +1,112 @@
+//! Pages whose values are numbers: ids of a compacting table, runs of a multimap.
+
+use super::forms::{build, narrow, pairs, wide};
+use gpu_kernels::multi::{Runs, RunsPlan};
+use gpu_kernels::page::{Layout, MarkValues, Number, NumberPlan, RankValues, ValuesPlan, header};
+use std::collections::HashMap;
+use warpnest::{Buffer, Device, Key, Tracked};
+use warpnest_tests::engines;
+use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
+
+/// What the compacting table does to its pages: values become their ranks among those that are there, and keys are numbered. Then what the
+/// multimap asks of them, as if a key's number were that of its run.
+fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
+    let stream = device.default_stream();
+    // So many that some buckets are full.
+    let of_page = (layout.slots * layout.page_buckets * 4 / 5) as usize;
+    let page = |page: u32| {
+        let pairs = pairs::<K, u32>(&layout, page, of_page, 1).into_iter().enumerate();
+        pairs.map(|(i, (key, _))| (key, 5 * (page * of_page as u32 + i as u32))).collect::<Vec<_>>()
+    };
+    let pages = [page(0), page(1)];
+    let built = build::<K, u32>(device, layout, &pages, true).unwrap();
+    assert_eq!(built.header[header::FAILED as usize], 0);
+    let n = 2 * of_page;
+    let buckets = 2 * layout.page_buckets as u64;
+    let plan = ValuesPlan { layout };
+    let held = || {
+        let words = built.words.download(stream).unwrap();
+        pairs_of_pages::<K, u32>(&layout, &words, 2).unwrap()
+    };
+
+    let bits = Buffer::<u32>::zeroed(device, n * 5 / 32 + 1).unwrap();
+    // SAFETY: the words are those of two pages of this layout, and there is a bit for each value; the launch names the buffers.
+    unsafe {
+        let mark = MarkValues::<K> { words: built.words.global(), bits: bits.global(), plan };
+        stream.launch(&mark, buckets, &[&built.words], &[&bits]).unwrap();
+    }
+    let marked = bits.download(stream).unwrap();
+    let is_marked = |value: usize| marked[value / 32] >> (value % 32) & 1 == 1;
+    assert!((0..n * 5).all(|value| is_marked(value) == (value % 5 == 0)));
+
+    let before = marked.iter().scan(0, |sum, word| Some(std::mem::replace(sum, *sum + word.count_ones())));
+    let before = Buffer::from_slice(device, &before.collect::<Vec<u32>>()).unwrap();
+    // SAFETY: as above, with a word before each word of bits.
+    unsafe {
+        let rank = RankValues::<K> { words: built.words.global(), bits: bits.global(), before: before.global(), plan };
+        stream.launch(&rank, buckets, &[&bits, &before], &[&built.words]).unwrap();
+    }
+    let ranked: HashMap<K, u32> = pages.iter().flatten().map(|&(key, value)| (key, value / 5)).collect();
+    assert_eq!(same_pairs(&held(), &ranked), Ok(()));
+
+    let (keys, count) = (Buffer::<K>::zeroed(device, n).unwrap(), Buffer::<u64>::zeroed(device, 1).unwrap());
+    // SAFETY: as above, with room for all keys.
+    unsafe {
+        let (words, keys_out, count_out) = (built.words.global(), keys.global(), count.global());
+        let number = Number::<K> { words, keys_out, count: count_out, plan: NumberPlan { layout, room: n as u64 } };
+        stream.launch(&number, buckets, &[], &[&built.words, &keys, &count]).unwrap();
+    }
+    assert_eq!(count.download(stream).unwrap(), [n as u64]);
+    let numbered: HashMap<K, u32> = keys.download(stream).unwrap().into_iter().zip(0..).collect();
+    assert_eq!(same_pairs(&held(), &numbered), Ok(()));
+
+    // Runs of 1, 2 and 3 values, in turn.
+    let ends: Vec<u32> = (0..n as u32)
+        .scan(0, |sum, run| {
+            Some({
+                *sum += run % 3 + 1;
+                *sum
+            })
+        })
+        .collect();
+    let lasts: Vec<u32> = ends.iter().map(|end| end - 1).collect();
+    let absent = (0..2).flat_map(|page| self::pairs::<K, u32>(&layout, page, 40, 99)).map(|pair| pair.0);
+    let queries: Vec<K> = numbered.keys().copied().chain(absent).collect();
+    let expected = queries.iter().map(|key| match numbered.get(key) {
+        Some(&run) => (ends[run as usize] - (run % 3 + 1), run % 3 + 1),
+        None => (0, 0),
+    });
+    let (expected_starts, expected_counts): (Vec<u32>, Vec<u32>) = expected.unzip();
+    let (queries, lasts) = (Buffer::from_slice(device, &queries).unwrap(), Buffer::from_slice(device, &lasts).unwrap());
+    let room = || Buffer::<u32>::zeroed(device, queries.len()).unwrap();
+    let (starts, counts) = (room(), room());
+    let wide_counts = Buffer::<u64>::zeroed(device, queries.len()).unwrap();
+    // SAFETY: there is an end for each value of the pages, and room for all answers; the launch names the buffers.
+    unsafe {
+        let runs = Runs::<K> {
+            queries: queries.global(),
+            words: built.words.global(),
+            lasts: lasts.global(),
+            starts: starts.global(),
+            counts: counts.global(),
+            wide_counts: wide_counts.global(),
+            plan: RunsPlan { layout, queries: queries.len() as u64 },
+        };
+        let reads: [&dyn Tracked; 3] = [&queries, &built.words, &lasts];
+        stream.launch(&runs, queries.len() as u64, &reads, &[&starts, &counts, &wide_counts]).unwrap();
+    }
+    assert_eq!(starts.download(stream).unwrap(), expected_starts);
+    assert_eq!(counts.download(stream).unwrap(), expected_counts);
+    let widened: Vec<u64> = expected_counts.iter().map(|count| *count as u64).collect();
+    assert_eq!(wide_counts.download(stream).unwrap(), widened);
+}
+
+#[test]
+fn values_in_pages_of_every_form_are_ranked_keys_numbered_and_runs_found() {
+    for engine in engines() {
+        for (layout, _) in narrow::<u32>() {
+            rank_and_number::<u32>(&engine.device, layout);
+        }
+        rank_and_number::<u64>(&engine.device, wide::<u64, u32>());
+    }
+}
