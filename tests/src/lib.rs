@@ -38,6 +38,7 @@ use blocks::Blocks;
 use gpu_kernels::seam::Global;
 use proptest::prelude::*;
 use random::{derived, property_runner};
+use std::sync::LazyLock;
 use warpnest::engine::HostEngine;
 use warpnest::{Arithmetic, Device, Error, HashFamily, Key, Value};
 
@@ -75,6 +76,13 @@ fn new_engines() -> Vec<TestEngine> {
         Err(error) => eprintln!("not tested on CUDA: {error}"),
     }
     engines
+}
+
+/// The CPU engine itself, whose pages are larger: properties run on it, too.
+pub fn the_cpu_engine() -> &'static TestEngine {
+    static CPU: LazyLock<TestEngine> =
+        LazyLock::new(|| TestEngine { device: Device::cpu(), most_items: 100_000, cases: 200 });
+    &CPU
 }
 
 /// `WARPNEST_THOROUGH`: whether to take more time and try more.
@@ -123,8 +131,7 @@ pub fn on_every_engine<S: Strategy>(
     inputs: impl Fn(&TestEngine) -> S,
     property: impl Fn(&TestEngine, S::Value) -> Result<(), TestCaseError>,
 ) {
-    let cpu = TestEngine { device: Device::cpu(), most_items: 100_000, cases: 200 };
-    on_those(engines().iter().chain([&cpu]), inputs, property);
+    on_those(engines().iter().chain([the_cpu_engine()]), inputs, property);
 }
 
 /// Runs `property` on some engines with inputs from the strategy that `inputs` makes for the engine's size.

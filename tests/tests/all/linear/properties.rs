@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::{Answers, Buffer, Error, Key, LinearConfig, LinearMap, LinearOperation, Value};
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, linear_engines};
-use warpnest_tests::{TestEngine, key, on_those};
+use warpnest_tests::{TestEngine, key, on_those, the_cpu_engine};
 
 /// Keys: few, so that they meet in a batch, or any, or one after the other, also in their upper halves alone.
 fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
@@ -327,14 +327,15 @@ const ROUNDS: usize = 3;
 /// Batches on maps of all sizes, whose operations must do what they would do in some order.
 fn large<K: Key, V: Value>() {
     for _ in 0..ROUNDS {
-        on_those(linear_engines::<K, V>(), |engine| case(engine.most_items.min(700), 700, 9), run::<K, V>);
+        let engines = linear_engines::<K, V>().chain([the_cpu_engine()]);
+        on_those(engines, |engine| case(engine.most_items.min(700), 700, 9), run::<K, V>);
     }
 }
 
 /// The same with a few lines, in which keys come and go many times.
 fn small<K: Key, V: Value>() {
     for _ in 0..ROUNDS {
-        on_those(linear_engines::<K, V>(), |_| case(14, 40, 40), run::<K, V>);
+        on_those(linear_engines::<K, V>().chain([the_cpu_engine()]), |_| case(14, 40, 40), run::<K, V>);
     }
 }
 
