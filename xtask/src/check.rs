@@ -1,14 +1,13 @@
 //! `cargo xtask check`: every check that stands before a merge.
 
-use std::io::Write;
 use std::path::Path;
 use std::thread::JoinHandle;
-use std::time::Instant;
 
-use anyhow::{Context, Error, Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::build_ptx::{Comparison, TARGETS, compare, lint};
 use crate::process::{capture, cargo, run};
+use crate::report::{Outcome, Report};
 use crate::{coverage, cuda_stub, outside, ptxas, workspace};
 
 /// Run every check that stands before a merge.
@@ -47,46 +46,6 @@ pub struct Args {
     thorough: bool,
 }
 
-/// How a step ended that did not fail; the text stands in its line.
-pub enum Outcome {
-    Passed(String),
-    Skipped(String),
-}
-
-/// Counts the steps and prints their lines.
-#[derive(Default)]
-struct Report {
-    passed: u32,
-    failed: u32,
-    skipped: u32,
-}
-
-impl Report {
-    fn step(&mut self, name: &str, left_out: bool, work: impl FnOnce() -> Result<Outcome>) {
-        print!("{name:<32} ");
-        // The name first: a step can take minutes. A closed pipe is noticed by the line that follows.
-        let _ = std::io::stdout().flush();
-        let start = Instant::now();
-        let outcome = if left_out { Ok(Outcome::Skipped("left out".into())) } else { work() };
-        println!("{}", self.count(outcome, start.elapsed().as_secs_f64()));
-    }
-
-    /// Counts an outcome and returns the rest of its line.
-    fn count(&mut self, outcome: Result<Outcome, Error>, seconds: f64) -> String {
-        let (counter, word, text) = match outcome {
-            Ok(Outcome::Passed(text)) => (&mut self.passed, "ok", text),
-            Ok(Outcome::Skipped(text)) => (&mut self.skipped, "skipped", text),
-            Err(error) => (&mut self.failed, "FAILED", format!("{error:#}")),
-        };
-        *counter += 1;
-        format!("{word:<8}{seconds:6.1} s  {text}").trim_end().to_string()
-    }
-
-    fn summary(&self) -> String {
-        format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
-    }
-}
-
 /// `cargo xtask check`.
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
@@ -115,11 +74,7 @@ pub fn main(args: &Args) -> Result<()> {
     report.step("PTX: ptxas", args.no_ptxas, || join(assembled));
     report.step("tests, thorough", !args.thorough, || thorough(&root));
     report.step("PTX: statements executed", false, || coverage::check(&root));
-    println!("{}", report.summary());
-    // The lines above say all there is to say: no error text after them.
-    if report.failed > 0 {
-        std::process::exit(1);
-    }
+    report.end();
     Ok(())
 }
 
@@ -191,26 +146,4 @@ fn assemble(root: &Path) -> Result<Outcome> {
         bail!("kernels with a stack or spills:\n{}{text}", violations.join("\n"));
     }
     Ok(Outcome::Passed(format!("{count} kernels{text}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_outcome_is_counted_and_shown() {
-        let mut report = Report::default();
-        assert_eq!(report.count(Ok(Outcome::Passed(String::new())), 0.25), "ok         0.2 s");
-        assert_eq!(report.count(Ok(Outcome::Skipped("no tool".into())), 0.0), "skipped    0.0 s  no tool");
-        let error = Error::msg("inner").context("outer");
-        assert_eq!(report.count(Err(error), 12.0), "FAILED    12.0 s  outer: inner");
-        assert_eq!(report.summary(), "1 passed, 1 failed, 1 skipped");
-    }
-
-    #[test]
-    fn a_step_that_is_left_out_does_not_run() {
-        let mut report = Report::default();
-        report.step("x", true, || unreachable!());
-        assert_eq!(report.summary(), "0 passed, 0 failed, 1 skipped");
-    }
 }

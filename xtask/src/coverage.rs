@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use crate::build_ptx::TARGETS;
-use crate::check::Outcome;
+use crate::report::Outcome;
 use crate::workspace;
 
 /// The share of statements below which the check fails.

@@ -13,6 +13,8 @@ mod measure;
 mod outside;
 mod process;
 mod ptxas;
+mod report;
+mod sanitize;
 mod workspace;
 
 use std::process::ExitCode;
@@ -45,6 +47,7 @@ enum Command {
     /// Measure how many rounds the buckets of a two-level map take.
     #[command(disable_help_flag = true)]
     Rounds(measure::Args),
+    Sanitize(sanitize::Args),
 }
 
 fn main() -> ExitCode {
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Figures(args) => measure::main("figures", &args),
         Command::GpuBundle(args) => gpu_bundle::main(&args),
         Command::Rounds(args) => measure::main("rounds", &args),
+        Command::Sanitize(args) => sanitize::main(&args),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     // Only the words: with RUST_BACKTRACE set, returning the error would bury them under a backtrace.

@@ -4,47 +4,21 @@
 //! Partitions work in portions of 2^29 pairs, which need more memory than a test may take: what passes from one portion to
 //! the next is not tested here.
 
+#[path = "../../../../crates/warpnest/tests/crowd/mod.rs"]
+mod crowd;
+
+use crowd::Crowd;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use warpnest::engine::{HostEngine, Runner};
-use warpnest::kernels::seam::Kernel;
+use warpnest::engine::HostEngine;
 use warpnest::primitives::{
     BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs,
 };
-use warpnest::{Buffer, Device, Key, Result, TwoLevelConfig, Value};
+use warpnest::{Buffer, Device, Key, TwoLevelConfig, Value};
 use warpnest_tests::distinct_keys;
-
-/// Eight threads that take the blocks of a launch one by one, in an order that is different for each launch.
-#[derive(Debug)]
-struct Crowd(AtomicU64);
-
-// SAFETY: it runs each block once, in any order, before it returns.
-unsafe impl Runner for Crowd {
-    fn name(&self) -> &str {
-        "crowd"
-    }
-    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        let seed = self.0.fetch_add(1, Relaxed);
-        let mut order: Vec<u32> = (0..blocks).collect();
-        order.sort_by_cached_key(|&block| block.mix(seed, 0x9e37_79b9));
-        let next = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
-            for _ in 0..8.min(blocks) {
-                scope.spawn(|| {
-                    while let Some(&block) = order.get(next.fetch_add(1, Relaxed)) {
-                        // SAFETY: the caller's; blocks of one launch may run at the same time and in any order.
-                        unsafe { kernel.run_on_cpu(block..block + 1, blocks) };
-                    }
-                });
-            }
-        });
-        Ok(())
-    }
-}
 
 /// The devices, and how often to try on each.
 fn devices() -> [(Device, u64); 2] {
-    [(Device::cpu(), 5), (Device::from_engine(HostEngine::new(Crowd(AtomicU64::new(1)))).unwrap(), 5)]
+    [(Device::cpu(), 5), (Device::from_engine(HostEngine::new(Crowd::new(1))).unwrap(), 5)]
 }
 
 /// Words that look random.

@@ -1,0 +1,286 @@
+//! Every kernel of the library as functions on the CPU, in few blocks and in many that run at the
+//! same time: what `cargo xtask sanitize` runs under sanitizers. The properties of
+//! `tests/tests/all` say more of the answers.
+#![cfg(feature = "cpu")]
+
+mod crowd;
+
+use crowd::Crowd;
+use std::collections::HashMap;
+use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
+use warpnest::engine::HostEngine;
+use warpnest::primitives::{
+    BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, histogram, mark_last_of_each,
+    partition_pairs, sort_pairs,
+};
+use warpnest::{
+    Answers, BasicConfig, Buffer, CompactingConfig, CuckooConfig, CuckooSetConfig, Device, ExtendibleConfig, Key,
+    LinearConfig, MultiConfig, PageConfig, PageSetConfig, SortedConfig, TwoLevelConfig, Value,
+};
+
+/// A launch of so many is shared out among the CPU engine's cores; a crowd shares out one of few,
+/// too.
+const SIZES: &[usize] = if cfg!(miri) { &[70] } else { &[1000, 20_000] };
+
+/// Runs a test of keys and values of every width, on the CPU engine and on a crowd, with few and
+/// with many pairs.
+macro_rules! everywhere {
+    ($test:ident) => {
+        for device in [Device::cpu(), Device::from_engine(HostEngine::new(Crowd::new(1))).unwrap()] {
+            for &n in SIZES {
+                $test::<u32, u32>(&device, n);
+                $test::<u32, u64>(&device, n);
+                $test::<u64, u32>(&device, n);
+                $test::<u64, u64>(&device, n);
+            }
+        }
+    };
+}
+
+/// Different keys, among them those that are all zeros and all ones.
+fn distinct<K: Key>(n: usize) -> Vec<K> {
+    let number = |i: u64| K::from_u64(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    [K::ALL_ONES].into_iter().chain((0..n as u64 - 1).map(number)).collect()
+}
+
+/// Keys of which most are different, one comes often, and some come twice.
+fn repeated<K: Key>(n: usize) -> Vec<K> {
+    let keys = distinct(n);
+    (0..n).map(|i| if i % 10 == 0 { keys[n / 2] } else { keys[if i % 7 == 0 { i / 2 } else { i }] }).collect()
+}
+
+fn values<V: Value>(n: usize) -> Vec<V> {
+    (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
+}
+
+/// Keys that are not among those of [`distinct`].
+fn absent<K: Key>(n: usize) -> Vec<K> {
+    distinct::<K>(2 * n).split_off(n)
+}
+
+/// Fails unless a map has these pairs, of which the last of each key counts.
+macro_rules! holds {
+    ($map:expr, $keys:expr, $values:expr) => {{
+        let (map, absent) = (&$map, absent($keys.len()));
+        let pairs: HashMap<_, _> = $keys.iter().copied().zip($values.iter().copied()).collect();
+        let queries: Vec<_> = $keys.iter().chain(&absent).copied().collect();
+        let expected: Vec<_> = queries.iter().map(|key| pairs.get(key).copied()).collect();
+        assert!(map.get_many(&queries).unwrap() == expected);
+        assert!(map.contains_many(&queries).unwrap() == expected.iter().map(Option::is_some).collect::<Vec<_>>());
+        assert!(
+            map.len() == pairs.len() as u64 && map.to_pairs().unwrap().into_iter().collect::<HashMap<_, _>>() == pairs
+        );
+    }};
+}
+
+/// Builds a map of each configuration, without repeated keys and with some, and then of fewer pairs
+/// in its place.
+macro_rules! built {
+    ($device:expr, $n:expr, [$K:ty, $V:ty], $($config:expr),+) => {$(
+        let (device, stream, config) = ($device, $device.default_stream(), $config);
+        for keys in [distinct::<$K>($n), repeated::<$K>($n)] {
+            let values = values::<$V>($n);
+            let mut map = config.build(device, &keys, &values).unwrap();
+            holds!(map, keys, values);
+            holds!(map.try_clone(stream).unwrap(), keys, values);
+            let (keys, values) = (&keys[$n / 3..], &values[$n / 3..]);
+            let buffers = (Buffer::from_slice(device, keys).unwrap(), Buffer::from_slice(device, values).unwrap());
+            map.rebuild(stream, &buffers.0, &buffers.1).unwrap();
+            holds!(map, keys, values);
+        }
+    )+};
+}
+
+#[test]
+fn cuckoo_maps() {
+    fn with<K: Key, V: Value>(device: &Device, n: usize) {
+        built!(device, n, [K, V], CuckooConfig::default(), CuckooConfig::default().functions(2).slots_per_pair(2.3));
+    }
+    everywhere!(with);
+}
+
+#[test]
+fn two_level_maps() {
+    fn with<K: Key, V: Value>(device: &Device, n: usize) {
+        built!(device, n, [K, V], TwoLevelConfig::default());
+    }
+    everywhere!(with);
+}
+
+#[test]
+fn page_maps() {
+    fn with<K: Key, V: Value>(device: &Device, n: usize) {
+        built!(device, n, [K, V], PageConfig::default(), PageConfig::default().load(0.95));
+        let (keys, values) = (distinct::<K>(n), values::<V>(n));
+        holds!(PageConfig::default().assume_unique().build(device, &keys, &values).unwrap(), keys, values);
+    }
+    everywhere!(with);
+}
+
+#[test]
+fn sorted_maps() {
+    fn with<K: Key, V: Value>(device: &Device, n: usize) {
+        built!(device, n, [K, V], SortedConfig::default());
+        let mut keys = distinct::<K>(n);
+        let map = SortedConfig::default().assume_unique().build(device, &keys, &values::<V>(n)).unwrap();
+        let ranges: Vec<_> = keys.iter().map(|&key| K::default()..key).collect();
+        let counts = map.count_ranges_many(&ranges).unwrap();
+        assert_eq!(map.lower_bound_many(&keys).unwrap(), counts);
+        keys.sort();
+        assert!(
+            ranges
+                .iter()
+                .zip(counts)
+                .all(|(range, count)| keys.partition_point(|&key| key < range.end) == count as usize)
+        );
+    }
+    everywhere!(with);
+}
+
+#[test]
+fn linear_maps() {
+    fn with<K: Key, V: Value>(device: &Device, n: usize) {
+        let (keys, values, stream) = (distinct::<K>(n), values::<V>(n), device.default_stream());
+        for config in [LinearConfig::default(), LinearConfig::default().to_the_next_line().load(0.95)] {
+            let mut map = config.create(device).unwrap();
+            assert_eq!(map.insert_many(&keys, &values), Ok(n as u64));
+            holds!(map, keys, values);
+            // Threads that meet at one key.
+            assert!(map.get_or_insert_many(&repeated(n), &values).unwrap().len() == n);
+            let operations: Vec<_> = (0..n)
+                .map(|i| {
+                    [
+                        Get(keys[i % 9]),
+                        Insert(keys[i % 9], values[i]),
+                        GetOrInsert(keys[i], values[i]),
+                        Remove(keys[i % 9]),
+                    ][i % 4]
+                })
+                .collect();
+            assert_eq!(map.apply_many(&operations).unwrap().len(), n);
+            map.probe_lengths(stream).unwrap();
+            map.remove_many(&keys[..n / 2]).unwrap();
+            map.compact(stream).unwrap();
+            map.shrink_to_fit(stream).unwrap();
+            map.replace_many(&keys, &values).unwrap();
+            holds!(map, keys, values);
+        }
+    }
+    everywhere!(with);
+}
+
+#[test]
+fn extendible_maps() {
+    fn with<K: Key, V: Value>(device: &Device, n: usize) {
+        let (keys, values) = (repeated::<K>(n), values::<V>(n));
+        let mut map = ExtendibleConfig::default().create(device).unwrap();
+        for batch in [0..n / 4, n / 4..n] {
+            map.insert_many(&keys[batch.clone()], &values[batch]).unwrap();
+        }
+        holds!(map, keys, values);
+        holds!(map.try_clone(device.default_stream()).unwrap(), keys, values);
+        assert_eq!(map.remove_many(&keys).unwrap().len(), n);
+        assert!(map.is_empty());
+        map.insert_many(&keys[..5], &values[..5]).unwrap();
+        map.remove_many(&keys[..1]).unwrap();
+        map.shrink_to_fit().unwrap();
+    }
+    everywhere!(with);
+}
+
+#[test]
+fn sets() {
+    macro_rules! combined {
+        ($device:expr, $config:expr, $n:expr, $K:ty) => {{
+            let (stream, n, keys) = ($device.default_stream(), $n, repeated::<$K>($n));
+            let [all, some] = [&keys[..], &keys[..n / 3]].map(|keys| $config.build($device, keys).unwrap());
+            let others = $config.build($device, &absent::<$K>(n)).unwrap();
+            assert!(all.contains_many(&keys).unwrap().iter().all(|&is_in| is_in));
+            assert!(!all.contains_many(&absent(n)).unwrap().contains(&true));
+            assert_eq!(all.to_keys().unwrap().len() as u64, all.len());
+            assert_eq!(all.union(stream, &others).unwrap().len(), all.len() + n as u64);
+            assert_eq!(all.intersection(stream, &some).unwrap().len(), some.len());
+            assert_eq!(all.difference(stream, &some).unwrap().len(), all.len() - some.len());
+        }};
+    }
+    fn with<K: Key, V: Value>(device: &Device, n: usize) {
+        if V::BITS == 32 {
+            combined!(device, PageSetConfig::default(), n, K);
+            combined!(device, CuckooSetConfig::default(), n, K);
+        }
+    }
+    everywhere!(with);
+}
+
+#[test]
+fn compacting_tables_and_multimaps() {
+    fn on<C: BasicConfig + Clone, K: Key, V: Value>(device: &Device, n: usize, basic: C) {
+        let (keys, values) = (repeated::<K>(n), values::<V>(n));
+        if V::BITS == 32 {
+            for config in
+                [CompactingConfig::on(basic.clone()), CompactingConfig::on(basic.clone()).in_order_of_appearance()]
+            {
+                let unique = config.unique(device, &keys).unwrap();
+                assert!(keys.iter().zip(unique.ids).all(|(&key, id)| unique.keys[id as usize] == key));
+                let table = config.build(device, &keys).unwrap();
+                let (keys, ids): (Vec<K>, Vec<u32>) = table.to_pairs().unwrap().into_iter().unzip();
+                assert!(table.keys_of_many(&ids).unwrap().into_iter().eq(keys.into_iter().map(Some)));
+            }
+        }
+        let map = MultiConfig::on(basic).build(device, &keys, &values).unwrap();
+        let mut all: HashMap<K, Vec<V>> = HashMap::new();
+        keys.iter().zip(&values).for_each(|(&key, &value)| all.entry(key).or_default().push(value));
+        let queries: Vec<K> = all.keys().copied().chain(absent(n)).collect();
+        let found = map.retrieve_many(&queries).unwrap();
+        let counts = map.count_many(&queries).unwrap();
+        for ((query, ends), count) in queries.iter().zip(found.offsets.windows(2)).zip(counts) {
+            let expected = all.get(query).map_or(&[][..], Vec::as_slice);
+            assert!(found.values[ends[0] as usize..ends[1] as usize] == *expected && expected.len() == count as usize);
+        }
+        assert_eq!(map.to_pairs().unwrap().len(), n);
+    }
+    fn with<K: Key, V: Value>(device: &Device, n: usize) {
+        on::<_, K, V>(device, n, PageConfig::default());
+        on::<_, K, V>(device, n, CuckooConfig::default());
+        on::<_, K, V>(device, n, TwoLevelConfig::default());
+    }
+    everywhere!(with);
+}
+
+#[test]
+fn primitives() {
+    fn with<K: Key, V: Value>(device: &Device, n: usize) {
+        let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+        let (keys, values) = (repeated::<K>(n), values::<V>(n));
+        let buffer = || Buffer::from_slice(device, &keys).unwrap();
+        let (mut sums, mut in_place) = (buffer(), buffer());
+        exclusive_scan(stream, &mut scratch, &buffer(), &mut sums).unwrap();
+        exclusive_scan_in_place(stream, &mut scratch, &mut in_place).unwrap();
+        let sums = sums.download(stream).unwrap();
+        assert!(sums == in_place.download(stream).unwrap() && sums[2] == keys[0].plus(keys[1]));
+
+        let field = BitField { shift: 5, bits: 9 };
+        let [mut counts, mut starts] = [(); 2].map(|()| Buffer::<u32>::zeroed(device, 1 << field.bits).unwrap());
+        histogram(stream, &buffer(), field, &mut counts).unwrap();
+        assert_eq!(counts.download(stream).unwrap().iter().sum::<u32>(), n as u32);
+        let (mut sorted, mut moved) = (buffer(), Buffer::from_slice(device, &values).unwrap());
+        let input = Buffer::from_slice(device, &values).unwrap();
+        partition_pairs(stream, &mut scratch, field, (&buffer(), &input), (&mut sorted, &mut moved), &mut starts)
+            .unwrap();
+        sort_pairs(stream, &mut scratch, &mut sorted, &mut moved).unwrap();
+        let mut expected = keys.clone();
+        expected.sort();
+        assert!(sorted.download(stream).unwrap() == expected);
+
+        let mut keep = Buffer::zeroed(device, n.div_ceil(32)).unwrap();
+        let (mut unique, mut count) = (buffer(), Buffer::zeroed(device, 1).unwrap());
+        mark_last_of_each(stream, &sorted, &mut keep).unwrap();
+        compact(stream, &mut scratch, &sorted, &keep, &mut unique, &mut count).unwrap();
+        expected.dedup();
+        assert_eq!(count.download(stream).unwrap(), [expected.len() as u32]);
+        let mut answers = Answers::new(device, n).unwrap();
+        binary_search(stream, (&sorted, &moved), &buffer(), &mut answers).unwrap();
+        assert!(answers.download(stream).unwrap().iter().all(Option::is_some));
+    }
+    everywhere!(with);
+}

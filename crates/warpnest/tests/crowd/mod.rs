@@ -1,0 +1,51 @@
+//! The blocks of a launch on more threads than there are cores, in any order.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use warpnest::engine::Runner;
+use warpnest::kernels::seam::Kernel;
+use warpnest::{Key, Result};
+
+/// Eight threads that take the blocks of a launch one by one, in an order that is different for
+/// each launch.
+#[derive(Debug)]
+pub struct Crowd {
+    seed: AtomicU64,
+}
+
+impl Crowd {
+    /// A runner whose orders follow from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self { seed: AtomicU64::new(seed) }
+    }
+}
+
+// SAFETY: it runs each block once, in any order, before it returns.
+unsafe impl Runner for Crowd {
+    fn name(&self) -> &str {
+        "crowd"
+    }
+    unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
+        let seed = self.seed.fetch_add(1, Relaxed);
+        let mut order: Vec<u32> = (0..blocks).collect();
+        order.sort_by_cached_key(|&block| block.mix(seed, 0x9e37_79b9));
+        let threads = order.len().min(8);
+        let next = AtomicUsize::new(threads);
+        std::thread::scope(|scope| {
+            for first in 0..threads {
+                let (order, next) = (&order, &next);
+                scope.spawn(move || {
+                    // Each has one at least, also where the first thread could do all before another
+                    // has begun.
+                    let mut place = first;
+                    while let Some(&block) = order.get(place) {
+                        // SAFETY: the caller's; blocks of one launch may run at the same time and in
+                        // any order.
+                        unsafe { kernel.run_on_cpu(block..block + 1, blocks) };
+                        place = next.fetch_add(1, Relaxed);
+                    }
+                });
+            }
+        });
+        Ok(())
+    }
+}
