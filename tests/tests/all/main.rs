@@ -1,6 +1,7 @@
 //! Every test of the tables, the primitives, the seam and the runtime on every engine, as one binary: what they share is compiled once.
 
 mod deferred;
+mod formulas;
 mod planted;
 
 mod runtime {
@@ -65,6 +66,7 @@ mod cuckoo {
     mod edges;
     mod errors;
     mod faults;
+    mod formulas;
     mod properties;
 }
 

@@ -1,0 +1,236 @@
+//! The kernels that look at a cuckoo table after its insertion, with every formula, on tables that
+//! are filled here: maps draw a formula at random, and ask for some of the kernels after failures only.
+
+use gpu_kernels::cuckoo::{Census, Last, PairsPlan, Slot, Unplaceable, header, slot_bytes, slot_words};
+use gpu_kernels::hash::{Formula, HashFunctions, NO_SLOT};
+use gpu_kernels::types::{Nothing, Payload};
+use std::collections::HashSet;
+use warpnest::{Buffer, Device, Key};
+use warpnest_tests::cuckoo_checker::keys_of_words;
+use warpnest_tests::{at, distinct_keys, null, on_all};
+
+const FORMULAS: [Formula; 5] =
+    [Formula::Mix, Formula::Linear, Formula::LinearWrapping, Formula::Xor, Formula::XorWrapping];
+
+fn functions<K: Key>(formula: Formula, count: u32, slots: u32, prime: u32, seed: u64) -> HashFunctions {
+    let mut number = 0;
+    HashFunctions::new(formula, count, slots, prime, K::BITS, || {
+        number += 1;
+        u64::mixed(number, seed, 0x9e37_79b9)
+    })
+}
+
+/// A table as the insertion leaves it.
+struct Filled<K> {
+    functions: HashFunctions,
+    slots: Vec<Option<K>>,
+    /// The keys that found no slot.
+    left: Vec<K>,
+}
+
+impl<K: Key> Filled<K> {
+    /// Puts each key into the first of its slots that is free.
+    fn new(functions: HashFunctions, keys: &[K]) -> Self {
+        let mut filled = Self { functions, slots: vec![None; functions.slots() as usize], left: Vec::new() };
+        for &key in keys {
+            match filled.own(key).into_iter().find(|&slot| filled.slots[slot].is_none()) {
+                Some(slot) => filled.slots[slot] = Some(key),
+                None => filled.left.push(key),
+            }
+        }
+        filled
+    }
+
+    /// The slots of a key.
+    fn own(&self, key: K) -> Vec<usize> {
+        let own = self.functions.slots_of(key);
+        own.into_iter().filter(|&slot| slot != NO_SLOT).map(|slot| slot as usize).collect()
+    }
+
+    /// Where lookups find a key.
+    fn position(&self, key: K) -> Option<usize> {
+        self.own(key).into_iter().find(|&slot| self.slots[slot] == Some(key))
+    }
+
+    /// Puts copies of some keys into free slots of theirs; returns how many.
+    fn add_copies(&mut self) -> usize {
+        let mut copies = 0;
+        for key in self.slots.clone().into_iter().flatten() {
+            let free = self.own(key).into_iter().find(|&slot| self.slots[slot].is_none());
+            if let (0, Some(slot)) = (key.mix(1, 2) % 4, free) {
+                self.slots[slot] = Some(key);
+                copies += 1;
+            }
+        }
+        copies
+    }
+
+    /// The words of the slots.
+    fn words<V: Payload>(&self, device: &Device) -> Buffer<u64> {
+        let word_bytes = (slot_bytes::<K, V>() / slot_words::<K, V>()) as usize;
+        let mut bytes = vec![0xff; self.slots.len() * slot_bytes::<K, V>() as usize];
+        let is_packed = K::BITS == 32 && V::VALUE_BITS == 32;
+        for (key, slot) in self.slots.iter().zip(bytes.chunks_exact_mut(slot_bytes::<K, V>() as usize)) {
+            let Some(key) = key else { continue };
+            let item = if is_packed { key.to_u64() << 32 | 7 } else { key.to_u64() };
+            slot[..word_bytes].copy_from_slice(&item.to_le_bytes()[..word_bytes]);
+        }
+        bytes.resize(bytes.len().next_multiple_of(8), 0xff);
+        let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()));
+        Buffer::from_slice(device, &words.collect::<Vec<u64>>()).unwrap()
+    }
+}
+
+/// The header that a kernel leaves, which is launched with this table's words and a header of zeros.
+fn launched<K: Key, V: Payload>(
+    device: &Device,
+    words: &Buffer<u64>,
+    launch: impl FnOnce(gpu_kernels::seam::Global<Slot<K, V>>, &Buffer<u64>),
+) -> Vec<u64> {
+    let head = Buffer::<u64>::zeroed(device, header::WORDS).unwrap();
+    // SAFETY: whoever launches names the buffer.
+    launch(unsafe { words.global::<u64>() }.cast(), &head);
+    head.download(device.default_stream()).unwrap()
+}
+
+/// The number of the last pair of each key, where lookups find it; and whether a key is nowhere.
+fn last_pairs<K: Key, V: Payload>(device: &Device, table: &Filled<K>) {
+    let stream = device.default_stream();
+    let there: Vec<K> = table.slots.iter().flatten().copied().collect();
+    let mut keys = [&there[..], &there[there.len() / 3..], &[K::ALL_ONES], &there[..there.len() / 2]].concat();
+    for is_missing in [false, true] {
+        if is_missing {
+            let absent = distinct_keys::<K>(5, 991).into_iter().find(|&key| table.position(key).is_none());
+            keys.extend(absent);
+        }
+        let mut expected = vec![0u32; table.slots.len()];
+        for (i, &key) in keys.iter().enumerate().filter(|(_, key)| **key != K::ALL_ONES) {
+            if let Some(slot) = table.position(key) {
+                expected[slot] = i as u32;
+            }
+        }
+        let (words, on_device) = (table.words::<V>(device), Buffer::from_slice(device, &keys).unwrap());
+        let last = Buffer::<u32>::zeroed(device, table.slots.len()).unwrap();
+        for is_null in [false, true] {
+            let head = launched::<K, V>(device, &words, |slots, head| {
+                // SAFETY: there are so many keys, and a word for each slot or none; the launch names the
+                // buffers.
+                unsafe {
+                    let kernel = Last::<K, V> {
+                        keys: on_device.global(),
+                        words: slots,
+                        header: head.global(),
+                        last: if is_null { null() } else { last.global() },
+                        plan: PairsPlan { functions: table.functions, pairs: keys.len() as u64 },
+                    };
+                    stream.launch(&kernel, keys.len() as u64, &[&on_device, &words], &[&last, head]).unwrap();
+                }
+            });
+            assert_eq!(head[header::FAILED as usize], is_missing as u64);
+        }
+        assert_eq!(last.download(stream).unwrap(), expected);
+    }
+}
+
+/// How many keys there are, and whether some are there twice: then a set's copies are erased.
+fn census<K: Key, V: Payload>(device: &Device, table: &Filled<K>, keys: usize, copies: usize) {
+    let (stream, slots) = (device.default_stream(), table.slots.len() as u64);
+    let words = table.words::<V>(device);
+    let head = launched::<K, V>(device, &words, |slots_at, head| {
+        // SAFETY: the words are those of the functions' slots; the launch names the buffers.
+        unsafe {
+            let kernel = Census::<K, V> { words: slots_at, header: head.global(), functions: table.functions };
+            stream.launch(&kernel, slots, &[], &[&words, head]).unwrap();
+        }
+    });
+    let found = [header::FAILED, header::REPEATED, header::KEYS].map(|word| head[word as usize]);
+    assert_eq!(found, [0, (copies > 0) as u64, keys as u64]);
+    if V::VALUE_BITS == 0 {
+        let said = keys_of_words::<K>(&table.functions, &words.download(stream).unwrap(), &head).unwrap();
+        let there: HashSet<K> = table.slots.iter().flatten().copied().collect();
+        assert_eq!((said.keys, said.strangers.len()), (there, copies));
+    }
+}
+
+fn after_an_insertion<K: Key, V: Payload>(device: &Device) {
+    for formula in FORMULAS {
+        for count in [2, 5] {
+            let _at = at(format!("{formula:?}, {count} functions"));
+            let functions = functions::<K>(formula, count, 701, 334_214_459, count as u64);
+            let mut table = Filled::<K>::new(functions, &distinct_keys(200, 4));
+            let keys = 200 - table.left.len();
+            last_pairs::<K, V>(device, &table);
+            census::<K, V>(device, &table, keys, 0);
+            let copies = table.add_copies();
+            assert!(copies > 10, "{copies} copies");
+            last_pairs::<K, V>(device, &table);
+            census::<K, V>(device, &table, keys, copies);
+        }
+    }
+}
+
+/// Which keys that found no slot have different slots only, all with other keys of their residue.
+fn unplaceable<K: Key>(table: &Filled<K>) -> HashSet<K> {
+    let is = |key: K| {
+        let own = table.own(key);
+        let different: HashSet<usize> = own.iter().copied().collect();
+        let holders: HashSet<Option<K>> = own.iter().map(|&slot| table.slots[slot]).collect();
+        let alike = |holder: &Option<K>| {
+            holder
+                .is_some_and(|holder| holder != key && table.functions.residue(holder) == table.functions.residue(key))
+        };
+        different.len() == own.len() && holders.len() == own.len() && holders.iter().all(alike)
+    };
+    table.left.iter().copied().filter(|&key| is(key)).collect()
+}
+
+fn keys_that_no_constants_place<K: Key, V: Payload>(device: &Device) {
+    let stream = device.default_stream();
+    for formula in FORMULAS {
+        let (mut some, mut none) = (0, 0);
+        // Keys of one residue; and of two, which share slots of some formulas only.
+        for (seed, step) in (0..24).map(|seed| (seed, if seed % 3 == 0 { 1 } else { 7 })) {
+            let _at = at(format!("{formula:?}, seed {seed}"));
+            let functions = functions::<K>(formula, 2 + seed as u32 % 4, 7, 7, seed);
+            let keys: Vec<K> = (0..40).map(|i| K::from_u64(i * step + 3)).chain([K::ALL_ONES]).collect();
+            let table = Filled::<K>::new(functions, &keys[..40]);
+            let expected = unplaceable(&table);
+            let (words, on_device) = (table.words::<V>(device), Buffer::from_slice(device, &keys).unwrap());
+            let head = launched::<K, V>(device, &words, |slots, head| {
+                // SAFETY: there are so many keys; the launch names the buffers.
+                unsafe {
+                    let kernel = Unplaceable::<K, V> {
+                        keys: on_device.global(),
+                        words: slots,
+                        header: head.global(),
+                        plan: PairsPlan { functions, pairs: keys.len() as u64 },
+                    };
+                    stream.launch(&kernel, keys.len() as u64, &[&on_device, &words], &[head]).unwrap();
+                }
+            });
+            assert_eq!(head[header::UNPLACEABLE as usize], !expected.is_empty() as u64);
+            let key = K::from_u64(head[header::UNPLACEABLE_KEY as usize]);
+            assert!(expected.is_empty() || expected.contains(&key), "{key} is none of {expected:?}");
+            *if expected.is_empty() { &mut none } else { &mut some } += 1;
+        }
+        assert!(some > 0 && none > 0, "{formula:?}: {some} and {none}");
+    }
+}
+
+fn every_kernel<K: Key, V: Payload>() {
+    on_all(|device| {
+        after_an_insertion::<K, V>(device);
+        keys_that_no_constants_place::<K, V>(device);
+    });
+}
+
+#[test]
+fn pairs_of_every_width() {
+    warpnest_tests::in_all_widths!(every_kernel());
+}
+
+#[test]
+fn keys_alone() {
+    every_kernel::<u32, Nothing>();
+    every_kernel::<u64, Nothing>();
+}
