@@ -46,6 +46,11 @@ fn maps_of<K: Key, V: Value>(device: &Device, family: HashFamily) {
         built::build::<_, K, V>(device, &config, &keys, &values);
         built::build::<_, K, V>(device, &config.statistics(), once, &values[..200]);
     }
+    // One bucket, so full that every thread has several of its pairs.
+    let config = TwoLevelConfig::default().items_per_bucket(500.0).restarts(200).seed(3).hash(family);
+    let keys: Vec<K> = distinct_keys(490, 5);
+    let config = config.sub_table_hash(family).sub_tables(4, 250);
+    built::build::<_, K, V>(device, &config, &keys, &warpnest_tests::values::<V>(490));
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn large<K: Key, V: Payload>() -> Vec<Layout> {
 
 /// `n` pairs of page `page`, all different, whose homes are as random as those of a map's keys: so that
 /// few find their candidates full.
-fn pairs<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize, seed: u64) -> Vec<(K, WordOf<V>)> {
+pub(super) fn scattered<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize, seed: u64) -> Vec<(K, WordOf<V>)> {
     let random = (0..).map(|i| key_of_page::<K>(layout, page, K::from_u64(i).mixed(seed, 77).to_u64()));
     let mut seen = HashSet::new();
     random
@@ -42,9 +42,10 @@ fn pairs<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize, seed: u64) ->
 /// Builds pages of such pairs from each source, and looks at all of them.
 fn from_every_source<K: Key, V: Payload>(device: &Device, layout: Layout, repeats: bool) {
     let n = (layout.page_buckets * layout.slots * 3 / 4) as usize;
-    let with =
-        |first: Vec<(K, WordOf<V>)>| vec![first, Vec::new(), pairs::<K, V>(&layout, 2.min(layout.pages() - 1), 100, 4)];
-    let spread = || pairs::<K, V>(&layout, 0, n, 5);
+    let with = |first: Vec<(K, WordOf<V>)>| {
+        vec![first, Vec::new(), scattered::<K, V>(&layout, 2.min(layout.pages() - 1), 100, 4)]
+    };
+    let spread = || scattered::<K, V>(&layout, 0, n, 5);
     let inputs = if repeats {
         // Some twice, and one so often that most of its pairs are not noted when their home is full.
         let mut often = spread();
@@ -101,7 +102,7 @@ fn keys_alone() {
 /// So many copies, against the promise, that they fill all candidates of their key, and that those
 /// without a slot are more than can be noted, once or in both lists.
 fn copies_against_the_promise<K: Key, V: Payload>(device: &Device, layout: Layout) {
-    let once = pairs::<K, V>(&layout, 0, 20, 3);
+    let once = scattered::<K, V>(&layout, 0, 20, 3);
     for copies in [300, 1300] {
         let mut page = once.clone();
         page.extend(std::iter::repeat_n(once[3], copies));
