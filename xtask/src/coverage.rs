@@ -9,8 +9,9 @@ use crate::build_ptx::TARGETS;
 use crate::report::Outcome;
 use crate::workspace;
 
-/// The share of statements below which the check fails.
-const FLOOR: f64 = 0.85;
+/// The share of statements below which the check fails: a little less than the tests execute, since
+/// much of their input is random. About 1 % cannot be executed (docs/architecture.md).
+const FLOOR: f64 = 0.96;
 
 /// What the tests write when all of them have run (`tests/src/coverage.rs`), in the target folder.
 const FILE: &str = "ptx-coverage.txt";

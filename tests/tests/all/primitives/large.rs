@@ -1,8 +1,8 @@
 //! Primitives over many tiles, whose blocks look back at each other while they run: on the CPU engine's cores, and on more
 //! threads than those that take the blocks in random order. Repeated, because a race does not show each time.
 //!
-//! Partitions work in portions of 2^29 pairs, which need more memory than a test may take: what passes from one portion to
-//! the next is not tested here.
+//! Partitions work in portions of 2^29 pairs, which need more memory than a test may take: what passes
+//! from one portion to the next is tested in `digits`, with small ones.
 
 #[path = "../../../../crates/warpnest/tests/crowd/mod.rs"]
 mod crowd;
