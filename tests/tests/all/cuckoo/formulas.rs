@@ -1,5 +1,6 @@
 //! The kernels that look at a cuckoo table after its insertion, with every formula, on tables that
-//! are filled here: maps draw a formula at random, and ask for some of the kernels after failures only.
+//! are filled here: maps draw a formula at random, and ask for some of the kernels after failures
+//! only.
 
 use gpu_kernels::cuckoo::{Census, Last, PairsPlan, Slot, Unplaceable, header, slot_bytes, slot_words};
 use gpu_kernels::hash::{Formula, HashFunctions, NO_SLOT};

@@ -10,8 +10,9 @@ use warpnest_tests::engines;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::Pages;
 
-/// What the compacting table does to its pages: values become their ranks among those that are there, and keys are numbered. Then what the
-/// multimap asks of them, as if a key's number were that of its run.
+/// What the compacting table does to its pages: values become their ranks among those that are
+/// there, and keys are numbered. Then what the multimap asks of them, as if a key's number were that
+/// of its run.
 fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let stream = device.default_stream();
     // So full that many pairs are far from home. Whether so many can be placed depends on the order
@@ -87,7 +88,8 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let room = || Buffer::<u32>::zeroed(device, queries.len()).unwrap();
     let (starts, counts) = (room(), room());
     let wide_counts = Buffer::<u64>::zeroed(device, queries.len()).unwrap();
-    // SAFETY: there is an end for each value of the pages, and room for all answers; the launch names the buffers.
+    // SAFETY: there is an end for each value of the pages, and room for all answers; the launch names
+    // the buffers.
     unsafe {
         let runs = Runs::<K> {
             queries: queries.global(),

@@ -1,5 +1,5 @@
-//! Counting and partition by digits of every kind, of pairs and of keys alone, in two portions: by the kernels themselves,
-//! since no table asks for all of that.
+//! Counting and partition by digits of every kind, of pairs and of keys alone, in two portions: by
+//! the kernels themselves, since no table asks for all of that.
 
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::radix::{Digit, DigitOf, Histogram, HistogramPlan, Partition, PartitionPlan, state_words, tile};
@@ -41,7 +41,8 @@ fn reference<K: Key>(digit: &Digit, key: K) -> (K, usize) {
     (key, (word >> digit.shift) as usize & (digit.bins() as usize - 1))
 }
 
-/// Counts and moves such keys, and what is beside them, the first `portion` of them by a launch of its own.
+/// Counts and moves such keys, and what is beside them, the first `portion` of them by a launch of
+/// its own.
 fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: usize) {
     let (stream, n, bins) = (device.default_stream(), keys.len(), digit.bins() as usize);
     let values: Vec<WordOf<V>> = (0..n as u64).map(|i| Scalar::from_u64(i.wrapping_mul(0x1_0000_0001))).collect();
@@ -77,7 +78,8 @@ fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: 
         let items = (end - first) as u64;
         let state = Buffer::<u64>::zeroed(device, state_words::<K, V>(items, digit.bits) as usize).unwrap();
         let threads = items.div_ceil(tile::<K, V>()) * 512;
-        // SAFETY: inputs and outputs have that many pairs, what is published in is 0; the launch names the buffers.
+        // SAFETY: inputs and outputs have that many pairs, what is published in is 0; the launch names
+        // the buffers.
         unsafe {
             let partition = Partition::<K, V> {
                 keys: keys_in.global(),
