@@ -90,7 +90,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let values = Buffer::from_slice(device, &values)?;
         let counts = Buffer::from_slice(device, &counts)?;
         let starts = Buffer::from_slice(device, &starts)?;
-        let plan = BuildPlan { layout, page_room: room as u64, pairs: all, split: split as u32, padding: 0 };
+        let plan = BuildPlan { layout, page_room: room as u64, pairs: all, split: split as u32, zeroed: 0 };
         // SAFETY: as many pages as counts, and words for all of them; the launch names the buffers.
         unsafe {
             let build = BuildPages::<K, V> {

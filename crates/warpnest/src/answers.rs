@@ -53,8 +53,24 @@ impl<V: Scalar> Answers<V> {
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn download(&self, stream: &Stream) -> Result<Vec<Option<V>>> {
         let found = self.found.download(stream)?;
-        let values = self.values.download(stream)?;
-        Ok(values.into_iter().enumerate().map(|(i, value)| bit(&found, i).then_some(value)).collect())
+        self.values.with_elements(stream, |values| {
+            let mut answers = Vec::with_capacity(values.len());
+            let (words, rest) = values.as_chunks::<32>();
+            let room = answers.spare_capacity_mut();
+            let (rooms, room) = room[..values.len()].as_chunks_mut::<32>();
+            // Loops of constant length, and no test of each answer whether there is room.
+            for ((room, values), &found) in rooms.iter_mut().zip(words).zip(&found) {
+                for i in 0..32 {
+                    room[i].write((found >> i & 1 != 0).then_some(values[i]));
+                }
+            }
+            for (i, (room, &value)) in room.iter_mut().zip(rest).enumerate() {
+                room.write((found[words.len()] >> i & 1 != 0).then_some(value));
+            }
+            // SAFETY: so many have been written: whole words, and the rest.
+            unsafe { answers.set_len(values.len()) };
+            answers
+        })
     }
 }
 

@@ -120,6 +120,19 @@ impl<T: AtomicWord> Buffer<T> {
         Ok(elements)
     }
 
+    /// Runs `work` with the elements, after what writes them now: in place where the device's memory is the
+    /// host's too, so nothing may be writing them that began after this.
+    pub(crate) fn with_elements<R>(&self, stream: &Stream, work: impl FnOnce(&[T]) -> R) -> Result<R> {
+        if !self.allocation.engine.shares_memory_with_host() || self.length == 0 {
+            return Ok(work(&self.download(stream)?));
+        }
+        stream.enqueue(&[self], &[], |queue| queue.synchronize())?;
+        let first = std::ptr::with_exposed_provenance::<T>(self.allocation.address);
+        // SAFETY: the memory is the host's and has so many elements; safe code that writes them has the buffer
+        // for itself, and nothing is under way. They began as zeros.
+        Ok(work(unsafe { std::slice::from_raw_parts(first, self.length) }))
+    }
+
     /// Copies one element to the host, after what writes the buffer now; returns when it is done.
     pub(crate) fn download_at(&self, stream: &Stream, index: usize) -> Result<T> {
         let mut element = [T::default()];
@@ -214,7 +227,6 @@ pub(crate) enum Owner {
     /// This library.
     Engine,
     /// Somebody else.
-    #[cfg(any(feature = "cust", feature = "cudarc"))]
     Other,
 }
 

@@ -51,8 +51,8 @@ macro_rules! build_methods {
                 // Before the copies: what cannot work should not cost them.
                 let ($this, $pairs) = (self, keys.len() as u64);
                 $check?;
-                let keys = crate::Buffer::from_slice(device, keys)?;
-                let values = crate::Buffer::from_slice(device, values)?;
+                let keys = crate::lent::Lent::new(device, keys)?;
+                let values = crate::lent::Lent::new(device, values)?;
                 self.build_on(device.default_stream(), device, &keys, &values)
             }
 
@@ -127,7 +127,7 @@ macro_rules! build_keys_methods {
             pub fn build<K: crate::Key>(&self, device: &crate::Device, keys: &[K]) -> crate::Result<$table> {
                 // Before the copy: what cannot work should not cost it.
                 self.memory_bytes::<K>(keys.len() as u64)?;
-                let keys = crate::Buffer::from_slice(device, keys)?;
+                let keys = crate::lent::Lent::new(device, keys)?;
                 self.build_on(device.default_stream(), device, &keys)
             }
 

@@ -15,6 +15,7 @@ mod error;
 mod extendible;
 mod hash;
 mod input;
+mod lent;
 mod linear;
 mod lookup;
 mod multi;

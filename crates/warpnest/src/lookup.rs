@@ -16,7 +16,7 @@ macro_rules! lookup_methods {
             /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
             pub fn get_many(&self, queries: &[$key]) -> crate::Result<Vec<Option<$value>>> {
                 let stream = self.device.default_stream();
-                let queries = crate::Buffer::from_slice(&self.device, queries)?;
+                let queries = crate::lent::Lent::new(&self.device, queries)?;
                 self.get_many_on(stream, &queries)?.download(stream)
             }
 
@@ -67,7 +67,7 @@ macro_rules! contains_methods {
             /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
             pub fn contains_many(&self, queries: &[$key]) -> crate::Result<Vec<bool>> {
                 let stream = self.device.default_stream();
-                let buffer = crate::Buffer::from_slice(&self.device, queries)?;
+                let buffer = crate::lent::Lent::new(&self.device, queries)?;
                 let mut found = crate::Buffer::uninitialized(&self.device, queries.len().div_ceil(32))?;
                 self.contains_many_into(stream, &buffer, &mut found)?;
                 let words = found.download(stream)?;

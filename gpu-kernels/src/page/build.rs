@@ -1,12 +1,13 @@
 //! Building the pages, each in the shared memory of one block.
 
-use super::fill::{CHOSEN, List, Lists, PLACED, Thread, count_slots, count_slots_in_turn, make_rooms, search_slots};
+use super::fill::{CHOSEN, List, Lists, PLACED, Thread, count_slots, make_rooms, search_slots};
+use super::fill_in_turn::FillInTurn;
 use super::form::{Form, with_form};
-use super::pairs::in_order;
+use super::pairs::{by_number, in_order};
 use super::place::{Counts, MOST_COUNTED, Page};
 use super::source::{Entry, Sources};
 use super::{BUCKET_WORDS, Layout, ROOM, header};
-use crate::seam::{Block, Global, IN_STEP, STAGED_TIMES, Shared, Tile};
+use crate::seam::{Block, Global, IN_STEP, STAGED_TIMES, Shared, Tile, vectorized};
 use crate::types::{Key, Payload, Scalar, WordOf};
 
 /// Threads of a block, unless it is one of one thread.
@@ -42,8 +43,8 @@ pub struct BuildPlan {
     pub pairs: u64,
     /// 1 if the pairs come from a [`Split`](super::Split).
     pub split: u32,
-    /// Nothing.
-    pub padding: u32,
+    /// 1 if all words of the table are 0 already.
+    pub zeroed: u32,
 }
 
 macro_rules! build_kernel {
@@ -51,7 +52,7 @@ macro_rules! build_kernel {
         kernel! {
             $(#[$doc])*
             $name<K: Key, V: Payload>, $entry, threads 384, resident 4,
-                shared room: u64 = ROOM * if IN_STEP { 1 } else { 3 }, shared over: u64 = MOST_OVER * STAGED_TIMES,
+                shared room: u64 = ROOM * if IN_STEP { 1 } else { 5 }, shared over: u64 = MOST_OVER * STAGED_TIMES,
                 shared left: u64 = MOST_LEFT * STAGED_TIMES,
                 shared noted: u32 = 5;
             {
@@ -98,11 +99,12 @@ fn build_page<const REPEATS: bool, K: Key, V: Payload, B: Block>(
 ) {
     let in_word = 64 / <V::Noted as Scalar>::BITS * if B::IN_TURN { STAGED_TIMES as u32 } else { 1 };
     let BuildPages { keys, values, counts, starts, words_out, header, plan } = args;
-    let BuildPlan { layout, page_room, pairs, split, .. } = plan;
+    let BuildPlan { layout, page_room, pairs, split, zeroed } = plan;
     let job = Job {
         sources: Sources { keys, values, counts, starts, page_room, pairs, layout, split: split != 0 },
         words_out: words_out.cast(),
         header,
+        zeroed: zeroed != 0,
     };
     let memory = Memory {
         words: room.cast::<K::Joint<V>>(),
@@ -130,6 +132,7 @@ struct Job<K: Key, V: Payload> {
     sources: Sources<K, V>,
     words_out: Global<K::Joint<V>>,
     header: Global<u64>,
+    zeroed: bool,
 }
 
 /// The block's shared memory.
@@ -155,11 +158,12 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     let Memory { words, counts, lists } = memory;
     let Lists { over, left } = lists;
     let layout = job.sources.layout;
-    let words = if B::IN_TURN {
-        let page_words = layout.page_buckets * BUCKET_WORDS;
-        words.staged(job.words_out.offset(block.index() as u64 * page_words as u64), page_words)
+    let page_words = layout.page_buckets * BUCKET_WORDS;
+    let (in_place, words) = if B::IN_TURN {
+        let in_place = job.words_out.offset(block.index() as u64 * page_words as u64);
+        (in_place, words.staged(in_place, page_words))
     } else {
-        words
+        (job.words_out, words)
     };
     let page = Page::<F, K::Joint<V>, _>::new(words, &layout);
     let counts = Counts {
@@ -184,16 +188,23 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     }
     // Empty tags; values only where something is to be compared with them.
     block.phase(&mut threads, |thread, _| {
-        let rows = if B::IN_TURN || in_order::<REPEATS, V>() { BUCKET_WORDS } else { F::TAG_WORDS };
-        let mut word = thread;
-        while word < rows * layout.page_buckets {
-            words.set(word, Scalar::from_u64(0));
-            word += const { stride::<B>() };
-        }
-        let mut word = thread;
-        while word < if B::IN_TURN { layout.page_buckets } else { layout.page_buckets / 2 } {
-            counts.words.set(counts.first + word, 0);
-            word += const { stride::<B>() };
+        if B::IN_TURN {
+            if !job.zeroed {
+                words.clear(0, page_words);
+            }
+            counts.words.clear(counts.first, layout.page_buckets);
+        } else {
+            let rows = if in_order::<REPEATS, V>() { BUCKET_WORDS } else { F::TAG_WORDS };
+            let mut word = thread;
+            while word < rows * layout.page_buckets {
+                words.set(word, Scalar::from_u64(0));
+                word += const { stride::<B>() };
+            }
+            let mut word = thread;
+            while word < layout.page_buckets / 2 {
+                counts.words.set(counts.first + word, 0);
+                word += const { stride::<B>() };
+            }
         }
         if thread == 0 {
             over.lengths.set(over.number, 0);
@@ -208,14 +219,15 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     if counted {
         if B::IN_TURN {
             block.phase(&mut threads, |_, state| {
-                state.placed = count_slots_in_turn::<REPEATS, F, K, V>(&source, page, counts, over);
+                state.placed =
+                    vectorized(FillInTurn::<REPEATS, _, _, _, _, _, _, _> { source, in_place, page, counts, over });
             });
         } else {
             block.phase(&mut threads, |thread, state| {
-                count_slots::<REPEATS, F, K, V>(thread, state, &source, page, counts, over);
+                count_slots::<REPEATS, F, K, V, B>(thread, state, &source, page, counts, over);
             });
         }
-        if REPEATS {
+        if REPEATS && !B::IN_TURN {
             block.phase(&mut threads, |thread, state| {
                 let mut bucket = thread;
                 while bucket < layout.page_buckets {
@@ -230,7 +242,15 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     if noted != 0 {
         let mut listed = noted <= over.most;
         if !REPEATS && listed {
-            search_slots::<true, false, F, K, V, B>(block, &mut threads, &source, page, counts, lists, Some(noted));
+            search_slots::<true, false, F, K, V, B>(
+                block,
+                &mut threads,
+                &source,
+                (in_place, page),
+                counts,
+                lists,
+                Some(noted),
+            );
             listed = left.lengths.get(left.number) <= left.most;
             if !listed {
                 // Keys with many copies, against the promise, take all slots of their candidates. In a search by the tags they meet.
@@ -244,7 +264,15 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
         }
         if REPEATS || !listed {
             let noted = if listed { Some(noted) } else { None };
-            search_slots::<false, REPEATS, F, K, V, B>(block, &mut threads, &source, page, counts, lists, noted);
+            search_slots::<false, REPEATS, F, K, V, B>(
+                block,
+                &mut threads,
+                &source,
+                (in_place, page),
+                counts,
+                lists,
+                noted,
+            );
         }
         let count = left.lengths.get(left.number);
         if count != 0 {
@@ -265,10 +293,6 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     let first_word = number as u64 * (layout.page_buckets * BUCKET_WORDS) as u64;
     block.phase(&mut threads, |thread, _| {
         if B::IN_TURN {
-            // Only the values are not there yet.
-            if in_order::<REPEATS, V>() && source.pairs != 0 {
-                page.put_values(&source);
-            }
             return;
         }
         let mut half = thread;
@@ -278,7 +302,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             for i in 0..4 {
                 let row = first_row + i as u32;
                 out[i] = words.get(row * layout.page_buckets + bucket);
-                if in_order::<REPEATS, V>() && row >= F::TAG_WORDS && out[i] != Scalar::from_u64(0) {
+                if const { by_number::<REPEATS, V, B>() } && row >= F::TAG_WORDS && out[i] != Scalar::from_u64(0) {
                     out[i] = Scalar::from_u64(source.value(out[i].to_u64() - 1).to_u64());
                 }
             }

@@ -6,7 +6,7 @@ use super::form::Form;
 use super::pairs::in_order;
 use super::place::{Counts, Page, Placed, Seek, WayIn};
 use super::source::{Entry, Source};
-use crate::seam::{Block, Shared, Tile};
+use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{Key, Payload, Scalar, WordOf};
 
 /// What a thread keeps.
@@ -64,7 +64,7 @@ pub struct Lists<Over, Left> {
 
 /// Gives pairs slots of their home by counting, as long as it has some; notes the others.
 #[inline(always)]
-pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload>(
+pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     thread: u32,
     state: &mut ThreadOf<K, V>,
     source: &Source<'_, K, V>,
@@ -82,7 +82,7 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload>(
             let pair = first + (i * THREADS) as u32;
             if pair < pairs {
                 let mixed = source.mixed(some.0[i]);
-                let mark = source.mark::<REPEATS>(pair, some.1[i]);
+                let mark = source.mark::<REPEATS, B>(pair, some.1[i]);
                 let home = page.layout.home_in_page(mixed);
                 let slot = counts.add(home);
                 if slot < F::SLOTS {
@@ -97,42 +97,6 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload>(
     }
 }
 
-/// Pairs of which [`count_slots_in_turn`] computes the homes and tags at once.
-const AT_ONCE: usize = 32;
-
-/// [`count_slots`] by one thread: first where several pairs belong, which a CPU computes for some
-/// at once, then each of them. Returns how many it placed.
-#[inline(always)]
-pub fn count_slots_in_turn<const REPEATS: bool, F: Form, K: Key, V: Payload>(
-    source: &Source<'_, K, V>,
-    page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
-    counts: Counts<impl Shared<u32>>,
-    over: List<impl Shared<V::Noted>, impl Shared<u32>>,
-) -> u32 {
-    let (mut first, mut placed) = (0, 0);
-    while first < source.pairs {
-        let (mixed, values) = source.load_mixed::<REPEATS, AT_ONCE>(first);
-        let (mut homes, mut tags) = ([0; AT_ONCE], [<K::Joint<V>>::default(); AT_ONCE]);
-        for i in 0..AT_ONCE {
-            homes[i] = page.layout.home_in_page(mixed[i]);
-            tags[i] = page.layout.tag(page.layout.remainder(mixed[i]), 0);
-        }
-        for i in 0..AT_ONCE.min((source.pairs - first) as usize) {
-            let pair = first + i as u32;
-            let mark = source.mark::<REPEATS>(pair, values[i]);
-            let slot = counts.add(homes[i]);
-            if slot < F::SLOTS {
-                page.put(homes[i], slot, tags[i], mark);
-                placed += 1;
-            } else {
-                over.note(Entry { pair, mixed: mixed[i], mark }.packed::<V>());
-            }
-        }
-        first += AT_ONCE as u32;
-    }
-    placed
-}
-
 /// Lets the noted pairs search for slots, or all if they are not noted. With `COUNT` they are those whose home is full, their keys are
 /// unique, and the counts say which buckets have slots; without, the words of tags say it. Ends with a barrier.
 #[inline(always)]
@@ -140,19 +104,44 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
     block: &mut B,
     threads: &mut B::Local<ThreadOf<K, V>>,
     source: &Source<'_, K, V>,
-    page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
+    (in_place, page): (Global<K::Joint<V>>, Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>),
     counts: Counts<impl Shared<u32>>,
     lists: Lists<List<impl Shared<V::Noted>, impl Shared<u32>>, List<impl Shared<V::Noted>, impl Shared<u32>>>,
     noted: Option<u32>,
 ) {
     let Lists { over, left } = lists;
     let count = noted.unwrap_or(source.pairs);
+    if B::IN_TURN {
+        let entry_of = |place: u32| match noted {
+            Some(_) => source.unpacked::<REPEATS, B>(over.entries.get(place)),
+            None => source.entry::<REPEATS, B>(place),
+        };
+        block.phase(threads, |_, thread| {
+            let mut place = 0;
+            // A page that is lost need not be lost slowly.
+            while place < count && !left.overflowed() {
+                let entry = entry_of(place);
+                match page.search_in_turn::<COUNT, K>(&entry, noted.is_some(), in_place, counts) {
+                    (Placed::New, _) => thread.placed = thread.placed.wrapping_add(1),
+                    // The later value takes the place of the earlier one; if keys are repeated against the promise, it does not.
+                    (Placed::Repeated, at) => {
+                        if F::VALUES && REPEATS {
+                            page.words.set(at, entry.mark);
+                        }
+                    }
+                    (Placed::Left, _) => left.note(entry.packed::<V>()),
+                }
+                place += 1;
+            }
+        });
+        return;
+    }
     // From the last pair to the first: of a key with many pairs, most then find a later one there already.
     let entry_of = |place: u32| {
         if noted.is_some() {
-            source.unpacked::<REPEATS>(over.entries.get(place))
+            source.unpacked::<REPEATS, B>(over.entries.get(place))
         } else {
-            source.entry::<REPEATS>(source.pairs - 1 - place)
+            source.entry::<REPEATS, B>(source.pairs - 1 - place)
         }
     };
     block.tiles_of::<32, _>(threads, |warp, threads| {
@@ -207,7 +196,7 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
                     page.words.fetch_max(at, thread.entry.mark);
                 }
             });
-            first += const { stride::<B>() };
+            first += THREADS as u32;
         }
     });
     block.sync();
@@ -262,9 +251,24 @@ pub fn make_rooms<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
         return true;
     }
     let sought = |place: u32| {
-        let entry = source.unpacked::<REPEATS>(left.entries.get(place));
+        let entry = source.unpacked::<REPEATS, B>(left.entries.get(place));
         (page.layout.home_in_page(entry.mixed), page.layout.remainder::<K, K::Joint<V>>(entry.mixed), entry.mark)
     };
+    if B::IN_TURN {
+        let mut failed = false;
+        for place in 0..count {
+            let (home, remainder, mark) = sought(place);
+            let Some(way) = page.first_way_in(home, remainder) else {
+                failed = true;
+                break;
+            };
+            block.each(threads, |_, thread| {
+                let is_new = page.go_in(home, remainder, way, mark);
+                thread.placed = thread.placed.wrapping_add(is_new as u32);
+            });
+        }
+        return failed;
+    }
     let choices = left.lengths;
     let (slots, laters) = (page.reach(), page.layout.candidates - 1);
     let mut place = 0;

@@ -84,6 +84,7 @@ struct InTurn<F, K: Key, V: Payload> {
 const AT_ONCE: usize = 32;
 
 impl<F: Form, K: Key, V: Payload> Work for InTurn<F, K, V> {
+    type Output = ();
     #[inline(always)]
     fn run(self) {
         let mut first = self.first;
@@ -107,38 +108,46 @@ impl<F: Form, K: Key, V: Payload> InTurn<F, K, V> {
         let Self { lookup, words, ref layout, .. } = *self;
         let (keys, values) = (lookup.queries.offset(first), lookup.values.offset(first));
         let here = if WHOLE { AT_ONCE } else { AT_ONCE.min((self.end - first) as usize) };
-        let mut queries = [Sought::<K::Joint<V>> { home: 0, tag: Scalar::from_u64(0) }; AT_ONCE];
+        // What is the same for all queries, by itself: values that are written might be these, for all that the compiler knows.
+        let (a, b, buckets, remainders) = (layout.a, layout.b, layout.buckets(), layout.remainders);
+        let (mut homes, mut tags) = ([0; AT_ONCE], [<K::Joint<V>>::default(); AT_ONCE]);
         for i in 0..here {
-            let mixed = keys.load_streaming(i as u64).mixed(layout.a, layout.b);
-            queries[i] = Sought { home: mixed.scaled(layout.buckets()), tag: layout.tag(layout.remainder(mixed), 0) };
+            let mixed = keys.load_streaming(i as u64).mixed(a, b);
+            homes[i] = mixed.scaled(buckets);
+            tags[i] = layout.tag(layout.remainder(mixed), 0);
         }
-        if layout.buckets() > MOST_NEAR_BUCKETS {
-            for i in 0..here {
-                words.prefetch(queries[i].home as u64 * BUCKET_WORDS as u64);
+        if buckets > MOST_NEAR_BUCKETS {
+            for home in &homes[..here] {
+                words.prefetch(*home as u64 * BUCKET_WORDS as u64);
             }
         }
-        let mut found = 0;
+        // First those that are where nearly all are.
+        let mut missed = 0;
         for i in 0..here {
-            let answer = get_sought::<F, K, V>(words, layout, queries[i]);
+            let home = homes[i] as u64 * BUCKET_WORDS as u64;
+            let equal = near::<F, _>(words, remainders, home, tags[i], one_line::<F, K, V>());
+            if equal == 0 {
+                missed |= 1 << i;
+            } else if WHOLE || !lookup.values.is_null() {
+                values.store_streaming(i as u64, answer_at::<F, K, V>(words, home, equal));
+            }
+        }
+        let mut found = !missed & u32::MAX >> (AT_ONCE - here);
+        while missed != 0 {
+            let i = missed.trailing_zeros() as usize;
+            missed &= missed - 1;
+            let answer = beyond_line::<F, K, V>(words, layout, homes[i], tags[i]);
+            found |= (answer.is_some() as u32) << i;
             if WHOLE || !lookup.values.is_null() {
                 values.store_streaming(i as u64, answer.unwrap_or_default());
             }
-            found |= (answer.is_some() as u32) << i;
         }
         lookup.found.store(first / AT_ONCE as u64, found);
     }
 }
 
-/// Tables of so few buckets are in a CPU's cache already.
-const MOST_NEAR_BUCKETS: u32 = 1 << 14;
-
-/// Where a query has to look.
-#[derive(Clone, Copy)]
-struct Sought<W> {
-    home: u32,
-    /// The tag of the key at home.
-    tag: W,
-}
+/// Tables of so few buckets are in a CPU's nearer caches already.
+pub(super) const MOST_NEAR_BUCKETS: u32 = 1 << 13;
 
 /// What a look into one bucket says.
 struct Look<W> {
@@ -159,7 +168,12 @@ pub(super) fn get<F: Form, K: Key, V: Payload>(
     let home = mixed.scaled(layout.buckets());
     let remainder = layout.remainder::<K, K::Joint<V>>(mixed);
     if !IN_STEP {
-        return get_sought::<F, K, V>(words, layout, Sought { home, tag: layout.tag(remainder, 0) });
+        let (first, tag) = (home as u64 * BUCKET_WORDS as u64, layout.tag(remainder, 0));
+        let equal = near::<F, _>(words, layout.remainders, first, tag, one_line::<F, K, V>());
+        if equal != 0 {
+            return Some(answer_at::<F, K, V>(words, first, equal));
+        }
+        return beyond_line::<F, K, V>(words, layout, home, tag);
     }
     let at_home = look::<F, K, V>(words, home, remainder, layout.tag(remainder, 0));
     if at_home.answer.is_some() || !at_home.filtered {
@@ -180,17 +194,14 @@ pub(super) fn get<F: Form, K: Key, V: Payload>(
     None
 }
 
-/// [`get`] where threads do not run in step: in the order of how many queries it takes to ask.
+/// The value of the key with this home, and tag there, that [`near`] did not find.
 #[inline(always)]
-fn get_sought<F: Form, K: Key, V: Payload>(
+fn beyond_line<F: Form, K: Key, V: Payload>(
     words: Global<K::Joint<V>>,
     layout: &Layout,
-    sought: Sought<K::Joint<V>>,
+    home: u32,
+    tag: K::Joint<V>,
 ) -> Option<V::Word> {
-    let Sought { home, tag } = sought;
-    if let Some(answer) = near::<F, K, V>(words, layout, home, tag) {
-        return Some(answer);
-    }
     let remainder = tag.minus(Scalar::from_u64(1));
     let (filter_word, filter_bit) = filter::<F, K::Joint<V>>(remainder);
     let held = words.load_read_only(home as u64 * BUCKET_WORDS as u64 + filter_word as u64);
@@ -200,7 +211,7 @@ fn get_sought<F: Form, K: Key, V: Payload>(
     far::<F, K, V>(words, layout, home, remainder)
 }
 
-/// The value of a key of whose class some had to leave home, by which [`near`] did not find it: out
+/// The value of a key of whose class some had to leave home, which [`near`] did not find: out
 /// of the way of the queries that do not come to it.
 #[cold]
 #[inline(never)]
@@ -211,38 +222,39 @@ fn far<F: Form, K: Key, V: Payload>(
     remainder: K::Joint<V>,
 ) -> Option<V::Word> {
     let home_in_page = if layout.page_bits == 0 { home } else { home % layout.page_buckets };
-    for number in 1..layout.candidates {
+    // That of which [`near`] has looked at two.
+    for number in if one_line::<F, K, V>() { 2 } else { 1 }..layout.candidates {
         let bucket = home - home_in_page + layout.candidate(home_in_page, remainder, number);
         let first = bucket as u64 * BUCKET_WORDS as u64;
-        let equal = equal_tags::<F, K, V>(words, first, layout.tag(remainder, number)) as u64;
+        let equal = equal_tags::<F, _>(words, first, layout.tag(remainder, number)) as u64;
         if equal != 0 {
             return Some(answer_at::<F, K, V>(words, first, equal));
         }
-        if equal_tags::<F, K, V>(words, first, Scalar::from_u64(0)) != 0 {
+        // Not behind the first: a key that is asked for is there, most often.
+        if number > 2 && equal_tags::<F, _>(words, first, Scalar::from_u64(0)) != 0 {
             return None;
         }
     }
     None
 }
 
-/// The value of the pair whose home, and tag there, these are, if it is at home; or beside it, if
-/// that is in the same line of a CPU's cache. Nothing else: where threads do not run in step, what
-/// few queries want to know is better left for them.
+/// Where the pair is whose home begins at word `first`, and whose tag there is `tag`, if it is at
+/// home, or beside it if that is asked for: as [`answer_at`] takes it, and 0 if it is not there. Where
+/// threads do not run in step, what few queries want to know is better left for them.
 #[inline(always)]
-fn near<F: Form, K: Key, V: Payload>(
-    words: Global<K::Joint<V>>,
-    layout: &Layout,
-    home: u32,
-    tag: K::Joint<V>,
-) -> Option<V::Word> {
-    let first = home as u64 * BUCKET_WORDS as u64;
-    let mut equal = equal_tags::<F, K, V>(words, first, tag) as u64;
-    if <K::Joint<V> as Scalar>::BITS == 32 && F::TAG_WORDS <= 4 {
-        let beside_tag = tag.plus(Scalar::from_u64(layout.remainders));
-        let beside = equal_tags::<F, K, V>(words, first ^ BUCKET_WORDS as u64, beside_tag);
-        equal |= (beside as u64) << 32;
+pub(super) fn near<F: Form, W: Scalar>(words: Global<W>, remainders: u64, first: u64, tag: W, beside: bool) -> u64 {
+    let equal = equal_tags::<F, _>(words, first, tag) as u64;
+    if !beside {
+        return equal;
     }
-    if equal == 0 { None } else { Some(answer_at::<F, K, V>(words, first, equal)) }
+    let beside_tag = tag.plus(Scalar::from_u64(remainders));
+    equal | (equal_tags::<F, _>(words, first ^ BUCKET_WORDS as u64, beside_tag) as u64) << 32
+}
+
+/// Whether two buckets are a line of a CPU's cache, and a look at both is cheap.
+#[inline(always)]
+const fn one_line<F: Form, K: Key, V: Payload>() -> bool {
+    <K::Joint<V> as Scalar>::BITS == 32 && F::TAG_WORDS <= 4
 }
 
 /// The value in the slot of the lowest bit of `equal`, which is [`equal_tags`] of the bucket from
@@ -252,31 +264,36 @@ fn answer_at<F: Form, K: Key, V: Payload>(words: Global<K::Joint<V>>, first: u64
     if !F::VALUES {
         return Default::default();
     }
+    Scalar::from_u64(words.load_read_only(value_at::<F>(first, equal)).to_u64())
+}
+
+/// The number of the value's word for [`answer_at`].
+#[inline(always)]
+pub(super) fn value_at<F: Form>(first: u64, equal: u64) -> u64 {
     // Buckets begin at multiples of eight words, and have at most eight slots with values: nothing
     // is carried.
-    let at = (first ^ (equal.trailing_zeros() / 4) as u64) + F::TAG_WORDS as u64;
-    Scalar::from_u64(words.load_read_only(at).to_u64())
+    (first ^ (equal.trailing_zeros() / 4) as u64) + F::TAG_WORDS as u64
 }
 
 /// Which slots of the bucket from word `first` on have this tag: if they have values, some of the
 /// four bits from `4 · slot` on.
 #[inline(always)]
-fn equal_tags<F: Form, K: Key, V: Payload>(words: Global<K::Joint<V>>, first: u64, tag: K::Joint<V>) -> u32 {
+pub(super) fn equal_tags<F: Form, W: Scalar>(words: Global<W>, first: u64, tag: W) -> u32 {
     let mut slots = 0;
     if F::TAGS == 1 {
-        let tag_bits = Scalar::from_u64((1 << F::tag_bits::<K::Joint<V>>()) - 1);
+        let tag_bits = Scalar::from_u64((1 << F::tag_bits::<W>()) - 1);
         for four in 0..F::TAG_WORDS / 4 {
             let held = words.load_four_read_only(first + four as u64 * 4);
             slots |= equal_of_four(held, tag_bits, tag) << (16 * four);
         }
     } else {
         for word in 0..F::TAG_WORDS {
-            let equal = equal::<F, K::Joint<V>>(words.load_read_only(first + word as u64), word, tag);
+            let equal = equal::<F, W>(words.load_read_only(first + word as u64), word, tag);
             // Tags above the lowest equal one may be named, too.
             if !F::VALUES {
                 slots |= (equal != Scalar::from_u64(0)) as u32;
             } else if equal != Scalar::from_u64(0) {
-                slots |= 1 << (4 * (word * F::TAGS + tag_number::<F, K::Joint<V>>(equal)));
+                slots |= 1 << (4 * (word * F::TAGS + tag_number::<F, W>(equal)));
             }
         }
     }

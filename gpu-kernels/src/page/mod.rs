@@ -12,6 +12,7 @@
 
 mod build;
 mod fill;
+mod fill_in_turn;
 mod find;
 pub mod form;
 mod number;
@@ -20,6 +21,7 @@ mod place;
 mod repeats;
 mod source;
 mod split;
+mod split_in_turn;
 mod split_plan;
 mod starts;
 mod unpack;

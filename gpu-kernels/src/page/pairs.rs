@@ -1,12 +1,19 @@
 //! Pairs on their way from a split to the next one, or to their page.
 
-use crate::seam::Global;
+use crate::seam::{Block, Global};
 use crate::types::{Key, Payload, Scalar, WordOf};
 
 /// Whether the order of pairs matters: if keys are repeated, and have values of which the last one counts.
 #[inline(always)]
 pub const fn in_order<const REPEATS: bool, V: Payload>() -> bool {
     REPEATS && V::VALUE_BITS != 0
+}
+
+/// Whether pages are built of the numbers of pairs, which give way to their values in the end: if
+/// the order matters, and threads do not take pairs in that order anyway.
+#[inline(always)]
+pub const fn by_number<const REPEATS: bool, V: Payload, B: Block>() -> bool {
+    in_order::<REPEATS, V>() && !B::IN_TURN
 }
 
 /// An array of pairs with mixed keys, or of keys alone.

@@ -8,11 +8,12 @@
 //! free slot by a compare-and-exchange of the whole word of tags. A word that is full stays so. So all pairs of one key go the same way and
 //! meet where the first of them stopped: no key is placed twice by searching, and one that is at home by counting is seen there.
 
+use super::find::{equal_tags, value_at};
 use super::form::{Form, MOST_SLOTS, equal, filter, tag_number, tags_in};
-use super::source::Source;
+use super::source::Entry;
 use super::{BUCKET_WORDS, Layout};
-use crate::seam::{Shared, settled};
-use crate::types::{Key, Payload, Scalar};
+use crate::seam::{Global, Shared, settled};
+use crate::types::{Key, Scalar};
 use core::marker::PhantomData;
 
 /// What became of a pair.
@@ -123,20 +124,6 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         taken
     }
 
-    /// Gives every pair its value in place of its number, in a page that is built in place from
-    /// pairs in order, of which there is one.
-    #[inline(always)]
-    pub fn put_values<K: Key, V: Payload>(&self, source: &Source<'_, K, V>) {
-        for bucket in 0..self.layout.page_buckets {
-            for word in F::TAG_WORDS..BUCKET_WORDS {
-                let number = self.words.get(self.at(word, bucket)).to_u64();
-                // Read in any case: which slots are empty is not to be foreseen.
-                let value = source.value(number.max(1) - 1).to_u64();
-                self.words.set(self.at(word, bucket), W::from_u64(if number == 0 { 0 } else { value }));
-            }
-        }
-    }
-
     /// Where the search for a slot for a pair begins.
     #[inline(always)]
     pub fn seek(&self, home: u32, remainder: W) -> Seek<W> {
@@ -182,12 +169,44 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     #[inline(always)]
     pub fn take(&self, seek: &mut Seek<W>, counts: Counts<impl Shared<u32>>, value: W) {
         // A look first: it is cheaper than an addition, and counts do not grow much beyond the slots.
-        let slot = if counts.watch(seek.bucket) < F::SLOTS { counts.add(seek.bucket) } else { F::SLOTS };
+        let slot = if counts.has(seek.bucket) < F::SLOTS { counts.add(seek.bucket) } else { F::SLOTS };
         if slot < F::SLOTS {
             self.put(seek.bucket, slot, self.layout.tag(seek.remainder, seek.number), value);
             seek.placed = Some(Placed::New);
         } else {
             self.go_on(seek);
+        }
+    }
+
+    /// Searches a slot for a pair, in a page built in place at `words`, by one thread: how that ended, and where the
+    /// value of the pair's key is if it was there already. With `COUNT` it cannot be there.
+    ///
+    /// If the pair was noted, it is neither at home nor beside, and both are full.
+    #[inline(always)]
+    pub fn search_in_turn<const COUNT: bool, K: Key>(
+        &self,
+        entry: &Entry<K, W>,
+        was_noted: bool,
+        words: Global<W>,
+        counts: Counts<impl Shared<u32>>,
+    ) -> (Placed, u32) {
+        let mut seek = self.seek(self.layout.home_in_page(entry.mixed), self.layout.remainder(entry.mixed));
+        if was_noted {
+            self.go_on(&mut seek);
+            self.go_on(&mut seek);
+        }
+        loop {
+            if let Some(placed) = seek.placed {
+                return (placed, seek.at);
+            }
+            if !COUNT {
+                let first = (seek.bucket * BUCKET_WORDS) as u64;
+                let equal = equal_tags::<F, W>(words, first, self.layout.tag(seek.remainder, seek.number));
+                if equal != 0 {
+                    return (Placed::Repeated, value_at::<F>(first, equal as u64) as u32);
+                }
+            }
+            self.take(&mut seek, counts, entry.mark);
         }
     }
 
@@ -235,6 +254,34 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
             return Some(WayIn::Repeated);
         }
         self.later(bucket, tag, number).is_some().then_some(WayIn::Movable)
+    }
+
+    /// By one thread: the number of the slot that a pair takes that was left, and the candidate that the pair
+    /// there goes on to; none if that is the pair's key.
+    #[inline(always)]
+    pub fn first_way_in(&self, home: u32, remainder: W) -> Option<(u32, Option<u32>)> {
+        let way_in = |reached: u32, later: u32| self.way_in(home, remainder, reached, later);
+        // Nobody goes on to candidate 0.
+        if let Some(reached) = (0..self.reach()).find(|&reached| way_in(reached, 0) == Some(WayIn::Repeated)) {
+            return Some((reached, None));
+        }
+        // The first candidate that will do: then all that are passed over are full.
+        (1..self.layout.candidates).find_map(|later| {
+            let reached = (0..self.reach()).find(|&reached| way_in(reached, later).is_some())?;
+            Some((reached, Some(later)))
+        })
+    }
+
+    /// Gives a pair that was left the slot, and the value, that [`Page::first_way_in`] found; whether its key is new.
+    #[inline(always)]
+    pub fn go_in(&self, home: u32, remainder: W, (reached, later): (u32, Option<u32>), value: W) -> bool {
+        if let Some(later) = later {
+            self.make_room(home, remainder, reached, later);
+        }
+        if F::VALUES {
+            self.words.set(self.value_of(home, remainder, reached), value);
+        }
+        later.is_some()
     }
 
     /// Where the value of slot number `reached` of a pair is.
@@ -320,7 +367,7 @@ impl<S: Shared<u32>> Counts<S> {
 
     /// How many slots of a bucket have been asked for, while others ask.
     #[inline(always)]
-    fn watch(&self, bucket: u32) -> u32 {
+    pub fn has(&self, bucket: u32) -> u32 {
         if S::IN_PLACE {
             return self.words.watch(self.first + bucket);
         }

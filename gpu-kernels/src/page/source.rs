@@ -2,8 +2,8 @@
 
 use super::Layout;
 use super::build::{MOST_READ, THREADS, read};
-use super::pairs::{Pairs, in_order};
-use crate::seam::Global;
+use super::pairs::{Pairs, by_number, in_order};
+use crate::seam::{Block, Global};
 use crate::types::{Key, Payload, Scalar};
 
 /// Where the pairs of the pages are.
@@ -70,7 +70,7 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
 
     /// A noted entry.
     #[inline(always)]
-    pub fn unpacked<const REPEATS: bool>(&self, entry: V::Noted) -> Entry<K, K::Joint<V>> {
+    pub fn unpacked<const REPEATS: bool, B: Block>(&self, entry: V::Noted) -> Entry<K, K::Joint<V>> {
         let entry = entry.to_u64();
         if V::VALUE_BITS == 0 && K::BITS == 32 {
             return Entry { pair: 0, mixed: K::from_u64(entry), mark: Scalar::from_u64(0) };
@@ -78,14 +78,17 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
         if <K::Joint<V> as Scalar>::BITS == 32 {
             return Entry { pair: 0, mixed: K::from_u64(entry >> 32), mark: Scalar::from_u64(entry) };
         }
-        self.entry::<REPEATS>(entry as u32)
+        self.entry::<REPEATS, B>(entry as u32)
     }
 
     /// The entry of a pair.
     #[inline(always)]
-    pub fn entry<const REPEATS: bool>(&self, pair: u32) -> Entry<K, K::Joint<V>> {
-        let (key, value) = self.pair::<REPEATS>(pair);
-        Entry { pair, mixed: self.mixed(key), mark: self.mark::<REPEATS>(pair, value) }
+    pub fn entry<const REPEATS: bool, B: Block>(&self, pair: u32) -> Entry<K, K::Joint<V>> {
+        let (key, mut value) = self.pair::<REPEATS>(pair);
+        if B::IN_TURN && const { in_order::<REPEATS, V>() } {
+            value = self.value(pair as u64);
+        }
+        Entry { pair, mixed: self.mixed(key), mark: self.mark::<REPEATS, B>(pair, value) }
     }
 
     /// A pair, with its value if that is wanted.
@@ -110,8 +113,7 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
         self.load_below::<REPEATS>(first, self.pairs)
     }
 
-    /// The mixed keys of `N` pairs from `first` on, and their values if those are wanted; something
-    /// for pairs that there are not.
+    /// The mixed keys and the values of `N` pairs from `first` on; something for pairs that there are not.
     #[inline(always)]
     pub fn load_mixed<const REPEATS: bool, const N: usize>(&self, first: u32) -> ([K; N], [V::Word; N]) {
         let pairs = Pairs::<REPEATS, K, V>::new(self.all.keys, self.all.values);
@@ -125,7 +127,16 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
             (false, true) => (0..N).for_each(|i| (keys[i], values[i]) = pairs.load_apart(number + i as u64)),
             (false, false) => (0..here).for_each(|i| (keys[i], values[i]) = pairs.load_apart(number + i as u64)),
         }
-        (keys.map(|key| self.mixed(key)), values)
+        if const { in_order::<REPEATS, V>() } && !self.all.values.is_null() {
+            for i in 0..here {
+                values[i] = self.all.values.load_read_only(number + i as u64);
+            }
+        }
+        // Not by `map`, which is not inlined.
+        for key in &mut keys {
+            *key = self.mixed(*key);
+        }
+        (keys, values)
     }
 
     #[inline(always)]
@@ -140,10 +151,14 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
         (keys, values)
     }
 
-    /// What stands for a pair's value: its number from 1 on, if the last one of a key is to be found.
+    /// What stands for a pair's value: its number from 1 on, if pages are built of numbers.
     #[inline(always)]
-    pub fn mark<const REPEATS: bool>(&self, pair: u32, value: V::Word) -> K::Joint<V> {
-        Scalar::from_u64(if in_order::<REPEATS, V>() { pair as u64 + 1 } else { value.to_u64() })
+    pub fn mark<const REPEATS: bool, B: Block>(&self, pair: u32, value: V::Word) -> K::Joint<V> {
+        if const { by_number::<REPEATS, V, B>() } {
+            Scalar::from_u64(pair as u64 + 1)
+        } else {
+            Scalar::from_u64(value.to_u64())
+        }
     }
 }
 

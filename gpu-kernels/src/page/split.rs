@@ -11,6 +11,7 @@ use crate::types::{Key, Payload, WordOf};
 use super::header;
 use super::pairs::{Pairs, in_order};
 use super::repeats::drop_repeats;
+use super::split_in_turn::{TileInTurn, split_in_turn};
 use super::split_plan::{MOST_SPLIT_BITS, SplitPlan};
 pub use crate::radix::tile::tile;
 
@@ -35,7 +36,7 @@ const MANY_DROPPED: u64 = 8;
 const MANY_CROWDS: u32 = 16;
 
 /// Where items do not go: behind every output, also with the items of a tile added.
-const NOWHERE: u32 = 0xffff_0000;
+pub(super) const NOWHERE: u32 = 0xffff_0000;
 
 macro_rules! split_kernel {
     ($(#[$doc:meta])* $name:ident, $entry:literal, $repeats:literal) => {
@@ -131,9 +132,11 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
     let bins = 1 << plan.bits;
     let pairs = bins / 2;
     let bin_of = |key: K| key.bits_from(plan.shift) & (bins - 1);
-    if B::IN_TURN && !REPEATS {
-        split_in_turn(&args, starts, region, first, here);
-        return;
+    if B::IN_TURN && !crowded_before {
+        let tile = TileInTurn { region, index: tile_index, size, first, here };
+        if split_in_turn::<REPEATS, K, V>(&args, starts, tile) {
+            return;
+        }
     }
     let counters = room.cast::<u32>();
 
@@ -280,13 +283,11 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
         }
     });
     let staged_keys = room.cast::<K>();
-    if !B::IN_TURN {
-        block.each(&mut held, |_, held| {
-            for row in 0..items::<K, V>() {
-                staged_keys.set(held.places[row], held.keys[row]);
-            }
-        });
-    }
+    block.each(&mut held, |_, held| {
+        for row in 0..items::<K, V>() {
+            staged_keys.set(held.places[row], held.keys[row]);
+        }
+    });
 
     // Where the bins' items begin in the output, less where they begin in the tile.
     block.phase(&mut sum, |thread, sum| {
@@ -335,29 +336,6 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
         let target = starts.get(bin_of(key)).wrapping_add(place);
         if place < kept.get(0) { target } else { NOWHERE }
     };
-    if B::IN_TURN {
-        // At once: what is written next to each other goes out together only from threads that run
-        // in step.
-        let pairs_out = Pairs::<REPEATS, K, V>::new(args.keys_out, args.values_out);
-        block.each(&mut held, |thread, held| {
-            for row in 0..items::<K, V>() {
-                let target = target_of(held.keys[row], held.places[row]);
-                if target >= NOWHERE {
-                    continue;
-                }
-                if side_by_side {
-                    pairs_out.store(target as u64, held.keys[row], held.values[row]);
-                    continue;
-                }
-                args.keys_out.store(target as u64, held.keys[row]);
-                if V::VALUE_BITS != 0 {
-                    let value = args.values.load_streaming(first + place_of_row::<K, V>(thread, row) as u64);
-                    args.values_out.store(target as u64, value);
-                }
-            }
-        });
-        return;
-    }
     if side_by_side {
         // Keys wait in registers for their values.
         block.phase(&mut held, |thread, held| {
@@ -410,92 +388,4 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
             }
         }
     });
-}
-
-/// Pairs whose keys are read, and mixed, at once.
-const AT_ONCE: usize = 32;
-
-/// Splits a tile of `here` pairs, from number `first` on, by one thread, whose order is that of the
-/// input: it counts the pairs of each bin, and then writes each to where its bin goes on.
-#[inline(always)]
-fn split_in_turn<K: Key, V: Payload>(args: &Split<K, V>, starts: impl Shared<u32>, region: u32, first: u64, here: u32) {
-    let (plan, bins) = (args.plan, 1 << args.plan.bits);
-    let bin_of = |key: K| key.bits_from(plan.shift) & (bins - 1);
-    for bin in 0..bins {
-        starts.set(bin, 0);
-    }
-    let mut place = 0;
-    while place < here {
-        let (keys, _) = load_mixed(args, first + place as u64, here - place);
-        for i in 0..AT_ONCE.min((here - place) as usize) {
-            starts.fetch_add(bin_of(keys[i]), 1);
-        }
-        place += AT_ONCE as u32;
-    }
-    for pair in 0..bins / 2 {
-        let own = [starts.get(2 * pair), starts.get(2 * pair + 1)];
-        // Two counts in one word, as where threads run in step.
-        let counts = args.counts_out.cast::<u64>().atomic(region as u64 * (bins / 2) as u64 + pair as u64);
-        let before = counts.fetch_add(own[0] as u64 | (own[1] as u64) << 32);
-        for half in 0..2 {
-            let number = region as u64 * bins as u64 + (2 * pair) as u64 + half as u64;
-            let begin = (before >> (32 * half)) as u32;
-            let (bin_first, bin_room) = bin_of_output(args, number);
-            let fits = begin as u64 + own[half as usize] as u64 <= bin_room as u64;
-            starts.set(2 * pair + half, if fits { bin_first + begin } else { NOWHERE });
-            if !fits {
-                args.header.atomic(header::OVERFLOW + plan.level as u64).store(1);
-            }
-        }
-    }
-    let pairs_out = Pairs::<false, K, V>::new(args.keys_out, args.values_out);
-    place = 0;
-    while place < here {
-        let (keys, values) = load_mixed(args, first + place as u64, here - place);
-        for i in 0..AT_ONCE.min((here - place) as usize) {
-            let target = starts.fetch_add(bin_of(keys[i]), 1);
-            if target >= NOWHERE {
-                continue;
-            }
-            if Pairs::<false, K, V>::SIDE_BY_SIDE {
-                pairs_out.store(target as u64, keys[i], values[i]);
-            } else {
-                args.keys_out.store(target as u64, keys[i]);
-                if V::VALUE_BITS != 0 {
-                    args.values_out.store(target as u64, values[i]);
-                }
-            }
-        }
-        place += AT_ONCE as u32;
-    }
-}
-
-/// The mixed keys of some pairs from number `first` on, of which there are `here`, and their
-/// values; something for pairs that there are not.
-#[inline(always)]
-fn load_mixed<K: Key, V: Payload>(args: &Split<K, V>, first: u64, here: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
-    let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
-    let (mut keys, mut values) = ([K::default(); AT_ONCE], [<V::Word>::default(); AT_ONCE]);
-    // Whole ones apart, so that their loops have constant lengths.
-    let whole = here >= AT_ONCE as u32;
-    for i in 0..if whole { AT_ONCE } else { here as usize } {
-        (keys[i], values[i]) =
-            if args.plan.level == 0 { pairs.load_apart(first + i as u64) } else { pairs.load(first + i as u64) };
-    }
-    if args.plan.level == 0 {
-        keys = keys.map(|key| key.mixed(args.plan.a, args.plan.b));
-    }
-    (keys, values)
-}
-
-/// Where bin `number` of the output begins, and how many pairs it has room for.
-#[inline(always)]
-fn bin_of_output<K: Key, V: Payload>(args: &Split<K, V>, number: u64) -> (u32, u32) {
-    let plan = args.plan;
-    if args.starts_out.is_null() {
-        (number as u32 * plan.bin_room, plan.bin_room)
-    } else {
-        let bin_first = args.starts_out.load_read_only(number);
-        (bin_first, args.starts_out.load_read_only(number + 1) - bin_first)
-    }
 }

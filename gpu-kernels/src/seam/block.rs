@@ -134,6 +134,11 @@ pub trait Shared<T: Word>: Copy + Sync {
     fn get(self, index: u32) -> T;
     /// Writes word `index`.
     fn set(self, index: u32, value: T);
+    /// Writes 0 to `count` words from word `first` on.
+    #[inline(always)]
+    fn clear(self, first: u32, count: u32) {
+        (first..first + count).for_each(|index| self.set(index, T::default()));
+    }
     /// Adds to word `index`, wrapping; returns what it held.
     fn fetch_add(self, index: u32, value: T) -> T;
     /// Raises word `index` to at least `value`; returns what it held.

@@ -55,15 +55,17 @@ pub fn equal_of_four<T: Word>(words: [T; 4], mask: T, other: T) -> u32 {
 
 /// What [`vectorized`] runs.
 pub trait Work {
+    /// What comes out.
+    type Output;
     /// Does it. To be inlined with all that it calls, so without closures that LLVM may leave
     /// apart.
-    fn run(self);
+    fn run(self) -> Self::Output;
 }
 
 /// Runs `work`, on a CPU compiled for wider vectors than every CPU has, if this one has them.
 #[inline(always)]
-pub fn vectorized(work: impl Work) {
-    backend::vectorized(work);
+pub fn vectorized<W: Work>(work: W) -> W::Output {
+    backend::vectorized(work)
 }
 
 /// Lets others run while this thread waits for a word that another block is about to write.

@@ -1,6 +1,7 @@
 //! What a compacting table is to be like.
 
 use super::{CompactingTable, Unique};
+use crate::lent::Lent;
 use crate::primitives::state_words;
 use crate::{Answers, BasicConfig, Buffer, Device, Key, PageConfig, Result, Stream};
 use gpu_kernels::compacting::{CountIds, RowsPlan};
@@ -108,7 +109,8 @@ impl<C: BasicConfig> CompactingConfig<C> {
     pub fn unique<K: Key>(&self, device: &Device, keys: &[K]) -> Result<Unique<Vec<K>, Vec<u32>>> {
         self.memory_bytes::<K>(keys.len() as u64)?;
         let stream = device.default_stream();
-        let Unique { keys, ids, counts } = self.unique_on(stream, device, &Buffer::from_slice(device, keys)?)?;
+        let keys = Lent::new(device, keys)?;
+        let Unique { keys, ids, counts } = self.unique_on(stream, device, &keys)?;
         Ok(Unique { keys: keys.download(stream)?, ids: ids.download(stream)?, counts: counts.download(stream)? })
     }
 

@@ -7,6 +7,7 @@ pub use config::CompactingConfig;
 
 use build::Work;
 
+use crate::lent::Lent;
 use crate::{Answers, BasicMap, Buffer, Device, Key, PageMap, Result, Stream};
 use gpu_kernels::compacting::{KeysOf, KeysOfPlan};
 
@@ -76,7 +77,7 @@ impl<K: Key, I: BasicMap<K>> CompactingTable<K, I> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn keys_of_many(&self, ids: &[u32]) -> Result<Vec<Option<K>>> {
         let stream = self.device.default_stream();
-        let ids = Buffer::from_slice(&self.device, ids)?;
+        let ids = Lent::new(&self.device, ids)?;
         let mut answers = Answers::uninitialized(&self.device, ids.len())?;
         self.keys_of_many_into(stream, &ids, &mut answers)?;
         answers.download(stream)

@@ -32,6 +32,10 @@ pub unsafe trait Runner: Debug + Send + Sync + 'static {
     fn has_wide_atomics(&self) -> bool {
         true
     }
+    /// [`Engine::shares_memory_with_host`].
+    fn shares_memory_with_host(&self) -> bool {
+        false
+    }
     /// Hears of memory that kernels may use from now on.
     fn allocated(&self, _address: usize, _bytes: usize) {}
     /// Hears of memory that kernels may no longer use.
@@ -77,6 +81,9 @@ unsafe impl Runner for Cores {
     fn cores(&self) -> Option<usize> {
         Some(rayon::current_num_threads())
     }
+    fn shares_memory_with_host(&self) -> bool {
+        true
+    }
 }
 
 /// An engine on host memory, where every operation is done when its call returns.
@@ -93,7 +100,9 @@ impl<R: Runner> HostEngine<R> {
 }
 
 /// From so many bytes on, an allocation that the machine has no memory for is refused, and not left to
-/// fail on use; and its zeros come from the operating system where they can.
+/// fail on use. Of less, asking what is free would take longer than the allocation.
+const ASKED_FOR: usize = 1 << 26;
+/// From so many bytes on, zeros come from the operating system where they can.
 const LARGE: usize = 1 << 20;
 /// What addresses are multiples of.
 const ALIGNMENT: usize = 256;
@@ -121,8 +130,7 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
     }
 
     fn allocate(&self, bytes: usize) -> Result<usize> {
-        // Asking what is free takes longer than a small allocation.
-        let free = if bytes < LARGE { u64::MAX } else { self.memory()?.free };
+        let free = if bytes < ASKED_FOR { u64::MAX } else { self.memory()?.free };
         let out_of_memory = || Error::OutOfMemory { asked: bytes as u64, free, device: self.name().to_owned() };
         let Some(layout) = layout(bytes).filter(|_| bytes > 0 && bytes as u64 <= free) else {
             return Err(out_of_memory());
@@ -168,6 +176,14 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
 
     fn cores(&self) -> Option<usize> {
         self.runner.cores()
+    }
+
+    fn allocates_zeros(&self) -> bool {
+        true
+    }
+
+    fn shares_memory_with_host(&self) -> bool {
+        self.runner.shares_memory_with_host()
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -32,8 +32,8 @@ pub struct Memory {
 /// What a device runs on.
 ///
 /// # Safety
-/// Memory that `allocate` returns must be the engine's queues' to read and write until `free`, and a queue must do what its
-/// methods say: safe code relies on both.
+/// Memory that `allocate` returns must be the engine's queues' to read and write until `free`, a queue must do what its
+/// methods say, and what the engine says of its memory must be true: safe code relies on all of it.
 pub unsafe trait Engine: Debug + Send + Sync + Any {
     /// The device's name.
     fn name(&self) -> &str;
@@ -48,6 +48,15 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     unsafe fn free(&self, address: usize, bytes: usize);
     /// A new queue.
     fn queue(&self) -> Result<Box<dyn Queue>>;
+    /// Whether memory that `allocate` returns holds zeros.
+    fn allocates_zeros(&self) -> bool {
+        false
+    }
+    /// Whether kernels may read a slice of the program where it is, at an address that is a multiple
+    /// of 16, and the program may read the device's memory while no work uses it.
+    fn shares_memory_with_host(&self) -> bool {
+        false
+    }
     /// Makes every kernel ready, if that takes time.
     fn load_kernels(&self) -> Result<()> {
         Ok(())
@@ -73,7 +82,7 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
 /// Work in order. Everything but the copies from and to the host may return before it is done.
 ///
 /// The `unsafe` methods demand that every address lies, with the bytes named, in allocations of the engine which no other
-/// queue uses in conflict; [`Stream`](crate::Stream) sees to it through the buffers' events.
+/// queue uses in conflict, or in what [`Engine::shares_memory_with_host`] allows; [`Stream`](crate::Stream) sees to it through the buffers' events.
 #[allow(clippy::missing_safety_doc, reason = "the trait's own text has it")]
 pub trait Queue: Debug + Send + Sync {
     /// Copies from the host and waits.

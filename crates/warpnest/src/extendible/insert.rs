@@ -4,6 +4,7 @@ use super::ExtendibleMap;
 use super::directory::Directory;
 use super::work::{at_least, extend};
 use crate::buffer::Tracked;
+use crate::lent::Lent;
 use crate::primitives::{compact, mark_last_of_each, sort_pairs_by_mixed_key};
 use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
@@ -35,9 +36,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     /// * [`Error::Driver`]: nothing was done. [`Error::Emptied`]: the map is empty now.
     pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        let keys = Buffer::from_slice(&self.device, keys)?;
-        let values = Buffer::from_slice(&self.device, values)?;
         let device = self.device.clone();
+        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
         self.insert_many_on(device.default_stream(), &keys, &values)
     }
 

@@ -4,6 +4,7 @@ use super::directory::Directory;
 use super::table::unless_out_of_memory;
 use super::{ExtendibleMap, Table};
 use crate::buffer::Tracked;
+use crate::lent::Lent;
 use crate::{Answers, Buffer, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
     Absorb, AroundPlan, InspectPlan, MergeAround, MergeBuddies, MergePlan, MergedPlan, Remove, RemovePlan, TableDepths,
@@ -20,7 +21,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     /// empty now.
     pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>> {
         let device = self.device.clone();
-        let keys = Buffer::from_slice(&device, keys)?;
+        let keys = Lent::new(&device, keys)?;
         let mut answers = Answers::uninitialized(&device, keys.len())?;
         self.remove_many_into(device.default_stream(), &keys, &mut answers)?;
         answers.download(device.default_stream())

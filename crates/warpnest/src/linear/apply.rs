@@ -2,6 +2,7 @@
 
 use super::{Change, LinearMap};
 use crate::buffer::Tracked;
+use crate::lent::Lent;
 use crate::{Answers, Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::linear::{
     Apply, ApplyPlan, CountInserting, Insert, InsertAnywhere, InsertPlan, InsertingPlan, Operation, header,
@@ -56,9 +57,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// * [`Error::Driver`]: some of the pairs may be in the map, as [`LinearMap::len`] says.
     pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        let keys = Buffer::from_slice(&self.device, keys)?;
-        let values = Buffer::from_slice(&self.device, values)?;
         let device = self.device.clone();
+        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
         self.insert_many_on(device.default_stream(), &keys, &values)
     }
 
@@ -196,7 +196,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     ) -> Result<Answers<V>> {
         let values = values.unwrap_or(&[]);
         let device = self.device.clone();
-        let (keys, values) = (Buffer::from_slice(&device, keys)?, Buffer::from_slice(&device, values)?);
+        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
         let mut answers = Answers::uninitialized(&device, keys.len())?;
         work(self, device.default_stream(), &keys, &values, &mut answers)?;
         Ok(answers)

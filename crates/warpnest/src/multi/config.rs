@@ -1,6 +1,7 @@
 //! What a multimap is to be like.
 
 use super::MultiMap;
+use crate::lent::Lent;
 use crate::primitives::{sort_scratch_bytes, state_words};
 use crate::{BasicConfig, Buffer, Device, Key, PageConfig, Result, Stream, Value};
 
@@ -85,7 +86,7 @@ impl<C: BasicConfig> MultiConfig<C> {
     ) -> Result<MultiMap<K, V, C::Map<K>>> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
         self.memory_bytes::<K, V>(keys.len() as u64)?;
-        let (keys, values) = (Buffer::from_slice(device, keys)?, Buffer::from_slice(device, values)?);
+        let (keys, values) = (Lent::new(device, keys)?, Lent::new(device, values)?);
         self.build_on(device.default_stream(), device, &keys, &values)
     }
 

@@ -6,6 +6,7 @@ mod config;
 pub use config::MultiConfig;
 
 use crate::basic::RunsQuery;
+use crate::lent::Lent;
 use crate::primitives::{Scratch, exclusive_scan_in_place};
 use crate::{BasicMap, Buffer, Device, Key, PageMap, Result, Stream, Value};
 use gpu_kernels::multi::{Gather, GatherPlan};
@@ -78,7 +79,7 @@ impl<K: Key, V: Value, I: BasicMap<K>> MultiMap<K, V, I> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn count_many(&self, queries: &[K]) -> Result<Vec<u32>> {
         let stream = self.device.default_stream();
-        let queries = Buffer::from_slice(&self.device, queries)?;
+        let queries = Lent::new(&self.device, queries)?;
         let mut counts = Buffer::uninitialized(&self.device, queries.len())?;
         self.count_many_into(stream, &queries, &mut counts)?;
         counts.download(stream)
@@ -129,7 +130,7 @@ impl<K: Key, V: Value, I: BasicMap<K>> MultiMap<K, V, I> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn retrieve_many(&self, queries: &[K]) -> Result<Retrieved<Vec<u64>, Vec<V>>> {
         let stream = self.device.default_stream();
-        let queries = Buffer::from_slice(&self.device, queries)?;
+        let queries = Lent::new(&self.device, queries)?;
         let Retrieved { offsets, values } = self.retrieve_many_on(stream, &queries)?;
         Ok(Retrieved { offsets: offsets.download(stream)?, values: values.download(stream)? })
     }

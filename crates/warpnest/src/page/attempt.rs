@@ -15,12 +15,20 @@ use gpu_kernels::seam::{Global, Kernel};
 use gpu_kernels::types::{Nothing, Payload};
 
 impl<K: Key, V: Payload> PageMap<K, V> {
-    /// Splits into bins whose room is known beforehand, and builds the pages.
-    pub(super) fn attempt(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
+    /// Splits into bins whose room is known beforehand, and builds the pages; in a table of zeros, if `zeroed` says so.
+    pub(super) fn attempt(
+        &mut self,
+        stream: &Stream,
+        input: Input<'_, K, V>,
+        plan: &Plan,
+        zeroed: bool,
+    ) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
-        let launches = Launches { plan, layout, unique: config.unique, input, scratch, words };
+        // Of two splits, one may write to the table.
+        let zeroed = zeroed && plan.levels.len() < 2;
+        let launches = Launches { plan, layout, unique: config.unique, input, scratch, words, zeroed };
         // SAFETY: the kernels' texts allow no starts.
         let nothing = unsafe { Global::null() };
         // SAFETY: the scratch has the words of its plan, the table those of its layout. What must be 0 is, and splits come one after the
@@ -56,7 +64,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
-        let launches = Launches { plan, layout, unique: config.unique, input, scratch, words };
+        let launches = Launches { plan, layout, unique: config.unique, input, scratch, words, zeroed: false };
         let last = plan.levels.len() - 1;
         let bins = plan.levels[last].bins();
         let starts = launches.starts();
@@ -98,6 +106,8 @@ struct Launches<'a, K, V: Payload> {
     input: Input<'a, K, V>,
     scratch: &'a Buffer<u64>,
     words: &'a Buffer<u64>,
+    /// Whether the table is nothing but zeros.
+    zeroed: bool,
 }
 
 impl<K: Key, V: Payload> Launches<'_, K, V> {
@@ -202,7 +212,7 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
                 page_room: plan.levels.last().map_or(0, |level| level.bin_room),
                 pairs: plan.pairs,
                 split: !plan.levels.is_empty() as u32,
-                padding: 0,
+                zeroed: self.zeroed as u32,
             },
         };
         // That of pairs in order asks for no values before the end.

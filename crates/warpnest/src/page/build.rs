@@ -148,7 +148,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             types: PhantomData,
             config,
         };
-        map.attempt_until_built(stream, input, &plan)?;
+        map.attempt_until_built(stream, input, &plan, device.engine().allocates_zeros())?;
         map.scratch.release();
         Ok(map)
     }
@@ -158,7 +158,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         let cores = self.device.engine().cores();
         let plan = self.config.plan_on::<K, V>(input.pairs, input.known == Known::AnyValues, cores)?;
         self.length = 0;
-        let built = self.attempt_until_built(stream, input, &plan);
+        let built = self.attempt_until_built(stream, input, &plan, false);
         if built.is_err() {
             self.forget(stream);
         }
@@ -172,7 +172,13 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         let _ = self.words.fill(stream, 0);
     }
 
-    fn attempt_until_built(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<()> {
+    fn attempt_until_built(
+        &mut self,
+        stream: &Stream,
+        input: Input<'_, K, V>,
+        plan: &Plan,
+        zeroed: bool,
+    ) -> Result<()> {
         let seed = input.ordered_by().unwrap_or_else(|| self.config.seed_or_random());
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         self.make_room(plan)?;
@@ -182,8 +188,11 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
             // Only the first constants are those of the order.
             let in_order = failures == 0 && input.ordered_by().is_some();
-            let first = if in_order { Self::attempt_in_order } else { Self::attempt };
-            let mut outcome = first(self, stream, input, plan)?;
+            let mut outcome = if in_order {
+                self.attempt_in_order(stream, input, plan)?
+            } else {
+                self.attempt(stream, input, plan, zeroed && failures == 0)?
+            };
             // Other constants would not help against copies of one key. Exact places for the last split's bins mostly do, and exact places
             // for all pairs help against everything.
             let split_again = matches!(outcome, Outcome::LastOverflow);

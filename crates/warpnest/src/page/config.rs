@@ -201,10 +201,11 @@ impl PageConfig {
     }
 }
 
-/// The most buckets of a page that one core builds: they should fit its cache.
-const MOST_BUCKETS_A_CORE: u32 = 3 << 13;
+/// The most buckets of a page that one core builds: they should fit the caches that it shares. (The kernel has room
+/// to count the slots of 55,520.)
+const MOST_BUCKETS_A_CORE: u32 = 3 << 14;
 /// The most pairs of such a page on average; and as many as are worth a task.
-const MOST_PAIRS_A_CORE: u64 = 1 << 16;
+const MOST_PAIRS_A_CORE: u64 = 1 << 17;
 const PAIRS_A_TASK: u64 = 1 << 13;
 /// Pages for each of several cores, so that they share the work evenly.
 const PAGES_A_CORE: usize = 2;

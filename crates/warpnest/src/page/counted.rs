@@ -120,7 +120,7 @@ unsafe fn build_in_place<K: Key, V: Payload>(
         starts,
         words_out: words.argument(),
         header: scratch.argument(),
-        plan: BuildPlan { layout: *layout, page_room: 0, pairs, split: 0, padding: 0 },
+        plan: BuildPlan { layout: *layout, page_room: 0, pairs, split: 0, zeroed: 0 },
     };
     // SAFETY: the caller's.
     unsafe {

@@ -1,6 +1,7 @@
 //! What a sorted map knows of the order of its keys: bounds and ranges.
 
 use super::SortedMap;
+use crate::lent::Lent;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::sorted::{Bounds, BoundsPlan, CountRanges, RangesPlan};
 use std::ops::{Bound, Range, RangeBounds};
@@ -49,7 +50,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
 
     fn bounds(&self, queries: &[K], side: Side) -> Result<Vec<u32>> {
         let stream = self.device.default_stream();
-        let queries = Buffer::from_slice(&self.device, queries)?;
+        let queries = Lent::new(&self.device, queries)?;
         let mut places = Buffer::uninitialized(&self.device, queries.len())?;
         self.bounds_into(stream, &queries, &mut places, side)?;
         places.download(stream)
@@ -151,7 +152,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     pub fn count_ranges_many(&self, ranges: &[Range<K>]) -> Result<Vec<u32>> {
         let stream = self.device.default_stream();
         let (from, to): (Vec<K>, Vec<K>) = ranges.iter().map(|range| (range.start, range.end)).unzip();
-        let (from, to) = (Buffer::from_slice(&self.device, &from)?, Buffer::from_slice(&self.device, &to)?);
+        let (from, to) = (Lent::new(&self.device, &from)?, Lent::new(&self.device, &to)?);
         let mut counts = Buffer::uninitialized(&self.device, ranges.len())?;
         self.count_ranges_many_into(stream, &from, &to, &mut counts)?;
         counts.download(stream)

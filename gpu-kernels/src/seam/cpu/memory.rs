@@ -16,7 +16,7 @@ pub const IN_STEP: bool = false;
 
 /// How many times as much as on a GPU may be prepared in an array that is
 /// [`staged`](super::super::Shared::staged): what fits the caches of a core.
-pub const STAGED_TIMES: usize = 32;
+pub const STAGED_TIMES: usize = 64;
 
 /// What a word must offer for shared memory, whose threads come one after the other.
 #[allow(missing_docs)]
@@ -37,13 +37,13 @@ pub fn settled(word: u32) -> u32 {
 
 /// Runs `work`, compiled for AVX2 and the bit operations that came with it if this CPU has them.
 #[inline(always)]
-pub fn vectorized(work: impl Work) {
+pub fn vectorized<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     {
         use super::super::std::is_x86_feature_detected;
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-        fn wide(work: impl Work) {
-            work.run();
+        fn wide<W: Work>(work: W) -> W::Output {
+            work.run()
         }
         let has_bits = is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2");
         let has_counts = is_x86_feature_detected!("lzcnt") && is_x86_feature_detected!("popcnt");
@@ -52,7 +52,7 @@ pub fn vectorized(work: impl Work) {
             return unsafe { wide(work) };
         }
     }
-    work.run();
+    work.run()
 }
 
 /// Four words compared at once.

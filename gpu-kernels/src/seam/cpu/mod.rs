@@ -226,10 +226,19 @@ pub struct CpuShared<T> {
 // SAFETY: all threads of a block run on one CPU thread (`SharedStorage::handle` demands it); the bound is for closures.
 unsafe impl<T> Sync for CpuShared<T> {}
 
+/// Out of the way, and by value: a message that borrows index and length keeps them in memory.
+#[cold]
+#[inline(never)]
+fn beyond(index: u32, length: u32) -> ! {
+    panic!("index {index} is beyond a shared array of {length}");
+}
+
 impl<T: Word> CpuShared<T> {
     #[inline(always)]
     fn at(self, index: u32) -> *mut T {
-        assert!(index < self.length, "index {index} is beyond a shared array of {}", self.length);
+        if index >= self.length {
+            beyond(index, self.length);
+        }
         self.words.wrapping_add(index as usize)
     }
     #[inline(always)]
@@ -261,6 +270,13 @@ impl<T: Word> Shared<T> for CpuShared<T> {
     fn set(self, index: u32, value: T) {
         // SAFETY: as in `get`.
         unsafe { self.at(index).write(value) }
+    }
+    #[inline(always)]
+    fn clear(self, first: u32, count: u32) {
+        let end = first as u64 + count as u64;
+        assert!(end <= self.length as u64, "{count} words from {first} on are beyond a shared array");
+        // SAFETY: as in `get`, for all of these words; a word of zeros is one of `T`, a u32 or u64.
+        unsafe { self.words.wrapping_add(first as usize).write_bytes(0, count as usize) }
     }
     #[inline(always)]
     fn fetch_add(self, index: u32, value: T) -> T {

@@ -17,8 +17,8 @@ pub fn equal_of_four(words: [u32; 4], mask: u32, other: u32) -> u32 {
 
 /// Runs `work`: threads are a GPU's vectors.
 #[inline(always)]
-pub fn vectorized(work: impl super::super::Work) {
-    work.run();
+pub fn vectorized<W: super::super::Work>(work: W) -> W::Output {
+    work.run()
 }
 
 /// How many times as much may be prepared in an array that is

@@ -97,7 +97,7 @@ fn page<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
         starts: null(),
         words_out: words,
         header,
-        plan: PageBuildPlan { layout, page_room: 0, pairs: 0, split: 0, padding: 0 },
+        plan: PageBuildPlan { layout, page_room: 0, pairs: 0, split: 0, zeroed: 0 },
     };
     let split = || Split::<K, V> {
         keys,
