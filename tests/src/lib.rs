@@ -51,6 +51,8 @@ pub struct TestEngine {
     pub most_items: usize,
     /// How many cases of a property to try.
     pub cases: u32,
+    /// Whether one thread runs those of a block, one after the other and in their order.
+    pub in_turn: bool,
 }
 
 /// Every engine of this machine.
@@ -65,13 +67,18 @@ pub fn engines() -> &'static [TestEngine] {
 fn new_engines() -> Vec<TestEngine> {
     let baseline = if is_thorough() { PtxRunner::baseline } else { PtxRunner::baseline_where_it_differs };
     let mut engines = vec![
-        TestEngine { device: on(Blocks), most_items: 100_000, cases: 60 },
-        TestEngine { device: on(CheckedRunner::new(derived("shuffles"))), most_items: 2_000, cases: 60 },
-        TestEngine { device: on(baseline(derived("baseline"))), most_items: 300, cases: 24 },
-        TestEngine { device: on(PtxRunner::hopper(derived("hopper"))), most_items: 300, cases: 24 },
+        TestEngine { device: on(Blocks), most_items: 100_000, cases: 60, in_turn: true },
+        TestEngine {
+            device: on(CheckedRunner::new(derived("shuffles"))),
+            most_items: 2_000,
+            cases: 60,
+            in_turn: false,
+        },
+        TestEngine { device: on(baseline(derived("baseline"))), most_items: 300, cases: 24, in_turn: false },
+        TestEngine { device: on(PtxRunner::hopper(derived("hopper"))), most_items: 300, cases: 24, in_turn: false },
     ];
     match Device::cuda(0) {
-        Ok(device) => engines.push(TestEngine { device, most_items: 1 << 20, cases: 400 }),
+        Ok(device) => engines.push(TestEngine { device, most_items: 1 << 20, cases: 400, in_turn: false }),
         Err(error) if std::env::var_os("WARPNEST_REQUIRE_CUDA").is_some() => panic!("CUDA is required: {error}"),
         Err(error) => eprintln!("not tested on CUDA: {error}"),
     }
@@ -81,7 +88,7 @@ fn new_engines() -> Vec<TestEngine> {
 /// The CPU engine itself, whose pages are larger: properties run on it, too.
 pub fn the_cpu_engine() -> &'static TestEngine {
     static CPU: LazyLock<TestEngine> =
-        LazyLock::new(|| TestEngine { device: Device::cpu(), most_items: 100_000, cases: 200 });
+        LazyLock::new(|| TestEngine { device: Device::cpu(), most_items: 100_000, cases: 200, in_turn: true });
     &CPU
 }
 

@@ -163,8 +163,9 @@ fn pages_of_every_form_that_are_nearly_full_keep_the_last_of_repeated_pairs() {
     }
 }
 
-/// Keys of page 0: as many as slots for each home but bucket 0, and one more for bucket `over`. Whichever of that bucket's keys comes last finds its
-/// candidates full, since bucket 0 is none of them; and room can be made for it, since others can go there.
+/// Keys of page 0: as many as slots for each home but bucket 0, and one more for bucket `over`. Whichever of that bucket's keys, or those of
+/// the one beside, comes last finds its candidates full, since bucket 0 is none of them; and room can be made for it, since others can
+/// go there.
 fn one_too_many<V: Payload>(layout: &Layout, over: u32, seed: u64) -> Vec<u32> {
     let most = (1usize << (32 - layout.page_bits)) * 97 / 100;
     let all = pairs::<u32, V>(layout, 0, most.min(5000), seed);
@@ -178,8 +179,8 @@ fn one_too_many<V: Payload>(layout: &Layout, over: u32, seed: u64) -> Vec<u32> {
         let here = |may: bool| {
             all.iter().map(|pair| pair.0).filter(move |&key| home(key) == bucket && may_be_in_0(key) == may)
         };
-        let keys: Vec<u32> = if bucket == over {
-            here(false).take(layout.slots as usize + 1).collect()
+        let keys: Vec<u32> = if bucket == over || bucket == over ^ 1 {
+            here(false).take(layout.slots as usize + (bucket == over) as usize).collect()
         } else {
             here(true).chain(here(false)).take(layout.slots as usize).collect()
         };
@@ -204,7 +205,9 @@ fn a_pair_that_needs_room_gets_it_in_every_form_and_the_last_of_its_key_wins() {
                     let built = build::<u32, V>(&engine.device, layout, &[page], copies > 1)
                         .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
                     let of = |word: u64| built.header[word as usize];
-                    assert_eq!((of(header::FAILED), of(header::LEFT)), (0, copies as u64), "{slots} slots");
+                    // In turn a key may go beside before the bucket there is full: then it is one of that bucket's which is left.
+                    let left = if engine.in_turn && over.is_multiple_of(2) { 1 } else { copies as u64 };
+                    assert_eq!((of(header::FAILED), of(header::LEFT)), (0, left), "{slots} slots");
                 }
             }
         }
