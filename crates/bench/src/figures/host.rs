@@ -15,7 +15,7 @@ use crate::bench::input::{Input, wrong_hits};
 const FEWEST: u64 = 1 << 6;
 /// Repetitions are so many that about as many pairs are built, if they are not fewer than asked for
 /// or more than the most.
-const PAIRS_TIMED: u64 = 1 << 23;
+const PAIRS_TIMED: u64 = 1 << 22;
 const MOST_REPETITIONS: u64 = 501;
 /// Tables of fewer pairs are timed several at once, since reading the clock takes as long as some.
 const PAIRS_AT_ONCE: u64 = 1 << 12;
@@ -69,7 +69,7 @@ fn ratios(device: &Device, n: u64, runs: u32, pools: [&ThreadPool; 2]) -> anyhow
     let repetitions = (PAIRS_TIMED / n).clamp(runs as u64, MOST_REPETITIONS.max(runs as u64));
     let at_once = (PAIRS_AT_ONCE / n).max(1);
     let mut ours: [[Vec<f64>; 5]; 2] = Default::default();
-    let mut theirs: [Vec<f64>; 2] = Default::default();
+    let mut theirs: [Vec<f64>; 3] = Default::default();
     // The first repetition warms up.
     for repetition in 0..=repetitions {
         let theirs_now = hashbrown_nanoseconds(&input, at_once);
@@ -79,14 +79,14 @@ fn ratios(device: &Device, n: u64, runs: u32, pools: [&ThreadPool; 2]) -> anyhow
         }
         theirs.iter_mut().zip(theirs_now).filter(|_| repetition > 0).for_each(|(times, time)| times.push(time));
     }
-    let [insertions, lookups] = theirs.map(median);
-    let references = [insertions, insertions, insertions, lookups, lookups];
+    let [insertions, lookups, collected] = theirs.map(median);
+    let references = [insertions, insertions, insertions, lookups, collected];
     Ok(ours.map(|ours| std::array::from_fn(|i| references[i] / median(ours[i].clone()))))
 }
 
 /// Nanoseconds of inserting all pairs into a map with room for them, which is taken and given back,
-/// and of getting all keys.
-fn hashbrown_nanoseconds(input: &Input<u32, u32>, at_once: u64) -> [f64; 2] {
+/// of getting all keys into a vector that is there, and into a new one.
+fn hashbrown_nanoseconds(input: &Input<u32, u32>, at_once: u64) -> [f64; 3] {
     let build = || {
         let mut map = hashbrown::HashMap::<u32, u32>::with_capacity(input.keys.len());
         for (key, value) in input.keys.iter().zip(&input.values) {
@@ -102,7 +102,10 @@ fn hashbrown_nanoseconds(input: &Input<u32, u32>, at_once: u64) -> [f64; 2] {
         answers.extend(input.present.iter().map(|key| map.get(key).copied()));
         black_box(&answers);
     });
-    [insertions, lookups]
+    let collected = nanoseconds(at_once, || {
+        used(input.present.iter().map(|key| map.get(key).copied()).collect::<Vec<_>>());
+    });
+    [insertions, lookups, collected]
 }
 
 /// Nanoseconds of each of [`SERIES`], on this thread's pool.
