@@ -13,6 +13,8 @@ mod runtime {
     mod huge_counts;
     mod landing;
     mod no_driver;
+    #[cfg(all(target_os = "linux", not(feature = "cust")))]
+    mod refusals;
     mod streams;
 }
 
