@@ -97,6 +97,9 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     }
 }
 
+/// A page, and the device memory that it is built in if that is in place.
+type WithPlace<'l, F, W, S> = (Global<W>, Page<'l, F, W, S>);
+
 /// Lets the noted pairs search for slots, or all if they are not noted. With `COUNT` they are those whose home is full, their keys are
 /// unique, and the counts say which buckets have slots; without, the words of tags say it. Ends with a barrier.
 #[inline(always)]
@@ -104,7 +107,7 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
     block: &mut B,
     threads: &mut B::Local<ThreadOf<K, V>>,
     source: &Source<'_, K, V>,
-    (in_place, page): (Global<K::Joint<V>>, Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>),
+    (in_place, page): WithPlace<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
     counts: Counts<impl Shared<u32>>,
     lists: Lists<List<impl Shared<V::Noted>, impl Shared<u32>>, List<impl Shared<V::Noted>, impl Shared<u32>>>,
     noted: Option<u32>,
