@@ -7,7 +7,6 @@
 use super::cpu::count_one;
 use super::std::boxed::Box;
 use super::std::cell::RefCell;
-use super::std::collections::HashMap;
 use super::std::rc::Rc;
 use super::std::vec::Vec;
 use super::{Block, Global, Shared, Tile, Word};
@@ -44,15 +43,18 @@ impl Checker {
     fn shuffled(&self, length: u32) -> Vec<u32> {
         let mut order: Vec<u32> = (0..length).collect();
         for last in (1..order.len()).rev() {
-            order.swap(last, (self.random() % (last as u64 + 1)) as usize);
+            // The upper half of the word as a fraction: a division would take longer than all the rest.
+            order.swap(last, ((self.random() >> 32) * (last as u64 + 1) >> 32) as usize);
         }
         order
     }
 }
 
-/// How 32 bits of shared memory were used since the last barrier.
+/// How 32 bits of shared memory were used in a phase.
 #[derive(Clone, Copy)]
 struct Use {
+    /// In which phase: what is said of an earlier one is over.
+    phase: u32,
     thread: u32,
     others: bool,
     written: bool,
@@ -62,40 +64,70 @@ struct Use {
 }
 
 impl Use {
+    const NONE: Self = Self { phase: 0, thread: 0, others: false, written: false, plain: false, upper: false };
+
     fn is_conflict(&self) -> bool {
         self.others && self.written && self.plain
     }
 }
 
-/// What the threads of one block did since its last barrier.
-#[derive(Default)]
+/// What the threads of one block do in a phase.
 struct Log {
     thread: Cell<u32>,
-    /// By address: each 32 bits for themselves, since the same memory may be used as words of different types.
-    uses: RefCell<HashMap<usize, Use>>,
+    phase: Cell<u32>,
+    /// Of every array, each 32 bits for themselves, since the same memory may be used as words of different types.
+    uses: RefCell<Vec<Vec<Use>>>,
+    /// The array and the place of what is a conflict in this phase.
+    conflicts: RefCell<Vec<(u32, usize)>>,
 }
 
 impl Log {
-    fn note<T>(&self, word: *const T, writes: bool, plain: bool) {
-        let thread = self.thread.get();
+    fn new() -> Self {
+        // No array was used in phase 1 before it came.
+        let (thread, phase) = (Cell::new(0), Cell::new(Use::NONE.phase + 1));
+        Self { thread, phase, uses: RefCell::default(), conflicts: RefCell::default() }
+    }
+
+    /// One more array, of so many times 32 bits.
+    fn add(&self, length: usize) -> u32 {
         let mut uses = self.uses.borrow_mut();
-        for at in (0..size_of::<T>()).step_by(4) {
-            let unused = Use { thread, others: false, written: false, plain: false, upper: false };
-            let entry = uses.entry(word.addr() + at).or_insert(unused);
-            entry.others |= entry.thread != thread;
-            entry.written |= writes;
-            entry.plain |= plain;
-            entry.upper |= at != 0;
+        uses.push(super::std::vec![Use::NONE; length]);
+        uses.len() as u32 - 1
+    }
+
+    fn note<T>(&self, array: u32, index: u32, writes: bool, plain: bool) {
+        let (thread, phase) = (self.thread.get(), self.phase.get());
+        let parts = size_of::<T>() / 4;
+        let uses = &mut self.uses.borrow_mut()[array as usize];
+        for part in 0..parts {
+            let at = index as usize * parts + part;
+            let used = &mut uses[at];
+            if used.phase != phase {
+                *used = Use { phase, thread, ..Use::NONE };
+            }
+            let was_conflict = used.is_conflict();
+            used.others |= used.thread != thread;
+            used.written |= writes;
+            used.plain |= plain;
+            used.upper |= part != 0;
+            if used.is_conflict() && !was_conflict {
+                self.conflicts.borrow_mut().push((array, at));
+            }
         }
     }
 
     fn barrier(&self, checker: &Checker) {
-        let mut uses = self.uses.borrow_mut();
+        let uses = self.uses.borrow();
+        let mut conflicts = self.conflicts.borrow_mut();
         // The two halves of a word are one conflict.
-        let lower_too = |at: usize| uses.get(&(at - 4)).is_some_and(Use::is_conflict);
-        let conflicts = uses.iter().filter(|(at, used)| used.is_conflict() && !(used.upper && lower_too(**at)));
-        checker.conflicts.set(checker.conflicts.get() + conflicts.count() as u64);
-        uses.clear();
+        let once = conflicts.iter().filter(|&&(array, at)| {
+            let uses = &uses[array as usize];
+            let lower_too = || uses[at - 1].phase == self.phase.get() && uses[at - 1].is_conflict();
+            !(uses[at].upper && lower_too())
+        });
+        checker.conflicts.set(checker.conflicts.get() + once.count() as u64);
+        conflicts.clear();
+        self.phase.set(self.phase.get() + 1);
     }
 }
 
@@ -111,7 +143,7 @@ pub struct CheckedBlock<'c, const THREADS: usize> {
 impl<'c, const THREADS: usize> CheckedBlock<'c, THREADS> {
     /// Block `index` of `grid`.
     pub fn new(index: u32, grid: u32, checker: &'c Checker) -> Self {
-        Self { index, grid, checker, log: Rc::default(), arrays: Vec::new() }
+        Self { index, grid, checker, log: Rc::new(Log::new()), arrays: Vec::new() }
     }
 
     /// A shared array of `length` random words.
@@ -121,7 +153,8 @@ impl<'c, const THREADS: usize> CheckedBlock<'c, THREADS> {
     pub unsafe fn shared<T: Word>(&mut self, length: usize) -> CheckedShared<T> {
         self.arrays.push((0..length).map(|_| self.checker.random()).collect());
         let words = self.arrays.last_mut().map_or(core::ptr::null_mut(), |array| array.as_mut_ptr());
-        CheckedShared { words: words.cast(), length: length as u32, log: Rc::as_ptr(&self.log) }
+        let array = self.log.add(length * 2);
+        CheckedShared { words: words.cast(), length: length as u32, array, log: Rc::as_ptr(&self.log) }
     }
 }
 
@@ -270,6 +303,8 @@ impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
 pub struct CheckedShared<T> {
     words: *mut T,
     length: u32,
+    /// Its number in the log.
+    array: u32,
     log: *const Log,
 }
 
@@ -283,7 +318,7 @@ impl<T: Word> CheckedShared<T> {
         // SAFETY: the block owns the log and the array and outlives its kernel, which alone holds this handle; the index
         // is checked above.
         unsafe {
-            (*self.log).note(word.cast_const(), writes, plain);
+            (*self.log).note::<T>(self.array, index, writes, plain);
             let old = word.read();
             if writes {
                 word.write(change(old));
@@ -301,7 +336,12 @@ impl<T: Word> Shared<T> for CheckedShared<T> {
     }
     fn cast<U: Word>(self) -> CheckedShared<U> {
         let bytes = self.length as usize * size_of::<T>();
-        CheckedShared { words: self.words.cast(), length: (bytes / size_of::<U>()) as u32, log: self.log }
+        CheckedShared {
+            words: self.words.cast(),
+            length: (bytes / size_of::<U>()) as u32,
+            array: self.array,
+            log: self.log,
+        }
     }
     fn get(self, index: u32) -> T {
         self.access(index, false, true, |old| old)
