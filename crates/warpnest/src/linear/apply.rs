@@ -279,9 +279,9 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         let mut marked = Buffer::uninitialized(&self.device, work.keys.len().div_ceil(WHOLE as usize))?;
         marked.fill(stream, 0xff)?;
         loop {
-            let before = self.counts.refused;
+            let before = (self.counts.refused, self.counts.taken);
             self.piece(stream, work, range.clone(), Some(&marked))?;
-            let refused = self.counts.refused - before;
+            let refused = self.counts.refused - before.0;
             if refused == 0 {
                 return Ok(());
             }
@@ -289,14 +289,23 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             // does some operations.
             if self.room() < refused / 4 && self.hindered(refused) {
                 self.compact(stream)?;
-            } else if self.room() == 0 && !self.make_room(stream, refused)? {
-                return Err(Error::TableFull {
-                    refused,
-                    operations: work.keys.len() as u64,
-                    taken: self.counts.taken,
-                    slots: self.slots(),
-                    load: self.config.load,
-                });
+            } else if self.room() == 0 {
+                match self.make_room(stream, refused) {
+                    Ok(true) => {}
+                    // What was refused may ask for keys that this turn let in: they need no room.
+                    Ok(false) | Err(Error::OutOfMemory { .. } | Error::TooManySlots { .. })
+                        if self.counts.taken != before.1 => {}
+                    Ok(false) => {
+                        return Err(Error::TableFull {
+                            refused,
+                            operations: work.keys.len() as u64,
+                            taken: self.counts.taken,
+                            slots: self.slots(),
+                            load: self.config.load,
+                        });
+                    }
+                    Err(error) => return Err(error),
+                }
             }
         }
     }
