@@ -177,7 +177,7 @@ pub(super) fn raise(words: Global<u64>, flag: u64) {
 /// functions of a key agree, that walk may never reach a slot behind them (section 4.3.1.2 names the problem, for tables of
 /// a few hundred items). Here a function counts only if no earlier one gives its slot, so the walk visits them all.
 #[inline(always)]
-fn next_slot(slots: &[u32; MAX_FUNCTIONS], current: u32) -> u32 {
+pub fn next_slot(slots: &[u32; MAX_FUNCTIONS], current: u32) -> u32 {
     let mut next = slots[0];
     let mut passed_current = slots[0] == current;
     let mut found = false;
@@ -265,30 +265,6 @@ fn for_each_earlier<K: Key, V: Payload>(table: &Table<K, V>, key: K, slot: u32, 
         before &= earlier != slot;
         if before {
             visit(function, earlier);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_walk_visits_every_distinct_slot_whichever_functions_agree() {
-        // Every way in which five functions can fall on up to five slots, and on fewer functions.
-        for code in 0..5u32.pow(5) {
-            for count in 2..=MAX_FUNCTIONS {
-                let slots: [u32; MAX_FUNCTIONS] =
-                    core::array::from_fn(|f| if f < count { code / 5u32.pow(f as u32) % 5 } else { NO_SLOT });
-                let mut current = slots[0];
-                let mut visited = 0u32;
-                for _ in 0..MAX_FUNCTIONS {
-                    visited |= 1 << current;
-                    current = next_slot(&slots, current);
-                }
-                let all = slots[..count].iter().fold(0u32, |all, &slot| all | 1 << slot);
-                assert_eq!(visited, all, "{slots:?}");
-            }
         }
     }
 }

@@ -19,7 +19,7 @@ mod repeats;
 pub mod strangers;
 
 pub(crate) use build::has_earlier_copy;
-pub use build::{Census, Insert, InsertPlan};
+pub use build::{Census, Insert, InsertPlan, next_slot};
 pub use find::{Find, FindPlan};
 pub use inspect::{Histogram, Unplaceable};
 pub use keys::{Keys, KeysPlan};

@@ -2,6 +2,7 @@
 
 mod deferred;
 mod formulas;
+mod hash;
 mod planted;
 
 mod runtime {

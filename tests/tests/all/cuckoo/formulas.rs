@@ -2,8 +2,8 @@
 //! are filled here: maps draw a formula at random, and ask for some of the kernels after failures
 //! only.
 
-use gpu_kernels::cuckoo::{Census, Last, PairsPlan, Slot, Unplaceable, header, slot_bytes, slot_words};
-use gpu_kernels::hash::{Formula, HashFunctions, NO_SLOT};
+use gpu_kernels::cuckoo::{Census, Last, PairsPlan, Slot, Unplaceable, header, next_slot, slot_bytes, slot_words};
+use gpu_kernels::hash::{Formula, HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use gpu_kernels::types::{Nothing, Payload};
 use std::collections::HashSet;
 use warpnest::{Buffer, Device, Key};
@@ -234,4 +234,23 @@ fn pairs_of_every_width() {
 fn keys_alone() {
     every_kernel::<u32, Nothing>();
     every_kernel::<u64, Nothing>();
+}
+
+#[test]
+fn the_walk_visits_every_distinct_slot_whichever_functions_agree() {
+    // Every way in which five functions can fall on up to five slots, and on fewer functions.
+    for code in 0..5u32.pow(5) {
+        for count in 2..=MAX_FUNCTIONS {
+            let slots: [u32; MAX_FUNCTIONS] =
+                core::array::from_fn(|f| if f < count { code / 5u32.pow(f as u32) % 5 } else { NO_SLOT });
+            let mut current = slots[0];
+            let mut visited = 0u32;
+            for _ in 0..MAX_FUNCTIONS {
+                visited |= 1 << current;
+                current = next_slot(&slots, current);
+            }
+            let all = slots[..count].iter().fold(0u32, |all, &slot| all | 1 << slot);
+            assert_eq!(visited, all, "{slots:?}");
+        }
+    }
 }
