@@ -4,7 +4,8 @@
 //! * the CPU engine's way to run blocks, with pages as on a GPU; properties also on the CPU engine itself, whose pages are larger,
 //! * the checking engine: threads of a phase in shuffled order, conflicts within a phase are failures,
 //! * the committed PTX in the interpreter, threads interleaved at random, for both targets,
-//! * the first CUDA device, if there is one. `WARPNEST_REQUIRE_CUDA=1` makes its absence a failure.
+//! * the first CUDA device, if there is one. `WARPNEST_REQUIRE_CUDA=1` makes its absence a failure; with `WARPNEST_ONLY_CUDA=1` there is no
+//!   other engine and fewer cases, which is for compute-sanitizer: under it the interpreter would take nearly all of the time.
 //!
 //! Kernels whose code is the same for both targets are interpreted for one of them only; `WARPNEST_THOROUGH=1` has them interpreted for
 //! both. All random numbers follow from one seed ([`random::seed`]).
@@ -65,8 +66,27 @@ pub fn engines() -> &'static [TestEngine] {
 }
 
 fn new_engines() -> Vec<TestEngine> {
+    let mut engines = if only_cuda() { Vec::new() } else { engines_of_the_host() };
+    // Under a tool that checks every access, a launch takes a hundred times as long.
+    let (most_items, cases) = if only_cuda() { (1 << 16, 10) } else { (1 << 20, 400) };
+    match Device::cuda(0) {
+        Ok(device) => engines.push(TestEngine { device, most_items, cases, in_turn: false }),
+        Err(error) if only_cuda() || std::env::var_os("WARPNEST_REQUIRE_CUDA").is_some() => {
+            panic!("CUDA is required: {error}")
+        }
+        Err(error) => eprintln!("not tested on CUDA: {error}"),
+    }
+    engines
+}
+
+/// `WARPNEST_ONLY_CUDA`: whether there is no engine but CUDA.
+pub fn only_cuda() -> bool {
+    std::env::var_os("WARPNEST_ONLY_CUDA").is_some()
+}
+
+fn engines_of_the_host() -> Vec<TestEngine> {
     let baseline = if is_thorough() { PtxRunner::baseline } else { PtxRunner::baseline_where_it_differs };
-    let mut engines = vec![
+    vec![
         TestEngine { device: on(Blocks), most_items: 100_000, cases: 60, in_turn: true },
         TestEngine {
             device: on(CheckedRunner::new(derived("shuffles"))),
@@ -76,20 +96,14 @@ fn new_engines() -> Vec<TestEngine> {
         },
         TestEngine { device: on(baseline(derived("baseline"))), most_items: 300, cases: 24, in_turn: false },
         TestEngine { device: on(PtxRunner::hopper(derived("hopper"))), most_items: 300, cases: 24, in_turn: false },
-    ];
-    match Device::cuda(0) {
-        Ok(device) => engines.push(TestEngine { device, most_items: 1 << 20, cases: 400, in_turn: false }),
-        Err(error) if std::env::var_os("WARPNEST_REQUIRE_CUDA").is_some() => panic!("CUDA is required: {error}"),
-        Err(error) => eprintln!("not tested on CUDA: {error}"),
-    }
-    engines
+    ]
 }
 
-/// The CPU engine itself, whose pages are larger: properties run on it, too.
-pub fn the_cpu_engine() -> &'static TestEngine {
+/// The CPU engine itself, whose pages are larger: properties run on it, too, unless there is to be no engine but CUDA.
+pub fn the_cpu_engine() -> Option<&'static TestEngine> {
     static CPU: LazyLock<TestEngine> =
         LazyLock::new(|| TestEngine { device: Device::cpu(), most_items: 100_000, cases: 200, in_turn: true });
-    &CPU
+    (!only_cuda()).then(|| &*CPU)
 }
 
 /// `WARPNEST_THOROUGH`: whether to take more time and try more.
@@ -138,7 +152,7 @@ pub fn on_every_engine<S: Strategy>(
     inputs: impl Fn(&TestEngine) -> S,
     property: impl Fn(&TestEngine, S::Value) -> Result<(), TestCaseError>,
 ) {
-    on_those(engines().iter().chain([the_cpu_engine()]), inputs, property);
+    on_those(engines().iter().chain(the_cpu_engine()), inputs, property);
 }
 
 /// Runs `property` on some engines with inputs from the strategy that `inputs` makes for the engine's size.

@@ -50,15 +50,9 @@ pub struct Args {
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let mut report = Report::default();
-    // Beside the steps that compile, which leave a core free for much of their time.
-    let assembled = if args.no_ptxas {
-        None
-    } else {
-        Some(std::thread::spawn({
-            let root = root.clone();
-            move || assemble(&root)
-        }))
-    };
+    // Beside the steps that compile for the host: each of the two takes one core.
+    let rebuilt = beside(args.no_rebuild, &root, rebuild);
+    let assembled = beside(args.no_ptxas, &root, assemble);
     report.step("rustfmt", args.no_fmt, || cargo_step(&root, &["fmt", "--all", "--check"]));
     report.step("clippy", args.no_clippy, || {
         cargo_step(&root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
@@ -70,7 +64,7 @@ pub fn main(args: &Args) -> Result<()> {
     });
     report.step("PTX: digest of the sources", false, || digests(&root));
     report.step("PTX: lint", false, || lints(&root));
-    report.step("PTX: new build, same bytes", args.no_rebuild, || rebuild(&root));
+    report.step("PTX: new build, same bytes", args.no_rebuild, || join(rebuilt));
     report.step("PTX: ptxas", args.no_ptxas, || join(assembled));
     report.step("tests, thorough", !args.thorough, || thorough(&root));
     report.step("PTX: statements executed", false, || coverage::check(&root));
@@ -119,9 +113,18 @@ fn rebuild(root: &Path) -> Result<Outcome> {
     Ok(Outcome::Passed(String::new()))
 }
 
-fn join(work: Option<JoinHandle<Result<Outcome>>>) -> Result<Outcome> {
+/// Work that goes on beside the steps.
+type Work = Option<JoinHandle<Result<Outcome>>>;
+
+fn beside(left_out: bool, root: &Path, work: fn(&Path) -> Result<Outcome>) -> Work {
+    let root = root.to_owned();
+    (!left_out).then(|| std::thread::spawn(move || work(&root)))
+}
+
+/// Waits for the work, whose line then tells how long that took.
+fn join(work: Work) -> Result<Outcome> {
     let work = work.context("it was not begun")?;
-    work.join().unwrap_or_else(|_| bail!("ptxas's output was not understood"))
+    work.join().unwrap_or_else(|_| bail!("it panicked: see above"))
 }
 
 /// All tests with all that they can try.

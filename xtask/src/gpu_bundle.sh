@@ -4,7 +4,8 @@
 #   run.sh tests [ARGS]            all tests; ARGS as `cargo test -- ARGS` (filters such as page:: or two_level::edges)
 #   run.sh bench [ARGS]            the benchmarks: cargo xtask bench ARGS
 #   run.sh figures [ARGS]          the figures: cargo xtask figures ARGS
-#   run.sh sanitize TOOL [FILTER]  all tests under compute-sanitizer: memcheck racecheck initcheck synccheck
+#   run.sh sanitize TOOL [FILTER]  all tests on the GPU alone under compute-sanitizer (memcheck racecheck initcheck
+#                                  synccheck), in JOBS processes (a core each), whose output is left in $OUT or sanitize
 #   run.sh voxels [ARGS]           the example
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -37,12 +38,26 @@ each_test() {
 
 run_test() { "$test" "$@"; }
 
+# Every JOBS-th test is one process's: a test under the tool leaves most of the machine idle.
 sanitize_test() {
-    local tool=$1
+    local tool=$1 jobs=${JOBS:-$(nproc)} logs=${OUT:-$here/sanitize} process names failed=0
     shift
-    # Some tests make the driver refuse something on purpose, and some binaries have no test that uses it.
-    compute-sanitizer --tool "$tool" --error-exitcode 1 --target-processes all --report-api-errors no \
-        --require-cuda-init no "$test" --test-threads=1 "$@"
+    mkdir -p "$logs"
+    local running=()
+    for ((process = 0; process < jobs; process++)); do
+        mapfile -t names < <("$test" --list --format terse "$@" | sed -n 's/: test$//p' |
+            awk -v jobs="$jobs" -v process="$process" 'NR % jobs == process')
+        ((${#names[@]})) || continue
+        # Some tests make the driver refuse something on purpose, and some binaries have no test that uses it.
+        WARPNEST_ONLY_CUDA=1 compute-sanitizer --tool "$tool" --error-exitcode 1 --target-processes all \
+            --report-api-errors no --require-cuda-init no "$test" --test-threads=1 --exact "${names[@]}" \
+            >"$logs/$tool-$name-$process.txt" 2>&1 &
+        running+=($!)
+    done
+    for process in "${running[@]}"; do wait "$process" || failed=1; done
+    grep -h -E '^test .*FAILED|^test result|ERROR SUMMARY|RACECHECK SUMMARY' "$logs/$tool-$name"-*.txt |
+        sort | uniq -c
+    return "$failed"
 }
 
 [ $# -ge 1 ] || usage

@@ -44,7 +44,7 @@ impl Checker {
         let mut order: Vec<u32> = (0..length).collect();
         for last in (1..order.len()).rev() {
             // The upper half of the word as a fraction: a division would take longer than all the rest.
-            order.swap(last, ((self.random() >> 32) * (last as u64 + 1) >> 32) as usize);
+            order.swap(last, (((self.random() >> 32) * (last as u64 + 1)) >> 32) as usize);
         }
         order
     }

@@ -116,7 +116,7 @@ fn restarts_lead_to_a_whole_table() {
 /// The same seed draws the same constants; where threads do not race the tables are the same to the bit.
 #[test]
 fn a_seed_repeats_a_build() {
-    let engine = &engines()[1];
+    let engine = engines().iter().find(|engine| !engine.in_turn).unwrap();
     let keys: Vec<u32> = distinct_keys(1000, 9);
     let build = |seed| default().seed(seed).statistics().build(&engine.device, &keys, &keys).unwrap();
     let (a, b, c) = (build(1), build(1), build(2));

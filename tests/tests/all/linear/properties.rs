@@ -327,7 +327,7 @@ const ROUNDS: usize = 3;
 /// Batches on maps of all sizes, whose operations must do what they would do in some order.
 fn large<K: Key, V: Value>() {
     for _ in 0..ROUNDS {
-        let engines = linear_engines::<K, V>().chain([the_cpu_engine()]);
+        let engines = linear_engines::<K, V>().chain(the_cpu_engine());
         on_those(engines, |engine| case(engine.most_items.min(700), 700, 9), run::<K, V>);
     }
 }
@@ -335,7 +335,7 @@ fn large<K: Key, V: Value>() {
 /// The same with a few lines, in which keys come and go many times.
 fn small<K: Key, V: Value>() {
     for _ in 0..ROUNDS {
-        on_those(linear_engines::<K, V>().chain([the_cpu_engine()]), |_| case(14, 40, 40), run::<K, V>);
+        on_those(linear_engines::<K, V>().chain(the_cpu_engine()), |_| case(14, 40, 40), run::<K, V>);
     }
 }
 
