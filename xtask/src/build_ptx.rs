@@ -183,11 +183,16 @@ pub fn main(args: &Args) -> Result<()> {
     }
     let compiler = compiler::find()?;
     println!("{} ({})", compiler.version.line, compiler.rustc.display());
-    let mut built = Vec::new();
-    for target in &TARGETS {
-        let ptx = target.build(&root, &compiler, false).with_context(|| format!("building {}", target.file))?;
-        built.push((target, ptx));
-    }
+    // At once: neither has work for a second core.
+    println!("building {}, about a minute", TARGETS.each_ref().map(|target| target.file).join(" and "));
+    let built: Vec<(&Target, String)> = std::thread::scope(|scope| {
+        let builds = TARGETS.each_ref().map(|target| (target, scope.spawn(|| target.build(&root, &compiler, true))));
+        let ended = builds.map(|(target, build)| {
+            let ptx = build.join().unwrap_or_else(|_| bail!("the build panicked: see above"));
+            Ok((target, ptx.with_context(|| format!("building {}", target.file))?))
+        });
+        ended.into_iter().collect::<Result<_>>()
+    })?;
     let findings: Vec<String> = built.iter().flat_map(|(target, ptx)| lint(target, ptx)).collect();
     if !findings.is_empty() {
         let place = workspace::target_dir(&root).join("ptx-build");
