@@ -39,8 +39,17 @@ pub(super) fn split_in_turn<const REPEATS: bool, K: Key, V: Payload>(
     let mut place = 0;
     while place < of.here {
         let (keys, _) = load_mixed::<REPEATS, K, V>(args, of.first + place as u64, of.here - place);
-        for i in 0..AT_ONCE.min((of.here - place) as usize) {
-            starts.fetch_add(bin_of(keys[i]), 1);
+        let keys = &keys[..AT_ONCE.min((of.here - place) as usize)];
+        if bins <= FEW_BINS {
+            let mut ranks = Ranks::default();
+            for &key in keys {
+                ranks.next(bin_of(key));
+            }
+            ranks.add_to(starts, bins);
+        } else {
+            for &key in keys {
+                starts.fetch_add(bin_of(key), 1);
+            }
         }
         place += AT_ONCE as u32;
     }
@@ -52,8 +61,10 @@ pub(super) fn split_in_turn<const REPEATS: bool, K: Key, V: Payload>(
     place = 0;
     while place < of.here {
         let (keys, values) = load_mixed::<REPEATS, K, V>(args, of.first + place as u64, of.here - place);
+        let mut ranks = Ranks::default();
         for i in 0..AT_ONCE.min((of.here - place) as usize) {
-            let target = starts.fetch_add(bin_of(keys[i]), 1);
+            let bin = bin_of(keys[i]);
+            let target = if bins <= FEW_BINS { starts.get(bin) + ranks.next(bin) } else { starts.fetch_add(bin, 1) };
             if target >= NOWHERE {
                 continue;
             }
@@ -66,9 +77,40 @@ pub(super) fn split_in_turn<const REPEATS: bool, K: Key, V: Payload>(
                 }
             }
         }
+        if bins <= FEW_BINS {
+            ranks.add_to(starts, bins);
+        }
         place += AT_ONCE as u32;
     }
     true
+}
+
+/// Bins that [`Ranks`] can count for.
+const FEW_BINS: u32 = 8;
+
+/// How many of [`AT_ONCE`] pairs came for each of few bins, in one register: a counter in memory can be added to only when
+/// the last sum is there again, which takes as long as all the rest.
+#[derive(Default)]
+struct Ranks(u64);
+
+impl Ranks {
+    /// How many pairs came for this bin before.
+    #[inline(always)]
+    fn next(&mut self, bin: u32) -> u32 {
+        let rank = self.of(bin);
+        self.0 += 1 << (8 * bin);
+        rank
+    }
+
+    #[inline(always)]
+    fn of(&self, bin: u32) -> u32 {
+        (self.0 >> (8 * bin)) as u32 & 0xff
+    }
+
+    #[inline(always)]
+    fn add_to(&self, counts: impl Shared<u32>, bins: u32) {
+        (0..bins).for_each(|bin| counts.set(bin, counts.get(bin) + self.of(bin)));
+    }
 }
 
 /// Puts into `starts`, in place of how many pairs the tile has for each bin, where in the output they begin.
