@@ -52,7 +52,7 @@ macro_rules! build_kernel {
         kernel! {
             $(#[$doc])*
             $name<K: Key, V: Payload>, $entry, threads 384, resident 4,
-                shared room: u64 = ROOM * if IN_STEP { 1 } else { 5 }, shared over: u64 = MOST_OVER * STAGED_TIMES,
+                shared room: u64 = ROOM * if IN_STEP { 1 } else { 9 }, shared over: u64 = MOST_OVER * STAGED_TIMES,
                 shared left: u64 = MOST_LEFT * STAGED_TIMES,
                 shared noted: u32 = 5;
             {

@@ -202,7 +202,7 @@ impl PageConfig {
 }
 
 /// The most buckets of a page that one core builds: they should fit the caches that it shares. (The kernel has room
-/// to count the slots of 55,520.)
+/// to count the slots of 99,936, which a single page may need.)
 const MOST_BUCKETS_A_CORE: u32 = 3 << 14;
 /// The most pairs of such a page on average; and as many as are worth a task.
 const MOST_PAIRS_A_CORE: u64 = 1 << 17;
@@ -215,9 +215,11 @@ const PAGES_A_CORE: usize = 2;
 /// much as the pages do.
 fn pages_for((mut page_bits, mut page_buckets): (u32, u32), pairs: u64, cores: Option<usize>) -> (u32, u32) {
     let Some(cores) = cores else { return (page_bits, page_buckets) };
+    // A single page needs no split, and may therefore be larger.
+    let more = |page_bits| if cores == 1 && page_bits == 1 { 2 } else { 1 };
     while page_bits > 0
-        && 2 * page_buckets <= MOST_BUCKETS_A_CORE
-        && pairs >> (page_bits - 1) <= MOST_PAIRS_A_CORE
+        && 2 * page_buckets <= more(page_bits) * MOST_BUCKETS_A_CORE
+        && pairs >> (page_bits - 1) <= more(page_bits) as u64 * MOST_PAIRS_A_CORE
         && (cores == 1 || pairs >> (page_bits - 1) <= PAIRS_A_TASK || 1 << (page_bits - 1) >= PAGES_A_CORE * cores)
     {
         (page_bits, page_buckets) = (page_bits - 1, 2 * page_buckets);

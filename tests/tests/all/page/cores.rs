@@ -57,6 +57,17 @@ fn wide_pairs_in_pages_for_any_number_of_threads() {
     every_size::<u32, u64>();
 }
 
+/// One core builds twice as many pairs in a page of their own as it does otherwise, since that saves the split.
+#[test]
+fn the_largest_single_page() {
+    let keys = distinct_keys::<u32>(1 << 18, 4);
+    // Some 97,000 of the 98,304 buckets that such a page may have.
+    let config = PageConfig::default().seed(6).load(0.68).assume_unique();
+    assert_eq!(checked(1, &config, &keys, &values::<u32>(keys.len())).layout().pages(), 1);
+    let more = distinct_keys::<u32>((1 << 18) + 1, 4);
+    assert_eq!(checked(1, &config, &more, &values::<u32>(more.len())).layout().pages(), 2);
+}
+
 /// Copies of few keys fill buckets and the lists of pairs without a slot.
 #[test]
 fn many_copies_of_few_keys_in_one_large_page() {
