@@ -121,7 +121,7 @@ fn beside(left_out: bool, root: &Path, work: fn(&Path) -> Result<Outcome>) -> Wo
     (!left_out).then(|| std::thread::spawn(move || work(&root)))
 }
 
-/// Waits for the work, whose line then tells how long that took.
+/// Waits for the work; the time in its line is that of the waiting.
 fn join(work: Work) -> Result<Outcome> {
     let work = work.context("it was not begun")?;
     work.join().unwrap_or_else(|_| bail!("it panicked: see above"))

@@ -54,6 +54,8 @@ sanitize_test() {
             >"$logs/$tool-$name-$process.txt" 2>&1 &
         running+=($!)
     done
+    # None of the tests is picked, or the binary has none.
+    ((${#running[@]})) || return 0
     for process in "${running[@]}"; do wait "$process" || failed=1; done
     grep -h -E '^test .*FAILED|^test result|ERROR SUMMARY|RACECHECK SUMMARY' "$logs/$tool-$name"-*.txt |
         sort | uniq -c

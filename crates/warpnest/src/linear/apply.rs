@@ -279,9 +279,9 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         let mut marked = Buffer::uninitialized(&self.device, work.keys.len().div_ceil(WHOLE as usize))?;
         marked.fill(stream, 0xff)?;
         loop {
-            let before = (self.counts.refused, self.counts.taken);
+            let (refused_before, taken_before) = (self.counts.refused, self.counts.taken);
             self.piece(stream, work, range.clone(), Some(&marked))?;
-            let refused = self.counts.refused - before.0;
+            let refused = self.counts.refused - refused_before;
             if refused == 0 {
                 return Ok(());
             }
@@ -294,7 +294,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
                     Ok(true) => {}
                     // What was refused may ask for keys that this turn let in: they need no room.
                     Ok(false) | Err(Error::OutOfMemory { .. } | Error::TooManySlots { .. })
-                        if self.counts.taken != before.1 => {}
+                        if self.counts.taken != taken_before => {}
                     Ok(false) => {
                         return Err(Error::TableFull {
                             refused,

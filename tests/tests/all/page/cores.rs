@@ -62,10 +62,16 @@ fn wide_pairs_in_pages_for_any_number_of_threads() {
 fn the_largest_single_page() {
     let keys = distinct_keys::<u32>(1 << 18, 4);
     // Some 97,000 of the 98,304 buckets that such a page may have.
-    let config = PageConfig::default().seed(6).load(0.68).assume_unique();
-    assert_eq!(checked(1, &config, &keys, &values::<u32>(keys.len())).layout().pages(), 1);
+    let config = PageConfig::default().seed(6).load(0.68);
+    let values_of = |keys: &[u32]| values::<u32>(keys.len());
+    for config in [&config, &config.clone().assume_unique()] {
+        let map = checked(1, config, &keys, &values_of(&keys));
+        assert_eq!(map.layout().pages(), 1);
+        let pairs: HashMap<u32, u32> = map.to_pairs().unwrap().into_iter().collect();
+        assert_eq!(pairs, keys.iter().copied().zip(values_of(&keys)).collect());
+    }
     let more = distinct_keys::<u32>((1 << 18) + 1, 4);
-    assert_eq!(checked(1, &config, &more, &values::<u32>(more.len())).layout().pages(), 2);
+    assert_eq!(checked(1, &config, &more, &values_of(&more)).layout().pages(), 2);
 }
 
 /// Copies of few keys fill buckets and the lists of pairs without a slot.
