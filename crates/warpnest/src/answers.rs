@@ -52,14 +52,28 @@ impl<V: Scalar> Answers<V> {
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn download(&self, stream: &Stream) -> Result<Vec<Option<V>>> {
+        let mut answers = Vec::new();
+        self.append_to(stream, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// Waits for the answers and appends them to those that are there.
+    pub(crate) fn append_to(&self, stream: &Stream, answers: &mut Vec<Option<V>>) -> Result<()> {
         let found = self.found.download(stream)?;
         self.values.with_elements(stream, |values| {
-            let mut answers = Vec::with_capacity(values.len());
+            answers.reserve(values.len());
             let (words, rest) = values.as_chunks::<32>();
             let room = answers.spare_capacity_mut();
             let (rooms, room) = room[..values.len()].as_chunks_mut::<32>();
             // Loops of constant length, and no test of each answer whether there is room.
             for ((room, values), &found) in rooms.iter_mut().zip(words).zip(&found) {
+                // What most words are, where most keys are there.
+                if found == u32::MAX {
+                    for i in 0..32 {
+                        room[i].write(Some(values[i]));
+                    }
+                    continue;
+                }
                 for i in 0..32 {
                     room[i].write((found >> i & 1 != 0).then_some(values[i]));
                 }
@@ -68,8 +82,7 @@ impl<V: Scalar> Answers<V> {
                 room.write((found[words.len()] >> i & 1 != 0).then_some(value));
             }
             // SAFETY: so many have been written: whole words, and the rest.
-            unsafe { answers.set_len(values.len()) };
-            answers
+            unsafe { answers.set_len(answers.len() + values.len()) };
         })
     }
 }

@@ -1,5 +1,18 @@
 //! The methods of every table that answers many lookups at once.
 
+use crate::Device;
+
+/// So many queries are answered at once if their answers go to the host: all, unless a core is to find
+/// them in its cache when it makes `Option`s of them.
+pub(crate) fn queries_at_once(device: &Device) -> usize {
+    match device.engine().cores() {
+        None => usize::MAX,
+        Some(1) => 1 << 13,
+        // Enough to be divided among all cores.
+        Some(cores) => cores << 15,
+    }
+}
+
 /// Gives a map with a private method `find`, which queues a lookup, the public ones; one of all keys and values, or of the given types. With
 /// `by field` it is the table in that field that has `find`.
 macro_rules! lookup_methods {
@@ -15,9 +28,13 @@ macro_rules! lookup_methods {
             /// # Errors
             /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
             pub fn get_many(&self, queries: &[$key]) -> crate::Result<Vec<Option<$value>>> {
-                let stream = self.device.default_stream();
-                let queries = crate::lent::Lent::new(&self.device, queries)?;
-                self.get_many_on(stream, &queries)?.download(stream)
+                let (stream, at_once) = (self.device.default_stream(), crate::lookup::queries_at_once(&self.device));
+                let mut values = Vec::with_capacity(queries.len());
+                for queries in queries.chunks(at_once) {
+                    let queries = crate::lent::Lent::new(&self.device, queries)?;
+                    self.get_many_on(stream, &queries)?.append_to(stream, &mut values)?;
+                }
+                Ok(values)
             }
 
             /// Queues the lookup of `queries`; waits for nothing, copies nothing.

@@ -9,6 +9,7 @@ use super::source::{Entry, Sources};
 use super::{BUCKET_WORDS, Layout, ROOM, header};
 use crate::seam::{Block, Global, IN_STEP, STAGED_TIMES, Shared, Tile, vectorized};
 use crate::types::{Key, Payload, Scalar, WordOf};
+use core::marker::PhantomData;
 
 /// Threads of a block, unless it is one of one thread.
 pub(super) const THREADS: usize = 384;
@@ -219,8 +220,9 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     if counted {
         if B::IN_TURN {
             block.phase(&mut threads, |_, state| {
+                let (words, counts, layout, form) = (in_place, counts.words, &layout, PhantomData);
                 state.placed =
-                    vectorized(FillInTurn::<REPEATS, _, _, _, _, _, _, _> { source, in_place, page, counts, over });
+                    vectorized(FillInTurn::<REPEATS, F, _, _, _, _, _> { source, layout, words, counts, over, form });
             });
         } else {
             block.phase(&mut threads, |thread, state| {

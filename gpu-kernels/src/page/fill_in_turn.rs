@@ -1,40 +1,44 @@
 //! Giving the pairs of a page their slots by one thread, in the order of the pairs.
 
-use super::BUCKET_WORDS;
 use super::fill::List;
 use super::find::{MOST_NEAR_BUCKETS, near, value_at};
 use super::form::{Form, filter};
-use super::place::{Counts, Page};
+use super::pairs::AT_ONCE;
 use super::source::{Entry, Source};
+use super::{BUCKET_WORDS, Layout};
 use crate::seam::{Global, Shared, Word, Work};
 use crate::types::{Key, Payload, Scalar};
-
-/// Pairs of which homes and tags are computed at once.
-const AT_ONCE: usize = 32;
+use core::marker::PhantomData;
 
 /// Gives pairs slots of their home, or of the bucket beside it, by counting, as long as these have
-/// some; notes the others.
-///
-/// First where several pairs belong, which a CPU computes for some at once, then each of them. Of a
-/// key that has a slot already, the later value takes the place of the earlier one. Comes to how many
-/// keys it placed.
-pub struct FillInTurn<'s, const REPEATS: bool, F, K: Key, V: Payload, Words: Shared<K::Joint<V>>, Room, Noted, Lengths>
-{
+/// some; notes the others. Of a key that has a slot already, the later value takes the place of the
+/// earlier one. Comes to how many keys it placed.
+pub struct FillInTurn<'s, const REPEATS: bool, F, K: Key, V: Payload, Room, Noted, Lengths> {
     pub source: Source<'s, K, V>,
-    /// The page, which is built in place, as device memory and as shared memory.
-    pub in_place: Global<K::Joint<V>>,
-    pub page: Page<'s, F, K::Joint<V>, Words>,
-    pub counts: Counts<Room>,
+    pub layout: &'s Layout,
+    /// The page, which is built where it stays.
+    pub words: Global<K::Joint<V>>,
+    /// How many slots of each bucket have been asked for.
+    pub counts: Room,
     pub over: List<Noted, Lengths>,
+    pub form: PhantomData<F>,
 }
 
-impl<const REPEATS: bool, F, K, V, Words, Room, Noted, Lengths> Work
-    for FillInTurn<'_, REPEATS, F, K, V, Words, Room, Noted, Lengths>
+/// Some pairs, with what can be computed for all of them at once.
+#[derive(Clone, Copy, Default)]
+struct Prepared<K, V, W> {
+    mixed: [K; AT_ONCE],
+    values: [V; AT_ONCE],
+    homes: [u32; AT_ONCE],
+    /// The tags that the pairs have at home, and those that they have beside it.
+    tags: [[W; AT_ONCE]; 2],
+}
+
+impl<const REPEATS: bool, F, K, V, Room, Noted, Lengths> Work for FillInTurn<'_, REPEATS, F, K, V, Room, Noted, Lengths>
 where
     F: Form,
     K: Key,
     V: Payload,
-    Words: Shared<K::Joint<V>>,
     Room: Shared<u32>,
     Noted: Shared<V::Noted>,
     Lengths: Shared<u32>,
@@ -43,71 +47,93 @@ where
 
     #[inline(always)]
     fn run(self) -> u32 {
-        let (mut first, mut placed) = (0, 0);
+        let (mut even, mut odd) = (Prepared::default(), Prepared::default());
+        let (mut first, mut others, step) = (0, 0, AT_ONCE as u32);
+        self.prepare(first, &mut even);
+        // While some get their slots, the buckets of the next ones are on their way.
         while first < self.source.pairs {
-            placed += self.fill(first);
-            first += AT_ONCE as u32;
+            let (second, third) = (first.saturating_add(step), first.saturating_add(2 * step));
+            self.prepare(second, &mut odd);
+            others += self.place(&even, first);
+            self.prepare(third, &mut even);
+            others += self.place(&odd, second);
+            first = third;
         }
-        placed
+        self.source.pairs - others
     }
 }
 
-impl<const REPEATS: bool, F, K, V, Words, Room, Noted, Lengths>
-    FillInTurn<'_, REPEATS, F, K, V, Words, Room, Noted, Lengths>
+impl<const REPEATS: bool, F, K, V, Room, Noted, Lengths> FillInTurn<'_, REPEATS, F, K, V, Room, Noted, Lengths>
 where
     F: Form,
     K: Key,
     V: Payload,
-    Words: Shared<K::Joint<V>>,
     Room: Shared<u32>,
     Noted: Shared<V::Noted>,
     Lengths: Shared<u32>,
 {
-    /// Does it for some pairs from number `first` on.
+    /// Prepares the pairs from number `first` on, and asks for their buckets; something for pairs that there are not.
     #[inline(always)]
-    fn fill(&self, first: u32) -> u32 {
-        let Self { source, in_place, page, counts, over } = self;
-        // A copy: values that are written might be this, for all that the compiler knows.
-        let (layout, remainders) = (*page.layout, page.layout.remainders);
-        let (mixed, values) = source.load_mixed::<REPEATS, AT_ONCE>(first);
-        let (mut homes, mut tags) = ([0; AT_ONCE], [<K::Joint<V>>::default(); AT_ONCE]);
+    fn prepare(&self, first: u32, pairs: &mut Prepared<K, V::Word, K::Joint<V>>) {
+        let layout = *self.layout;
+        (pairs.mixed, pairs.values) = self.source.load_mixed::<REPEATS>(first);
         for i in 0..AT_ONCE {
-            homes[i] = layout.home_in_page(mixed[i]);
-            tags[i] = layout.tag(layout.remainder(mixed[i]), 0);
+            pairs.homes[i] = layout.home_in_page(pairs.mixed[i]);
+            let remainder = layout.remainder(pairs.mixed[i]);
+            (pairs.tags[0][i], pairs.tags[1][i]) = (layout.tag(remainder, 0), layout.tag(remainder, 1));
         }
         if layout.page_buckets > MOST_NEAR_BUCKETS {
-            for home in homes {
-                in_place.prefetch((home * BUCKET_WORDS) as u64);
+            for home in pairs.homes {
+                self.words.prefetch((home * BUCKET_WORDS) as u64);
             }
         }
-        let mut placed = 0;
-        for i in 0..AT_ONCE.min((source.pairs - first) as usize) {
-            let (home, mark) = (homes[i], Scalar::from_u64(values[i].to_u64()));
+    }
+
+    /// Gives slots to the pairs from number `first` on. How many of them got none: those that were noted, and those whose
+    /// key has one already.
+    #[inline(always)]
+    fn place(&self, pairs: &Prepared<K, V::Word, K::Joint<V>>, first: u32) -> u32 {
+        let Self { source, words, counts, over, .. } = *self;
+        let mut others = 0;
+        for i in 0..AT_ONCE.min(source.pairs.saturating_sub(first) as usize) {
+            let (home, tags) = (pairs.homes[i], [pairs.tags[0][i], pairs.tags[1][i]]);
+            let mark = Scalar::from_u64(pairs.values[i].to_u64());
+            let home_at = (home * BUCKET_WORDS) as u64;
             if REPEATS {
-                let first_word = (home * BUCKET_WORDS) as u64;
-                let equal = near::<F, _>(*in_place, remainders, first_word, tags[i], true);
+                let equal = near::<F, _>(words, home_at, tags, true);
                 if equal != 0 {
                     if F::VALUES {
-                        page.words.set(value_at::<F>(first_word, equal) as u32, mark);
+                        words.store(value_at::<F>(home_at, equal), mark);
                     }
+                    others += 1;
                     continue;
                 }
             }
             // Whether the home is full is not to be foreseen: no branch depends on it.
-            let full = counts.has(home) >= F::SLOTS;
-            let bucket = home ^ full as u32;
-            let slot = counts.add(bucket);
-            let (filter_word, filter_bit) = filter::<F, K::Joint<V>>(tags[i].minus(Scalar::from_u64(1)));
+            let full = counts.get(home) >= F::SLOTS;
+            let (filter_word, filter_bit) = filter::<F, K::Joint<V>>(tags[0].minus(Scalar::from_u64(1)));
             let filter_bit = if full { filter_bit } else { Scalar::from_u64(0) };
-            page.words.fetch_or(page.at(filter_word, home), filter_bit);
-            let tag = tags[i].plus(Scalar::from_u64(if full { remainders } else { 0 }));
+            add_bits(words, home_at + filter_word as u64, filter_bit);
+            let tag = if full { tags[1] } else { tags[0] };
+            let bucket = home ^ full as u32;
+            let slot = counts.fetch_add(bucket, 1);
             if slot < F::SLOTS {
-                page.put(bucket, slot, tag, mark);
-                placed += 1;
+                let at = (bucket * BUCKET_WORDS) as u64;
+                add_bits(words, at + (slot / F::TAGS) as u64, tag << (slot % F::TAGS * F::tag_bits::<K::Joint<V>>()));
+                if F::VALUES {
+                    words.store(at + (F::TAG_WORDS + slot) as u64, mark);
+                }
             } else {
-                over.note(Entry { pair: first + i as u32, mixed: mixed[i], mark }.packed::<V>());
+                over.note(Entry { pair: first + i as u32, mixed: pairs.mixed[i], mark }.packed::<V>());
+                others += 1;
             }
         }
-        placed
+        others
     }
+}
+
+/// Sets `bits` in a word that nobody else writes.
+#[inline(always)]
+fn add_bits<W: Scalar>(words: Global<W>, at: u64, bits: W) {
+    words.store(at, words.load(at) | bits);
 }

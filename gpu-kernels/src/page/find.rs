@@ -1,6 +1,7 @@
 //! Looking up many keys.
 
 use super::form::{Form, equal, filter, tag_number, tags_in, with_form};
+use super::pairs::AT_ONCE;
 use super::{BUCKET_WORDS, Layout, Table};
 use crate::lookup::Lookup;
 use crate::seam::{Block, Global, IN_STEP, Tile, Word, Work, equal_of_four, vectorized};
@@ -80,52 +81,82 @@ struct InTurn<F, K: Key, V: Payload> {
     form: PhantomData<F>,
 }
 
-/// Queries that share a word of found-bits.
-const AT_ONCE: usize = 32;
+/// Where queries that share a word of found-bits have to look, and for which tags at home and beside it.
+#[derive(Clone, Copy, Default)]
+struct Sought<W> {
+    homes: [u32; AT_ONCE],
+    tags: [[W; AT_ONCE]; 2],
+}
 
 impl<F: Form, K: Key, V: Payload> Work for InTurn<F, K, V> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let mut first = self.first;
-        while first < self.end {
-            // What nearly all are, without tests of each query.
-            if first + AT_ONCE as u64 <= self.end && !self.lookup.values.is_null() {
-                self.answer::<true>(first);
-            } else {
-                self.answer::<false>(first);
+        let (mut even, mut odd) = (Sought::default(), Sought::default());
+        let (mut first, step) = (self.first, AT_ONCE as u64);
+        if !self.lookup.values.is_null() {
+            self.seek(first, &mut even);
+            // While some are answered, the buckets of the next ones are on their way.
+            while first + 2 * step <= self.end {
+                self.seek(first + step, &mut odd);
+                self.answer::<true>(first, &even);
+                self.seek(first + 2 * step, &mut even);
+                self.answer::<true>(first + step, &odd);
+                first += 2 * step;
             }
-            first += AT_ONCE as u64;
+        }
+        while first < self.end {
+            self.seek(first, &mut even);
+            self.answer::<false>(first, &even);
+            first += step;
         }
     }
 }
 
 impl<F: Form, K: Key, V: Payload> InTurn<F, K, V> {
-    /// Answers the queries from number `first` on; with `WHOLE` there are as many as are answered
-    /// at once, and values are to be written.
+    /// Computes where the queries from number `first` on have to look, and asks for these buckets.
     #[inline(always)]
-    fn answer<const WHOLE: bool>(&self, first: u64) {
-        let Self { lookup, words, ref layout, .. } = *self;
-        let (keys, values) = (lookup.queries.offset(first), lookup.values.offset(first));
-        let here = if WHOLE { AT_ONCE } else { AT_ONCE.min((self.end - first) as usize) };
-        // What is the same for all queries, by itself: values that are written might be these, for all that the compiler knows.
-        let (a, b, buckets, remainders) = (layout.a, layout.b, layout.buckets(), layout.remainders);
-        let (mut homes, mut tags) = ([0; AT_ONCE], [<K::Joint<V>>::default(); AT_ONCE]);
-        for i in 0..here {
-            let mixed = keys.load_streaming(i as u64).mixed(a, b);
-            homes[i] = mixed.scaled(buckets);
-            tags[i] = layout.tag(layout.remainder(mixed), 0);
-        }
-        if buckets > MOST_NEAR_BUCKETS {
-            for home in &homes[..here] {
-                words.prefetch(*home as u64 * BUCKET_WORDS as u64);
+    fn seek(&self, first: u64, sought: &mut Sought<K::Joint<V>>) {
+        let here = self.end.saturating_sub(first).min(AT_ONCE as u64) as usize;
+        // Whole ones by themselves, so that their loop has a constant length.
+        if here == AT_ONCE {
+            for i in 0..AT_ONCE {
+                self.seek_one(first, i, sought);
+            }
+        } else {
+            for i in 0..here {
+                self.seek_one(first, i, sought);
             }
         }
+        if self.layout.buckets() > MOST_NEAR_BUCKETS {
+            for home in sought.homes {
+                self.words.prefetch(home as u64 * BUCKET_WORDS as u64);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn seek_one(&self, first: u64, i: usize, sought: &mut Sought<K::Joint<V>>) {
+        let layout = &self.layout;
+        let mixed = self.lookup.queries.load_streaming(first + i as u64).mixed(layout.a, layout.b);
+        let remainder = layout.remainder(mixed);
+        sought.homes[i] = mixed.scaled(layout.buckets());
+        (sought.tags[0][i], sought.tags[1][i]) = (layout.tag(remainder, 0), layout.tag(remainder, 1));
+    }
+
+    /// Answers the queries from number `first` on; with `WHOLE` there are as many as share a word, and values are to be
+    /// written.
+    #[inline(always)]
+    fn answer<const WHOLE: bool>(&self, first: u64, sought: &Sought<K::Joint<V>>) {
+        let Self { lookup, words, ref layout, .. } = *self;
+        let (homes, tags) = (&sought.homes, &sought.tags);
+        let values = lookup.values.offset(first);
+        let here = if WHOLE { AT_ONCE } else { AT_ONCE.min((self.end - first) as usize) };
         // First those that are where nearly all are.
         let mut missed = 0;
         for i in 0..here {
             let home = homes[i] as u64 * BUCKET_WORDS as u64;
-            let equal = near::<F, _>(words, remainders, home, tags[i], one_line::<F, K, V>());
+            let equal = near::<F, _>(words, home, [tags[0][i], tags[1][i]], one_line::<F, K, V>());
             if equal == 0 {
                 missed |= 1 << i;
             } else if WHOLE || !lookup.values.is_null() {
@@ -136,7 +167,7 @@ impl<F: Form, K: Key, V: Payload> InTurn<F, K, V> {
         while missed != 0 {
             let i = missed.trailing_zeros() as usize;
             missed &= missed - 1;
-            let answer = beyond_line::<F, K, V>(words, layout, homes[i], tags[i]);
+            let answer = beyond_line::<F, K, V>(words, layout, homes[i], tags[0][i]);
             found |= (answer.is_some() as u32) << i;
             if WHOLE || !lookup.values.is_null() {
                 values.store_streaming(i as u64, answer.unwrap_or_default());
@@ -169,7 +200,7 @@ pub(super) fn get<F: Form, K: Key, V: Payload>(
     let remainder = layout.remainder::<K, K::Joint<V>>(mixed);
     if !IN_STEP {
         let (first, tag) = (home as u64 * BUCKET_WORDS as u64, layout.tag(remainder, 0));
-        let equal = near::<F, _>(words, layout.remainders, first, tag, one_line::<F, K, V>());
+        let equal = near::<F, _>(words, first, [tag, layout.tag(remainder, 1)], one_line::<F, K, V>());
         if equal != 0 {
             return Some(answer_at::<F, K, V>(words, first, equal));
         }
@@ -238,17 +269,16 @@ fn far<F: Form, K: Key, V: Payload>(
     None
 }
 
-/// Where the pair is whose home begins at word `first`, and whose tag there is `tag`, if it is at
-/// home, or beside it if that is asked for: as [`answer_at`] takes it, and 0 if it is not there. Where
-/// threads do not run in step, what few queries want to know is better left for them.
+/// Where the pair is whose home begins at word `first`, if it is at home, or beside it if that is asked
+/// for: as [`answer_at`] takes it, and 0 if it is not there. `tags` are those that it has at home and
+/// beside. Where threads do not run in step, what few queries want to know is better left for them.
 #[inline(always)]
-pub(super) fn near<F: Form, W: Scalar>(words: Global<W>, remainders: u64, first: u64, tag: W, beside: bool) -> u64 {
-    let equal = equal_tags::<F, _>(words, first, tag) as u64;
+pub(super) fn near<F: Form, W: Scalar>(words: Global<W>, first: u64, tags: [W; 2], beside: bool) -> u64 {
+    let equal = equal_tags::<F, _>(words, first, tags[0]) as u64;
     if !beside {
         return equal;
     }
-    let beside_tag = tag.plus(Scalar::from_u64(remainders));
-    equal | (equal_tags::<F, _>(words, first ^ BUCKET_WORDS as u64, beside_tag) as u64) << 32
+    equal | (equal_tags::<F, _>(words, first ^ BUCKET_WORDS as u64, tags[1]) as u64) << 32
 }
 
 /// Whether two buckets are a line of a CPU's cache, and a look at both is cheap.

@@ -16,6 +16,10 @@ pub const fn by_number<const REPEATS: bool, V: Payload, B: Block>() -> bool {
     in_order::<REPEATS, V>() && !B::IN_TURN
 }
 
+/// Pairs, or queries, that a block whose threads take turns reads, and computes with, at once: as many as a word of
+/// found-bits has.
+pub const AT_ONCE: usize = 32;
+
 /// An array of pairs with mixed keys, or of keys alone.
 ///
 /// Key and value stand side by side if they are of one width: what a tile of a split has for a bin is then one run of twice the
@@ -54,6 +58,40 @@ impl<const REPEATS: bool, K: Key, V: Payload> Pairs<REPEATS, K, V> {
         let wanted = !REPEATS && V::VALUE_BITS != 0;
         let value = if wanted { self.values.load_streaming(pair) } else { Default::default() };
         (self.keys.load_streaming(pair), value)
+    }
+
+    /// Pairs from number `first` on, or as many as there are, which are `here`; as [`Pairs::load`] or, if they stand apart in
+    /// any case, [`Pairs::load_apart`] reads them. For a block whose threads take turns.
+    #[inline(always)]
+    pub fn load_many(&self, first: u64, here: u32, apart: bool) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
+        if here < AT_ONCE as u32 {
+            return self.load_few(first, here, apart);
+        }
+        let (mut keys, mut values) = ([K::default(); AT_ONCE], [<V::Word>::default(); AT_ONCE]);
+        // Plain loops: closures are not always inlined, and then not compiled for vectors.
+        if apart {
+            for i in 0..AT_ONCE {
+                (keys[i], values[i]) = self.load_apart(first + i as u64);
+            }
+        } else {
+            for i in 0..AT_ONCE {
+                (keys[i], values[i]) = self.load(first + i as u64);
+            }
+        }
+        (keys, values)
+    }
+
+    /// [`Pairs::load_many`] of few: by itself, so that the loops over many have constant lengths, and by value, so that
+    /// the caller's arguments stay in registers.
+    #[cold]
+    #[inline(never)]
+    fn load_few(self, first: u64, here: u32, apart: bool) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
+        let (mut keys, mut values) = ([K::default(); AT_ONCE], [<V::Word>::default(); AT_ONCE]);
+        for i in 0..here as usize {
+            let pair = first + i as u64;
+            (keys[i], values[i]) = if apart { self.load_apart(pair) } else { self.load(pair) };
+        }
+        (keys, values)
     }
 
     /// Writes a pair; only if they are side by side.

@@ -2,7 +2,7 @@
 
 use super::Layout;
 use super::build::{MOST_READ, THREADS, read};
-use super::pairs::{Pairs, by_number, in_order};
+use super::pairs::{AT_ONCE, Pairs, by_number, in_order};
 use crate::seam::{Block, Global};
 use crate::types::{Key, Payload, Scalar};
 
@@ -113,26 +113,24 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
         self.load_below::<REPEATS>(first, self.pairs)
     }
 
-    /// The mixed keys and the values of `N` pairs from `first` on; something for pairs that there are not.
+    /// The mixed keys and the values of the pairs from `first` on; something for pairs that there are not.
     #[inline(always)]
-    pub fn load_mixed<const REPEATS: bool, const N: usize>(&self, first: u32) -> ([K; N], [V::Word; N]) {
+    pub fn load_mixed<const REPEATS: bool>(&self, first: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
         let pairs = Pairs::<REPEATS, K, V>::new(self.all.keys, self.all.values);
-        let (mut keys, mut values) = ([K::default(); N], [<V::Word>::default(); N]);
-        let number = self.number(first);
-        // Whole ones apart, so that their loops have constant lengths.
-        let here = if self.pairs - first >= N as u32 { N } else { (self.pairs - first) as usize };
-        match (self.all.split, here == N) {
-            (true, true) => (0..N).for_each(|i| (keys[i], values[i]) = pairs.load(number + i as u64)),
-            (true, false) => (0..here).for_each(|i| (keys[i], values[i]) = pairs.load(number + i as u64)),
-            (false, true) => (0..N).for_each(|i| (keys[i], values[i]) = pairs.load_apart(number + i as u64)),
-            (false, false) => (0..here).for_each(|i| (keys[i], values[i]) = pairs.load_apart(number + i as u64)),
-        }
+        let (number, here) = (self.number(first), self.pairs.saturating_sub(first).min(AT_ONCE as u32));
+        let (mut keys, mut values) = pairs.load_many(number, here, !self.all.split);
         if const { in_order::<REPEATS, V>() } && !self.all.values.is_null() {
-            for i in 0..here {
-                values[i] = self.all.values.load_read_only(number + i as u64);
+            let all = self.all.values.offset(number);
+            if here == AT_ONCE as u32 {
+                for i in 0..AT_ONCE {
+                    values[i] = all.load_read_only(i as u64);
+                }
+            } else {
+                for i in 0..here as usize {
+                    values[i] = all.load_read_only(i as u64);
+                }
             }
         }
-        // Not by `map`, which is not inlined.
         for key in &mut keys {
             *key = self.mixed(*key);
         }

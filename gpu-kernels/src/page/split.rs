@@ -5,13 +5,13 @@ use crate::radix::tile::{
     DigitSums, MOST_ITEMS, PREFIX, Published, RANK_BITS, ROOM, SUM, THREADS, WARPS, begin_sets, exclusive_sum, items,
     load_rows, place_in_tile, place_of_row, prefetch_rows, sum_of_sets,
 };
-use crate::seam::{Block, Global, Shared, Tile, settled};
+use crate::seam::{Block, Global, Shared, Tile, settled, vectorized};
 use crate::types::{Key, Payload, WordOf};
 
 use super::header;
 use super::pairs::{Pairs, in_order};
 use super::repeats::drop_repeats;
-use super::split_in_turn::{TileInTurn, split_in_turn};
+use super::split_in_turn::SplitInTurn;
 use super::split_plan::{MOST_SPLIT_BITS, SplitPlan};
 pub use crate::radix::tile::tile;
 
@@ -133,8 +133,8 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
     let pairs = bins / 2;
     let bin_of = |key: K| key.bits_from(plan.shift) & (bins - 1);
     if B::IN_TURN && !crowded_before {
-        let tile = TileInTurn { region, index: tile_index, size, first, here };
-        if split_in_turn::<REPEATS, K, V>(&args, starts, tile) {
+        let index = tile_index;
+        if vectorized(SplitInTurn::<REPEATS, K, V, _> { args: &args, starts, region, index, size, first, here }) {
             return;
         }
     }

@@ -9,7 +9,7 @@ use warpnest::{Answers, Buffer, Device, PageConfig, PageMap};
 use super::Lab;
 use super::figure::{Axis, Figure, Series};
 use super::scale::Scale;
-use crate::bench::input::{Input, wrong_hits};
+use crate::bench::input::{Input, shuffle, value, wrong_hits};
 
 /// The fewest pairs.
 const FEWEST: u64 = 1 << 6;
@@ -65,14 +65,20 @@ fn figure(name: &'static str, threads: usize, lines: [Vec<(f64, f64)>; 5]) -> Fi
 
 /// For each pool of threads, the quotient for each of [`SERIES`], of `n` pairs.
 fn ratios(device: &Device, n: u64, runs: u32, pools: [&ThreadPool; 2]) -> anyhow::Result<[[f64; 5]; 2]> {
-    let input = Input::<u32, u32>::new(n);
+    let mut input = Input::<u32, u32>::new(n);
     let repetitions = (PAIRS_TIMED / n).clamp(runs as u64, MOST_REPETITIONS.max(runs as u64));
     let at_once = (PAIRS_AT_ONCE / n).max(1);
     let mut ours: [[Vec<f64>; 5]; 2] = Default::default();
     let mut theirs: [Vec<f64>; 3] = Default::default();
     // The first repetition warms up.
     for repetition in 0..=repetitions {
-        let theirs_now = hashbrown_nanoseconds(&input, at_once);
+        // In another order each time: a processor learns how the branches of a sequence go that comes again and again.
+        shuffle(&mut input.present);
+        input.keys.copy_from_slice(&input.present);
+        shuffle(&mut input.present);
+        input.values.iter_mut().zip(&input.keys).for_each(|(of, &key)| *of = value(key));
+        // On the thread that runs ours alone: the allocator gives each thread memory of its own.
+        let theirs_now = pools[0].install(|| hashbrown_nanoseconds(&input, at_once));
         for (ours, pool) in ours.iter_mut().zip(pools) {
             let now = pool.install(|| page_map_nanoseconds(device, &input, at_once))?;
             ours.iter_mut().zip(now).filter(|_| repetition > 0).for_each(|(times, time)| times.push(time));
