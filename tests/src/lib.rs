@@ -205,6 +205,30 @@ macro_rules! in_all_widths {
     };
 }
 
+/// Calls a function for keys alone of each width, as a set has them: `Nothing` is the last of its types.
+#[macro_export]
+macro_rules! keys_alone_in_all_widths {
+    ($function:ident ()) => {
+        $function::<u32, ::gpu_kernels::types::Nothing>();
+        $function::<u64, ::gpu_kernels::types::Nothing>();
+    };
+}
+
+/// Tests of kernels by themselves, with pairs and with keys alone: a test each, so that a failure says which.
+#[macro_export]
+macro_rules! of_pairs_and_keys_alone {
+    ($function:ident) => {
+        #[test]
+        fn pairs_of_every_width() {
+            $crate::in_all_widths!($function());
+        }
+        #[test]
+        fn keys_alone() {
+            $crate::keys_alone_in_all_widths!($function());
+        }
+    };
+}
+
 /// `WARPNEST_CASE_FACTOR`: how many times as many cases to try as usual; 4 if tests are to be thorough.
 fn case_factor() -> u32 {
     let usual = if is_thorough() { 4 } else { 1 };

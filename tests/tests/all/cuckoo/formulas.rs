@@ -4,7 +4,7 @@
 
 use gpu_kernels::cuckoo::{Census, Last, PairsPlan, Slot, Unplaceable, header, next_slot, slot_bytes, slot_words};
 use gpu_kernels::hash::{Formula, HashFunctions, MAX_FUNCTIONS, NO_SLOT};
-use gpu_kernels::types::{Nothing, Payload};
+use gpu_kernels::types::Payload;
 use std::collections::HashSet;
 use warpnest::{Buffer, Device, Key};
 use warpnest_tests::cuckoo_checker::keys_of_words;
@@ -225,16 +225,7 @@ fn every_kernel<K: Key, V: Payload>() {
     });
 }
 
-#[test]
-fn pairs_of_every_width() {
-    warpnest_tests::in_all_widths!(every_kernel());
-}
-
-#[test]
-fn keys_alone() {
-    every_kernel::<u32, Nothing>();
-    every_kernel::<u64, Nothing>();
-}
+warpnest_tests::of_pairs_and_keys_alone!(every_kernel);
 
 #[test]
 fn the_walk_visits_every_distinct_slot_whichever_functions_agree() {

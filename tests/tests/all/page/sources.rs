@@ -3,7 +3,7 @@
 
 use super::forms::{compared, value, wide};
 use gpu_kernels::page::{Layout, header};
-use gpu_kernels::types::{Nothing, Payload, WordOf};
+use gpu_kernels::types::{Payload, WordOf};
 use std::collections::{HashMap, HashSet};
 use warpnest::{Device, Key};
 use warpnest_tests::page_checker::same_pairs;
@@ -88,16 +88,7 @@ fn both_kernels<K: Key, V: Payload>() {
     });
 }
 
-#[test]
-fn pairs_of_every_width() {
-    warpnest_tests::in_all_widths!(both_kernels());
-}
-
-#[test]
-fn keys_alone() {
-    both_kernels::<u32, Nothing>();
-    both_kernels::<u64, Nothing>();
-}
+warpnest_tests::of_pairs_and_keys_alone!(both_kernels);
 
 /// So many copies, against the promise, that they fill all candidates of their key, and that those
 /// without a slot are more than can be noted, once or in both lists.
@@ -130,6 +121,5 @@ fn copies_of_a_key_against_the_promise_search_by_the_tags() {
         });
     }
     warpnest_tests::in_all_widths!(with());
-    with::<u32, Nothing>();
-    with::<u64, Nothing>();
+    warpnest_tests::keys_alone_in_all_widths!(with());
 }

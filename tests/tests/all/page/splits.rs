@@ -6,7 +6,7 @@ use gpu_kernels::page::{
     MOST_SPLIT_BITS, Pairs, Split, SplitInOrder, SplitPlan, header, split_state_words, split_tile,
 };
 use gpu_kernels::seam::Kernel;
-use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
+use gpu_kernels::types::{Payload, Scalar, WordOf};
 use std::collections::HashMap;
 use warpnest::{Buffer, Device, Key, Tracked};
 use warpnest_tests::{at, distinct_keys, null, on_all};
@@ -233,13 +233,4 @@ fn both_kernels<K: Key, V: Payload>() {
     });
 }
 
-#[test]
-fn pairs_of_every_width() {
-    warpnest_tests::in_all_widths!(both_kernels());
-}
-
-#[test]
-fn keys_alone() {
-    both_kernels::<u32, Nothing>();
-    both_kernels::<u64, Nothing>();
-}
+warpnest_tests::of_pairs_and_keys_alone!(both_kernels);

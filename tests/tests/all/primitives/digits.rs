@@ -3,7 +3,7 @@
 
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::radix::{Digit, DigitOf, Histogram, HistogramPlan, Partition, PartitionPlan, state_words, tile};
-use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
+use gpu_kernels::types::{Payload, Scalar, WordOf};
 use warpnest::{Buffer, Device, Key, Tracked};
 use warpnest_tests::{at, distinct_keys, on_all};
 
@@ -119,13 +119,4 @@ fn every_digit<K: Key, V: Payload>() {
     });
 }
 
-#[test]
-fn pairs_of_every_width() {
-    warpnest_tests::in_all_widths!(every_digit());
-}
-
-#[test]
-fn keys_alone() {
-    every_digit::<u32, Nothing>();
-    every_digit::<u64, Nothing>();
-}
+warpnest_tests::of_pairs_and_keys_alone!(every_digit);
