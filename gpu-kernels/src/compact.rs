@@ -7,11 +7,11 @@ use crate::types::{Key, Scalar};
 /// Threads of a block.
 const THREADS: usize = 256;
 /// The most items of a thread.
-const MOST_ITEMS: usize = 28;
+const MAX_ITEMS: usize = 28;
 
 /// Items of a thread: fewer of the wide ones, so that they fit the registers.
 const fn items<T: Scalar>() -> usize {
-    if T::BITS == 32 { MOST_ITEMS } else { MOST_ITEMS / 2 }
+    if T::BITS == 32 { MAX_ITEMS } else { MAX_ITEMS / 2 }
 }
 
 /// Items of a tile, which is what one block compacts.
@@ -29,7 +29,7 @@ pub const fn state_words<T: Scalar>(items: u64) -> u64 {
 /// What a compaction is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct CompactPlan {
+pub struct CompactParams {
     /// The number of items, below 2^32.
     pub items: u64,
 }
@@ -38,17 +38,17 @@ kernel! {
     /// Writes the items `input[i]` whose bit `i mod 32` of `keep[i / 32]` is set, in their order, to the front of `output`, and
     /// their number to `count`. `output` is not `input`. One block a [`tile`]; `state` has [`state_words`].
     Compact<T: Scalar>, "compact", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
-    { input: Global<T>, keep: Global<u32>, output: Global<T>, count: Global<u32>, state: Global<u64>, plan: CompactPlan }
+    { input: Global<T>, keep: Global<u32>, output: Global<T>, count: Global<u32>, state: Global<u64>, plan: CompactParams }
     |args, block| {
         let from = Source { input: args.input, keep: args.keep, count: args.count, state: args.state, plan: args.plan };
-        compact(block, (ticket, sums), &from, |place, _, item| args.output.store(place, item));
+        compact(block, (ticket, sums), &from, |target, _, item| args.output.store(target, item));
     }
 }
 
 /// What runs of equal keys are compacted to.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct RunsPlan {
+pub struct RunsParams {
     /// The number of keys, below 2^32.
     pub items: u64,
     /// The constants that they are mixed with.
@@ -62,15 +62,15 @@ kernel! {
     CompactRuns<K: Key>, "compact_runs", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
     {
         input: Global<K>, keep: Global<u32>, output: Global<K>, ends: Global<u32>, count: Global<u32>, state: Global<u64>,
-        plan: RunsPlan,
+        plan: RunsParams,
     }
     |args, block| {
-        let RunsPlan { items, a, b } = args.plan;
-        let plan = CompactPlan { items };
+        let RunsParams { items, a, b } = args.plan;
+        let plan = CompactParams { items };
         let from = Source { input: args.input, keep: args.keep, count: args.count, state: args.state, plan };
-        compact(block, (ticket, sums), &from, |place, index, item: K| {
-            args.output.store(place, item.unmixed(a, b));
-            args.ends.store(place, index as u32);
+        compact(block, (ticket, sums), &from, |target, index, item: K| {
+            args.output.store(target, item.unmixed(a, b));
+            args.ends.store(target, index as u32);
         });
     }
 }
@@ -81,7 +81,7 @@ struct Source<T> {
     keep: Global<u32>,
     count: Global<u32>,
     state: Global<u64>,
-    plan: CompactPlan,
+    plan: CompactParams,
 }
 
 /// Hands each kept item to `write`, with its place in the output and in the input.
@@ -94,7 +94,7 @@ fn compact<T: Scalar, B: Block>(
 ) {
     let tiles = from.plan.items.div_ceil(tile::<T>());
     look_back::take_ticket(block, ticket, from.state);
-    let mut held = block.local(|_| Held { items: [T::default(); MOST_ITEMS], keep: 0, before: 0, ahead: 0 });
+    let mut held = block.local(|_| Held { items: [T::default(); MAX_ITEMS], keep: 0, before: 0, ahead: 0 });
     block.tiles_of::<32, _>(&mut held, |warp, held| {
         let first_thread = warp.first_thread();
         warp.each(held, |lane, held| {
@@ -156,7 +156,7 @@ fn compact<T: Scalar, B: Block>(
 
 /// What a thread holds: item `i` is of its warp's row `i`, and the words are of the row with the lane's number.
 struct Held<T> {
-    items: [T; MOST_ITEMS],
+    items: [T; MAX_ITEMS],
     /// Which items of the row are kept.
     keep: u32,
     /// How many items of the rows before are.
@@ -176,7 +176,7 @@ fn keep_of(keep: Global<u32>, first: u64, left: u32, row: u32, rows: u32) -> u32
 /// The first item of the warp that begins with `thread`, and how many more items there are from there on (or more than the warp's
 /// rows reach).
 #[inline(always)]
-fn rows<T: Scalar>(plan: &CompactPlan, index: u64, thread: u32) -> (u64, u32) {
+fn rows<T: Scalar>(plan: &CompactParams, index: u64, thread: u32) -> (u64, u32) {
     let first = index * tile::<T>() + thread as u64 * items::<T>() as u64;
     (first, plan.items.saturating_sub(first).min(1 << 30) as u32)
 }
@@ -184,8 +184,8 @@ fn rows<T: Scalar>(plan: &CompactPlan, index: u64, thread: u32) -> (u64, u32) {
 kernel! {
     /// Turns around the bits in `keep` of all items, and those behind them in the last word: what was to be kept is left out, and what
     /// was left out is kept. One thread a word.
-    Flip<>, "flip", threads 256;
-    { keep: Global<u32>, plan: CompactPlan }
+    Invert<>, "flip", threads 256;
+    { keep: Global<u32>, plan: CompactParams }
     |args, block| {
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
@@ -202,7 +202,7 @@ kernel! {
     /// Sets bit `i mod 32` of `keep[i / 32]` if `keys[i]`, of `items` sorted keys, is the last of its kind. Bits past the last
     /// key are 0.
     LastOfEach<K: Key>, "last_of_each", threads 256;
-    { keys: Global<K>, keep: Global<u32>, plan: CompactPlan }
+    { keys: Global<K>, keep: Global<u32>, plan: CompactParams }
     |args, block| {
         let block_first = block.first_thread();
         block.tiles::<32>(|warp| {

@@ -24,7 +24,7 @@ pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
     /// The words of a sector, the first of them given by its number. No thread of this launch may write them.
     fn read_sector(memory: Global<Self>, first: u64) -> Self::Sector;
     /// The words of a sector, which other threads may be changing: each is whole, and they need not be of one moment.
-    fn watch_sector(memory: Global<Self>, first: u64) -> Self::Sector;
+    fn load_sector_relaxed(memory: Global<Self>, first: u64) -> Self::Sector;
 }
 
 mod sealed {
@@ -34,7 +34,7 @@ mod sealed {
 }
 
 macro_rules! double {
-    ($word:ty, $half:ty, $in_sector:literal, |$memory:ident, $first:ident| $read:expr, $watch:expr) => {
+    ($word:ty, $half:ty, $in_sector:literal, |$memory:ident, $first:ident| $read:expr, $load_relaxed:expr) => {
         impl Double for $word {
             type Half = $half;
             type Sector = [$word; $in_sector];
@@ -57,8 +57,8 @@ macro_rules! double {
                 $read
             }
             #[inline(always)]
-            fn watch_sector($memory: Global<Self>, $first: u64) -> Self::Sector {
-                $watch
+            fn load_sector_relaxed($memory: Global<Self>, $first: u64) -> Self::Sector {
+                $load_relaxed
             }
         }
     };
@@ -73,7 +73,7 @@ fn four<T: Copy>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 4] {
 double! {
     u64, u32, 4, |memory, first|
     four(memory.load_pair_read_only(first), memory.load_pair_read_only(first + 2)),
-    four(memory.watch_pair(first), memory.watch_pair(first + 2))
+    four(memory.load_pair_relaxed(first), memory.load_pair_relaxed(first + 2))
 }
 double! {
     u128, u64, 2, |memory, first|
@@ -84,6 +84,6 @@ double! {
 /// The word of two such halves.
 pub type Doubled<H> = <H as Scalar>::Double;
 /// What a key or a value takes in a table that stores both as halves of one word: the wider of the two.
-pub type Half<K, V> = <K as Key>::Joint<V>;
+pub type Half<K, V> = <K as Key>::PackedWord<V>;
 /// A word that holds a key and its value: 64 bits if both have 32, else 128.
-pub type Joined<K, V> = Doubled<Half<K, V>>;
+pub type PackedPair<K, V> = Doubled<Half<K, V>>;

@@ -10,7 +10,7 @@ use crate::{cuckoo, two_level};
 /// How many numbers.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct NumbersPlan {
+pub struct NumbersParams {
     /// The numbers are below this.
     pub end: u64,
 }
@@ -18,7 +18,7 @@ pub struct NumbersPlan {
 kernel! {
     /// `output[i]` becomes `i`. One thread each.
     Numbers<>, "numbers", threads 256;
-    { output: Global<u32>, plan: NumbersPlan }
+    { output: Global<u32>, plan: NumbersParams }
     |args, block| {
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
@@ -34,7 +34,7 @@ kernel! {
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct RunsPlan {
+pub struct RunsParams {
     /// The layout of the table of keys, whose values are the numbers of their runs.
     pub layout: Layout,
     /// The number of queries.
@@ -85,10 +85,10 @@ kernel! {
     Runs<K: Key>, "multi_runs", threads 256;
     {
         queries: Global<K>, words: Global<u64>, lasts: Global<u32>, starts: Global<u32>, counts: Global<u32>,
-        wide_counts: Global<u64>, plan: RunsPlan,
+        wide_counts: Global<u64>, plan: RunsParams,
     }
     |args, block| {
-        let RunsPlan { layout, queries: count } = args.plan;
+        let RunsParams { layout, queries: count } = args.plan;
         let table = page::Table::<K, u32>::new(args.words.cast(), layout);
         let (queries, lasts, starts) = (args.queries, args.lasts, args.starts);
         let lookup =
@@ -102,10 +102,10 @@ kernel! {
     RunsOfCuckoo<K: Key>, "multi_runs_of_cuckoo", threads 256;
     {
         queries: Global<K>, words: Global<Slot<K, u32>>, header: Global<u64>, lasts: Global<u32>, starts: Global<u32>,
-        counts: Global<u32>, wide_counts: Global<u64>, plan: cuckoo::FindPlan,
+        counts: Global<u32>, wide_counts: Global<u64>, plan: cuckoo::FindParams,
     }
     |args, block| {
-        let cuckoo::FindPlan { functions, queries: count } = args.plan;
+        let cuckoo::FindParams { functions, queries: count } = args.plan;
         let table = cuckoo::Table::<K, u32>::new(args.words, functions);
         let (queries, lasts, starts) = (args.queries, args.lasts, args.starts);
         let lookup =
@@ -119,10 +119,10 @@ kernel! {
     RunsOfTwoLevel<K: Key>, "multi_runs_of_two_level", threads 256;
     {
         queries: Global<K>, words: Global<Slot<K, u32>>, seeds: Global<u32>, header: Global<u64>, lasts: Global<u32>,
-        starts: Global<u32>, counts: Global<u32>, wide_counts: Global<u64>, plan: two_level::FindPlan,
+        starts: Global<u32>, counts: Global<u32>, wide_counts: Global<u64>, plan: two_level::FindParams,
     }
     |args, block| {
-        let two_level::FindPlan { layout, queries: count } = args.plan;
+        let two_level::FindParams { layout, queries: count } = args.plan;
         let table = two_level::Table::<K, u32>::new(args.words, args.seeds, layout);
         let (queries, lasts, starts) = (args.queries, args.lasts, args.starts);
         let lookup =
@@ -134,7 +134,7 @@ kernel! {
 /// What is to be got.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct GatherPlan {
+pub struct GatherParams {
     /// The number of queries.
     pub queries: u64,
     /// The number of values for all of them.
@@ -145,14 +145,14 @@ kernel! {
     /// The values for query `i` go to `output` from `offsets[i]` on: as many as there are up to `offsets[i + 1]`, or the total, from
     /// `values[starts[i]]` on. One thread for each of the total, however they are shared out among the queries.
     Gather<T: Scalar>, "multi_gather", threads 256, shared bounds: u64 = 2;
-    { values: Global<T>, starts: Global<u32>, offsets: Global<u64>, output: Global<T>, plan: GatherPlan }
+    { values: Global<T>, starts: Global<u32>, offsets: Global<u64>, output: Global<T>, plan: GatherParams }
     |args, block| {
-        let GatherPlan { queries, total } = args.plan;
-        // The last of the queries from `low` on, and before `high`, whose values begin at `place` or before.
-        let query_of = |place: u64, mut low: u64, mut high: u64| {
+        let GatherParams { queries, total } = args.plan;
+        // The last of the queries from `low` on, and before `high`, whose values begin at `output_index` or before.
+        let query_of = |output_index: u64, mut low: u64, mut high: u64| {
             while high - low > 1 {
                 let middle = low.midpoint(high);
-                if args.offsets.load_read_only(middle) <= place {
+                if args.offsets.load_read_only(middle) <= output_index {
                     low = middle;
                 } else {
                     high = middle;
@@ -166,16 +166,16 @@ kernel! {
         // Those of the block's first and last values; all others are between them.
         block.phase(&mut nothing, |thread, _| {
             if thread == 0 || thread == last_thread {
-                let place = (first + thread as u64).min(total - 1);
-                bounds.set((thread != 0) as u32, query_of(place, 0, queries));
+                let output_index = (first + thread as u64).min(total - 1);
+                bounds.set((thread != 0) as u32, query_of(output_index, 0, queries));
             }
         });
         block.each(&mut nothing, |thread, _| {
-            let place = first + thread as u64;
-            if place < total {
-                let query = query_of(place, bounds.get(0), bounds.get(1) + 1);
-                let from = args.starts.load_read_only(query) as u64 + (place - args.offsets.load_read_only(query));
-                args.output.store_streaming(place, args.values.load_read_only(from));
+            let output_index = first + thread as u64;
+            if output_index < total {
+                let query = query_of(output_index, bounds.get(0), bounds.get(1) + 1);
+                let from = args.starts.load_read_only(query) as u64 + (output_index - args.offsets.load_read_only(query));
+                args.output.store_streaming(output_index, args.values.load_read_only(from));
             }
         });
     }

@@ -27,7 +27,7 @@ pub enum Access {
 /// What [`Random`] is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct RandomPlan {
+pub struct RandomParams {
     /// The number of accesses.
     pub accesses: u64,
     /// The number of words that they fall on.
@@ -44,7 +44,7 @@ kernel! {
     /// Thread `i` makes access `i`. `input` holds 2 × `accesses` words for `Insert` and `accesses` for `Find`, `output` has
     /// `accesses` words; both may be null for the others.
     Random<>, "roofline_random", threads 256;
-    { memory: Global<u64>, input: Global<u32>, output: Global<u32>, plan: RandomPlan }
+    { memory: Global<u64>, input: Global<u32>, output: Global<u32>, plan: RandomParams }
     |args, block| {
         let plan = args.plan;
         let first = block.first_thread();
@@ -113,7 +113,7 @@ kernel! {
 /// What [`Strided`] is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct StridedPlan {
+pub struct StridedParams {
     /// What every word holds.
     pub before: u64,
     /// What every word is to hold.
@@ -128,7 +128,7 @@ pub struct StridedPlan {
     pub padding: u32,
 }
 
-impl StridedPlan {
+impl StridedParams {
     /// The word of thread `thread`: neighbours are a stride apart. When a round has come to the end of the words the next one begins
     /// at another of the first words; these come in bit-reversed order, so that words side by side are reached long after one another.
     /// Each word is of one thread.
@@ -144,7 +144,7 @@ impl StridedPlan {
 kernel! {
     /// Thread `i` updates word `plan.word_of(i)`, in which `before` must be: what it finds else is counted in `wrong[0]`.
     Strided<T: Scalar>, "roofline_strided", threads 256;
-    { memory: Global<T>, wrong: Global<u32>, plan: StridedPlan }
+    { memory: Global<T>, wrong: Global<u32>, plan: StridedParams }
     |args, block| {
         let plan = args.plan;
         let first = block.first_thread();

@@ -7,13 +7,13 @@ use crate::types::Scalar;
 /// Threads of a block.
 const THREADS: usize = 256;
 /// The most items of a thread.
-const MOST_ITEMS: usize = 32;
+const MAX_ITEMS: usize = 32;
 /// Items that a thread reads and writes at once.
 const FOUR: usize = 4;
 
 /// Items of a thread: fewer of the wide ones, so that they fit the registers.
 const fn items<T: Scalar>() -> usize {
-    if T::BITS == 32 { MOST_ITEMS } else { 8 }
+    if T::BITS == 32 { MAX_ITEMS } else { 8 }
 }
 
 /// Items of a tile, which is what one block scans.
@@ -31,14 +31,14 @@ pub const fn state_words<T: Scalar>(items: u64) -> u64 {
 /// What a scan is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct ScanPlan {
+pub struct ScanParams {
     /// The number of items.
     pub items: u64,
 }
 
 /// What a thread holds: `fours[i]` is its part of its warp's row `i`, whose lanes hold neighbouring ones.
 struct Held<T> {
-    fours: [[T; FOUR]; MOST_ITEMS / FOUR],
+    fours: [[T; FOUR]; MAX_ITEMS / FOUR],
     /// The sum of the warp's rows so far.
     sum: T,
     /// The sum of what the thread has of the tile [`look_back::ahead`].
@@ -49,11 +49,11 @@ kernel! {
     /// `output[i]` becomes the sum of `input[..i]`, wrapping, and `total`, if it is not null, the sum of all. `output` may be
     /// `input`. One block a [`tile`]; `state` has [`state_words`].
     Scan<T: Scalar>, "scan", threads 256, resident 4, shared ticket: u64 = 1, shared sums: T = 17;
-    { input: Global<T>, output: Global<T>, total: Global<T>, state: Global<u64>, plan: ScanPlan }
+    { input: Global<T>, output: Global<T>, total: Global<T>, state: Global<u64>, plan: ScanParams }
     |args, block| {
         let tiles = args.plan.items.div_ceil(tile::<T>());
         look_back::take_ticket(block, ticket, args.state);
-        let mut held = block.local(|_| Held { fours: [[T::default(); FOUR]; MOST_ITEMS / FOUR], sum: T::default(), ahead: T::default() });
+        let mut held = block.local(|_| Held { fours: [[T::default(); FOUR]; MAX_ITEMS / FOUR], sum: T::default(), ahead: T::default() });
         block.tiles_of::<32, _>(&mut held, |warp, held| {
             let first_thread = warp.first_thread();
             warp.each(held, |lane, held| {
@@ -163,14 +163,14 @@ const fn rows_of_warp<T: Scalar>() -> usize {
 
 /// Whether there are items for all of the tile.
 #[inline(always)]
-fn whole<T: Scalar>(plan: &ScanPlan, index: u64) -> bool {
+fn whole<T: Scalar>(plan: &ScanParams, index: u64) -> bool {
     (index + 1) * tile::<T>() <= plan.items
 }
 
 /// The first item of a thread, which has neighbours in each row of its warp, and how many more items there are from there on
 /// (or more than any thread's rows reach).
 #[inline(always)]
-fn rows<T: Scalar>(plan: &ScanPlan, index: u64, thread: u32) -> (u64, u32) {
+fn rows<T: Scalar>(plan: &ScanParams, index: u64, thread: u32) -> (u64, u32) {
     let of_warp = (thread & !31) as u64 * items::<T>() as u64;
     let first = index * tile::<T>() + of_warp + (thread % 32) as u64 * FOUR as u64;
     (first, plan.items.saturating_sub(first).min(1 << 30) as u32)

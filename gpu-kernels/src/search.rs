@@ -6,7 +6,7 @@ use crate::types::{Key, Value};
 /// What a search is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct SearchPlan {
+pub struct SearchParams {
     /// The number of sorted keys.
     pub keys: u64,
     /// The number of queries.
@@ -29,7 +29,7 @@ kernel! {
     BinarySearch<K: Key, V: Value>, "binary_search", threads 256;
     {
         keys: Global<K>, values: Global<V>, queries: Global<K>, values_out: Global<V>, found: Global<u32>,
-        plan: SearchPlan,
+        plan: SearchParams,
     }
     |args, block| {
         let block_first = block.first_thread();

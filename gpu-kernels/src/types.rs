@@ -95,7 +95,7 @@ scalar!(u64, u128, 1);
 /// A key of a table: `u32` or `u64`. Every value of the type is a legal key.
 pub trait Key: Scalar {
     /// What a key and a value take in a table that stores both as words of one type: the wider of the two.
-    type Joint<V: Payload>: Key + Value;
+    type PackedWord<V: Payload>: Key + Value;
 
     /// A bijection of the keys under which every bit depends on every bit of the key, by two random words (`b` is used as an odd
     /// multiplier). The shifts and the first multiplier are those of published bijective mixers: for 32 bits C. Wellons'
@@ -130,28 +130,28 @@ pub trait Payload: sealed::Sealed + Copy + core::fmt::Debug + Send + Sync + 'sta
     /// Bits of the value: 0 if there is none.
     const VALUE_BITS: u32;
     /// Place of this type in the names of the kernels that take any payload.
-    const PLACE: usize;
-    /// [`Key::Joint`] of a 32-bit key and this.
-    type Beside32: Key + Value;
+    const PAYLOAD_INDEX: usize;
+    /// [`Key::PackedWord`] of a 32-bit key and this.
+    type PackedWith32: Key + Value;
     /// A word that says of a 32-bit key and this what it is, or of others which one.
-    type Noted: Scalar;
+    type PackedEntry: Scalar;
     /// The words of a cuckoo table's slots: of 64 bits if there is a value, else the key.
     type SlotWord<K: Key>: Scalar;
 }
 impl Payload for u32 {
     type Word = u32;
     const VALUE_BITS: u32 = 32;
-    const PLACE: usize = 0;
-    type Beside32 = u32;
-    type Noted = u64;
+    const PAYLOAD_INDEX: usize = 0;
+    type PackedWith32 = u32;
+    type PackedEntry = u64;
     type SlotWord<K: Key> = u64;
 }
 impl Payload for u64 {
     type Word = u64;
     const VALUE_BITS: u32 = 64;
-    const PLACE: usize = 1;
-    type Beside32 = u64;
-    type Noted = u64;
+    const PAYLOAD_INDEX: usize = 1;
+    type PackedWith32 = u64;
+    type PackedEntry = u64;
     type SlotWord<K: Key> = u64;
 }
 
@@ -161,9 +161,9 @@ pub struct Nothing;
 impl Payload for Nothing {
     type Word = u32;
     const VALUE_BITS: u32 = 0;
-    const PLACE: usize = 2;
-    type Beside32 = u32;
-    type Noted = u32;
+    const PAYLOAD_INDEX: usize = 2;
+    type PackedWith32 = u32;
+    type PackedEntry = u32;
     type SlotWord<K: Key> = K;
 }
 
@@ -190,7 +190,7 @@ const MIX32: u32 = 0x21f0_aaad;
 const MIX64: u64 = 0x0e98_46af_9b1a_615d;
 
 impl Key for u32 {
-    type Joint<V: Payload> = V::Beside32;
+    type PackedWord<V: Payload> = V::PackedWith32;
 
     #[inline(always)]
     fn mixed(self, a: u64, b: u64) -> u32 {
@@ -224,7 +224,7 @@ impl Key for u32 {
 }
 
 impl Key for u64 {
-    type Joint<V: Payload> = u64;
+    type PackedWord<V: Payload> = u64;
 
     #[inline(always)]
     fn mixed(self, a: u64, b: u64) -> u64 {

@@ -11,7 +11,7 @@ pub struct Said<K: Key> {
     /// The keys, with that of the cell.
     pub keys: HashSet<K>,
     /// The slots in which there is a key that none of its functions leads to: copies were there.
-    pub strangers: Vec<u32>,
+    pub fillers: Vec<u32>,
 }
 
 /// The slots of keys, each as wide as a key, in words of 64 bits; `None` if one is empty.
@@ -29,19 +29,19 @@ pub fn keys_of_words<K: Key>(functions: &HashFunctions, words: &[u64], head: &[u
     if (words.len() * 64) < functions.slots() as usize * K::BITS as usize {
         return Err(format!("{} words are too few for {} slots", words.len(), functions.slots()));
     }
-    let mut said = Said { keys: HashSet::new(), strangers: Vec::new() };
-    let mut places = HashMap::new();
+    let mut said = Said { keys: HashSet::new(), fillers: Vec::new() };
+    let mut slot_of = HashMap::new();
     for number in 0..functions.slots() {
         let Some(key) = slot::<K>(words, number) else { continue };
         let own = functions.slots_of(key);
-        let Some(place) = own.iter().position(|&slot| slot == number) else {
-            said.strangers.push(number);
+        let Some(function) = own.iter().position(|&slot| slot == number) else {
+            said.fillers.push(number);
             continue;
         };
-        if let Some(&before) = own[..place].iter().find(|&&before| slot::<K>(words, before).is_none()) {
+        if let Some(&before) = own[..function].iter().find(|&&before| slot::<K>(words, before).is_none()) {
             return Err(format!("key {key} in slot {number} passed by slot {before}, which is empty"));
         }
-        if let Some(other) = places.insert(key, number) {
+        if let Some(other) = slot_of.insert(key, number) {
             return Err(format!("key {key} is in slots {other} and {number}"));
         }
         said.keys.insert(key);
@@ -86,8 +86,8 @@ pub fn check_cuckoo_set<K: Key>(set: &CuckooSet<K>, reference: &HashSet<K>) -> R
     if probed != in_slots {
         return Err(format!("{in_slots} keys are in slots, and {probed} in the histogram of probes"));
     }
-    if !said.strangers.is_empty() && !set.report().repeated_keys {
-        return Err(format!("no key was repeated, and {} copies were erased", said.strangers.len()));
+    if !said.fillers.is_empty() && !set.report().repeated_keys {
+        return Err(format!("no key was repeated, and {} copies were erased", said.fillers.len()));
     }
     Ok(())
 }

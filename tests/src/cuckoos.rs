@@ -79,9 +79,9 @@ impl Spec {
 /// Any such configuration that looks for repeated keys.
 pub fn spec() -> impl Strategy<Value = Spec> {
     (2u32..=5, 0.0..1.0, family(), any::<u64>(), any::<bool>()).prop_map(
-        |(functions, room, family, seed, statistics)| {
+        |(functions, slack, family, seed, statistics)| {
             // From the fewest slots that the chapter names to twice as many.
-            let slots_per_pair = [2.1, 1.1, 1.03, 1.02][functions as usize - 2] * (1.0 + room);
+            let slots_per_pair = [2.1, 1.1, 1.03, 1.02][functions as usize - 2] * (1.0 + slack);
             Spec { functions, slots_per_pair, family, seed, statistics, unique: false }
         },
     )

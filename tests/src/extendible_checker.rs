@@ -7,7 +7,7 @@ use warpnest::{ExtendibleMap, Key, Value};
 
 /// Buckets of a page, and the words of 64 bits that stand for each before their records.
 const PAGE: u64 = 1024;
-const NOTE: u64 = 2;
+const HEADER_WORDS: u64 = 2;
 /// Words of 64 bits of a line.
 const LINE: u64 = 8;
 
@@ -16,8 +16,8 @@ const LINE: u64 = 8;
 pub struct Found<K, V> {
     /// All pairs.
     pub pairs: HashMap<K, V>,
-    /// Slots whose removed keys left marks.
-    pub marks: u64,
+    /// Slots whose removed keys left tombstones.
+    pub tombstones: u64,
     /// The depth of each bucket, by its number.
     pub depths: HashMap<u32, u32>,
     /// For each segment, whether it shares its bucket table with another one.
@@ -76,18 +76,18 @@ pub fn check_extendible_map<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> Resu
         let words = memory.words(address, entries / 2)?;
         for entry in 0..entries {
             let bucket = (words[entry as usize / 2] >> (32 * (entry % 2))) as u32;
-            let place = (group * entries + entry) << 32 | bits.reverse_bits() as u64;
+            let hash_position = (group * entries + entry) << 32 | bits.reverse_bits() as u64;
             let page = pages
                 .get(bucket as usize / PAGE as usize)
                 .ok_or_else(|| format!("there is no page of bucket {bucket}"))?;
-            let note = memory.words(page + 8 * NOTE * (bucket as u64 % PAGE), NOTE)?;
-            let (begin, local) = (note[0], note[1] as u32 & 0xff);
-            ensure!(note[1] & 0xff00 == 0, "segment {number}, entry {entry}: bucket {bucket} is free or merged");
+            let header = memory.words(page + 8 * HEADER_WORDS * (bucket as u64 % PAGE), HEADER_WORDS)?;
+            let (begin, local) = (header[0], header[1] as u32 & 0xff);
+            ensure!(header[1] & 0xff00 == 0, "segment {number}, entry {entry}: bucket {bucket} is free or merged");
             ensure!(local <= depth, "bucket {bucket} of depth {local} is in a table of depth {depth}");
             let span = (1u64 << 32) >> local;
             ensure!(
-                begin % span == 0 && (begin..begin + span).contains(&place),
-                "segment {number}, entry {entry}: bucket {bucket} has {begin:#x}.. of depth {local}, and {place:#x} is elsewhere"
+                begin % span == 0 && (begin..begin + span).contains(&hash_position),
+                "segment {number}, entry {entry}: bucket {bucket} has {begin:#x}.. of depth {local}, and {hash_position:#x} is elsewhere"
             );
             reached.insert(bucket, (begin, local));
         }
@@ -119,16 +119,20 @@ pub fn check_extendible_map<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> Resu
     ensure!(covered == (layout.roots as u64) << 32, "the buckets have {covered:#x} of the range");
 
     // The records.
-    let mut found = Found { pairs: HashMap::new(), marks: 0, depths: HashMap::new(), shared: Vec::new() };
+    let mut found = Found { pairs: HashMap::new(), tombstones: 0, depths: HashMap::new(), shared: Vec::new() };
     for (&bucket, &(begin, depth)) in &reached {
         found.depths.insert(bucket, depth);
         let page = pages[bucket as usize / PAGE as usize];
-        let note = memory.words(page + 8 * NOTE * (bucket as u64 % PAGE), NOTE)?;
-        let at = page + 8 * (NOTE * PAGE + bucket as u64 % PAGE * layout.lines as u64 * LINE);
+        let header = memory.words(page + 8 * HEADER_WORDS * (bucket as u64 % PAGE), HEADER_WORDS)?;
+        let at = page + 8 * (HEADER_WORDS * PAGE + bucket as u64 % PAGE * layout.lines as u64 * LINE);
         let records =
             check_bucket::<K, V>(&layout, memory.words(at, layout.lines as u64 * LINE)?, (begin, depth), &mut found)
                 .map_err(|wrong| format!("bucket {bucket}: {wrong}"))?;
-        ensure!(note[1] >> 32 == records, "bucket {bucket} has {records} records, and its note says {}", note[1] >> 32);
+        ensure!(
+            header[1] >> 32 == records,
+            "bucket {bucket} has {records} records, and its header says {}",
+            header[1] >> 32
+        );
     }
     ensure!(map.len() == found.pairs.len() as u64, "{} keys, and the map says {}", found.pairs.len(), map.len());
     found.shared = segments.iter().map(|segment| tables[&(segment & ((1 << 56) - 1))].len() > 1).collect();
@@ -159,14 +163,17 @@ fn check_bucket<K: Key, V: Value>(
             continue;
         }
         if word_key == removed {
-            found.marks += 1;
+            found.tombstones += 1;
             continue;
         }
         records += 1;
         ensure!(word_key <= ones, "{word_key:#x} is no key");
         ensure!(seen.insert(word_key), "mixed key {word_key:#x} is there twice");
-        let place = (word_key >> (K::BITS - 32)) * layout.roots as u64;
-        ensure!((begin..begin + ((1u64 << 32) >> depth)).contains(&place), "mixed key {word_key:#x} belongs elsewhere");
+        let hash_position = (word_key >> (K::BITS - 32)) * layout.roots as u64;
+        ensure!(
+            (begin..begin + ((1u64 << 32) >> depth)).contains(&hash_position),
+            "mixed key {word_key:#x} belongs elsewhere"
+        );
         // The way to it: no line with an empty slot before its own.
         let hashed = (word_key as u32).wrapping_mul(0x9e37_79b1) as u64;
         let home = ((hashed * lines as u64) >> 32) as usize;

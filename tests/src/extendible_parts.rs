@@ -27,7 +27,7 @@ fn hashes(layout: &Layout, root: u64, path: &str) -> std::ops::Range<u64> {
     let depth = path.len() as u32;
     let half = |(number, bit): (usize, char)| if bit == '1' { span(number as u32 + 1) } else { 0 };
     let first = (root << 32) + path.chars().enumerate().map(half).sum::<u64>();
-    let [begin, end] = [first, first + span(depth)].map(|place| place.div_ceil(layout.roots as u64));
+    let [begin, end] = [first, first + span(depth)].map(|hash_position| hash_position.div_ceil(layout.roots as u64));
     begin..end
 }
 

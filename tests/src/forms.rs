@@ -1,10 +1,10 @@
 //! The tables on which a compacting table or a multimap can stand: every test of these two is run on each.
 
 use crate::maps::Map;
-use warpnest::{BasicConfig, CuckooConfig, PageConfig, TwoLevelConfig};
+use warpnest::{CuckooConfig, IdTableConfig, PageConfig, TwoLevelConfig};
 
 /// The configuration of such a table.
-pub trait Form: BasicConfig<Map<u32>: Map<u32, u32>, Map<u64>: Map<u64, u32>> + Default {
+pub trait Form: IdTableConfig<Map<u32>: Map<u32, u32>, Map<u64>: Map<u64, u32>> + Default {
     /// One with this seed that makes tables so full; 1 is as full as they are by default, or fuller.
     fn with(seed: u64, fullness: f64) -> Self;
 }

@@ -49,7 +49,7 @@ pub struct TestEngine {
     /// Where tables are built.
     pub device: Device,
     /// How many items a test should use at most: the interpreter runs a few million instructions a second.
-    pub most_items: usize,
+    pub max_items: usize,
     /// How many cases of a property to try.
     pub cases: u32,
     /// Whether one thread runs those of a block, one after the other and in their order.
@@ -68,9 +68,9 @@ pub fn engines() -> &'static [TestEngine] {
 fn new_engines() -> Vec<TestEngine> {
     let mut engines = if only_cuda() { Vec::new() } else { engines_of_the_host() };
     // Under a tool that checks every access, a launch takes a hundred times as long.
-    let (most_items, cases) = if only_cuda() { (1 << 16, 10) } else { (1 << 20, 400) };
+    let (max_items, cases) = if only_cuda() { (1 << 16, 10) } else { (1 << 20, 400) };
     match Device::cuda(0) {
-        Ok(device) => engines.push(TestEngine { device, most_items, cases, in_turn: false }),
+        Ok(device) => engines.push(TestEngine { device, max_items, cases, in_turn: false }),
         Err(error) if only_cuda() || std::env::var_os("WARPNEST_REQUIRE_CUDA").is_some() => {
             panic!("CUDA is required: {error}")
         }
@@ -87,22 +87,17 @@ pub fn only_cuda() -> bool {
 fn engines_of_the_host() -> Vec<TestEngine> {
     let baseline = if is_thorough() { PtxRunner::baseline } else { PtxRunner::baseline_where_it_differs };
     vec![
-        TestEngine { device: on(Blocks), most_items: 100_000, cases: 60, in_turn: true },
-        TestEngine {
-            device: on(CheckedRunner::new(derived("shuffles"))),
-            most_items: 2_000,
-            cases: 60,
-            in_turn: false,
-        },
-        TestEngine { device: on(baseline(derived("baseline"))), most_items: 300, cases: 24, in_turn: false },
-        TestEngine { device: on(PtxRunner::hopper(derived("hopper"))), most_items: 300, cases: 24, in_turn: false },
+        TestEngine { device: on(Blocks), max_items: 100_000, cases: 60, in_turn: true },
+        TestEngine { device: on(CheckedRunner::new(derived("shuffles"))), max_items: 2_000, cases: 60, in_turn: false },
+        TestEngine { device: on(baseline(derived("baseline"))), max_items: 300, cases: 24, in_turn: false },
+        TestEngine { device: on(PtxRunner::hopper(derived("hopper"))), max_items: 300, cases: 24, in_turn: false },
     ]
 }
 
 /// The CPU engine itself, whose pages are larger: properties run on it, too, unless there is to be no engine but CUDA.
 pub fn the_cpu_engine() -> Option<&'static TestEngine> {
     static CPU: LazyLock<TestEngine> =
-        LazyLock::new(|| TestEngine { device: Device::cpu(), most_items: 100_000, cases: 200, in_turn: true });
+        LazyLock::new(|| TestEngine { device: Device::cpu(), max_items: 100_000, cases: 200, in_turn: true });
     (!only_cuda()).then(|| &*CPU)
 }
 
@@ -131,14 +126,14 @@ pub fn on_all(test: impl Fn(&Device)) {
 /// Where a test is. If it fails there, this is said.
 #[derive(Debug)]
 #[must_use]
-pub struct Place(String);
+pub struct Where(String);
 
 /// Says where a test is from here to the end of the result's scope.
-pub fn at(place: impl Into<String>) -> Place {
-    Place(place.into())
+pub fn at(description: impl Into<String>) -> Where {
+    Where(description.into())
 }
 
-impl Drop for Place {
+impl Drop for Where {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("where: {}", self.0);

@@ -1,7 +1,7 @@
 //! What must hold of the words of a linear map, read by a decoder of its own, and of the answers of operations done at the same time.
 
 use crate::{TestEngine, engines};
-use gpu_kernels::double::{Double, Half, Joined};
+use gpu_kernels::double::{Double, Half, PackedPair};
 use gpu_kernels::linear::{Layout, header};
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ pub fn linear_engines<K: Key, V: Value>() -> impl Iterator<Item = &'static TestE
 
 /// Slots of a bucket.
 pub const fn bucket<K: Key, V: Value>() -> u64 {
-    32 / size_of::<Joined<K, V>>() as u64
+    32 / size_of::<PackedPair<K, V>>() as u64
 }
 
 /// Slots of a line, which a search looks at before it goes on to another one.
@@ -37,7 +37,7 @@ pub enum Slot<K, V> {
 }
 
 /// The meaning of a word.
-pub fn slot_of<K: Key, V: Value>(word: Joined<K, V>) -> Slot<K, V> {
+pub fn slot_of<K: Key, V: Value>(word: PackedPair<K, V>) -> Slot<K, V> {
     let (upper, lower) = (word.upper().to_u64(), word.lower().to_u64());
     let all_ones = Half::<K, V>::ALL_ONES.to_u64();
     if upper != all_ones {
@@ -50,19 +50,19 @@ pub fn slot_of<K: Key, V: Value>(word: Joined<K, V>) -> Slot<K, V> {
 }
 
 /// The word of an empty slot.
-pub fn empty_word<K: Key, V: Value>() -> Joined<K, V> {
+pub fn empty_word<K: Key, V: Value>() -> PackedPair<K, V> {
     Double::of(Scalar::ALL_ONES, Scalar::ALL_ONES)
 }
 
 /// The word of a removed key.
-pub fn removed_word<K: Key, V: Value>(key: K) -> Joined<K, V> {
+pub fn removed_word<K: Key, V: Value>(key: K) -> PackedPair<K, V> {
     Double::of(Scalar::ALL_ONES, Scalar::from_u64(key.to_u64()))
 }
 
 /// All slots of a key's search, in its order.
 pub fn search_order<K: Key, V: Value>(layout: &Layout, key: K) -> impl Iterator<Item = u64> {
     let key = Scalar::from_u64(key.to_u64());
-    let (layout, mut probe) = (*layout, layout.probe::<Joined<K, V>>(key));
+    let (layout, mut probe) = (*layout, layout.probe::<PackedPair<K, V>>(key));
     (0..layout.buckets()).flat_map(move |number| {
         if number > 0 {
             layout.advance(&mut probe);
@@ -87,11 +87,11 @@ pub struct Decoded<K, V> {
 
 /// Reads a table, or says what is wrong with it.
 pub fn decode<K: Key, V: Value>(
-    words: &[Joined<K, V>],
+    words: &[PackedPair<K, V>],
     beside: &[u64],
     layout: &Layout,
 ) -> Result<Decoded<K, V>, String> {
-    if words.len() as u64 != layout.slots::<Joined<K, V>>() || beside.len() != header::WORDS {
+    if words.len() as u64 != layout.slots::<PackedPair<K, V>>() || beside.len() != header::WORDS {
         return Err(format!("{} slots and {} words beside them: {layout:?}", words.len(), beside.len()));
     }
     let slot_of = slot_of::<K, V>;
@@ -143,7 +143,7 @@ pub fn decode<K: Key, V: Value>(
 }
 
 /// The words of a map's slots.
-pub fn words_of<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Vec<Joined<K, V>>, String> {
+pub fn words_of<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Vec<PackedPair<K, V>>, String> {
     map.words().download(map.device().default_stream()).map_err(|error| error.to_string())
 }
 

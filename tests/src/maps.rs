@@ -7,7 +7,7 @@ use crate::{assert_lengths, assert_wrong_device, elsewhere, linear_checker};
 use std::collections::HashMap;
 use std::fmt::Debug;
 use warpnest::{
-    Answers, BasicMap, Buffer, CompactingTable, CuckooMap, Device, ExtendibleMap, Key, LinearMap, PageMap, SortedMap,
+    Answers, Buffer, CompactingTable, CuckooMap, Device, ExtendibleMap, IdTable, Key, LinearMap, PageMap, SortedMap,
     Stream, TwoLevelMap, Value,
 };
 
@@ -100,7 +100,7 @@ is_map! {
     [K: Key, V: Value] PageMap<K, V>: K => V, check |map, reference| check_page_map(map, reference)
 }
 is_map! {
-    [K: Key, I: BasicMap<K> + Map<K, u32>] CompactingTable<K, I>: K => u32,
+    [K: Key, I: IdTable<K> + Map<K, u32>] CompactingTable<K, I>: K => u32,
     check |table, reference| table.ids().check_table(reference)
 }
 is_map! {
@@ -187,15 +187,20 @@ pub fn refuses_other_lengths<K: Key, V: Value>(map: &impl Map<K, V>) {
     let (device, stream) = (map.device(), map.device().default_stream());
     for (length, words) in [(3, 1), (33, 2)] {
         let queries = Buffer::<K>::zeroed(device, length).unwrap();
-        for room in [0, length - 1, length + 1] {
-            let mut answers = Answers::new(device, room).unwrap();
+        for answers_length in [0, length - 1, length + 1] {
+            let mut answers = Answers::new(device, answers_length).unwrap();
             let error = map.get_many_into(stream, &queries, &mut answers).unwrap_err();
-            assert_lengths(error, ("the queries", length as u64), ("the answers", room as u64));
+            assert_lengths(error, ("the queries", length as u64), ("the answers", answers_length as u64));
         }
-        for room in [0, 1, 2, 3, 33].into_iter().filter(|&room| room != words) {
-            let error =
-                map.contains_many_into(stream, &queries, &mut Buffer::zeroed(device, room).unwrap()).unwrap_err();
-            assert_lengths(error, ("the queries, in words of 32,", words as u64), ("the found-words", room as u64));
+        for answers_length in [0, 1, 2, 3, 33].into_iter().filter(|&answers_length| answers_length != words) {
+            let error = map
+                .contains_many_into(stream, &queries, &mut Buffer::zeroed(device, answers_length).unwrap())
+                .unwrap_err();
+            assert_lengths(
+                error,
+                ("the queries, in words of 32,", words as u64),
+                ("the found-words", answers_length as u64),
+            );
         }
         map.get_many_into(stream, &queries, &mut Answers::new(device, length).unwrap()).unwrap();
         map.contains_many_into(stream, &queries, &mut Buffer::zeroed(device, words).unwrap()).unwrap();

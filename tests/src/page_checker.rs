@@ -1,6 +1,6 @@
 //! What must hold of the words of a page map or set, read by a decoder of its own.
 
-use gpu_kernels::page::{FEWEST_CANDIDATES, Layout, MOST_CANDIDATES};
+use gpu_kernels::page::{Layout, MAX_CANDIDATES, MIN_CANDIDATES};
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use std::collections::{HashMap, HashSet};
 use warpnest::{Buffer, Device, Key, PageMap, PageSet, Value};
@@ -81,7 +81,7 @@ pub fn pairs_of_pages<K: Key, V: Payload>(
     words: &[u64],
     pages: u32,
 ) -> Result<HashMap<K, WordOf<V>>, String> {
-    let word_bits = <K::Joint<V> as Scalar>::BITS;
+    let word_bits = <K::PackedWord<V> as Scalar>::BITS;
     let page_buckets = layout.page_buckets as u64;
     let (all, here) = (page_buckets << layout.page_bits, page_buckets * pages as u64);
     if page_buckets < 4 || !page_buckets.is_multiple_of(2) || pages as u64 > 1 << layout.page_bits {
@@ -92,7 +92,7 @@ pub fn pairs_of_pages<K: Key, V: Payload>(
     if layout.remainders != remainders {
         return Err(format!("{} remainders for {all} buckets", layout.remainders));
     }
-    if layout.candidates < FEWEST_CANDIDATES || layout.candidates > MOST_CANDIDATES {
+    if layout.candidates < MIN_CANDIDATES || layout.candidates > MAX_CANDIDATES {
         return Err(format!("{} candidates", layout.candidates));
     }
     let words = Words { words, bits: word_bits, shape: Shape::of(layout.slots, word_bits)? };
@@ -106,7 +106,7 @@ pub fn pairs_of_pages<K: Key, V: Payload>(
         return Err(format!("{remainders} remainders of {} candidates are too many for the tag", layout.candidates));
     }
     let mut pairs = HashMap::new();
-    let mut places = HashMap::new();
+    let mut slot_of = HashMap::new();
     for bucket in 0..here {
         for slot in 0..words.shape.slots {
             let tag = words.tag(bucket, slot);
@@ -119,7 +119,7 @@ pub fn pairs_of_pages<K: Key, V: Payload>(
                 return fail(format!("tag {tag:#x} says candidate {number}"));
             }
             let number = number as u32;
-            if layout.untag(<K::Joint<V>>::from_u64(tag)) != (Scalar::from_u64(remainder), number) {
+            if layout.untag(<K::PackedWord<V>>::from_u64(tag)) != (Scalar::from_u64(remainder), number) {
                 return fail(format!("the layout reads another candidate or remainder from tag {tag:#x}"));
             }
             let page_first = bucket / page_buckets * page_buckets;
@@ -146,11 +146,11 @@ pub fn pairs_of_pages<K: Key, V: Payload>(
             }
             let mixed = K::from_u64(wide as u64);
             let key = mixed.unmixed(layout.a, layout.b);
-            let decoded: K = layout.mixed_of::<K, K::Joint<V>>(home as u32, remainder);
+            let decoded: K = layout.mixed_of::<K, K::PackedWord<V>>(home as u32, remainder);
             if decoded != mixed || key.mixed(layout.a, layout.b) != mixed {
                 return fail(format!("key {key} has the mixed key {mixed}, and the layout finds {decoded}"));
             }
-            let again: K::Joint<V> = layout.remainder(mixed);
+            let again: K::PackedWord<V> = layout.remainder(mixed);
             if (layout.home_in_page(mixed), again.to_u64()) != (home_in_page, remainder) {
                 return fail(format!("key {key} is not at home in bucket {home} with remainder {remainder:#x}"));
             }
@@ -163,7 +163,7 @@ pub fn pairs_of_pages<K: Key, V: Payload>(
                     return fail(format!("key {key} passed by bucket {candidate}, which is not full"));
                 }
             }
-            if let Some((bucket, slot)) = places.insert(key, (bucket, slot)) {
+            if let Some((bucket, slot)) = slot_of.insert(key, (bucket, slot)) {
                 return fail(format!("key {key} is in bucket {bucket}, slot {slot}, too"));
             }
             pairs.insert(key, Scalar::from_u64(words.value(bucket, slot)));

@@ -2,7 +2,8 @@
 
 use crate::null;
 use gpu_kernels::page::{
-    BUCKET_WORDS, BuildPages, BuildPagesInOrder, BuildPlan, Find, FindPlan, Layout, Pairs, Unpack, UnpackPlan, header,
+    BUCKET_WORDS, BuildPages, BuildPagesInOrder, BuildParams, Find, FindParams, Layout, Pairs, Unpack, UnpackParams,
+    header,
 };
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::{Payload, Scalar, WordOf};
@@ -63,7 +64,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         assert!(source != Source::Input || pairs.len() == 1, "the input is one page");
         let stream = device.default_stream();
         let is_bins = source == Source::Bins;
-        let room = pairs.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let capacity = pairs.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let split = matches!(source, Source::Bins | Source::Starts | Source::KeysAlone);
         let (mut keys, mut values) = (Vec::new(), Vec::<V::Word>::new());
         let (mut counts, mut starts) = (Vec::new(), vec![0]);
@@ -73,12 +74,12 @@ impl<K: Key, V: Payload> Pages<K, V> {
             starts.push(keys.len() as u32);
             counts.push(page.len() as u32);
             if is_bins {
-                keys.resize(counts.len() * room, K::ALL_ONES);
-                values.resize(counts.len() * room, <V::Word>::ALL_ONES);
+                keys.resize(counts.len() * capacity, K::ALL_ONES);
+                values.resize(counts.len() * capacity, <V::Word>::ALL_ONES);
             }
         }
         let buckets = (pairs.len() as u64 * layout.page_buckets as u64).next_multiple_of(UNPACK_BUCKETS);
-        let words = buckets * (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 64) as u64;
+        let words = buckets * (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 64) as u64;
         let words = Buffer::<u64>::zeroed(device, words as usize)?;
         let header = Buffer::<u64>::zeroed(device, header::WORDS)?;
         let all = keys.len() as u64;
@@ -90,7 +91,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let values = Buffer::from_slice(device, &values)?;
         let counts = Buffer::from_slice(device, &counts)?;
         let starts = Buffer::from_slice(device, &starts)?;
-        let plan = BuildPlan { layout, page_room: room as u64, pairs: all, split: split as u32, zeroed: 0 };
+        let plan = BuildParams { layout, page_capacity: capacity as u64, pairs: all, split: split as u32, zeroed: 0 };
         // SAFETY: as many pages as counts, and words for all of them; the launch names the buffers.
         unsafe {
             let build = BuildPages::<K, V> {
@@ -133,7 +134,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
                 words: self.words.global(),
                 values: values.global(),
                 found: found.global(),
-                plan: FindPlan { layout: self.layout, queries: queries.len() as u64 },
+                plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
             };
             stream.launch(&find, queries.len() as u64, &[&on_device, &self.words], &[&values, &found])?;
         }
@@ -146,8 +147,8 @@ impl<K: Key, V: Payload> Pages<K, V> {
     pub fn unpack(&self, device: &Device) -> Result<Vec<(K, WordOf<V>)>> {
         let stream = device.default_stream();
         let buckets = self.pages as u64 * self.layout.page_buckets as u64;
-        let room = (buckets * self.layout.slots as u64) as usize;
-        let (keys, values) = (Buffer::<K>::zeroed(device, room)?, Buffer::<V::Word>::zeroed(device, room)?);
+        let capacity = (buckets * self.layout.slots as u64) as usize;
+        let (keys, values) = (Buffer::<K>::zeroed(device, capacity)?, Buffer::<V::Word>::zeroed(device, capacity)?);
         let count = Buffer::<u64>::zeroed(device, 1)?;
         // SAFETY: the outputs have room for all slots; words for whole blocks are there; the launch names the buffers.
         unsafe {
@@ -156,7 +157,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
                 keys_out: keys.global(),
                 values_out: values.global(),
                 count: count.global(),
-                plan: UnpackPlan { layout: self.layout, room: keys.len() as u64 },
+                plan: UnpackParams { layout: self.layout, capacity: keys.len() as u64 },
             };
             stream.launch(&unpack, buckets, &[&self.words], &[&keys, &values, &count])?;
         }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use warpnest::engine::{Cores, Engine, HostEngine, Mark, Queue};
+use warpnest::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
 use warpnest::kernels::seam::Kernel;
 use warpnest::{Device, Error, Memory, Result};
 
@@ -58,7 +58,7 @@ pub const LASTING_FAULTS: [Fault; 4] = [
 
 /// What is planted in a device, and what came of it.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct FaultPlan {
     state: Mutex<Planted>,
     bytes: AtomicU64,
 }
@@ -70,7 +70,7 @@ struct Planted {
     failed: Vec<Operation>,
 }
 
-impl Plan {
+impl FaultPlan {
     /// Does `work` with a fault in the operation after `good` ones. Says which operations failed: none if there were not so many.
     pub fn with<T>(&self, fault: Fault, good: u32, work: impl FnOnce() -> T) -> (T, Vec<Operation>) {
         let state = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,7 +128,7 @@ pub fn is_planted(error: &Error) -> bool {
 #[derive(Debug)]
 struct PlantedEngine {
     inner: HostEngine<Cores>,
-    plan: Arc<Plan>,
+    plan: Arc<FaultPlan>,
 }
 
 // SAFETY: all that goes well is the inner engine's.
@@ -162,7 +162,7 @@ unsafe impl Engine for PlantedEngine {
 #[derive(Debug)]
 struct PlantedQueue {
     inner: Box<dyn Queue>,
-    plan: Arc<Plan>,
+    plan: Arc<FaultPlan>,
 }
 
 impl Queue for PlantedQueue {
@@ -186,11 +186,11 @@ impl Queue for PlantedQueue {
         // SAFETY: the caller's.
         self.plan.go(Operation::Launch, || unsafe { self.inner.launch(kernel, blocks) })
     }
-    fn record(&self, timed: bool) -> Result<Arc<dyn Mark>> {
+    fn record(&self, timed: bool) -> Result<Arc<dyn QueueEvent>> {
         self.plan.go(Operation::Record, || self.inner.record(timed))
     }
-    fn wait(&self, mark: &dyn Mark) -> Result<()> {
-        self.plan.go(Operation::Wait, || self.inner.wait(mark))
+    fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()> {
+        self.plan.go(Operation::Wait, || self.inner.wait(queue_event))
     }
     fn synchronize(&self) -> Result<()> {
         self.inner.synchronize()
@@ -201,8 +201,8 @@ impl Queue for PlantedQueue {
 }
 
 /// A device with nothing planted yet.
-pub fn planted() -> (Device, Arc<Plan>) {
-    let plan = Arc::new(Plan::default());
+pub fn planted() -> (Device, Arc<FaultPlan>) {
+    let plan = Arc::new(FaultPlan::default());
     let engine = PlantedEngine { inner: HostEngine::new(Cores), plan: plan.clone() };
     (Device::from_engine(engine).expect("a host engine always has a queue"), plan)
 }
@@ -210,7 +210,7 @@ pub fn planted() -> (Device, Arc<Plan>) {
 /// Lets each operation of a call fail in each of these ways, one call each, until there are no more
 /// operations; `check` sees what is left. Returns which operations failed.
 pub fn in_each_operation<T, R>(
-    plan: &Plan,
+    plan: &FaultPlan,
     faults: &[Fault],
     begin: impl Fn() -> T,
     call: impl Fn(&mut T) -> R,

@@ -7,8 +7,8 @@ use warpnest::{Key, SortedMap, Value};
 pub fn check_sorted_map<K: Key, V: Value>(map: &SortedMap<K, V>) -> Result<(), String> {
     let length = map.len() as usize;
     let keys = map.keys().download(map.device().default_stream()).map_err(|error| error.to_string())?;
-    if let Some(place) = keys[..length].windows(2).position(|pair| pair[0] >= pair[1]) {
-        return Err(format!("keys {} and {} stand at {place} and behind it", keys[place], keys[place + 1]));
+    if let Some(index) = keys[..length].windows(2).position(|pair| pair[0] >= pair[1]) {
+        return Err(format!("keys {} and {} stand at {index} and behind it", keys[index], keys[index + 1]));
     }
     check_index(&keys, length)
 }
@@ -23,9 +23,9 @@ pub fn check_index<K: Key>(keys: &[K], length: usize) -> Result<(), String> {
         expected.push(K::ALL_ONES);
         expected.resize(expected.len().next_multiple_of(group), K::ALL_ONES);
         let found = keys.get(first..first + expected.len()).ok_or("the keys have no room for the index")?;
-        if let Some(place) = (0..expected.len()).find(|&place| found[place] != expected[place]) {
-            let (found, expected) = (found[place], expected[place]);
-            return Err(format!("entry {place} of level {number} is {found} and not {expected}, of {length} keys"));
+        if let Some(index) = (0..expected.len()).find(|&index| found[index] != expected[index]) {
+            let (found, expected) = (found[index], expected[index]);
+            return Err(format!("entry {index} of level {number} is {found} and not {expected}, of {length} keys"));
         }
         if level.len() < group {
             return Ok(());

@@ -32,7 +32,7 @@ const PACKAGES: [&str; 6] = ["-p", "warpnest", "-p", "warpnest-tests", "-p", "wa
 #[derive(Debug, PartialEq, Eq)]
 struct Binary {
     /// Where it goes in the bundle.
-    place: String,
+    bundle_path: String,
     built: PathBuf,
 }
 
@@ -54,11 +54,11 @@ pub fn main(args: &Args) -> Result<()> {
     let mut manifest = describe(&root)?;
     let mut total = 0;
     for binary in &binaries {
-        let place = output.join(&binary.place);
-        ensure!(!place.exists(), "two binaries are named {}", binary.place);
-        let size = copy_stripped(&binary.built, &place)?;
+        let bundle_path = output.join(&binary.bundle_path);
+        ensure!(!bundle_path.exists(), "two binaries are named {}", binary.bundle_path);
+        let size = copy_stripped(&binary.built, &bundle_path)?;
         total += size;
-        manifest += &format!("{size:>12}  {}\n", binary.place);
+        manifest += &format!("{size:>12}  {}\n", binary.bundle_path);
     }
     let run = output.join("run.sh");
     fs::write(&run, RUN)?;
@@ -111,13 +111,13 @@ fn executables(messages: &str) -> Result<Vec<Binary>> {
         let Some(built) = message["executable"].as_str() else { continue };
         let Some(name) = message["target"]["name"].as_str() else { bail!("an executable without a name: {line}") };
         let kind = message["target"]["kind"][0].as_str().unwrap_or_default();
-        let place = match (message["profile"]["test"] == true, kind) {
+        let bundle_path = match (message["profile"]["test"] == true, kind) {
             (true, "test") => format!("tests/{name}"),
             // Unit tests bear the name of their library, which an integration test may bear too.
             (true, _) => format!("tests/unit-{name}"),
             (false, _) => name.to_string(),
         };
-        found.push(Binary { place, built: built.into() });
+        found.push(Binary { bundle_path, built: built.into() });
     }
     Ok(found)
 }
@@ -156,8 +156,9 @@ mod tests {
 {"reason":"compiler-artifact","target":{"kind":["example"],"name":"voxels"},"profile":{"test":false},"executable":"/t/voxels"}
 {"reason":"build-finished","success":true}
 "#;
-        let places: Vec<_> = executables(messages).unwrap().into_iter().map(|binary| binary.place).collect();
-        assert_eq!(places, ["tests/unit-warpnest", "tests/page_map", "voxels"]);
+        let bundle_paths: Vec<_> =
+            executables(messages).unwrap().into_iter().map(|binary| binary.bundle_path).collect();
+        assert_eq!(bundle_paths, ["tests/unit-warpnest", "tests/page_map", "voxels"]);
         assert!(executables("{broken").is_err());
     }
 

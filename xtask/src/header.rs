@@ -28,9 +28,9 @@ impl Header {
     /// Reads the header back from a whole PTX file.
     pub fn parse(ptx: &str) -> Result<Header> {
         let head: Vec<&str> = ptx.lines().take_while(|line| line.starts_with("//")).collect();
-        let field = |mark: &str| {
-            let value = head.iter().find_map(|line| line.strip_prefix(mark)).map(|value| value.trim().to_string());
-            value.with_context(|| format!("its header has no line `{}`", mark.trim()))
+        let field = |label: &str| {
+            let value = head.iter().find_map(|line| line.strip_prefix(label)).map(|value| value.trim().to_string());
+            value.with_context(|| format!("its header has no line `{}`", label.trim()))
         };
         Ok(Header { digest: field(DIGEST)?, compiler: field(COMPILER)?, flags: field(FLAGS)? })
     }

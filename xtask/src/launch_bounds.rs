@@ -7,7 +7,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 
-const MARK: &str = "//@launch_bounds ";
+const DIRECTIVE: &str = "//@launch_bounds ";
 
 /// What one comment asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +19,8 @@ struct Bounds<'a> {
 /// Returns the PTX with every request carried out. A request that cannot be carried out is an error: without its
 /// bounds the kernel would still run, only with the wrong number of registers.
 pub fn apply(ptx: &str) -> Result<String> {
-    let (requests, rest): (Vec<&str>, Vec<&str>) = ptx.lines().partition(|line| line.trim_start().starts_with(MARK));
+    let (requests, rest): (Vec<&str>, Vec<&str>) =
+        ptx.lines().partition(|line| line.trim_start().starts_with(DIRECTIVE));
     let mut text = rest.join("\n") + "\n";
     let mut seen = Vec::new();
     for line in requests {
@@ -32,7 +33,7 @@ pub fn apply(ptx: &str) -> Result<String> {
 }
 
 fn parse(line: &str) -> Result<Bounds<'_>> {
-    let mut words = line[MARK.len()..].split_whitespace();
+    let mut words = line[DIRECTIVE.len()..].split_whitespace();
     let kernel = words.next().context("no kernel is named")?;
     let (mut threads, mut blocks) = (None, None);
     for word in words {

@@ -194,9 +194,9 @@ unsafe extern "C" fn fake_calls(call: *const c_char) -> u64 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn fake_violation(text: *mut u8, room: usize) -> usize {
+extern "C" fn fake_violation(text: *mut u8, capacity: usize) -> usize {
     let Some(violation) = state().violations.pop() else { return 0 };
-    let length = violation.len().min(room);
+    let length = violation.len().min(capacity);
     // SAFETY: the caller has room for that many bytes.
     unsafe { text.copy_from_nonoverlapping(violation.as_ptr(), length) };
     length

@@ -354,7 +354,7 @@ pub(crate) struct Code {
     /// For each instruction whether a launch has executed it.
     pub reached: Vec<AtomicBool>,
     /// For each instruction the statement it came from.
-    pub places: Vec<u32>,
+    pub statement_of: Vec<u32>,
     /// Line and text of each statement.
     pub statements: Vec<(u32, String)>,
     /// How many slots a thread has. No instruction names a slot beyond them.
@@ -392,7 +392,7 @@ impl Code {
     /// For each statement that is executed, by its number, whether a launch has done so.
     pub fn executed(&self) -> BTreeMap<u32, bool> {
         let mut executed = BTreeMap::new();
-        for (place, reached) in self.places.iter().zip(&self.reached) {
+        for (place, reached) in self.statement_of.iter().zip(&self.reached) {
             *executed.entry(*place).or_default() |= reached.load(Ordering::Relaxed);
         }
         executed

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::code::{Code, Instruction, Kind, Op, Slot};
 use crate::memory::{DYNAMIC_START, SHARED_GAP, SHARED_START};
-use crate::outline::{Piece, Statement};
+use crate::outline::{BodyItem, Statement};
 use crate::token::Token;
 use names::{Name, Scopes, Slots, number};
 use operand::split;
@@ -66,7 +66,7 @@ pub(crate) struct Decoder<'a> {
 }
 
 /// Decodes the body of an entry.
-pub(crate) fn decode<'a>(pieces: &[Piece<'a, 'a>], outer: &'a Outer<'a>) -> Result<Code, Unknown> {
+pub(crate) fn decode<'a>(items: &[BodyItem<'a, 'a>], outer: &'a Outer<'a>) -> Result<Code, Unknown> {
     let mut d = Decoder {
         code: Code::default(),
         slots: Slots::new(),
@@ -79,16 +79,16 @@ pub(crate) fn decode<'a>(pieces: &[Piece<'a, 'a>], outer: &'a Outer<'a>) -> Resu
         guard: (crate::code::TRUE, false),
         shared_end: SHARED_START,
     };
-    d.module_shared(pieces);
-    for piece in pieces {
-        match piece {
-            Piece::Open => d.scopes.open(),
-            Piece::Close => d.scopes.close(),
-            Piece::Label(name) => {
+    d.module_shared(items);
+    for item in items {
+        match item {
+            BodyItem::Open => d.scopes.open(),
+            BodyItem::Close => d.scopes.close(),
+            BodyItem::Label(name) => {
                 d.last_label = name;
                 d.labels.insert((d.scopes.current(), name), d.code.instructions.len() as u32);
             }
-            Piece::Statement(s) => {
+            BodyItem::Statement(s) => {
                 d.code.statements.push((s.line(), s.one_line()));
                 d.statement(s).map_err(|reason| Unknown { line: s.line(), instruction: s.one_line(), reason })?;
             }
@@ -99,10 +99,10 @@ pub(crate) fn decode<'a>(pieces: &[Piece<'a, 'a>], outer: &'a Outer<'a>) -> Resu
 
 impl<'a> Decoder<'a> {
     /// Gives addresses to the module's shared arrays that the entry names.
-    fn module_shared(&mut self, pieces: &[Piece]) {
+    fn module_shared(&mut self, items: &[BodyItem]) {
         let mut dynamic = Vec::new();
         let names = |name: &str| {
-            pieces.iter().any(|p| matches!(p, Piece::Statement(s) if s.tokens.iter().any(|t| t.text == name)))
+            items.iter().any(|p| matches!(p, BodyItem::Statement(s) if s.tokens.iter().any(|t| t.text == name)))
         };
         for (name, bytes, align) in self.outer.shared {
             if !names(name) {
@@ -172,7 +172,7 @@ impl<'a> Decoder<'a> {
     fn push(&mut self, instruction: Instruction) {
         let (guard, skip_if) = self.guard;
         self.code.instructions.push(Instruction { guard, skip_if, ..instruction });
-        self.code.places.push(self.code.statements.len().saturating_sub(1) as u32);
+        self.code.statement_of.push(self.code.statements.len().saturating_sub(1) as u32);
     }
 
     /// `.reg .b32 %r<40>` or `.reg .b32 x, y`.

@@ -31,7 +31,7 @@ impl fmt::Display for Space {
 
 /// Where a fault happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The kernel.
     pub entry: String,
     /// Block of the grid.
@@ -44,9 +44,9 @@ pub struct Place {
     pub instruction: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { entry, block, thread, line, instruction } = self;
+        let Location { entry, block, thread, line, instruction } = self;
         write!(f, "{entry}, block {block}, thread {thread}, line {line}: {instruction}")
     }
 }
@@ -106,7 +106,7 @@ pub enum Fault {
     #[error("out of bounds: {bytes} bytes at {space} address {address:#x} ({at})")]
     OutOfBounds {
         /// Who did it.
-        at: Box<Place>,
+        at: Box<Location>,
         /// The memory space.
         space: Space,
         /// Address of the access.
@@ -118,7 +118,7 @@ pub enum Fault {
     #[error("misaligned: {bytes} bytes at {space} address {address:#x} ({at})")]
     Misaligned {
         /// Who did it.
-        at: Box<Place>,
+        at: Box<Location>,
         /// The memory space.
         space: Space,
         /// Address of the access.
@@ -130,13 +130,13 @@ pub enum Fault {
     #[error("trap ({at})")]
     Trap {
         /// Who did it.
-        at: Box<Place>,
+        at: Box<Location>,
     },
     /// Threads of one block wait for the same barrier at different instructions.
     #[error("divergent barrier ({at}); others wait at line {other_line}: {other}")]
     DivergentBarrier {
         /// The thread that came last.
-        at: Box<Place>,
+        at: Box<Location>,
         /// Line where the others are.
         other_line: u32,
         /// The instruction where the others are.
@@ -146,13 +146,13 @@ pub enum Fault {
     #[error("bad barrier number or thread count ({at})")]
     BadBarrier {
         /// Who did it.
-        at: Box<Place>,
+        at: Box<Location>,
     },
     /// A lane executed a warp operation whose mask leaves it out.
     #[error("the lane is not in its own mask {mask:#010x} ({at})")]
     NotInMask {
         /// Who did it.
-        at: Box<Place>,
+        at: Box<Location>,
         /// The mask.
         mask: u32,
     },
@@ -160,7 +160,7 @@ pub enum Fault {
     #[error("deadlock: {waiting} threads wait for ever, one of them at ({at})")]
     Deadlock {
         /// A thread that waits.
-        at: Box<Place>,
+        at: Box<Location>,
         /// How many do.
         waiting: usize,
     },
@@ -168,7 +168,7 @@ pub enum Fault {
     #[error("more than {limit} instructions ({at})")]
     StepLimit {
         /// The thread that was running.
-        at: Box<Place>,
+        at: Box<Location>,
         /// The bound.
         limit: u64,
     },

@@ -12,7 +12,7 @@ mod module;
 mod outline;
 mod token;
 
-pub use fault::{Fault, Place, Space};
+pub use fault::{Fault, Location, Space};
 pub use interpret::{DEFAULT_STEP_LIMIT, Launch, Schedule};
 pub use lint::{Finding, Rule, lint};
 pub use memory::Regions;

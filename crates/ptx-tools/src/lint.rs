@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use crate::outline::{Function, Outline, Piece, Statement, outline, tokenise};
+use crate::outline::{BodyItem, Function, Outline, Statement, outline, tokenise};
 
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,7 +101,8 @@ fn body(function: &Function, findings: &mut Vec<Finding>) {
     // The `.shared` blocks of inline assembly: their text with the register names taken out, and how often it came.
     let mut shared: HashMap<String, u32> = HashMap::new();
     let mut shared_block = 0;
-    let statements = || function.body.iter().filter_map(|p| if let Piece::Statement(s) = p { Some(s) } else { None });
+    let statements =
+        || function.body.iter().filter_map(|p| if let BodyItem::Statement(s) = p { Some(s) } else { None });
     for s in statements() {
         let opcode = s.opcode();
         let mut parts = opcode.split('.');

@@ -88,12 +88,12 @@ impl Constants {
     /// Room for arrays of `(bytes, alignment)`, all zero, with gaps between them.
     pub fn new(arrays: &[(u64, u64)]) -> Self {
         let mut end = 0;
-        let mut place = |&(bytes, align): &(u64, u64)| {
+        let mut allocate = |&(bytes, align): &(u64, u64)| {
             let start = u64::next_multiple_of(end, align.max(16));
             end = start + bytes + 16;
             (start, start + bytes)
         };
-        let offsets: Vec<_> = arrays.iter().map(&mut place).collect();
+        let offsets: Vec<_> = arrays.iter().map(&mut allocate).collect();
         let mut out = Constants { words: vec![0; end.div_ceil(16) as usize].into(), ranges: Vec::new() };
         let base = out.start();
         out.ranges = offsets.iter().map(|(start, end)| (base + start, base + end)).collect();

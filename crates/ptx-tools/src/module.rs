@@ -166,11 +166,11 @@ fn constants(outline: &Outline) -> Result<(Constants, HashMap<String, u64>), Par
 }
 
 /// Writes what stands behind `=`: a number, a symbol or `generic(symbol)`, perhaps `+ number`; or many in braces.
-fn initialise(v: &Statement, place: &mut [u8], addresses: &HashMap<String, u64>) -> Option<()> {
+fn initialise(v: &Statement, bytes_of: &mut [u8], addresses: &HashMap<String, u64>) -> Option<()> {
     let Some(equals) = v.tokens.iter().position(|t| t.is("=")) else { return Some(()) };
     let kind = v.tokens.iter().find_map(|t| Kind::parse(t.text.strip_prefix('.')?))?;
     let width = kind.bytes() as usize;
-    let mut elements = place.chunks_exact_mut(width);
+    let mut elements = bytes_of.chunks_exact_mut(width);
     for part in v.tokens[equals + 1..].split(|t| t.is(",")) {
         let (mut sum, mut negative, mut any) = (0u64, false, false);
         for t in part {

@@ -53,7 +53,7 @@ impl<'a, 't> Statement<'a, 't> {
 
 /// A piece of a function's body.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Piece<'a, 't> {
+pub(crate) enum BodyItem<'a, 't> {
     /// `{` where a statement could begin: a scope.
     Open,
     /// Its `}`.
@@ -74,7 +74,7 @@ pub(crate) struct Function<'a, 't> {
     /// What stands between those and the body: `.maxntid` and its like.
     pub directives: &'t [Token<'a>],
     /// Empty for a declaration.
-    pub body: Vec<Piece<'a, 't>>,
+    pub body: Vec<BodyItem<'a, 't>>,
 }
 
 /// The whole module.
@@ -232,34 +232,34 @@ impl<'a, 't> Reader<'a, 't> {
         Ok(Function { is_entry, is_extern, name, line, params, directives, body })
     }
 
-    fn body(&mut self) -> Result<Vec<Piece<'a, 't>>, ParseError> {
-        let mut pieces = Vec::new();
+    fn body(&mut self) -> Result<Vec<BodyItem<'a, 't>>, ParseError> {
+        let mut items = Vec::new();
         let mut depth = 0u32;
         loop {
             let Some(token) = self.peek() else { return self.error("the text ends inside a function") };
             match token.text {
                 "{" => {
                     depth += 1;
-                    pieces.push(Piece::Open);
+                    items.push(BodyItem::Open);
                     self.at += 1;
                 }
                 "}" => {
                     self.at += 1;
                     if depth == 0 {
-                        return Ok(pieces);
+                        return Ok(items);
                     }
                     depth -= 1;
-                    pieces.push(Piece::Close);
+                    items.push(BodyItem::Close);
                 }
                 ";" => self.at += 1,
                 ".loc" => self.skip_line(),
                 _ if self.tokens.get(self.at + 1).is_some_and(|t| t.is(":")) => {
-                    pieces.push(Piece::Label(token.text));
+                    items.push(BodyItem::Label(token.text));
                     self.at += 2;
                 }
                 _ => {
                     let tokens = self.until(&[";"])?;
-                    pieces.push(Piece::Statement(Statement::new(self.text, tokens)));
+                    items.push(BodyItem::Statement(Statement::new(self.text, tokens)));
                     self.at += 1;
                 }
             }

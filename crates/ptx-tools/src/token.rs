@@ -8,7 +8,7 @@ pub(crate) enum TokenKind {
     /// A quoted string, with its quotes.
     Quoted,
     /// One character of punctuation.
-    Mark,
+    Punctuation,
 }
 
 /// One token of PTX.
@@ -95,7 +95,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
         let kind = match rest[0] {
             b'"' => TokenKind::Quoted,
             b if is_word(b) => TokenKind::Word,
-            _ => TokenKind::Mark,
+            _ => TokenKind::Punctuation,
         };
         out.push(Token { kind, text: &text[at..at + length], start: at, line, asm_block });
         at += length;
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn words_marks_and_qualified_names() {
+    fn words_punctuation_and_qualified_names() {
         assert_eq!(
             texts("@!%p1 ld.global.L2::cache_hint.b32 %r1, [%rd1+-4], 0x1fU; // gone\n$L_0:"),
             [

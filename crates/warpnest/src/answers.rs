@@ -63,23 +63,23 @@ impl<V: Scalar> Answers<V> {
         self.values.with_elements(stream, |values| {
             answers.reserve(values.len());
             let (words, rest) = values.as_chunks::<32>();
-            let room = answers.spare_capacity_mut();
-            let (rooms, room) = room[..values.len()].as_chunks_mut::<32>();
+            let spare = answers.spare_capacity_mut();
+            let (spare_words, spare) = spare[..values.len()].as_chunks_mut::<32>();
             // Loops of constant length, and no test of each answer whether there is room.
-            for ((room, values), &found) in rooms.iter_mut().zip(words).zip(&found) {
+            for ((spare, values), &found) in spare_words.iter_mut().zip(words).zip(&found) {
                 // What most words are, where most keys are there.
                 if found == u32::MAX {
                     for i in 0..32 {
-                        room[i].write(Some(values[i]));
+                        spare[i].write(Some(values[i]));
                     }
                     continue;
                 }
                 for i in 0..32 {
-                    room[i].write((found >> i & 1 != 0).then_some(values[i]));
+                    spare[i].write((found >> i & 1 != 0).then_some(values[i]));
                 }
             }
-            for (i, (room, &value)) in room.iter_mut().zip(rest).enumerate() {
-                room.write((found[words.len()] >> i & 1 != 0).then_some(value));
+            for (i, (spare, &value)) in spare.iter_mut().zip(rest).enumerate() {
+                spare.write((found[words.len()] >> i & 1 != 0).then_some(value));
             }
             // SAFETY: so many have been written: whole words, and the rest.
             unsafe { answers.set_len(answers.len() + values.len()) };

@@ -55,7 +55,7 @@ pub enum Error {
 
     /// The pairs do not fit the slots with this number of hash functions.
     #[error(
-        "{pairs} pairs do not fit {slots} slots with {functions} hash functions, which need at least {least_slots}: \
+        "{pairs} pairs do not fit {slots} slots with {functions} hash functions, which need at least {min_slots}: \
          take more slots (`slots` or `slots_per_pair`), or more functions (at most 5)"
     )]
     LoadTooHigh {
@@ -66,7 +66,7 @@ pub enum Error {
         /// The number of hash functions.
         functions: u32,
         /// The fewest slots that work in practice (the chapter, section 4.3.1.1).
-        least_slots: u64,
+        min_slots: u64,
     },
 
     /// The modulus of the hash family is not a prime number.
@@ -123,7 +123,7 @@ pub enum Error {
 
     /// Buckets of a size that a two-level map cannot have.
     #[error(
-        "buckets of at most {capacity} items and {mean} on average: take 1 to {most_in_bucket} at most, and on average at least 1 \
+        "buckets of at most {capacity} items and {mean} on average: take 1 to {max_in_bucket} at most, and on average at least 1 \
          and no more than that"
     )]
     Bucket {
@@ -132,13 +132,13 @@ pub enum Error {
         /// Items of a bucket on average.
         mean: f64,
         /// The largest capacity.
-        most_in_bucket: u32,
+        max_in_bucket: u32,
     },
 
     /// Sub-tables of a number or size that a two-level map cannot have.
     #[error(
         "{tables} sub-tables of {slots} slots for buckets of up to {capacity} items: take 2 to 4, with at least {capacity} and \
-         at most {most_slots} slots together"
+         at most {max_slots} slots together"
     )]
     SubTables {
         /// The number of sub-tables.
@@ -148,7 +148,7 @@ pub enum Error {
         /// The most items of a bucket.
         capacity: u32,
         /// The most slots of a bucket.
-        most_slots: u32,
+        max_slots: u32,
     },
 
     /// A bucket could not even be tried.
@@ -213,7 +213,7 @@ pub enum Error {
 
     /// A directory that an extendible map cannot have.
     #[error(
-        "a directory of {segments} segments with {buckets} buckets of {records} records each, and at most {most_segments} segments: take at \
+        "a directory of {segments} segments with {buckets} buckets of {records} records each, and at most {max_segments} segments: take at \
          least one segment, and no more than the most; a power of two of buckets, 4 or more, and 2^31 of all segments at most; and a multiple of 8 \
          records, up to 256"
     )]
@@ -225,13 +225,13 @@ pub enum Error {
         /// Records of each bucket.
         records: u32,
         /// Segments that there may be.
-        most_segments: u64,
+        max_segments: u64,
     },
 
     /// Too many keys of an extendible map have the same first bits of their hashes. Nothing was done.
     #[error(
         "of a batch of {pairs} new keys, more than the {records} records of a bucket agree in the part of the hashes' range that they have, and in \
-         {depth} more bits, as deep as the directory may be: allow more segments (`most_segments`), take larger buckets (`records`), or another seed"
+         {depth} more bits, as deep as the directory may be: allow more segments (`max_segments`), take larger buckets (`records`), or another seed"
     )]
     TooDeep {
         /// New keys of the batch.
@@ -277,11 +277,11 @@ pub enum Error {
         limit: u64,
     },
 
-    /// Places that a sorted map does not have.
+    /// Ranks that a sorted map does not have.
     #[error(
         "the places {start}..{end} were asked for, and the map has 0..{length}: take those that `range` gave for this map"
     )]
-    Places {
+    Ranks {
         /// The first place asked for.
         start: u32,
         /// The place behind the last one.
@@ -292,7 +292,7 @@ pub enum Error {
 
     /// A bit field that a key does not have, or of too many bits.
     #[error(
-        "{bits} bits from bit {shift} on: a field has 1 to {most_bits} bits and lies within the {key_bits} bits of a key"
+        "{bits} bits from bit {shift} on: a field has 1 to {max_bits} bits and lies within the {key_bits} bits of a key"
     )]
     BitField {
         /// The lowest bit.
@@ -302,7 +302,7 @@ pub enum Error {
         /// Bits of a key.
         key_bits: u32,
         /// The most bits of a field.
-        most_bits: u32,
+        max_bits: u32,
     },
 
     /// The device has not enough memory.

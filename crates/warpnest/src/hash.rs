@@ -44,7 +44,7 @@ pub enum Arithmetic {
 
 impl HashFamily {
     /// The chapter's linear family with its prime and 32-bit arithmetic.
-    pub const CHAPTER: Self = Self::Linear { prime: 334_214_459, arithmetic: Arithmetic::Wrapping };
+    pub const ALCANTARA_2011: Self = Self::Linear { prime: 334_214_459, arithmetic: Arithmetic::Wrapping };
     /// CUDPP's XOR family with its prime.
     pub const CUDPP: Self = Self::Xor { prime: 4_294_967_291, arithmetic: Arithmetic::Wrapping };
 

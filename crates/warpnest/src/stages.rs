@@ -6,18 +6,18 @@ use crate::{Event, Result};
 /// The events between the stages of an attempt, if they are wanted.
 pub(crate) struct StageClock {
     wanted: bool,
-    marks: Vec<Event>,
+    events: Vec<Event>,
 }
 
 impl StageClock {
     pub fn new(wanted: bool) -> Self {
-        Self { wanted, marks: Vec::new() }
+        Self { wanted, events: Vec::new() }
     }
 
     /// The end of a stage, and the beginning of the next one.
-    pub fn mark(&mut self, batch: &Batch<'_>) -> Result<()> {
+    pub fn lap(&mut self, batch: &Batch<'_>) -> Result<()> {
         if self.wanted {
-            self.marks.push(batch.record()?);
+            self.events.push(batch.record()?);
         }
         Ok(())
     }
@@ -28,8 +28,8 @@ impl StageClock {
             return Ok(None);
         }
         let mut durations = [0.0; STAGES];
-        for (duration, marks) in durations.iter_mut().zip(self.marks.windows(2)) {
-            *duration = marks[1].milliseconds_since(&marks[0])?;
+        for (duration, events) in durations.iter_mut().zip(self.events.windows(2)) {
+            *duration = events[1].milliseconds_since(&events[0])?;
         }
         Ok(Some(durations))
     }

@@ -1,7 +1,7 @@
 //! Streams: work in order, and events between them.
 
 use crate::buffer::Tracked;
-use crate::engine::{Engine, Mark, Queue};
+use crate::engine::{Engine, Queue, QueueEvent};
 use crate::{Buffer, Device, Error, Result};
 use gpu_kernels::seam::Kernel;
 use std::fmt;
@@ -22,10 +22,10 @@ pub struct Stream {
 
 /// A point in a stream's work.
 #[derive(Clone, Debug)]
-pub struct Event(pub(crate) Arc<dyn Mark>);
+pub struct Event(pub(crate) Arc<dyn QueueEvent>);
 
 /// The most blocks of a grid (CUDA's limit on its first dimension).
-const MOST_BLOCKS: u32 = i32::MAX as u32;
+const MAX_BLOCKS: u32 = i32::MAX as u32;
 
 impl Stream {
     pub(crate) fn on(engine: Arc<dyn Engine>) -> Result<Self> {
@@ -156,8 +156,8 @@ impl Batch<'_> {
     /// As for [`Stream::launch`], with the buffers of the batch.
     pub unsafe fn launch(&self, kernel: &dyn Kernel, threads: u64) -> Result<()> {
         let blocks = threads.div_ceil(kernel.threads() as u64);
-        if blocks > MOST_BLOCKS as u64 {
-            return Err(Error::GridTooLarge { threads, block: kernel.threads(), limit: MOST_BLOCKS });
+        if blocks > MAX_BLOCKS as u64 {
+            return Err(Error::GridTooLarge { threads, block: kernel.threads(), limit: MAX_BLOCKS });
         }
         // SAFETY: the caller's.
         if blocks == 0 { Ok(()) } else { unsafe { self.0.launch(kernel, blocks as u32) } }

@@ -3,18 +3,18 @@
 //! `tests/tests/all` say more of the answers.
 #![cfg(feature = "cpu")]
 
-mod crowd;
+mod shuffled_threads;
 
-use crowd::Crowd;
+use shuffled_threads::ShuffledThreads;
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::engine::HostEngine;
 use warpnest::primitives::{
-    BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, histogram, mark_last_of_each,
+    BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
     partition_pairs, sort_pairs,
 };
 use warpnest::{
-    Answers, BasicConfig, Buffer, CompactingConfig, CuckooConfig, CuckooSetConfig, Device, ExtendibleConfig, Key,
+    Answers, Buffer, CompactingConfig, CuckooConfig, CuckooSetConfig, Device, ExtendibleConfig, IdTableConfig, Key,
     LinearConfig, MultiConfig, PageConfig, PageSetConfig, SortedConfig, TwoLevelConfig, Value,
 };
 
@@ -26,7 +26,7 @@ const SIZES: &[usize] = if cfg!(miri) { &[70] } else { &[1000, 20_000] };
 /// with many pairs.
 macro_rules! everywhere {
     ($test:ident) => {
-        for device in [Device::cpu(), Device::from_engine(HostEngine::new(Crowd::new(1))).unwrap()] {
+        for device in [Device::cpu(), Device::from_engine(HostEngine::new(ShuffledThreads::new(1))).unwrap()] {
             for &n in SIZES {
                 $test::<u32, u32>(&device, n);
                 $test::<u32, u64>(&device, n);
@@ -141,7 +141,7 @@ fn sorted_maps() {
 fn linear_maps() {
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
         let (keys, values, stream) = (distinct::<K>(n), values::<V>(n), device.default_stream());
-        for config in [LinearConfig::default(), LinearConfig::default().to_the_next_line().load(0.95)] {
+        for config in [LinearConfig::default(), LinearConfig::default().linear_probing().load(0.95)] {
             let mut map = config.create(device).unwrap();
             assert_eq!(map.insert_many(&keys, &values), Ok(n as u64));
             holds!(map, keys, values);
@@ -160,7 +160,7 @@ fn linear_maps() {
             assert_eq!(map.apply_many(&operations).unwrap().len(), n);
             map.probe_lengths(stream).unwrap();
             map.remove_many(&keys[..n / 2]).unwrap();
-            map.compact(stream).unwrap();
+            map.drop_tombstones(stream).unwrap();
             map.shrink_to_fit(stream).unwrap();
             map.replace_many(&keys, &values).unwrap();
             holds!(map, keys, values);
@@ -214,12 +214,13 @@ fn sets() {
 
 #[test]
 fn compacting_tables_and_multimaps() {
-    fn on<C: BasicConfig + Clone, K: Key, V: Value>(device: &Device, n: usize, basic: C) {
+    fn on<C: IdTableConfig + Clone, K: Key, V: Value>(device: &Device, n: usize, id_table: C) {
         let (keys, values) = (repeated::<K>(n), values::<V>(n));
         if V::BITS == 32 {
-            for config in
-                [CompactingConfig::on(basic.clone()), CompactingConfig::on(basic.clone()).in_order_of_appearance()]
-            {
+            for config in [
+                CompactingConfig::on(id_table.clone()),
+                CompactingConfig::on(id_table.clone()).in_order_of_appearance(),
+            ] {
                 let unique = config.unique(device, &keys).unwrap();
                 assert!(keys.iter().zip(unique.ids).all(|(&key, id)| unique.keys[id as usize] == key));
                 let table = config.build(device, &keys).unwrap();
@@ -227,7 +228,7 @@ fn compacting_tables_and_multimaps() {
                 assert!(table.keys_of_many(&ids).unwrap().into_iter().eq(keys.into_iter().map(Some)));
             }
         }
-        let map = MultiConfig::on(basic).build(device, &keys, &values).unwrap();
+        let map = MultiConfig::on(id_table).build(device, &keys, &values).unwrap();
         let mut all: HashMap<K, Vec<V>> = HashMap::new();
         keys.iter().zip(&values).for_each(|(&key, &value)| all.entry(key).or_default().push(value));
         let queries: Vec<K> = all.keys().copied().chain(absent(n)).collect();
@@ -274,7 +275,7 @@ fn primitives() {
 
         let mut keep = Buffer::zeroed(device, n.div_ceil(32)).unwrap();
         let (mut unique, mut count) = (buffer(), Buffer::zeroed(device, 1).unwrap());
-        mark_last_of_each(stream, &sorted, &mut keep).unwrap();
+        flag_last_of_each(stream, &sorted, &mut keep).unwrap();
         compact(stream, &mut scratch, &sorted, &keep, &mut unique, &mut count).unwrap();
         expected.dedup();
         assert_eq!(count.download(stream).unwrap(), [expected.len() as u32]);

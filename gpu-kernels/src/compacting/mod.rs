@@ -4,7 +4,7 @@
 mod number;
 
 pub(crate) use number::rank;
-pub use number::{MarkSlotValues, NumberSlots, RankSlotValues, SlotsPlan};
+pub use number::{FlagSlotValues, NumberSlots, RankSlotValues, SlotsParams};
 
 use crate::lookup::Lookup;
 use crate::seam::{Global, Tile};
@@ -13,7 +13,7 @@ use crate::types::{Key, Scalar};
 /// How many rows.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct RowsPlan {
+pub struct RowsParams {
     /// The number of rows.
     pub rows: u64,
 }
@@ -22,16 +22,16 @@ kernel! {
     /// `keys_out` becomes `keys` from the last one to the first, and `rows_out[i]` the number of the row that `keys_out[i]` is from. One
     /// thread a row.
     ReverseRows<K: Key>, "reverse_rows", threads 256;
-    { keys: Global<K>, keys_out: Global<K>, rows_out: Global<u32>, plan: RowsPlan }
+    { keys: Global<K>, keys_out: Global<K>, rows_out: Global<u32>, plan: RowsParams }
     |args, block| {
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
             let row = first + thread as u64;
             if row < args.plan.rows {
-                let place = args.plan.rows - 1 - row;
-                args.keys_out.store_streaming(place, args.keys.load_streaming(row));
-                args.rows_out.store_streaming(place, row as u32);
+                let target = args.plan.rows - 1 - row;
+                args.keys_out.store_streaming(target, args.keys.load_streaming(row));
+                args.rows_out.store_streaming(target, row as u32);
             }
         });
     }
@@ -40,7 +40,7 @@ kernel! {
 kernel! {
     /// `counts[i]` becomes the number of bits that are set in `bits[i]`. One thread a word, of which the plan's `rows` are.
     CountBits<>, "count_bits", threads 256;
-    { bits: Global<u32>, counts: Global<u32>, plan: RowsPlan }
+    { bits: Global<u32>, counts: Global<u32>, plan: RowsParams }
     |args, block| {
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
@@ -56,7 +56,7 @@ kernel! {
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct KeysOfPlan {
+pub struct KeysOfParams {
     /// The number of ids that are given out.
     pub ids: u64,
     /// The number of queries.
@@ -67,9 +67,9 @@ kernel! {
     /// Answers query `i` by thread `i`: `keys_out[i]` is the key with id `queries[i]`, or 0, and bit `i mod 32` of `found[i / 32]` says
     /// whether there is one.
     KeysOf<T: Scalar>, "keys_of", threads 256;
-    { queries: Global<u32>, keys: Global<T>, keys_out: Global<T>, found: Global<u32>, plan: KeysOfPlan }
+    { queries: Global<u32>, keys: Global<T>, keys_out: Global<T>, found: Global<u32>, plan: KeysOfParams }
     |args, block| {
-        let KeysOfPlan { ids, queries } = args.plan;
+        let KeysOfParams { ids, queries } = args.plan;
         let lookup = Lookup { queries: args.queries, count: queries, values: args.keys_out, found: args.found };
         let block_first = block.first_thread();
         block.tiles::<32>(|tile| {
@@ -93,7 +93,7 @@ const TOGETHER: u32 = 4;
 kernel! {
     /// Adds to `counts[id]` how many of the rows have that id. One thread a row.
     CountIds<>, "count_ids", threads 256;
-    { ids: Global<u32>, counts: Global<u32>, plan: RowsPlan }
+    { ids: Global<u32>, counts: Global<u32>, plan: RowsParams }
     |args, block| {
         let block_first = block.first_thread();
         block.tiles::<32>(|warp| {

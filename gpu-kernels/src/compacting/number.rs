@@ -1,9 +1,9 @@
 //! Numbering the keys of a cuckoo or a two-level table: the chapter's prefix sum over the slots (section 4.4), and the key that is in no
 //! slot. The page table has its own (`page::number`), whose keys are computed back from where they stand.
 
+use crate::append::{self, WARPS, write_staged};
 use crate::cuckoo::{self, has_earlier_copy};
 use crate::hash::HashFunctions;
-use crate::places::{self, WARPS, write_staged};
 use crate::seam::{Block, Global, Shared};
 use crate::slots::{EMPTY, Slot, Slots, cell};
 use crate::types::Key;
@@ -11,7 +11,7 @@ use crate::types::Key;
 /// The slots whose keys are to be numbered.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct SlotsPlan {
+pub struct SlotsParams {
     /// The table's functions, if copies of a key may stand in several slots.
     pub functions: HashFunctions,
     /// The number of slots.
@@ -23,7 +23,7 @@ pub struct SlotsPlan {
     /// they were not there. 0 if no key is in two slots.
     pub copies: u32,
     /// The number of keys that there is room for, if they are to be numbered.
-    pub room: u32,
+    pub capacity: u32,
 }
 
 /// A table whose slots, and then its cell, are looked at by a thread each.
@@ -31,7 +31,7 @@ struct Rows<K: Key> {
     slots: Slots<K, u32>,
     table: cuckoo::Table<K, u32>,
     header: Global<u64>,
-    plan: SlotsPlan,
+    plan: SlotsParams,
 }
 
 /// What a thread has found.
@@ -42,12 +42,12 @@ struct Row {
     /// Whether it is a key to be numbered.
     held: bool,
     /// Its number, once it has one.
-    place: u64,
+    target: u64,
 }
 
 impl<K: Key> Rows<K> {
     #[inline(always)]
-    fn new(words: Global<Slot<K, u32>>, header: Global<u64>, plan: SlotsPlan) -> Self {
+    fn new(words: Global<Slot<K, u32>>, header: Global<u64>, plan: SlotsParams) -> Self {
         Self { slots: Slots::new(words), table: cuckoo::Table::new(words, plan.functions), header, plan }
     }
 
@@ -57,7 +57,7 @@ impl<K: Key> Rows<K> {
         let first = block.first_thread();
         block.local(|thread| {
             let index = first + thread as u64;
-            let mut row = Row { item: EMPTY, value: 0, held: false, place: 0 };
+            let mut row = Row { item: EMPTY, value: 0, held: false, target: 0 };
             if index < self.plan.slots {
                 let slot = index as u32;
                 (row.item, row.value) = self.slots.pair_at(slot);
@@ -90,31 +90,31 @@ kernel! {
     /// Gives every key a number, its id, in the order in which blocks come: that becomes its value, and the key becomes `keys_out[id]`,
     /// as long as there is room. `count[0]`, 0 at first, becomes their number. One thread a slot, and one for the cell.
     NumberSlots<K: Key>, "slots_number", threads 256,
-        shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = places::THREADS;
-    { words: Global<Slot<K, u32>>, header: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: SlotsPlan }
+        shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = append::THREADS;
+    { words: Global<Slot<K, u32>>, header: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: SlotsParams }
     |args, block| {
         let table = Rows::new(args.words, args.header, args.plan);
         let staged = keys.cast::<K>();
         let first = block.first_thread();
         let mut rows = table.take(block);
-        places::give(block, &mut rows, (sums, start), args.count, |row| row.held as u32, |row| &mut row.place);
+        append::reserve(block, &mut rows, (sums, start), args.count, |row| row.held as u32, |row| &mut row.target);
         block.phase(&mut rows, |thread, row| {
             if row.held {
                 // What is in no slot looks empty, and the key of an empty slot is the one that is all ones.
-                staged.set((row.place - start.get(0)) as u32, Slots::<K, u32>::key_of(row.item));
-                row.value = row.place as u32;
+                staged.set((row.target - start.get(0)) as u32, Slots::<K, u32>::key_of(row.item));
+                row.value = row.target as u32;
             }
             table.put(first + thread as u64, row);
         });
-        write_staged(block, &mut rows, (sums, start), staged, (args.keys_out, args.plan.room as u64));
+        write_staged(block, &mut rows, (sums, start), staged, (args.keys_out, args.plan.capacity as u64));
     }
 }
 
 kernel! {
     /// Sets bit `value mod 32` of `bits[value / 32]` for the value of every key; all bits are 0 at first, and no two values are equal. One
     /// thread a slot, and one for the cell.
-    MarkSlotValues<K: Key>, "slots_mark_values", threads 256;
-    { words: Global<Slot<K, u32>>, header: Global<u64>, bits: Global<u32>, plan: SlotsPlan }
+    FlagSlotValues<K: Key>, "slots_mark_values", threads 256;
+    { words: Global<Slot<K, u32>>, header: Global<u64>, bits: Global<u32>, plan: SlotsParams }
     |args, block| {
         let table = Rows::new(args.words, args.header, args.plan);
         let mut rows = table.take(block);
@@ -130,7 +130,7 @@ kernel! {
     /// Every value becomes the number of smaller ones among those that are marked in `bits`; `before[i]` is how many are marked in the words
     /// before `bits[i]`. One thread a slot, and one for the cell.
     RankSlotValues<K: Key>, "slots_rank_values", threads 256;
-    { words: Global<Slot<K, u32>>, header: Global<u64>, bits: Global<u32>, before: Global<u32>, plan: SlotsPlan }
+    { words: Global<Slot<K, u32>>, header: Global<u64>, bits: Global<u32>, before: Global<u32>, plan: SlotsParams }
     |args, block| {
         let table = Rows::new(args.words, args.header, args.plan);
         let first = block.first_thread();

@@ -1,6 +1,6 @@
 //! Building: every thread inserts one pair, then the keys are counted and copies of repeated ones looked for.
 
-use super::{Slot, Table, header, strangers};
+use super::{Slot, Table, fillers, header};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Global, Shared, Tile};
 use crate::slots::Slots;
@@ -9,7 +9,7 @@ use crate::types::{Key, Payload, Scalar, SlotWordOf, WordOf};
 /// What a build is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct InsertPlan {
+pub struct InsertParams {
     /// The table's hash functions.
     pub functions: HashFunctions,
     /// The number of pairs.
@@ -36,7 +36,7 @@ kernel! {
     ///
     /// Of a set `values` is not used.
     Insert<K: Key, V: Payload>, "cuckoo_insert", threads 64, shared totals: u64 = 2;
-    { keys: Global<K>, values: Global<WordOf<V>>, words: Global<Slot<K, V>>, header: Global<u64>, plan: InsertPlan }
+    { keys: Global<K>, values: Global<WordOf<V>>, words: Global<Slot<K, V>>, header: Global<u64>, plan: InsertParams }
     |args, block| {
         let table = Table::<K, V>::new(args.words, args.plan.functions);
         let block_first = block.first_thread();
@@ -100,7 +100,7 @@ fn start<K: Key, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, index: u6
             raise(args.header, header::REPEATED);
         }
         if V::VALUE_BITS != 0 {
-            // With repeats `PlaceValues` decides; until then one of the values is whole.
+            // With repeats `StoreValues` decides; until then one of the values is whole.
             args.header.atomic(header::CELL_VALUE).store(value.to_u64());
         }
         return nothing;
@@ -198,7 +198,7 @@ kernel! {
     /// function shows that the key was repeated. Does nothing after a failure.
     ///
     /// In a map copies stay where they are: lookups find the earliest one, which gets the value of the last pair. In a set they are erased,
-    /// as the chapter does it (section 4.4), but no slot becomes empty: [`strangers`]. All earlier slots are read at once, one for each key
+    /// as the chapter does it (section 4.4), but no slot becomes empty: [`fillers`]. All earlier slots are read at once, one for each key
     /// on average: about half of what looking up every key reads.
     Census<K: Key, V: Payload>, "cuckoo_census", threads 256;
     { words: Global<Slot<K, V>>, header: Global<u64>, functions: HashFunctions }
@@ -225,7 +225,7 @@ kernel! {
             if earlier {
                 raise(args.header, header::REPEATED);
                 // The copy that was seen may be erased as well, but not the one under the first function that leads to any.
-                if V::VALUE_BITS == 0 && !strangers::settle(&table, slot) {
+                if V::VALUE_BITS == 0 && !fillers::put_filler(&table, slot) {
                     raise(args.header, header::FAILED);
                 }
             }

@@ -9,7 +9,7 @@ use crate::types::{Key, Payload, WordOf};
 /// What a lookup is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct FindPlan {
+pub struct FindParams {
     /// The table's hash functions.
     pub functions: HashFunctions,
     /// The number of queries.
@@ -22,7 +22,7 @@ kernel! {
     Find<K: Key, V: Payload>, "cuckoo_find", threads 256;
     {
         queries: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>,
-        plan: FindPlan,
+        plan: FindParams,
     }
     |args, block| {
         let table = Table::<K, V>::new(args.words, args.plan.functions);

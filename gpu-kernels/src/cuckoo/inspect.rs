@@ -1,7 +1,7 @@
 //! Looking at a table: where its keys sit, and why a build failed.
 
 use super::build::has_earlier_copy;
-use super::{PairsPlan, Slot, Table, header, strangers};
+use super::{PairsParams, Slot, Table, fillers, header};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Global, Shared};
 use crate::slots::Slots;
@@ -31,8 +31,8 @@ kernel! {
                 return;
             }
             let key = Slots::<K, V>::key_of(item);
-            let stranger = V::VALUE_BITS == 0 && strangers::is_stranger(&table, key, slot as u32);
-            if stranger || has_earlier_copy(&table, key, slot as u32) {
+            let filler = V::VALUE_BITS == 0 && fillers::is_filler(&table, key, slot as u32);
+            if filler || has_earlier_copy(&table, key, slot as u32) {
                 return;
             }
             let slots = table.functions.slots_of(key);
@@ -58,7 +58,7 @@ kernel! {
     /// Keys that agree modulo the prime share all their slots. A key that is left over while its slots are all distinct and
     /// hold as many other keys of its own residue proves that there are more such keys than functions.
     Unplaceable<K: Key, V: Payload>, "cuckoo_unplaceable", threads 256;
-    { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, plan: PairsPlan }
+    { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, plan: PairsParams }
     |args, block| {
         let table = Table::<K, V>::new(args.words, args.plan.functions);
         let first = block.first_thread();

@@ -1,8 +1,8 @@
 //! Writing out the keys of a set.
 
-use super::{Slot, Table, header, strangers};
+use super::{Slot, Table, fillers, header};
+use crate::append::{self, WARPS};
 use crate::hash::HashFunctions;
-use crate::places::{self, WARPS};
 use crate::seam::Global;
 use crate::slots::Slots;
 use crate::types::{Key, Nothing};
@@ -10,25 +10,25 @@ use crate::types::{Key, Nothing};
 /// What is to be written.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct KeysPlan {
+pub struct KeysParams {
     /// The table's hash functions.
     pub functions: HashFunctions,
     /// The number of keys that there is room for.
-    pub room: u64,
+    pub capacity: u64,
 }
 
 /// What a thread has found in its slot.
 struct Found<K> {
     key: Option<K>,
     /// Where it is written.
-    place: u64,
+    target: u64,
 }
 
 kernel! {
     /// Writes the keys of all slots, one thread a slot, and of the cell, by one thread more, to `keys_out` as long as there is room;
     /// `count[0]`, 0 at first, becomes their number. Their order is that in which blocks come.
     Keys<K: Key>, "cuckoo_keys", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
-    { words: Global<Slot<K, Nothing>>, header: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: KeysPlan }
+    { words: Global<Slot<K, Nothing>>, header: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: KeysParams }
     |args, block| {
         let table = Table::<K, Nothing>::new(args.words, args.plan.functions);
         let slots = args.plan.functions.slots() as u64;
@@ -37,27 +37,27 @@ kernel! {
             let (slot, mut key) = (first + thread as u64, None);
             if slot < slots {
                 let item = table.slots.item_at(slot as u32);
-                if item != Slots::<K, Nothing>::EMPTY && !strangers::is_stranger(&table, item, slot as u32) {
+                if item != Slots::<K, Nothing>::EMPTY && !fillers::is_filler(&table, item, slot as u32) {
                     key = Some(item);
                 }
             } else if slot == slots && args.header.load(header::CELL) != 0 {
                 key = Some(K::ALL_ONES);
             }
-            Found { key, place: 0 }
+            Found { key, target: 0 }
         });
-        places::give(
+        append::reserve(
             block,
             &mut found,
             (sums, start),
             args.count,
             |found| found.key.is_some() as u32,
-            |found| &mut found.place,
+            |found| &mut found.target,
         );
         block.each(&mut found, |_, found| {
             if let Some(key) = found.key
-                && found.place < args.plan.room
+                && found.target < args.plan.capacity
             {
-                args.keys_out.store(found.place, key);
+                args.keys_out.store(found.target, key);
             }
         });
     }

@@ -6,24 +6,24 @@
 //! functions ([`Find`]). docs/cuckoo.md has the whole.
 //!
 //! **Layout.** [`slots`](crate::slots) has it. The exchanges move a pair that fits one word whole; else they move the key alone,
-//! and [`PlaceValues`] puts the values in afterwards (the alternative that section 4.3.1.2 names).
+//! and [`StoreValues`] puts the values in afterwards (the alternative that section 4.3.1.2 names).
 //!
 //! **Sets** (section 4.4) are tables whose payload is [`Nothing`](crate::types::Nothing). Of them the same kernels are built, [`Census`]
-//! also erases copies of keys ([`strangers`]), and [`Keys`] writes the keys out.
+//! also erases copies of keys ([`fillers`]), and [`Keys`] writes the keys out.
 
 mod build;
+pub mod fillers;
 mod find;
 mod inspect;
 mod keys;
 mod repeats;
-pub mod strangers;
 
 pub(crate) use build::has_earlier_copy;
-pub use build::{Census, Insert, InsertPlan, next_slot};
-pub use find::{Find, FindPlan};
+pub use build::{Census, Insert, InsertParams, next_slot};
+pub use find::{Find, FindParams};
 pub use inspect::{Histogram, Unplaceable};
-pub use keys::{Keys, KeysPlan};
-pub use repeats::{Last, PairsPlan, PlaceValues};
+pub use keys::{Keys, KeysParams};
+pub use repeats::{Last, PairsParams, StoreValues};
 
 pub use crate::slots::{EMPTY, Slot, packed, slot_bytes, slot_words};
 

@@ -9,7 +9,7 @@ use crate::types::{Key, Payload, Value};
 /// The table and the pairs that it was built from.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct PairsPlan {
+pub struct PairsParams {
     /// The table's hash functions.
     pub functions: HashFunctions,
     /// The number of pairs.
@@ -38,7 +38,7 @@ kernel! {
     /// It never should be missing. But the insertion lets a thread drop a copy on seeing another one, with relaxed reads; a
     /// machine that reordered them could lose the key. Every such drop raises [`header::REPEATED`], and this pass follows.
     Last<K: Key, V: Payload>, "cuckoo_last", threads 256;
-    { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsPlan }
+    { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsParams }
     |args, block| {
         let table = Table::<K, V>::new(args.words, args.plan.functions);
         let first = block.first_thread();
@@ -62,8 +62,8 @@ kernel! {
 kernel! {
     /// Thread `i` writes value `i` to the slot of key `i`, if `last` is null or names `i`: of a repeated key the last pair
     /// wins, as in `HashMap::from_iter`.
-    PlaceValues<K: Key, V: Value>, "cuckoo_place_values", threads 256;
-    { keys: Global<K>, values: Global<V>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsPlan }
+    StoreValues<K: Key, V: Value>, "cuckoo_place_values", threads 256;
+    { keys: Global<K>, values: Global<V>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsParams }
     |args, block| {
         let table = Table::<K, V>::new(args.words, args.plan.functions);
         let first = block.first_thread();

@@ -12,7 +12,7 @@ use crate::types::{Key, Scalar};
 /// Words of 64 bits of a line.
 pub const LINE_WORDS: u64 = 8;
 /// The most records of a line.
-const MOST: usize = 8;
+const MAX_LINE_KEYS: usize = 8;
 
 /// Records of a line of words `W`.
 pub const fn records_of_line<W: Scalar>() -> u32 {
@@ -85,7 +85,7 @@ impl<W: Key> Bucket<W> {
 
     /// Compares the keys of a line, which are given one by one.
     #[inline(always)]
-    fn look(&self, keys: &[W; MOST], mixed: W) -> Seen {
+    fn look(&self, keys: &[W; MAX_LINE_KEYS], mixed: W) -> Seen {
         let mut seen = Seen { own: 0, empty: 0, removed: 0 };
         for i in 0..records_of_line::<W>() as usize {
             seen.own |= ((keys[i] == mixed) as u32) << i;
@@ -97,8 +97,8 @@ impl<W: Key> Bucket<W> {
 
     /// The keys of a line that no thread of the launch changes.
     #[inline(always)]
-    fn keys(&self, line: u32) -> [W; MOST] {
-        let mut keys = [W::default(); MOST];
+    fn keys(&self, line: u32) -> [W; MAX_LINE_KEYS] {
+        let mut keys = [W::default(); MAX_LINE_KEYS];
         for group in 0..records_of_line::<W>() as usize / 4 {
             let four = self.words.load_four_read_only(line as u64 * Self::line_words() + 4 * group as u64);
             for i in 0..4 {
@@ -110,10 +110,10 @@ impl<W: Key> Bucket<W> {
 
     /// The keys of a line while other threads may be changing it.
     #[inline(always)]
-    fn watch(&self, line: u32) -> [W; MOST] {
-        let mut keys = [W::default(); MOST];
+    fn load_relaxed(&self, line: u32) -> [W; MAX_LINE_KEYS] {
+        let mut keys = [W::default(); MAX_LINE_KEYS];
         for pair in 0..records_of_line::<W>() as usize / 2 {
-            let two = self.words.watch_pair(line as u64 * Self::line_words() + 2 * pair as u64);
+            let two = self.words.load_pair_relaxed(line as u64 * Self::line_words() + 2 * pair as u64);
             keys[2 * pair] = two[0];
             keys[2 * pair + 1] = two[1];
         }
@@ -121,7 +121,7 @@ impl<W: Key> Bucket<W> {
     }
 
     #[inline(always)]
-    fn seek(&self, mixed: W, keys: impl Fn(u32) -> [W; MOST]) -> Option<Found> {
+    fn seek(&self, mixed: W, keys: impl Fn(u32) -> [W; MAX_LINE_KEYS]) -> Option<Found> {
         let (mut line, mut left) = (self.home(mixed), self.lines);
         while left != 0 {
             let seen = self.look(&keys(line), mixed);
@@ -152,7 +152,7 @@ impl<W: Key> Bucket<W> {
     /// Removes a key; its value if this thread did it. Other threads may do the same.
     #[inline(always)]
     pub fn remove(&self, mixed: W) -> Option<W> {
-        let found = self.seek(mixed, |line| self.watch(line))?;
+        let found = self.seek(mixed, |line| self.load_relaxed(line))?;
         let value = self.value(found);
         // No key has gone past a line with an empty slot; else a mark keeps the way to those behind it.
         let left = if found.beside_empty { self.empty } else { self.removed };
@@ -179,7 +179,7 @@ impl<W: Key> Bucket<W> {
         let (mut line, mut left) = (self.home(mixed), self.lines);
         let start = mixed.bits_from(0) % records;
         while left != 0 {
-            let seen = self.look(&self.watch(line), mixed);
+            let seen = self.look(&self.load_relaxed(line), mixed);
             let free = seen.empty | seen.removed;
             if free == 0 {
                 (line, left) = (self.next(line), left - 1);

@@ -8,7 +8,7 @@ use crate::types::{Key, Scalar, Value};
 /// What a lookup is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct FindPlan {
+pub struct FindParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of queries.
@@ -21,10 +21,10 @@ kernel! {
     Find<K: Key, V: Value>, "extendible_find", threads 256;
     {
         queries: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,
-        plan: FindPlan,
+        plan: FindParams,
     }
     |args, block| {
-        let FindPlan { layout, queries: count } = args.plan;
+        let FindParams { layout, queries: count } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };
         let wants_values = !args.values.is_null();
@@ -56,7 +56,7 @@ kernel! {
 /// What is to be sought.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct SearchPlan {
+pub struct SearchParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of pairs.
@@ -68,10 +68,10 @@ kernel! {
     Locate<K: Key, V: Value>, "extendible_locate", threads 256;
     {
         keys: Global<K>, last: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, fresh: Global<u32>,
-        plan: SearchPlan,
+        plan: SearchParams,
     }
     |args, block| {
-        let SearchPlan { layout, pairs } = args.plan;
+        let SearchParams { layout, pairs } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let block_first = block.first_thread();
         block.tiles::<32>(|tile| {
@@ -82,8 +82,8 @@ kernel! {
                     return false;
                 }
                 let mixed = args.keys.load_streaming(index);
-                let place = layout.place(mixed);
-                let bucket = table.bucket(table.bucket_at(place), place);
+                let hash_position = layout.hash_position(mixed);
+                let bucket = table.bucket(table.bucket_at(hash_position), hash_position);
                 bucket.find(WordOf::<K, V>::from_u64(mixed.to_u64())).is_none()
             });
             let bits = tile.ballot(&fresh, |_, &fresh| fresh);
@@ -101,10 +101,10 @@ kernel! {
     Update<K: Key, V: Value>, "extendible_update", threads 256;
     {
         keys: Global<K>, values: Global<V>, last: Global<u32>, fresh: Global<u32>, segments: Global<u64>,
-        pages: Global<Pages<K, V>>, plan: SearchPlan,
+        pages: Global<Pages<K, V>>, plan: SearchParams,
     }
     |args, block| {
-        let SearchPlan { layout, pairs } = args.plan;
+        let SearchParams { layout, pairs } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
@@ -116,8 +116,8 @@ kernel! {
             let there = args.last.load_read_only(index / 32) & !args.fresh.load_read_only(index / 32);
             if there >> (index % 32) & 1 != 0 {
                 let mixed = args.keys.load_streaming(index);
-                let place = layout.place(mixed);
-                let bucket = table.bucket(table.bucket_at(place), place);
+                let hash_position = layout.hash_position(mixed);
+                let bucket = table.bucket(table.bucket_at(hash_position), hash_position);
                 if let Some(found) = bucket.find(WordOf::<K, V>::from_u64(mixed.to_u64())) {
                     bucket.set_value(found, WordOf::<K, V>::from_u64(args.values.load_streaming(index).to_u64()));
                 }

@@ -1,15 +1,15 @@
 //! Going over the whole table: all pairs, how deep bucket tables must be, and moving all buckets to fewer pages.
 
 use super::bucket::records_of_line;
-use super::{Layout, Notes, Pages, Table, WordOf, counts, span};
-use crate::places::{self, WARPS};
+use super::{HeaderTable, Layout, Pages, Table, WordOf, counts, span};
+use crate::append::{self, WARPS};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Scalar, Value};
 
 /// What is to be looked at.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct InspectPlan {
+pub struct InspectParams {
     /// The table's layout.
     pub layout: Layout,
     /// Numbers of buckets are below this.
@@ -19,28 +19,28 @@ pub struct InspectPlan {
 /// What is to be written out.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct UnpackPlan {
+pub struct UnpackParams {
     /// The table's layout.
     pub layout: Layout,
     /// Numbers of buckets are below this.
     pub used: u64,
     /// The number of pairs that there is room for.
-    pub room: u64,
+    pub capacity: u64,
 }
 
 /// What a thread has found in a slot.
 struct Held<K, W> {
     pair: Option<(K, W)>,
-    place: u64,
+    target: u64,
 }
 
 kernel! {
     /// Writes the pairs of all buckets to `keys_out` and `values_out`, as long as there is room; `count[0]`, 0 at first, becomes their number. Their
     /// order is that in which blocks come. One thread a slot.
     Unpack<K: Key, V: Value>, "extendible_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
-    { pages: Global<Pages<K, V>>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>, plan: UnpackPlan }
+    { pages: Global<Pages<K, V>>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>, plan: UnpackParams }
     |args, block| {
-        let UnpackPlan { layout, used, room } = args.plan;
+        let UnpackParams { layout, used, capacity } = args.plan;
         // SAFETY: all buckets are looked at, so nobody asks a segment.
         let table = Table::<K, V>::new(unsafe { Global::null() }, args.pages, layout);
         let first = block.first_thread();
@@ -50,21 +50,21 @@ kernel! {
             let number = (index / slots) as u32;
             let mut pair = None;
             if (number as u64) < used {
-                let note = table.note(number);
-                if note.state.is_live() {
-                    let record = table.bucket(number, note.first).record((index % slots) as u32);
+                let header = table.header(number);
+                if header.state.is_live() {
+                    let record = table.bucket(number, header.first).record((index % slots) as u32);
                     pair = record.map(|(mixed, value)| (K::from_u64(mixed.to_u64()).unmixed(layout.a, layout.b), value));
                 }
             }
-            Held { pair, place: 0 }
+            Held { pair, target: 0 }
         });
-        places::give(block, &mut held, (sums, start), args.count, |held| held.pair.is_some() as u32, |held| &mut held.place);
+        append::reserve(block, &mut held, (sums, start), args.count, |held| held.pair.is_some() as u32, |held| &mut held.target);
         block.each(&mut held, |_, held| {
             if let Some((key, value)) = held.pair
-                && held.place < room
+                && held.target < capacity
             {
-                args.keys_out.store(held.place, key);
-                args.values_out.store(held.place, V::from_u64(value.to_u64()));
+                args.keys_out.store(held.target, key);
+                args.values_out.store(held.target, V::from_u64(value.to_u64()));
             }
         });
     }
@@ -73,7 +73,7 @@ kernel! {
 /// Which bucket tables are to be gone over.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct RedirectPlan {
+pub struct RedirectParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of bucket tables.
@@ -84,10 +84,10 @@ kernel! {
     /// For each bucket table, at the lowest number of its segments, `depths`, all 0 at first, becomes the depth of its deepest bucket. One thread a
     /// bucket.
     TableDepths<>, "extendible_table_depths", threads 256;
-    { segments: Global<u64>, pages: Global<u64>, depths: Global<u32>, plan: InspectPlan }
+    { segments: Global<u64>, pages: Global<u64>, depths: Global<u32>, plan: InspectParams }
     |args, block| {
-        let InspectPlan { layout, used } = args.plan;
-        let table = Notes::new(args.segments, args.pages.cast(), layout);
+        let InspectParams { layout, used } = args.plan;
+        let table = HeaderTable::new(args.segments, args.pages.cast(), layout);
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
@@ -95,18 +95,18 @@ kernel! {
             if number >= used {
                 return;
             }
-            let note = table.note(number as u32);
-            if !note.state.is_live() {
+            let header = table.header(number as u32);
+            if !header.state.is_live() {
                 return;
             }
-            let (mut place, depth) = (note.first, note.state.depth());
-            while place < note.end() {
-                let of_table = table.segment(layout.segment(place, layout.depth)).depth();
-                let deepest = args.depths.atomic(layout.segment(place, of_table));
+            let (mut hash_position, depth) = (header.first, header.state.depth());
+            while hash_position < header.end() {
+                let of_table = table.segment(layout.segment(hash_position, layout.depth)).depth();
+                let deepest = args.depths.atomic(layout.segment(hash_position, of_table));
                 if depth > deepest.load() {
                     deepest.fetch_max(depth);
                 }
-                place += span(of_table);
+                hash_position += span(of_table);
             }
         });
     }
@@ -125,10 +125,10 @@ kernel! {
     Repack<K: Key, V: Value>, "extendible_repack", threads 256;
     {
         pages: Global<Pages<K, V>>, pages_out: Global<Pages<K, V>>, forward: Global<u32>, counts: Global<u64>,
-        plan: InspectPlan,
+        plan: InspectParams,
     }
     |args, block| {
-        let InspectPlan { layout, used } = args.plan;
+        let InspectParams { layout, used } = args.plan;
         // SAFETY: all buckets are looked at, so nobody asks a segment.
         let (from, to) = unsafe {
             (Table::<K, V>::new(Global::null(), args.pages, layout), Table::<K, V>::new(Global::null(), args.pages_out, layout))
@@ -140,19 +140,19 @@ kernel! {
                 return;
             }
             let number = number as u32;
-            let note = from.note(number);
-            if !note.state.is_live() {
+            let header = from.header(number);
+            if !header.state.is_live() {
                 return;
             }
             let mut new = tile.local(|lane| {
                 if lane == 0 { args.counts.atomic(counts::WRITTEN).fetch_add(1) as u32 } else { 0 }
             });
             let new_number = tile.pick(&new, 0, |new| *new);
-            let (old, copy) = (from.bucket(number, note.first), to.bucket(new_number, note.first));
+            let (old, copy) = (from.bucket(number, header.first), to.bucket(new_number, header.first));
             tile.each(&mut new, |lane, _| {
                 if lane == 0 {
                     args.forward.store(number as u64, new_number);
-                    to.set_note(new_number, note);
+                    to.set_header(new_number, header);
                 }
                 let mut line = lane;
                 while line < layout.lines {
@@ -167,9 +167,9 @@ kernel! {
 kernel! {
     /// Gives the buckets in all bucket tables their new numbers. One thread an entry.
     Redirect<>, "extendible_redirect", threads 256;
-    { addresses: Global<u64>, forward: Global<u32>, plan: RedirectPlan }
+    { addresses: Global<u64>, forward: Global<u32>, plan: RedirectParams }
     |args, block| {
-        let RedirectPlan { layout, tables } = args.plan;
+        let RedirectParams { layout, tables } = args.plan;
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {

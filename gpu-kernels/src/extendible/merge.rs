@@ -1,14 +1,14 @@
 //! Merging buckets with their buddies after a removal. Which ones is found out first, depth by depth; then each record moves at most once.
 
-use super::{Layout, Note, Notes, Pages, State, Table, counts, span};
-use crate::places::{self, WARPS};
+use super::{BucketHeader, HeaderTable, Layout, Pages, State, Table, counts, span};
+use crate::append::{self, WARPS};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Value};
 
 /// Which buckets are to be merged.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct MergePlan {
+pub struct MergeParams {
     /// The table's layout.
     pub layout: Layout,
     /// Numbers of buckets are below this.
@@ -19,23 +19,23 @@ pub struct MergePlan {
 
 kernel! {
     /// A bucket that is the lower half of a larger part of the range takes the upper half in, if that is a bucket of the same depth and their records
-    /// are few. Only notes are changed; `merged`, with room for one a bucket, gets the numbers of those that are no more. One thread a
+    /// are few. Only headers are changed; `merged`, with room for one a bucket, gets the numbers of those that are no more. One thread a
     /// bucket; again until nothing is merged.
     MergeBuddies<>, "extendible_merge_buddies", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
-    { segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>, plan: MergePlan }
+    { segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>, plan: MergeParams }
     |args, block| {
-        let MergePlan { layout, used, most } = args.plan;
-        let table = Notes::new(args.segments, args.pages.cast(), layout);
+        let MergeParams { layout, used, most } = args.plan;
+        let table = HeaderTable::new(args.segments, args.pages.cast(), layout);
         let block_first = block.first_thread();
         let mut found = block.local(|thread| {
             let index = block_first + thread as u64;
             (if index < used { take_in(&table, most, index as u32) } else { None }, 0)
         });
         let next = args.counts.offset(counts::MERGED);
-        places::give(block, &mut found, (sums, start), next, |found| found.0.is_some() as u32, |found| &mut found.1);
+        append::reserve(block, &mut found, (sums, start), next, |found| found.0.is_some() as u32, |found| &mut found.1);
         block.each(&mut found, |_, found| {
-            if let (Some(buddy), place) = *found {
-                args.merged.store(place, buddy);
+            if let (Some(buddy), target) = *found {
+                args.merged.store(target, buddy);
             }
         });
     }
@@ -43,15 +43,15 @@ kernel! {
 
 /// Lets a bucket take in its buddy, if it may; returns the number of that.
 #[inline(always)]
-fn take_in(table: &Notes, most: u64, number: u32) -> Option<u32> {
-    let Note { first, state } = table.note(number);
+fn take_in(table: &HeaderTable, most: u64, number: u32) -> Option<u32> {
+    let BucketHeader { first, state } = table.header(number);
     if !state.is_live() || state.depth() == 0 || first & span(state.depth()) != 0 {
         return None;
     }
     // The directory is as it was, and the lowest of the buckets that were merged is the one that is left: so it is the one that the lowest place
     // of the buddy leads to.
     let buddy = table.bucket_at(first + span(state.depth()));
-    let other = table.note(buddy).state;
+    let other = table.header(buddy).state;
     if !other.is_live() || other.depth() != state.depth() {
         return None;
     }
@@ -68,7 +68,7 @@ fn take_in(table: &Notes, most: u64, number: u32) -> Option<u32> {
 /// Around which keys buckets are to be merged.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct AroundPlan {
+pub struct AroundParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of keys.
@@ -83,25 +83,25 @@ kernel! {
     MergeAround<K: Key>, "extendible_merge_around", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>,
-        plan: AroundPlan,
+        plan: AroundParams,
     }
     |args, block| {
-        let AroundPlan { layout, keys, most } = args.plan;
-        let table = Notes::new(args.segments, args.pages.cast(), layout);
+        let AroundParams { layout, keys, most } = args.plan;
+        let table = HeaderTable::new(args.segments, args.pages.cast(), layout);
         let block_first = block.first_thread();
         let mut found = block.local(|thread| {
             let index = block_first + thread as u64;
             if index >= keys {
                 return (None, 0);
             }
-            let place = layout.place(args.keys.load_streaming(index).mixed(layout.a, layout.b));
-            (claim_around(&table, most, place, args.counts), 0)
+            let hash_position = layout.hash_position(args.keys.load_streaming(index).mixed(layout.a, layout.b));
+            (claim_around(&table, most, hash_position, args.counts), 0)
         });
         let next = args.counts.offset(counts::MERGED);
-        places::give(block, &mut found, (sums, start), next, |found| found.0.is_some() as u32, |found| &mut found.1);
+        append::reserve(block, &mut found, (sums, start), next, |found| found.0.is_some() as u32, |found| &mut found.1);
         block.each(&mut found, |_, found| {
-            if let (Some(buddy), place) = *found {
-                args.merged.store(place, buddy);
+            if let (Some(buddy), target) = *found {
+                args.merged.store(target, buddy);
             }
         });
     }
@@ -110,20 +110,20 @@ kernel! {
 /// Lets the bucket that has a place and its buddy become one, if they may and no other thread has done it; returns the number of the one
 /// that is no more.
 #[inline(always)]
-fn claim_around(table: &Notes, most: u64, place: u64, counted: Global<u64>) -> Option<u32> {
-    let mut state = table.note(table.bucket_at(place)).state;
+fn claim_around(table: &HeaderTable, most: u64, hash_position: u64, counted: Global<u64>) -> Option<u32> {
+    let mut state = table.header(table.bucket_at(hash_position)).state;
     // What was merged before leads to the bucket that took it in.
     while state.is_merged() {
-        state = table.note(state.records()).state;
+        state = table.header(state.records()).state;
     }
     let depth = state.depth();
     if depth == 0 {
         return None;
     }
     // The lower half of the part that both halve, and the upper one: of what was merged the bucket with the lowest place is left.
-    let first = place & !(2 * span(depth) - 1);
+    let first = hash_position & !(2 * span(depth) - 1);
     let (lower, upper) = (table.bucket_at(first), table.bucket_at(first + span(depth)));
-    let (one, other) = (table.note(lower).state, table.note(upper).state);
+    let (one, other) = (table.header(lower).state, table.header(upper).state);
     if !one.is_live() || !other.is_live() || one.depth() != depth || other.depth() != depth {
         return None;
     }
@@ -133,7 +133,7 @@ fn claim_around(table: &Notes, most: u64, place: u64, counted: Global<u64>) -> O
     }
     // Several threads may have come here. At this depth the two are changed by none but the one whose exchange succeeds.
     let merged = State::merged(depth, lower);
-    if table.note_at(upper).atomic(1).compare_exchange(other.0, merged.0) != other.0 {
+    if table.header_at(upper).atomic(1).compare_exchange(other.0, merged.0) != other.0 {
         return None;
     }
     table.set_state(lower, State::live(depth - 1, records));
@@ -146,7 +146,7 @@ fn claim_around(table: &Notes, most: u64, place: u64, counted: Global<u64>) -> O
 /// What was merged.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct MergedPlan {
+pub struct MergedParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of buckets that are no more.
@@ -156,9 +156,9 @@ pub struct MergedPlan {
 kernel! {
     /// Moves the records of merged buckets to those that took them in, and lets the directory point there. A tile a bucket.
     Absorb<K: Key, V: Value>, "extendible_absorb", threads 256;
-    { merged: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, plan: MergedPlan }
+    { merged: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, plan: MergedParams }
     |args, block| {
-        let MergedPlan { layout, merged } = args.plan;
+        let MergedParams { layout, merged } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let block_first = block.first_thread();
         block.tiles::<32>(|tile| {
@@ -167,10 +167,10 @@ kernel! {
                 return;
             }
             let number = args.merged.load_read_only(index);
-            let Note { first, state } = table.note(number);
+            let BucketHeader { first, state } = table.header(number);
             let mut into = state.records();
             loop {
-                let next = table.note(into).state;
+                let next = table.header(into).state;
                 if !next.is_merged() {
                     break;
                 }
@@ -198,7 +198,7 @@ kernel! {
 /// What is to be freed.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct ReleasePlan {
+pub struct ReleaseParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of buckets.
@@ -214,11 +214,11 @@ pub struct ReleasePlan {
 kernel! {
     /// Frees the buckets of a list: their numbers go to `free`, behind those that are there. One thread a bucket.
     Release<>, "extendible_release", threads 256;
-    { list: Global<u32>, free: Global<u32>, pages: Global<u64>, plan: ReleasePlan }
+    { list: Global<u32>, free: Global<u32>, pages: Global<u64>, plan: ReleaseParams }
     |args, block| {
-        let ReleasePlan { layout, buckets, stride, offset, free } = args.plan;
+        let ReleaseParams { layout, buckets, stride, offset, free } = args.plan;
         // SAFETY: the numbers of buckets are given, so nobody asks a segment.
-        let table = Notes::new(unsafe { Global::null() }, args.pages.cast(), layout);
+        let table = HeaderTable::new(unsafe { Global::null() }, args.pages.cast(), layout);
         let block_first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {

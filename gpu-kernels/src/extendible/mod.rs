@@ -6,7 +6,7 @@
 //! parts and each row of as many bits as the global depth says; it points to a *bucket table*, which has an entry, a bucket's number, for each part of
 //! the group. A bucket table is shared by all segments that agree in as many bits as its own depth says.
 //!
-//! **Buckets** lie in pages of [`PAGE`], each with a [`Note`]. Keys are kept as they were mixed ([`bucket`]).
+//! **Buckets** lie in pages of [`PAGE`], each with a [`BucketHeader`]. Keys are kept as they were mixed ([`bucket`]).
 
 pub mod bucket;
 mod find;
@@ -16,12 +16,12 @@ mod predict;
 mod remove;
 mod split;
 
-pub use find::{Find, FindPlan, Locate, SearchPlan, Update};
-pub use inspect::{InspectPlan, Redirect, RedirectPlan, Repack, TableDepths, Unpack, UnpackPlan};
-pub use merge::{Absorb, AroundPlan, MergeAround, MergeBuddies, MergePlan, MergedPlan, Release, ReleasePlan};
-pub use predict::{Divide, DividePlan, LEAF_WORDS, NODE_WORDS, Needs, NeedsPlan, Overflows, root_leaf};
-pub use remove::{Remove, RemovePlan};
-pub use split::{BuildLeaves, BuildPlan, CopyPlan, CopyTables, InsertFresh, MOST_RECORDS};
+pub use find::{Find, FindParams, Locate, SearchParams, Update};
+pub use inspect::{InspectParams, Redirect, RedirectParams, Repack, TableDepths, Unpack, UnpackParams};
+pub use merge::{Absorb, AroundParams, MergeAround, MergeBuddies, MergeParams, MergedParams, Release, ReleaseParams};
+pub use predict::{Divide, DivideParams, LEAF_WORDS, NODE_WORDS, Needs, NeedsParams, Overflows, root_leaf};
+pub use remove::{Remove, RemoveParams};
+pub use split::{BuildLeaves, BuildParams, CopyParams, CopyTables, InsertFresh, MAX_RECORDS};
 
 use crate::seam::Global;
 use crate::types::{Key, Scalar, Value};
@@ -31,15 +31,15 @@ use core::marker::PhantomData;
 /// Buckets of a page.
 pub const PAGE: u64 = 1024;
 /// Words of 64 bits of a page before the records of its buckets.
-const NOTES: u64 = 2 * PAGE;
+const HEADER_WORDS: u64 = 2 * PAGE;
 
 /// Words of 64 bits of a page whose buckets have `lines` lines.
 pub const fn page_words(lines: u32) -> u64 {
-    NOTES + PAGE * lines as u64 * bucket::LINE_WORDS
+    HEADER_WORDS + PAGE * lines as u64 * bucket::LINE_WORDS
 }
 
 /// The most that the directory may be deep: a hash has 32 bits.
-pub const MOST_DEPTH: u32 = 32;
+pub const MAX_DEPTH: u32 = 32;
 
 /// What the kernels of a batch count, all 0 at first.
 pub mod counts {
@@ -88,7 +88,7 @@ pub struct Layout {
 impl Layout {
     /// Where a mixed key is in the hashes' range: the number of its part in the upper 32 bits, and where it is in that one in the lower.
     #[inline(always)]
-    pub fn place<K: Key>(&self, mixed: K) -> u64 {
+    pub fn hash_position<K: Key>(&self, mixed: K) -> u64 {
         mixed.bits_from(K::BITS - 32) as u64 * self.roots as u64
     }
 
@@ -100,18 +100,18 @@ impl Layout {
 
     /// The segment of a place in a directory of global depth `depth`.
     #[inline(always)]
-    pub fn segment(&self, place: u64, depth: u32) -> u64 {
-        let group = place >> (32 + self.table_bits);
+    pub fn segment(&self, hash_position: u64, depth: u32) -> u64 {
+        let group = hash_position >> (32 + self.table_bits);
         // The first halving is said by the highest bit of the place in its part, and by the lowest one of the number of the segment: so the
         // numbers that there are stay when the directory doubles (the paper, section 2.1).
-        let halves = (place as u32).reverse_bits() as u64 & ((1 << depth) - 1);
+        let halves = (hash_position as u32).reverse_bits() as u64 & ((1 << depth) - 1);
         group + self.groups() as u64 * halves
     }
 
     /// The entry of a place in its bucket table.
     #[inline(always)]
-    pub fn entry(&self, place: u64) -> u64 {
-        (place >> 32) & ((1 << self.table_bits) - 1)
+    pub fn entry(&self, hash_position: u64) -> u64 {
+        (hash_position >> 32) & ((1 << self.table_bits) - 1)
     }
 }
 
@@ -201,14 +201,14 @@ impl State {
 
 /// What stands for a bucket beside its records: where its part of the range begins, and its state.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Note {
+pub struct BucketHeader {
     /// The lowest place of its keys.
     pub first: u64,
     /// Its state.
     pub state: State,
 }
 
-impl Note {
+impl BucketHeader {
     /// The place behind the highest one.
     #[inline(always)]
     pub fn end(&self) -> u64 {
@@ -221,7 +221,7 @@ impl Note {
 pub struct Pages<K, V>(PhantomData<(K, V)>);
 
 /// What a table stores a key, or a value, as: the wider of the two.
-pub type WordOf<K, V> = <K as Key>::Joint<V>;
+pub type WordOf<K, V> = <K as Key>::PackedWord<V>;
 
 /// A table as kernels hold it.
 #[derive(Debug)]
@@ -231,8 +231,8 @@ pub struct Table<K, V> {
     layout: Layout,
 }
 
-/// A table of which only the notes are asked for: these are alike whatever the keys and values.
-type Notes = Table<u32, u32>;
+/// A table of which only the headers are asked for: these are alike whatever the keys and values.
+type HeaderTable = Table<u32, u32>;
 
 impl<K, V> Clone for Table<K, V> {
     fn clone(&self) -> Self {
@@ -255,9 +255,9 @@ impl<K: Key, V: Value> Table<K, V> {
 
     /// The number of the bucket for a place. No thread of the launch may change bucket tables.
     #[inline(always)]
-    fn bucket_at(&self, place: u64) -> u32 {
-        let segment = self.segment(self.layout.segment(place, self.layout.depth));
-        segment.table().load_read_only(self.layout.entry(place))
+    fn bucket_at(&self, hash_position: u64) -> u32 {
+        let segment = self.segment(self.layout.segment(hash_position, self.layout.depth));
+        segment.table().load_read_only(self.layout.entry(hash_position))
     }
 
     #[inline(always)]
@@ -268,31 +268,31 @@ impl<K: Key, V: Value> Table<K, V> {
     }
 
     #[inline(always)]
-    fn note_at(&self, bucket: u32) -> Global<u64> {
+    fn header_at(&self, bucket: u32) -> Global<u64> {
         self.page(bucket).offset(2 * (bucket as u64 % PAGE))
     }
 
     /// What is known of a bucket.
     #[inline(always)]
-    fn note(&self, bucket: u32) -> Note {
-        let [first, state] = self.note_at(bucket).watch_pair(0);
-        Note { first, state: State(state) }
+    fn header(&self, bucket: u32) -> BucketHeader {
+        let [first, state] = self.header_at(bucket).load_pair_relaxed(0);
+        BucketHeader { first, state: State(state) }
     }
 
     #[inline(always)]
-    fn set_note(&self, bucket: u32, note: Note) {
-        self.note_at(bucket).store_pair(0, [note.first, note.state.0]);
+    fn set_header(&self, bucket: u32, header: BucketHeader) {
+        self.header_at(bucket).store_pair(0, [header.first, header.state.0]);
     }
 
     #[inline(always)]
     fn set_state(&self, bucket: u32, state: State) {
-        self.note_at(bucket).atomic(1).store(state.0);
+        self.header_at(bucket).atomic(1).store(state.0);
     }
 
     /// The bucket with a number, whose keys have places from `first` on.
     #[inline(always)]
     fn bucket(&self, number: u32, first: u64) -> Bucket<WordOf<K, V>> {
-        let from = NOTES + number as u64 % PAGE * self.layout.lines as u64 * bucket::LINE_WORDS;
+        let from = HEADER_WORDS + number as u64 % PAGE * self.layout.lines as u64 * bucket::LINE_WORDS;
         let words = self.page(number).offset(from).cast();
         Bucket::new(words, self.layout.lines, first >> 32 == 0, K::ALL_ONES.to_u64())
     }
@@ -301,8 +301,8 @@ impl<K: Key, V: Value> Table<K, V> {
     #[inline(always)]
     fn bucket_of(&self, key: K) -> (WordOf<K, V>, Bucket<WordOf<K, V>>) {
         let mixed = key.mixed(self.layout.a, self.layout.b);
-        let place = self.layout.place(mixed);
-        (WordOf::<K, V>::from_u64(mixed.to_u64()), self.bucket(self.bucket_at(place), place))
+        let hash_position = self.layout.hash_position(mixed);
+        (WordOf::<K, V>::from_u64(mixed.to_u64()), self.bucket(self.bucket_at(hash_position), hash_position))
     }
 
     /// Lets all entries of the range from `first` on, of a bucket of this depth, say `bucket`. Bucket tables of which a part of the range has
@@ -310,13 +310,13 @@ impl<K: Key, V: Value> Table<K, V> {
     #[inline(always)]
     fn install(&self, first: u64, depth: u32, bucket: u32) {
         let Layout { depth: global, .. } = self.layout;
-        let (entry, mut place) = (self.layout.entry(first), first);
+        let (entry, mut hash_position) = (self.layout.entry(first), first);
         let end = first + span(depth);
-        while place < end {
-            let segment = self.segment(self.layout.segment(place, global));
+        while hash_position < end {
+            let segment = self.segment(self.layout.segment(hash_position, global));
             segment.table().atomic(entry).store(bucket);
             // All segments that share the table are next to each other in the order of places.
-            place += span(segment.depth());
+            hash_position += span(segment.depth());
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! New keys stand in the order of their places, so those of a bucket, and of any half of it, are next to each other.
 
-use super::{Layout, Note, Pages, SearchPlan, Segment, State, Table, counts, span};
-use crate::places::{self, WARPS};
+use super::{BucketHeader, Layout, Pages, SearchParams, Segment, State, Table, counts, span};
+use crate::append::{self, WARPS};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Scalar, Value};
 
@@ -79,7 +79,7 @@ pub fn root_leaf(root: u64) -> [u64; LEAF_WORDS as usize] {
 pub(super) fn end_of_run<K: Key>(keys: Global<K>, layout: &Layout, from: u64, pairs: u64, end: u64) -> u64 {
     // Runs are short: steps that double find their end sooner than halves of all keys would.
     let (mut low, mut step) = (from, 1);
-    while low + step < pairs && layout.place(keys.load_read_only(low + step)) < end {
+    while low + step < pairs && layout.hash_position(keys.load_read_only(low + step)) < end {
         low += step;
         step *= 2;
     }
@@ -91,7 +91,7 @@ pub(super) fn end_of_run<K: Key>(keys: Global<K>, layout: &Layout, from: u64, pa
 fn lower_bound<K: Key>(keys: Global<K>, layout: &Layout, mut low: u64, mut high: u64, bound: u64) -> u64 {
     while low < high {
         let middle = low.midpoint(high);
-        if layout.place(keys.load_read_only(middle)) < bound {
+        if layout.hash_position(keys.load_read_only(middle)) < bound {
             low = middle + 1;
         } else {
             high = middle;
@@ -102,8 +102,8 @@ fn lower_bound<K: Key>(keys: Global<K>, layout: &Layout, mut low: u64, mut high:
 
 /// Whether new key `index`, of a bucket, is the first of that bucket's.
 #[inline(always)]
-pub(super) fn is_first<K: Key>(keys: Global<K>, layout: &Layout, index: u64, note: &Note) -> bool {
-    index == 0 || layout.place(keys.load_read_only(index - 1)) < note.first
+pub(super) fn is_first<K: Key>(keys: Global<K>, layout: &Layout, index: u64, header: &BucketHeader) -> bool {
+    index == 0 || layout.hash_position(keys.load_read_only(index - 1)) < header.first
 }
 
 kernel! {
@@ -111,10 +111,10 @@ kernel! {
     Overflows<K: Key, V: Value>, "extendible_overflows", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, nodes: Global<u64>, counts: Global<u64>,
-        plan: SearchPlan,
+        plan: SearchParams,
     }
     |args, block| {
-        let SearchPlan { layout, pairs } = args.plan;
+        let SearchParams { layout, pairs } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let first = block.first_thread();
         let mut found = block.local(|thread| {
@@ -122,10 +122,10 @@ kernel! {
             (if index < pairs { overflow(&table, args.keys, pairs, index) } else { None }, 0)
         });
         let next = args.counts.offset(counts::NODES);
-        places::give(block, &mut found, (sums, start), next, |found| found.0.is_some() as u32, |found| &mut found.1);
+        append::reserve(block, &mut found, (sums, start), next, |found| found.0.is_some() as u32, |found| &mut found.1);
         block.each(&mut found, |_, found| {
-            if let (Some(node), place) = *found {
-                node.write(args.nodes, place);
+            if let (Some(node), target) = *found {
+                node.write(args.nodes, target);
             }
         });
     }
@@ -135,23 +135,23 @@ kernel! {
 #[inline(always)]
 fn overflow<K: Key, V: Value>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> Option<Node> {
     let layout = &table.layout;
-    let place = layout.place(keys.load_read_only(index));
-    let bucket = table.bucket_at(place);
-    let note = table.note(bucket);
-    if !is_first(keys, layout, index, &note) {
+    let hash_position = layout.hash_position(keys.load_read_only(index));
+    let bucket = table.bucket_at(hash_position);
+    let header = table.header(bucket);
+    if !is_first(keys, layout, index, &header) {
         return None;
     }
-    let end = end_of_run(keys, layout, index, pairs, note.end());
-    if note.state.records() as u64 + (end - index) <= layout.records as u64 {
+    let end = end_of_run(keys, layout, index, pairs, header.end());
+    if header.state.records() as u64 + (end - index) <= layout.records as u64 {
         return None;
     }
-    Some(Node { first: note.first, bucket, depth: note.state.depth(), keys: [index, end] })
+    Some(Node { first: header.first, bucket, depth: header.state.depth(), keys: [index, end] })
 }
 
 /// What is to be divided.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct DividePlan {
+pub struct DivideParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of nodes.
@@ -171,7 +171,7 @@ struct Counted {
     halves: u64,
     total: u64,
     half: Option<Half>,
-    place: u64,
+    target: u64,
 }
 
 kernel! {
@@ -180,14 +180,14 @@ kernel! {
     Divide<K: Key, V: Value>, "extendible_divide", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         keys: Global<K>, pages: Global<Pages<K, V>>, nodes: Global<u64>, next: Global<u64>, leaves: Global<u64>,
-        counts: Global<u64>, plan: DividePlan,
+        counts: Global<u64>, plan: DivideParams,
     }
     |args, block| {
-        let DividePlan { layout, nodes } = args.plan;
+        let DivideParams { layout, nodes } = args.plan;
         // SAFETY: a node says its bucket, so nobody asks a segment.
         let table = Table::<K, V>::new(unsafe { Global::null() }, args.pages, layout);
         let block_first = block.first_thread();
-        let mut counted = block.local(|_| Counted { halves: 0, total: 0, half: None, place: 0 });
+        let mut counted = block.local(|_| Counted { halves: 0, total: 0, half: None, target: 0 });
         block.tiles_of::<32, _>(&mut counted, |tile, counted| {
             let number = (block_first + tile.first_thread() as u64) / 32;
             if number >= nodes {
@@ -201,10 +201,10 @@ kernel! {
                 let mut record = lane;
                 while record < bucket.slots() {
                     if let Some(key) = bucket.key(record) {
-                        let place = layout.place(K::from_u64(key.to_u64()));
+                        let hash_position = layout.hash_position(K::from_u64(key.to_u64()));
                         // A node may be a part of its bucket.
-                        if place >= node.first && place < middle + half {
-                            counted.halves += if place < middle { 1 } else { 1 << 32 };
+                        if hash_position >= node.first && hash_position < middle + half {
+                            counted.halves += if hash_position < middle { 1 } else { 1 << 32 };
                         }
                     }
                     record += 32;
@@ -230,17 +230,17 @@ kernel! {
         let is_node = |counted: &Counted| matches!(counted.half, Some(Half::Node(_)));
         let is_leaf = |counted: &Counted| matches!(counted.half, Some(Half::Leaf(_)));
         let next = args.counts.offset(counts::NODES);
-        places::give(block, &mut counted, (sums, start), next, |counted| is_node(counted) as u32, |counted| &mut counted.place);
+        append::reserve(block, &mut counted, (sums, start), next, |counted| is_node(counted) as u32, |counted| &mut counted.target);
         block.phase(&mut counted, |_, counted| {
             if let Some(Half::Node(node)) = counted.half {
-                node.write(args.next, counted.place);
+                node.write(args.next, counted.target);
             }
         });
         let next = args.counts.offset(counts::LEAVES);
-        places::give(block, &mut counted, (sums, start), next, |counted| is_leaf(counted) as u32, |counted| &mut counted.place);
+        append::reserve(block, &mut counted, (sums, start), next, |counted| is_leaf(counted) as u32, |counted| &mut counted.target);
         block.each(&mut counted, |_, counted| {
             if let Some(Half::Leaf(leaf)) = counted.half {
-                leaf.write(args.leaves, counted.place);
+                leaf.write(args.leaves, counted.target);
                 let (deepest, depth) = (args.counts.atomic(counts::DEEPEST), leaf.state.depth() as u64);
                 if depth > deepest.load() {
                     deepest.fetch_max(depth);
@@ -253,7 +253,7 @@ kernel! {
 /// What the directory must get.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct NeedsPlan {
+pub struct NeedsParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of leaves.
@@ -261,12 +261,12 @@ pub struct NeedsPlan {
 }
 
 kernel! {
-    /// Notes, for leaves deeper than their bucket table, that depth in `needs`, all 0 at first: at the number that the leaf's first segment has
+    /// HeaderTable, for leaves deeper than their bucket table, that depth in `needs`, all 0 at first: at the number that the leaf's first segment has
     /// in a directory that is as deep as the deepest leaf. One thread a leaf.
     Needs<>, "extendible_needs", threads 256;
-    { leaves: Global<u64>, segments: Global<u64>, needs: Global<u32>, counts: Global<u64>, plan: NeedsPlan }
+    { leaves: Global<u64>, segments: Global<u64>, needs: Global<u32>, counts: Global<u64>, plan: NeedsParams }
     |args, block| {
-        let NeedsPlan { layout, leaves } = args.plan;
+        let NeedsParams { layout, leaves } = args.plan;
         let block_first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {

@@ -8,7 +8,7 @@ use crate::types::{Key, Scalar, Value};
 /// What is to be removed.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct RemovePlan {
+pub struct RemoveParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of keys.
@@ -21,10 +21,10 @@ kernel! {
     Remove<K: Key, V: Value>, "extendible_remove", threads 256;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,
-        counts: Global<u64>, plan: RemovePlan,
+        counts: Global<u64>, plan: RemoveParams,
     }
     |args, block| {
-        let RemovePlan { layout, keys } = args.plan;
+        let RemoveParams { layout, keys } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let lookup = Lookup { queries: args.keys, count: keys, values: args.values, found: args.found };
         let block_first = block.first_thread();
@@ -47,9 +47,9 @@ kernel! {
 #[inline(always)]
 fn remove<K: Key, V: Value>(table: &Table<K, V>, key: K) -> Option<V> {
     let mixed = key.mixed(table.layout.a, table.layout.b);
-    let place = table.layout.place(mixed);
-    let number = table.bucket_at(place);
-    let value = table.bucket(number, place).remove(WordOf::<K, V>::from_u64(mixed.to_u64()))?;
-    table.note_at(number).atomic(1).fetch_add(0u64.wrapping_sub(1 << 32));
+    let hash_position = table.layout.hash_position(mixed);
+    let number = table.bucket_at(hash_position);
+    let value = table.bucket(number, hash_position).remove(WordOf::<K, V>::from_u64(mixed.to_u64()))?;
+    table.header_at(number).atomic(1).fetch_add(0u64.wrapping_sub(1 << 32));
     Some(V::from_u64(value.to_u64()))
 }

@@ -2,14 +2,14 @@
 
 use super::bucket::{LINE_WORDS, home_line, lines_for, next_line, records_of_line};
 use super::predict::{Leaf, end_of_run, is_first};
-use super::{Layout, Note, Pages, SearchPlan, State, Table, WordOf, span};
+use super::{BucketHeader, Layout, Pages, SearchParams, State, Table, WordOf, span};
 use crate::seam::{Global, Shared};
 use crate::types::{Key, Scalar, Value};
 
 /// What is to be copied.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct CopyPlan {
+pub struct CopyParams {
     /// The number of bucket tables.
     pub tables: u64,
     /// Entries of each.
@@ -19,7 +19,7 @@ pub struct CopyPlan {
 kernel! {
     /// Copies bucket tables: pair `i` of `addresses` says from where and to where. Four entries, 16 bytes, a thread; tables have a multiple of four.
     CopyTables<>, "extendible_copy_tables", threads 256;
-    { addresses: Global<u64>, plan: CopyPlan }
+    { addresses: Global<u64>, plan: CopyParams }
     |args, block| {
         let fours = args.plan.entries / 4;
         let first = block.first_thread();
@@ -40,7 +40,7 @@ kernel! {
 /// Which buckets are to be built, and under which numbers.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct BuildPlan {
+pub struct BuildParams {
     /// The table's layout, with the depth that it has then.
     pub layout: Layout,
     /// The number of leaves.
@@ -56,30 +56,30 @@ const LANES: u32 = 32;
 /// Leaves of a block.
 const LEAVES: usize = 4;
 /// The most records of a bucket: a block builds its leaves in shared memory.
-pub const MOST_RECORDS: u32 = 256;
+pub const MAX_RECORDS: u32 = 256;
 /// Lines of a bucket of so many records that are wide: there are more slots than records ([`lines_for`]).
-const MOST_LINES: usize = lines_for(MOST_RECORDS, 4) as usize;
+const MAX_LINES: usize = lines_for(MAX_RECORDS, 4) as usize;
 /// Words of 64 bits that they take there.
-const ROOM: usize = MOST_LINES * LINE_WORDS as usize;
+const STAGING_WORDS: usize = MAX_LINES * LINE_WORDS as usize;
 
 kernel! {
     /// Builds buckets for the leaves, of the records that their sources have for them and of new pairs, and lets the directory point to them. They get
     /// the last of the free numbers, and then new ones. `placed`, all 0 at first, gets a bit for each new key that has its place so. A warp a leaf.
     BuildLeaves<K: Key, V: Value>, "extendible_build_leaves", threads 128,
-        shared room: u64 = LEAVES * ROOM, shared held: u32 = LEAVES * MOST_LINES;
+        shared staging: u64 = LEAVES * STAGING_WORDS, shared held: u32 = LEAVES * MAX_LINES;
     {
         leaves: Global<u64>, keys: Global<K>, values: Global<V>, placed: Global<u32>, free: Global<u32>, segments: Global<u64>,
-        pages: Global<Pages<K, V>>, plan: BuildPlan,
+        pages: Global<Pages<K, V>>, plan: BuildParams,
     }
     |args, block| {
-        let BuildPlan { layout, leaves, free, used } = args.plan;
+        let BuildParams { layout, leaves, free, used } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
-        let words = room.cast::<WordOf<K, V>>();
+        let words = staging.cast::<WordOf<K, V>>();
         let first_leaf = block.first_thread() / LANES as u64;
         let of_word = (64 / <WordOf<K, V> as Scalar>::BITS) as usize;
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
-            let (own, mut line) = (thread / LANES * MOST_LINES as u32, thread % LANES);
+            let (own, mut line) = (thread / LANES * MAX_LINES as u32, thread % LANES);
             while line < layout.lines {
                 held.set(own + line, 0);
                 line += LANES;
@@ -91,7 +91,7 @@ kernel! {
                 return;
             }
             let leaf = Leaf::read(args.leaves, number);
-            let (own, own_lines) = (thread / LANES * (ROOM * of_word) as u32, thread / LANES * MOST_LINES as u32);
+            let (own, own_lines) = (thread / LANES * (STAGING_WORDS * of_word) as u32, thread / LANES * MAX_LINES as u32);
             // A line gives out its slots in turn. No more records come than there are slots, so one is found.
             let put = |mixed: WordOf<K, V>, value: WordOf<K, V>| {
                 let (records, mut line) = (records_of_line::<WordOf<K, V>>(), home_line(mixed, layout.lines));
@@ -114,8 +114,8 @@ kernel! {
                 let pair;
                 if record < source.slots() {
                     pair = source.record(record).filter(|(mixed, _)| {
-                        let place = layout.place(K::from_u64(mixed.to_u64()));
-                        place >= leaf.first && place < end
+                        let hash_position = layout.hash_position(K::from_u64(mixed.to_u64()));
+                        hash_position >= leaf.first && hash_position < end
                     });
                     record += LANES;
                 } else {
@@ -136,7 +136,7 @@ kernel! {
             }
             let Leaf { first, state, .. } = Leaf::read(args.leaves, number);
             let id = if number < free { args.free.load_read_only(free - 1 - number) } else { (used + number - free) as u32 };
-            let (own, own_lines) = (thread / LANES * (ROOM * of_word) as u32, thread / LANES * MOST_LINES as u32);
+            let (own, own_lines) = (thread / LANES * (STAGING_WORDS * of_word) as u32, thread / LANES * MAX_LINES as u32);
             let bucket = table.bucket(id, first);
             let mut four = lane;
             while four < bucket.fours() {
@@ -144,7 +144,7 @@ kernel! {
                 four += LANES;
             }
             if lane == 0 {
-                table.set_note(id, Note { first, state });
+                table.set_header(id, BucketHeader { first, state });
                 table.install(first, state.depth(), id);
             }
         });
@@ -157,10 +157,10 @@ kernel! {
     InsertFresh<K: Key, V: Value>, "extendible_insert_fresh", threads 256;
     {
         keys: Global<K>, values: Global<V>, placed: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>,
-        plan: SearchPlan,
+        plan: SearchParams,
     }
     |args, block| {
-        let SearchPlan { layout, pairs } = args.plan;
+        let SearchParams { layout, pairs } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
@@ -170,15 +170,15 @@ kernel! {
                 return;
             }
             let mixed = args.keys.load_read_only(index);
-            let place = layout.place(mixed);
-            let number = table.bucket_at(place);
+            let hash_position = layout.hash_position(mixed);
+            let number = table.bucket_at(hash_position);
             let value = WordOf::<K, V>::from_u64(args.values.load_streaming(index).to_u64());
-            table.bucket(number, place).insert(WordOf::<K, V>::from_u64(mixed.to_u64()), value);
-            let note = table.note(number);
-            if is_first(args.keys, &layout, index, &note) {
+            table.bucket(number, hash_position).insert(WordOf::<K, V>::from_u64(mixed.to_u64()), value);
+            let header = table.header(number);
+            if is_first(args.keys, &layout, index, &header) {
                 // One thread a bucket comes here.
-                let more = end_of_run(args.keys, &layout, index, pairs, note.end()) - index;
-                let State(state) = note.state;
+                let more = end_of_run(args.keys, &layout, index, pairs, header.end()) - index;
+                let State(state) = header.state;
                 table.set_state(number, State(state + (more << 32)));
             }
         });

@@ -2,7 +2,7 @@
 
 use super::slot::{IfHeld, Inserted};
 use super::{Emptying, Filling, InUse, Layout, count_up, header};
-use crate::double::Joined;
+use crate::double::PackedPair;
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Value};
 
@@ -23,7 +23,7 @@ pub enum Operation {
 /// What is to be done.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct ApplyPlan {
+pub struct ApplyParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of the first operation, a multiple of 32.
@@ -35,7 +35,7 @@ pub struct ApplyPlan {
     /// 1 if slots of removed keys may be used again: then all operations must insert.
     pub anywhere: u32,
     /// If operations are marked, new keys may take a slot while the header's word `ASKED` is below this.
-    pub most_asked: u64,
+    pub max_asked: u64,
 }
 
 /// An insertion.
@@ -79,20 +79,20 @@ kernel! {
     /// other numbers) or, if that is null, the plan's, with `keys[i]` and, for those that insert, `values[i]`. Bit `i mod 32` of `before[i / 32]` becomes whether the key was
     /// there before, and `answers[i]` the value that it had, or for `GetOrInsert` the one that it has now, or 0; both may be null.
     ///
-    /// If `marked` is not null, only the operations are done whose bits are set there, and those that were refused stay marked.
+    /// If `pending` is not null, only the operations are done whose bits are set there, and those that were refused stay marked.
     Apply<K: Key, V: Value>, "linear_apply", threads 256, resident 6, wide atomics;
     {
-        kinds: Global<u32>, keys: Global<K>, values: Global<V>, words: Global<Joined<K, V>>, header: Global<u64>,
-        answers: Global<V>, before: Global<u32>, marked: Global<u32>, plan: ApplyPlan,
+        kinds: Global<u32>, keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>,
+        answers: Global<V>, before: Global<u32>, pending: Global<u32>, plan: ApplyParams,
     }
     |args, block| {
-        let ApplyPlan { layout, first, end, operation, anywhere, most_asked } = args.plan;
-        let counted = !args.marked.is_null();
+        let ApplyParams { layout, first, end, operation, anywhere, max_asked } = args.plan;
+        let counted = !args.pending.is_null();
         let block_first = first + block.first_thread();
         let mut done = block.local(|thread| {
             let index = block_first + thread as u64;
-            let marked = || args.marked.load_streaming(index / 32) >> (index % 32) & 1 != 0;
-            let wanted = index < end && (!counted || marked());
+            let pending = || args.pending.load_streaming(index / 32) >> (index % 32) & 1 != 0;
+            let wanted = index < end && (!counted || pending());
             let mut done = Done { wanted, ..Done::default() };
             let mut inserted_value = V::default();
             if !wanted {
@@ -118,7 +118,7 @@ kernel! {
                 let if_held = if kind == Operation::GetOrInsert as u32 { IfHeld::Keep } else { IfHeld::Replace };
                 let insertion = Insertion { in_use, anywhere: anywhere != 0, key, value, if_held };
                 let mut inserted = insertion.run(!counted);
-                if counted && inserted.refused && args.header.atomic(header::ASKED).fetch_add(1) < most_asked {
+                if counted && inserted.refused && args.header.atomic(header::ASKED).fetch_add(1) < max_asked {
                     inserted = insertion.run(true);
                 }
                 let Inserted { before, taken, refused } = inserted;
@@ -147,7 +147,7 @@ kernel! {
                         args.before.store(index / 32, others | found);
                     }
                     if counted {
-                        args.marked.store(index / 32, refused);
+                        args.pending.store(index / 32, refused);
                     }
                 }
             });
@@ -166,7 +166,7 @@ kernel! {
 /// What is to be counted.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct InsertingPlan {
+pub struct InsertingParams {
     /// The number of the first operation.
     pub first: u64,
     /// The number behind that of the last one.
@@ -176,9 +176,9 @@ pub struct InsertingPlan {
 kernel! {
     /// Adds to the header's word `INSERTING` how many of the plan's operations insert, one thread each.
     CountInserting<>, "linear_count_inserting", threads 256;
-    { kinds: Global<u32>, header: Global<u64>, plan: InsertingPlan }
+    { kinds: Global<u32>, header: Global<u64>, plan: InsertingParams }
     |args, block| {
-        let InsertingPlan { first, end } = args.plan;
+        let InsertingParams { first, end } = args.plan;
         let block_first = first + block.first_thread();
         let mut nothing = block.local(|_| ());
         let inserting = block.count(&mut nothing, |thread, _| {

@@ -3,7 +3,7 @@
 use super::slot::{is_empty, removed};
 use super::table::{in_cell, resized};
 use super::{Layout, header};
-use crate::double::{Double, Joined};
+use crate::double::{Double, PackedPair};
 use crate::lookup::Lookup;
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Value};
@@ -11,7 +11,7 @@ use crate::types::{Key, Value};
 /// What a lookup is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct FindPlan {
+pub struct FindParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of queries.
@@ -23,11 +23,11 @@ kernel! {
     /// may be null. No thread may change the table meanwhile.
     Find<K: Key, V: Value>, "linear_find", threads 256, wide atomics;
     {
-        queries: Global<K>, words: Global<Joined<K, V>>, header: Global<u64>, values: Global<V>, found: Global<u32>,
-        plan: FindPlan,
+        queries: Global<K>, words: Global<PackedPair<K, V>>, header: Global<u64>, values: Global<V>, found: Global<u32>,
+        plan: FindParams,
     }
     |args, block| {
-        let FindPlan { layout, queries: count } = args.plan;
+        let FindParams { layout, queries: count } = args.plan;
         let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };
         let block_first = block.first_thread();
         block.tiles::<32>(|tile| {
@@ -35,14 +35,14 @@ kernel! {
             let mut queries = tile.local(|lane| {
                 let index = first + lane as u64;
                 let key = if index < count { args.queries.load_streaming(index) } else { K::ALL_ONES };
-                let bucket = layout.probe::<Joined<K, V>>(resized(key)).bucket;
-                args.words.prefetch(bucket as u64 * <Joined<K, V>>::IN_SECTOR as u64);
+                let bucket = layout.probe::<PackedPair<K, V>>(resized(key)).bucket;
+                args.words.prefetch(bucket as u64 * <PackedPair<K, V>>::IN_SECTOR as u64);
                 (key, None)
             });
             tile.each(&mut queries, |lane, (key, answer)| {
                 if first + (lane as u64) < count {
                     *answer = if *key == K::ALL_ONES {
-                        in_cell(args.header.cast::<Joined<K, V>>().load_read_only(header::CELL))
+                        in_cell(args.header.cast::<PackedPair<K, V>>().load_read_only(header::CELL))
                     } else {
                         get(args.words, &layout, resized(*key))
                     }

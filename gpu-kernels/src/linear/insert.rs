@@ -2,14 +2,14 @@
 
 use super::slot::IfHeld;
 use super::{Filling, InUse, Layout, count_up, header};
-use crate::double::Joined;
+use crate::double::PackedPair;
 use crate::seam::Global;
 use crate::types::{Key, Value};
 
 /// What is to be inserted.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct InsertPlan {
+pub struct InsertParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of the first pair.
@@ -23,9 +23,9 @@ macro_rules! insert_kernel {
         kernel! {
             $(#[$doc])*
             $name<K: Key, V: Value>, $entry, threads 256, resident 8, wide atomics;
-            { keys: Global<K>, values: Global<V>, words: Global<Joined<K, V>>, header: Global<u64>, plan: InsertPlan }
+            { keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>, plan: InsertParams }
             |args, block| {
-                let InsertPlan { layout, first, end } = args.plan;
+                let InsertParams { layout, first, end } = args.plan;
                 let block_first = first + block.first_thread();
                 let table = $kind::new(args.words, args.header, layout);
                 // Whether a slot was taken, and whether a key came.

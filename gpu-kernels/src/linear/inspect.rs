@@ -3,26 +3,26 @@
 use super::slot::value_of;
 use super::table::{in_cell, resized};
 use super::{Layout, header};
-use crate::double::{Double, Doubled, Joined};
-use crate::places::{self, WARPS};
+use crate::append::{self, WARPS};
+use crate::double::{Double, Doubled, PackedPair};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Value};
 
 /// What is to be looked at.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct InspectPlan {
+pub struct InspectParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of words of a histogram, or of pairs that there is room for.
-    pub room: u64,
+    pub capacity: u64,
 }
 
 /// What a thread has found in its slot.
 struct Found<K, V> {
     pair: Option<(K, V)>,
     /// Where it is written.
-    place: u64,
+    target: u64,
 }
 
 kernel! {
@@ -30,38 +30,38 @@ kernel! {
     /// `count[0]`, 0 at first, becomes their number. Their order is that in which blocks come.
     Unpack<K: Key, V: Value>, "linear_unpack", threads 256, wide atomics, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
-        words: Global<Joined<K, V>>, header: Global<u64>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>,
-        plan: InspectPlan,
+        words: Global<PackedPair<K, V>>, header: Global<u64>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>,
+        plan: InspectParams,
     }
     |args, block| {
-        let InspectPlan { layout, room } = args.plan;
+        let InspectParams { layout, capacity } = args.plan;
         let first = block.first_thread();
         let mut found = block.local(|thread| {
             let slot = first + thread as u64;
-            let (mut pair, slots) = (None, layout.slots::<Joined<K, V>>());
+            let (mut pair, slots) = (None, layout.slots::<PackedPair<K, V>>());
             if slot < slots {
                 let word = args.words.load_streaming(slot);
                 pair = value_of(word).map(|value| (resized(word.upper()), resized(value)));
             } else if slot == slots {
-                let cell = args.header.cast::<Joined<K, V>>().load(header::CELL);
+                let cell = args.header.cast::<PackedPair<K, V>>().load(header::CELL);
                 pair = in_cell(cell).map(|value| (K::ALL_ONES, resized(value)));
             }
-            Found { pair, place: 0 }
+            Found { pair, target: 0 }
         });
-        places::give(
+        append::reserve(
             block,
             &mut found,
             (sums, start),
             args.count,
             |found| found.pair.is_some() as u32,
-            |found| &mut found.place,
+            |found| &mut found.target,
         );
         block.each(&mut found, |_, found| {
             if let Some((key, value)) = found.pair
-                && found.place < room
+                && found.target < capacity
             {
-                args.keys_out.store(found.place, key);
-                args.values_out.store(found.place, value);
+                args.keys_out.store(found.target, key);
+                args.values_out.store(found.target, value);
             }
         });
     }
@@ -71,9 +71,9 @@ kernel! {
     /// Counts the keys in slots by how many slots a search looks at until it is there, one thread a slot: `histogram[n]` for n slots, and
     /// in its last word those that are farther. `H` is half of a word. `totals[0]` becomes the sum of these numbers, `totals[1]` the largest. All must be 0 at first.
     ProbeLengths<H: Key>, "linear_probe_lengths", threads 256, wide atomics;
-    { words: Global<Doubled<H>>, histogram: Global<u64>, totals: Global<u64>, plan: InspectPlan }
+    { words: Global<Doubled<H>>, histogram: Global<u64>, totals: Global<u64>, plan: InspectParams }
     |args, block| {
-        let InspectPlan { layout, room } = args.plan;
+        let InspectParams { layout, capacity } = args.plan;
         let first = block.first_thread();
         let mut lengths = block.local(|thread| {
             let slot = first + thread as u64;
@@ -102,7 +102,7 @@ kernel! {
                         args.totals.atomic(0).fetch_add(total as u64);
                     }
                     if *length != 0 {
-                        args.histogram.atomic((*length as u64).min(room - 1)).fetch_add(1);
+                        args.histogram.atomic((*length as u64).min(capacity - 1)).fetch_add(1);
                         if *length as u64 > args.totals.atomic(1).load() {
                             args.totals.atomic(1).fetch_max(*length as u64);
                         }

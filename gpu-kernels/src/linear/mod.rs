@@ -16,11 +16,11 @@ mod rehash;
 pub mod slot;
 mod table;
 
-pub use apply::{Apply, ApplyPlan, CountInserting, InsertingPlan, Operation};
-pub use find::{Find, FindPlan};
-pub use insert::{Insert, InsertAnywhere, InsertPlan};
-pub use inspect::{InspectPlan, ProbeLengths, Unpack};
-pub use rehash::{Rehash, RehashPlan};
+pub use apply::{Apply, ApplyParams, CountInserting, InsertingParams, Operation};
+pub use find::{Find, FindParams};
+pub use insert::{Insert, InsertAnywhere, InsertParams};
+pub use inspect::{InspectParams, ProbeLengths, Unpack};
+pub use rehash::{Rehash, RehashParams};
 pub use table::{Emptying, Filling, InUse};
 
 use crate::double::Double;
@@ -150,7 +150,7 @@ impl<W: Double> slot::Cells for Slots<W> {
     type Word = W;
     #[inline(always)]
     fn bucket(&self, bucket: u32) -> W::Sector {
-        W::watch_sector(self.0, bucket as u64 * W::IN_SECTOR as u64)
+        W::load_sector_relaxed(self.0, bucket as u64 * W::IN_SECTOR as u64)
     }
     #[inline(always)]
     fn load(&self, slot: u64) -> W {

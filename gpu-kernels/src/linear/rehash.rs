@@ -9,7 +9,7 @@ use crate::types::Key;
 /// What is to be moved.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct RehashPlan {
+pub struct RehashParams {
     /// The slots of the old table.
     pub slots: u64,
     /// The layout of the new one.
@@ -20,9 +20,9 @@ kernel! {
     /// Inserts the keys of the old slots, one thread a slot, into the new table, which is larger than their number. The key that lives
     /// beside the slots is in the header already. `H` is half of a word.
     Rehash<H: Key>, "linear_rehash", threads 256, wide atomics;
-    { old: Global<Doubled<H>>, words: Global<Doubled<H>>, header: Global<u64>, plan: RehashPlan }
+    { old: Global<Doubled<H>>, words: Global<Doubled<H>>, header: Global<u64>, plan: RehashParams }
     |args, block| {
-        let RehashPlan { slots, layout } = args.plan;
+        let RehashParams { slots, layout } = args.plan;
         let first = block.first_thread();
         let mut placed = block.local(|thread| {
             let slot = first + thread as u64;

@@ -129,15 +129,15 @@ fn look<W: Double>(words: W::Sector, key: W::Half) -> Seen {
 
 /// The first of the marked slots of the probe's bucket, in its order.
 #[inline(always)]
-fn first<W: Double>(marks: u32, probe: &Probe) -> u64 {
-    let from_start = (marks | marks << W::IN_SECTOR) >> probe.start;
+fn first<W: Double>(flags: u32, probe: &Probe) -> u64 {
+    let from_start = (flags | flags << W::IN_SECTOR) >> probe.start;
     let within = (probe.start + from_start.trailing_zeros()) % W::IN_SECTOR;
     probe.bucket as u64 * W::IN_SECTOR as u64 + within as u64
 }
 
 /// Gives a key its value, which `word` holds, in a slot that is its own and stays so.
 #[inline(always)]
-fn settle<C: Cells>(cells: &C, slot: u64, word: C::Word, if_held: IfHeld) -> Inserted<Half<C>> {
+fn write_owned<C: Cells>(cells: &C, slot: u64, word: C::Word, if_held: IfHeld) -> Inserted<Half<C>> {
     let before = if if_held == IfHeld::Replace {
         cells.exchange(slot, word)
     } else {
@@ -172,7 +172,7 @@ pub fn insert_in_place<C: Cells>(
     while left != 0 {
         let seen = look::<C::Word>(cells.bucket(probe.bucket), key);
         if seen.own != 0 {
-            return settle(cells, first::<C::Word>(seen.own, &probe), word, if_held);
+            return write_owned(cells, first::<C::Word>(seen.own, &probe), word, if_held);
         }
         if seen.empty == 0 {
             layout.advance(&mut probe);
@@ -184,7 +184,7 @@ pub fn insert_in_place<C: Cells>(
                 return Inserted::NEW;
             }
             if owner(now) == key {
-                return settle(cells, slot, word, if_held);
+                return write_owned(cells, slot, word, if_held);
             }
             // Another key took it: this bucket once more.
         } else {
@@ -215,7 +215,7 @@ pub fn insert_anywhere<C: Cells>(
             // A removed slot of the key's own is free, for itself as for others.
             let own = seen.own & !seen.removed;
             if own != 0 {
-                return settle(cells, first::<C::Word>(own, &probe), word, if_held);
+                return write_owned(cells, first::<C::Word>(own, &probe), word, if_held);
             }
             if may_take && free.is_none() && seen.removed != 0 {
                 free = Some(first::<C::Word>(seen.removed, &probe));

@@ -2,7 +2,7 @@
 
 use super::slot::{self, IfHeld, Inserted};
 use super::{Layout, Slots, header};
-use crate::double::{Double, Joined};
+use crate::double::{Double, PackedPair};
 use crate::seam::{Atomic, DeviceScope, Global};
 use crate::types::{Key, Scalar, Value};
 
@@ -11,7 +11,7 @@ use crate::types::{Key, Scalar, Value};
 /// No thread of the launch may hold the table as another kind.
 #[derive(Clone, Copy, Debug)]
 pub struct InUse<K: Key, V: Value> {
-    words: Global<Joined<K, V>>,
+    words: Global<PackedPair<K, V>>,
     header: Global<u64>,
     layout: Layout,
 }
@@ -49,7 +49,7 @@ pub(super) fn in_cell<W: Double>(word: W) -> Option<W::Half> {
 impl<K: Key, V: Value> InUse<K, V> {
     /// The table with this layout, slots and header.
     #[inline(always)]
-    pub fn new(words: Global<Joined<K, V>>, header: Global<u64>, layout: Layout) -> Self {
+    pub fn new(words: Global<PackedPair<K, V>>, header: Global<u64>, layout: Layout) -> Self {
         Self { words, header, layout }
     }
 
@@ -83,13 +83,13 @@ impl<K: Key, V: Value> InUse<K, V> {
     }
 
     #[inline(always)]
-    fn cell(&self) -> Atomic<Joined<K, V>, DeviceScope> {
+    fn cell(&self) -> Atomic<PackedPair<K, V>, DeviceScope> {
         self.header.cast().atomic(header::CELL)
     }
 
     #[inline(always)]
     fn insert_beside(&self, value: V, if_held: IfHeld) -> Inserted<V> {
-        let (cell, word) = (self.cell(), cell_of::<Joined<K, V>>(resized(value)));
+        let (cell, word) = (self.cell(), cell_of::<PackedPair<K, V>>(resized(value)));
         let before = if if_held == IfHeld::Replace {
             cell.exchange(word)
         } else {
@@ -109,7 +109,7 @@ impl<K: Key, V: Value> Filling<K, V> {
 
     /// The table with this layout, slots and header.
     #[inline(always)]
-    pub fn new(words: Global<Joined<K, V>>, header: Global<u64>, layout: Layout) -> Self {
+    pub fn new(words: Global<PackedPair<K, V>>, header: Global<u64>, layout: Layout) -> Self {
         Self(InUse::new(words, header, layout))
     }
 
@@ -133,7 +133,7 @@ impl<K: Key, V: Value> Filling<K, V> {
 impl<K: Key, V: Value> Emptying<K, V> {
     /// The table with this layout, slots and header.
     #[inline(always)]
-    pub fn new(words: Global<Joined<K, V>>, header: Global<u64>, layout: Layout) -> Self {
+    pub fn new(words: Global<PackedPair<K, V>>, header: Global<u64>, layout: Layout) -> Self {
         Self(InUse::new(words, header, layout))
     }
 

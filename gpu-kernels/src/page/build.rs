@@ -1,12 +1,12 @@
 //! Building the pages, each in the shared memory of one block.
 
-use super::fill::{CHOSEN, List, Lists, PLACED, Thread, count_slots, make_rooms, search_slots};
+use super::fill::{CHOSEN, INSERTED, List, Lists, Thread, count_slots, evict_for_unplaced, search_slots};
 use super::fill_in_turn::FillInTurn;
 use super::form::{Form, with_form};
 use super::pairs::{by_number, in_order};
-use super::place::{Counts, MOST_COUNTED, Page};
+use super::probe::{Counts, MAX_COUNTED, Page};
 use super::source::{Entry, Sources};
-use super::{BUCKET_WORDS, Layout, ROOM, header};
+use super::{BUCKET_WORDS, Layout, PAGE_SHARED_WORDS, header};
 use crate::seam::{Block, Global, IN_STEP, STAGED_TIMES, Shared, Tile, vectorized};
 use crate::types::{Key, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
@@ -20,26 +20,26 @@ pub(super) const fn stride<B: Block>() -> u32 {
 }
 
 /// The most pairs that a thread reads at once.
-pub(super) const MOST_READ: usize = 4;
+pub(super) const MAX_READ_AHEAD: usize = 4;
 
 /// Pairs that a thread reads at once: 16 bytes of keys, and of values.
 #[inline(always)]
 pub(super) const fn read<K: Key, V: Payload>() -> usize {
-    MOST_READ * 32 / <K::Joint<V> as Scalar>::BITS as usize
+    MAX_READ_AHEAD * 32 / <K::PackedWord<V> as Scalar>::BITS as usize
 }
 /// The most pairs of a page that are noted when their home is full; twice as many if a note is half a word.
-const MOST_OVER: usize = 512;
+const MAX_HOME_FULL: usize = 512;
 /// The most pairs of a page that may be left when their candidates are full, or twice as many.
-const MOST_LEFT: usize = 64;
+const MAX_UNPLACED: usize = 64;
 
 /// What is to be built.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct BuildPlan {
+pub struct BuildParams {
     /// The table's layout.
     pub layout: Layout,
     /// Where the pairs of page `p` begin, if their numbers are known and not their places: `p` times this.
-    pub page_room: u64,
+    pub page_capacity: u64,
     /// The number of pairs, if there is one page and nothing else is known.
     pub pairs: u64,
     /// 1 if the pairs come from a [`Split`](super::Split).
@@ -53,17 +53,17 @@ macro_rules! build_kernel {
         kernel! {
             $(#[$doc])*
             $name<K: Key, V: Payload>, $entry, threads 384, resident 4,
-                shared room: u64 = ROOM * if IN_STEP { 1 } else { 9 }, shared over: u64 = MOST_OVER * STAGED_TIMES,
-                shared left: u64 = MOST_LEFT * STAGED_TIMES,
-                shared noted: u32 = 5;
+                shared page_memory: u64 = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 }, shared over: u64 = MAX_HOME_FULL * STAGED_TIMES,
+                shared left: u64 = MAX_UNPLACED * STAGED_TIMES,
+                shared spilled: u32 = 5;
             {
                 keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
-                header: Global<u64>, plan: BuildPlan,
+                header: Global<u64>, plan: BuildParams,
             }
             |args, block| {
                 let Self { keys, values, counts, starts, words_out, header, plan } = args;
                 let args = BuildPages { keys, values, counts, starts, words_out, header, plan };
-                build_page::<$repeats, K, V, _>(block.strided(), args, room, over, left, noted);
+                build_page::<$repeats, K, V, _>(block.strided(), args, page_memory, over, left, spilled);
             }
         }
     };
@@ -93,35 +93,35 @@ impl<K: Key, V: Payload> From<BuildPages<K, V>> for BuildPagesInOrder<K, V> {
 fn build_page<const REPEATS: bool, K: Key, V: Payload, B: Block>(
     block: &mut B,
     args: BuildPages<K, V>,
-    room: impl Shared<u64>,
+    page_memory: impl Shared<u64>,
     over: impl Shared<u64>,
     left: impl Shared<u64>,
-    noted: impl Shared<u32>,
+    spilled: impl Shared<u32>,
 ) {
-    let in_word = 64 / <V::Noted as Scalar>::BITS * if B::IN_TURN { STAGED_TIMES as u32 } else { 1 };
+    let in_word = 64 / <V::PackedEntry as Scalar>::BITS * if B::IN_TURN { STAGED_TIMES as u32 } else { 1 };
     let BuildPages { keys, values, counts, starts, words_out, header, plan } = args;
-    let BuildPlan { layout, page_room, pairs, split, zeroed } = plan;
+    let BuildParams { layout, page_capacity, pairs, split, zeroed } = plan;
     let job = Job {
-        sources: Sources { keys, values, counts, starts, page_room, pairs, layout, split: split != 0 },
+        sources: Sources { keys, values, counts, starts, page_capacity, pairs, layout, split: split != 0 },
         words_out: words_out.cast(),
         header,
         zeroed: zeroed != 0,
     };
     let memory = Memory {
-        words: room.cast::<K::Joint<V>>(),
-        counts: room.cast::<u32>(),
+        words: page_memory.cast::<K::PackedWord<V>>(),
+        counts: page_memory.cast::<u32>(),
         lists: Lists {
             over: List {
-                entries: over.cast::<V::Noted>(),
-                lengths: noted,
+                entries: over.cast::<V::PackedEntry>(),
+                lengths: spilled,
                 number: 0,
-                most: MOST_OVER as u32 * in_word,
+                most: MAX_HOME_FULL as u32 * in_word,
             },
             left: List {
-                entries: left.cast::<V::Noted>(),
-                lengths: noted,
+                entries: left.cast::<V::PackedEntry>(),
+                lengths: spilled,
                 number: 1,
-                most: MOST_LEFT as u32 * in_word,
+                most: MAX_UNPLACED as u32 * in_word,
             },
         },
     };
@@ -131,7 +131,7 @@ fn build_page<const REPEATS: bool, K: Key, V: Payload, B: Block>(
 /// What a block is to do.
 struct Job<K: Key, V: Payload> {
     sources: Sources<K, V>,
-    words_out: Global<K::Joint<V>>,
+    words_out: Global<K::PackedWord<V>>,
     header: Global<u64>,
     zeroed: bool,
 }
@@ -150,10 +150,10 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     block: &mut B,
     job: &Job<K, V>,
     memory: Memory<
-        impl Shared<K::Joint<V>>,
+        impl Shared<K::PackedWord<V>>,
         impl Shared<u32>,
-        List<impl Shared<V::Noted>, impl Shared<u32>>,
-        List<impl Shared<V::Noted>, impl Shared<u32>>,
+        List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
+        List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
     >,
 ) {
     let Memory { words, counts, lists } = memory;
@@ -166,18 +166,22 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     } else {
         (job.words_out, words)
     };
-    let page = Page::<F, K::Joint<V>, _>::new(words, &layout);
+    let page = Page::<F, K::PackedWord<V>, _>::new(words, &layout);
     let counts = Counts {
         words: counts,
-        first: if B::IN_TURN { 0 } else { BUCKET_WORDS * layout.page_buckets * <K::Joint<V> as Scalar>::BITS / 32 },
+        first: if B::IN_TURN {
+            0
+        } else {
+            BUCKET_WORDS * layout.page_buckets * <K::PackedWord<V> as Scalar>::BITS / 32
+        },
     };
     let number = block.index();
     let source = job.sources.page(number as u64);
     let mut threads = block.local(|thread| Thread {
         pairs: source.load_first::<REPEATS>(thread),
         seek: page.seek(0, Scalar::from_u64(0)),
-        entry: Entry { pair: 0, mixed: K::default(), mark: Scalar::from_u64(0) },
-        placed: 0,
+        entry: Entry { pair: 0, mixed: K::default(), value_word: Scalar::from_u64(0) },
+        inserted: 0,
     });
     // Asked for after the pairs, so that there is one wait for both.
     let mut overflowed = 0;
@@ -211,17 +215,17 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             over.lengths.set(over.number, 0);
             left.lengths.set(left.number, 0);
             left.lengths.set(CHOSEN, 0);
-            left.lengths.set(PLACED, 0);
+            left.lengths.set(INSERTED, 0);
         }
     });
 
     // Most pairs get a slot of their home by counting, which is faster than searching.
-    let counted = B::IN_TURN || source.pairs <= MOST_COUNTED;
+    let counted = B::IN_TURN || source.pairs <= MAX_COUNTED;
     if counted {
         if B::IN_TURN {
             block.phase(&mut threads, |_, state| {
                 let (words, counts, layout, form) = (in_place, counts.words, &layout, PhantomData);
-                state.placed =
+                state.inserted =
                     vectorized(FillInTurn::<REPEATS, F, _, _, _, _, _> { source, layout, words, counts, over, form });
             });
         } else {
@@ -233,16 +237,16 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             block.phase(&mut threads, |thread, state| {
                 let mut bucket = thread;
                 while bucket < layout.page_buckets {
-                    state.placed = state.placed.wrapping_sub(page.unite_repeats(bucket));
+                    state.inserted = state.inserted.wrapping_sub(page.unite_repeats(bucket));
                     bucket += const { stride::<B>() };
                 }
             });
         }
     }
     // Then the others. If they are more than were noted, all search: those that have a slot find it.
-    let noted = if counted { over.lengths.get(over.number) } else { u32::MAX };
-    if noted != 0 {
-        let mut listed = noted <= over.most;
+    let spilled = if counted { over.lengths.get(over.number) } else { u32::MAX };
+    if spilled != 0 {
+        let mut listed = spilled <= over.most;
         if !REPEATS && listed {
             search_slots::<true, false, F, K, V, B>(
                 block,
@@ -251,7 +255,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
                 (in_place, page),
                 counts,
                 lists,
-                Some(noted),
+                Some(spilled),
             );
             listed = left.lengths.get(left.number) <= left.most;
             if !listed {
@@ -265,7 +269,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             }
         }
         if REPEATS || !listed {
-            let noted = if listed { Some(noted) } else { None };
+            let spilled = if listed { Some(spilled) } else { None };
             search_slots::<false, REPEATS, F, K, V, B>(
                 block,
                 &mut threads,
@@ -273,13 +277,13 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
                 (in_place, page),
                 counts,
                 lists,
-                noted,
+                spilled,
             );
         }
         let count = left.lengths.get(left.number);
         if count != 0 {
             block.sync();
-            let failed = make_rooms::<REPEATS, F, K, V, B>(block, &mut threads, &source, page, left, count);
+            let failed = evict_for_unplaced::<REPEATS, F, K, V, B>(block, &mut threads, &source, page, left, count);
             block.each(&mut threads, |thread, _| {
                 if thread == 0 {
                     job.header.atomic(header::LEFT).fetch_add(count as u64);
@@ -300,7 +304,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
         let mut half = thread;
         while half < 2 * layout.page_buckets {
             let (bucket, first_row) = (half / 2, half % 2 * 4);
-            let mut out = [<K::Joint<V>>::default(); 4];
+            let mut out = [<K::PackedWord<V>>::default(); 4];
             for i in 0..4 {
                 let row = first_row + i as u32;
                 out[i] = words.get(row * layout.page_buckets + bucket);
@@ -316,11 +320,11 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     block.tiles_of::<32, _>(&mut threads, |warp, threads| {
         warp.exclusive_sum(
             threads,
-            |_, thread| thread.placed,
+            |_, thread| thread.inserted,
             |lane, _, _, total| {
                 if lane == 0 {
                     // A warp may have taken out more than it placed: the sum over the block is right, modulo 2^32.
-                    left.lengths.fetch_add(PLACED, total);
+                    left.lengths.fetch_add(INSERTED, total);
                 }
             },
         );
@@ -328,7 +332,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     block.sync();
     block.each(&mut threads, |thread, _| {
         if thread == 0 {
-            job.header.atomic(header::LENGTH).fetch_add(left.lengths.get(PLACED) as u64);
+            job.header.atomic(header::LENGTH).fetch_add(left.lengths.get(INSERTED) as u64);
         }
     });
 }

@@ -1,10 +1,10 @@
 //! Giving the pairs of a page their slots.
 
-use super::MOST_CANDIDATES;
-use super::build::{MOST_READ, THREADS, read, stride};
+use super::MAX_CANDIDATES;
+use super::build::{MAX_READ_AHEAD, THREADS, read, stride};
 use super::form::Form;
 use super::pairs::in_order;
-use super::place::{Counts, Page, Placed, Seek, WayIn};
+use super::probe::{Counts, Eviction, InsertResult, Page, Seek};
 use super::source::{Entry, Source};
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{Key, Payload, Scalar, WordOf};
@@ -12,16 +12,16 @@ use crate::types::{Key, Payload, Scalar, WordOf};
 /// What a thread keeps.
 pub struct Thread<K, V, W> {
     /// The pairs that the thread places next.
-    pub pairs: ([K; MOST_READ], [V; MOST_READ]),
+    pub pairs: ([K; MAX_READ_AHEAD], [V; MAX_READ_AHEAD]),
     pub seek: Seek<W>,
     pub entry: Entry<K, W>,
     /// The number of keys that the thread placed, less those that it took out again: modulo 2^32,
     /// since a thread also takes out keys that others placed.
-    pub placed: u32,
+    pub inserted: u32,
 }
 
 /// What a thread keeps that places keys with this payload.
-type ThreadOf<K, V> = Thread<K, WordOf<V>, <K as Key>::Joint<V>>;
+type ThreadOf<K, V> = Thread<K, WordOf<V>, <K as Key>::PackedWord<V>>;
 
 /// A list that threads append to.
 #[derive(Clone, Copy)]
@@ -36,20 +36,20 @@ pub struct List<Entries, Lengths> {
 impl<Entries, Lengths: Shared<u32>> List<Entries, Lengths> {
     /// Notes an entry if there is room, and counts it in any case.
     #[inline(always)]
-    pub fn note<E: Scalar>(&self, entry: E)
+    pub fn push<E: Scalar>(&self, entry: E)
     where
         Entries: Shared<E>,
     {
-        let place = self.lengths.fetch_add(self.number, 1);
-        if place < self.most {
-            self.entries.set(place, entry);
+        let entry_index = self.lengths.fetch_add(self.number, 1);
+        if entry_index < self.most {
+            self.entries.set(entry_index, entry);
         }
     }
 
     /// Whether there were more entries than there is room for.
     #[inline(always)]
     pub fn overflowed(&self) -> bool {
-        self.lengths.watch(self.number) > self.most
+        self.lengths.load_relaxed(self.number) > self.most
     }
 }
 
@@ -68,9 +68,9 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     thread: u32,
     state: &mut ThreadOf<K, V>,
     source: &Source<'_, K, V>,
-    page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
+    page: Page<'_, F, K::PackedWord<V>, impl Shared<K::PackedWord<V>>>,
     counts: Counts<impl Shared<u32>>,
-    over: List<impl Shared<V::Noted>, impl Shared<u32>>,
+    over: List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
 ) {
     let pairs = source.pairs;
     let mut first = thread;
@@ -82,14 +82,14 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             let pair = first + (i * THREADS) as u32;
             if pair < pairs {
                 let mixed = source.mixed(some.0[i]);
-                let mark = source.mark::<REPEATS, B>(pair, some.1[i]);
+                let value_word = source.value_word::<REPEATS, B>(pair, some.1[i]);
                 let home = page.layout.home_in_page(mixed);
                 let slot = counts.add(home);
                 if slot < F::SLOTS {
-                    page.put(home, slot, page.layout.tag(page.layout.remainder(mixed), 0), mark);
-                    state.placed = state.placed.wrapping_add(1);
+                    page.put(home, slot, page.layout.tag(page.layout.remainder(mixed), 0), value_word);
+                    state.inserted = state.inserted.wrapping_add(1);
                 } else {
-                    over.note(Entry { pair, mixed, mark }.packed::<V>());
+                    over.push(Entry { pair, mixed, value_word }.packed::<V>());
                 }
             }
         }
@@ -98,7 +98,7 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
 }
 
 /// A page, and the device memory that it is built in if that is in place.
-type WithPlace<'l, F, W, S> = (Global<W>, Page<'l, F, W, S>);
+type PageInMemory<'l, F, W, S> = (Global<W>, Page<'l, F, W, S>);
 
 /// Lets the noted pairs search for slots, or all if they are not noted. With `COUNT` they are those whose home is full, their keys are
 /// unique, and the counts say which buckets have slots; without, the words of tags say it. Ends with a barrier.
@@ -107,44 +107,47 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
     block: &mut B,
     threads: &mut B::Local<ThreadOf<K, V>>,
     source: &Source<'_, K, V>,
-    (in_place, page): WithPlace<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
+    (in_place, page): PageInMemory<'_, F, K::PackedWord<V>, impl Shared<K::PackedWord<V>>>,
     counts: Counts<impl Shared<u32>>,
-    lists: Lists<List<impl Shared<V::Noted>, impl Shared<u32>>, List<impl Shared<V::Noted>, impl Shared<u32>>>,
-    noted: Option<u32>,
+    lists: Lists<
+        List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
+        List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
+    >,
+    spilled: Option<u32>,
 ) {
     let Lists { over, left } = lists;
-    let count = noted.unwrap_or(source.pairs);
+    let count = spilled.unwrap_or(source.pairs);
     if B::IN_TURN {
-        let entry_of = |place: u32| match noted {
-            Some(_) => source.unpacked::<REPEATS, B>(over.entries.get(place)),
-            None => source.entry::<REPEATS, B>(place),
+        let entry_of = |entry_index: u32| match spilled {
+            Some(_) => source.unpacked::<REPEATS, B>(over.entries.get(entry_index)),
+            None => source.entry::<REPEATS, B>(entry_index),
         };
         block.phase(threads, |_, thread| {
-            let mut place = 0;
+            let mut entry_index = 0;
             // A page that is lost need not be lost slowly.
-            while place < count && !left.overflowed() {
-                let entry = entry_of(place);
-                match page.search_in_turn::<COUNT, K>(&entry, noted.is_some(), in_place, counts) {
-                    (Placed::New, _) => thread.placed = thread.placed.wrapping_add(1),
+            while entry_index < count && !left.overflowed() {
+                let entry = entry_of(entry_index);
+                match page.search_in_turn::<COUNT, K>(&entry, spilled.is_some(), in_place, counts) {
+                    (InsertResult::New, _) => thread.inserted = thread.inserted.wrapping_add(1),
                     // The later value takes the place of the earlier one; if keys are repeated against the promise, it does not.
-                    (Placed::Repeated, at) => {
+                    (InsertResult::Repeated, at) => {
                         if F::VALUES && REPEATS {
-                            page.words.set(at, entry.mark);
+                            page.words.set(at, entry.value_word);
                         }
                     }
-                    (Placed::Left, _) => left.note(entry.packed::<V>()),
+                    (InsertResult::Left, _) => left.push(entry.packed::<V>()),
                 }
-                place += 1;
+                entry_index += 1;
             }
         });
         return;
     }
     // From the last pair to the first: of a key with many pairs, most then find a later one there already.
-    let entry_of = |place: u32| {
-        if noted.is_some() {
-            source.unpacked::<REPEATS, B>(over.entries.get(place))
+    let entry_of = |entry_index: u32| {
+        if spilled.is_some() {
+            source.unpacked::<REPEATS, B>(over.entries.get(entry_index))
         } else {
-            source.entry::<REPEATS, B>(source.pairs - 1 - place)
+            source.entry::<REPEATS, B>(source.pairs - 1 - entry_index)
         }
     };
     block.tiles_of::<32, _>(threads, |warp, threads| {
@@ -152,7 +155,7 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
         // A page that is lost need not be lost slowly.
         while first < count && warp.ballot(threads, |_, _| left.overflowed()) == 0 {
             warp.each(threads, |lane, thread| {
-                thread.seek.placed = Some(Placed::Left);
+                thread.seek.inserted = Some(InsertResult::Left);
                 if first + lane < count {
                     thread.entry = entry_of(first + lane);
                     let mixed = thread.entry.mixed;
@@ -163,13 +166,13 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
                 }
             });
             // Bucket by bucket, all lanes together: those that are done must not run ahead, or each would go its way alone.
-            while warp.ballot(threads, |_, thread| thread.seek.placed.is_none()) != 0 {
+            while warp.ballot(threads, |_, thread| thread.seek.inserted.is_none()) != 0 {
                 warp.each(threads, |_, thread| {
-                    if thread.seek.placed.is_some() {
+                    if thread.seek.inserted.is_some() {
                         return;
                     }
                     if COUNT {
-                        page.take(&mut thread.seek, counts, thread.entry.mark);
+                        page.take(&mut thread.seek, counts, thread.entry.value_word);
                     } else {
                         page.step(&mut thread.seek);
                     }
@@ -179,12 +182,12 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
                 if first + lane >= count {
                     return;
                 }
-                if thread.seek.placed == Some(Placed::Left) {
-                    left.note(thread.entry.packed::<V>());
+                if thread.seek.inserted == Some(InsertResult::Left) {
+                    left.push(thread.entry.packed::<V>());
                     return;
                 }
-                let is_new = thread.seek.placed == Some(Placed::New);
-                thread.placed = thread.placed.wrapping_add(is_new as u32);
+                let is_new = thread.seek.inserted == Some(InsertResult::New);
+                thread.inserted = thread.inserted.wrapping_add(is_new as u32);
                 let at = thread.seek.at;
                 if COUNT || !F::VALUES {
                     return;
@@ -193,10 +196,10 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
                     // Of a key that is repeated against the promise, each slot keeps the value of the pair that took it, so that no two slots
                     // have the value of one pair.
                     if is_new {
-                        page.words.set(at, thread.entry.mark);
+                        page.words.set(at, thread.entry.value_word);
                     }
-                } else if page.words.watch(at) < thread.entry.mark {
-                    page.words.fetch_max(at, thread.entry.mark);
+                } else if page.words.load_relaxed(at) < thread.entry.value_word {
+                    page.words.fetch_max(at, thread.entry.value_word);
                 }
             });
             first += THREADS as u32;
@@ -208,13 +211,13 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
 /// Behind the lengths of the lists: two words that take turns for the way to make room that is chosen.
 pub const CHOSEN: u32 = 2;
 /// Behind these: how many keys the block placed.
-pub const PLACED: u32 = 4;
+pub const INSERTED: u32 = 4;
 
 /// A way to make room for a pair that is left, in a word: the larger one is better, and 0 is none.
 #[derive(Clone, Copy)]
-struct Way(u32);
+struct EvictionChoice(u32);
 
-impl Way {
+impl EvictionChoice {
     /// The key is in slot `reached` already.
     #[inline(always)]
     fn repeated(reached: u32) -> Self {
@@ -224,7 +227,7 @@ impl Way {
     /// The pair in slot `reached` goes on to candidate `later`: the lower that is the better, since then all that it passes over are full.
     #[inline(always)]
     fn moving(reached: u32, later: u32) -> Self {
-        Self((MOST_CANDIDATES - later + 1) << 16 | reached)
+        Self((MAX_CANDIDATES - later + 1) << 16 | reached)
     }
 
     #[inline(always)]
@@ -236,89 +239,93 @@ impl Way {
     #[inline(always)]
     fn later(self) -> Option<u32> {
         let above = self.0 >> 16;
-        if above <= MOST_CANDIDATES { Some(MOST_CANDIDATES + 1 - above) } else { None }
+        if above <= MAX_CANDIDATES { Some(MAX_CANDIDATES + 1 - above) } else { None }
     }
 }
 
 /// Makes room for the pairs that are left, one after the other. Whether that failed. Ends with a barrier.
 #[inline(always)]
-pub fn make_rooms<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
+pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     block: &mut B,
     threads: &mut B::Local<ThreadOf<K, V>>,
     source: &Source<'_, K, V>,
-    page: Page<'_, F, K::Joint<V>, impl Shared<K::Joint<V>>>,
-    left: List<impl Shared<V::Noted>, impl Shared<u32>>,
+    page: Page<'_, F, K::PackedWord<V>, impl Shared<K::PackedWord<V>>>,
+    left: List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
     count: u32,
 ) -> bool {
     if count > left.most {
         return true;
     }
-    let sought = |place: u32| {
-        let entry = source.unpacked::<REPEATS, B>(left.entries.get(place));
-        (page.layout.home_in_page(entry.mixed), page.layout.remainder::<K, K::Joint<V>>(entry.mixed), entry.mark)
+    let sought = |entry_index: u32| {
+        let entry = source.unpacked::<REPEATS, B>(left.entries.get(entry_index));
+        (
+            page.layout.home_in_page(entry.mixed),
+            page.layout.remainder::<K, K::PackedWord<V>>(entry.mixed),
+            entry.value_word,
+        )
     };
     if B::IN_TURN {
         let mut failed = false;
-        for place in 0..count {
-            let (home, remainder, mark) = sought(place);
-            let Some(way) = page.first_way_in(home, remainder) else {
+        for entry_index in 0..count {
+            let (home, remainder, value_word) = sought(entry_index);
+            let Some(eviction) = page.first_eviction(home, remainder) else {
                 failed = true;
                 break;
             };
             block.each(threads, |_, thread| {
-                let is_new = page.go_in(home, remainder, way, mark);
-                thread.placed = thread.placed.wrapping_add(is_new as u32);
+                let is_new = page.go_in(home, remainder, eviction, value_word);
+                thread.inserted = thread.inserted.wrapping_add(is_new as u32);
             });
         }
         return failed;
     }
     let choices = left.lengths;
     let (slots, laters) = (page.reach(), page.layout.candidates - 1);
-    let mut place = 0;
-    while place < count {
-        let choice_at = CHOSEN + place % 2;
+    let mut entry_index = 0;
+    while entry_index < count {
+        let choice_at = CHOSEN + entry_index % 2;
         // A thread for each slot within reach and each candidate that its pair could go on to.
         block.phase(threads, |thread, _| {
-            let (home, remainder, _) = sought(place);
+            let (home, remainder, _) = sought(entry_index);
             let mut number = thread;
             while number < slots * laters {
                 let (reached, later) = (number % slots, 1 + number / slots);
-                let way = match page.way_in(home, remainder, reached, later) {
-                    Some(WayIn::Repeated) => Way::repeated(reached),
-                    Some(WayIn::Movable) => Way::moving(reached, later),
-                    None => Way(0),
+                let eviction = match page.evictable(home, remainder, reached, later) {
+                    Some(Eviction::Repeated) => EvictionChoice::repeated(reached),
+                    Some(Eviction::Movable) => EvictionChoice::moving(reached, later),
+                    None => EvictionChoice(0),
                 };
-                if way.0 != 0 {
-                    choices.fetch_max(choice_at, way.0);
+                if eviction.0 != 0 {
+                    choices.fetch_max(choice_at, eviction.0);
                 }
                 number += const { stride::<B>() };
             }
         });
-        let way = Way(choices.get(choice_at));
-        if way.0 == 0 {
+        let eviction = EvictionChoice(choices.get(choice_at));
+        if eviction.0 == 0 {
             return true;
         }
         block.phase(threads, |thread, state| {
             if thread != 0 {
                 return;
             }
-            choices.set(CHOSEN + (place + 1) % 2, 0);
-            let (home, remainder, mark) = sought(place);
-            if let Some(later) = way.later() {
-                page.make_room(home, remainder, way.reached(), later);
-                state.placed = state.placed.wrapping_add(1);
+            choices.set(CHOSEN + (entry_index + 1) % 2, 0);
+            let (home, remainder, value_word) = sought(entry_index);
+            if let Some(later) = eviction.later() {
+                page.evict(home, remainder, eviction.reached(), later);
+                state.inserted = state.inserted.wrapping_add(1);
             }
             if !F::VALUES {
                 return;
             }
-            let at = page.value_of(home, remainder, way.reached());
+            let at = page.value_of(home, remainder, eviction.reached());
             if in_order::<REPEATS, V>() {
-                page.words.fetch_max(at, mark);
+                page.words.fetch_max(at, value_word);
             } else {
-                page.words.set(at, mark);
+                page.words.set(at, value_word);
             }
         });
-        place += 1;
+        entry_index += 1;
     }
     false
 }

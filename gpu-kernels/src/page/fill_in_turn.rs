@@ -1,7 +1,7 @@
 //! Giving the pairs of a page their slots by one thread, in the order of the pairs.
 
 use super::fill::List;
-use super::find::{MOST_NEAR_BUCKETS, near, value_at};
+use super::find::{MAX_NEAR_BUCKETS, near, value_at};
 use super::form::{Form, filter};
 use super::pairs::AT_ONCE;
 use super::source::{Entry, Source};
@@ -13,14 +13,14 @@ use core::marker::PhantomData;
 /// Gives pairs slots of their home, or of the bucket beside it, by counting, as long as these have
 /// some; notes the others. Of a key that has a slot already, the later value takes the place of the
 /// earlier one. Comes to how many keys it placed.
-pub struct FillInTurn<'s, const REPEATS: bool, F, K: Key, V: Payload, Room, Noted, Lengths> {
+pub struct FillInTurn<'s, const REPEATS: bool, F, K: Key, V: Payload, Counters, PackedEntry, Lengths> {
     pub source: Source<'s, K, V>,
     pub layout: &'s Layout,
     /// The page, which is built where it stays.
-    pub words: Global<K::Joint<V>>,
+    pub words: Global<K::PackedWord<V>>,
     /// How many slots of each bucket have been asked for.
-    pub counts: Room,
-    pub over: List<Noted, Lengths>,
+    pub counts: Counters,
+    pub over: List<PackedEntry, Lengths>,
     pub form: PhantomData<F>,
 }
 
@@ -34,13 +34,14 @@ struct Prepared<K, V, W> {
     tags: [[W; AT_ONCE]; 2],
 }
 
-impl<const REPEATS: bool, F, K, V, Room, Noted, Lengths> Work for FillInTurn<'_, REPEATS, F, K, V, Room, Noted, Lengths>
+impl<const REPEATS: bool, F, K, V, Counters, PackedEntry, Lengths> Work
+    for FillInTurn<'_, REPEATS, F, K, V, Counters, PackedEntry, Lengths>
 where
     F: Form,
     K: Key,
     V: Payload,
-    Room: Shared<u32>,
-    Noted: Shared<V::Noted>,
+    Counters: Shared<u32>,
+    PackedEntry: Shared<V::PackedEntry>,
     Lengths: Shared<u32>,
 {
     type Output = u32;
@@ -54,27 +55,28 @@ where
         while first < self.source.pairs {
             let (second, third) = (first.saturating_add(step), first.saturating_add(2 * step));
             self.prepare(second, &mut odd);
-            others += self.place(&even, first);
+            others += self.insert(&even, first);
             self.prepare(third, &mut even);
-            others += self.place(&odd, second);
+            others += self.insert(&odd, second);
             first = third;
         }
         self.source.pairs - others
     }
 }
 
-impl<const REPEATS: bool, F, K, V, Room, Noted, Lengths> FillInTurn<'_, REPEATS, F, K, V, Room, Noted, Lengths>
+impl<const REPEATS: bool, F, K, V, Counters, PackedEntry, Lengths>
+    FillInTurn<'_, REPEATS, F, K, V, Counters, PackedEntry, Lengths>
 where
     F: Form,
     K: Key,
     V: Payload,
-    Room: Shared<u32>,
-    Noted: Shared<V::Noted>,
+    Counters: Shared<u32>,
+    PackedEntry: Shared<V::PackedEntry>,
     Lengths: Shared<u32>,
 {
     /// Prepares the pairs from number `first` on, and asks for their buckets; something for pairs that there are not.
     #[inline(always)]
-    fn prepare(&self, first: u32, pairs: &mut Prepared<K, V::Word, K::Joint<V>>) {
+    fn prepare(&self, first: u32, pairs: &mut Prepared<K, V::Word, K::PackedWord<V>>) {
         let layout = *self.layout;
         (pairs.mixed, pairs.values) = self.source.load_mixed::<REPEATS>(first);
         for i in 0..AT_ONCE {
@@ -82,7 +84,7 @@ where
             let remainder = layout.remainder(pairs.mixed[i]);
             (pairs.tags[0][i], pairs.tags[1][i]) = (layout.tag(remainder, 0), layout.tag(remainder, 1));
         }
-        if layout.page_buckets > MOST_NEAR_BUCKETS {
+        if layout.page_buckets > MAX_NEAR_BUCKETS {
             for home in pairs.homes {
                 self.words.prefetch((home * BUCKET_WORDS) as u64);
             }
@@ -92,18 +94,18 @@ where
     /// Gives slots to the pairs from number `first` on. How many of them got none: those that were noted, and those whose
     /// key has one already.
     #[inline(always)]
-    fn place(&self, pairs: &Prepared<K, V::Word, K::Joint<V>>, first: u32) -> u32 {
+    fn insert(&self, pairs: &Prepared<K, V::Word, K::PackedWord<V>>, first: u32) -> u32 {
         let Self { source, words, counts, over, .. } = *self;
         let mut others = 0;
         for i in 0..AT_ONCE.min(source.pairs.saturating_sub(first) as usize) {
             let (home, tags) = (pairs.homes[i], [pairs.tags[0][i], pairs.tags[1][i]]);
-            let mark = Scalar::from_u64(pairs.values[i].to_u64());
+            let value_word = Scalar::from_u64(pairs.values[i].to_u64());
             let home_at = (home * BUCKET_WORDS) as u64;
             if REPEATS {
                 let equal = near::<F, _>(words, home_at, tags, true);
                 if equal != 0 {
                     if F::VALUES {
-                        words.store(value_at::<F>(home_at, equal), mark);
+                        words.store(value_at::<F>(home_at, equal), value_word);
                     }
                     others += 1;
                     continue;
@@ -111,7 +113,7 @@ where
             }
             // Whether the home is full is not to be foreseen: no branch depends on it.
             let full = counts.get(home) >= F::SLOTS;
-            let (filter_word, filter_bit) = filter::<F, K::Joint<V>>(tags[0].minus(Scalar::from_u64(1)));
+            let (filter_word, filter_bit) = filter::<F, K::PackedWord<V>>(tags[0].minus(Scalar::from_u64(1)));
             let filter_bit = if full { filter_bit } else { Scalar::from_u64(0) };
             add_bits(words, home_at + filter_word as u64, filter_bit);
             let tag = if full { tags[1] } else { tags[0] };
@@ -119,12 +121,16 @@ where
             let slot = counts.fetch_add(bucket, 1);
             if slot < F::SLOTS {
                 let at = (bucket * BUCKET_WORDS) as u64;
-                add_bits(words, at + (slot / F::TAGS) as u64, tag << (slot % F::TAGS * F::tag_bits::<K::Joint<V>>()));
+                add_bits(
+                    words,
+                    at + (slot / F::TAGS) as u64,
+                    tag << (slot % F::TAGS * F::tag_bits::<K::PackedWord<V>>()),
+                );
                 if F::VALUES {
-                    words.store(at + (F::TAG_WORDS + slot) as u64, mark);
+                    words.store(at + (F::TAG_WORDS + slot) as u64, value_word);
                 }
             } else {
-                over.note(Entry { pair: first + i as u32, mixed: pairs.mixed[i], mark }.packed::<V>());
+                over.push(Entry { pair: first + i as u32, mixed: pairs.mixed[i], value_word }.packed::<V>());
                 others += 1;
             }
         }

@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 /// What a lookup is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct FindPlan {
+pub struct FindParams {
     /// The table's layout.
     pub layout: Layout,
     /// The number of queries.
@@ -28,9 +28,9 @@ kernel! {
     /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values`
     /// may be null. `words` are those of the buckets.
     Find<K: Key, V: Payload>, "page_find", threads 256;
-    { queries: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, plan: FindPlan }
+    { queries: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, plan: FindParams }
     |args, block| {
-        let FindPlan { layout, queries: count } = args.plan;
+        let FindParams { layout, queries: count } = args.plan;
         let table = Table::<K, V>::new(args.words.cast(), layout);
         let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };
         let block_first = block.first_thread();
@@ -74,7 +74,7 @@ fn in_turn<B: Block>(_: &B) -> bool {
 /// their answers one after the other.
 struct InTurn<F, K: Key, V: Payload> {
     lookup: Lookup<K, V::Word>,
-    words: Global<K::Joint<V>>,
+    words: Global<K::PackedWord<V>>,
     layout: Layout,
     first: u64,
     end: u64,
@@ -116,7 +116,7 @@ impl<F: Form, K: Key, V: Payload> Work for InTurn<F, K, V> {
 impl<F: Form, K: Key, V: Payload> InTurn<F, K, V> {
     /// Computes where the queries from number `first` on have to look, and asks for these buckets.
     #[inline(always)]
-    fn seek(&self, first: u64, sought: &mut Sought<K::Joint<V>>) {
+    fn seek(&self, first: u64, sought: &mut Sought<K::PackedWord<V>>) {
         let here = self.end.saturating_sub(first).min(AT_ONCE as u64) as usize;
         // Whole ones by themselves, so that their loop has a constant length.
         if here == AT_ONCE {
@@ -128,7 +128,7 @@ impl<F: Form, K: Key, V: Payload> InTurn<F, K, V> {
                 self.seek_one(first, i, sought);
             }
         }
-        if self.layout.buckets() > MOST_NEAR_BUCKETS {
+        if self.layout.buckets() > MAX_NEAR_BUCKETS {
             for home in sought.homes {
                 self.words.prefetch(home as u64 * BUCKET_WORDS as u64);
             }
@@ -136,7 +136,7 @@ impl<F: Form, K: Key, V: Payload> InTurn<F, K, V> {
     }
 
     #[inline(always)]
-    fn seek_one(&self, first: u64, i: usize, sought: &mut Sought<K::Joint<V>>) {
+    fn seek_one(&self, first: u64, i: usize, sought: &mut Sought<K::PackedWord<V>>) {
         let layout = &self.layout;
         let mixed = self.lookup.queries.load_streaming(first + i as u64).mixed(layout.a, layout.b);
         let remainder = layout.remainder(mixed);
@@ -147,7 +147,7 @@ impl<F: Form, K: Key, V: Payload> InTurn<F, K, V> {
     /// Answers the queries from number `first` on; with `WHOLE` there are as many as share a word, and values are to be
     /// written.
     #[inline(always)]
-    fn answer<const WHOLE: bool>(&self, first: u64, sought: &Sought<K::Joint<V>>) {
+    fn answer<const WHOLE: bool>(&self, first: u64, sought: &Sought<K::PackedWord<V>>) {
         let Self { lookup, words, ref layout, .. } = *self;
         let (homes, tags) = (&sought.homes, &sought.tags);
         let values = lookup.values.offset(first);
@@ -178,7 +178,7 @@ impl<F: Form, K: Key, V: Payload> InTurn<F, K, V> {
 }
 
 /// Tables of so few buckets are in a CPU's nearer caches already.
-pub(super) const MOST_NEAR_BUCKETS: u32 = 1 << 13;
+pub(super) const MAX_NEAR_BUCKETS: u32 = 1 << 13;
 
 /// What a look into one bucket says.
 struct Look<W> {
@@ -192,12 +192,12 @@ struct Look<W> {
 /// The value of the key whose mixed key this is.
 #[inline(always)]
 pub(super) fn get<F: Form, K: Key, V: Payload>(
-    words: Global<K::Joint<V>>,
+    words: Global<K::PackedWord<V>>,
     layout: &Layout,
     mixed: K,
 ) -> Option<V::Word> {
     let home = mixed.scaled(layout.buckets());
-    let remainder = layout.remainder::<K, K::Joint<V>>(mixed);
+    let remainder = layout.remainder::<K, K::PackedWord<V>>(mixed);
     if !IN_STEP {
         let (first, tag) = (home as u64 * BUCKET_WORDS as u64, layout.tag(remainder, 0));
         let equal = near::<F, _>(words, first, [tag, layout.tag(remainder, 1)], one_line::<F, K, V>());
@@ -228,13 +228,13 @@ pub(super) fn get<F: Form, K: Key, V: Payload>(
 /// The value of the key with this home, and tag there, that [`near`] did not find.
 #[inline(always)]
 fn beyond_line<F: Form, K: Key, V: Payload>(
-    words: Global<K::Joint<V>>,
+    words: Global<K::PackedWord<V>>,
     layout: &Layout,
     home: u32,
-    tag: K::Joint<V>,
+    tag: K::PackedWord<V>,
 ) -> Option<V::Word> {
     let remainder = tag.minus(Scalar::from_u64(1));
-    let (filter_word, filter_bit) = filter::<F, K::Joint<V>>(remainder);
+    let (filter_word, filter_bit) = filter::<F, K::PackedWord<V>>(remainder);
     let held = words.load_read_only(home as u64 * BUCKET_WORDS as u64 + filter_word as u64);
     if held & filter_bit == Scalar::from_u64(0) {
         return None;
@@ -247,10 +247,10 @@ fn beyond_line<F: Form, K: Key, V: Payload>(
 #[cold]
 #[inline(never)]
 fn far<F: Form, K: Key, V: Payload>(
-    words: Global<K::Joint<V>>,
+    words: Global<K::PackedWord<V>>,
     layout: &Layout,
     home: u32,
-    remainder: K::Joint<V>,
+    remainder: K::PackedWord<V>,
 ) -> Option<V::Word> {
     let home_in_page = if layout.page_bits == 0 { home } else { home % layout.page_buckets };
     // That of which [`near`] has looked at two.
@@ -284,13 +284,13 @@ pub(super) fn near<F: Form, W: Scalar>(words: Global<W>, first: u64, tags: [W; 2
 /// Whether two buckets are a line of a CPU's cache, and a look at both is cheap.
 #[inline(always)]
 const fn one_line<F: Form, K: Key, V: Payload>() -> bool {
-    <K::Joint<V> as Scalar>::BITS == 32 && F::TAG_WORDS <= 4
+    <K::PackedWord<V> as Scalar>::BITS == 32 && F::TAG_WORDS <= 4
 }
 
 /// The value in the slot of the lowest bit of `equal`, which is [`equal_tags`] of the bucket from
 /// word `first` on, and from bit 32 on of the bucket beside it.
 #[inline(always)]
-fn answer_at<F: Form, K: Key, V: Payload>(words: Global<K::Joint<V>>, first: u64, equal: u64) -> V::Word {
+fn answer_at<F: Form, K: Key, V: Payload>(words: Global<K::PackedWord<V>>, first: u64, equal: u64) -> V::Word {
     if !F::VALUES {
         return Default::default();
     }
@@ -333,24 +333,24 @@ pub(super) fn equal_tags<F: Form, W: Scalar>(words: Global<W>, first: u64, tag: 
 /// Looks for the pair with `tag` in `bucket`, and for the filter bit of `remainder`.
 #[inline(always)]
 fn look<F: Form, K: Key, V: Payload>(
-    words: Global<K::Joint<V>>,
+    words: Global<K::PackedWord<V>>,
     bucket: u32,
-    remainder: K::Joint<V>,
-    tag: K::Joint<V>,
+    remainder: K::PackedWord<V>,
+    tag: K::PackedWord<V>,
 ) -> Look<V::Word> {
     let first = bucket as u64 * BUCKET_WORDS as u64;
     // At once if the bucket is one sector of 32 bytes; if it is two, the second one only for tags, or for a value.
-    let whole = <K::Joint<V> as Scalar>::BITS == 32 || F::TAG_WORDS > 4;
+    let whole = <K::PackedWord<V> as Scalar>::BITS == 32 || F::TAG_WORDS > 4;
     let tags = words.load_four_read_only(first);
     let rest = if whole { words.load_four_read_only(first + 4) } else { Default::default() };
 
-    let (filter_word, filter_bit) = filter::<F, K::Joint<V>>(remainder);
+    let (filter_word, filter_bit) = filter::<F, K::PackedWord<V>>(remainder);
     let mut look = Look { answer: None, free: false, filtered: false };
     for word in 0..F::TAG_WORDS {
         let held = if word < 4 { tags[word as usize] } else { rest[word as usize - 4] };
         let count = tags_in::<F>(word);
-        let equal_tags = equal::<F, K::Joint<V>>(held, word, tag);
-        look.free |= equal::<F, K::Joint<V>>(held, word, Scalar::from_u64(0)) != Scalar::from_u64(0);
+        let equal_tags = equal::<F, K::PackedWord<V>>(held, word, tag);
+        look.free |= equal::<F, K::PackedWord<V>>(held, word, Scalar::from_u64(0)) != Scalar::from_u64(0);
         look.filtered |= word == filter_word && held & filter_bit != Scalar::from_u64(0);
         if !F::VALUES {
             if equal_tags != Scalar::from_u64(0) {
@@ -361,7 +361,7 @@ fn look<F: Form, K: Key, V: Payload>(
         // The lowest equal one last: it is right.
         for back in 0..count {
             let number = count - 1 - back;
-            let top = F::tag_bits::<K::Joint<V>>() * (number + 1) - 1;
+            let top = F::tag_bits::<K::PackedWord<V>>() * (number + 1) - 1;
             if equal_tags & Scalar::from_u64(1 << top) != Scalar::from_u64(0) {
                 let at = F::TAG_WORDS + word * F::TAGS + number;
                 let value = if !whole {

@@ -67,7 +67,7 @@ pub type Fifteen = Halves<BUCKET_WORDS>;
 pub type Eight = Wholes<BUCKET_WORDS>;
 
 /// The most slots of a bucket.
-pub const MOST_SLOTS: usize = TwentyFour::SLOTS as usize;
+pub const MAX_SLOTS: usize = TwentyFour::SLOTS as usize;
 
 impl<const WORDS: u32> Form for Thirds<WORDS> {
     const TAG_WORDS: u32 = WORDS;
@@ -127,9 +127,9 @@ pub(super) fn choices<K: Key, V: Payload>() -> [Choice; 3] {
         Choice { slots: F::SLOTS, tag_bits: F::tag_bits::<W>() }
     }
     if V::VALUE_BITS == 0 {
-        [of::<TwentyFour, K::Joint<V>>(), of::<Fifteen, K::Joint<V>>(), of::<Eight, K::Joint<V>>()]
+        [of::<TwentyFour, K::PackedWord<V>>(), of::<Fifteen, K::PackedWord<V>>(), of::<Eight, K::PackedWord<V>>()]
     } else {
-        [of::<Six, K::Joint<V>>(), of::<Five, K::Joint<V>>(), of::<Four, K::Joint<V>>()]
+        [of::<Six, K::PackedWord<V>>(), of::<Five, K::PackedWord<V>>(), of::<Four, K::PackedWord<V>>()]
     }
 }
 
@@ -144,7 +144,7 @@ macro_rules! with_form {
         }
     }};
     (@ $slots:expr, $key:ty, $payload:ty, $form:ident, $most:ident, $middle:ident, $fewest:ident => $run:expr) => {{
-        let wide = <<$key as crate::types::Key>::Joint<$payload> as crate::types::Scalar>::BITS > 32;
+        let wide = <<$key as crate::types::Key>::PackedWord<$payload> as crate::types::Scalar>::BITS > 32;
         if wide || $slots == $fewest::SLOTS {
             type $form = $fewest;
             $run

@@ -17,7 +17,7 @@ mod find;
 pub mod form;
 mod number;
 mod pairs;
-mod place;
+mod probe;
 mod repeats;
 mod source;
 mod split;
@@ -27,41 +27,41 @@ mod starts;
 mod unpack;
 mod walk;
 
-pub use build::{BuildPages, BuildPagesInOrder, BuildPlan};
-pub use find::{Find, FindPlan};
-pub use number::{MarkValues, Number, NumberPlan, RankValues, ValuesPlan};
+pub use build::{BuildPages, BuildPagesInOrder, BuildParams};
+pub use find::{Find, FindParams};
+pub use number::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
 pub use pairs::Pairs;
 pub use split::{Split, SplitInOrder, tile as split_tile};
-pub use split_plan::{MOST_SPLIT_BITS, SplitPlan, state_words as split_state_words};
-pub use starts::{Starts, StartsPlan};
-pub use unpack::{Unpack, UnpackPlan};
+pub use split_plan::{MAX_SPLIT_BITS, SplitParams, state_words as split_state_words};
+pub use starts::{Starts, StartsParams};
+pub use unpack::{Unpack, UnpackParams};
 
 use crate::hash::Divisor;
-use crate::seam::{Global, settled};
+use crate::seam::{Global, opaque};
 use crate::types::{Key, Payload, Scalar};
 use form::{Choice, choices, with_form};
 
 /// Words of a bucket.
 pub const BUCKET_WORDS: u32 = 8;
 /// The most buckets that a pair may be in: its home, the other bucket of the same line, and five elsewhere in the page.
-pub const MOST_CANDIDATES: u32 = 7;
+pub const MAX_CANDIDATES: u32 = 7;
 /// The fewest: with fewer, too many pairs would find all of them full.
-pub const FEWEST_CANDIDATES: u32 = 5;
+pub const MIN_CANDIDATES: u32 = 5;
 /// The fewest buckets of a table: a tag of 31 bits must say the remainder and the candidate.
-pub const FEWEST_BUCKETS: u32 = 16;
+pub const MIN_BUCKETS: u32 = 16;
 
 /// Words of 64 bits of shared memory that a page is built in, with half a word a bucket for counting.
-const ROOM: usize = 5552;
+const PAGE_SHARED_WORDS: usize = 5552;
 
 /// The most buckets of a page.
-pub const fn most_page_buckets<K: Key, V: Payload>() -> u32 {
-    let word_bits = <K::Joint<V> as Scalar>::BITS;
-    let most = fit_page((ROOM * 64) as u32 / (BUCKET_WORDS * word_bits + 16) - PAGE_STEP + 1);
-    if V::VALUE_BITS == 0 && most > MOST_BUCKETS_OF_KEYS { MOST_BUCKETS_OF_KEYS } else { most }
+pub const fn max_page_buckets<K: Key, V: Payload>() -> u32 {
+    let word_bits = <K::PackedWord<V> as Scalar>::BITS;
+    let most = fit_page((PAGE_SHARED_WORDS * 64) as u32 / (BUCKET_WORDS * word_bits + 16) - PAGE_STEP + 1);
+    if V::VALUE_BITS == 0 && most > MAX_BUCKETS_OF_KEYS { MAX_BUCKETS_OF_KEYS } else { most }
 }
 
 /// The most buckets of a page of keys alone, whose buckets have so many slots that more would have too many keys whose home is full.
-const MOST_BUCKETS_OF_KEYS: u32 = fit_page(1024);
+const MAX_BUCKETS_OF_KEYS: u32 = fit_page(1024);
 
 /// Pages have 4 more buckets than a multiple of this.
 const PAGE_STEP: u32 = 8;
@@ -106,43 +106,51 @@ pub struct Layout {
     pub page_buckets: u32,
     /// Slots of a bucket, which says the form: 6, 5 or 4; of keys alone 24, 15 or 8.
     pub slots: u32,
-    /// Buckets that a pair may be in: [`FEWEST_CANDIDATES`] to [`MOST_CANDIDATES`].
+    /// Buckets that a pair may be in: [`MIN_CANDIDATES`] to [`MAX_CANDIDATES`].
     pub candidates: u32,
     /// Remainders are below this.
     pub remainders: u64,
 }
 
 impl Layout {
-    /// The layout of 2^`page_bits` pages of `page_buckets` buckets, at least [`FEWEST_BUCKETS`] in all, for the given types.
+    /// The layout of 2^`page_bits` pages of `page_buckets` buckets, at least [`MIN_BUCKETS`] in all, for the given types.
     pub fn new<K: Key, V: Payload>(a: u64, b: u64, page_bits: u32, page_buckets: u32) -> Self {
         let buckets = (page_buckets as u64) << page_bits;
         let (slots, candidates) = Self::form_for::<K, V>(buckets);
-        Self { a, b, page_bits, page_buckets, slots, candidates, remainders: remainders::<K, K::Joint<V>>(buckets) }
+        Self {
+            a,
+            b,
+            page_bits,
+            page_buckets,
+            slots,
+            candidates,
+            remainders: remainders::<K, K::PackedWord<V>>(buckets),
+        }
     }
 
     /// Slots of a bucket, and buckets for a pair, if there are `buckets` buckets: as many slots as there is room for beside tags
-    /// that are long enough for [`FEWEST_CANDIDATES`], and then as many candidates as the tags can number.
+    /// that are long enough for [`MIN_CANDIDATES`], and then as many candidates as the tags can number.
     pub fn form_for<K: Key, V: Payload>(buckets: u64) -> (u32, u32) {
         let [short @ .., whole] = choices::<K, V>();
         for choice in short {
-            let numbered = ((1 << choice.tag_bits) - 1) / remainders::<K, K::Joint<V>>(buckets);
-            if <K::Joint<V> as Scalar>::BITS == 32 && numbered >= FEWEST_CANDIDATES as u64 {
-                return (choice.slots, numbered.min(MOST_CANDIDATES as u64) as u32);
+            let numbered = ((1 << choice.tag_bits) - 1) / remainders::<K, K::PackedWord<V>>(buckets);
+            if <K::PackedWord<V> as Scalar>::BITS == 32 && numbered >= MIN_CANDIDATES as u64 {
+                return (choice.slots, numbered.min(MAX_CANDIDATES as u64) as u32);
             }
         }
-        (whole.slots, MOST_CANDIDATES)
+        (whole.slots, MAX_CANDIDATES)
     }
 
     /// The number of slots of each form's buckets, from the most on, and of buckets from which on a table has that form.
     pub fn forms<K: Key, V: Payload>() -> [(u32, u64); 3] {
         let [short @ .., whole] = choices::<K, V>();
         let of_short = |choice: Choice| {
-            let wide = <K::Joint<V> as Scalar>::BITS != 32;
-            let remainders = ((1 << choice.tag_bits) - 1) / FEWEST_CANDIDATES as u64;
+            let wide = <K::PackedWord<V> as Scalar>::BITS != 32;
+            let remainders = ((1 << choice.tag_bits) - 1) / MIN_CANDIDATES as u64;
             (choice.slots, if wide { u64::MAX } else { K::ALL_ONES.to_u64() / remainders + 1 })
         };
         let [most, middle] = short.map(of_short);
-        [most, middle, (whole.slots, FEWEST_BUCKETS as u64)]
+        [most, middle, (whole.slots, MIN_BUCKETS as u64)]
     }
 
     /// The number of buckets.
@@ -190,7 +198,7 @@ impl Layout {
         let remainders = W::from_u64(self.remainders);
         let (mut remainder, mut number) = (tag.minus(W::from_u64(1)), 0);
         // Less than a division.
-        while remainder >= remainders && number < settled(MOST_CANDIDATES) {
+        while remainder >= remainders && number < opaque(MAX_CANDIDATES) {
             remainder = remainder.minus(remainders);
             number += 1;
         }
@@ -280,14 +288,14 @@ fn remainders<K: Key, W: Scalar>(buckets: u64) -> u64 {
 /// A table as kernels hold it.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<K: Key, V: Payload> {
-    words: Global<K::Joint<V>>,
+    words: Global<K::PackedWord<V>>,
     layout: Layout,
 }
 
 impl<K: Key, V: Payload> Table<K, V> {
     /// The table whose buckets are at the address.
     #[inline(always)]
-    pub fn new(words: Global<K::Joint<V>>, layout: Layout) -> Self {
+    pub fn new(words: Global<K::PackedWord<V>>, layout: Layout) -> Self {
         Self { words, layout }
     }
 

@@ -3,25 +3,25 @@
 use super::Layout;
 use super::form::with_form;
 use super::walk::{STAGED, Walk};
+use crate::append::{self, WARPS, write_staged};
 use crate::compacting::rank;
-use crate::places::{self, WARPS, write_staged};
 use crate::seam::{Global, Shared};
 use crate::types::Key;
 
 /// What is to be numbered.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct NumberPlan {
+pub struct NumberParams {
     /// The layout of a table with values of 32 bits.
     pub layout: Layout,
     /// The number of keys that there is room for.
-    pub room: u64,
+    pub capacity: u64,
 }
 
 /// Whose values are looked at.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct ValuesPlan {
+pub struct ValuesParams {
     /// The layout of a table with values of 32 bits.
     pub layout: Layout,
 }
@@ -31,18 +31,18 @@ kernel! {
     /// as long as there is room. `count[0]`, 0 at first, becomes their number. One thread a bucket.
     Number<K: Key>, "page_number", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = STAGED;
-    { words: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: NumberPlan }
+    { words: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: NumberParams }
     |args, block| {
-        let words = args.words.cast::<K::Joint<u32>>();
+        let words = args.words.cast::<K::PackedWord<u32>>();
         let layout = args.plan.layout;
         let staged = keys.cast::<K>();
         let first = block.first_thread();
         with_form!(layout.slots, K, u32, F => {
             let walk = Walk::<F, K, u32>::new(words, &layout);
             let mut buckets = walk.buckets(block);
-            places::give(block, &mut buckets, (sums, start), args.count, |bucket| bucket.pairs, |bucket| &mut bucket.place);
+            append::reserve(block, &mut buckets, (sums, start), args.count, |bucket| bucket.pairs, |bucket| &mut bucket.target);
             block.phase(&mut buckets, |thread, bucket| {
-                let (number, mut id) = (first + thread as u64, bucket.place);
+                let (number, mut id) = (first + thread as u64, bucket.target);
                 for slot in 0..F::SLOTS {
                     if walk.holds(bucket, slot) {
                         staged.set((id - start.get(0)) as u32, walk.key(number, bucket, slot));
@@ -54,7 +54,7 @@ kernel! {
                     walk.put(number, bucket);
                 }
             });
-            write_staged(block, &mut buckets, (sums, start), staged, (args.keys_out, args.plan.room));
+            write_staged(block, &mut buckets, (sums, start), staged, (args.keys_out, args.plan.capacity));
         });
     }
 }
@@ -62,10 +62,10 @@ kernel! {
 kernel! {
     /// Sets bit `value mod 32` of `bits[value / 32]` for the value of every pair; all bits are 0 at first, and no two values are equal. One
     /// thread a bucket.
-    MarkValues<K: Key>, "page_mark_values", threads 256;
-    { words: Global<K>, bits: Global<u32>, plan: ValuesPlan }
+    FlagValues<K: Key>, "page_mark_values", threads 256;
+    { words: Global<K>, bits: Global<u32>, plan: ValuesParams }
     |args, block| {
-        let words = args.words.cast::<K::Joint<u32>>();
+        let words = args.words.cast::<K::PackedWord<u32>>();
         let layout = args.plan.layout;
         with_form!(layout.slots, K, u32, F => {
             let walk = Walk::<F, K, u32>::new(words, &layout);
@@ -86,9 +86,9 @@ kernel! {
     /// Every value becomes the number of smaller ones among those that are marked in `bits`; `before[i]` is how many are marked in the words
     /// before `bits[i]`. One thread a bucket.
     RankValues<K: Key>, "page_rank_values", threads 256;
-    { words: Global<K>, bits: Global<u32>, before: Global<u32>, plan: ValuesPlan }
+    { words: Global<K>, bits: Global<u32>, before: Global<u32>, plan: ValuesParams }
     |args, block| {
-        let words = args.words.cast::<K::Joint<u32>>();
+        let words = args.words.cast::<K::PackedWord<u32>>();
         let layout = args.plan.layout;
         let first = block.first_thread();
         with_form!(layout.slots, K, u32, F => {

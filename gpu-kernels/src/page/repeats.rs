@@ -1,8 +1,8 @@
 //! Leaving out repeated keys of a tile: docs/page-map.md, "Crowds".
 
 use super::split::Held;
-use crate::radix::tile::{THREADS, items, place_of_row, tile};
-use crate::seam::{Block, Shared, settled};
+use crate::radix::tile::{THREADS, item_of_row, items, tile};
+use crate::seam::{Block, Shared, opaque};
 use crate::types::{Key, Payload};
 
 /// Marks those of the `suspect` items whose key comes again in the tile: most of them if they are many, perhaps none if they are few.
@@ -18,8 +18,8 @@ pub(super) fn drop_repeats<K: Key, V: Payload, B: Block>(
     tile_index: u32,
     suspect: impl Fn(K) -> bool + Sync,
 ) {
-    let place_bits = tile::<K, V>().ilog2();
-    let rest_bits = K::BITS - place_bits;
+    let item_bits = tile::<K, V>().ilog2();
+    let rest_bits = K::BITS - item_bits;
     let rest_mask = (K::from_u64(1) << rest_bits).minus(K::from_u64(1));
     // The upper bits are the bin's; what comes from all bits differs within a bin. And from tile to tile: two keys that share a
     // cell in one do not in the next.
@@ -33,23 +33,23 @@ pub(super) fn drop_repeats<K: Key, V: Payload, B: Block>(
         }
     });
     block.phase(held, |thread, held| {
-        let (here, tile_index, thread) = (settled(here), settled(tile_index), settled(thread));
+        let (here, tile_index, thread) = (opaque(here), opaque(tile_index), opaque(thread));
         for row in 0..items::<K, V>() {
-            let place = place_of_row::<K, V>(thread, row);
-            if place < here && suspect(held.keys[row]) {
+            let item = item_of_row::<K, V>(thread, row);
+            if item < here && suspect(held.keys[row]) {
                 let (cell, rest) = cell_and_rest(held.keys[row], tile_index);
-                cells.fetch_max(cell, K::from_u64(place as u64) << rest_bits | rest);
+                cells.fetch_max(cell, K::from_u64(item as u64) << rest_bits | rest);
             }
         }
     });
     block.phase(held, |thread, held| {
-        let (here, tile_index, thread) = (settled(here), settled(tile_index), settled(thread));
+        let (here, tile_index, thread) = (opaque(here), opaque(tile_index), opaque(thread));
         for row in 0..items::<K, V>() {
-            let place = place_of_row::<K, V>(thread, row);
-            if place < here && suspect(held.keys[row]) {
+            let item = item_of_row::<K, V>(thread, row);
+            if item < here && suspect(held.keys[row]) {
                 let (cell, rest) = cell_and_rest(held.keys[row], tile_index);
                 let last = cells.get(cell);
-                let dropped = last & rest_mask == rest && last.bits_from(rest_bits) > place;
+                let dropped = last & rest_mask == rest && last.bits_from(rest_bits) > item;
                 held.dropped |= (dropped as u32) << row;
             }
         }

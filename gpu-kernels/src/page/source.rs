@@ -1,7 +1,7 @@
 //! The pairs that a page is built from.
 
 use super::Layout;
-use super::build::{MOST_READ, THREADS, read};
+use super::build::{MAX_READ_AHEAD, THREADS, read};
 use super::pairs::{AT_ONCE, Pairs, by_number, in_order};
 use crate::seam::{Block, Global};
 use crate::types::{Key, Payload, Scalar};
@@ -14,7 +14,7 @@ pub struct Sources<K: Key, V: Payload> {
     pub counts: Global<u32>,
     pub starts: Global<u32>,
     /// Where the pairs of page `p` begin, if `counts` says how many they are: `p` times this.
-    pub page_room: u64,
+    pub page_capacity: u64,
     /// All pairs.
     pub pairs: u64,
     pub layout: Layout,
@@ -27,7 +27,7 @@ impl<K: Key, V: Payload> Sources<K, V> {
     #[inline(always)]
     pub fn page(&self, page: u64) -> Source<'_, K, V> {
         let (first, pairs) = if !self.counts.is_null() {
-            (page * self.page_room, self.counts.load_read_only(page) as u64)
+            (page * self.page_capacity, self.counts.load_read_only(page) as u64)
         } else if !self.starts.is_null() {
             let start = self.starts.load_read_only(page) as u64;
             (start, self.starts.load_read_only(page + 1) as u64 - start)
@@ -70,25 +70,25 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
 
     /// A noted entry.
     #[inline(always)]
-    pub fn unpacked<const REPEATS: bool, B: Block>(&self, entry: V::Noted) -> Entry<K, K::Joint<V>> {
+    pub fn unpacked<const REPEATS: bool, B: Block>(&self, entry: V::PackedEntry) -> Entry<K, K::PackedWord<V>> {
         let entry = entry.to_u64();
         if V::VALUE_BITS == 0 && K::BITS == 32 {
-            return Entry { pair: 0, mixed: K::from_u64(entry), mark: Scalar::from_u64(0) };
+            return Entry { pair: 0, mixed: K::from_u64(entry), value_word: Scalar::from_u64(0) };
         }
-        if <K::Joint<V> as Scalar>::BITS == 32 {
-            return Entry { pair: 0, mixed: K::from_u64(entry >> 32), mark: Scalar::from_u64(entry) };
+        if <K::PackedWord<V> as Scalar>::BITS == 32 {
+            return Entry { pair: 0, mixed: K::from_u64(entry >> 32), value_word: Scalar::from_u64(entry) };
         }
         self.entry::<REPEATS, B>(entry as u32)
     }
 
     /// The entry of a pair.
     #[inline(always)]
-    pub fn entry<const REPEATS: bool, B: Block>(&self, pair: u32) -> Entry<K, K::Joint<V>> {
+    pub fn entry<const REPEATS: bool, B: Block>(&self, pair: u32) -> Entry<K, K::PackedWord<V>> {
         let (key, mut value) = self.pair::<REPEATS>(pair);
         if B::IN_TURN && const { in_order::<REPEATS, V>() } {
             value = self.value(pair as u64);
         }
-        Entry { pair, mixed: self.mixed(key), mark: self.mark::<REPEATS, B>(pair, value) }
+        Entry { pair, mixed: self.mixed(key), value_word: self.value_word::<REPEATS, B>(pair, value) }
     }
 
     /// A pair, with its value if that is wanted.
@@ -102,14 +102,14 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
     /// [`Source::load`] of the first pairs, or of what stands there if the page has fewer: so that the wait for them and the wait for
     /// their number are one.
     #[inline(always)]
-    pub fn load_first<const REPEATS: bool>(&self, thread: u32) -> ([K; MOST_READ], [V::Word; MOST_READ]) {
-        let room = if self.all.counts.is_null() { self.pairs } else { self.all.page_room as u32 };
+    pub fn load_first<const REPEATS: bool>(&self, thread: u32) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
+        let room = if self.all.counts.is_null() { self.pairs } else { self.all.page_capacity as u32 };
         self.load_below::<REPEATS>(thread, room)
     }
 
     /// A thread's pairs from `first` on, as far as there are any; values only if they are wanted.
     #[inline(always)]
-    pub fn load<const REPEATS: bool>(&self, first: u32) -> ([K; MOST_READ], [V::Word; MOST_READ]) {
+    pub fn load<const REPEATS: bool>(&self, first: u32) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
         self.load_below::<REPEATS>(first, self.pairs)
     }
 
@@ -138,8 +138,12 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
     }
 
     #[inline(always)]
-    fn load_below<const REPEATS: bool>(&self, first: u32, end: u32) -> ([K; MOST_READ], [V::Word; MOST_READ]) {
-        let (mut keys, mut values) = ([K::default(); MOST_READ], [<V::Word>::default(); MOST_READ]);
+    fn load_below<const REPEATS: bool>(
+        &self,
+        first: u32,
+        end: u32,
+    ) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
+        let (mut keys, mut values) = ([K::default(); MAX_READ_AHEAD], [<V::Word>::default(); MAX_READ_AHEAD]);
         for i in 0..read::<K, V>() {
             let pair = first + (i * THREADS) as u32;
             if pair < end {
@@ -151,7 +155,7 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
 
     /// What stands for a pair's value: its number from 1 on, if pages are built of numbers.
     #[inline(always)]
-    pub fn mark<const REPEATS: bool, B: Block>(&self, pair: u32, value: V::Word) -> K::Joint<V> {
+    pub fn value_word<const REPEATS: bool, B: Block>(&self, pair: u32, value: V::Word) -> K::PackedWord<V> {
         if const { by_number::<REPEATS, V, B>() } {
             Scalar::from_u64(pair as u64 + 1)
         } else {
@@ -166,19 +170,19 @@ pub struct Entry<K, W> {
     pub pair: u32,
     pub mixed: K,
     /// What is to stand for its value.
-    pub mark: W,
+    pub value_word: W,
 }
 
 impl<K: Key, W: Scalar> Entry<K, W> {
     /// The entry in one word: what it takes to place it if that fits, else its number.
     #[inline(always)]
-    pub fn packed<V: Payload>(&self) -> V::Noted {
+    pub fn packed<V: Payload>(&self) -> V::PackedEntry {
         Scalar::from_u64(if W::BITS != 32 {
             self.pair as u64
         } else if V::VALUE_BITS == 0 {
             self.mixed.to_u64()
         } else {
-            self.mixed.to_u64() << 32 | self.mark.to_u64()
+            self.mixed.to_u64() << 32 | self.value_word.to_u64()
         })
     }
 }

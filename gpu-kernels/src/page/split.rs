@@ -2,28 +2,28 @@
 
 use crate::look_back;
 use crate::radix::tile::{
-    DigitSums, MOST_ITEMS, PREFIX, Published, RANK_BITS, ROOM, SUM, THREADS, WARPS, begin_sets, exclusive_sum, items,
-    load_rows, place_in_tile, place_of_row, prefetch_rows, sum_of_sets,
+    DigitSums, MAX_ITEMS, PREFIX, Published, RANK_BITS, STAGING_WORDS, SUM, THREADS, WARPS, begin_sets, exclusive_sum,
+    item_of_row, items, load_rows, offset_in_tile, prefetch_rows, sum_of_sets,
 };
-use crate::seam::{Block, Global, Shared, Tile, settled, vectorized};
+use crate::seam::{Block, Global, Shared, Tile, opaque, vectorized};
 use crate::types::{Key, Payload, WordOf};
 
 use super::header;
 use super::pairs::{Pairs, in_order};
 use super::repeats::drop_repeats;
 use super::split_in_turn::SplitInTurn;
-use super::split_plan::{MOST_SPLIT_BITS, SplitPlan};
+use super::split_plan::{MAX_SPLIT_BITS, SplitParams};
 pub use crate::radix::tile::tile;
 
 /// What a thread holds: item `i` is of its warp's row `i`.
 pub(super) struct Held<K, W> {
-    pub keys: [K; MOST_ITEMS],
+    pub keys: [K; MAX_ITEMS],
     /// Only if pairs go out side by side.
-    values: [W; MOST_ITEMS],
+    values: [W; MAX_ITEMS],
     /// The item's bin above its rank; then the item's place in the tile.
-    places: [u32; MOST_ITEMS],
+    offsets: [u32; MAX_ITEMS],
     /// Where the items go in the output that this thread takes from the room; only if keys and values go out apart.
-    targets: [u32; MOST_ITEMS],
+    targets: [u32; MAX_ITEMS],
     /// Rows whose key comes again in the tile.
     pub dropped: u32,
 }
@@ -33,7 +33,7 @@ pub(super) struct Held<K, W> {
 const MANY_DROPPED: u64 = 8;
 
 /// The share of a tile's pairs of bins, one in so many, that must have a crowd for the other bins to be looked at, too.
-const MANY_CROWDS: u32 = 16;
+const MANY_SKEWED_BINS: u32 = 16;
 
 /// Where items do not go: behind every output, also with the items of a tile added.
 pub(super) const NOWHERE: u32 = 0xffff_0000;
@@ -43,17 +43,17 @@ macro_rules! split_kernel {
         kernel! {
             $(#[$doc])*
             $name<K: Key, V: Payload>, $entry, threads 512, resident 2,
-                shared ticket: u64 = 1, shared room: u64 = ROOM, shared starts: u32 = 1 << MOST_SPLIT_BITS,
+                shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_SPLIT_BITS,
                 shared sums: u32 = 16, shared kept: u32 = 1;
             {
                 keys: Global<K>, values: Global<WordOf<V>>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
                 counts_in: Global<u32>, starts_out: Global<u32>, counts_out: Global<u32>, state: Global<u64>, header: Global<u64>,
-                plan: SplitPlan,
+                plan: SplitParams,
             }
             |args, block| {
                 let Self { keys, values, keys_out, values_out, counts_in, starts_out, counts_out, state, header, plan } = args;
                 let args = Split { keys, values, keys_out, values_out, counts_in, starts_out, counts_out, state, header, plan };
-                split::<$repeats, K, V, _>(block, args, ticket, room, starts, sums, kept);
+                split::<$repeats, K, V, _>(block, args, ticket, staging, starts, sums, kept);
             }
         }
     };
@@ -93,7 +93,7 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
     block: &mut B,
     args: Split<K, V>,
     ticket: impl Shared<u64>,
-    room: impl Shared<u64>,
+    staging: impl Shared<u64>,
     starts: impl Shared<u32>,
     sums: impl Shared<u32>,
     kept: impl Shared<u32>,
@@ -113,7 +113,7 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
             dropped += args.header.load_read_only(header::DROPPED + level);
         }
     }
-    let crowded_before = dropped > plan.pairs / MANY_DROPPED;
+    let skewed_before = dropped > plan.pairs / MANY_DROPPED;
     let index = if ordered {
         look_back::take_ticket(block, ticket, args.state);
         ticket.get(0) as u32
@@ -127,24 +127,24 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
         // Nobody waits for a tile that has nothing: those behind it have nothing either.
         return;
     }
-    let here = settled((size - first).min(tile::<K, V>()) as u32);
-    let first = region as u64 * plan.region_room + first;
+    let here = opaque((size - first).min(tile::<K, V>()) as u32);
+    let first = region as u64 * plan.region_capacity + first;
     let bins = 1 << plan.bits;
     let pairs = bins / 2;
     let bin_of = |key: K| key.bits_from(plan.shift) & (bins - 1);
-    if B::IN_TURN && !crowded_before {
+    if B::IN_TURN && !skewed_before {
         let index = tile_index;
         if vectorized(SplitInTurn::<REPEATS, K, V, _> { args: &args, starts, region, index, size, first, here }) {
             return;
         }
     }
-    let counters = room.cast::<u32>();
+    let counters = staging.cast::<u32>();
 
     let mut held = block.local(|_| Held::<K, V::Word> {
-        keys: [K::default(); MOST_ITEMS],
-        values: [<V::Word>::default(); MOST_ITEMS],
-        places: [0; MOST_ITEMS],
-        targets: [0; MOST_ITEMS],
+        keys: [K::default(); MAX_ITEMS],
+        values: [<V::Word>::default(); MAX_ITEMS],
+        offsets: [0; MAX_ITEMS],
+        targets: [0; MAX_ITEMS],
         dropped: 0,
     });
     let mut sum = block.local(|_| DigitSums { tile: 0, start: 0 });
@@ -153,9 +153,9 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
         if plan.level != 0 && side_by_side {
             let pairs_in = Pairs::<REPEATS, K, V>::new(args.keys, args.values);
             for row in 0..items::<K, V>() {
-                let place = place_of_row::<K, V>(thread, row);
-                if place < here {
-                    (held.keys[row], held.values[row]) = pairs_in.load(first + place as u64);
+                let item = item_of_row::<K, V>(thread, row);
+                if item < here {
+                    (held.keys[row], held.values[row]) = pairs_in.load(first + item as u64);
                 }
             }
             return;
@@ -176,15 +176,15 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
     // Ranks; once more if repeated keys were taken out. What is not there goes to a bin behind the others.
     let sets = if ordered { WARPS } else { 1 };
     let mut bits = plan.bits + (here as u64 != tile::<K, V>()) as u32;
-    let (mut again, mut thinned, mut many) = (REPEATS, false, crowded_before);
+    let (mut again, mut thinned, mut many) = (REPEATS, false, skewed_before);
     loop {
         let set_words = 1 << (bits - 1);
         block.phase(&mut held, |thread, held| {
             // Settled, and so below: what follows should be computed when it is wanted, not kept from the first round on.
-            let (here, shift) = (settled(here), settled(plan.shift));
+            let (here, shift) = (opaque(here), opaque(plan.shift));
             for row in 0..items::<K, V>() {
-                let absent = place_of_row::<K, V>(thread, row) >= here || held.dropped >> row & 1 != 0;
-                held.places[row] = if absent { bins } else { held.keys[row].bits_from(shift) & (bins - 1) };
+                let absent = item_of_row::<K, V>(thread, row) >= here || held.dropped >> row & 1 != 0;
+                held.offsets[row] = if absent { bins } else { held.keys[row].bits_from(shift) & (bins - 1) };
             }
             let mut word = thread;
             while word < sets * set_words {
@@ -202,9 +202,9 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
                         counters,
                         set,
                         bits,
-                        |held, row| held.places[4 * group + row],
+                        |held, row| held.offsets[4 * group + row],
                         |held, row, rank| {
-                            held.places[4 * group + row] = settled(held.places[4 * group + row] << RANK_BITS | rank);
+                            held.offsets[4 * group + row] = opaque(held.offsets[4 * group + row] << RANK_BITS | rank);
                         },
                     );
                 }
@@ -212,9 +212,9 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
         } else {
             block.each(&mut held, |_, held| {
                 for row in 0..items::<K, V>() {
-                    let bin = held.places[row];
+                    let bin = held.offsets[row];
                     let rank = counters.fetch_add(bin / 2, 1 << (bin % 2 * 16)) >> (bin % 2 * 16) & 0xffff;
-                    held.places[row] = settled(bin << RANK_BITS | rank);
+                    held.offsets[row] = opaque(bin << RANK_BITS | rank);
                 }
             });
         }
@@ -223,30 +223,30 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
         let add_up = |thread: u32, sum: &mut DigitSums| {
             sum.tile = if thread < set_words { sum_of_sets(counters, sets, set_words, thread) } else { 0 };
         };
-        let crowd_in = |thread: u32, sum: &mut DigitSums| {
+        let find_skew = |thread: u32, sum: &mut DigitSums| {
             add_up(thread, sum);
             if thread >= pairs {
                 return false;
             }
-            let crowds = [sum.tile as u32 > plan.crowd, (sum.tile >> 32) as u32 > plan.crowd];
-            starts.set(2 * thread, crowds[0] as u32);
-            starts.set(2 * thread + 1, crowds[1] as u32);
-            crowds[0] || crowds[1]
+            let skewed_bins = [sum.tile as u32 > plan.skew_limit, (sum.tile >> 32) as u32 > plan.skew_limit];
+            starts.set(2 * thread, skewed_bins[0] as u32);
+            starts.set(2 * thread + 1, skewed_bins[1] as u32);
+            skewed_bins[0] || skewed_bins[1]
         };
         if !again {
             block.each(&mut sum, add_up);
             break;
         }
-        let crowds = block.count(&mut sum, crowd_in);
-        many |= crowds > pairs / MANY_CROWDS;
-        if crowds == 0 && !many {
+        let skewed_bins = block.count(&mut sum, find_skew);
+        many |= skewed_bins > pairs / MANY_SKEWED_BINS;
+        if skewed_bins == 0 && !many {
             break;
         }
         // Those of crowds first, and for themselves: so that no others take their cells. The others only if many keys are repeated.
-        let only_crowds = crowds != 0 && !thinned;
-        let suspect = |key: K| !only_crowds || starts.get(bin_of(key)) != 0;
-        drop_repeats::<K, V, B>(block, &mut held, room.cast::<K>(), here, tile_index, suspect);
-        again = only_crowds && many;
+        let only_skewed = skewed_bins != 0 && !thinned;
+        let suspect = |key: K| !only_skewed || starts.get(bin_of(key)) != 0;
+        drop_repeats::<K, V, B>(block, &mut held, staging.cast::<K>(), here, tile_index, suspect);
+        again = only_skewed && many;
         thinned = true;
         bits = plan.bits + 1;
     }
@@ -279,13 +279,13 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
     block.phase(&mut held, |thread, held| {
         let set = if ordered { thread / 32 * set_words } else { 0 };
         for row in 0..items::<K, V>() {
-            held.places[row] = place_in_tile(counters, set, held.places[row]);
+            held.offsets[row] = offset_in_tile(counters, set, held.offsets[row]);
         }
     });
-    let staged_keys = room.cast::<K>();
+    let staged_keys = staging.cast::<K>();
     block.each(&mut held, |_, held| {
         for row in 0..items::<K, V>() {
-            staged_keys.set(held.places[row], held.keys[row]);
+            staged_keys.set(held.offsets[row], held.keys[row]);
         }
     });
 
@@ -310,13 +310,13 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
                 let number = region as u64 * bins as u64 + bin as u64;
                 let own = (sum.tile >> (32 * half)) as u32;
                 let begin = (before >> (32 * half)) as u32;
-                let (bin_first, bin_room) = if args.starts_out.is_null() {
-                    (number as u32 * plan.bin_room, plan.bin_room)
+                let (bin_first, bin_capacity) = if args.starts_out.is_null() {
+                    (number as u32 * plan.bin_capacity, plan.bin_capacity)
                 } else {
                     let bin_first = args.starts_out.load_read_only(number);
                     (bin_first, args.starts_out.load_read_only(number + 1) - bin_first)
                 };
-                let fits = begin as u64 + own as u64 <= bin_room as u64;
+                let fits = begin as u64 + own as u64 <= bin_capacity as u64;
                 let target = if fits { bin_first + begin } else { NOWHERE };
                 starts.set(bin, target.wrapping_sub(start));
                 if !fits {
@@ -331,10 +331,10 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
     });
 
     // Out: thread after thread, as the items stand in the room.
-    let staged_values = room.cast::<V::Word>();
-    let target_of = |key: K, place: u32| {
-        let target = starts.get(bin_of(key)).wrapping_add(place);
-        if place < kept.get(0) { target } else { NOWHERE }
+    let staged_values = staging.cast::<V::Word>();
+    let target_of = |key: K, item: u32| {
+        let target = starts.get(bin_of(key)).wrapping_add(item);
+        if item < kept.get(0) { target } else { NOWHERE }
     };
     if side_by_side {
         // Keys wait in registers for their values.
@@ -345,16 +345,16 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
         });
         block.phase(&mut held, |_, held| {
             for row in 0..items::<K, V>() {
-                staged_values.set(held.places[row], held.values[row]);
+                staged_values.set(held.offsets[row], held.values[row]);
             }
         });
         let pairs_out = Pairs::<REPEATS, K, V>::new(args.keys_out, args.values_out);
         block.each(&mut held, |thread, held| {
             for row in 0..items::<K, V>() {
-                let place = thread + (row * THREADS) as u32;
-                let target = target_of(held.keys[row], place);
+                let item = thread + (row * THREADS) as u32;
+                let target = target_of(held.keys[row], item);
                 if target < NOWHERE {
-                    pairs_out.store(target as u64, held.keys[row], staged_values.get(place));
+                    pairs_out.store(target as u64, held.keys[row], staged_values.get(item));
                 }
             }
         });
@@ -362,9 +362,9 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
     }
     block.phase(&mut held, |thread, held| {
         for row in 0..items::<K, V>() {
-            let place = thread + (row * THREADS) as u32;
-            let key = staged_keys.get(place);
-            held.targets[row] = target_of(key, place);
+            let item = thread + (row * THREADS) as u32;
+            let key = staged_keys.get(item);
+            held.targets[row] = target_of(key, item);
             if held.targets[row] < NOWHERE {
                 args.keys_out.store(held.targets[row] as u64, key);
             }
@@ -374,10 +374,10 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
         return;
     }
     block.phase(&mut held, |thread, held| {
-        let mut values = [<V::Word>::default(); MOST_ITEMS];
+        let mut values = [<V::Word>::default(); MAX_ITEMS];
         load_rows::<K, V, V::Word>(args.values.offset(first), here, thread, &mut values);
         for row in 0..items::<K, V>() {
-            staged_values.set(held.places[row], values[row]);
+            staged_values.set(held.offsets[row], values[row]);
         }
     });
     block.each(&mut held, |thread, held| {

@@ -38,7 +38,7 @@ impl<const REPEATS: bool, K: Key, V: Payload, S: Shared<u32>> Work for SplitInTu
         } else {
             self.count::<false>()
         }
-        if REPEATS && (0..1 << plan.bits).any(|bin| self.starts.get(bin) > plan.crowd) {
+        if REPEATS && (0..1 << plan.bits).any(|bin| self.starts.get(bin) > plan.skew_limit) {
             return false;
         }
         self.take_parts();
@@ -61,11 +61,11 @@ impl<const REPEATS: bool, K: Key, V: Payload, S: Shared<u32>> SplitInTurn<'_, RE
     /// Counts the pairs of each bin.
     #[inline(always)]
     fn count<const FEW: bool>(&self) {
-        let mut place = 0;
-        while place < self.here {
-            let (keys, _) = self.load_mixed(place);
+        let mut item = 0;
+        while item < self.here {
+            let (keys, _) = self.load_mixed(item);
             let mut ranks = Ranks::default();
-            for &key in &keys[..AT_ONCE.min((self.here - place) as usize)] {
+            for &key in &keys[..AT_ONCE.min((self.here - item) as usize)] {
                 if FEW {
                     ranks.next(self.bin_of(key));
                 } else {
@@ -75,7 +75,7 @@ impl<const REPEATS: bool, K: Key, V: Payload, S: Shared<u32>> SplitInTurn<'_, RE
             if FEW {
                 ranks.add_to(self.starts, 1 << self.args.plan.bits);
             }
-            place += AT_ONCE as u32;
+            item += AT_ONCE as u32;
         }
     }
 
@@ -84,11 +84,11 @@ impl<const REPEATS: bool, K: Key, V: Payload, S: Shared<u32>> SplitInTurn<'_, RE
     fn write<const FEW: bool>(&self) {
         let (args, starts) = (self.args, self.starts);
         let pairs_out = Pairs::<REPEATS, K, V>::new(args.keys_out, args.values_out);
-        let mut place = 0;
-        while place < self.here {
-            let (keys, values) = self.load_mixed(place);
+        let mut item = 0;
+        while item < self.here {
+            let (keys, values) = self.load_mixed(item);
             let mut ranks = Ranks::default();
-            for i in 0..AT_ONCE.min((self.here - place) as usize) {
+            for i in 0..AT_ONCE.min((self.here - item) as usize) {
                 let bin = self.bin_of(keys[i]);
                 let target = if FEW { starts.get(bin) + ranks.next(bin) } else { starts.fetch_add(bin, 1) };
                 if target >= NOWHERE {
@@ -106,19 +106,19 @@ impl<const REPEATS: bool, K: Key, V: Payload, S: Shared<u32>> SplitInTurn<'_, RE
             if FEW {
                 ranks.add_to(starts, 1 << args.plan.bits);
             }
-            place += AT_ONCE as u32;
+            item += AT_ONCE as u32;
         }
     }
 
-    /// The mixed keys of the tile's pairs from number `place` on, and their values; something for
+    /// The mixed keys of the tile's pairs from number `item` on, and their values; something for
     /// pairs that there are not.
     #[inline(always)]
-    fn load_mixed(&self, place: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
+    fn load_mixed(&self, item: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
         let (args, plan) = (self.args, self.args.plan);
-        let here = (self.here - place).min(AT_ONCE as u32);
+        let here = (self.here - item).min(AT_ONCE as u32);
         // Pairs that are kept in order never stand side by side.
         let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
-        let (mut keys, values) = pairs.load_many(self.first + place as u64, here, REPEATS || plan.level == 0);
+        let (mut keys, values) = pairs.load_many(self.first + item as u64, here, REPEATS || plan.level == 0);
         if plan.level == 0 {
             for key in &mut keys {
                 *key = key.mixed(plan.a, plan.b);
@@ -153,8 +153,8 @@ impl<const REPEATS: bool, K: Key, V: Payload, S: Shared<u32>> SplitInTurn<'_, RE
             for half in 0..2 {
                 let (bin, number) = (2 * pair + half, 2 * (first_pair + pair as u64) + half as u64);
                 let (own, begin) = (starts.get(bin), (before >> (32 * half)) as u32);
-                let (bin_first, bin_room) = bin_of_output(args, number);
-                let fits = begin as u64 + own as u64 <= bin_room as u64;
+                let (bin_first, bin_capacity) = bin_of_output(args, number);
+                let fits = begin as u64 + own as u64 <= bin_capacity as u64;
                 starts.set(bin, if fits { bin_first + begin } else { NOWHERE });
                 if !fits {
                     args.header.atomic(header::OVERFLOW + plan.level as u64).store(1);
@@ -200,7 +200,7 @@ impl Ranks {
 fn bin_of_output<K: Key, V: Payload>(args: &Split<K, V>, number: u64) -> (u32, u32) {
     let plan = args.plan;
     if args.starts_out.is_null() {
-        (number as u32 * plan.bin_room, plan.bin_room)
+        (number as u32 * plan.bin_capacity, plan.bin_capacity)
     } else {
         let bin_first = args.starts_out.load_read_only(number);
         (bin_first, args.starts_out.load_read_only(number + 1) - bin_first)

@@ -1,7 +1,7 @@
 //! What a split is to do, and the limits of that.
 
 /// The most bits of a split. A tile may need as many bins again, for pairs that it has not or leaves out.
-pub const MOST_SPLIT_BITS: u32 = crate::radix::MOST_BITS - 1;
+pub const MAX_SPLIT_BITS: u32 = crate::radix::MAX_BITS - 1;
 
 /// The number of words that a split publishes in if it keeps the order; all must be 0.
 pub const fn state_words(regions: u64, tiles: u64, bits: u32) -> u64 {
@@ -11,17 +11,17 @@ pub const fn state_words(regions: u64, tiles: u64, bits: u32) -> u64 {
 /// What a split is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct SplitPlan {
+pub struct SplitParams {
     /// The constants of the mix.
     pub a: u64,
     /// The second one.
     pub b: u64,
     /// Pairs from the beginning of one region of the input to that of the next.
-    pub region_room: u64,
+    pub region_capacity: u64,
     /// The number of pairs, if the input is one region.
     pub pairs: u64,
     /// Pairs from the beginning of one bin of the output to that of the next, unless the bins' starts are given.
-    pub bin_room: u32,
+    pub bin_capacity: u32,
     /// Tiles for each region.
     pub tiles: u32,
     /// The lowest bit of a mixed key that says its bin.
@@ -29,7 +29,7 @@ pub struct SplitPlan {
     /// How many bits say it.
     pub bits: u32,
     /// More pairs of a tile in one bin than are likely unless keys are repeated.
-    pub crowd: u32,
+    pub skew_limit: u32,
     /// The number of this split: 0 for the first one, whose keys are not mixed yet.
     pub level: u32,
 }

@@ -7,7 +7,7 @@ use crate::types::Key;
 /// What is to be found.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct StartsPlan {
+pub struct StartsParams {
     /// The layout of the table.
     pub layout: Layout,
     /// The number of keys.
@@ -18,9 +18,9 @@ kernel! {
     /// `starts[p]` becomes the place of the first key of page `p` or of a later one, and `starts[pages]` the number of keys. One thread a start,
     /// which searches: far fewer accesses than keys.
     Starts<K: Key>, "page_starts", threads 256;
-    { keys: Global<K>, starts: Global<u32>, plan: StartsPlan }
+    { keys: Global<K>, starts: Global<u32>, plan: StartsParams }
     |args, block| {
-        let StartsPlan { layout, keys } = args.plan;
+        let StartsParams { layout, keys } = args.plan;
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {

@@ -2,14 +2,14 @@
 
 use super::form::Form;
 use super::{BUCKET_WORDS, Homes, Layout};
-use crate::places::THREADS;
+use crate::append::THREADS;
 use crate::seam::{Block, Global, Word};
 use crate::types::{Key, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
 
 /// The buckets of a table.
 pub struct Walk<'l, F, K: Key, V: Payload> {
-    words: Global<K::Joint<V>>,
+    words: Global<K::PackedWord<V>>,
     layout: &'l Layout,
     homes: Homes,
     types: PhantomData<fn() -> F>,
@@ -21,7 +21,7 @@ pub struct Bucket<W> {
     /// How many pairs it has.
     pub pairs: u32,
     /// Where the first of them goes, once places are given.
-    pub place: u64,
+    pub target: u64,
     /// Its number in its page.
     in_page: u32,
 }
@@ -30,26 +30,26 @@ pub struct Bucket<W> {
 /// most six of 32.
 pub const STAGED: usize = 4 * THREADS;
 /// The same of any buckets: those of keys alone have at most 24 of 32 bits.
-pub const MOST_STAGED: usize = 12 * THREADS;
+pub const MAX_STAGED: usize = 12 * THREADS;
 
 impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
     #[inline(always)]
-    pub fn new(words: Global<K::Joint<V>>, layout: &'l Layout) -> Self {
+    pub fn new(words: Global<K::PackedWord<V>>, layout: &'l Layout) -> Self {
         Self { words, layout, homes: layout.homes::<K>(), types: PhantomData }
     }
 
     /// The block's buckets, one for each thread; empty ones behind the last.
     #[inline(always)]
-    pub fn buckets<B: Block>(&self, block: &mut B) -> B::Local<Bucket<K::Joint<V>>> {
+    pub fn buckets<B: Block>(&self, block: &mut B) -> B::Local<Bucket<K::PackedWord<V>>> {
         let first = block.first_thread();
         block.local(|thread| self.take(first + thread as u64))
     }
 
     #[inline(always)]
-    fn take(&self, number: u64) -> Bucket<K::Joint<V>> {
+    fn take(&self, number: u64) -> Bucket<K::PackedWord<V>> {
         // Buckets are numbered with 32 bits, which are divided several times as fast as 64.
         let in_page = number as u32 % self.layout.page_buckets;
-        let mut bucket = Bucket { words: Default::default(), pairs: 0, place: 0, in_page };
+        let mut bucket = Bucket { words: Default::default(), pairs: 0, target: 0, in_page };
         if number < self.layout.buckets() as u64 {
             // Whole sectors at once.
             for half in 0..2 {
@@ -67,9 +67,9 @@ impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
 
     /// Writes a bucket back.
     #[inline(always)]
-    pub fn put(&self, number: u64, bucket: &Bucket<K::Joint<V>>) {
+    pub fn put(&self, number: u64, bucket: &Bucket<K::PackedWord<V>>) {
         for half in 0..2 {
-            let mut four = [<K::Joint<V>>::default(); 4];
+            let mut four = [<K::PackedWord<V>>::default(); 4];
             for word in 0..4 {
                 four[word] = bucket.words[4 * half + word];
             }
@@ -78,37 +78,37 @@ impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
     }
 
     #[inline(always)]
-    fn tag(&self, bucket: &Bucket<K::Joint<V>>, slot: u32) -> K::Joint<V> {
-        let bits = F::tag_bits::<K::Joint<V>>();
-        let mask = (<K::Joint<V>>::from_u64(1) << bits).minus(Scalar::from_u64(1));
+    fn tag(&self, bucket: &Bucket<K::PackedWord<V>>, slot: u32) -> K::PackedWord<V> {
+        let bits = F::tag_bits::<K::PackedWord<V>>();
+        let mask = (<K::PackedWord<V>>::from_u64(1) << bits).minus(Scalar::from_u64(1));
         bucket.words[(slot / F::TAGS) as usize] >> (slot % F::TAGS * bits) & mask
     }
 
     /// Whether the slot holds a pair.
     #[inline(always)]
-    pub fn holds(&self, bucket: &Bucket<K::Joint<V>>, slot: u32) -> bool {
+    pub fn holds(&self, bucket: &Bucket<K::PackedWord<V>>, slot: u32) -> bool {
         self.tag(bucket, slot) != Scalar::from_u64(0)
     }
 
     /// The key in a slot that holds a pair.
     #[inline(always)]
-    pub fn key(&self, number: u64, bucket: &Bucket<K::Joint<V>>, slot: u32) -> K {
+    pub fn key(&self, number: u64, bucket: &Bucket<K::PackedWord<V>>, slot: u32) -> K {
         let (remainder, candidate) = self.layout.untag(self.tag(bucket, slot));
         let in_page = bucket.in_page;
         let home = number as u32 - in_page + self.layout.home_of(in_page, remainder, candidate);
-        let mixed: K = self.layout.mixed_in::<K, K::Joint<V>>(&self.homes, home, remainder.to_u64());
+        let mixed: K = self.layout.mixed_in::<K, K::PackedWord<V>>(&self.homes, home, remainder.to_u64());
         mixed.unmixed(self.layout.a, self.layout.b)
     }
 
     /// The value in a slot that holds a pair.
     #[inline(always)]
-    pub fn value(&self, bucket: &Bucket<K::Joint<V>>, slot: u32) -> WordOf<V> {
+    pub fn value(&self, bucket: &Bucket<K::PackedWord<V>>, slot: u32) -> WordOf<V> {
         Scalar::from_u64(bucket.words[(F::TAG_WORDS + slot) as usize].to_u64())
     }
 
     /// Gives the pair in a slot another value.
     #[inline(always)]
-    pub fn set_value(&self, bucket: &mut Bucket<K::Joint<V>>, slot: u32, value: WordOf<V>) {
+    pub fn set_value(&self, bucket: &mut Bucket<K::PackedWord<V>>, slot: u32, value: WordOf<V>) {
         bucket.words[(F::TAG_WORDS + slot) as usize] = Scalar::from_u64(value.to_u64());
     }
 }

@@ -5,7 +5,7 @@ use crate::seam::{Global, Shared};
 use crate::types::Key;
 
 /// The most counters: digits times the values of each.
-pub const MOST_COUNTERS: u32 = 4096;
+pub const MAX_COUNTERS: u32 = 4096;
 
 /// Keys that a thread reads at once.
 const ITEMS: usize = 8;
@@ -13,12 +13,12 @@ const ITEMS: usize = 8;
 /// What is to be counted.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct HistogramPlan {
+pub struct HistogramParams {
     /// The first digit; the others have as many bits each, and follow it upwards.
     pub digit: Digit,
     /// The number of keys.
     pub items: u64,
-    /// The number of digits: with their values, at most [`MOST_COUNTERS`].
+    /// The number of digits: with their values, at most [`MAX_COUNTERS`].
     pub digits: u32,
     /// Nothing.
     pub padding: u32,
@@ -26,10 +26,10 @@ pub struct HistogramPlan {
 
 kernel! {
     /// Adds to `counts[d << bits | v]` how many keys have value `v` in digit `d`. Any number of blocks share the keys.
-    Histogram<K: Key>, "radix_histogram", threads 256, shared counters: u32 = MOST_COUNTERS as usize;
-    { keys: Global<K>, counts: Global<u32>, plan: HistogramPlan }
+    Histogram<K: Key>, "radix_histogram", threads 256, shared counters: u32 = MAX_COUNTERS as usize;
+    { keys: Global<K>, counts: Global<u32>, plan: HistogramParams }
     |args, block| {
-        let HistogramPlan { digit, items, digits, .. } = args.plan;
+        let HistogramParams { digit, items, digits, .. } = args.plan;
         let (threads, used) = (block.threads(), digits << digit.bits);
         let step = block.grid() as u64 * threads as u64;
         let first = block.first_thread();

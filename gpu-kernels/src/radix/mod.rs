@@ -9,15 +9,15 @@ mod histogram;
 mod partition;
 pub(crate) mod tile;
 
-pub use histogram::{Histogram, HistogramPlan, MOST_COUNTERS};
-pub use partition::{PORTION, Partition, PartitionPlan, state_words};
+pub use histogram::{Histogram, HistogramParams, MAX_COUNTERS};
+pub use partition::{PORTION, Partition, PartitionParams, state_words};
 pub use tile::tile;
 
 use crate::hash::HashFunctions;
 use crate::types::{Key, Scalar};
 
 /// The most bits of a digit.
-pub const MOST_BITS: u32 = 10;
+pub const MAX_BITS: u32 = 10;
 
 /// What a digit is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct Digit {
     pub of: u32,
     /// The digit's lowest bit.
     pub shift: u32,
-    /// The number of bits: 1 to [`MOST_BITS`].
+    /// The number of bits: 1 to [`MAX_BITS`].
     pub bits: u32,
     /// Nothing.
     pub padding: u32,

@@ -3,12 +3,12 @@
 #![allow(clippy::needless_range_loop, reason = "loops by index unroll on the GPU, iterators over arrays may not")]
 
 use super::tile::{
-    DigitSums, MOST_ITEMS, PREFIX, Published, RANK_BITS, ROOM, SUM, THREADS, WARPS, begin_sets, exclusive_sum, items,
-    load_rows, place_in_tile, place_of_row, sum_of_sets, tile,
+    DigitSums, MAX_ITEMS, PREFIX, Published, RANK_BITS, STAGING_WORDS, SUM, THREADS, WARPS, begin_sets, exclusive_sum,
+    item_of_row, items, load_rows, offset_in_tile, sum_of_sets, tile,
 };
-use super::{Digit, MOST_BITS};
+use super::{Digit, MAX_BITS};
 use crate::look_back;
-use crate::seam::{Global, Shared, Tile, settled};
+use crate::seam::{Global, Shared, Tile, opaque};
 use crate::types::{Key, Payload, WordOf};
 
 /// The most items of one launch: a tile publishes sums of 30 bits.
@@ -22,7 +22,7 @@ pub const fn state_words<K: Key, V: Payload>(items: u64, bits: u32) -> u64 {
 /// What a pass is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct PartitionPlan {
+pub struct PartitionParams {
     /// The digit that items are ordered by.
     pub digit: Digit,
     /// The first item of this launch.
@@ -37,12 +37,12 @@ pub struct PartitionPlan {
 
 /// What a thread holds: item `i` is of its warp's row `i`.
 struct Held<K, V> {
-    keys: [K; MOST_ITEMS],
-    values: [V; MOST_ITEMS],
+    keys: [K; MAX_ITEMS],
+    values: [V; MAX_ITEMS],
     /// The item's digit above its rank among the items of the warp with that digit; then the item's place in the tile.
-    places: [u32; MOST_ITEMS],
+    offsets: [u32; MAX_ITEMS],
     /// Where the items go in the output that this thread takes from the room.
-    targets: [u32; MOST_ITEMS],
+    targets: [u32; MAX_ITEMS],
 }
 
 kernel! {
@@ -57,21 +57,21 @@ kernel! {
     /// The last tile is filled up with items of the last digit, which come after all others: only what is published and what
     /// goes out leaves them away. Of keys with nothing the arrays of values are of no interest.
     Partition<K: Key, V: Payload>, "radix_partition", threads 512, resident 2,
-        shared ticket: u64 = 1, shared room: u64 = ROOM, shared starts: u32 = 1 << MOST_BITS, shared sums: u32 = 16;
+        shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_BITS, shared sums: u32 = 16;
     {
         keys: Global<K>, values: Global<WordOf<V>>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
-        digit_starts: Global<u32>, next_starts: Global<u32>, state: Global<u64>, plan: PartitionPlan,
+        digit_starts: Global<u32>, next_starts: Global<u32>, state: Global<u64>, plan: PartitionParams,
     }
     |args, block| {
         let digit = args.plan.digit;
         let pairs = digit.bins() / 2;
-        let counters = room.cast::<u32>();
+        let counters = staging.cast::<u32>();
         let published = Published { words: args.state.offset(1), pairs };
         let mut held = block.local(|_| Held::<K, V::Word> {
-            keys: [K::default(); MOST_ITEMS],
-            values: [<V::Word>::default(); MOST_ITEMS],
-            places: [0; MOST_ITEMS],
-            targets: [0; MOST_ITEMS],
+            keys: [K::default(); MAX_ITEMS],
+            values: [<V::Word>::default(); MAX_ITEMS],
+            offsets: [0; MAX_ITEMS],
+            targets: [0; MAX_ITEMS],
         });
         // Two 16-bit counters a word: the counters of a warp take as many words as there are pairs of digits.
         block.each(&mut held, |thread, _| {
@@ -90,11 +90,11 @@ kernel! {
                 let (here, first) = here::<K, V>(&args.plan, ticket.get(0));
                 load_rows::<K, V, K>(args.keys.offset(first), here, thread, &mut held.keys);
                 digit.mix(&mut held.keys);
-                held.places = digit.of_each(&held.keys);
+                held.offsets = digit.of_each(&held.keys);
                 if here as u64 != tile::<K, V>() {
                     for row in 0..items::<K, V>() {
-                        if place_of_row::<K, V>(thread, row) >= here {
-                            held.places[row] = digit.bins() - 1;
+                        if item_of_row::<K, V>(thread, row) >= here {
+                            held.offsets[row] = digit.bins() - 1;
                         }
                     }
                 }
@@ -106,9 +106,9 @@ kernel! {
                     counters,
                     first_thread / 32 * digit.bins(),
                     digit.bits,
-                    |held, row| held.places[4 * group + row],
+                    |held, row| held.offsets[4 * group + row],
                     |held, row, rank| {
-                        held.places[4 * group + row] = settled(held.places[4 * group + row] << RANK_BITS | rank);
+                        held.offsets[4 * group + row] = opaque(held.offsets[4 * group + row] << RANK_BITS | rank);
                     },
                 );
             }
@@ -139,17 +139,17 @@ kernel! {
         block.phase(&mut held, |thread, held| {
             let counters_of_warp = thread / 32 * pairs;
             for row in 0..items::<K, V>() {
-                held.places[row] = place_in_tile(counters, counters_of_warp, held.places[row]);
+                held.offsets[row] = offset_in_tile(counters, counters_of_warp, held.offsets[row]);
             }
             let (here, first) = here::<K, V>(&args.plan, ticket.get(0));
             if V::VALUE_BITS != 0 {
                 load_rows::<K, V, V::Word>(args.values.offset(first), here, thread, &mut held.values);
             }
         });
-        let staged_keys = room.cast::<K>();
+        let staged_keys = staging.cast::<K>();
         block.each(&mut held, |_, held| {
             for row in 0..items::<K, V>() {
-                staged_keys.set(held.places[row], held.keys[row]);
+                staged_keys.set(held.offsets[row], held.keys[row]);
             }
         });
 
@@ -181,15 +181,15 @@ kernel! {
         block.phase(&mut held, |thread, held| {
             let (here, _) = here::<K, V>(&args.plan, ticket.get(0));
             for group in 0..items::<K, V>() / 4 {
-                let place_of = |i: usize| thread + ((4 * group + i) * THREADS) as u32;
+                let staged_item = |i: usize| thread + ((4 * group + i) * THREADS) as u32;
                 let mut keys = [K::default(); 4];
                 for i in 0..4 {
-                    keys[i] = staged_keys.get(place_of(i));
+                    keys[i] = staged_keys.get(staged_item(i));
                 }
                 let digits = digit.of_each(&keys);
                 for i in 0..4 {
-                    let target = starts.get(digits[i]).wrapping_add(place_of(i));
-                    if place_of(i) < here {
+                    let target = starts.get(digits[i]).wrapping_add(staged_item(i));
+                    if staged_item(i) < here {
                         args.keys_out.store(target as u64, keys[i]);
                     }
                     held.targets[4 * group + i] = target;
@@ -199,18 +199,18 @@ kernel! {
         if V::VALUE_BITS == 0 {
             return;
         }
-        let staged_values = room.cast::<V::Word>();
+        let staged_values = staging.cast::<V::Word>();
         block.phase(&mut held, |_, held| {
             for row in 0..items::<K, V>() {
-                staged_values.set(held.places[row], held.values[row]);
+                staged_values.set(held.offsets[row], held.values[row]);
             }
         });
         block.each(&mut held, |thread, held| {
             let (here, _) = here::<K, V>(&args.plan, ticket.get(0));
             for i in 0..items::<K, V>() {
-                let place = thread + (i * THREADS) as u32;
-                if place < here {
-                    args.values_out.store(held.targets[i] as u64, staged_values.get(place));
+                let item = thread + (i * THREADS) as u32;
+                if item < here {
+                    args.values_out.store(held.targets[i] as u64, staged_values.get(item));
                 }
             }
         });
@@ -219,7 +219,7 @@ kernel! {
 
 /// How many items a tile has, and the first of them.
 #[inline(always)]
-fn here<K: Key, V: Payload>(plan: &PartitionPlan, tile_index: u64) -> (u32, u64) {
+fn here<K: Key, V: Payload>(plan: &PartitionParams, tile_index: u64) -> (u32, u64) {
     let first = plan.first + tile_index * tile::<K, V>();
-    (settled(plan.end.saturating_sub(first).min(tile::<K, V>()) as u32), first)
+    (opaque(plan.end.saturating_sub(first).min(tile::<K, V>()) as u32), first)
 }

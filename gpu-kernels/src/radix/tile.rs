@@ -2,25 +2,25 @@
 //!
 //! Digits go in pairs, whose two 16-bit counters share a word, and whose sums are published in the halves of a word of 64 bits.
 
-use crate::seam::{Atomic, Block, DeviceScope, Global, Shared, Tile, Word, pause, settled};
+use crate::seam::{Atomic, Block, DeviceScope, Global, Shared, Tile, Word, opaque, pause};
 use crate::types::{Key, Payload};
 
 /// Threads of a block.
 pub const THREADS: usize = 512;
 pub const WARPS: u32 = THREADS as u32 / 32;
 /// The most items of a thread.
-pub const MOST_ITEMS: usize = 16;
+pub const MAX_ITEMS: usize = 16;
 
 /// Words of 64 bits for the warps' counters, and then for the items on their way out.
-pub const ROOM: usize = 4096;
+pub const STAGING_WORDS: usize = 4096;
 /// Counters of 16 bits: as many for each warp as a digit has values. They fill the room.
-const _: () = assert!(ROOM * 4 == (WARPS as usize) << super::MOST_BITS);
+const _: () = assert!(STAGING_WORDS * 4 == (WARPS as usize) << super::MAX_BITS);
 /// The keys of a tile, or its values, fill it too.
-const _: () = assert!(ROOM as u64 == tile::<u64, u64>() && ROOM as u64 * 2 == tile::<u32, u32>());
+const _: () = assert!(STAGING_WORDS as u64 == tile::<u64, u64>() && STAGING_WORDS as u64 * 2 == tile::<u32, u32>());
 
 /// Items of a thread: fewer of the wide ones, so that they fit the registers.
 pub const fn items<K: Key, V: Payload>() -> usize {
-    if K::BITS == 32 && V::VALUE_BITS <= 32 { MOST_ITEMS } else { MOST_ITEMS / 2 }
+    if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_ITEMS } else { MAX_ITEMS / 2 }
 }
 
 /// Items of a tile, which is what one block moves.
@@ -34,21 +34,21 @@ pub const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 
 /// Where in its tile item `row` of a thread stands.
 #[inline(always)]
-pub fn place_of_row<K: Key, V: Payload>(thread: u32, row: usize) -> u32 {
+pub fn item_of_row<K: Key, V: Payload>(thread: u32, row: usize) -> u32 {
     (thread & !31) * items::<K, V>() as u32 + row as u32 * 32 + thread % 32
 }
 
 /// Reads the items of a thread from a tile that has `here` of them, as far as it has them.
 #[inline(always)]
-pub fn load_rows<K: Key, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thread: u32, into: &mut [T; MOST_ITEMS]) {
-    let from = tile_of.offset(place_of_row::<K, V>(thread, 0) as u64);
+pub fn load_rows<K: Key, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thread: u32, into: &mut [T; MAX_ITEMS]) {
+    let from = tile_of.offset(item_of_row::<K, V>(thread, 0) as u64);
     if here as u64 == tile::<K, V>() {
         for row in 0..items::<K, V>() {
             into[row] = from.load_streaming(row as u64 * 32);
         }
     } else {
         for row in 0..items::<K, V>() {
-            if place_of_row::<K, V>(thread, row) < here {
+            if item_of_row::<K, V>(thread, row) < here {
                 into[row] = from.load_streaming(row as u64 * 32);
             }
         }
@@ -59,9 +59,9 @@ pub fn load_rows<K: Key, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thr
 #[inline(always)]
 pub fn prefetch_rows<K: Key, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thread: u32) {
     let line = (128 / size_of::<T>()) as u32;
-    let place = (thread & !31) * items::<K, V>() as u32 + thread % 32 * line;
-    if thread % 32 * line < 32 * items::<K, V>() as u32 && place < here {
-        tile_of.prefetch_far(place as u64);
+    let item = (thread & !31) * items::<K, V>() as u32 + thread % 32 * line;
+    if thread % 32 * line < 32 * items::<K, V>() as u32 && item < here {
+        tile_of.prefetch_far(item as u64);
     }
 }
 
@@ -105,10 +105,10 @@ pub fn begin_sets(counters: impl Shared<u32>, sets: u32, pairs: u32, pair: u32, 
 /// Where in the tile an item belongs, from its digit above its rank, once the counters of its set, from word `set` on, are the
 /// places where the digits begin.
 #[inline(always)]
-pub fn place_in_tile(counters: impl Shared<u32>, set: u32, ranked: u32) -> u32 {
+pub fn offset_in_tile(counters: impl Shared<u32>, set: u32, ranked: u32) -> u32 {
     let (digit, rank) = (ranked >> RANK_BITS, ranked & RANK_MASK);
     let begin = counters.get(set + digit / 2) >> (digit % 2 * 16) & 0xffff;
-    settled(begin + rank)
+    opaque(begin + rank)
 }
 
 /// Gives each thread the number of items with digits before its own, of `pairs` pairs. There is no barrier at the end.

@@ -150,5 +150,5 @@ pub trait Shared<T: Word>: Copy + Sync {
     /// Puts `value` into word `index` if it holds `expected`; returns what it held.
     fn compare_exchange(self, index: u32, expected: T, value: T) -> T;
     /// Reads word `index`, which other threads may be changing by the atomic operations.
-    fn watch(self, index: u32) -> T;
+    fn load_relaxed(self, index: u32) -> T;
 }

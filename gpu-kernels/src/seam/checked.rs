@@ -95,7 +95,7 @@ impl Log {
         uses.len() as u32 - 1
     }
 
-    fn note<T>(&self, array: u32, index: u32, writes: bool, plain: bool) {
+    fn record_use<T>(&self, array: u32, index: u32, writes: bool, plain: bool) {
         let (thread, phase) = (self.thread.get(), self.phase.get());
         let parts = size_of::<T>() / 4;
         let uses = &mut self.uses.borrow_mut()[array as usize];
@@ -318,7 +318,7 @@ impl<T: Word> CheckedShared<T> {
         // SAFETY: the block owns the log and the array and outlives its kernel, which alone holds this handle; the index
         // is checked above.
         unsafe {
-            (*self.log).note::<T>(self.array, index, writes, plain);
+            (*self.log).record_use::<T>(self.array, index, writes, plain);
             let old = word.read();
             if writes {
                 word.write(change(old));
@@ -364,7 +364,7 @@ impl<T: Word> Shared<T> for CheckedShared<T> {
     fn compare_exchange(self, index: u32, expected: T, value: T) -> T {
         self.access(index, true, false, |old| if old == expected { value } else { old })
     }
-    fn watch(self, index: u32) -> T {
+    fn load_relaxed(self, index: u32) -> T {
         self.access(index, false, false, |old| old)
     }
 }

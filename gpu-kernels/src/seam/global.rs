@@ -154,7 +154,7 @@ impl<T: Word> Global<T> {
     /// Two neighbours in one access, which other threads may be changing by atomic operations: each is whole, and they need not be of one
     /// moment. `index` must be even.
     #[inline(always)]
-    pub fn watch_pair(self, index: u64) -> [T; 2] {
+    pub fn load_pair_relaxed(self, index: u64) -> [T; 2] {
         // SAFETY: as in `load_pair_read_only`.
         unsafe { T::atomic_load_pair(self.at(index)) }
     }

@@ -42,8 +42,8 @@ pub use kernel::{CheckBlock, Entry, Kernel, RunBlocks};
 /// `word`, of which the compiler then knows nothing. Says that a thread should keep this word and not the ones that it was made
 /// of: LLVM would take packed words apart, and put off computing what is used after a barrier, which takes more registers.
 #[inline(always)]
-pub fn settled(word: u32) -> u32 {
-    backend::settled(word)
+pub fn opaque(word: u32) -> u32 {
+    backend::opaque(word)
 }
 
 /// Which of the four words, as far as `mask` goes, equal `other`: for word `i` some of the four

@@ -7,7 +7,7 @@ use crate::types::Key;
 /// Which bounds are to be found.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct BoundsPlan {
+pub struct BoundsParams {
     /// Where the keys and their index stand.
     pub layout: Layout,
     /// The number of queries.
@@ -25,11 +25,11 @@ struct Bound<K> {
 }
 
 kernel! {
-    /// `places[i]` becomes the number of keys below query `i`, or not above it, by thread `i`.
+    /// `ranks[i]` becomes the number of keys below query `i`, or not above it, by thread `i`.
     Bounds<K: Key>, "sorted_bounds", threads 256;
-    { queries: Global<K>, keys: Global<K>, places: Global<u32>, plan: BoundsPlan }
+    { queries: Global<K>, keys: Global<K>, ranks: Global<u32>, plan: BoundsParams }
     |args, block| {
-        let BoundsPlan { layout, queries: count, upper, .. } = args.plan;
+        let BoundsParams { layout, queries: count, upper, .. } = args.plan;
         let table = Table::new(args.keys, layout);
         let block_first = block.first_thread();
         block.tiles::<32>(|tile| {
@@ -46,7 +46,7 @@ kernel! {
                 let index = first + lane as u64;
                 if index < count {
                     let below = if bound.all { layout.keys as u32 } else { bound.search.below };
-                    args.places.store_streaming(index, below);
+                    args.ranks.store_streaming(index, below);
                 }
             });
         });
@@ -56,7 +56,7 @@ kernel! {
 /// Which ranges are to be counted.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct RangesPlan {
+pub struct RangesParams {
     /// Where the keys and their index stand.
     pub layout: Layout,
     /// The number of ranges.
@@ -72,9 +72,9 @@ struct Ends<K> {
 kernel! {
     /// `counts[i]` becomes the number of keys from `from[i]` on that are below `to[i]`, by thread `i`.
     CountRanges<K: Key>, "sorted_count_ranges", threads 256;
-    { from: Global<K>, to: Global<K>, keys: Global<K>, counts: Global<u32>, plan: RangesPlan }
+    { from: Global<K>, to: Global<K>, keys: Global<K>, counts: Global<u32>, plan: RangesParams }
     |args, block| {
-        let RangesPlan { layout, ranges: count } = args.plan;
+        let RangesParams { layout, ranges: count } = args.plan;
         let table = Table::new(args.keys, layout);
         let block_first = block.first_thread();
         block.tiles::<32>(|tile| {

@@ -8,7 +8,7 @@ use crate::types::{Key, Value};
 /// What a lookup is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct FindPlan {
+pub struct FindParams {
     /// Where the keys and their index stand.
     pub layout: Layout,
     /// The number of queries.
@@ -27,10 +27,10 @@ kernel! {
     Find<K: Key, V: Value>, "sorted_find", threads 256;
     {
         queries: Global<K>, keys: Global<K>, values: Global<V>, values_out: Global<V>, found: Global<u32>,
-        plan: FindPlan,
+        plan: FindParams,
     }
     |args, block| {
-        let FindPlan { layout, queries: count } = args.plan;
+        let FindParams { layout, queries: count } = args.plan;
         let table = Table::new(args.keys, layout);
         let lookup = Lookup { queries: args.queries, count, values: args.values_out, found: args.found };
         let block_first = block.first_thread();
@@ -44,10 +44,10 @@ kernel! {
             });
             table.descend(tile, &mut queries, |query, level, next| query.search.step(&table, level, next));
             tile.each(&mut queries, |lane, query| {
-                if first + (lane as u64) < count && let Some(place) = query.search.found(&layout) {
+                if first + (lane as u64) < count && let Some(rank) = query.search.found(&layout) {
                     let wanted = !args.values_out.is_null();
                     query.answer =
-                        Some(if wanted { args.values.load_read_only(place as u64) } else { V::default() });
+                        Some(if wanted { args.values.load_read_only(rank as u64) } else { V::default() });
                 }
             });
             lookup.write(tile, &mut queries, first, |query| query.answer);

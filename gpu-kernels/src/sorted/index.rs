@@ -7,7 +7,7 @@ use crate::types::Key;
 /// How much there is to write.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct IndexPlan {
+pub struct IndexParams {
     /// The number of keys, unless it stands in memory.
     pub keys: u64,
 }
@@ -17,30 +17,30 @@ kernel! {
     /// number of keys; `count` may be null, if the plan has the number. A thread writes one entry, and there are threads enough for all, or
     /// more.
     Index<K: Key>, "sorted_index", threads 256;
-    { keys: Global<K>, count: Global<u32>, plan: IndexPlan }
+    { keys: Global<K>, count: Global<u32>, plan: IndexParams }
     |args, block| {
         let first_thread = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
             let keys = if args.count.is_null() { args.plan.keys } else { args.count.load(0) as u64 };
             let layout = Layout::new(keys);
-            let place = keys + first_thread + thread as u64;
-            if place >= layout.places() {
+            let entry = keys + first_thread + thread as u64;
+            if entry >= layout.key_slots() {
                 return;
             }
-            let level = level_of(&layout, place);
+            let level = level_of(&layout, entry);
             // Straight from the keys: so no level waits for the one below.
-            let last_of_group = ((place - level.first + 1) << level.shift) - 1;
-            args.keys.store(place, if last_of_group < keys { args.keys.load(last_of_group) } else { K::ALL_ONES });
+            let last_of_group = ((entry - level.first + 1) << level.shift) - 1;
+            args.keys.store(entry, if last_of_group < keys { args.keys.load(last_of_group) } else { K::ALL_ONES });
         });
     }
 }
 
-/// The level that has `place`.
+/// The level that has `entry`.
 #[inline(always)]
-fn level_of(layout: &Layout, place: u64) -> Level {
+fn level_of(layout: &Layout, entry: u64) -> Level {
     let mut level = layout.top;
-    while place < level.first
+    while entry < level.first
         && let Some(below) = layout.below(level)
     {
         level = below;

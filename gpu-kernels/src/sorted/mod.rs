@@ -12,9 +12,9 @@ mod bounds;
 mod find;
 mod index;
 
-pub use bounds::{Bounds, BoundsPlan, CountRanges, RangesPlan};
-pub use find::{Find, FindPlan};
-pub use index::{Index, IndexPlan};
+pub use bounds::{Bounds, BoundsParams, CountRanges, RangesParams};
+pub use find::{Find, FindParams};
+pub use index::{Index, IndexParams};
 
 use crate::seam::{Global, Tile};
 use crate::types::Key;
@@ -26,7 +26,7 @@ const GROUP_BITS: u32 = 4;
 pub const GROUP: u64 = 1 << GROUP_BITS;
 
 /// The room that `entries` of a level take: whole groups, and one place at least behind the last entry.
-pub const fn room(entries: u64) -> u64 {
+pub const fn padded_entries(entries: u64) -> u64 {
     (entries / GROUP + 1) * GROUP
 }
 
@@ -62,7 +62,7 @@ impl Layout {
     }
 
     /// The places of all levels together.
-    pub const fn places(&self) -> u64 {
+    pub const fn key_slots(&self) -> u64 {
         self.top.first + GROUP
     }
 
@@ -75,7 +75,7 @@ impl Layout {
     /// The level that has every [`GROUP`]th entry of `level`.
     #[inline(always)]
     const fn above(&self, level: Level) -> Level {
-        Level { first: level.first + room(self.entries_of(level)), shift: level.shift + GROUP_BITS as u64 }
+        Level { first: level.first + padded_entries(self.entries_of(level)), shift: level.shift + GROUP_BITS as u64 }
     }
 
     /// The level that `level` has every [`GROUP`]th entry of, if it is not the keys themselves.
@@ -85,7 +85,7 @@ impl Layout {
             return None;
         }
         let shift = level.shift - GROUP_BITS as u64;
-        Some(Level { first: level.first - room(self.keys >> shift), shift })
+        Some(Level { first: level.first - padded_entries(self.keys >> shift), shift })
     }
 }
 
@@ -111,7 +111,7 @@ impl<K: Key> Table<K> {
 
     /// Where `key` stands, if it is there. The first of equal keys.
     #[inline(always)]
-    pub fn place(&self, key: K) -> Option<u32> {
+    pub fn rank(&self, key: K) -> Option<u32> {
         self.search(key).found(&self.layout)
     }
 

@@ -1,6 +1,6 @@
 //! Building the buckets: a parallel cuckoo hash in shared memory for each.
 
-use super::{Layout, MOST_SUB_TABLES, header};
+use super::{Layout, MAX_SUB_TABLES, header};
 use crate::seam::{Global, Shared};
 use crate::slots::{EMPTY, Slot, Slots, packed};
 use crate::types::{Key, Scalar, Value};
@@ -10,17 +10,17 @@ const THREADS: u32 = 128;
 /// Items of a thread.
 const ITEMS: usize = 4;
 /// The most items of a bucket: 512, as in the poster.
-pub const MOST_IN_BUCKET: u32 = THREADS * ITEMS as u32;
+pub const MAX_IN_BUCKET: u32 = THREADS * ITEMS as u32;
 /// The most slots of a bucket.
-pub const MOST_SLOTS: u32 = 1024;
+pub const MAX_SLOTS: u32 = 1024;
 
 /// What a build is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct BuildPlan {
+pub struct BuildParams {
     /// How the table hashes.
     pub layout: Layout,
-    /// The most items of a bucket, at most [`MOST_IN_BUCKET`].
+    /// The most items of a bucket, at most [`MAX_IN_BUCKET`].
     pub capacity: u32,
     /// Where the buckets' seeds start.
     pub seed: u32,
@@ -43,7 +43,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 struct Item {
     /// Its slots in the sub-tables, 16 bits each.
-    places: u64,
+    packed_slots: u64,
     /// The sub-table that it wrote itself to last, or [`OUT`].
     table: u32,
     /// Whether there is an item, and its key is not the one that lives in the header.
@@ -52,8 +52,8 @@ struct Item {
 
 impl Item {
     #[inline(always)]
-    fn place(&self, table: u32) -> u32 {
-        (self.places >> (16 * table)) as u32 & 0xffff
+    fn slot_in_bucket(&self, table: u32) -> u32 {
+        (self.packed_slots >> (16 * table)) as u32 & 0xffff
     }
 }
 
@@ -78,14 +78,14 @@ kernel! {
     /// A slot holds the number of an item. Copies of a key have the same slots and all regard a slot with one of them as theirs:
     /// they move together, end in one slot, and the last of them in input order wins it.
     BuildBuckets<K: Key, V: Value>, "two_level_build", threads 128, resident 12,
-        shared pairs: u64 = 2 * MOST_IN_BUCKET as usize, shared slots: u32 = MOST_SLOTS as usize, shared words: u32 = 2;
+        shared pairs: u64 = 2 * MAX_IN_BUCKET as usize, shared slots: u32 = MAX_SLOTS as usize, shared words: u32 = 2;
     {
         keys: Global<K>, values: Global<V>, starts: Global<u32>, words_out: Global<Slot<K, V>>, seeds: Global<u32>,
-        header: Global<u64>, plan: BuildPlan,
+        header: Global<u64>, plan: BuildParams,
     }
     |args, block| {
-        let BuildPlan { layout, rounds, .. } = args.plan;
-        let (bucket, tables, bucket_slots) = (block.index(), layout.places.count(), layout.bucket_slots());
+        let BuildParams { layout, rounds, .. } = args.plan;
+        let (bucket, tables, bucket_slots) = (block.index(), layout.slot_hashes.count(), layout.bucket_slots());
         let start = args.starts.load_read_only(bucket as u64);
         let size = args.starts.load_read_only(bucket as u64 + 1) - start;
         if size > args.plan.capacity {
@@ -99,7 +99,7 @@ kernel! {
         }
         let key_of = |item: u32| Slots::<K, V>::key_of(Scalar::from_u64(pairs.get(item)));
 
-        let mut items = block.local(|_| [Item { places: 0, table: OUT, live: false }; ITEMS]);
+        let mut items = block.local(|_| [Item { packed_slots: 0, table: OUT, live: false }; ITEMS]);
         block.phase(&mut items, |thread, _| {
             if thread < 2 {
                 words.set(thread, 0);
@@ -120,7 +120,7 @@ kernel! {
                 if number < size {
                     pairs.set(number, Slots::<K, V>::item(key[i], value[i]).to_u64());
                     if !packed::<K, V>() {
-                        pairs.set(MOST_IN_BUCKET + number, value[i].to_u64());
+                        pairs.set(MAX_IN_BUCKET + number, value[i].to_u64());
                     }
                     items[i].live = key[i] != K::ALL_ONES;
                     if !items[i].live {
@@ -143,19 +143,19 @@ kernel! {
                 }
                 for i in 0..ITEMS {
                     items[i].table = OUT;
-                    items[i].places = 0;
+                    items[i].packed_slots = 0;
                     if items[i].live {
                         let key = key_of(thread + i as u32 * THREADS);
-                        for table in 0..MOST_SUB_TABLES {
-                            let place = layout.place(seed, table, key) as u64 & 0xffff;
-                            items[i].places |= place << (16 * table);
+                        for table in 0..MAX_SUB_TABLES {
+                            let slot_in_bucket = layout.slot_in_bucket(seed, table, key) as u64 & 0xffff;
+                            items[i].packed_slots |= slot_in_bucket << (16 * table);
                         }
                     }
                 }
             });
             // Whether another key is where the item wrote itself.
             let lost = |item: &Item, number: u32| {
-                let holder = slots.get(item.place(item.table));
+                let holder = slots.get(item.slot_in_bucket(item.table));
                 holder != number && key_of(holder) != key_of(number)
             };
             let mut round = 0;
@@ -168,7 +168,7 @@ kernel! {
                             // Out of the sub-table before, or of all of them (`OUT` is the one before the first).
                             if item.live && item.table == table.wrapping_sub(1) && (table == 0 || lost(item, number)) {
                                 // Atomic, because many may write here, and one is to win.
-                                slots.exchange(item.place(table), number);
+                                slots.exchange(item.slot_in_bucket(table), number);
                                 item.table = table;
                             }
                         }
@@ -190,7 +190,7 @@ kernel! {
             if args.plan.statistics != 0 {
                 block.each(&mut items, |thread, _| {
                     if thread == 0 {
-                        args.header.atomic(header::MOST_ROUNDS).fetch_max(round as u64);
+                        args.header.atomic(header::MAX_ROUNDS).fetch_max(round as u64);
                         args.header.atomic(header::ROUNDS).fetch_add(round as u64);
                     }
                 });
@@ -200,7 +200,7 @@ kernel! {
         block.phase(&mut items, |thread, items| {
             for i in 0..ITEMS {
                 if items[i].live && built {
-                    slots.fetch_max(items[i].place(items[i].table), thread + i as u32 * THREADS);
+                    slots.fetch_max(items[i].slot_in_bucket(items[i].table), thread + i as u32 * THREADS);
                 }
             }
         });
@@ -213,7 +213,7 @@ kernel! {
                 let mut pair = [EMPTY, 0];
                 if item != NONE {
                     occupied += 1;
-                    pair = [pairs.get(item), if packed::<K, V>() { 0 } else { pairs.get(MOST_IN_BUCKET + item) }];
+                    pair = [pairs.get(item), if packed::<K, V>() { 0 } else { pairs.get(MAX_IN_BUCKET + item) }];
                 }
                 table.store(bucket * bucket_slots + slot, pair);
                 slot += THREADS;
@@ -234,7 +234,7 @@ kernel! {
             let cell = words.get(word::CELL);
             if cell != 0 {
                 let item = cell - 1;
-                let value = pairs.get(if packed::<K, V>() { item } else { MOST_IN_BUCKET + item });
+                let value = pairs.get(if packed::<K, V>() { item } else { MAX_IN_BUCKET + item });
                 args.header.store(header::CELL_VALUE, V::from_u64(value).to_u64());
                 args.header.store(header::CELL, 1);
             }

@@ -9,7 +9,7 @@ use crate::types::{Key, Value};
 /// What a lookup is to do.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct FindPlan {
+pub struct FindParams {
     /// How the table hashes.
     pub layout: Layout,
     /// The number of queries.
@@ -22,7 +22,7 @@ kernel! {
     Find<K: Key, V: Value>, "two_level_find", threads 256;
     {
         queries: Global<K>, words: Global<Slot<K, V>>, seeds: Global<u32>, header: Global<u64>, values: Global<V>,
-        found: Global<u32>, plan: FindPlan,
+        found: Global<u32>, plan: FindParams,
     }
     |args, block| {
         let table = Table::<K, V>::new(args.words, args.seeds, args.plan.layout);

@@ -1,13 +1,13 @@
 //! Looking at a table: where its keys sit.
 
-use super::{Layout, MOST_SUB_TABLES};
+use super::{Layout, MAX_SUB_TABLES};
 use crate::seam::{Global, Shared};
 use crate::slots::{Slot, Slots};
 use crate::types::{Key, Value};
 
 kernel! {
-    /// Counts in `probes[t]` the keys in sub-table `t` of their bucket. `probes` has [`MOST_SUB_TABLES`] words.
-    Histogram<K: Key, V: Value>, "two_level_histogram", threads 256, shared counts: u64 = MOST_SUB_TABLES;
+    /// Counts in `probes[t]` the keys in sub-table `t` of their bucket. `probes` has [`MAX_SUB_TABLES`] words.
+    Histogram<K: Key, V: Value>, "two_level_histogram", threads 256, shared counts: u64 = MAX_SUB_TABLES;
     { words: Global<Slot<K, V>>, probes: Global<u64>, layout: Layout }
     |args, block| {
         let slots = Slots::<K, V>::new(args.words);
@@ -15,19 +15,19 @@ kernel! {
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
-            if thread < MOST_SUB_TABLES as u32 {
+            if thread < MAX_SUB_TABLES as u32 {
                 counts.set(thread, 0);
             }
         });
         block.phase(&mut nothing, |thread, _| {
             let slot = first + thread as u64;
             if slot < all && slots.item_at(slot as u32) != Slots::<K, V>::EMPTY {
-                let table = slot as u32 % args.layout.bucket_slots() / args.layout.places.slots();
+                let table = slot as u32 % args.layout.bucket_slots() / args.layout.slot_hashes.slots();
                 counts.fetch_add(table, 1);
             }
         });
         block.each(&mut nothing, |thread, _| {
-            if thread < MOST_SUB_TABLES as u32 {
+            if thread < MAX_SUB_TABLES as u32 {
                 args.probes.atomic(thread as u64).fetch_add(counts.get(thread));
             }
         });

@@ -13,10 +13,10 @@ mod find;
 mod inspect;
 mod starts;
 
-pub use build::{BuildBuckets, BuildPlan, MOST_IN_BUCKET, MOST_SLOTS};
-pub use find::{Find, FindPlan};
+pub use build::{BuildBuckets, BuildParams, MAX_IN_BUCKET, MAX_SLOTS};
+pub use find::{Find, FindParams};
 pub use inspect::Histogram;
-pub use starts::{BucketStarts, KEYS as KEYS_OF_STARTS, StartsPlan};
+pub use starts::{BucketStarts, KEYS as KEYS_OF_STARTS, StartsParams};
 
 use crate::hash::{Family, HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::Global;
@@ -24,7 +24,7 @@ use crate::slots::{Slot, Slots};
 use crate::types::{Key, Value};
 
 /// The most sub-tables of a bucket.
-pub const MOST_SUB_TABLES: usize = 4;
+pub const MAX_SUB_TABLES: usize = 4;
 
 /// The words beside the slots: what a build found out, and the cell of the key that is all ones.
 pub mod header {
@@ -41,7 +41,7 @@ pub mod header {
     /// How many seeds were tried and did not do.
     pub const RESEEDED: u64 = 5;
     /// The most rounds that building a bucket took, if they are counted.
-    pub const MOST_ROUNDS: u64 = 6;
+    pub const MAX_ROUNDS: u64 = 6;
     /// The rounds of all buckets, if they are counted.
     pub const ROUNDS: u64 = 7;
     /// The number of words.
@@ -55,18 +55,18 @@ pub struct Layout {
     /// Its first function gives a key its bucket.
     pub buckets: HashFunctions,
     /// The functions onto the slots of a sub-table, one for each of them.
-    pub places: Family,
+    pub slot_hashes: Family,
 }
 
 /// What a bucket's seed is combined with for the constants of each sub-table. The first three pairs are those of Sahu's
 /// report; the fourth table is not in it.
-const SEEDED: [[u32; 2]; MOST_SUB_TABLES] = [[0xffff, 0xcba9], [0x7531, 0xbeef], [0xd9f1, 0x337a], [0x5a4d, 0x86c3]];
+const SEEDED: [[u32; 2]; MAX_SUB_TABLES] = [[0xffff, 0xcba9], [0x7531, 0xbeef], [0xd9f1, 0x337a], [0x5a4d, 0x86c3]];
 
 impl Layout {
     /// The number of slots of a bucket.
     #[inline(always)]
     pub fn bucket_slots(&self) -> u32 {
-        self.places.count() * self.places.slots()
+        self.slot_hashes.count() * self.slot_hashes.slots()
     }
 
     /// The bucket of `key`.
@@ -78,13 +78,13 @@ impl Layout {
     /// The slot of `key` in sub-table `table` (a constant once loops are unrolled), counted from the first slot of its bucket,
     /// whose seed is `seed`. [`NO_SLOT`] if there are fewer sub-tables.
     #[inline(always)]
-    pub fn place<K: Key>(&self, seed: u32, table: usize, key: K) -> u32 {
-        if table as u32 >= self.places.count() {
+    pub fn slot_in_bucket<K: Key>(&self, seed: u32, table: usize, key: K) -> u32 {
+        if table as u32 >= self.slot_hashes.count() {
             return NO_SLOT;
         }
         let [a, b] = SEEDED[table];
         let constants = [(seed ^ a) as u64, (seed ^ b) as u64];
-        table as u32 * self.places.slots() + self.places.slot(constants, key)
+        table as u32 * self.slot_hashes.slots() + self.slot_hashes.slot(constants, key)
     }
 }
 
@@ -110,10 +110,10 @@ impl<K: Key, V: Value> Table<K, V> {
         let seed = self.seeds.load_read_only(bucket as u64);
         let first = bucket * self.layout.bucket_slots();
         let mut slots = [NO_SLOT; MAX_FUNCTIONS];
-        for table in 0..MOST_SUB_TABLES {
-            let place = self.layout.place(seed, table, key);
-            if place != NO_SLOT {
-                slots[table] = first + place;
+        for table in 0..MAX_SUB_TABLES {
+            let slot_in_bucket = self.layout.slot_in_bucket(seed, table, key);
+            if slot_in_bucket != NO_SLOT {
+                slots[table] = first + slot_in_bucket;
             }
         }
         slots
@@ -126,7 +126,7 @@ impl<K: Key, V: Value> Table<K, V> {
         let slots = self.slots_of(key);
         let mut answer = None;
         // By index: on the GPU, an array that is iterated over by value lies on the stack.
-        for table in 0..MOST_SUB_TABLES {
+        for table in 0..MAX_SUB_TABLES {
             if answer.is_none() && slots[table] != NO_SLOT {
                 answer = self.slots.probe(slots[table], key);
             }

@@ -7,7 +7,7 @@ use crate::types::Key;
 /// What is to be found.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct StartsPlan {
+pub struct StartsParams {
     /// The first function gives a key its bucket.
     pub functions: HashFunctions,
     /// The number of pairs.
@@ -21,9 +21,9 @@ kernel! {
     /// `starts[b]` becomes the place of the first pair of bucket `b` or of a later one; `starts` has a word more than there are
     /// buckets. A thread compares [`KEYS`] keys with the ones before them; there is one comparison more than there are keys.
     BucketStarts<K: Key>, "two_level_starts", threads 256;
-    { keys: Global<K>, starts: Global<u32>, plan: StartsPlan }
+    { keys: Global<K>, starts: Global<u32>, plan: StartsParams }
     |args, block| {
-        let StartsPlan { functions, pairs } = args.plan;
+        let StartsParams { functions, pairs } = args.plan;
         let first_thread = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {

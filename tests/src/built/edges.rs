@@ -174,7 +174,7 @@ pub fn rebuilds_with_more_and_fewer_and_no_pairs<C: Config>(config: impl Fn(usiz
         }
     }
     on_each_engine(|engine| {
-        let most = engine.most_items.min(20_000);
+        let most = engine.max_items.min(20_000);
         crate::in_all_widths!(with::<C>(&config(most), &engine.device, most));
     });
 }
@@ -182,7 +182,7 @@ pub fn rebuilds_with_more_and_fewer_and_no_pairs<C: Config>(config: impl Fn(usiz
 /// The key that is all ones is among the pairs. Built again, the one does not change the other.
 pub fn a_clone_keeps_what_the_map_has_no_more<C: Config>(config: &C) {
     fn with<C: Config, K: Key, V: Value>(engine: &TestEngine, config: &C) {
-        let (device, most) = (&engine.device, engine.most_items.min(20_000));
+        let (device, most) = (&engine.device, engine.max_items.min(20_000));
         let mut keys: Vec<K> = distinct_keys(most, 28);
         keys[7] = K::ALL_ONES;
         let values: Vec<V> = values(most);

@@ -11,7 +11,7 @@ use crate::maps::{Map, holds, is_empty};
 use crate::{distinct_keys, on_each_engine, values};
 use std::fmt::Debug;
 use warpnest::{
-    Buffer, BuildReport, CuckooConfig, CuckooMap, Device, Error, Key, PageConfig, PageMap, PageReport, Result,
+    Buffer, CuckooConfig, CuckooMap, CuckooReport, Device, Error, Key, PageConfig, PageMap, PageReport, Result,
     SortedConfig, SortedMap, SortedReport, Stream, TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value,
 };
 
@@ -111,7 +111,7 @@ macro_rules! is_built {
 }
 
 is_built! {
-    CuckooConfig builds CuckooMap, BuildReport tells of it;
+    CuckooConfig builds CuckooMap, CuckooReport tells of it;
     scratch |config: &Self, pairs| config.memory_bytes::<K, V>(pairs).map(|_| 0);
     shrink |_| ();
     layout functions;
@@ -165,7 +165,7 @@ pub fn check<C: Config, K: Key, V: Value>(
     report: impl Fn(&C::Report, usize),
 ) {
     on_each_engine(|engine| {
-        let keys = keys(engine.most_items.min(most));
+        let keys = keys(engine.max_items.min(most));
         let config = config(keys.len());
         let _at = crate::at(format!("{} pairs, {config:?}", keys.len()));
         report(build::<C, K, V>(&engine.device, &config, &keys, &values(keys.len())).report(), keys.len());

@@ -37,7 +37,7 @@ pub fn no_key_one_key_and_the_extremes<C: SetConfig>(config: &C) {
 /// As many keys as each of `borders`, one less and one more.
 pub fn numbers_of_keys_around<C: SetConfig>(config: &C, borders: &[usize]) {
     fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &C, borders: &[usize]) {
-        for &border in borders.iter().filter(|&&border| border <= engine.most_items) {
+        for &border in borders.iter().filter(|&&border| border <= engine.max_items) {
             for n in [border - 1, border, border + 1] {
                 let keys: Vec<K> = distinct_keys(n, n as u64);
                 with_and_without_the_promise(&engine.device, config, &keys);
@@ -51,7 +51,7 @@ pub fn numbers_of_keys_around<C: SetConfig>(config: &C, borders: &[usize]) {
 /// Powers of two are the distances.
 pub fn keys_one_after_the_other_and_at_every_distance<C: SetConfig>(config: &C) {
     fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &C) {
-        let n = engine.most_items.min(3000) as u64;
+        let n = engine.max_items.min(3000) as u64;
         for lg in (0..K::BITS).step_by(5) {
             for first in [0, u64::MAX, 1 << 31] {
                 let keys: Vec<K> = (0..n).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect();
@@ -66,7 +66,7 @@ pub fn keys_one_after_the_other_and_at_every_distance<C: SetConfig>(config: &C) 
 /// By each of the configurations for so many keys.
 pub fn copies_of_one_key_and_half_of_the_keys_twice<C: SetConfig>(configs: impl Fn(usize) -> Vec<C>) {
     fn with<C: SetConfig, K: Key>(engine: &TestEngine, configs: &impl Fn(usize) -> Vec<C>) {
-        for n in [2, 33, 300, 2000, 10_000, 70_000].into_iter().filter(|&n| n <= engine.most_items) {
+        for n in [2, 33, 300, 2000, 10_000, 70_000].into_iter().filter(|&n| n <= engine.max_items) {
             for config in configs(n) {
                 let (device, once) = (&engine.device, distinct_keys::<K>(n / 2, 3));
                 let _at = at(format!("{n} keys, {config:?}"));
@@ -93,7 +93,7 @@ pub fn rebuilds_with_more_and_fewer_and_no_keys<C: SetConfig>(
 ) {
     fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &impl Fn(usize) -> C, own: &impl Fn(&mut C::Set<K>)) {
         let (device, stream) = (&engine.device, engine.device.default_stream());
-        let most = engine.most_items.min(20_000);
+        let most = engine.max_items.min(20_000);
         let mut set = build::<C, K>(device, &config(most), &distinct_keys(100, 1));
         for (round, size) in [most, most / 2, 0, 1, most - 1, 0, 0, 65, most].into_iter().enumerate() {
             let keys: Vec<K> = distinct_keys(size, 20 + round as u64);
@@ -132,7 +132,7 @@ pub fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others<C: SetConf
     own: impl Fn(&C::Report, u64, u64),
 ) {
     fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &C, own: &impl Fn(&C::Report, u64, u64)) {
-        let once: Vec<K> = distinct_keys(engine.most_items.min(2000) / 2, 8);
+        let once: Vec<K> = distinct_keys(engine.max_items.min(2000) / 2, 8);
         let twice = [once.repeat(2), once.iter().flat_map(|&key| [key, key]).collect(), vec![K::ALL_ONES; 100]];
         for keys in twice {
             let set = config.clone().assume_unique().build(&engine.device, &keys).unwrap();

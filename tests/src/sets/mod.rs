@@ -11,7 +11,7 @@ use crate::page_checker::check_page_set;
 use std::collections::HashSet;
 use std::fmt::Debug;
 use warpnest::{
-    Buffer, BuildReport, CuckooSet, CuckooSetConfig, Device, Error, Key, PageReport, PageSet, PageSetConfig, Result,
+    Buffer, CuckooReport, CuckooSet, CuckooSetConfig, Device, Error, Key, PageReport, PageSet, PageSetConfig, Result,
     Stream,
 };
 
@@ -171,7 +171,7 @@ is_set! {
     shrink Self::shrink_to_fit;
 }
 is_set! {
-    CuckooSetConfig builds CuckooSet, BuildReport tells of it;
+    CuckooSetConfig builds CuckooSet, CuckooReport tells of it;
     check check_cuckoo_set;
     hashing functions;
     shrink |_| ();

@@ -93,7 +93,7 @@ pub fn any_steps<C: SetConfig, K: Key>(
 pub fn sets_of_any_keys_are_combined<C: SetConfig, K: Key>(most: usize, configs: &impl Strategy<Value = (C, C)>) {
     on_every_engine(
         |engine: &TestEngine| {
-            let keys = || prop::collection::vec(key::<K>(), 0..engine.most_items.min(most));
+            let keys = || prop::collection::vec(key::<K>(), 0..engine.max_items.min(most));
             (keys(), keys(), configs)
         },
         |engine, (first, second, (config, other))| {

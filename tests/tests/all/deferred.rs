@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use warpnest::engine::{Engine, HostEngine, Mark, Queue};
+use warpnest::engine::{Engine, HostEngine, Queue, QueueEvent};
 use warpnest::{Device, Memory, Result};
 use warpnest_tests::{PtxRunner, engines};
 
@@ -25,7 +25,7 @@ pub fn device(seed: u64) -> (Device, Complaints) {
 /// Runs `test` on every engine, and on the deferring one with several orders.
 pub fn on_all(test: impl Fn(&Device, usize)) {
     for engine in engines() {
-        test(&engine.device, engine.most_items);
+        test(&engine.device, engine.max_items);
     }
     for seed in 0..6 {
         let (device, complaints) = device(seed);
@@ -234,13 +234,13 @@ impl Queue for DeferredQueue {
         // SAFETY: as in `copy`; the copy of the arguments says what the arguments said.
         self.run(uses, move |queue| unsafe { queue.launch(&recorded, blocks) })
     }
-    fn record(&self, _timed: bool) -> Result<Arc<dyn Mark>> {
-        Ok(Arc::new(DeferredMark { world: self.world.clone(), point: self.end() }))
+    fn record(&self, _timed: bool) -> Result<Arc<dyn QueueEvent>> {
+        Ok(Arc::new(DeferredEvent { world: self.world.clone(), point: self.end() }))
     }
-    fn wait(&self, mark: &dyn Mark) -> Result<()> {
-        match mark.as_any().downcast_ref::<DeferredMark>() {
-            Some(mark) => self.push(Step::WaitFor(mark.point)),
-            None => mark.synchronize(),
+    fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()> {
+        match queue_event.as_any().downcast_ref::<DeferredEvent>() {
+            Some(queue_event) => self.push(Step::WaitFor(queue_event.point)),
+            None => queue_event.synchronize(),
         }
     }
     fn synchronize(&self) -> Result<()> {
@@ -251,25 +251,25 @@ impl Queue for DeferredQueue {
     }
 }
 
-struct DeferredMark {
+struct DeferredEvent {
     world: Arc<World>,
     point: Point,
 }
 
-impl fmt::Debug for DeferredMark {
+impl fmt::Debug for DeferredEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DeferredMark({:?})", self.point)
+        write!(f, "DeferredEvent({:?})", self.point)
     }
 }
 
-impl Mark for DeferredMark {
+impl QueueEvent for DeferredEvent {
     fn synchronize(&self) -> Result<()> {
         self.world.run_until(self.point)
     }
     fn is_done(&self) -> Result<bool> {
         Ok(self.world.state().reached(self.point))
     }
-    fn milliseconds_since(&self, _earlier: &dyn Mark) -> Result<f64> {
+    fn milliseconds_since(&self, _earlier: &dyn QueueEvent) -> Result<f64> {
         Ok(0.0)
     }
     fn as_any(&self) -> &dyn Any {

@@ -12,8 +12,8 @@ mod runtime {
     mod cust;
     mod host;
     mod huge_counts;
-    mod landing;
     mod no_driver;
+    mod readback;
     #[cfg(all(target_os = "linux", not(feature = "cust")))]
     mod refusals;
     mod streams;

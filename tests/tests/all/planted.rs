@@ -14,7 +14,9 @@ use warpnest_tests::forms::Form;
 use warpnest_tests::linear_checker::check_linear_map;
 use warpnest_tests::maps::{Map, equals, is_empty};
 use warpnest_tests::planted::Operation::{Allocate, Copy, Download, Fill, Launch, Record, Upload, Wait};
-use warpnest_tests::planted::{LASTING_FAULTS, Operation, Plan, SINGLE_FAULTS, in_each_operation, is_planted, planted};
+use warpnest_tests::planted::{
+    FaultPlan, LASTING_FAULTS, Operation, SINGLE_FAULTS, in_each_operation, is_planted, planted,
+};
 use warpnest_tests::sets::{self, Set, SetConfig};
 use warpnest_tests::{distinct_keys, values};
 
@@ -79,7 +81,7 @@ fn a_rebuild_that_fails_anywhere_leaves_an_empty_map_that_can_be_built_again() {
 
 /// What changes nothing: after a failure the map is as it was.
 fn looks<M: Map<u32, u64>>(
-    (device, plan): (&Device, &Plan),
+    (device, plan): (&Device, &FaultPlan),
     map: &M,
     copy: impl Fn(&M, &Stream) -> Result<M>,
     keys: &[u32],
@@ -227,7 +229,7 @@ const CHANGES: [(Change, usize); 9] = [
     (|map, stream, _, _| map.clear(stream), 0),
     (|map, stream, _, _| map.reserve(stream, 5000), 300),
     (|map, stream, _, _| map.shrink_to_fit(stream), 300),
-    (|map, stream, _, _| map.compact(stream), 300),
+    (|map, stream, _, _| map.drop_tombstones(stream), 300),
     (
         |map, stream, old, new| {
             let kinds = Buffer::from_slice(map.device(), &[1u32, 3, 1, 1])?;

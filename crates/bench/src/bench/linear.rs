@@ -38,7 +38,7 @@ pub fn measure<K: Key, V: Value>(
     let mut wrong = 0;
     for _ in 0..runs + 1 {
         map.clear(stream)?;
-        let marks = [stream.record()?, {
+        let events = [stream.record()?, {
             wrong += n - map.insert_many_on(stream, &subjects.keys, &subjects.values)?;
             stream.record()?
         }];
@@ -47,8 +47,8 @@ pub fn measure<K: Key, V: Value>(
         let again = n - map.insert_many_on(stream, &subjects.keys, &subjects.values)?;
         let end = stream.record()?;
         wrong += removed + again;
-        times[0].push(marks[1].milliseconds_since(&marks[0])?);
-        times[1].push(after_removal.milliseconds_since(&marks[1])?);
+        times[0].push(events[1].milliseconds_since(&events[0])?);
+        times[1].push(after_removal.milliseconds_since(&events[1])?);
         times[2].push(end.milliseconds_since(&after_removal)?);
     }
     map.rebuild(stream, &subjects.keys, &subjects.values)?;

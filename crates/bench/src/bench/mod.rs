@@ -23,7 +23,7 @@ use record::{Record, Run, Subject};
 use roofline::Roofline;
 use warpnest::kernels::roofline::Access;
 use warpnest::{
-    BasicConfig, CompactingConfig, CuckooConfig, Device, LinearConfig, MultiConfig, PageConfig, TwoLevelConfig,
+    CompactingConfig, CuckooConfig, Device, IdTableConfig, LinearConfig, MultiConfig, PageConfig, TwoLevelConfig,
 };
 
 /// Measure every table and operation, beside what the memory system allows in the same run.
@@ -52,7 +52,7 @@ pub struct Args {
     /// What `CompactingTable` and `MultiMap` stand on. The rows of those on other tables than a page map are named as their types are, like
     /// `MultiMap<CuckooMap>`; `--slots-per-pair` and `--items-per-bucket` hold for them, too.
     #[arg(long, value_delimiter = ',', value_enum, default_value = "page")]
-    under: Vec<Basic>,
+    under: Vec<IdTableKind>,
     /// Rounds in which a tenth of a `LinearMap`'s keys go and others come.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
@@ -61,7 +61,7 @@ pub struct Args {
     batch: u64,
     /// `LinearMap` from a full line on to the next one, not by a step of each key's own.
     #[arg(long)]
-    to_the_next_line: bool,
+    linear_probing: bool,
     /// Also measure 64-bit keys and values.
     #[arg(long)]
     wide: bool,
@@ -88,14 +88,14 @@ pub struct Args {
 
 /// A table on which others stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Basic {
+enum IdTableKind {
     Page,
     Cuckoo,
     TwoLevel,
 }
 
 /// Four times as many keys must be different.
-const MOST_IN_ROUNDS: u64 = 1 << 29;
+const MAX_ROUNDS_PAIRS: u64 = 1 << 29;
 
 /// A part of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -140,7 +140,7 @@ struct OnTop<'a> {
 
 impl OnTop<'_> {
     /// Those that are wanted, on a table with this configuration.
-    fn measure<C: BasicConfig>(&mut self, [compacting, multi]: [&str; 2], config: &C) -> anyhow::Result<()> {
+    fn measure<C: IdTableConfig>(&mut self, [compacting, multi]: [&str; 2], config: &C) -> anyhow::Result<()> {
         let Self { device, run, roofline, args, n, keep } = self;
         if args.wants(Part::Compacting) {
             let subject = (compacting, &CompactingConfig::on(config.clone()));
@@ -271,12 +271,12 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             progress.set_message(format!("LinearMap, {n} pairs, load {load}"));
             progress.tick();
             let config = LinearConfig::default().load(load);
-            let config = if args.to_the_next_line { config.to_the_next_line() } else { config };
+            let config = if args.linear_probing { config.linear_probing() } else { config };
             keep(linear::measure::<u32, u32>(&device, &run, &roofline, n, &config, args.runs)?);
             if args.wide {
                 keep(linear::measure::<u64, u64>(&device, &run, &roofline, n, &config, args.runs)?);
             }
-            if n <= MOST_IN_ROUNDS {
+            if n <= MAX_ROUNDS_PAIRS {
                 keep(linear::rounds::<u32>(&device, &run, n, &config, args.rounds as usize)?);
                 if args.wide {
                     keep(linear::rounds::<u64>(&device, &run, n, &config, args.rounds as usize)?);
@@ -288,18 +288,18 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             progress.set_message(format!("CompactingTable and MultiMap on {under:?}, {n} rows"));
             progress.tick();
             match under {
-                Basic::Page => {
+                IdTableKind::Page => {
                     for &load in &args.load {
                         on_top.measure(["CompactingTable", "MultiMap"], &PageConfig::default().load(load).seed(1))?;
                     }
                 }
-                Basic::Cuckoo => {
+                IdTableKind::Cuckoo => {
                     for &slots in &args.slots_per_pair {
                         let config = CuckooConfig::default().slots_per_pair(slots).seed(1);
                         on_top.measure(["CompactingTable<CuckooMap>", "MultiMap<CuckooMap>"], &config)?;
                     }
                 }
-                Basic::TwoLevel => {
+                IdTableKind::TwoLevel => {
                     let config = TwoLevelConfig::default().seed(1);
                     let config = args.items_per_bucket.map_or(config.clone(), |mean| config.items_per_bucket(mean));
                     on_top.measure(["CompactingTable<TwoLevelMap>", "MultiMap<TwoLevelMap>"], &config)?;
@@ -346,7 +346,7 @@ fn limits(run: &Run, roofline: &Roofline, words: u64) -> anyhow::Result<Vec<Reco
     // A limit's place in the table: its footprint stands in the name, since no table keeps it.
     let table = format!("limit, {} MiB", words >> 17);
     let subject = |op, n| Subject { table: &table, op, n, load: 0.0, key_bits: 64, value_bits: 0 };
-    let (mut records, all) = (Vec::new(), roofline.most_accesses());
+    let (mut records, all) = (Vec::new(), roofline.max_accesses());
     for (access, op) in kinds {
         records.push(run.record(subject(op, all), roofline.milliseconds(access, words, all)?, 0.0, 0));
     }

@@ -4,7 +4,7 @@ use super::input::key;
 use super::record::{Record, Run, Subject};
 use super::roofline::{Roofline, median_ms};
 use warpnest::kernels::roofline::Access;
-use warpnest::{BasicConfig, BasicMap, Buffer, Device, Key, MultiConfig, Value};
+use warpnest::{Buffer, Device, IdTable, IdTableConfig, Key, MultiConfig, Value};
 
 /// How many values keys have, and what operations are called then.
 const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [
@@ -17,7 +17,7 @@ const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [
 /// Builds maps of `n` pairs whose keys have each of some numbers of values, asks where their values are, and retrieves all of them. A build is
 /// a rebuild, in memory that is there; a retrieval is a whole call, which takes its memory anew. The table of keys follows from `config`, and `name` is
 /// the name for both.
-pub fn measure<K: Key, V: Value, C: BasicConfig>(
+pub fn measure<K: Key, V: Value, C: IdTableConfig>(
     device: &Device,
     run: &Run,
     roofline: &Roofline,

@@ -2,7 +2,7 @@
 
 use super::roofline::{Copies, Roofline};
 use warpnest::PageStages;
-use warpnest::kernels::page::MOST_SPLIT_BITS;
+use warpnest::kernels::page::MAX_SPLIT_BITS;
 
 /// The limits of a build and its stages, which are what copies of as many bytes take: keys and values in and out for each split; keys
 /// and values in and the table out for the pages.
@@ -17,7 +17,7 @@ pub struct Limits {
 impl Limits {
     /// Of a build of `n` items of so many bits each, as a table of so many bytes in 2^`page_bits` pages.
     pub fn new(roofline: &Roofline, n: u64, bits: u32, table_bytes: u64, page_bits: u32) -> anyhow::Result<Self> {
-        let splits = page_bits.div_ceil(MOST_SPLIT_BITS) as u64;
+        let splits = page_bits.div_ceil(MAX_SPLIT_BITS) as u64;
         Ok(Self { copies: roofline.copies(n, bits)?, splits, bytes: n * bits as u64 / 8, table_bytes })
     }
 

@@ -1,6 +1,6 @@
 //! What the device's memory allows, measured with the library's own kernels.
 
-use warpnest::kernels::roofline::{Access, Copy, Random, RandomPlan};
+use warpnest::kernels::roofline::{Access, Copy, Random, RandomParams};
 use warpnest::{Buffer, Device, Stream};
 
 /// Milliseconds of the median of `runs` calls of `work`, after `warm_ups`, by the device's clock.
@@ -41,32 +41,32 @@ pub fn median_stages<S>(
 /// Measures random accesses over footprints.
 pub struct Roofline<'d> {
     device: &'d Device,
-    most_accesses: u64,
+    max_accesses: u64,
     input: Buffer<u32>,
     output: Buffer<u32>,
     runs: u32,
 }
 
 impl<'d> Roofline<'d> {
-    /// Prepares for up to `most_accesses` accesses a run.
-    pub fn new(device: &'d Device, most_accesses: u64, runs: u32) -> warpnest::Result<Self> {
+    /// Prepares for up to `max_accesses` accesses a run.
+    pub fn new(device: &'d Device, max_accesses: u64, runs: u32) -> warpnest::Result<Self> {
         Ok(Self {
             device,
-            most_accesses,
-            input: Buffer::zeroed(device, 2 * most_accesses as usize)?,
-            output: Buffer::zeroed(device, most_accesses as usize)?,
+            max_accesses,
+            input: Buffer::zeroed(device, 2 * max_accesses as usize)?,
+            output: Buffer::zeroed(device, max_accesses as usize)?,
             runs,
         })
     }
 
     /// The most accesses of a run.
-    pub fn most_accesses(&self) -> u64 {
-        self.most_accesses
+    pub fn max_accesses(&self) -> u64 {
+        self.max_accesses
     }
 
     /// Milliseconds of one run of `accesses` accesses, if they are not too many, on memory of its own of `words` words of 64 bits.
     pub fn milliseconds(&self, access: Access, words: u64, accesses: u64) -> warpnest::Result<f64> {
-        let accesses = accesses.min(self.most_accesses);
+        let accesses = accesses.min(self.max_accesses);
         let memory = Buffer::<u64>::zeroed(self.device, words as usize)?;
         let stream = self.device.default_stream();
         let mut seed = 0;
@@ -78,7 +78,7 @@ impl<'d> Roofline<'d> {
                 memory: words_of_memory,
                 input,
                 output,
-                plan: RandomPlan { accesses, words, seed, access: access as u32, padding: 0 },
+                plan: RandomParams { accesses, words, seed, access: access as u32, padding: 0 },
             };
             // SAFETY: `memory` has that many words, input and output as many as the kernel's text asks for.
             unsafe { stream.launch(&random, accesses, &[&self.input], &[&memory, &self.output]) }
@@ -87,7 +87,7 @@ impl<'d> Roofline<'d> {
 
     /// G accesses a second on memory of `words` words, with what it costs to launch `accesses` of them, or the most if that is fewer.
     pub fn gops(&self, access: Access, words: u64, accesses: u64) -> warpnest::Result<f64> {
-        let accesses = accesses.min(self.most_accesses);
+        let accesses = accesses.min(self.max_accesses);
         Ok(accesses as f64 / self.milliseconds(access, words, accesses)? / 1e6)
     }
 

@@ -66,20 +66,20 @@ fn bounds<K: Key, V: Value>(
     let queries = Buffer::from_slice(device, &from)?;
     let mut answers = Buffer::zeroed(device, n)?;
     let lower_ms = median_ms(stream, 2, subjects.runs, || map.lower_bound_many_into(stream, &queries, &mut answers))?;
-    let mut places = answers.download(stream)?;
+    let mut ranks = answers.download(stream)?;
     let mut sorted = subjects.input.keys.clone();
     sorted.sort_unstable();
     let there = |(place, key): (&u32, &K)| sorted.get(*place as usize) == Some(key);
-    let wrong_lower = n as u64 - places.iter().zip(&from).filter(|&pair| there(pair)).count() as u64;
+    let wrong_lower = n as u64 - ranks.iter().zip(&from).filter(|&pair| there(pair)).count() as u64;
 
     from.rotate_left(1);
     let next = Buffer::from_slice(device, &from)?;
     let count_ms =
         median_ms(stream, 2, subjects.runs, || map.count_ranges_many_into(stream, &queries, &next, &mut answers))?;
     let counts = answers.download(stream)?;
-    let before = places.clone();
-    places.rotate_left(1);
-    let between = places.iter().zip(&before).map(|(next, place)| next.saturating_sub(*place));
+    let before = ranks.clone();
+    ranks.rotate_left(1);
+    let between = ranks.iter().zip(&before).map(|(next, place)| next.saturating_sub(*place));
     let wrong_counts = between.zip(&counts).filter(|(expected, count)| expected != *count).count() as u64;
     Ok(vec![
         run.record(subjects.subject(map, "lower_bound"), lower_ms, limit, wrong_lower),

@@ -4,7 +4,7 @@ use super::maps::Subjects;
 use super::record::{Record, Run};
 use super::roofline::{Roofline, median_stages};
 use warpnest::kernels::roofline::Access;
-use warpnest::{Device, Key, Stages, TwoLevelConfig, Value};
+use warpnest::{Device, Key, TwoLevelConfig, TwoLevelStages, Value};
 
 /// Builds a map of `n` pairs and looks up present and absent keys. The limits of a build and its stages are what copies of as
 /// many bytes take: keys once for counting; each pass over keys and values in and out for shuffling, and the keys once more for
@@ -37,7 +37,7 @@ pub fn measure<K: Key, V: Value>(
     drop(map);
     let timed = config.clone().assume_unique().timings();
     let mut map = timed.build_on(stream, device, &subjects.keys, &subjects.values)?;
-    let stages = median_stages(runs, Stages::total, || {
+    let stages = median_stages(runs, TwoLevelStages::total, || {
         map.rebuild(stream, &subjects.keys, &subjects.values)?;
         Ok(map.report().stages)
     })?;

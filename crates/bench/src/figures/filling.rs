@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 use comfy_table::Table;
-use warpnest::{Answers, Buffer, LinearConfig, ProbeReport};
+use warpnest::{Answers, Buffer, LinearConfig, LinearProbeReport};
 
 use super::Lab;
 use super::figure::{Axis, Figure, Series};
@@ -16,23 +16,23 @@ const SHARES: u64 = 32;
 /// In the end there is room for one more batch.
 const BATCHES: u64 = SHARES - 1;
 /// The post's table.
-const MOST_SLOTS: u64 = 1 << 27;
+const MAX_SLOTS: u64 = 1 << 27;
 
-/// The loads before each batch, as the post has them under "Linear Probing Problems"; there a batch has [`POST_BATCH`] keys.
-const POST_LOADS: [f64; BATCHES as usize] = [
+/// The loads before each batch, as the post has them under "Linear Probing Problems"; there a batch has [`FARRELL_BATCH`] keys.
+const FARRELL_LOADS: [f64; BATCHES as usize] = [
     0.00, 0.03, 0.06, 0.09, 0.12, 0.16, 0.19, 0.22, 0.25, 0.28, 0.31, 0.34, 0.37, 0.41, 0.44, 0.47, 0.50, 0.53, 0.56,
     0.59, 0.62, 0.66, 0.69, 0.72, 0.75, 0.78, 0.81, 0.84, 0.87, 0.90, 0.94,
 ];
 /// The milliseconds of the post's kernel for each batch. Its GPU is a GTX 1060.
-const POST_MS: [f64; BATCHES as usize] = [
+const FARRELL_MS: [f64; BATCHES as usize] = [
     11.608448, 11.751424, 11.942592, 12.081120, 12.242560, 12.396448, 12.533024, 12.703328, 12.884512, 13.033472,
     13.239296, 13.392448, 13.624000, 13.875520, 14.126528, 14.399328, 14.690304, 15.039136, 15.478656, 15.985664,
     16.668673, 17.587200, 18.690048, 20.278816, 22.545408, 26.053312, 31.895008, 42.103294, 61.849056, 105.695999,
     240.204636,
 ];
-const POST_BATCH: u64 = 4_194_304;
+const FARRELL_BATCH: u64 = 4_194_304;
 /// What the post has of probe lengths, with the load.
-const POST_PASSED: [(f64, Passed); 2] =
+const FARRELL_PASSED: [(f64, Passed); 2] =
     [(0.50, Passed { mean: 0.4774, longest: 60.0 }), (0.97, Passed { mean: 10.1757, longest: 6474.0 })];
 
 /// How many slots a search passes before it is at its key: the post's probe length. Of all keys the mean, and the most.
@@ -47,7 +47,7 @@ type Of = fn(&Passed) -> f64;
 
 impl Passed {
     /// The map counts the slots looked at, the key's own among them.
-    fn of(report: &ProbeReport) -> Self {
+    fn of(report: &LinearProbeReport) -> Self {
         Self { mean: report.mean - 1.0, longest: report.longest.saturating_sub(1) as f64 }
     }
 }
@@ -79,9 +79,9 @@ impl Filling {
     }
 }
 
-fn of_the_post(name: &'static str, points: Vec<(f64, f64)>) -> Series {
-    let post = ["2020-03-06", "D. Farrell, A Simple GPU Hash Table", "NVIDIA GTX 1060"].map(str::to_owned);
-    let [date, commit, device] = post;
+fn of_farrell(name: &'static str, points: Vec<(f64, f64)>) -> Series {
+    let from_paper = ["2020-03-06", "D. Farrell, A Simple GPU Hash Table", "NVIDIA GTX 1060"].map(str::to_owned);
+    let [date, commit, device] = from_paper;
     Series { name, points, cited: Some(Run { date, commit, device }) }
 }
 
@@ -92,18 +92,18 @@ fn millions_a_second(keys: u64, ms: f64) -> f64 {
 /// Fills a `LinearMap` with steps of the keys' own and one that goes to the next line; prints the times beside the post's. The
 /// figures are of the rates, and of the slots passed.
 pub fn farrell(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
-    let batch = lab.largest.min(MOST_SLOTS) / SHARES;
+    let batch = lab.largest.min(MAX_SLOTS) / SHARES;
     let pairs = BATCHES * batch;
     let input = Input::<u32, u32>::new(pairs);
     // 32 batches of slots exactly with the next line, and else a few more, since the number of lines is a prime.
     let config = LinearConfig::default().pairs(pairs).load(BATCHES as f64 / SHARES as f64).fixed().seed(1);
     lab.begin("filling", 2 * (1 + lab.runs as usize));
     let own = fill(lab, &config, &input, batch).context("steps of the keys' own")?;
-    let next = fill(lab, &config.to_the_next_line(), &input, batch).context("to the next line")?;
+    let next = fill(lab, &config.linear_probing(), &input, batch).context("to the next line")?;
     lab.progress.suspend(|| println!("{}\n{}", times_table(&own, &next), passed_table(&own, &next)));
 
-    let post_rates = POST_LOADS.into_iter().zip(POST_MS.map(|ms| millions_a_second(POST_BATCH, ms)));
-    let post_passed = |of: Of| POST_PASSED.iter().map(|(load, passed)| (*load, of(passed))).collect();
+    let farrell_rates = FARRELL_LOADS.into_iter().zip(FARRELL_MS.map(|ms| millions_a_second(FARRELL_BATCH, ms)));
+    let farrell_passed = |of: Of| FARRELL_PASSED.iter().map(|(load, passed)| (*load, of(passed))).collect();
     let (mean, longest): (Of, Of) = (|passed| passed.mean, |passed| passed.longest);
     let load = |label| Axis { label, scale: Scale::Linear };
     Ok([
@@ -111,7 +111,7 @@ pub fn farrell(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
             name: "farrell_insertions",
             title: "Insertion into a table that fills up".to_owned(),
             note: format!(
-                "Batches of {batch} new keys, LinearMap with {} or (next line) {} slots; the post: {POST_BATCH} keys, 2²⁷ slots.",
+                "Batches of {batch} new keys, LinearMap with {} or (next line) {} slots; the post: {FARRELL_BATCH} keys, 2²⁷ slots.",
                 own.slots, next.slots
             ),
             x: load("load before the batch"),
@@ -119,7 +119,7 @@ pub fn farrell(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
             series: vec![
                 own.rates("own steps (default)"),
                 next.rates("to the next line"),
-                of_the_post("the post, GTX 1060", post_rates.collect()),
+                of_farrell("the post, GTX 1060", farrell_rates.collect()),
             ],
             end: None,
         },
@@ -133,10 +133,10 @@ pub fn farrell(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
             series: vec![
                 own.passed("own steps: mean", mean),
                 next.passed("to the next line: mean", mean),
-                of_the_post("the post: mean", post_passed(mean)),
+                of_farrell("the post: mean", farrell_passed(mean)),
                 own.passed("own steps: longest", longest),
                 next.passed("to the next line: longest", longest),
-                of_the_post("the post: longest", post_passed(longest)),
+                of_farrell("the post: longest", farrell_passed(longest)),
             ],
             end: None,
         },
@@ -190,8 +190,8 @@ fn times_table(own: &Filling, next: &Filling) -> Table {
     let rate = "10⁶ keys/s";
     let mut table =
         new_table(["load", "own steps: ms", rate, "to the next line: ms", rate, "the post (GTX 1060): ms", rate], 0);
-    for (i, &post_ms) in POST_MS.iter().enumerate() {
-        let times = [(own.batch, own.ms[i]), (next.batch, next.ms[i]), (POST_BATCH, post_ms)];
+    for (i, &farrell_ms) in FARRELL_MS.iter().enumerate() {
+        let times = [(own.batch, own.ms[i]), (next.batch, next.ms[i]), (FARRELL_BATCH, farrell_ms)];
         let cells = times.map(|(keys, ms)| [format!("{ms:.3}"), format!("{:.1}", millions_a_second(keys, ms))]);
         table.add_row([format!("{:.2}", own.load(i))].into_iter().chain(cells.into_iter().flatten()));
     }
@@ -211,9 +211,9 @@ fn passed_table(own: &Filling, next: &Filling) -> Table {
         longest,
     ];
     let mut table = new_table(header, 0);
-    for (batches, (_, post)) in [SHARES / 2, BATCHES].into_iter().zip(POST_PASSED) {
+    for (batches, (_, from_paper)) in [SHARES / 2, BATCHES].into_iter().zip(FARRELL_PASSED) {
         let batches = batches as usize;
-        let cells = [own.passed[batches - 1], next.passed[batches - 1], post]
+        let cells = [own.passed[batches - 1], next.passed[batches - 1], from_paper]
             .map(|passed| [format!("{:.4}", passed.mean), passed.longest.to_string()]);
         table.add_row([format!("{:.2}", own.load(batches))].into_iter().chain(cells.into_iter().flatten()));
     }
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_posts_times_give_its_rates() {
-        let rate = |i: usize| (millions_a_second(POST_BATCH, POST_MS[i]) * 1e3).round() / 1e3;
+        let rate = |i: usize| (millions_a_second(FARRELL_BATCH, FARRELL_MS[i]) * 1e3).round() / 1e3;
         assert_eq!([rate(0), rate(16), rate(29), rate(30)], [361.315, 285.515, 39.683, 17.461]);
     }
 }

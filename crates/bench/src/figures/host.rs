@@ -12,11 +12,11 @@ use super::scale::Scale;
 use crate::bench::input::{Input, shuffle, value, wrong_hits};
 
 /// The fewest pairs.
-const FEWEST: u64 = 1 << 6;
+const MIN_PAIRS: u64 = 1 << 6;
 /// Repetitions are so many that about as many pairs are built, if they are not fewer than asked for
 /// or more than the most.
 const PAIRS_TIMED: u64 = 1 << 22;
-const MOST_REPETITIONS: u64 = 501;
+const MAX_REPETITIONS: u64 = 501;
 /// Tables of fewer pairs are timed several at once, since reading the clock takes as long as some.
 const PAIRS_AT_ONCE: u64 = 1 << 12;
 
@@ -33,7 +33,7 @@ const SERIES: [&str; 5] = [
 /// there are cores.
 pub fn figures(lab: &Lab) -> anyhow::Result<Vec<Figure>> {
     let sizes: Vec<u64> =
-        std::iter::successors(Some(FEWEST), |n| Some(2 * n)).take_while(|&n| n <= lab.largest).collect();
+        std::iter::successors(Some(MIN_PAIRS), |n| Some(2 * n)).take_while(|&n| n <= lab.largest).collect();
     lab.begin("beside hashbrown", sizes.len());
     let one = ThreadPoolBuilder::new().num_threads(1).build()?;
     let all = ThreadPoolBuilder::new().build()?;
@@ -66,7 +66,7 @@ fn figure(name: &'static str, threads: usize, lines: [Vec<(f64, f64)>; 5]) -> Fi
 /// For each pool of threads, the quotient for each of [`SERIES`], of `n` pairs.
 fn ratios(device: &Device, n: u64, runs: u32, pools: [&ThreadPool; 2]) -> anyhow::Result<[[f64; 5]; 2]> {
     let mut input = Input::<u32, u32>::new(n);
-    let repetitions = (PAIRS_TIMED / n).clamp(runs as u64, MOST_REPETITIONS.max(runs as u64));
+    let repetitions = (PAIRS_TIMED / n).clamp(runs as u64, MAX_REPETITIONS.max(runs as u64));
     let at_once = (PAIRS_AT_ONCE / n).max(1);
     let mut ours: [[Vec<f64>; 5]; 2] = Default::default();
     let mut theirs: [Vec<f64>; 3] = Default::default();

@@ -1,7 +1,7 @@
 //! `cargo xtask figures`: the figures of the poster of 2009, of the chapter of 2011, of Sahu's report of 2015, of Hu, Xi and Lin's paper of
 //! 2015 (gEHT) and of Farrell's post of 2020, measured anew.
 
-mod chapter;
+mod alcantara;
 mod extendible;
 mod figure;
 mod filling;
@@ -93,11 +93,11 @@ enum Part {
 }
 
 /// Sahu's figures start at 512 pairs.
-const FEWEST: u64 = 512;
+const MIN_PAIRS: u64 = 512;
 
 fn parse_largest(text: &str) -> anyhow::Result<u64> {
     let largest = parse_size(text)?;
-    anyhow::ensure!(largest >= FEWEST, "the figures start at {FEWEST} pairs: give at least as many");
+    anyhow::ensure!(largest >= MIN_PAIRS, "the figures start at {MIN_PAIRS} pairs: give at least as many");
     Ok(largest)
 }
 
@@ -119,7 +119,7 @@ impl Lab {
 
     /// Numbers of pairs, from the fewest to the most and doubling.
     fn doubling_sizes(&self) -> Vec<u64> {
-        std::iter::successors(Some(FEWEST), |n| Some(2 * n)).take_while(|&n| n <= self.largest).collect()
+        std::iter::successors(Some(MIN_PAIRS), |n| Some(2 * n)).take_while(|&n| n <= self.largest).collect()
     }
 
     fn step(&self, detail: String) {
@@ -160,25 +160,25 @@ fn measure(lab: &Lab, model: &Model, only: &[Part]) -> anyhow::Result<Vec<Figure
         figures.extend(stages::kernels(lab, &TwoLevelConfig::sahu())?);
     }
     if wanted(Part::Stages) {
-        figures.push(stages::poster(lab)?);
+        figures.push(stages::alcantara_2009(lab)?);
     }
     if wanted(Part::Voxels) {
-        figures.push(voxels::poster(lab, model)?);
+        figures.push(voxels::alcantara_2009(lab, model)?);
     }
     if wanted(Part::Filling) {
         figures.extend(filling::farrell(lab)?);
     }
     if wanted(Part::Rates) {
-        figures.extend(chapter::rates(lab)?);
+        figures.extend(alcantara::rates(lab)?);
     }
     if wanted(Part::Misses) {
-        figures.push(chapter::misses(lab)?);
+        figures.push(alcantara::misses(lab)?);
     }
     if wanted(Part::Multiplicity) {
-        figures.extend(chapter::multiplicity(lab)?);
+        figures.extend(alcantara::multiplicity(lab)?);
     }
     if wanted(Part::Strides) {
-        figures.extend(chapter::strides(lab)?);
+        figures.extend(alcantara::strides(lab)?);
     }
     if wanted(Part::Mixed) {
         figures.push(extendible::mixed(lab)?);

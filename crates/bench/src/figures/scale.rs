@@ -12,7 +12,7 @@ pub enum Scale {
 }
 
 /// More names than that along an axis would be crowded.
-const MOST_TICKS: i32 = 11;
+const MAX_TICKS: i32 = 11;
 
 impl Scale {
     /// Where `value` stands, in units of the axis; `None` for what a logarithmic axis cannot show: times of 0, that is, below
@@ -50,7 +50,7 @@ impl Scale {
     pub fn ticks(self, (low, high): (f64, f64)) -> Vec<f64> {
         let step = match self {
             Scale::Linear => nice_step(high - low),
-            Scale::Log2 | Scale::Log10 => ((high - low) / MOST_TICKS as f64).ceil().max(1.0),
+            Scale::Log2 | Scale::Log10 => ((high - low) / MAX_TICKS as f64).ceil().max(1.0),
         };
         // Counted in steps: sums of steps would drift away from the round values.
         let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
@@ -117,7 +117,7 @@ mod tests {
     fn nothing_to_show_is_no_panic() {
         for scale in [Scale::Linear, Scale::Log2, Scale::Log10] {
             for values in [&[][..], &[0.0], &[1.0]] {
-                assert!(names(scale, values).len() <= MOST_TICKS as usize + 1);
+                assert!(names(scale, values).len() <= MAX_TICKS as usize + 1);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The stages of building a two-level map: Sahu's figures, and the poster's.
 
 use anyhow::Context as _;
-use warpnest::{Answers, Buffer, Device, Error, Stages, TwoLevelConfig};
+use warpnest::{Answers, Buffer, Device, Error, TwoLevelConfig, TwoLevelStages};
 
 use super::Lab;
 use super::figure::{Axis, End, Figure, Series};
@@ -10,7 +10,7 @@ use crate::bench::input::{Input, wrong_hits};
 use crate::bench::roofline::median_stages;
 
 /// A line of a figure: its name there, and the stage that it shows.
-type Line = (&'static str, fn(&Stages) -> f64);
+type Line = (&'static str, fn(&TwoLevelStages) -> f64);
 
 /// Sahu's kernels, in the order of their work. He does not count the initialization.
 const KERNELS: [Line; 4] = [
@@ -77,7 +77,7 @@ pub fn kernels(lab: &Lab, sahu: &TwoLevelConfig) -> anyhow::Result<[Figure; 2]> 
 }
 
 /// The poster's stages over half a million to ten million pairs, or to fewer where that is the limit.
-pub fn poster(lab: &Lab) -> anyhow::Result<Figure> {
+pub fn alcantara_2009(lab: &Lab) -> anyhow::Result<Figure> {
     const POINTS: u64 = 20;
     let most = lab.largest.min(10_000_000);
     lab.begin("stages", POINTS as usize);
@@ -99,8 +99,9 @@ pub fn poster(lab: &Lab) -> anyhow::Result<Figure> {
     })
 }
 
-fn series(lines: &[Line], measured: &[(u64, Stages)], x_unit: f64) -> Vec<Series> {
-    let points = |of: fn(&Stages) -> f64| measured.iter().map(|(n, stages)| (*n as f64 / x_unit, of(stages))).collect();
+fn series(lines: &[Line], measured: &[(u64, TwoLevelStages)], x_unit: f64) -> Vec<Series> {
+    let points =
+        |of: fn(&TwoLevelStages) -> f64| measured.iter().map(|(n, stages)| (*n as f64 / x_unit, of(stages))).collect();
     lines.iter().map(|&(name, of)| Series { name, points: points(of), cited: None }).collect()
 }
 
@@ -122,13 +123,13 @@ impl<'d> Pairs<'d> {
 
     /// The stages of the median build of a map like `config`, whose answers are all right. Attempts that did not succeed are
     /// not in it.
-    fn stages(&self, config: &TwoLevelConfig, runs: u32) -> anyhow::Result<Stages> {
+    fn stages(&self, config: &TwoLevelConfig, runs: u32) -> anyhow::Result<TwoLevelStages> {
         let stream = self.device.default_stream();
         let config = config.clone().assume_unique().timings().seed(1);
         let mut map = config.build_on(stream, self.device, &self.keys, &self.values)?;
         // A build keeps no scratch, a rebuild does: the first one is still to take it.
         map.rebuild(stream, &self.keys, &self.values)?;
-        let stages = median_stages(runs, Stages::total, || {
+        let stages = median_stages(runs, TwoLevelStages::total, || {
             map.rebuild(stream, &self.keys, &self.values)?;
             Ok(map.report().stages)
         })?;

@@ -90,7 +90,7 @@ fn a_figure_in_pixels_has_its_title_and_its_lines() {
 }
 
 #[test]
-fn the_chapters_figures_have_a_point_of_each_line_for_everything_that_is_varied() {
+fn the_figures_of_alcantara_have_a_point_of_each_line_for_everything_that_is_varied() {
     let parts = [Part::Rates, Part::Misses, Part::Multiplicity, Part::Strides];
     let figures = measure(&lab(), &Model::torus_knot(60, 8), &parts).unwrap();
     let points =

@@ -17,7 +17,7 @@ const NAMES: [&str; 4] =
 
 /// Builds a map of each voxelization and looks all voxels up, in random order; sorts the same pairs, and looks them up
 /// by binary search.
-pub fn poster(lab: &Lab, model: &Model) -> anyhow::Result<Figure> {
+pub fn alcantara_2009(lab: &Lab, model: &Model) -> anyhow::Result<Figure> {
     let grids = grids(lab.largest);
     lab.begin("voxels", grids.len());
     let mut series = NAMES.map(|name| Series { name, points: Vec::new(), cited: None });

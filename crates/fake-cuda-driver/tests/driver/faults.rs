@@ -29,7 +29,7 @@ fn each_call(session: &Session, device: impl Fn() -> Device, fault: Fault, work:
 }
 
 /// Each piece of work, and every how manieth call of it is tried.
-fn pieces() -> impl Iterator<Item = (&'static str, work::Work, usize)> {
+fn works() -> impl Iterator<Item = (&'static str, work::Work, usize)> {
     work::ALL.into_iter().map(|(name, work)| (name, work, if name == "extendible map" { 37 } else { 1 }))
 }
 
@@ -37,7 +37,7 @@ fn pieces() -> impl Iterator<Item = (&'static str, work::Work, usize)> {
 fn whichever_call_finds_no_memory_it_is_out_of_memory() {
     let session = Session::new();
     let device = session.device(0);
-    for (name, work, step) in pieces() {
+    for (name, work, step) in works() {
         let failed = each_call(&session, || device.clone(), Fault::after(0, 2), work, step);
         assert!(failed > 5, "{name}: {failed} calls failed");
     }
@@ -47,7 +47,7 @@ fn whichever_call_finds_no_memory_it_is_out_of_memory() {
 fn whichever_call_fails_its_number_is_told_even_if_nobody_knows_it() {
     let session = Session::new();
     let device = session.device(1);
-    for (name, work, step) in pieces() {
+    for (name, work, step) in works() {
         let failed = each_call(&session, || device.clone(), Fault::after(0, 4242), work, step);
         assert!(failed > 5, "{name}: {failed} calls failed");
     }

@@ -45,7 +45,7 @@ impl Machine<'_> {
         let t = w * LANES + lane;
         let mask = self.get(t, i.e) as u32;
         if mask >> lane & 1 == 0 {
-            return Err(Fault::NotInMask { at: self.place(t), mask });
+            return Err(Fault::NotInMask { at: self.location(t), mask });
         }
         let pc = self.pc(t);
         let warp = &mut self.warps[w as usize];
@@ -86,7 +86,7 @@ impl Machine<'_> {
         let number = self.get(t, i.a) as u32 as usize;
         let count = (i.b != SINK).then(|| self.get(t, i.b) as u32);
         if number >= 16 || count.is_some_and(|c| c == 0 || c % 32 != 0) {
-            return Err(Fault::BadBarrier { at: self.place(t) });
+            return Err(Fault::BadBarrier { at: self.location(t) });
         }
         let barrier = &mut self.residents[r].barriers[number];
         barrier.arrived += 1;
@@ -98,7 +98,7 @@ impl Machine<'_> {
             barrier.waiting.push(t);
             if let Some(o) = other.filter(|&o| self.pc(o) != self.pc(t)) {
                 let (other_line, other) = self.statement(o);
-                return Err(Fault::DivergentBarrier { at: self.place(t), other_line, other });
+                return Err(Fault::DivergentBarrier { at: self.location(t), other_line, other });
             }
             self.warps[(t / LANES) as usize].running &= !(1 << (t % LANES));
         }

@@ -10,7 +10,7 @@ use super::Launch;
 use super::lanes::{File, Group, LANES, Row, lanes};
 use super::run::{Failure, Slice, Stop, Warp, run};
 use crate::code::{Code, Instruction, Special};
-use crate::fault::{Fault, Place};
+use crate::fault::{Fault, Location};
 use crate::memory::{Constants, DYNAMIC_START, Problem, Regions, SHARED_START, View};
 
 /// One of a block's sixteen barriers.
@@ -167,7 +167,7 @@ impl<'a> Machine<'a> {
             let lanes = u64::from(group.mask.count_ones());
             let left = self.launch.step_limit.saturating_sub(self.steps).div_ceil(lanes).min(length.into()) as u32;
             if left == 0 {
-                let at = self.place(w * LANES + group.mask.trailing_zeros());
+                let at = self.location(w * LANES + group.mask.trailing_zeros());
                 return Err(Fault::StepLimit { at, limit: self.launch.step_limit });
             }
             match self.slice(w, group, Slice { left, until, clock: self.steps })? {
@@ -190,7 +190,7 @@ impl<'a> Machine<'a> {
         let Some(first) = self.warps.iter().position(|warp| undone(warp) != 0) else { return Ok(self.steps) };
         let lane = undone(&self.warps[first]).trailing_zeros();
         let waiting = self.warps.iter().map(|warp| undone(warp).count_ones() as usize).sum();
-        Err(Fault::Deadlock { at: self.place(first as u32 * LANES + lane), waiting })
+        Err(Fault::Deadlock { at: self.location(first as u32 * LANES + lane), waiting })
     }
 
     /// Picks lanes of a warp that are at the same instruction, and the instruction before which
@@ -312,7 +312,7 @@ impl<'a> Machine<'a> {
         let stop = run(&mut warp, group, &mut slice);
         self.steps += u64::from(length - slice.left) * u64::from(group.mask.count_ones());
         stop.map_err(|(lane, failure)| {
-            let at = self.place(w * LANES + lane);
+            let at = self.location(w * LANES + lane);
             match failure {
                 Failure::Trap => Fault::Trap { at },
                 Failure::Memory(Problem::OutOfBounds { space, address, bytes }) => {
@@ -334,9 +334,9 @@ impl<'a> Machine<'a> {
         (t / LANES / self.warps_of_block()) as usize
     }
 
-    pub(super) fn place(&self, t: u32) -> Box<Place> {
+    pub(super) fn location(&self, t: u32) -> Box<Location> {
         let (line, instruction) = self.statement(t);
-        Box::new(Place {
+        Box::new(Location {
             entry: self.launch.entry.to_string(),
             block: self.residents[self.resident(t)].block,
             thread: t % (self.warps_of_block() * LANES),
@@ -350,7 +350,7 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn statement(&self, t: u32) -> (u32, String) {
-        self.code.statements[self.code.places[self.pc(t) as usize] as usize].clone()
+        self.code.statements[self.code.statement_of[self.pc(t) as usize] as usize].clone()
     }
 
     pub(super) fn instruction(&self, t: u32) -> &'a Instruction {

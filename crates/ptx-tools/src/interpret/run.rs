@@ -148,10 +148,10 @@ fn run_here(warp: &mut Warp, group: Group, slice: &mut Slice) -> Result<Stop, (u
 
 /// Notes that an instruction is executed.
 #[inline(always)]
-fn reached(note: &AtomicBool) {
+fn reached(flag: &AtomicBool) {
     // Mostly it is noted already, and then its cache line stays shared.
-    if !note.load(Ordering::Relaxed) {
-        note.store(true, Ordering::Relaxed);
+    if !flag.load(Ordering::Relaxed) {
+        flag.store(true, Ordering::Relaxed);
     }
 }
 

@@ -18,7 +18,7 @@ use ply_rs_bw::{
 use thiserror::Error;
 
 /// No file, once unpacked, may be larger: a few kilobytes of gzip can stand for any amount of memory.
-const MOST_BYTES: u64 = 2 << 30;
+const MAX_BYTES: u64 = 2 << 30;
 
 /// Triangles over shared corners; every index is in range and every corner is finite.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,7 +36,7 @@ pub enum MeshError {
     Read { path: PathBuf, source: io::Error },
     #[error("{path}: the gzip data is damaged or cut short; unpack it with gunzip to see, or fetch it again")]
     Gzip { path: PathBuf, source: io::Error },
-    #[error("{path}: more than {} GiB unpacked; give a smaller mesh", MOST_BYTES >> 30)]
+    #[error("{path}: more than {} GiB unpacked; give a smaller mesh", MAX_BYTES >> 30)]
     TooLarge { path: PathBuf },
     #[error("{path}: not a mesh; give a PLY file (its first line is \"ply\") or an OBJ file (its name ends in .obj)")]
     NotAMesh { path: PathBuf },
@@ -113,8 +113,8 @@ pub fn parse(path: &Path, mut bytes: Vec<u8>) -> Result<Mesh, MeshError> {
 /// All bytes of `source`, or `None` where there are more than any mesh should have.
 fn read_all(source: impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    let length = source.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    Ok((length as u64 <= MOST_BYTES).then_some(bytes))
+    let length = source.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok((length as u64 <= MAX_BYTES).then_some(bytes))
 }
 
 /// A vertex of a PLY file: whatever else it has beside a position is passed over.

@@ -71,11 +71,11 @@ fn milliseconds(time: f64) -> String {
 
 /// At most as much of a name as a column of the summary holds.
 fn shortened(name: &str) -> String {
-    const MOST: usize = 18;
-    if name.chars().count() <= MOST {
+    const MAX_NAME_LENGTH: usize = 18;
+    if name.chars().count() <= MAX_NAME_LENGTH {
         name.to_owned()
     } else {
-        name.chars().take(MOST - 3).chain("...".chars()).collect()
+        name.chars().take(MAX_NAME_LENGTH - 3).chain("...".chars()).collect()
     }
 }
 

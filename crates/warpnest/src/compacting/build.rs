@@ -1,12 +1,12 @@
 //! Building a compacting table: a basic table of the keys, and numbers for them.
 
 use super::{CompactingConfig, CompactingTable};
-use crate::basic::Numbers;
 use crate::buffer::Tracked;
+use crate::id_table::Numbers;
 use crate::input::{Input, Known};
 use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
-use crate::{BasicConfig, BasicMap, Buffer, Device, Key, Result, Stream};
-use gpu_kernels::compacting::{CountBits, ReverseRows, RowsPlan};
+use crate::{Buffer, Device, IdTable, IdTableConfig, Key, Result, Stream};
+use gpu_kernels::compacting::{CountBits, ReverseRows, RowsParams};
 
 /// What a build works in, and a rebuild works in again.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl<K: Key> Work<K> {
     }
 }
 
-impl<K: Key, I: BasicMap<K>> CompactingTable<K, I> {
+impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
     pub(super) fn create(
         config: CompactingConfig<I::Config>,
         stream: &Stream,
@@ -40,7 +40,7 @@ impl<K: Key, I: BasicMap<K>> CompactingTable<K, I> {
         stream.check_device(device)?;
         config.memory_bytes::<K>(keys.len() as u64)?;
         let nothing = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        let ids = config.basic.build_on(stream, device, &nothing.0, &nothing.1)?;
+        let ids = config.id_table.build_on(stream, device, &nothing.0, &nothing.1)?;
         let (none, work) = (nothing.0, Work::new(device)?);
         let mut table = Self { device: device.clone(), config, ids, keys: none, work };
         table.fill(stream, keys)?;
@@ -93,7 +93,7 @@ impl<K: Key, I: BasicMap<K>> CompactingTable<K, I> {
             return number_in_order(stream, device, ids, work, (keys, &*keys_out));
         }
         // SAFETY: as many keys as the map has; nobody else has the table.
-        unsafe { ids.numbers().give(stream, device, keys_out) }
+        unsafe { ids.numbers().assign_ids(stream, device, keys_out) }
     }
 }
 
@@ -103,7 +103,7 @@ fn reverse<K: Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<
         keys: keys.argument(),
         keys_out: work.reversed.argument(),
         rows_out: work.rows.argument(),
-        plan: RowsPlan { rows: keys.len() as u64 },
+        plan: RowsParams { rows: keys.len() as u64 },
     };
     // SAFETY: three arrays of as many rows.
     unsafe { stream.launch(&reverse, keys.len() as u64, &[keys], &[&work.reversed, &work.rows]) }
@@ -113,7 +113,7 @@ fn reverse<K: Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<
 fn number_in_order<K: Key>(
     stream: &Stream,
     device: &Device,
-    map: &impl BasicMap<K>,
+    map: &impl IdTable<K>,
     work: &mut Work<K>,
     (keys, keys_out): (&Buffer<K>, &Buffer<K>),
 ) -> Result<()> {
@@ -123,8 +123,8 @@ fn number_in_order<K: Key>(
     before.fit(device, words)?;
     first_rows.fill(stream, 0)?;
     // SAFETY: every value is the number of a row, and no two keys have the same.
-    unsafe { map.numbers().mark(stream, first_rows)? };
-    let rows = RowsPlan { rows: words as u64 };
+    unsafe { map.numbers().flag(stream, first_rows)? };
+    let rows = RowsParams { rows: words as u64 };
     let count = CountBits { bits: first_rows.argument(), counts: before.argument(), plan: rows };
     // SAFETY: as many counts as words of bits.
     unsafe { stream.launch(&count, words as u64, &[&*first_rows], &[&*before])? };

@@ -3,8 +3,8 @@
 use super::{CompactingTable, Unique};
 use crate::lent::Lent;
 use crate::primitives::state_words;
-use crate::{Answers, BasicConfig, Buffer, Device, Key, PageConfig, Result, Stream};
-use gpu_kernels::compacting::{CountIds, RowsPlan};
+use crate::{Answers, Buffer, Device, IdTableConfig, Key, PageConfig, Result, Stream};
+use gpu_kernels::compacting::{CountIds, RowsParams};
 use gpu_kernels::scan;
 
 /// The configuration of a [`CompactingTable`].
@@ -34,7 +34,7 @@ use gpu_kernels::scan;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompactingConfig<C = PageConfig> {
-    pub(super) basic: C,
+    pub(super) id_table: C,
     pub(super) in_order: bool,
 }
 
@@ -46,25 +46,25 @@ impl Default for CompactingConfig {
     }
 }
 
-crate::config::page_config_methods! { CompactingConfig, basic }
+crate::config::page_config_methods! { CompactingConfig, id_table }
 crate::config::build_keys_methods! {
-    [C: BasicConfig] CompactingConfig<C>, "CompactingConfig" builds CompactingTable<K, C::Map<K>>;
+    [C: IdTableConfig] CompactingConfig<C>, "CompactingConfig" builds CompactingTable<K, C::Map<K>>;
     /// Those of the basic table's build: [`PageConfig::build`](crate::PageConfig::build), [`CuckooConfig::build`](crate::CuckooConfig::build),
     /// [`TwoLevelConfig::build`](crate::TwoLevelConfig::build).
 }
 
-impl<C: BasicConfig> CompactingConfig<C> {
+impl<C: IdTableConfig> CompactingConfig<C> {
     /// A table of keys like this under the ids: a [`PageConfig`], a [`CuckooConfig`](crate::CuckooConfig) or a
     /// [`TwoLevelConfig`](crate::TwoLevelConfig). Ids are in no particular order.
-    pub fn on(basic: C) -> Self {
-        Self { basic, in_order: false }
+    pub fn on(id_table: C) -> Self {
+        Self { id_table, in_order: false }
     }
 
     /// Promises that no key is repeated: the build is faster. If one is all the same, it may have several ids, and on a
     /// [`CuckooMap`](crate::CuckooMap) some ids may have no key of the input.
     #[must_use]
     pub fn assume_unique(mut self) -> Self {
-        self.basic = self.basic.assume_unique();
+        self.id_table = self.id_table.assume_unique();
         self
     }
 
@@ -81,7 +81,7 @@ impl<C: BasicConfig> CompactingConfig<C> {
     /// # Errors
     /// As for [`CompactingConfig::build`], as far as they follow from the configuration and the number of rows.
     pub fn memory_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
-        Ok(self.basic.memory_bytes::<K>(rows)? + rows * (K::BITS / 8) as u64)
+        Ok(self.id_table.memory_bytes::<K>(rows)? + rows * (K::BITS / 8) as u64)
     }
 
     /// Bytes that a build of `rows` rows takes on the device besides the table and its input; a little more if copies of some keys are very
@@ -92,14 +92,14 @@ impl<C: BasicConfig> CompactingConfig<C> {
     pub fn scratch_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
         // Refuses numbers of rows that the sums below would not hold.
         self.memory_bytes::<K>(rows)?;
-        let marks = rows.div_ceil(32);
+        let flag_words = rows.div_ceil(32);
         let numbering = if self.in_order {
-            let scan = scan::state_words::<u32>(marks).max(1 + state_words::<K>(rows));
-            (4 + (K::BITS / 8) as u64) * rows + 2 * 4 * marks + 8 * scan
+            let scan = scan::state_words::<u32>(flag_words).max(1 + state_words::<K>(rows));
+            (4 + (K::BITS / 8) as u64) * rows + 2 * 4 * flag_words + 8 * scan
         } else {
             8
         };
-        Ok(self.basic.scratch_bytes::<K>(rows, !self.in_order)? + numbering)
+        Ok(self.id_table.scratch_bytes::<K>(rows, !self.in_order)? + numbering)
     }
 
     /// The different keys among `keys`, which of them each row has, and how often each is there.
@@ -128,7 +128,7 @@ impl<C: BasicConfig> CompactingConfig<C> {
         let Answers { values: ids, .. } = table.get_many_on(stream, keys)?;
         let counts = Buffer::zeroed(device, table.len() as usize)?;
         let count =
-            CountIds { ids: ids.argument(), counts: counts.argument(), plan: RowsPlan { rows: ids.len() as u64 } };
+            CountIds { ids: ids.argument(), counts: counts.argument(), plan: RowsParams { rows: ids.len() as u64 } };
         // SAFETY: every row has a key of the table, so its id is below the number of counters.
         unsafe { stream.launch(&count, ids.len() as u64, &[&ids], &[&counts])? };
         Ok(Unique { keys: table.keys, ids, counts })

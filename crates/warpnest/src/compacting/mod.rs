@@ -8,8 +8,8 @@ pub use config::CompactingConfig;
 use build::Work;
 
 use crate::lent::Lent;
-use crate::{Answers, BasicMap, Buffer, Device, Key, PageMap, Result, Stream};
-use gpu_kernels::compacting::{KeysOf, KeysOfPlan};
+use crate::{Answers, Buffer, Device, IdTable, Key, PageMap, Result, Stream};
+use gpu_kernels::compacting::{KeysOf, KeysOfParams};
 
 /// A table that gives each different key of its input an id from 0 on: key to id and id to key, both in constant time.
 ///
@@ -27,7 +27,7 @@ use gpu_kernels::compacting::{KeysOf, KeysOfPlan};
 /// * **Beside other work.** A table does not change after its build, so any number of streams may look up at the same time.
 ///   [`CompactingTable::rebuild`] takes the table exclusively and waits for running lookups by itself.
 #[derive(Debug)]
-pub struct CompactingTable<K: Key, I: BasicMap<K> = PageMap<K, u32>> {
+pub struct CompactingTable<K: Key, I: IdTable<K> = PageMap<K, u32>> {
     device: Device,
     config: CompactingConfig<I::Config>,
     ids: I,
@@ -47,7 +47,7 @@ pub struct Unique<Keys, Ids> {
     pub counts: Ids,
 }
 
-crate::lookup::lookup_methods! { [K: Key, I: BasicMap<K>] CompactingTable<K, I>, K, u32, by ids }
+crate::lookup::lookup_methods! { [K: Key, I: IdTable<K>] CompactingTable<K, I>, K, u32, by ids }
 
 impl<K: Key> CompactingTable<K> {
     /// Builds a table of the different keys among `keys` with the default configuration; [`CompactingConfig::build`] takes another.
@@ -70,7 +70,7 @@ impl<K: Key> CompactingTable<K> {
     }
 }
 
-impl<K: Key, I: BasicMap<K>> CompactingTable<K, I> {
+impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
     /// The keys with these ids, in their order.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl<K: Key, I: BasicMap<K>> CompactingTable<K, I> {
             keys: self.keys.argument(),
             keys_out: answers.values.argument(),
             found: answers.found.argument(),
-            plan: KeysOfPlan { ids: self.len().min(self.keys.len() as u64), queries: ids.len() as u64 },
+            plan: KeysOfParams { ids: self.len().min(self.keys.len() as u64), queries: ids.len() as u64 },
         };
         // SAFETY: as many answers as queries, and as many keys as ids.
         unsafe { stream.launch(&keys_of, ids.len() as u64, &[ids, &self.keys], &[&answers.values, &answers.found]) }

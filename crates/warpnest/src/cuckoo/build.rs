@@ -4,7 +4,7 @@ use super::config::table_words;
 use super::{CuckooConfig, CuckooMap};
 use crate::input::{Input, Known};
 use crate::{Buffer, Device, Error, Key, Result, Stream, Tracked, Value};
-use gpu_kernels::cuckoo::{Census, Insert, InsertPlan, Last, PairsPlan, PlaceValues, Unplaceable, header, packed};
+use gpu_kernels::cuckoo::{Census, Insert, InsertParams, Last, PairsParams, StoreValues, Unplaceable, header, packed};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Payload, WordOf};
@@ -15,7 +15,7 @@ use std::marker::PhantomData;
 /// How a build went.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct BuildReport {
+pub struct CuckooReport {
     /// Where the random constants started: [`CuckooConfig::seed`] with it repeats the build's constants.
     pub seed: u64,
     /// How often the build had to start again.
@@ -25,13 +25,13 @@ pub struct BuildReport {
     /// Whether a key was met twice. Not looked for in every place under [`CuckooConfig::assume_unique`].
     pub repeated_keys: bool,
     /// Exchanges in the attempt that succeeded, if [`CuckooConfig::statistics`] asked for them.
-    pub chains: Option<Chains>,
+    pub chains: Option<EvictionChains>,
 }
 
 /// Eviction chains of a build. A chain of one exchange met an empty slot at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Chains {
+pub struct EvictionChains {
     /// Exchanges of the longest chain.
     pub longest: u32,
     /// Exchanges a pair, on average.
@@ -78,7 +78,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             words,
             header: Buffer::uninitialized(device, header::WORDS)?,
             length: 0,
-            report: BuildReport { seed: 0, restarts: 0, chain_limit: 0, repeated_keys: false, chains: None },
+            report: CuckooReport { seed: 0, restarts: 0, chain_limit: 0, repeated_keys: false, chains: None },
             types: PhantomData,
             config,
         };
@@ -168,18 +168,18 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             let whole = match V::VALUE_BITS {
                 // The copies are erased already, so nothing is left to do but to look after dropped ones.
                 0 => found[header::DROPPED as usize] == 0 || self.find_all(stream, input, None)?,
-                _ => self.place_values(stream, input, repeated_keys)?,
+                _ => self.store_values(stream, input, repeated_keys)?,
             };
             if !whole {
                 continue;
             }
             let in_cell = (found[header::CELL as usize] != 0) as u64;
             self.length = if counted { found[header::KEYS as usize] + in_cell } else { pairs };
-            let chains = self.config.statistics.then(|| Chains {
+            let chains = self.config.statistics.then(|| EvictionChains {
                 longest: found[header::LONGEST as usize] as u32,
                 mean: found[header::EXCHANGES as usize] as f64 / pairs.max(1) as f64,
             });
-            self.report = BuildReport { seed, restarts, chain_limit, repeated_keys, chains };
+            self.report = CuckooReport { seed, restarts, chain_limit, repeated_keys, chains };
             return Ok(());
         }
         Err(Error::BuildFailed {
@@ -199,7 +199,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             values: arguments.values,
             words: self.slots_pointer(),
             header: self.header.argument(),
-            plan: InsertPlan {
+            plan: InsertParams {
                 functions: self.functions,
                 pairs,
                 chain_limit,
@@ -220,7 +220,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
 
     /// Puts in the values that the insertion did not carry, and for repeated keys the last one, unless any will do. Returns whether every
     /// key is in the table, which is looked at only if a key was met twice (see [`Last`]).
-    fn place_values(&mut self, stream: &Stream, input: &Input<'_, K, V>, repeated: bool) -> Result<bool> {
+    fn store_values(&mut self, stream: &Stream, input: &Input<'_, K, V>, repeated: bool) -> Result<bool> {
         let any_values = input.known == Known::AnyValues;
         let settle = repeated && !self.config.unique && !any_values;
         let last = settle.then(|| Buffer::<u32>::zeroed(&self.device, self.slots() as usize)).transpose()?;
@@ -231,18 +231,18 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             return Ok(true);
         }
         let arguments = input.arguments();
-        let place = PlaceValues::<K, WordOf<V>> {
+        let store = StoreValues::<K, WordOf<V>> {
             keys: arguments.keys,
             values: arguments.values,
             words: self.words.argument(),
             header: self.header.argument(),
             last: or_null(last.as_ref()),
-            plan: PairsPlan { functions: self.functions, pairs: input.pairs },
+            plan: PairsParams { functions: self.functions, pairs: input.pairs },
         };
         let mut reads = input.buffers();
         reads.extend(last.as_ref().map(|last| last as &dyn Tracked));
         // SAFETY: as many keys as values; `last` was filled by `find_all`, or is null. A payload that is not nothing is its own word.
-        unsafe { stream.launch(&place, input.pairs, &reads, &[&self.words, &self.header])? };
+        unsafe { stream.launch(&store, input.pairs, &reads, &[&self.words, &self.header])? };
         Ok(true)
     }
 
@@ -253,7 +253,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             words: self.slots_pointer(),
             header: self.header.argument(),
             last: or_null(last),
-            plan: PairsPlan { functions: self.functions, pairs: input.pairs },
+            plan: PairsParams { functions: self.functions, pairs: input.pairs },
         };
         let writes: Vec<_> = last.map(|last| last as &dyn Tracked).into_iter().chain([&self.header as _]).collect();
         // SAFETY: a word for each slot, all 0, or none.
@@ -270,7 +270,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             keys: input.keys.argument(),
             words: self.slots_pointer(),
             header: self.header.argument(),
-            plan: PairsPlan { functions: self.functions, pairs: input.pairs },
+            plan: PairsParams { functions: self.functions, pairs: input.pairs },
         };
         // SAFETY: the slots were filled with these functions.
         unsafe { stream.launch(&unplaceable, input.pairs, &[input.keys, &self.words], &[&self.header])? };
@@ -283,7 +283,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
     }
 }
 
-/// The numbers as [`Last`] and [`PlaceValues`] take them.
+/// The numbers as [`Last`] and [`StoreValues`] take them.
 fn or_null(last: Option<&Buffer<u32>>) -> Global<u32> {
     // SAFETY: both kernels' texts allow none.
     last.map_or_else(|| unsafe { Global::null() }, Buffer::argument)

@@ -12,7 +12,7 @@ use gpu_kernels::types::Payload;
 /// use warpnest::{CuckooConfig, CuckooMap, Device, HashFamily};
 ///
 /// let device = Device::cpu();
-/// let config = CuckooConfig::default().functions(3).slots_per_pair(1.5).hash(HashFamily::CHAPTER).seed(42);
+/// let config = CuckooConfig::default().functions(3).slots_per_pair(1.5).hash(HashFamily::ALCANTARA_2011).seed(42);
 /// let keys: Vec<u64> = (0..1000).collect();
 /// assert_eq!(config.memory_bytes::<u64, u32>(1000)?, 16 * 1500 + 72);
 /// let map: CuckooMap<u64, u32> = config.build(&device, &keys, &[5; 1000])?;
@@ -61,7 +61,7 @@ impl Default for CuckooConfig {
 }
 
 crate::config::config_methods! {
-    CuckooConfig builds CuckooMap, BuildReport tells of it;
+    CuckooConfig builds CuckooMap, CuckooReport tells of it;
     check |config, pairs| config.check(pairs);
     /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::FunctionCount`], [`Error::SlotsPerPair`],
     ///   [`Error::ChainLimit`], [`Error::TooManySlots`], [`Error::LoadTooHigh`], [`Error::NotPrime`],
@@ -164,9 +164,9 @@ impl CuckooConfig {
             Size::Slots(slots) => slots,
         };
         crate::error::check_slots(asked)?;
-        let least_slots = pairs.saturating_mul(LEAST_PERCENT[self.functions as usize - 2]).div_ceil(100).max(1);
-        if asked < least_slots {
-            return Err(Error::LoadTooHigh { pairs, slots: asked, functions: self.functions, least_slots });
+        let min_slots = pairs.saturating_mul(LEAST_PERCENT[self.functions as usize - 2]).div_ceil(100).max(1);
+        if asked < min_slots {
+            return Err(Error::LoadTooHigh { pairs, slots: asked, functions: self.functions, min_slots });
         }
         match self.hash.prime() {
             Some(prime) if (prime as u64) < asked => Err(Error::PrimeBelowSlots { prime, slots: asked }),
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_chain_limit_is_the_chapters_where_the_chapter_gives_one() {
+    fn the_default_chain_limit_is_that_of_alcantara_where_given() {
         assert_eq!(default_chain_limit(4, 1 << 20, (1 << 20) / 4 * 5), 7 * 20);
         assert_eq!(default_chain_limit(4, 1 << 25, (1 << 25) / 4 * 5), 7 * 25);
     }

@@ -1,16 +1,16 @@
 //! [`CuckooMap`]: the single-level cuckoo table of 2011, and [`CuckooSet`], the same without values. docs/cuckoo.md has layout, algorithm, guarantees and figures.
 
-mod basic;
 mod build;
 mod config;
+mod id_table;
 mod set;
 
-pub use build::{BuildReport, Chains};
+pub use build::{CuckooReport, EvictionChains};
 pub use config::CuckooConfig;
 pub use set::{CuckooSet, CuckooSetConfig};
 
 use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
-use gpu_kernels::cuckoo::{EMPTY, Find, FindPlan, Histogram, Slot, header, packed, slot_words};
+use gpu_kernels::cuckoo::{EMPTY, Find, FindParams, Histogram, Slot, header, packed, slot_words};
 use gpu_kernels::hash::{HashFunctions, MAX_FUNCTIONS};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Payload, WordOf};
@@ -39,7 +39,7 @@ pub struct CuckooMap<K: Key, V: Payload> {
     words: Buffer<u64>,
     header: Buffer<u64>,
     length: u64,
-    report: BuildReport,
+    report: CuckooReport,
     types: PhantomData<(K, V)>,
 }
 
@@ -108,7 +108,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             header: self.header.argument(),
             values,
             found: found.argument(),
-            plan: FindPlan { functions: self.functions, queries: queries.len() as u64 },
+            plan: FindParams { functions: self.functions, queries: queries.len() as u64 },
         };
         // SAFETY: as many values, if any, and found-words as queries; the table and its functions belong together.
         unsafe { stream.launch(&find, queries.len() as u64, &[queries, &self.words, &self.header], writes) }
@@ -178,7 +178,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
     }
 
     /// How the build went.
-    pub fn report(&self) -> &BuildReport {
+    pub fn report(&self) -> &CuckooReport {
         &self.report
     }
 

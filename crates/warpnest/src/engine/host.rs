@@ -1,6 +1,6 @@
 //! Engines whose device memory is the host's: the CPU engine, and what tests put in its place.
 
-use super::{Engine, Mark, Memory, Queue, host_memory};
+use super::{Engine, Memory, Queue, QueueEvent, host_memory};
 use crate::{Error, Result};
 use gpu_kernels::seam::Kernel;
 use rayon::prelude::*;
@@ -47,7 +47,7 @@ pub unsafe trait Runner: Debug + Send + Sync + 'static {
 pub struct Cores;
 
 /// The most blocks that one task runs: enough to hide the cost of a task.
-const MOST_BLOCKS_A_TASK: u32 = 64;
+const MAX_BLOCKS_PER_TASK: u32 = 64;
 /// Tasks for each core, if there are as many blocks: enough to share the work evenly.
 const TASKS_A_CORE: u32 = 8;
 /// A launch of fewer threads, an item or so each, is done before other cores have woken up.
@@ -69,7 +69,7 @@ unsafe impl Runner for Cores {
             unsafe { kernel.run_on_cpu(0..blocks, blocks) };
             return Ok(());
         }
-        let blocks_a_task = blocks.div_ceil(cores.saturating_mul(TASKS_A_CORE)).min(MOST_BLOCKS_A_TASK);
+        let blocks_a_task = blocks.div_ceil(cores.saturating_mul(TASKS_A_CORE)).min(MAX_BLOCKS_PER_TASK);
         (0..blocks.div_ceil(blocks_a_task)).into_par_iter().for_each(|task| {
             let first = task * blocks_a_task;
             // SAFETY: the caller vouched for the kernel's pointers; blocks of one launch may run at the same time, for that
@@ -230,11 +230,11 @@ impl<R: Runner> Queue for HostQueue<R> {
         // SAFETY: the caller vouches for the kernel's pointers.
         unsafe { self.runner.run(kernel, blocks) }
     }
-    fn record(&self, _timed: bool) -> Result<Arc<dyn Mark>> {
-        Ok(Arc::new(HostMark(Instant::now())))
+    fn record(&self, _timed: bool) -> Result<Arc<dyn QueueEvent>> {
+        Ok(Arc::new(HostEvent(Instant::now())))
     }
-    fn wait(&self, mark: &dyn Mark) -> Result<()> {
-        mark.synchronize()
+    fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()> {
+        queue_event.synchronize()
     }
     fn synchronize(&self) -> Result<()> {
         Ok(())
@@ -245,16 +245,16 @@ impl<R: Runner> Queue for HostQueue<R> {
 }
 
 #[derive(Debug)]
-struct HostMark(Instant);
+struct HostEvent(Instant);
 
-impl Mark for HostMark {
+impl QueueEvent for HostEvent {
     fn synchronize(&self) -> Result<()> {
         Ok(())
     }
     fn is_done(&self) -> Result<bool> {
         Ok(true)
     }
-    fn milliseconds_since(&self, earlier: &dyn Mark) -> Result<f64> {
+    fn milliseconds_since(&self, earlier: &dyn QueueEvent) -> Result<f64> {
         let earlier = earlier.as_any().downcast_ref::<Self>().ok_or_else(|| Error::WrongDevice {
             what: "an event",
             found: "another device".to_owned(),

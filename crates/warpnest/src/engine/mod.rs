@@ -96,9 +96,9 @@ pub trait Queue: Debug + Send + Sync {
     /// Runs `blocks` blocks of a kernel.
     unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()>;
     /// Marks the end of what has been queued; `timed` if the mark will be asked for its time.
-    fn record(&self, timed: bool) -> Result<Arc<dyn Mark>>;
+    fn record(&self, timed: bool) -> Result<Arc<dyn QueueEvent>>;
     /// Lets later work wait for a mark.
-    fn wait(&self, mark: &dyn Mark) -> Result<()>;
+    fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()>;
     /// Waits, on the host, until all is done.
     fn synchronize(&self) -> Result<()>;
     /// For downcasts.
@@ -106,13 +106,13 @@ pub trait Queue: Debug + Send + Sync {
 }
 
 /// A point in a queue.
-pub trait Mark: Debug + Send + Sync {
+pub trait QueueEvent: Debug + Send + Sync {
     /// Waits, on the host, until the queue has passed it.
     fn synchronize(&self) -> Result<()>;
     /// Whether the queue has passed it.
     fn is_done(&self) -> Result<bool>;
     /// Milliseconds from `earlier`, a mark of the same engine, to this one, both timed; waits for both.
-    fn milliseconds_since(&self, earlier: &dyn Mark) -> Result<f64>;
+    fn milliseconds_since(&self, earlier: &dyn QueueEvent) -> Result<f64>;
     /// For downcasts.
     fn as_any(&self) -> &dyn Any;
 }

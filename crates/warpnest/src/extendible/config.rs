@@ -3,7 +3,7 @@
 use super::ExtendibleMap;
 use super::work::{Batch, Kept};
 use crate::{Device, Error, Key, Result, Value};
-use gpu_kernels::extendible::{MOST_DEPTH, MOST_RECORDS, PAGE, WordOf, bucket, page_words};
+use gpu_kernels::extendible::{MAX_DEPTH, MAX_RECORDS, PAGE, WordOf, bucket, page_words};
 
 /// The configuration of an [`ExtendibleMap`].
 ///
@@ -21,14 +21,14 @@ pub struct ExtendibleConfig {
     segments: u32,
     buckets: u32,
     records: u32,
-    most_segments: u64,
+    max_segments: u64,
     pub(super) seed: Option<u64>,
 }
 
 impl Default for ExtendibleConfig {
     /// What the paper's experiments begin with, 8 segments of 1024 buckets of 64 records each; at most 2^22 segments; a random seed.
     fn default() -> Self {
-        Self { segments: 8, buckets: 1024, records: 64, most_segments: 1 << 22, seed: None }
+        Self { segments: 8, buckets: 1024, records: 64, max_segments: 1 << 22, seed: None }
     }
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Shape {
     pub lines: u32,
     pub records: u32,
     /// How deep the directory may become.
-    pub most_depth: u32,
+    pub max_depth: u32,
 }
 
 impl Shape {
@@ -76,9 +76,9 @@ impl Shape {
 }
 
 /// The fewest entries of a bucket table: 16 bytes are copied at once.
-const FEWEST_BUCKETS: u32 = 4;
+const MIN_BUCKETS: u32 = 4;
 /// The most buckets at the beginning.
-const MOST_ROOTS: u64 = 1 << 31;
+const MAX_ROOTS: u64 = 1 << 31;
 
 impl ExtendibleConfig {
     /// How many segments the directory has at the beginning (M in the paper).
@@ -106,8 +106,8 @@ impl ExtendibleConfig {
     /// How many segments the directory may grow to: a batch that would need more, because too many of its keys agree in the first bits of their
     /// hashes, is refused ([`Error::TooDeep`]).
     #[must_use]
-    pub fn most_segments(mut self, segments: u64) -> Self {
-        self.most_segments = segments;
+    pub fn max_segments(mut self, segments: u64) -> Self {
+        self.max_segments = segments;
         self
     }
 
@@ -157,21 +157,21 @@ impl ExtendibleConfig {
     }
 
     pub(super) fn shape<K: Key, V: Value>(&self) -> Result<Shape> {
-        let Self { segments, buckets, records, most_segments, .. } = *self;
+        let Self { segments, buckets, records, max_segments, .. } = *self;
         let roots = segments as u64 * buckets as u64;
         let sensible = segments != 0
             && buckets.is_power_of_two()
-            && buckets >= FEWEST_BUCKETS
-            && roots <= MOST_ROOTS
+            && buckets >= MIN_BUCKETS
+            && roots <= MAX_ROOTS
             && records != 0
             && records.is_multiple_of(8)
-            && records <= MOST_RECORDS
-            && most_segments >= segments as u64;
+            && records <= MAX_RECORDS
+            && max_segments >= segments as u64;
         if !sensible {
-            return Err(Error::Directory { segments, buckets, records, most_segments });
+            return Err(Error::Directory { segments, buckets, records, max_segments });
         }
         let of_line = bucket::records_of_line::<WordOf<K, V>>();
-        let most_depth = (most_segments / segments as u64).ilog2().min(MOST_DEPTH);
+        let max_depth = (max_segments / segments as u64).ilog2().min(MAX_DEPTH);
         let table_bits = buckets.ilog2();
         Ok(Shape {
             groups: segments,
@@ -179,13 +179,13 @@ impl ExtendibleConfig {
             table_bits,
             lines: bucket::lines_for(records, of_line),
             records,
-            most_depth,
+            max_depth,
         })
     }
 
     /// The most records that a bucket and its buddy have when they are merged: a quarter less than there is room for, so that a few insertions
     /// after it do not split them again, and a few removals after a split do not merge them.
-    pub(super) fn most_merged(&self) -> u64 {
+    pub(super) fn max_merged(&self) -> u64 {
         self.records as u64 * 3 / 4
     }
 }

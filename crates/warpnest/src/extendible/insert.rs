@@ -5,11 +5,11 @@ use super::directory::Directory;
 use super::work::{at_least, extend};
 use crate::buffer::Tracked;
 use crate::lent::Lent;
-use crate::primitives::{compact, mark_last_of_each, sort_pairs_by_mixed_key};
+use crate::primitives::{compact, flag_last_of_each, sort_pairs_by_mixed_key};
 use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
-    Divide, DividePlan, InsertFresh, LEAF_WORDS, Locate, NODE_WORDS, Needs, NeedsPlan, Overflows, SearchPlan, Update,
-    counts,
+    Divide, DivideParams, InsertFresh, LEAF_WORDS, Locate, NODE_WORDS, Needs, NeedsParams, Overflows, SearchParams,
+    Update, counts,
 };
 
 /// What a batch needs.
@@ -47,14 +47,14 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     /// As for [`ExtendibleMap::insert_many`], and [`Error::WrongDevice`].
     pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
         crate::error::check_pairs(&self.device, stream, keys, values)?;
-        self.mend(stream)?;
+        self.recover(stream)?;
         let pairs = keys.len() as u64;
         if pairs == 0 {
             return Ok(0);
         }
         let fresh = self.look(stream, keys, values)?;
         let prediction = self.predict(stream, fresh)?;
-        let growth = self.make_room(stream, &prediction)?;
+        let growth = self.reserve_for(stream, &prediction)?;
         // From here on nothing takes memory: the kernels were loaded when the map was made. If the device
         // fails all the same, the keys are lost, and the error says so.
         self.change(stream, |map| {
@@ -73,8 +73,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         work.fit(&self.device, keys.len())?;
         let sorted = (&mut work.keys, &mut work.values);
         sort_pairs_by_mixed_key(stream, &mut work.scratch, table.constants, (keys, values), sorted)?;
-        mark_last_of_each(stream, &work.keys, &mut work.last)?;
-        let plan = SearchPlan { layout: table.layout(), pairs: keys.len() as u64 };
+        flag_last_of_each(stream, &work.keys, &mut work.last)?;
+        let plan = SearchParams { layout: table.layout(), pairs: keys.len() as u64 };
         let locate = Locate::<K, V> {
             keys: work.keys.argument(),
             last: work.last.argument(),
@@ -105,7 +105,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         let most = fresh.min(table.buckets()).min((self.length + fresh) / (capacity + 1));
         extend(device, stream, &mut work.overflowing, 0, NODE_WORDS * most)?;
         work.counts.fill(stream, 0)?;
-        let plan = SearchPlan { layout, pairs: fresh };
+        let plan = SearchParams { layout, pairs: fresh };
         let overflows = Overflows::<K, V> {
             keys: work.fresh_keys.argument(),
             segments: table.segments.argument(),
@@ -135,7 +135,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
                 next: to.argument(),
                 leaves: work.leaves.argument(),
                 counts: work.counts.argument(),
-                plan: DividePlan { layout, nodes },
+                plan: DivideParams { layout, nodes },
             };
             let mut reads = table.tracked();
             reads.extend([&work.fresh_keys as &dyn Tracked, from]);
@@ -145,7 +145,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
                 unsafe { batch.launch(&divide, 32 * nodes) }
             })?;
             found = work.counts.download(stream)?;
-            let depth = table.shape.most_depth;
+            let depth = table.shape.max_depth;
             // Where keys cannot be told apart one half of a node is empty, and so a leaf: this comes to an end.
             if found[counts::DEEPEST as usize] > depth as u64 {
                 let records = table.shape.records;
@@ -159,7 +159,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     }
 
     /// Takes all memory that the prediction asks for, and says how the directory is to grow. What a lookup sees does not change.
-    fn make_room(&mut self, stream: &Stream, prediction: &Prediction) -> Result<Option<Growth>> {
+    fn reserve_for(&mut self, stream: &Stream, prediction: &Prediction) -> Result<Option<Growth>> {
         let Self { work, table, device, .. } = self;
         let &Prediction { leaves, deepest, .. } = prediction;
         if leaves == 0 {
@@ -175,7 +175,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             segments: table.segments.argument(),
             needs: needs.argument(),
             counts: work.counts.argument(),
-            plan: NeedsPlan { layout, leaves },
+            plan: NeedsParams { layout, leaves },
         };
         stream.batch(&[&work.leaves, &table.segments], &[needs, &work.counts], |batch| {
             batch.zero(needs, segments)?;
@@ -221,7 +221,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             placed: work.placed.argument(),
             segments: table.segments.argument(),
             pages: table.page_list(),
-            plan: SearchPlan { layout: table.layout(), pairs: fresh },
+            plan: SearchParams { layout: table.layout(), pairs: fresh },
         };
         let reads: [&dyn Tracked; 3] = [&work.fresh_keys, &work.fresh_values, &work.placed];
         // SAFETY: the keys are mixed, different, in order and not in the table unless they are placed, and the buckets have room for them.
@@ -238,7 +238,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             fresh: work.fresh.argument(),
             segments: table.segments.argument(),
             pages: table.page_list(),
-            plan: SearchPlan { layout: table.layout(), pairs },
+            plan: SearchParams { layout: table.layout(), pairs },
         };
         let reads: [&dyn Tracked; 4] = [&work.keys, &work.values, &work.last, &work.fresh];
         // SAFETY: as many values and bits as keys; those that are last are different, and in the table unless they are fresh.

@@ -12,7 +12,7 @@ pub use config::ExtendibleConfig;
 
 use crate::buffer::Tracked;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
-use gpu_kernels::extendible::{Find, FindPlan, Layout, Unpack, UnpackPlan};
+use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
 use gpu_kernels::seam::Global;
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -168,7 +168,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             pages: self.table.page_list(),
             values,
             found: found.argument(),
-            plan: FindPlan { layout: self.table.layout(), queries: queries.len() as u64 },
+            plan: FindParams { layout: self.table.layout(), queries: queries.len() as u64 },
         };
         let mut reads = self.table.tracked();
         reads.push(queries);
@@ -188,13 +188,13 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         if let Err(error) = &done {
             self.broken = Some(error.clone());
             // If this fails too, lookups say why, and the next change tries again.
-            let _ = self.mend(stream);
+            let _ = self.recover(stream);
         }
         done
     }
 
     /// Makes an empty table of one that is not whole.
-    fn mend(&mut self, stream: &Stream) -> Result<()> {
+    fn recover(&mut self, stream: &Stream) -> Result<()> {
         if self.broken.is_some() {
             self.clear(stream)?;
         }
@@ -298,7 +298,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     pub fn shrink_to_fit(&mut self) -> Result<()> {
         self.work = work::Work::new(&self.device)?;
         let device = self.device.clone();
-        self.mend(device.default_stream())?;
+        self.recover(device.default_stream())?;
         // Removals that lacked the memory for it may have left the directory deeper than it must be.
         self.shrink_directory(device.default_stream())?;
         self.pack(device.default_stream(), 1)
@@ -335,10 +335,10 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             keys_out: keys.argument(),
             values_out: values.argument(),
             count: count.argument(),
-            plan: UnpackPlan {
+            plan: UnpackParams {
                 layout: self.table.layout(),
                 used: self.table.used,
-                room: keys.len().min(values.len()) as u64,
+                capacity: keys.len().min(values.len()) as u64,
             },
         };
         let of_bucket = self.table.shape.slots::<K, V>();

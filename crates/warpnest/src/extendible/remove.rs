@@ -7,8 +7,8 @@ use crate::buffer::Tracked;
 use crate::lent::Lent;
 use crate::{Answers, Buffer, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
-    Absorb, AroundPlan, InspectPlan, MergeAround, MergeBuddies, MergePlan, MergedPlan, Remove, RemovePlan, TableDepths,
-    counts,
+    Absorb, AroundParams, InspectParams, MergeAround, MergeBuddies, MergeParams, MergedParams, Remove, RemoveParams,
+    TableDepths, counts,
 };
 use gpu_kernels::seam::Kernel;
 
@@ -39,7 +39,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         keys.check_device("the keys", &self.device)?;
         crate::error::same_length(("the keys", keys.len()), ("the answers", answers.len()))?;
         answers.values.check_device("the answers", &self.device)?;
-        self.mend(stream)?;
+        self.recover(stream)?;
         self.work.counts.fill(stream, 0)?;
         self.change(stream, |map| {
             let removed = map.remove(stream, keys, answers)?;
@@ -60,7 +60,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             values: answers.values.argument(),
             found: answers.found.argument(),
             counts: work.counts.argument(),
-            plan: RemovePlan { layout: table.layout(), keys: keys.len() as u64 },
+            plan: RemoveParams { layout: table.layout(), keys: keys.len() as u64 },
         };
         let mut writes = table.tracked();
         writes.extend([&answers.values as &dyn Tracked, &answers.found, &work.counts]);
@@ -87,11 +87,11 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         }
         let merged = &work.merged;
         let (segments, pages) = (table.segments.argument(), table.page_addresses.argument());
-        let (layout, most) = (table.layout(), self.config.most_merged());
+        let (layout, most) = (table.layout(), self.config.max_merged());
         let (merged_out, counts) = (merged.argument(), work.counts.argument());
-        let plan = MergePlan { layout, used, most };
+        let plan = MergeParams { layout, used, most };
         let of_all = MergeBuddies { segments, pages, merged: merged_out, counts, plan };
-        let plan = AroundPlan { layout, keys: number, most };
+        let plan = AroundParams { layout, keys: number, most };
         let around = MergeAround { keys: keys.argument::<K>(), segments, pages, merged: merged_out, counts, plan };
         let (launch, threads): (&dyn Kernel, u64) = if all_buckets { (&of_all, used) } else { (&around, number) };
         let (mut all, mut deepest, mut more) = (0, all_buckets, depth != 0);
@@ -117,7 +117,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     /// Moves the records of merged buckets, and frees these.
     fn absorb(&mut self, stream: &Stream, number: u64) -> Result<()> {
         let (table, merged) = (&mut self.table, &self.work.merged);
-        let plan = MergedPlan { layout: table.layout(), merged: number };
+        let plan = MergedParams { layout: table.layout(), merged: number };
         let (segments, pages) = (table.segments.argument(), table.page_list());
         let absorb = Absorb::<K, V> { merged: merged.argument(), segments, pages, plan };
         // SAFETY: the notes of the merged buckets say into which they go, and these have room.
@@ -143,7 +143,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     fn shrunk(table: &Table<K, V>, device: &crate::Device, stream: &Stream) -> Result<(Directory, Buffer<u64>)> {
         let depths = Buffer::<u32>::zeroed(device, table.segments.len())?;
         let (segments, pages) = (table.segments.argument(), table.page_addresses.argument());
-        let plan = InspectPlan { layout: table.layout(), used: table.used };
+        let plan = InspectParams { layout: table.layout(), used: table.used };
         let launch = TableDepths { segments, pages, depths: depths.argument(), plan };
         // SAFETY: the table is whole, and there is a word for each segment.
         unsafe { stream.launch(&launch, table.used, &table.tracked(), &[&depths])? };

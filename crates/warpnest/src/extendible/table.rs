@@ -6,8 +6,8 @@ use super::pool::Pool;
 use crate::buffer::Tracked;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
-    BuildLeaves, BuildPlan, CopyPlan, CopyTables, InspectPlan, Layout, PAGE, Pages, Redirect, RedirectPlan, Release,
-    ReleasePlan, Repack, Segment, counts, root_leaf,
+    BuildLeaves, BuildParams, CopyParams, CopyTables, InspectParams, Layout, PAGE, Pages, Redirect, RedirectParams,
+    Release, ReleaseParams, Repack, Segment, counts, root_leaf,
 };
 use gpu_kernels::seam::Global;
 use std::marker::PhantomData;
@@ -111,9 +111,9 @@ impl<K: Key, V: Value> Table<K, V> {
             let addresses = Buffer::from_slice(&self.device, self.pages.addresses())?;
             self.page_addresses = addresses;
         }
-        let room = self.pages.units() * PAGE as usize;
-        if self.free_numbers.len() < room {
-            let numbers = Buffer::<u32>::uninitialized(&self.device, room)?;
+        let capacity = self.pages.units() * PAGE as usize;
+        if self.free_numbers.len() < capacity {
+            let numbers = Buffer::<u32>::uninitialized(&self.device, capacity)?;
             stream.batch(&[&self.free_numbers], &[&numbers], |batch| {
                 let bytes = self.free as usize * size_of::<u32>();
                 // SAFETY: the old one has that many bytes, and the new one is larger.
@@ -132,7 +132,7 @@ impl<K: Key, V: Value> Table<K, V> {
         (keys, values): (&Buffer<K>, &Buffer<V>),
         placed: &Buffer<u32>,
     ) -> Result<()> {
-        let plan = BuildPlan { layout: self.layout(), leaves: number, free: self.free, used: self.used };
+        let plan = BuildParams { layout: self.layout(), leaves: number, free: self.free, used: self.used };
         let build = BuildLeaves::<K, V> {
             leaves: leaves.argument(),
             keys: keys.argument(),
@@ -163,7 +163,7 @@ impl<K: Key, V: Value> Table<K, V> {
         (buckets, stride, offset): (u64, u64, u64),
     ) -> Result<()> {
         let (free, pages) = (self.free_numbers.argument(), self.page_addresses.argument());
-        let plan = ReleasePlan { layout: self.layout(), buckets, stride, offset, free: self.free };
+        let plan = ReleaseParams { layout: self.layout(), buckets, stride, offset, free: self.free };
         let release = Release { list: words, free, pages, plan };
         let mut writes = self.tracked();
         writes.push(&self.free_numbers);
@@ -182,7 +182,7 @@ impl<K: Key, V: Value> Table<K, V> {
 
     /// Copies bucket tables from one pool to another, or within one, by such a list.
     pub fn copy_tables(&self, stream: &Stream, list: &Buffer<u64>, from: &Pool, to: &Pool) -> Result<()> {
-        let plan = CopyPlan { tables: list.len() as u64 / 2, entries: 1 << self.shape.table_bits };
+        let plan = CopyParams { tables: list.len() as u64 / 2, entries: 1 << self.shape.table_bits };
         let copy = CopyTables { addresses: list.argument(), plan };
         let mut reads: Vec<&dyn Tracked> = from.tracked().collect();
         reads.push(list);
@@ -237,7 +237,7 @@ impl<K: Key, V: Value> Table<K, V> {
             pages_out: packed.page_list(),
             forward: forward.argument(),
             counts: counts.argument(),
-            plan: InspectPlan { layout: self.layout(), used: self.used },
+            plan: InspectParams { layout: self.layout(), used: self.used },
         };
         let writes: Vec<&dyn Tracked> =
             [&forward as &dyn Tracked, &counts].into_iter().chain(packed.pages.tracked()).collect();
@@ -248,7 +248,7 @@ impl<K: Key, V: Value> Table<K, V> {
         // SAFETY: the new pages have room for all buckets, and there is a word for each number.
         unsafe { stream.launch(&repack, 32 * self.used, &reads, &writes)? };
         packed.copy_tables(stream, &copy_list, &self.tables, &packed.tables)?;
-        let plan = RedirectPlan { layout: packed.layout(), tables: copies.len() as u64 };
+        let plan = RedirectParams { layout: packed.layout(), tables: copies.len() as u64 };
         let redirect = Redirect { addresses: list.argument(), forward: forward.argument(), plan };
         let writes: Vec<&dyn Tracked> = packed.tables.tracked().collect();
         // SAFETY: the list is that of the new tables, whose entries are numbers of the old buckets.

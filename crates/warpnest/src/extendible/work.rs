@@ -1,7 +1,7 @@
 //! What batches work in, and how much memory that takes.
 
 use super::config::Shape;
-use crate::primitives::{MOST_ITEMS, Scratch, sort_scratch_bytes, state_words};
+use crate::primitives::{MAX_ITEMS, Scratch, sort_scratch_bytes, state_words};
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{LEAF_WORDS, NODE_WORDS, counts};
 
@@ -128,12 +128,12 @@ impl Batch {
     /// says.
     pub fn scratch_bytes<K: Key, V: Value>(&self, shape: &Shape, kept: Kept) -> Result<u64> {
         let &Self { pairs, records, buckets, lists, .. } = self;
-        if pairs > MOST_ITEMS {
-            return Err(Error::TooManyItems { asked: pairs, limit: MOST_ITEMS });
+        if pairs > MAX_ITEMS {
+            return Err(Error::TooManyItems { asked: pairs, limit: MAX_ITEMS });
         }
         let (of_key, of_value) = ((K::BITS / 8) as u64, (V::BITS / 8) as u64);
-        let room = pairs.max(kept.pairs);
-        let of_pairs = 2 * (list(of_key * room) + list(of_value * room)) + 3 * list(4 * room.div_ceil(32));
+        let capacity = pairs.max(kept.pairs);
+        let of_pairs = 2 * (list(of_key * capacity) + list(of_value * capacity)) + 3 * list(4 * capacity.div_ceil(32));
         let compacting = 8 * state_words::<K>(pairs).max(state_words::<V>(pairs));
         let working = sort_scratch_bytes::<K, V>(pairs)?.max(compacting).max(kept.scratch);
 
@@ -175,7 +175,7 @@ fn depth_for(shape: &Shape, records: u64) -> u32 {
         // Chernoff's bound of the upper tail of Poisson's distribution, for all parts together.
         mean < full && parts.ln() - mean + full * (1.0 + (mean / full).ln()) < -1e6f64.ln()
     };
-    (0..shape.most_depth).find(holds).unwrap_or(shape.most_depth)
+    (0..shape.max_depth).find(holds).unwrap_or(shape.max_depth)
 }
 
 /// Makes a list at least `length` long, whatever it holds.

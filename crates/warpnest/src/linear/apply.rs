@@ -1,11 +1,11 @@
-//! Batches of operations, in pieces for which there is room.
+//! Batches of operations, in chunks for which there is room.
 
 use super::{Change, LinearMap};
 use crate::buffer::Tracked;
 use crate::lent::Lent;
 use crate::{Answers, Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::linear::{
-    Apply, ApplyPlan, CountInserting, Insert, InsertAnywhere, InsertPlan, InsertingPlan, Operation, header,
+    Apply, ApplyParams, CountInserting, Insert, InsertAnywhere, InsertParams, InsertingParams, Operation, header,
 };
 use gpu_kernels::seam::{Global, Kernel};
 use std::ops::Range;
@@ -44,7 +44,7 @@ struct Work<'b, K, V> {
     answers: Option<&'b Answers<V>>,
 }
 
-/// Operations of a piece that do not write the same word of bits as those of another one.
+/// Operations of a chunk that do not write the same word of bits as those of another one.
 const WHOLE: u64 = 32;
 
 impl<K: Key, V: Value> LinearMap<K, V> {
@@ -224,7 +224,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         Ok(before - self.counts.keys)
     }
 
-    /// Does a batch, in pieces that cannot take more slots than there is room for; makes room if only small ones are left.
+    /// Does a batch, in chunks that cannot take more slots than there is room for; makes room if only small ones are left.
     fn apply(&mut self, stream: &Stream, work: &Work<'_, K, V>) -> Result<()> {
         if let Some(answers) = work.answers {
             crate::error::same_length(("the keys", work.keys.len()), ("the answers", answers.len()))?;
@@ -235,25 +235,25 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         }
         let mut first = 0;
         while first < all {
-            let room = self.room();
-            if !inserts || all - first <= room {
-                return self.piece(stream, work, first..all, None);
+            let spare_capacity = self.spare_capacity();
+            if !inserts || all - first <= spare_capacity {
+                return self.chunk(stream, work, first..all, None);
             }
             let rest = self.inserting(stream, work, first..all)?;
-            if rest <= room {
-                return self.piece(stream, work, first..all, None);
+            if rest <= spare_capacity {
+                return self.chunk(stream, work, first..all, None);
             }
-            let (piece, hindered) = (room / WHOLE * WHOLE, self.hindered(rest));
-            // Near the limit searches are long: then rather a table made anew than the next smaller piece.
+            let (chunk, hindered) = (spare_capacity / WHOLE * WHOLE, self.hindered(rest));
+            // Near the limit searches are long: then rather a table made anew than the next smaller chunk.
             let worthwhile = if hindered { rest / 4 } else { rest / 16 } + WHOLE;
-            if work.kinds.is_none() && piece >= worthwhile {
-                self.piece(stream, work, first..first + piece, None)?;
-                first += piece;
+            if work.kinds.is_none() && chunk >= worthwhile {
+                self.chunk(stream, work, first..first + chunk, None)?;
+                first += chunk;
             } else if hindered {
-                self.compact(stream)?;
-            } else if self.counts.keys >= rest / 4 || !self.make_room(stream, rest)? {
+                self.drop_tombstones(stream)?;
+            } else if self.counts.keys >= rest / 4 || !self.grow_for(stream, rest)? {
                 // Many of the keys may be there already, and need no room.
-                return self.piece_counted(stream, work, first..all);
+                return self.chunk_counted(stream, work, first..all);
             }
         }
         Ok(())
@@ -264,7 +264,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         let Range { start: first, end } = range;
         let Some(kinds) = work.kinds else { return Ok(end - first) };
         let (header, at) = (self.header.argument::<u64>(), header::INSERTING);
-        let count = CountInserting { kinds: kinds.argument(), header, plan: InsertingPlan { first, end } };
+        let count = CountInserting { kinds: kinds.argument(), header, plan: InsertingParams { first, end } };
         stream.batch(&[kinds], &[&self.header], |batch| {
             batch.zero_range(&self.header, at as usize..at as usize + 1)?;
             // SAFETY: there are as many kinds as operations; the header has its words.
@@ -273,24 +273,24 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         self.header.download_at(stream, at as usize)
     }
 
-    /// Does a piece that may want more new slots than there are, in turns; between them there is made room for what was refused. Fails if
+    /// Does a chunk that may want more new slots than there are, in turns; between them there is made room for what was refused. Fails if
     /// there is none to be had.
-    fn piece_counted(&mut self, stream: &Stream, work: &Work<'_, K, V>, range: Range<u64>) -> Result<()> {
-        let mut marked = Buffer::uninitialized(&self.device, work.keys.len().div_ceil(WHOLE as usize))?;
-        marked.fill(stream, 0xff)?;
+    fn chunk_counted(&mut self, stream: &Stream, work: &Work<'_, K, V>, range: Range<u64>) -> Result<()> {
+        let mut pending = Buffer::uninitialized(&self.device, work.keys.len().div_ceil(WHOLE as usize))?;
+        pending.fill(stream, 0xff)?;
         loop {
             let (refused_before, taken_before) = (self.counts.refused, self.counts.taken);
-            self.piece(stream, work, range.clone(), Some(&marked))?;
+            self.chunk(stream, work, range.clone(), Some(&pending))?;
             let refused = self.counts.refused - refused_before;
             if refused == 0 {
                 return Ok(());
             }
             // Copies of a new key may each have asked for a slot, and others may have been given up. As long as there is room, each turn
             // does some operations.
-            if self.room() < refused / 4 && self.hindered(refused) {
-                self.compact(stream)?;
-            } else if self.room() == 0 {
-                match self.make_room(stream, refused) {
+            if self.spare_capacity() < refused / 4 && self.hindered(refused) {
+                self.drop_tombstones(stream)?;
+            } else if self.spare_capacity() == 0 {
+                match self.grow_for(stream, refused) {
                     Ok(true) => {}
                     // What was refused may ask for keys that this turn let in: they need no room.
                     Ok(false) | Err(Error::OutOfMemory { .. } | Error::TooManySlots { .. })
@@ -311,15 +311,15 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     }
 
     /// Does a part of a batch, all of it or what is marked, and reads the counters.
-    fn piece(
+    fn chunk(
         &mut self,
         stream: &Stream,
         work: &Work<'_, K, V>,
         range: Range<u64>,
-        marked: Option<&Buffer<u32>>,
+        pending: Option<&Buffer<u32>>,
     ) -> Result<()> {
         self.change(stream, Change::Batch, |map, stream| {
-            map.launch(stream, work, range, marked)?;
+            map.launch(stream, work, range, pending)?;
             map.count(stream)
         })
     }
@@ -330,7 +330,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         stream: &Stream,
         work: &Work<'_, K, V>,
         range: Range<u64>,
-        marked: Option<&Buffer<u32>>,
+        pending: Option<&Buffer<u32>>,
     ) -> Result<()> {
         let Work { operation, kinds, keys, values, answers } = *work;
         let Range { start: first, end } = range;
@@ -340,7 +340,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         let anywhere = self.counts.removed != 0 && kinds.is_none() && operation != Operation::Remove;
         let (layout, words, header) = (self.layout, self.words.argument(), self.header.argument());
         let (keys_in, values_in) = (keys.argument(), values.map_or(no_values, Buffer::argument));
-        let insert_plan = InsertPlan { layout, first, end };
+        let insert_plan = InsertParams { layout, first, end };
         let insert = || Insert::<K, V> { keys: keys_in, values: values_in, words, header, plan: insert_plan };
         let apply = || Apply::<K, V> {
             kinds: kinds.map_or(no_words, Buffer::argument),
@@ -350,17 +350,17 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             header,
             answers: answers.map_or(no_values, |answers| answers.values.argument()),
             before: answers.map_or(no_words, |answers| answers.found.argument()),
-            marked: marked.map_or(no_words, Buffer::argument),
-            plan: ApplyPlan {
+            pending: pending.map_or(no_words, Buffer::argument),
+            plan: ApplyParams {
                 layout,
                 first,
                 end,
                 operation: operation as u32,
                 anywhere: anywhere as u32,
-                most_asked: self.counts.asked + self.room(),
+                max_asked: self.counts.asked + self.spare_capacity(),
             },
         };
-        let only_inserts = operation == Operation::Insert && kinds.is_none() && answers.is_none() && marked.is_none();
+        let only_inserts = operation == Operation::Insert && kinds.is_none() && answers.is_none() && pending.is_none();
         let kernel: &dyn Kernel = match (only_inserts, anywhere) {
             (true, false) => &insert(),
             (true, true) => &InsertAnywhere::from(insert()),
@@ -373,7 +373,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         if let Some(answers) = answers {
             writes.extend([&answers.values as &dyn Tracked, &answers.found]);
         }
-        writes.extend(marked.map(|buffer| buffer as &dyn Tracked));
+        writes.extend(pending.map(|buffer| buffer as &dyn Tracked));
         // SAFETY: keys, kinds, values and answers are equally long, and the range is within them and begins at a whole word of bits;
         // slots, header and layout belong together, nobody else uses them meanwhile, and a launch that takes any slot only inserts.
         unsafe { stream.launch(kernel, end - first, &reads, &writes) }

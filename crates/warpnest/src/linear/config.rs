@@ -2,7 +2,7 @@
 
 use super::LinearMap;
 use crate::{Device, Error, Key, Result, Value};
-use gpu_kernels::double::{Double, Joined};
+use gpu_kernels::double::{Double, PackedPair};
 use gpu_kernels::linear::{header, slots_of_line};
 
 /// The configuration of a [`LinearMap`].
@@ -32,7 +32,7 @@ impl Default for LinearConfig {
 }
 
 /// The most slots: kernels number buckets and slots with 32 bits.
-const MOST_SLOTS: u64 = 1 << 32;
+const MAX_SLOTS: u64 = 1 << 32;
 /// Bytes of a line, whatever its words.
 const LINE_BYTES: u64 = 64;
 
@@ -60,7 +60,7 @@ impl LinearConfig {
 
     /// From a full line of 64 bytes on to the one beside it, as in linear probing, instead of by a step that depends on the key.
     #[must_use]
-    pub fn to_the_next_line(mut self) -> Self {
+    pub fn linear_probing(mut self) -> Self {
         self.linear = true;
         self
     }
@@ -81,7 +81,7 @@ impl LinearConfig {
     /// # Errors
     /// As for [`LinearConfig::create`], but for the device's.
     pub fn memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
-        Ok(LINE_BYTES * self.lines_for::<Joined<K, V>>(self.pairs)? as u64 + 8 * header::WORDS as u64)
+        Ok(LINE_BYTES * self.lines_for::<PackedPair<K, V>>(self.pairs)? as u64 + 8 * header::WORDS as u64)
     }
 
     /// Makes an empty map.
@@ -100,23 +100,23 @@ impl LinearConfig {
             return Err(Error::OpenLoad { load: self.load });
         }
         let slots = (pairs as f64 / self.load).ceil();
-        let too_many = || Error::TooManySlots { asked: slots as u64, limit: MOST_SLOTS };
-        if slots >= MOST_SLOTS as f64 {
+        let too_many = || Error::TooManySlots { asked: slots as u64, limit: MAX_SLOTS };
+        if slots >= MAX_SLOTS as f64 {
             return Err(too_many());
         }
         let of_line = slots_of_line::<W>() as u64;
         let mut lines = (slots as u64).div_ceil(of_line).max(2);
-        while self.most_keys(lines * of_line) < pairs || !self.linear && !is_prime(lines) {
+        while self.max_keys(lines * of_line) < pairs || !self.linear && !is_prime(lines) {
             lines += 1;
         }
-        if lines * of_line >= MOST_SLOTS {
+        if lines * of_line >= MAX_SLOTS {
             return Err(too_many());
         }
         Ok(lines as u32)
     }
 
     /// How many keys a table of so many slots may have.
-    pub(super) fn most_keys(&self, slots: u64) -> u64 {
+    pub(super) fn max_keys(&self, slots: u64) -> u64 {
         // At least one slot stays empty, so that a search ends.
         ((slots as f64 * self.load) as u64).min(slots - 1)
     }

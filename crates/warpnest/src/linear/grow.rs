@@ -2,8 +2,8 @@
 
 use super::{Counts, LinearConfig, LinearMap, cell, in_cell};
 use crate::{Buffer, Error, Key, Result, Stream, Value};
-use gpu_kernels::double::{Half, Joined};
-use gpu_kernels::linear::{Layout, Rehash, RehashPlan, header};
+use gpu_kernels::double::{Half, PackedPair};
+use gpu_kernels::linear::{Layout, Rehash, RehashParams, header};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::Rng;
 
@@ -21,7 +21,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn reserve(&mut self, stream: &Stream, additional: u64) -> Result<()> {
         self.recover(stream)?;
-        if additional <= self.room() {
+        if additional <= self.spare_capacity() {
             return Ok(());
         }
         let lines = self.lines_for(self.counts.keys.saturating_add(additional))?.max(self.layout.lines);
@@ -42,7 +42,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     ///
     /// # Errors
     /// As for [`LinearMap::reserve`].
-    pub fn compact(&mut self, stream: &Stream) -> Result<()> {
+    pub fn drop_tombstones(&mut self, stream: &Stream) -> Result<()> {
         self.recover(stream)?;
         match self.counts {
             Counts { removed: 0, .. } => Ok(()),
@@ -52,13 +52,13 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     }
 
     fn lines_for(&self, pairs: u64) -> Result<u32> {
-        self.config.lines_for::<Joined<K, V>>(pairs)
+        self.config.lines_for::<PackedPair<K, V>>(pairs)
     }
 
     /// Moves all keys to a table of `lines`, which has room for them, with other constants; waits.
     fn rehash(&mut self, stream: &Stream, lines: u32) -> Result<()> {
         let layout = layout(&self.config, &mut self.random, lines);
-        let mut words = Buffer::uninitialized(&self.device, layout.slots::<Joined<K, V>>() as usize)?;
+        let mut words = Buffer::uninitialized(&self.device, layout.slots::<PackedPair<K, V>>() as usize)?;
         words.fill(stream, 0xff)?;
         let (old_header, mut new_header) = (self.header.download(stream)?, [0; header::WORDS]);
         new_header[..header::ASKED as usize].copy_from_slice(cell(&old_header));
@@ -68,7 +68,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             old: self.words.argument(),
             words: words.argument(),
             header: new_header.argument(),
-            plan: RehashPlan { slots: self.slots(), layout },
+            plan: RehashParams { slots: self.slots(), layout },
         };
         // SAFETY: the old table has as many slots as its layout says, and the new one as the new layout says, all of them empty.
         unsafe { stream.launch(&rehash, self.slots(), &[&self.words], &[&words, &new_header])? };
@@ -79,21 +79,21 @@ impl<K: Key, V: Value> LinearMap<K, V> {
 
     /// How many keys may still come, by the load; and how many slots they may take. Together with the slots of removed keys, which may be
     /// used again, keys may take two thirds of what the load leaves.
-    fn rooms(&self) -> [u64; 2] {
-        let (Counts { taken, keys, removed, .. }, most) = (self.counts, self.config.most_keys(self.slots()));
-        let most_taken = if removed != 0 { (most + 2 * self.slots()) / 3 } else { most };
-        [most.saturating_sub(keys), most_taken.saturating_sub(taken)]
+    fn spare_capacities(&self) -> [u64; 2] {
+        let (Counts { taken, keys, removed, .. }, most) = (self.counts, self.config.max_keys(self.slots()));
+        let max_taken = if removed != 0 { (most + 2 * self.slots()) / 3 } else { most };
+        [most.saturating_sub(keys), max_taken.saturating_sub(taken)]
     }
 
     /// How many new keys may come without more ado.
-    pub(super) fn room(&self) -> u64 {
-        let [for_keys, in_slots] = self.rooms();
+    pub(super) fn spare_capacity(&self) -> u64 {
+        let [for_keys, in_slots] = self.spare_capacities();
         for_keys.min(in_slots)
     }
 
     /// Whether slots of removed keys are what leaves no room for `coming` keys, of those that the load allows.
     pub(super) fn hindered(&self, coming: u64) -> bool {
-        let [for_keys, in_slots] = self.rooms();
+        let [for_keys, in_slots] = self.spare_capacities();
         in_slots < coming.min(for_keys)
     }
 
@@ -104,7 +104,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         if removed <= keys || coming < keys.max(self.slots() / 8) {
             return Ok(());
         }
-        match self.compact(stream) {
+        match self.drop_tombstones(stream) {
             // The table is as it was, unless it was to be emptied, and nobody knows how far that went.
             Err(Error::OutOfMemory { .. }) => self.check(),
             done => done,
@@ -112,8 +112,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     }
 
     /// Makes room for new keys, of which up to `coming` may come. Whether there is more room now.
-    pub(super) fn make_room(&mut self, stream: &Stream, coming: u64) -> Result<bool> {
-        let ([for_keys, in_slots], before) = (self.rooms(), self.room());
+    pub(super) fn grow_for(&mut self, stream: &Stream, coming: u64) -> Result<bool> {
+        let ([for_keys, in_slots], before) = (self.spare_capacities(), self.spare_capacity());
         let lines = if self.config.grows && coming > for_keys {
             // If most of them are new, all at once; else twice as large, which may happen again.
             let keys = self.counts.keys;
@@ -126,7 +126,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         if lines > self.layout.lines || in_slots < for_keys {
             self.rehash(stream, lines)?;
         }
-        Ok(self.room() > before)
+        Ok(self.spare_capacity() > before)
     }
 }
 

@@ -9,8 +9,8 @@ pub use config::LinearConfig;
 
 use crate::buffer::Tracked;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
-use gpu_kernels::double::{Half, Joined};
-use gpu_kernels::linear::{Find, FindPlan, InspectPlan, Layout, ProbeLengths, Unpack, header};
+use gpu_kernels::double::{Half, PackedPair};
+use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, ProbeLengths, Unpack, header};
 use gpu_kernels::seam::Global;
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -36,7 +36,7 @@ pub struct LinearMap<K: Key = u32, V: Value = u32> {
     device: Device,
     config: LinearConfig,
     layout: Layout,
-    words: Buffer<Joined<K, V>>,
+    words: Buffer<PackedPair<K, V>>,
     header: Buffer<u64>,
     counts: Counts,
     /// The change that failed in its middle, if what it left is not known yet.
@@ -99,7 +99,7 @@ fn in_cell(header: &[u64]) -> u64 {
 /// How far the keys of a map are from where the search for them begins.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct ProbeReport {
+pub struct LinearProbeReport {
     /// Slots that a search for a present key looks at, on average.
     pub mean: f64,
     /// The most.
@@ -136,14 +136,14 @@ impl LinearMap {
 
 impl<K: Key, V: Value> LinearMap<K, V> {
     fn create(config: LinearConfig, device: &Device) -> Result<Self> {
-        let lines = config.lines_for::<Joined<K, V>>(config.pairs)?;
-        if size_of::<Joined<K, V>>() > size_of::<u64>() && !device.engine().has_wide_atomics() {
+        let lines = config.lines_for::<PackedPair<K, V>>(config.pairs)?;
+        if size_of::<PackedPair<K, V>>() > size_of::<u64>() && !device.engine().has_wide_atomics() {
             let what = "a LinearMap with keys or values of 64 bits";
             return Err(Error::NoWideAtomics { what, device: device.name().to_owned() });
         }
         let mut random = Xoshiro256StarStar::seed_from_u64(config.seed.unwrap_or_else(crate::hash::random_seed));
         let layout = grow::layout(&config, &mut random, lines);
-        let mut words = Buffer::uninitialized(device, layout.slots::<Joined<K, V>>() as usize)?;
+        let mut words = Buffer::uninitialized(device, layout.slots::<PackedPair<K, V>>() as usize)?;
         words.fill(device.default_stream(), 0xff)?;
         let header = Buffer::zeroed(device, header::WORDS)?;
         let (device, counts) = (device.clone(), Counts::default());
@@ -170,7 +170,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             header: self.header.argument(),
             values,
             found: found.argument(),
-            plan: FindPlan { layout: self.layout, queries: queries.len() as u64 },
+            plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 3] = [queries, &self.words, &self.header];
         // SAFETY: as many values, if any, and found-words as queries; slots, header and layout belong together, and nobody changes
@@ -246,7 +246,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
 
     /// The number of slots.
     pub fn slots(&self) -> u64 {
-        self.layout.slots::<Joined<K, V>>()
+        self.layout.slots::<PackedPair<K, V>>()
     }
 
     /// Slots that are not empty: those of keys, and those of keys that were removed.
@@ -256,7 +256,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
 
     /// Bytes that the map keeps on the device.
     pub fn memory_bytes(&self) -> u64 {
-        (size_of::<Joined<K, V>>() * self.words.len() + 8 * self.header.len()) as u64
+        (size_of::<PackedPair<K, V>>() * self.words.len() + 8 * self.header.len()) as u64
     }
 
     /// The device that it is on.
@@ -271,7 +271,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     }
 
     /// The slots, a word each: its upper half is for the key, its lower half for the value.
-    pub fn words(&self) -> &Buffer<Joined<K, V>> {
+    pub fn words(&self) -> &Buffer<PackedPair<K, V>> {
         &self.words
     }
 
@@ -314,7 +314,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             keys_out: keys.argument(),
             values_out: values.argument(),
             count: count.argument(),
-            plan: InspectPlan { layout: self.layout, room: self.len() },
+            plan: InspectParams { layout: self.layout, capacity: self.len() },
         };
         let writes: [&dyn Tracked; 3] = [keys, values, &count];
         // SAFETY: slots, header and layout belong together; the outputs have the room that the plan says.
@@ -325,7 +325,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn probe_lengths(&self, stream: &Stream) -> Result<ProbeReport> {
+    pub fn probe_lengths(&self, stream: &Stream) -> Result<LinearProbeReport> {
         self.check()?;
         let histogram = Buffer::<u64>::zeroed(&self.device, HISTOGRAM)?;
         let totals = Buffer::<u64>::zeroed(&self.device, 2)?;
@@ -333,12 +333,12 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             words: self.words.argument(),
             histogram: histogram.argument(),
             totals: totals.argument(),
-            plan: InspectPlan { layout: self.layout, room: HISTOGRAM as u64 },
+            plan: InspectParams { layout: self.layout, capacity: HISTOGRAM as u64 },
         };
         // SAFETY: slots and layout belong together; the histogram has the room that the plan says.
         unsafe { stream.launch(&lengths, self.slots(), &[&self.words], &[&histogram, &totals])? };
         let (histogram, totals) = (histogram.download(stream)?, totals.download(stream)?);
         let keys: u64 = histogram.iter().sum();
-        Ok(ProbeReport { mean: totals[0] as f64 / keys.max(1) as f64, longest: totals[1], histogram })
+        Ok(LinearProbeReport { mean: totals[0] as f64 / keys.max(1) as f64, longest: totals[1], histogram })
     }
 }

@@ -1,12 +1,12 @@
 //! Building a multimap: a sort, the runs of equal keys, and a basic table of these.
 
 use super::{MultiConfig, MultiMap};
-use crate::basic::Settings;
+use crate::id_table::Settings;
 use crate::input::{Input, Known};
-use crate::primitives::{Scratch, mark_last_of_each, sort_pairs_by_mixed_key, state_words};
-use crate::{BasicConfig, BasicMap, Buffer, Device, Key, Result, Stream, Value};
-use gpu_kernels::compact::{CompactRuns, RunsPlan, tile};
-use gpu_kernels::multi::{Numbers, NumbersPlan};
+use crate::primitives::{Scratch, flag_last_of_each, sort_pairs_by_mixed_key, state_words};
+use crate::{Buffer, Device, IdTable, IdTableConfig, Key, Result, Stream, Value};
+use gpu_kernels::compact::{CompactRuns, RunsParams, tile};
+use gpu_kernels::multi::{Numbers, NumbersParams};
 
 /// What a build works in, and a rebuild works in again.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl<K: Key> Work<K> {
         self.ends.fit(device, pairs)?;
         if self.numbers.len() != pairs {
             self.numbers.fit(device, pairs)?;
-            let plan = NumbersPlan { end: pairs as u64 };
+            let plan = NumbersParams { end: pairs as u64 };
             let numbers = Numbers { output: self.numbers.argument(), plan };
             // SAFETY: as many elements.
             let launched = unsafe { stream.launch(&numbers, pairs as u64, &[], &[&self.numbers]) };
@@ -57,7 +57,7 @@ impl<K: Key> Work<K> {
     }
 }
 
-impl<K: Key, V: Value, I: BasicMap<K>> MultiMap<K, V, I> {
+impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
     pub(super) fn create(
         config: MultiConfig<I::Config>,
         stream: &Stream,
@@ -68,7 +68,7 @@ impl<K: Key, V: Value, I: BasicMap<K>> MultiMap<K, V, I> {
         crate::error::check_pairs(device, stream, keys, values)?;
         config.memory_bytes::<K, V>(keys.len() as u64)?;
         let (no_keys, no_numbers) = (Buffer::<K>::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        let runs = config.basic.clone().assume_unique().build_on(stream, device, &no_keys, &no_numbers)?;
+        let runs = config.id_table.clone().assume_unique().build_on(stream, device, &no_keys, &no_numbers)?;
         let (lasts, grouped) = (no_numbers, Buffer::uninitialized(device, 0)?);
         let work = Work::new(device)?;
         let mut map = Self { device: device.clone(), config, runs, lasts, values: grouped, work };
@@ -113,11 +113,11 @@ impl<K: Key, V: Value, I: BasicMap<K>> MultiMap<K, V, I> {
         grouped.fit(device, values.len())?;
         // Any order that brings equal keys together would do. In this one they are in the order of the table, too: of its pages, its buckets, or
         // the slots of its first function.
-        let seed = config.basic.seed_or_random();
+        let seed = config.id_table.seed_or_random();
         let Work { keys: sorted, last, numbers, distinct, ends, count, scratch } = work;
         let constants = crate::hash::constants(seed);
         sort_pairs_by_mixed_key(stream, scratch, constants, (keys, values), (&mut *sorted, grouped))?;
-        mark_last_of_each(stream, sorted, last)?;
+        flag_last_of_each(stream, sorted, last)?;
         compact_runs(stream, scratch, (sorted, last), constants, (distinct, ends), count)?;
         let number = count.download(stream)?[0] as usize;
         if number == ends.len() {
@@ -156,7 +156,7 @@ fn compact_runs<K: Key>(
             ends: ends.argument(),
             count: count.argument(),
             state: state.argument(),
-            plan: RunsPlan { items, a, b },
+            plan: RunsParams { items, a, b },
         };
         // SAFETY: a bit for each key, and outputs as long as the input; the state is large enough and 0.
         unsafe { batch.launch_blocks(&runs, items.div_ceil(tile::<K>())) }

@@ -3,7 +3,7 @@
 use super::MultiMap;
 use crate::lent::Lent;
 use crate::primitives::{sort_scratch_bytes, state_words};
-use crate::{BasicConfig, Buffer, Device, Key, PageConfig, Result, Stream, Value};
+use crate::{Buffer, Device, IdTableConfig, Key, PageConfig, Result, Stream, Value};
 
 /// The configuration of a [`MultiMap`].
 ///
@@ -29,7 +29,7 @@ use crate::{BasicConfig, Buffer, Device, Key, PageConfig, Result, Stream, Value}
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MultiConfig<C = PageConfig> {
-    pub(super) basic: C,
+    pub(super) id_table: C,
 }
 
 // Not for any `C` with a default: which one `MultiConfig::default()` means could then not be inferred.
@@ -40,13 +40,13 @@ impl Default for MultiConfig {
     }
 }
 
-crate::config::page_config_methods! { MultiConfig, basic }
+crate::config::page_config_methods! { MultiConfig, id_table }
 
-impl<C: BasicConfig> MultiConfig<C> {
+impl<C: IdTableConfig> MultiConfig<C> {
     /// A map whose keys are in a table like this: a [`PageConfig`], a [`CuckooConfig`](crate::CuckooConfig) or a
     /// [`TwoLevelConfig`](crate::TwoLevelConfig). Its keys are different, so it does not matter whether it assumes that.
-    pub fn on(basic: C) -> Self {
-        Self { basic }
+    pub fn on(id_table: C) -> Self {
+        Self { id_table }
     }
 
     /// The most bytes that a map of `pairs` pairs keeps on the device: what it takes if no key is repeated.
@@ -54,7 +54,7 @@ impl<C: BasicConfig> MultiConfig<C> {
     /// # Errors
     /// As for [`MultiConfig::build`], as far as they follow from the configuration and the number of pairs.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        Ok(self.basic.memory_bytes::<K>(pairs)? + pairs * (V::BITS / 8 + 4) as u64)
+        Ok(self.id_table.memory_bytes::<K>(pairs)? + pairs * (V::BITS / 8 + 4) as u64)
     }
 
     /// The most bytes that a build of `pairs` pairs takes on the device besides the map and its input.
@@ -70,7 +70,7 @@ impl<C: BasicConfig> MultiConfig<C> {
         let compacting = 8 * state_words::<K>(pairs);
         let working = sort_scratch_bytes::<K, V>(pairs)?.max(compacting);
         // The arrays are small at least, and there is an empty table at first.
-        Ok(arrays + working + self.basic.clone().assume_unique().scratch_bytes::<K>(pairs, false)? + 4096)
+        Ok(arrays + working + self.id_table.clone().assume_unique().scratch_bytes::<K>(pairs, false)? + 4096)
     }
 
     /// Builds a map in which every key has all of its values, in the order of the input; returns when it stands.

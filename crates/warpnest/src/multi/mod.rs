@@ -5,11 +5,11 @@ mod config;
 
 pub use config::MultiConfig;
 
-use crate::basic::RunsQuery;
+use crate::id_table::RunsQuery;
 use crate::lent::Lent;
 use crate::primitives::{Scratch, exclusive_scan_in_place};
-use crate::{BasicMap, Buffer, Device, Key, PageMap, Result, Stream, Value};
-use gpu_kernels::multi::{Gather, GatherPlan};
+use crate::{Buffer, Device, IdTable, Key, PageMap, Result, Stream, Value};
+use gpu_kernels::multi::{Gather, GatherParams};
 use gpu_kernels::seam::Global;
 
 /// A map that keeps all values of each key, in the order of the input; built in one go.
@@ -29,7 +29,7 @@ use gpu_kernels::seam::Global;
 /// * **Beside other work.** A map does not change after its build, so any number of streams may query at the same time.
 ///   [`MultiMap::rebuild`] takes the map exclusively and waits for running queries by itself.
 #[derive(Debug)]
-pub struct MultiMap<K: Key, V: Value, I: BasicMap<K> = PageMap<K, u32>> {
+pub struct MultiMap<K: Key, V: Value, I: IdTable<K> = PageMap<K, u32>> {
     device: Device,
     config: MultiConfig<I::Config>,
     /// The number of each key's run.
@@ -50,7 +50,7 @@ pub struct Retrieved<Offsets, Values> {
     pub values: Values,
 }
 
-crate::lookup::contains_methods! { [K: Key, V: Value, I: BasicMap<K>] MultiMap<K, V, I>, K, by runs }
+crate::lookup::contains_methods! { [K: Key, V: Value, I: IdTable<K>] MultiMap<K, V, I>, K, by runs }
 
 impl<K: Key, V: Value> MultiMap<K, V> {
     /// Builds a map with the default configuration; [`MultiConfig::build`] takes another.
@@ -72,7 +72,7 @@ impl<K: Key, V: Value> MultiMap<K, V> {
     }
 }
 
-impl<K: Key, V: Value, I: BasicMap<K>> MultiMap<K, V, I> {
+impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
     /// How many values each of the keys has.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl<K: Key, V: Value, I: BasicMap<K>> MultiMap<K, V, I> {
             starts: starts.argument(),
             offsets: offsets.argument(),
             output: values.argument(),
-            plan: GatherPlan { queries: number as u64, total },
+            plan: GatherParams { queries: number as u64, total },
         };
         // SAFETY: each query has a start and an offset, and as many values from both on; the output has room for all.
         unsafe { stream.launch(&gather, total, &[&self.values, &starts, &offsets], &[&values])? };

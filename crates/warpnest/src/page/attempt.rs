@@ -3,14 +3,14 @@
 
 use super::PageMap;
 use super::build::Outcome;
-use super::config::{Place, Plan};
+use super::config::{PairStorage, Plan};
 use crate::input::{Input, Known};
 use crate::primitives::Pairs;
 use crate::stages::StageClock;
 use crate::stream::Batch;
 use crate::{Buffer, Key, Result, Stream};
-use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Split, SplitInOrder, SplitPlan, header};
-use gpu_kernels::scan::{Scan, ScanPlan, tile};
+use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildParams, Layout, Split, SplitInOrder, SplitParams, header};
+use gpu_kernels::scan::{Scan, ScanParams, tile};
 use gpu_kernels::seam::{Global, Kernel};
 use gpu_kernels::types::{Nothing, Payload};
 
@@ -34,21 +34,21 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         // SAFETY: the scratch has the words of its plan, the table those of its layout. What must be 0 is, and splits come one after the
         // other; there is a count for every page, or there is one page.
         stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
-            clock.mark(batch)?;
+            clock.lap(batch)?;
             batch.zero(scratch, plan.zeros() as usize)?;
-            clock.mark(batch)?;
+            clock.lap(batch)?;
             for number in 0..plan.levels.len() {
                 launches.split(batch, number, nothing)?;
                 if number == 0 {
-                    clock.mark(batch)?;
+                    clock.lap(batch)?;
                 }
             }
             if plan.levels.is_empty() {
-                clock.mark(batch)?;
+                clock.lap(batch)?;
             }
-            clock.mark(batch)?;
+            clock.lap(batch)?;
             launches.build(batch, launches.counts(plan.levels.len()), nothing)?;
-            clock.mark(batch)
+            clock.lap(batch)
         })?;
         Outcome::of(stream, scratch, plan.levels.len(), &clock)
     }
@@ -73,7 +73,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             output: starts,
             total: starts.offset(bins),
             state: scratch.argument::<u64>().offset(plan.scan_at()),
-            plan: ScanPlan { items: bins },
+            plan: ScanParams { items: bins },
         };
         // SAFETY: the kernel's text allows no counts.
         let nothing = unsafe { Global::null() };
@@ -83,16 +83,16 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         // before they are set to 0 again, in words that nothing has written since all was set to 0; counts and starts are aligned to 16 bytes. There
         // is a start for every page, and the end.
         stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
-            clock.mark(batch)?;
+            clock.lap(batch)?;
             batch.launch_blocks(&add_up, bins.div_ceil(tile::<u32>()))?;
             batch.zero_range(scratch, header::OVERFLOW as usize..header::WORDS)?;
             batch.zero_range(scratch, plan.counts_at(last) as usize..plan.scan_at() as usize)?;
-            clock.mark(batch)?;
-            clock.mark(batch)?;
+            clock.lap(batch)?;
+            clock.lap(batch)?;
             launches.split(batch, last, starts)?;
-            clock.mark(batch)?;
+            clock.lap(batch)?;
             launches.build(batch, nothing, starts)?;
-            clock.mark(batch)
+            clock.lap(batch)
         })?;
         Outcome::of(stream, scratch, plan.levels.len(), &clock)
     }
@@ -116,7 +116,7 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
         let Some(level) = splits.checked_sub(1).map(|number| &self.plan.levels[number]) else {
             return self.input.arguments();
         };
-        place(self.plan, self.plan.levels.len() - splits, level.room(), self.words, self.scratch)
+        pairs_in(self.plan, self.plan.levels.len() - splits, level.capacity(), self.words, self.scratch)
     }
 
     /// How many pairs each bin has after `splits` splits; null after none.
@@ -173,16 +173,16 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
             counts_out: self.counts(number + 1),
             state: scratch.argument::<u64>().offset(plan.state_at(number)),
             header: scratch.argument(),
-            plan: SplitPlan {
+            plan: SplitParams {
                 a: layout.a,
                 b: layout.b,
-                region_room: level.region_room,
+                region_capacity: level.region_capacity,
                 pairs: plan.pairs,
-                bin_room: level.bin_room as u32,
+                bin_capacity: level.bin_capacity as u32,
                 tiles: level.tiles as u32,
                 shift: K::BITS - level.bits_so_far,
                 bits: level.bits,
-                crowd: level.crowd as u32,
+                skew_limit: level.skew_limit as u32,
                 level: number as u32,
             },
         };
@@ -207,9 +207,9 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
             starts,
             words_out: self.words.argument(),
             header: self.scratch.argument(),
-            plan: BuildPlan {
+            plan: BuildParams {
                 layout: **layout,
-                page_room: plan.levels.last().map_or(0, |level| level.bin_room),
+                page_capacity: plan.levels.last().map_or(0, |level| level.bin_capacity),
                 pairs: plan.pairs,
                 split: !plan.levels.is_empty() as u32,
                 zeroed: self.zeroed as u32,
@@ -237,17 +237,17 @@ pub(super) unsafe fn launch_one_of(
     unsafe { batch.launch_blocks(if unique { in_any_order } else { in_order }, blocks) }
 }
 
-/// Where pairs are put that `back` steps separate from the last place; arrays for `room` of them.
-pub(super) fn place<K: Key, V: Payload>(
+/// Where pairs are put that `back` steps separate from the last place; arrays for `capacity` of them.
+pub(super) fn pairs_in<K: Key, V: Payload>(
     plan: &Plan,
     back: usize,
-    room: u64,
+    capacity: u64,
     words: &Buffer<u64>,
     scratch: &Buffer<u64>,
 ) -> Pairs<K, V> {
-    let at = match plan.place_at(back) {
-        Place::Table => words.argument::<u64>(),
-        Place::Scratch(at) => scratch.argument::<u64>().offset(at),
+    let at = match plan.storage_at(back) {
+        PairStorage::Table => words.argument::<u64>(),
+        PairStorage::Scratch(at) => scratch.argument::<u64>().offset(at),
     };
-    Pairs { keys: at.cast(), values: at.offset(plan.keys_words(room)).cast() }
+    Pairs { keys: at.cast(), values: at.offset(plan.keys_words(capacity)).cast() }
 }

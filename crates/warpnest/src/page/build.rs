@@ -27,7 +27,7 @@ pub struct PageReport {
     /// Whether a bin of an earlier split overflowed, so that all pairs were counted and put in exact places.
     pub counted: bool,
     /// Whether pairs were left out early, because a tile of the input had a crowd of equal keys.
-    pub crowded: bool,
+    pub skewed: bool,
     /// Pairs that found all of their places full, so that others had to make room.
     pub moved: u64,
     /// How long the stages of the attempt that succeeded took, if [`PageConfig::timings`] asked for it.
@@ -64,7 +64,7 @@ impl PageStages {
 pub(super) enum Outcome {
     Built {
         length: u64,
-        crowded: bool,
+        skewed: bool,
         moved: u64,
         stages: Option<PageStages>,
     },
@@ -85,7 +85,7 @@ impl Outcome {
         Ok(match (overflowed, word(header::FAILED)) {
             (None, 0) => Self::Built {
                 length: word(header::LENGTH),
-                crowded: of_levels(header::DROPPED) != 0,
+                skewed: of_levels(header::DROPPED) != 0,
                 moved: word(header::LEFT),
                 stages: clock.durations()?.map(PageStages::new),
             },
@@ -141,7 +141,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
                 failures: 0,
                 split_again: false,
                 counted: false,
-                crowded: false,
+                skewed: false,
                 moved: 0,
                 stages: None,
             },
@@ -181,7 +181,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
     ) -> Result<()> {
         let seed = input.ordered_by().unwrap_or_else(|| self.config.seed_or_random());
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
-        self.make_room(plan)?;
+        self.ensure_capacity(plan)?;
         let attempts = self.config.restarts.saturating_add(1);
         for failures in 0..attempts {
             let (a, b) = (random.next_u64(), random.next_u64());
@@ -203,9 +203,9 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             if counted {
                 outcome = self.attempt_counted(stream, input, plan)?;
             }
-            if let Outcome::Built { length, crowded, moved, stages } = outcome {
+            if let Outcome::Built { length, skewed, moved, stages } = outcome {
                 self.length = length;
-                self.report = PageReport { seed, failures, split_again, counted, crowded, moved, stages };
+                self.report = PageReport { seed, failures, split_again, counted, skewed, moved, stages };
                 return Ok(());
             }
         }
@@ -213,7 +213,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
     }
 
     /// Takes more memory if the table has not enough.
-    fn make_room(&mut self, plan: &Plan) -> Result<()> {
+    fn ensure_capacity(&mut self, plan: &Plan) -> Result<()> {
         let words = plan.table_words() as usize;
         if self.words.len() < words {
             // A tiny one first, so that there is a table, an empty one, if the large one cannot be had.

@@ -3,14 +3,14 @@
 use super::PageMap;
 use crate::{Error, Key, Result, Value};
 use gpu_kernels::page::{
-    BUCKET_WORDS, FEWEST_BUCKETS, Layout, MOST_SPLIT_BITS, fit_page, header, most_page_buckets, split_state_words,
+    BUCKET_WORDS, Layout, MAX_SPLIT_BITS, MIN_BUCKETS, fit_page, header, max_page_buckets, split_state_words,
     split_tile,
 };
 use gpu_kernels::scan::state_words as scan_state_words;
 use gpu_kernels::types::{Nothing, Payload, Scalar};
 
 /// The most pairs of a page map.
-pub(super) const MOST_PAIRS: u64 = 1 << 31;
+pub(super) const MAX_PAIRS: u64 = 1 << 31;
 
 /// The configuration of a [`PageMap`].
 ///
@@ -42,13 +42,13 @@ impl Default for PageConfig {
 }
 
 /// The fullest that slots may be where a bucket has four.
-const FULLEST_OF_FOUR: f64 = 0.7;
+const MAX_LOAD_OF_FOUR: f64 = 0.7;
 /// The fullest that slots may be where buckets have keys alone.
-const FULLEST_OF_KEYS: f64 = 0.9;
+const MAX_LOAD_OF_KEYS: f64 = 0.9;
 /// While pages are fewer than 2^this, they are small, so that there are enough of them for all multiprocessors.
 const MANY_PAGES_BITS: u32 = 9;
 /// The fewest buckets of a page that is one of few.
-const FEWEST_PAGE_BUCKETS: u64 = 256;
+const MIN_PAGE_BUCKETS: u64 = 256;
 
 impl PageConfig {
     /// Where the random constants start: as it was said, or anywhere.
@@ -155,20 +155,20 @@ impl PageConfig {
         if !(self.load > 0.0 && self.load <= 1.0) {
             return Err(Error::Load { load: self.load });
         }
-        if pairs > MOST_PAIRS {
-            return Err(Error::TooManyItems { asked: pairs, limit: MOST_PAIRS });
+        if pairs > MAX_PAIRS {
+            return Err(Error::TooManyItems { asked: pairs, limit: MAX_PAIRS });
         }
         if V::VALUE_BITS == 0 {
             let pages = self.pages::<K, V>(self.buckets_of_keys::<K, V>(pairs))?;
             let (page_bits, page_buckets) = pages_for(pages, pairs, cores);
             return Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique));
         }
-        let bucket_bytes = (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 8) as f64;
+        let bucket_bytes = (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 8) as f64;
         let pair_bytes = ((K::BITS + V::VALUE_BITS) / 8) as f64;
         let buckets = (pairs as f64 * pair_bytes / (self.load * bucket_bytes)).ceil();
         let (mut page_bits, mut page_buckets) = self.pages::<K, V>(buckets)?;
         if Layout::form_for::<K, V>((page_buckets as u64) << page_bits).0 == 4 {
-            let buckets = buckets.max((pairs as f64 / (4.0 * FULLEST_OF_FOUR)).ceil());
+            let buckets = buckets.max((pairs as f64 / (4.0 * MAX_LOAD_OF_FOUR)).ceil());
             (page_bits, page_buckets) = self.pages::<K, V>(buckets)?;
         }
         let (page_bits, page_buckets) = pages_for((page_bits, page_buckets), pairs, cores);
@@ -179,7 +179,7 @@ impl PageConfig {
     /// to be had only with more buckets than it needs.
     fn buckets_of_keys<K: Key, V: Payload>(&self, keys: u64) -> f64 {
         let of_form = |(slots, fewest): (u32, u64)| {
-            let most = FULLEST_OF_KEYS.min(self.load) * slots as f64;
+            let most = MAX_LOAD_OF_KEYS.min(self.load) * slots as f64;
             (keys as f64 / most).ceil().max(fewest as f64)
         };
         Layout::forms::<K, V>().map(of_form).into_iter().fold(f64::INFINITY, f64::min)
@@ -191,10 +191,10 @@ impl PageConfig {
         if buckets > (1u64 << 31) as f64 {
             return Err(Error::Load { load: self.load });
         }
-        let buckets = (buckets as u64).max(FEWEST_BUCKETS as u64);
-        let most = most_page_buckets::<K, V>() as u64;
+        let buckets = (buckets as u64).max(MIN_BUCKETS as u64);
+        let most = max_page_buckets::<K, V>() as u64;
         let mut page_bits = buckets.div_ceil(most).next_power_of_two().ilog2();
-        while page_bits < MANY_PAGES_BITS && buckets >> (page_bits + 1) >= FEWEST_PAGE_BUCKETS {
+        while page_bits < MANY_PAGES_BITS && buckets >> (page_bits + 1) >= MIN_PAGE_BUCKETS {
             page_bits += 1;
         }
         Ok((page_bits, fit_page(buckets.div_ceil(1 << page_bits) as u32)))
@@ -203,9 +203,9 @@ impl PageConfig {
 
 /// The most buckets of a page that one core builds: they should fit the caches that it shares. (The kernel has room
 /// to count the slots of 99,936, which a single page may need.)
-const MOST_BUCKETS_A_CORE: u32 = 3 << 14;
+const MAX_BUCKETS_PER_CORE: u32 = 3 << 14;
 /// The most pairs of such a page on average; and as many as are worth a task.
-const MOST_PAIRS_A_CORE: u64 = 1 << 17;
+const MAX_PAIRS_PER_CORE: u64 = 1 << 17;
 const PAIRS_A_TASK: u64 = 1 << 13;
 /// Pages for each of several cores, so that they share the work evenly.
 const PAGES_A_CORE: usize = 2;
@@ -218,8 +218,8 @@ fn pages_for((mut page_bits, mut page_buckets): (u32, u32), pairs: u64, cores: O
     // A single page needs no split, and may therefore be larger.
     let more = |page_bits| if cores == 1 && page_bits == 1 { 2 } else { 1 };
     while page_bits > 0
-        && 2 * page_buckets <= more(page_bits) * MOST_BUCKETS_A_CORE
-        && pairs >> (page_bits - 1) <= more(page_bits) as u64 * MOST_PAIRS_A_CORE
+        && 2 * page_buckets <= more(page_bits) * MAX_BUCKETS_PER_CORE
+        && pairs >> (page_bits - 1) <= more(page_bits) as u64 * MAX_PAIRS_PER_CORE
         && (cores == 1 || pairs >> (page_bits - 1) <= PAIRS_A_TASK || 1 << (page_bits - 1) >= PAGES_A_CORE * cores)
     {
         (page_bits, page_buckets) = (page_bits - 1, 2 * page_buckets);
@@ -235,9 +235,9 @@ pub(super) struct Level {
     pub bits_so_far: u32,
     pub regions: u64,
     pub tiles: u64,
-    pub region_room: u64,
-    pub bin_room: u64,
-    pub crowd: u64,
+    pub region_capacity: u64,
+    pub bin_capacity: u64,
+    pub skew_limit: u64,
     /// 64-bit words that it publishes in.
     state_words: u64,
 }
@@ -248,8 +248,8 @@ impl Level {
     }
 
     /// Pairs that its output has room for.
-    pub fn room(&self) -> u64 {
-        self.bins() * self.bin_room
+    pub fn capacity(&self) -> u64 {
+        self.bins() * self.bin_capacity
     }
 }
 
@@ -269,34 +269,34 @@ pub(super) struct Plan {
 impl Plan {
     /// Of a table of keys with payload `V`, to whose pages they are moved with payload `M`.
     fn new<K: Key, V: Payload, M: Payload>(pairs: u64, page_bits: u32, page_buckets: u32, repeats: bool) -> Self {
-        let splits = page_bits.div_ceil(MOST_SPLIT_BITS);
+        let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
         let tile = split_tile::<K, M>();
         let (mut levels, mut bits_so_far) = (Vec::new(), 0);
-        let mut region_room = pairs;
+        let mut region_capacity = pairs;
         for split in 0..splits {
             // The first ones may have a bit less: their tiles are then larger shares of their bins.
             let bits = (page_bits - bits_so_far) / (splits - split);
             let regions = 1u64 << bits_so_far;
-            let tiles = region_room.div_ceil(tile).max(1);
+            let tiles = region_capacity.div_ceil(tile).max(1);
             bits_so_far += bits;
             let mean = pairs as f64 / (1u64 << bits_so_far) as f64;
             // As many as unique keys under a random mix hardly ever exceed; and an eighth more if keys may be repeated.
             let slack = 8.0 * mean.sqrt() + 64.0 + if repeats { mean / 8.0 } else { 0.0 };
-            let bin_room = ((mean + slack).ceil() as u64).min(pairs.max(1));
+            let bin_capacity = ((mean + slack).ceil() as u64).min(pairs.max(1));
             let mean_of_tile = (tile >> bits) as f64;
             levels.push(Level {
                 bits,
                 bits_so_far,
                 regions,
                 tiles,
-                region_room,
-                bin_room,
-                crowd: (mean_of_tile + 5.0 * mean_of_tile.sqrt() + 4.0) as u64,
+                region_capacity,
+                bin_capacity,
+                skew_limit: (mean_of_tile + 5.0 * mean_of_tile.sqrt() + 4.0) as u64,
                 state_words: if repeats && M::VALUE_BITS != 0 { split_state_words(regions, tiles, bits) } else { 0 },
             });
-            region_room = bin_room;
+            region_capacity = bin_capacity;
         }
-        let bucket_words = (BUCKET_WORDS * <K::Joint<V> as Scalar>::BITS / 64) as u64;
+        let bucket_words = (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 64) as u64;
         let table_words = ((page_buckets as u64) << page_bits) * bucket_words;
         let (key_bytes, value_bytes) = (K::BITS as u64 / 8, M::VALUE_BITS as u64 / 8);
         Self { pairs, page_bits, page_buckets, levels, table_words, key_bytes, value_bytes }
@@ -334,51 +334,51 @@ impl Plan {
     }
 
     /// Where the first place for pairs begins.
-    fn places_at(&self) -> u64 {
+    fn pairs_at(&self) -> u64 {
         let starts = self.levels.last().map_or(0, |last| (last.bins() + 1).div_ceil(2));
         (self.starts_at() + starts).next_multiple_of(2)
     }
 
-    /// 64-bit words for `room` pairs: keys, then values, each aligned to 16 bytes; or as many pairs side by side.
-    fn pairs_words(&self, room: u64) -> u64 {
-        self.keys_words(room) + (room * self.value_bytes).div_ceil(16) * 2
+    /// 64-bit words for `capacity` pairs: keys, then values, each aligned to 16 bytes; or as many pairs side by side.
+    fn pairs_words(&self, capacity: u64) -> u64 {
+        self.keys_words(capacity) + (capacity * self.value_bytes).div_ceil(16) * 2
     }
 
-    /// 64-bit words for `room` keys.
-    pub fn keys_words(&self, room: u64) -> u64 {
-        (room * self.key_bytes).div_ceil(16) * 2
+    /// 64-bit words for `capacity` keys.
+    pub fn keys_words(&self, capacity: u64) -> u64 {
+        (capacity * self.key_bytes).div_ceil(16) * 2
     }
 
     /// Room for the pairs of the splits that write to the same place as the last one (`back` 0) or as the one before it (1).
-    fn place_words(&self, back: usize) -> u64 {
-        let rooms = self.levels.iter().rev().skip(back).step_by(2).map(|level| self.pairs_words(level.room()));
-        rooms.max().unwrap_or(0)
+    fn storage_words(&self, back: usize) -> u64 {
+        let capacities = self.levels.iter().rev().skip(back).step_by(2).map(|level| self.pairs_words(level.capacity()));
+        capacities.max().unwrap_or(0)
     }
 
     /// Where the splits write that end `back` splits before the last one.
-    pub fn place_at(&self, back: usize) -> Place {
-        let last = self.places_at();
+    pub fn storage_at(&self, back: usize) -> PairStorage {
+        let last = self.pairs_at();
         match back % 2 {
-            0 => Place::Scratch(last),
+            0 => PairStorage::Scratch(last),
             // The table is not needed before the last stage, which reads from elsewhere.
-            _ if self.place_words(1) <= self.table_words => Place::Table,
-            _ => Place::Scratch(last + self.place_words(0)),
+            _ if self.storage_words(1) <= self.table_words => PairStorage::Table,
+            _ => PairStorage::Scratch(last + self.storage_words(0)),
         }
     }
 
     /// 64-bit words of scratch.
     pub fn scratch_words(&self) -> u64 {
-        let places = (0..2).map(|back| match self.place_at(back) {
-            Place::Table => 0,
-            Place::Scratch(at) => at + self.place_words(back),
+        let sizes = (0..2).map(|back| match self.storage_at(back) {
+            PairStorage::Table => 0,
+            PairStorage::Scratch(at) => at + self.storage_words(back),
         });
-        places.max().unwrap_or(0)
+        sizes.max().unwrap_or(0)
     }
 }
 
 /// Where pairs are put.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum PairStorage {
     /// In the memory of the table.
     Table,
     /// In the scratch, from this word on.
@@ -411,7 +411,7 @@ mod tests {
 
     /// Kernels number the places of bins with 32 bits, and the last 2^16 of those numbers mean nowhere.
     #[test]
-    fn places_of_pairs_fit_32_bits() {
+    fn offsets_of_pairs_fit_32_bits() {
         fn check<K: Key, V: Payload>(any_values: bool) {
             for lg in 0..=31 {
                 for load in [1.0, 0.9, 0.5, 0.25, 0.1, 0.01, 0.001] {
@@ -420,7 +420,7 @@ mod tests {
                         let Ok(plan) = config.plan_for::<K, V>(1 << lg, any_values) else { continue };
                         for level in &plan.levels {
                             assert!(
-                                level.room() >= plan.pairs && level.room() < 0xffff_0000,
+                                level.capacity() >= plan.pairs && level.capacity() < 0xffff_0000,
                                 "2^{lg} at {load}: {level:?}"
                             );
                         }
@@ -430,7 +430,7 @@ mod tests {
                             assert!(bins < tile::<u32>() || plan.counts_at(last) % 2 == 0, "2^{lg} at {load}");
                             assert!(plan.starts_at() % 2 == 0, "2^{lg} at {load}");
                             // Sums that blocks publish have 30 bits, and those of a bin that overflows are used.
-                            assert!(plan.levels[last].region_room < 1 << 30, "2^{lg} at {load}");
+                            assert!(plan.levels[last].region_capacity < 1 << 30, "2^{lg} at {load}");
                         }
                     }
                 }

@@ -1,7 +1,7 @@
 //! Building a page map from pairs that are put in the order of their pages first, or come in it: no bin has room that could be too small.
 
 use super::PageMap;
-use super::attempt::{launch_one_of, place};
+use super::attempt::{launch_one_of, pairs_in};
 use super::build::Outcome;
 use super::config::Plan;
 use crate::input::{Input, Known};
@@ -10,7 +10,7 @@ use crate::stages::StageClock;
 use crate::stream::Batch;
 use crate::{Buffer, Key, Result, Stream};
 use gpu_kernels::hash::{Formula, HashFunctions};
-use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildPlan, Layout, Starts, StartsPlan, header};
+use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildParams, Layout, Starts, StartsParams, header};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Nothing, Payload};
 
@@ -44,17 +44,17 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         // SAFETY: this holds for all launches: every place has room for all keys with what is moved with them, by the plan, and the last pass
         // writes to the scratch; starts have a word more than there are pages. The table has the words of its layout.
         stream.batch(&input.buffers(), &[pairs_scratch, passes_scratch, words], |batch| unsafe {
-            clock.mark(batch)?;
+            clock.lap(batch)?;
             batch.zero(pairs_scratch, header::WORDS)?;
             passes.clear(batch, passes_scratch)?;
-            clock.mark(batch)?;
+            clock.lap(batch)?;
             let Pairs { keys, values } = input.arguments();
             let mut from = Pairs::<K, M> { keys, values: values.cast() };
             passes.count(batch, passes_scratch, from.keys)?;
             passes.scan(batch, passes_scratch)?;
             for pass in 0..passes.digits() {
                 let back = (passes.digits() - 1 - pass) as usize;
-                let to = place::<K, M>(plan, back, plan.pairs, words, pairs_scratch);
+                let to = pairs_in::<K, M>(plan, back, plan.pairs, words, pairs_scratch);
                 passes.pass(batch, passes_scratch, pass, from, to)?;
                 from = to;
             }
@@ -76,9 +76,9 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         let scratch = scratch.reserve(starts_at + starts_words(layout))?;
         // SAFETY: the scratch has a header and then the starts, a word more than there are pages; the table has the words of its layout.
         stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
-            clock.mark(batch)?;
+            clock.lap(batch)?;
             batch.zero(scratch, header::WORDS)?;
-            clock.mark(batch)?;
+            clock.lap(batch)?;
             build_in_place(
                 batch,
                 &mut clock,
@@ -111,7 +111,7 @@ unsafe fn build_in_place<K: Key, V: Payload>(
     (scratch, starts_at): (&Buffer<u64>, u64),
 ) -> Result<()> {
     let starts = scratch.argument::<u64>().offset(starts_at).cast::<u32>();
-    let find_starts = Starts { keys: from.keys, starts, plan: StartsPlan { layout: *layout, keys: pairs } };
+    let find_starts = Starts { keys: from.keys, starts, plan: StartsParams { layout: *layout, keys: pairs } };
     let build = BuildPages::<K, V> {
         keys: from.keys,
         values: from.values,
@@ -120,14 +120,14 @@ unsafe fn build_in_place<K: Key, V: Payload>(
         starts,
         words_out: words.argument(),
         header: scratch.argument(),
-        plan: BuildPlan { layout: *layout, page_room: 0, pairs, split: 0, zeroed: 0 },
+        plan: BuildParams { layout: *layout, page_capacity: 0, pairs, split: 0, zeroed: 0 },
     };
     // SAFETY: the caller's.
     unsafe {
         batch.launch(&find_starts, layout.pages() as u64 + 1)?;
-        clock.mark(batch)?;
-        clock.mark(batch)?;
+        clock.lap(batch)?;
+        clock.lap(batch)?;
         launch_one_of(batch, unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64)?;
-        clock.mark(batch)
+        clock.lap(batch)
     }
 }

@@ -1,17 +1,17 @@
 //! [`PageMap`]: split first, then build whole pages on chip. docs/page-map.md has layout, algorithm, guarantees and figures.
 
 mod attempt;
-mod basic;
 mod build;
 mod config;
 mod counted;
+mod id_table;
 
 pub use build::{PageReport, PageStages};
 pub use config::PageConfig;
 
 use crate::primitives::Scratch;
 use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
-use gpu_kernels::page::{Find, FindPlan, Layout, Unpack, UnpackPlan};
+use gpu_kernels::page::{Find, FindParams, Layout, Unpack, UnpackParams};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Payload, WordOf};
 use std::marker::PhantomData;
@@ -92,7 +92,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             words: self.words.argument(),
             values,
             found: found.argument(),
-            plan: FindPlan { layout: self.layout, queries: queries.len() as u64 },
+            plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 2] = [queries, &self.words];
         // SAFETY: as many values, if any, and found-words as queries; the table and its layout belong together.
@@ -172,14 +172,14 @@ impl<K: Key, V: Payload> PageMap<K, V> {
     /// there unless the payload is nothing. Returns when they are written.
     pub(crate) fn unpack(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<WordOf<V>>>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
-        let room = values.map_or(keys.len(), |values| values.len().min(keys.len()));
+        let capacity = values.map_or(keys.len(), |values| values.len().min(keys.len()));
         let unpack = Unpack::<K, V> {
             words: self.words.argument(),
             keys_out: keys.argument(),
             // SAFETY: the kernel's text allows no values of keys alone.
             values_out: values.map_or_else(|| unsafe { Global::null() }, Buffer::argument),
             count: count.argument(),
-            plan: UnpackPlan { layout: self.layout, room: room as u64 },
+            plan: UnpackParams { layout: self.layout, capacity: capacity as u64 },
         };
         let mut writes: Vec<&dyn Tracked> = vec![keys, &count];
         writes.extend(values.map(|values| values as &dyn Tracked));

@@ -3,7 +3,7 @@
 use super::{Scratch, check_items};
 use crate::stream::Batch;
 use crate::{Buffer, Key, Result, Stream};
-use gpu_kernels::compact::{Compact, CompactPlan, LastOfEach, tile};
+use gpu_kernels::compact::{Compact, CompactParams, LastOfEach, tile};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::Scalar;
 
@@ -60,7 +60,7 @@ pub(crate) unsafe fn launch_compact<T: Scalar>(
     count: Global<u32>,
     state: Global<u64>,
 ) -> Result<()> {
-    let compact = Compact { input, keep, output, count, state, plan: CompactPlan { items } };
+    let compact = Compact { input, keep, output, count, state, plan: CompactParams { items } };
     // SAFETY: the caller's.
     unsafe { batch.launch_blocks(&compact, items.div_ceil(tile::<T>())) }
 }
@@ -72,12 +72,12 @@ pub(crate) unsafe fn launch_compact<T: Scalar>(
 /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `keep` has a word for each 32 keys;
 /// [`Error::TooManyItems`](crate::Error::TooManyItems), [`Error::WrongDevice`](crate::Error::WrongDevice),
 /// [`Error::Driver`](crate::Error::Driver).
-pub fn mark_last_of_each<K: Key>(stream: &Stream, keys: &Buffer<K>, keep: &mut Buffer<u32>) -> Result<()> {
+pub fn flag_last_of_each<K: Key>(stream: &Stream, keys: &Buffer<K>, keep: &mut Buffer<u32>) -> Result<()> {
     check_keep(keys.len(), keep)?;
     let items = check_items(keys.len())?;
     stream.batch(&[keys], &[&*keep], |batch| {
         // SAFETY: there are that many keys and a bit for each.
-        unsafe { launch_mark::<K>(batch, items, keys.argument(), keep.argument()) }
+        unsafe { launch_flag::<K>(batch, items, keys.argument(), keep.argument()) }
     })
 }
 
@@ -85,14 +85,14 @@ pub fn mark_last_of_each<K: Key>(stream: &Stream, keys: &Buffer<K>, keep: &mut B
 ///
 /// # Safety
 /// As the kernel's text says, of arrays in buffers of the batch, which writes `keep`.
-pub(crate) unsafe fn launch_mark<K: Key>(
+pub(crate) unsafe fn launch_flag<K: Key>(
     batch: &Batch<'_>,
     items: u64,
     keys: Global<K>,
     keep: Global<u32>,
 ) -> Result<()> {
     // SAFETY: the caller's.
-    unsafe { batch.launch(&LastOfEach { keys, keep, plan: CompactPlan { items } }, items) }
+    unsafe { batch.launch(&LastOfEach { keys, keep, plan: CompactParams { items } }, items) }
 }
 
 fn check_keep(items: usize, keep: &Buffer<u32>) -> Result<()> {

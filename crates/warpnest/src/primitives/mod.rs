@@ -24,9 +24,9 @@ mod scan;
 mod scratch;
 mod search;
 
-pub use compact::{compact, mark_last_of_each};
-pub(crate) use compact::{launch_compact, launch_mark, state_words};
-pub use radix::{BitField, MOST_BITS, histogram, partition_pairs, sort_pairs};
+pub use compact::{compact, flag_last_of_each};
+pub(crate) use compact::{launch_compact, launch_flag, state_words};
+pub use radix::{BitField, MAX_BITS, histogram, partition_pairs, sort_pairs};
 pub(crate) use radix::{Pairs, RadixPasses, sort_pairs_by_mixed_key, sort_scratch_bytes};
 pub use scan::{exclusive_scan, exclusive_scan_in_place};
 pub use scratch::Scratch;
@@ -35,11 +35,11 @@ pub use search::binary_search;
 use crate::{Error, Result};
 
 /// The most items of one call: places have 32 bits.
-pub const MOST_ITEMS: u64 = u32::MAX as u64;
+pub const MAX_ITEMS: u64 = u32::MAX as u64;
 
 fn check_items(items: usize) -> Result<u64> {
     match items as u64 {
-        items if items <= MOST_ITEMS => Ok(items),
-        asked => Err(Error::TooManyItems { asked, limit: MOST_ITEMS }),
+        items if items <= MAX_ITEMS => Ok(items),
+        asked => Err(Error::TooManyItems { asked, limit: MAX_ITEMS }),
     }
 }

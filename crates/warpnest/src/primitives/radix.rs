@@ -4,27 +4,27 @@ use super::{Scratch, check_items};
 use crate::stream::Batch;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Formula, HashFunctions};
-use gpu_kernels::radix::{self, Digit, DigitOf, Histogram, HistogramPlan, PORTION, Partition, PartitionPlan};
-use gpu_kernels::scan::{Scan, ScanPlan};
+use gpu_kernels::radix::{self, Digit, DigitOf, Histogram, HistogramParams, PORTION, Partition, PartitionParams};
+use gpu_kernels::scan::{Scan, ScanParams};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Payload, WordOf};
 
-pub use gpu_kernels::radix::MOST_BITS;
+pub use gpu_kernels::radix::MAX_BITS;
 
 /// Some bits of a key: `bits` of them, from bit `shift` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitField {
     /// The lowest bit.
     pub shift: u32,
-    /// The number of bits: 1 to [`MOST_BITS`].
+    /// The number of bits: 1 to [`MAX_BITS`].
     pub bits: u32,
 }
 
 impl BitField {
     pub(crate) fn digit<K: Key>(self) -> Result<Digit> {
         let Self { shift, bits } = self;
-        if !(1..=MOST_BITS).contains(&bits) || shift.saturating_add(bits) > K::BITS {
-            return Err(Error::BitField { shift, bits, key_bits: K::BITS, most_bits: MOST_BITS });
+        if !(1..=MAX_BITS).contains(&bits) || shift.saturating_add(bits) > K::BITS {
+            return Err(Error::BitField { shift, bits, key_bits: K::BITS, max_bits: MAX_BITS });
         }
         // The functions are not asked: the digit is of the key.
         let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0);
@@ -45,7 +45,7 @@ pub fn histogram<K: Key>(stream: &Stream, keys: &Buffer<K>, field: BitField, cou
     let digit = field.digit::<K>()?;
     crate::error::same_length(("the values of the field", field.values()), ("the counts", counts.len()))?;
     let items = check_items(keys.len())?;
-    let plan = HistogramPlan { digit, items, digits: 1, padding: 0 };
+    let plan = HistogramParams { digit, items, digits: 1, padding: 0 };
     let histogram = Histogram::<K> { keys: keys.argument(), counts: counts.argument(), plan };
     stream.batch(&[keys], &[&*counts], |batch| {
         batch.zero(counts, counts.len())?;
@@ -213,7 +213,7 @@ impl<K, V: Payload> Copy for Pairs<K, V> {}
 
 impl<K: Key, V: Payload> Pairs<K, V> {
     /// The most words of [`Pairs::words`] that are there for alignment alone.
-    pub const MOST_PADDING: u64 = 4;
+    pub const MAX_PADDING: u64 = 4;
 
     /// 64-bit words that `items` pairs take: each array is aligned to two of them.
     pub fn words(items: u64) -> u64 {
@@ -259,7 +259,7 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
     /// there is one bucket.
     pub fn by_bucket(functions: HashFunctions, bits: u32, items: u64) -> Self {
         // One pass if that will do, since each costs a launch; else passes of few bits, which cost less than fewer of many.
-        let passes = if bits <= MOST_BITS { 1 } else { bits.div_ceil(FEW_BITS) };
+        let passes = if bits <= MAX_BITS { 1 } else { bits.div_ceil(FEW_BITS) };
         let bits_each = bits.div_ceil(passes).max(1);
         let digit = Digit { functions, of: DigitOf::Bucket as u32, shift: 0, bits: bits_each, padding: 0 };
         Self::new(digit, bits, items)
@@ -321,7 +321,7 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
     /// There are `items` keys, and `work` begins with the words that were asked for, cleared; all lie in buffers of the batch,
     /// which writes `work`.
     pub unsafe fn count(&self, batch: &Batch<'_>, work: &Buffer<u64>, keys: Global<K>) -> Result<()> {
-        let plan = HistogramPlan { digit: self.first, items: self.items, digits: self.digits, padding: 0 };
+        let plan = HistogramParams { digit: self.first, items: self.items, digits: self.digits, padding: 0 };
         let histogram = Histogram { keys, counts: work.argument(), plan };
         // SAFETY: the caller's.
         unsafe { batch.launch(&histogram, histogram_threads(self.items)) }
@@ -339,7 +339,7 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
             // SAFETY: the kernel's text allows no total.
             total: unsafe { Global::null() },
             state: work.argument::<u64>().offset(self.counts_words()),
-            plan: ScanPlan { items: self.counters() },
+            plan: ScanParams { items: self.counters() },
         };
         // SAFETY: the caller's.
         unsafe { batch.launch_blocks(&scan, self.counters().div_ceil(gpu_kernels::scan::tile::<u32>())) }
@@ -378,7 +378,7 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
                 digit_starts,
                 next_starts,
                 state: work.offset(state),
-                plan: PartitionPlan { digit, first, end, base, padding: 0 },
+                plan: PartitionParams { digit, first, end, base, padding: 0 },
             };
             let blocks = (end - first).div_ceil(radix::tile::<K, V>());
             // SAFETY: the caller's; the words of this pass and portion are its own.

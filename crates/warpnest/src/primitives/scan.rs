@@ -2,7 +2,7 @@
 
 use super::{Scratch, check_items};
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::scan::{Scan, ScanPlan, state_words, tile};
+use gpu_kernels::scan::{Scan, ScanParams, state_words, tile};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::Scalar;
 
@@ -34,7 +34,7 @@ pub fn exclusive_scan<T: Scalar>(
     let output_at = output.argument::<T>();
     let total = if with_total { output_at.offset(items) } else { no_total() };
     let scan =
-        Scan { input: input.argument(), output: output_at, total, state: state.argument(), plan: ScanPlan { items } };
+        Scan { input: input.argument(), output: output_at, total, state: state.argument(), plan: ScanParams { items } };
     stream.batch(&[input], &[&*output, state], |batch| {
         batch.zero(state, state_words::<T>(items) as usize)?;
         // SAFETY: input and output have that many items, the output one more if there is a total, and the state is large enough
@@ -58,7 +58,7 @@ pub fn exclusive_scan_in_place<T: Scalar>(
     // SAFETY: the kernel's text allows no total.
     let total = unsafe { Global::null() };
     let (input, output) = (buffer.argument(), buffer.argument());
-    let scan = Scan::<T> { input, output, total, state: state.argument(), plan: ScanPlan { items } };
+    let scan = Scan::<T> { input, output, total, state: state.argument(), plan: ScanParams { items } };
     stream.batch(&[], &[&*buffer, state], |batch| {
         batch.zero(state, state_words::<T>(items) as usize)?;
         // SAFETY: the buffer has that many items, and the state is large enough and zero.

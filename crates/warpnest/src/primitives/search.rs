@@ -1,7 +1,7 @@
 //! Binary search.
 
 use crate::{Answers, Buffer, Key, Result, Stream, Value};
-use gpu_kernels::search::{BinarySearch, SearchPlan};
+use gpu_kernels::search::{BinarySearch, SearchParams};
 
 /// Queues the lookup of `queries` among sorted `keys`, by binary search: the values that stand beside the first of the keys that
 /// are equal. With [`sort_pairs`](super::sort_pairs) before it, this is what the papers compare their tables with.
@@ -25,7 +25,7 @@ pub fn binary_search<K: Key, V: Value>(
         queries: queries.argument(),
         values_out: answers.values.argument(),
         found: answers.found.argument(),
-        plan: SearchPlan { keys: keys.len() as u64, queries: queries.len() as u64 },
+        plan: SearchParams { keys: keys.len() as u64, queries: queries.len() as u64 },
     };
     // SAFETY: as many values as keys, and as many answers and found-words as queries.
     unsafe {

@@ -3,7 +3,7 @@
 
 use crate::primitives::{launch_compact, state_words};
 use crate::{Buffer, Device, Key, Result, Stream};
-use gpu_kernels::compact::{CompactPlan, Flip};
+use gpu_kernels::compact::{CompactParams, Invert};
 
 /// What these operations ask of a kind of set.
 pub(crate) trait Combined<K: Key>: Sized {
@@ -75,9 +75,9 @@ fn select<K: Key, S: Combined<K>>(
     stream.batch(&[&keys], &[&found, output, &count, &state], |batch| {
         batch.zero(&state, state.len())?;
         if !present {
-            let flip = Flip { keep: found.argument(), plan: CompactPlan { items } };
+            let invert = Invert { keep: found.argument(), plan: CompactParams { items } };
             // SAFETY: there is a word for each 32 keys.
-            unsafe { batch.launch(&flip, items.div_ceil(32))? };
+            unsafe { batch.launch(&invert, items.div_ceil(32))? };
         }
         let output = output.argument::<K>().offset(first);
         // SAFETY: as many keys, with a bit for each, and room for all of them; the state has the words that are asked for, all 0.

@@ -1,13 +1,13 @@
 //! Building a sorted map: sort, keep the last of equal keys, write the index.
 
-use super::config::{Plan, key_places, value_places};
+use super::config::{Plan, keys_length, values_length};
 use super::{SortedConfig, SortedMap};
 use crate::buffer::Tracked;
-use crate::primitives::{Pairs, Scratch, launch_compact, launch_mark};
+use crate::primitives::{Pairs, Scratch, launch_compact, launch_flag};
 use crate::stages::StageClock;
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::seam::Global;
-use gpu_kernels::sorted::{GROUP, Index, IndexPlan, Layout};
+use gpu_kernels::sorted::{GROUP, Index, IndexParams, Layout};
 
 /// How a build went.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,8 +57,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         let mut map = Self {
             device: device.clone(),
             layout: Layout::new(0),
-            keys: Buffer::uninitialized(device, key_places(plan.pairs) as usize)?,
-            values: Buffer::uninitialized(device, value_places(plan.pairs) as usize)?,
+            keys: Buffer::uninitialized(device, keys_length(plan.pairs) as usize)?,
+            values: Buffer::uninitialized(device, values_length(plan.pairs) as usize)?,
             scratch: Scratch::new(device),
             report: SortedReport { repeats: 0, stages: None },
             config,
@@ -80,7 +80,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         crate::error::check_pairs(&self.device, stream, keys, values)?;
         let plan = self.config.plan::<K, V>(keys.len() as u64)?;
         self.layout = Layout::new(0);
-        let built = self.make_room(plan.pairs).and_then(|()| self.run(stream, keys, values, &plan));
+        let built = self.ensure_capacity(plan.pairs).and_then(|()| self.run(stream, keys, values, &plan));
         if built.is_err() {
             // All ones, as they stand behind no keys. If this fails too, the device is lost; the first error says more.
             let _ = self.keys.fill(stream, 0xff);
@@ -89,16 +89,16 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     }
 
     /// Takes more memory if the map has not enough.
-    fn make_room(&mut self, pairs: u64) -> Result<()> {
+    fn ensure_capacity(&mut self, pairs: u64) -> Result<()> {
         let device = &self.device;
-        if (self.keys.len() as u64) < key_places(pairs) {
+        if (self.keys.len() as u64) < keys_length(pairs) {
             // Tiny ones first, so that there is a map, an empty one, if the large ones cannot be had.
-            self.keys = Buffer::uninitialized(device, key_places(0) as usize)?;
-            self.values = Buffer::uninitialized(device, value_places(0) as usize)?;
-            self.keys = Buffer::uninitialized(device, key_places(pairs) as usize)?;
+            self.keys = Buffer::uninitialized(device, keys_length(0) as usize)?;
+            self.values = Buffer::uninitialized(device, values_length(0) as usize)?;
+            self.keys = Buffer::uninitialized(device, keys_length(pairs) as usize)?;
         }
-        if (self.values.len() as u64) < value_places(pairs) {
-            self.values = Buffer::uninitialized(device, value_places(pairs) as usize)?;
+        if (self.values.len() as u64) < values_length(pairs) {
+            self.values = Buffer::uninitialized(device, values_length(pairs) as usize)?;
         }
         Ok(())
     }
@@ -119,9 +119,9 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         // the map has places for all pairs and their index. The sort ends where the compaction reads, and both are done when what they
         // worked in is used again.
         stream.batch(&reads, &[work, own_keys, own_values], |batch| unsafe {
-            clock.mark(batch)?;
+            clock.lap(batch)?;
             plan.passes.clear(batch, work)?;
-            clock.mark(batch)?;
+            clock.lap(batch)?;
             plan.passes.count(batch, work, input.keys)?;
             plan.passes.scan(batch, work)?;
             let (last, other) = if plan.unique { (own, in_scratch) } else { (in_scratch, own) };
@@ -131,22 +131,22 @@ impl<K: Key, V: Value> SortedMap<K, V> {
                 plan.passes.pass(batch, work, pass, from, to)?;
                 from = to;
             }
-            clock.mark(batch)?;
+            clock.lap(batch)?;
             if !plan.unique {
                 let (pairs, keep) = (plan.pairs, words.offset(plan.keep_at()).cast());
                 count = words.offset(Plan::<K, V>::COUNT_AT).cast();
                 let state = words.offset(Plan::<K, V>::STATE_AT);
-                launch_mark(batch, pairs, from.keys, keep)?;
+                launch_flag(batch, pairs, from.keys, keep)?;
                 batch.zero(work, plan.compaction_words() as usize)?;
                 launch_compact(batch, pairs, from.keys, keep, own.keys, count, state)?;
                 batch.zero(work, plan.compaction_words() as usize)?;
                 launch_compact(batch, pairs, from.values, keep, own.values, count, state)?;
             }
-            clock.mark(batch)?;
-            let index = Index { keys: own.keys, count, plan: IndexPlan { keys: plan.pairs } };
+            clock.lap(batch)?;
+            let index = Index { keys: own.keys, count, plan: IndexParams { keys: plan.pairs } };
             // With fewer keys there is less of an index, but perhaps more to fill up behind the keys: at most a group.
-            batch.launch(&index, key_places(plan.pairs) - plan.pairs + GROUP)?;
-            clock.mark(batch)
+            batch.launch(&index, keys_length(plan.pairs) - plan.pairs + GROUP)?;
+            clock.lap(batch)
         })?;
         let length = if plan.unique {
             stream.synchronize()?;

@@ -1,9 +1,9 @@
 //! What a sorted map is to be like, and the sizes that follow.
 
 use super::SortedMap;
-use crate::primitives::{BitField, MOST_ITEMS, Pairs, RadixPasses, state_words};
+use crate::primitives::{BitField, MAX_ITEMS, Pairs, RadixPasses, state_words};
 use crate::{Error, Key, Result, Value};
-use gpu_kernels::sorted::{Layout, room};
+use gpu_kernels::sorted::{Layout, padded_entries};
 use std::marker::PhantomData;
 
 /// The configuration of a [`SortedMap`].
@@ -53,7 +53,7 @@ impl SortedConfig {
     /// [`Error::TooManyItems`].
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         self.check(pairs)?;
-        Ok(bytes::<K, V>(key_places(pairs), value_places(pairs)))
+        Ok(bytes::<K, V>(keys_length(pairs), values_length(pairs)))
     }
 
     /// Bytes that a build of `pairs` pairs takes on the device besides the map and its input.
@@ -67,8 +67,8 @@ impl SortedConfig {
     /// Fails if there are more pairs than places can be numbered.
     fn check(&self, pairs: u64) -> Result<()> {
         match pairs {
-            0..=MOST_ITEMS => Ok(()),
-            asked => Err(Error::TooManyItems { asked, limit: MOST_ITEMS }),
+            0..=MAX_ITEMS => Ok(()),
+            asked => Err(Error::TooManyItems { asked, limit: MAX_ITEMS }),
         }
     }
 
@@ -82,18 +82,18 @@ impl SortedConfig {
 }
 
 /// The places for `pairs` keys and their index.
-pub(super) fn key_places(pairs: u64) -> u64 {
-    Layout::new(pairs).places()
+pub(super) fn keys_length(pairs: u64) -> u64 {
+    Layout::new(pairs).key_slots()
 }
 
 /// The places for the values of `pairs` pairs: whole groups too, so that there are some.
-pub(super) fn value_places(pairs: u64) -> u64 {
-    room(pairs)
+pub(super) fn values_length(pairs: u64) -> u64 {
+    padded_entries(pairs)
 }
 
 /// The bytes of so many places.
-pub(super) fn bytes<K: Key, V: Value>(key_places: u64, value_places: u64) -> u64 {
-    (K::BITS as u64 * key_places + V::BITS as u64 * value_places) / 8
+pub(super) fn bytes<K: Key, V: Value>(keys_length: u64, values_length: u64) -> u64 {
+    (K::BITS as u64 * keys_length + V::BITS as u64 * values_length) / 8
 }
 
 /// The sizes of a build, and the layout of its scratch: first what the passes work in, and after them the compaction; then a place for

@@ -10,7 +10,7 @@ pub use config::SortedConfig;
 use crate::primitives::Scratch;
 use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
 use gpu_kernels::seam::Global;
-use gpu_kernels::sorted::{Find, FindPlan, Layout};
+use gpu_kernels::sorted::{Find, FindParams, Layout};
 
 /// A map that is sorted by key in one go, and answers lookups by binary search; and also what a hash table cannot: where a key would
 /// stand, and what lies between two keys.
@@ -89,7 +89,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
             values: self.values.argument(),
             values_out: values,
             found: found.argument(),
-            plan: FindPlan { layout: self.layout, queries: queries.len() as u64 },
+            plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 3] = [queries, &self.keys, &self.values];
         // SAFETY: as many values, if any, and found-words as queries; the keys and their layout belong together.
@@ -167,7 +167,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
         crate::error::same_length(("the map", self.len() as usize), ("the keys", keys.len()))?;
         crate::error::same_length(("the map", self.len() as usize), ("the values", values.len()))?;
-        self.places_into(stream, 0..self.len() as u32, keys, values)
+        self.pairs_at_into(stream, 0..self.len() as u32, keys, values)
     }
 
     /// All pairs, in the order of their keys.

@@ -3,7 +3,7 @@
 use super::SortedMap;
 use crate::lent::Lent;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
-use gpu_kernels::sorted::{Bounds, BoundsPlan, CountRanges, RangesPlan};
+use gpu_kernels::sorted::{Bounds, BoundsParams, CountRanges, RangesParams};
 use std::ops::{Bound, Range, RangeBounds};
 
 /// Which keys are counted for a query.
@@ -32,37 +32,37 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds(queries, Side::Upper)
     }
 
-    /// Queues writing the number of keys below `queries[i]` to `places[i]`; waits for nothing and allocates nothing.
+    /// Queues writing the number of keys below `queries[i]` to `ranks[i]`; waits for nothing and allocates nothing.
     ///
     /// # Errors
     /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
-    pub fn lower_bound_many_into(&self, stream: &Stream, queries: &Buffer<K>, places: &mut Buffer<u32>) -> Result<()> {
-        self.bounds_into(stream, queries, places, Side::Lower)
+    pub fn lower_bound_many_into(&self, stream: &Stream, queries: &Buffer<K>, ranks: &mut Buffer<u32>) -> Result<()> {
+        self.bounds_into(stream, queries, ranks, Side::Lower)
     }
 
-    /// Queues writing the number of keys that are not above `queries[i]` to `places[i]`; waits for nothing and allocates nothing.
+    /// Queues writing the number of keys that are not above `queries[i]` to `ranks[i]`; waits for nothing and allocates nothing.
     ///
     /// # Errors
     /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
-    pub fn upper_bound_many_into(&self, stream: &Stream, queries: &Buffer<K>, places: &mut Buffer<u32>) -> Result<()> {
-        self.bounds_into(stream, queries, places, Side::Upper)
+    pub fn upper_bound_many_into(&self, stream: &Stream, queries: &Buffer<K>, ranks: &mut Buffer<u32>) -> Result<()> {
+        self.bounds_into(stream, queries, ranks, Side::Upper)
     }
 
     fn bounds(&self, queries: &[K], side: Side) -> Result<Vec<u32>> {
         let stream = self.device.default_stream();
         let queries = Lent::new(&self.device, queries)?;
-        let mut places = Buffer::uninitialized(&self.device, queries.len())?;
-        self.bounds_into(stream, &queries, &mut places, side)?;
-        places.download(stream)
+        let mut ranks = Buffer::uninitialized(&self.device, queries.len())?;
+        self.bounds_into(stream, &queries, &mut ranks, side)?;
+        ranks.download(stream)
     }
 
-    fn bounds_into(&self, stream: &Stream, queries: &Buffer<K>, places: &mut Buffer<u32>, side: Side) -> Result<()> {
-        crate::error::same_length(("the queries", queries.len()), ("the places", places.len()))?;
+    fn bounds_into(&self, stream: &Stream, queries: &Buffer<K>, ranks: &mut Buffer<u32>, side: Side) -> Result<()> {
+        crate::error::same_length(("the queries", queries.len()), ("the places", ranks.len()))?;
         let bounds = Bounds::<K> {
             queries: queries.argument(),
             keys: self.keys.argument(),
-            places: places.argument(),
-            plan: BoundsPlan {
+            ranks: ranks.argument(),
+            plan: BoundsParams {
                 layout: self.layout,
                 queries: queries.len() as u64,
                 upper: matches!(side, Side::Upper) as u32,
@@ -70,7 +70,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
             },
         };
         // SAFETY: as many places as queries; the keys and their layout belong together.
-        unsafe { stream.launch(&bounds, queries.len() as u64, &[queries, &self.keys], &[&*places]) }
+        unsafe { stream.launch(&bounds, queries.len() as u64, &[queries, &self.keys], &[&*ranks]) }
     }
 
     /// The places of the keys that lie in `range`: `start` is that of the first one, `end` the one behind the last. If there is none, both
@@ -92,8 +92,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
             Bound::Unbounded => None,
         };
         let bounds = self.lower_bound_many(&[from, to].map(Option::unwrap_or_default))?;
-        let place = |key: Option<K>, bound: u32| if key.is_some() { bound } else { self.len() as u32 };
-        let (start, end) = (place(from, bounds[0]), place(to, bounds[1]));
+        let rank = |key: Option<K>, bound: u32| if key.is_some() { bound } else { self.len() as u32 };
+        let (start, end) = (rank(from, bounds[0]), rank(to, bounds[1]));
         Ok(start..end.max(start))
     }
 
@@ -105,22 +105,22 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.pairs_at(self.range(range)?)
     }
 
-    /// Queues copying the pairs at `places`, as [`SortedMap::range`] gives them, to `keys` and `values`; waits for nothing and allocates
+    /// Queues copying the pairs at `ranks`, as [`SortedMap::range`] gives them, to `keys` and `values`; waits for nothing and allocates
     /// nothing.
     ///
     /// # Errors
-    /// [`Error::Places`] if the map has not all of these places, [`Error::LengthsDiffer`] unless there is room for as many pairs,
+    /// [`Error::Ranks`] if the map has not all of these places, [`Error::LengthsDiffer`] unless there is room for as many pairs,
     /// [`Error::WrongDevice`], [`Error::Driver`].
-    pub fn places_into(
+    pub fn pairs_at_into(
         &self,
         stream: &Stream,
-        places: Range<u32>,
+        ranks: Range<u32>,
         keys: &mut Buffer<K>,
         values: &mut Buffer<V>,
     ) -> Result<()> {
-        let Range { start, end } = places;
+        let Range { start, end } = ranks;
         if start > end || end as u64 > self.len() {
-            return Err(Error::Places { start, end, length: self.len() });
+            return Err(Error::Ranks { start, end, length: self.len() });
         }
         let (first, pairs) = (start as usize, (end - start) as usize);
         crate::error::same_length(("the places", pairs), ("the keys", keys.len()))?;
@@ -136,12 +136,12 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         })
     }
 
-    /// The pairs at `places`, which the map has.
-    pub(super) fn pairs_at(&self, places: Range<u32>) -> Result<Vec<(K, V)>> {
+    /// The pairs at `ranks`, which the map has.
+    pub(super) fn pairs_at(&self, ranks: Range<u32>) -> Result<Vec<(K, V)>> {
         let stream = self.device.default_stream();
-        let mut keys = Buffer::uninitialized(&self.device, places.len())?;
-        let mut values = Buffer::uninitialized(&self.device, places.len())?;
-        self.places_into(stream, places, &mut keys, &mut values)?;
+        let mut keys = Buffer::uninitialized(&self.device, ranks.len())?;
+        let mut values = Buffer::uninitialized(&self.device, ranks.len())?;
+        self.pairs_at_into(stream, ranks, &mut keys, &mut values)?;
         Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
     }
 
@@ -177,7 +177,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
             to: to.argument(),
             keys: self.keys.argument(),
             counts: counts.argument(),
-            plan: RangesPlan { layout: self.layout, ranges: from.len() as u64 },
+            plan: RangesParams { layout: self.layout, ranges: from.len() as u64 },
         };
         // SAFETY: as many ends and counts as starts; the keys and their layout belong together.
         unsafe { stream.launch(&count, from.len() as u64, &[from, to, &self.keys], &[&*counts]) }

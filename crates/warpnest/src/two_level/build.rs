@@ -2,11 +2,11 @@
 
 use super::{TwoLevelConfig, TwoLevelMap};
 use crate::input::{Input, Known};
-use crate::primitives::{Pairs, RadixPasses, Scratch, compact, mark_last_of_each, sort_pairs};
+use crate::primitives::{Pairs, RadixPasses, Scratch, compact, flag_last_of_each, sort_pairs};
 use crate::stages::StageClock;
 use crate::{Buffer, Device, Error, HashFamily, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
-use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildPlan, KEYS_OF_STARTS, Layout, StartsPlan, header};
+use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildParams, KEYS_OF_STARTS, Layout, StartsParams, header};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
@@ -31,13 +31,13 @@ pub struct TwoLevelReport {
     /// [`TwoLevelConfig::statistics`] asked for them.
     pub rounds: Option<(u64, u64)>,
     /// How long the stages of the attempt that succeeded took, if [`TwoLevelConfig::timings`] asked for it.
-    pub stages: Option<Stages>,
+    pub stages: Option<TwoLevelStages>,
 }
 
 /// Milliseconds of device time that the stages of a build took, named as in the poster.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Stages {
+pub struct TwoLevelStages {
     /// Initialization: counters and published words are set to 0.
     pub initialization: f64,
     /// Assigning keys to buckets and counting them.
@@ -50,7 +50,7 @@ pub struct Stages {
     pub cuckoo: f64,
 }
 
-impl Stages {
+impl TwoLevelStages {
     fn new([initialization, count, scan, shuffle, cuckoo]: [f64; 5]) -> Self {
         Self { initialization, count, scan, shuffle, cuckoo }
     }
@@ -204,8 +204,8 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
             let mut stages = StageClock::new(self.config.timings);
             match self.attempt(stream, &source, in_order, &mut random, &mut stages)? {
                 Outcome::Built { found, passes } => {
-                    let stages = stages.durations()?.map(Stages::new);
-                    let rounds = [header::MOST_ROUNDS, header::ROUNDS].map(|word| found[word as usize]);
+                    let stages = stages.durations()?.map(TwoLevelStages::new);
+                    let rounds = [header::MAX_ROUNDS, header::ROUNDS].map(|word| found[word as usize]);
                     let repeats = found[header::REPEATS as usize];
                     let pairs = source.input.pairs;
                     self.length = if self.config.unique { pairs } else { pairs - repeats };
@@ -253,7 +253,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         stages: &mut StageClock,
     ) -> Result<Outcome> {
         let buckets = source.buckets;
-        self.make_room(buckets)?;
+        self.ensure_capacity(buckets)?;
         self.layout = layout::<K>(&self.config, buckets, || random.next_u64());
         let bucket_seed = random.next_u32();
         let plan = Plan::<K, V>::new(source.input.pairs, buckets);
@@ -270,28 +270,28 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         // SAFETY: this holds for all launches: the scratch has the words of its plan, the table those of as many pairs; the passes
         // move the pairs between the two and end in the scratch; starts and seeds have a word for each bucket, the starts one more.
         stream.batch(&source.input.buffers(), &[scratch, words, seeds, header], |batch| unsafe {
-            stages.mark(batch)?;
+            stages.lap(batch)?;
             batch.zero(header, header::WORDS)?;
             passes.clear(batch, scratch)?;
-            stages.mark(batch)?;
+            stages.lap(batch)?;
             if passes.digits() > 0 {
                 passes.count(batch, scratch, input.keys)?;
             }
-            stages.mark(batch)?;
+            stages.lap(batch)?;
             if passes.digits() > 0 {
                 passes.scan(batch, scratch)?;
             }
-            stages.mark(batch)?;
+            stages.lap(batch)?;
             let mut from = input;
             for pass in 0..passes.digits() {
                 let to = if (passes.digits() - pass) % 2 == 1 { in_scratch } else { in_table };
                 passes.pass(batch, scratch, pass, from, to)?;
                 from = to;
             }
-            let plan_of_starts = StartsPlan { functions: layout.buckets, pairs: plan.pairs };
+            let plan_of_starts = StartsParams { functions: layout.buckets, pairs: plan.pairs };
             let find_starts = BucketStarts { keys: from.keys, starts, plan: plan_of_starts };
             batch.launch(&find_starts, (plan.pairs + 1).div_ceil(KEYS_OF_STARTS as u64))?;
-            stages.mark(batch)?;
+            stages.lap(batch)?;
             let build = BuildBuckets {
                 keys: from.keys,
                 values: from.values,
@@ -299,7 +299,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
                 words_out: words.argument(),
                 seeds: seeds.argument(),
                 header: header.argument(),
-                plan: BuildPlan {
+                plan: BuildParams {
                     layout: *layout,
                     capacity: config.capacity,
                     seed: bucket_seed,
@@ -310,7 +310,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
                 },
             };
             batch.launch_blocks(&build, buckets)?;
-            stages.mark(batch)
+            stages.lap(batch)
         })?;
         let found = self.header.download(stream)?;
         Ok(match (found[header::OVERFLOW as usize], found[header::FAILED as usize]) {
@@ -321,7 +321,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
     }
 
     /// Takes more memory if the table has not enough for `buckets` buckets.
-    fn make_room(&mut self, buckets: u64) -> Result<()> {
+    fn ensure_capacity(&mut self, buckets: u64) -> Result<()> {
         let words = self.config.words::<K, V>(buckets) as usize;
         if self.words.len() < words {
             // Tiny ones first, so that there is a table, an empty one, if the large ones cannot be had.
@@ -351,7 +351,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         })?;
         sort_pairs(stream, &mut self.scratch, &mut sorted_keys, &mut sorted_values)?;
         let mut keep = Buffer::uninitialized(device, pairs.div_ceil(32))?;
-        mark_last_of_each(stream, &sorted_keys, &mut keep)?;
+        flag_last_of_each(stream, &sorted_keys, &mut keep)?;
         let mut unique_keys = Buffer::uninitialized(device, pairs)?;
         let mut count = Buffer::uninitialized(device, 1)?;
         compact(stream, &mut self.scratch, &sorted_keys, &keep, &mut unique_keys, &mut count)?;
@@ -369,6 +369,11 @@ fn layout<K: Key>(config: &TwoLevelConfig, buckets: u64, random: impl FnMut() ->
     let prime = hash.prime().unwrap_or(0);
     Layout {
         buckets: HashFunctions::new(hash.formula(), 1, buckets as u32, prime, K::BITS, random),
-        places: Family::new(inner.formula(), config.sub_tables, config.sub_table_slots, inner.prime().unwrap_or(0)),
+        slot_hashes: Family::new(
+            inner.formula(),
+            config.sub_tables,
+            config.sub_table_slots,
+            inner.prime().unwrap_or(0),
+        ),
     }
 }

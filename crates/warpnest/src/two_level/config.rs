@@ -1,10 +1,10 @@
 //! What a two-level map is to be like.
 
 use super::TwoLevelMap;
-use crate::primitives::{MOST_ITEMS, Pairs};
+use crate::primitives::{MAX_ITEMS, Pairs};
 use crate::{Arithmetic, Error, HashFamily, Key, Result, Value};
 use gpu_kernels::slots::slot_words;
-use gpu_kernels::two_level::{MOST_IN_BUCKET, MOST_SLOTS, MOST_SUB_TABLES, header};
+use gpu_kernels::two_level::{MAX_IN_BUCKET, MAX_SLOTS, MAX_SUB_TABLES, header};
 
 /// The configuration of a [`TwoLevelMap`].
 ///
@@ -42,7 +42,7 @@ impl Default for TwoLevelConfig {
     /// timings.
     fn default() -> Self {
         Self {
-            capacity: MOST_IN_BUCKET,
+            capacity: MAX_IN_BUCKET,
             mean: None,
             sub_tables: 3,
             sub_table_slots: 192,
@@ -179,22 +179,22 @@ impl TwoLevelConfig {
 
     /// The number of buckets for `pairs` pairs, if the configuration makes sense.
     pub(super) fn check(&self, pairs: u64) -> Result<u64> {
-        let (capacity, most) = (self.capacity, MOST_IN_BUCKET);
+        let (capacity, most) = (self.capacity, MAX_IN_BUCKET);
         // The default is asked for a sensible capacity only: for a huge one it takes its time.
         let mean = self.mean.unwrap_or_else(|| default_mean(capacity.min(most), pairs));
         if !(1..=most).contains(&capacity) || !(1.0..=capacity as f64).contains(&mean) {
-            return Err(Error::Bucket { capacity, mean, most_in_bucket: most });
+            return Err(Error::Bucket { capacity, mean, max_in_bucket: most });
         }
         let (tables, slots) = (self.sub_tables, self.sub_table_slots);
         let bucket_slots = tables.saturating_mul(slots);
-        if !(2..=MOST_SUB_TABLES as u32).contains(&tables) || !(capacity..=MOST_SLOTS).contains(&bucket_slots) {
-            return Err(Error::SubTables { tables, slots, capacity, most_slots: MOST_SLOTS });
+        if !(2..=MAX_SUB_TABLES as u32).contains(&tables) || !(capacity..=MAX_SLOTS).contains(&bucket_slots) {
+            return Err(Error::SubTables { tables, slots, capacity, max_slots: MAX_SLOTS });
         }
         if self.seeds == 0 || self.rounds == 0 {
             return Err(Error::Attempts { seeds: self.seeds, rounds: self.rounds });
         }
-        if pairs > MOST_ITEMS {
-            return Err(Error::TooManyItems { asked: pairs, limit: MOST_ITEMS });
+        if pairs > MAX_ITEMS {
+            return Err(Error::TooManyItems { asked: pairs, limit: MAX_ITEMS });
         }
         self.hash.check_prime()?;
         self.sub_table_hash.check_prime()?;
@@ -211,7 +211,7 @@ impl TwoLevelConfig {
     /// The words of the slots of `buckets` buckets; enough for as many pairs, which are moved through them on their way.
     pub(super) fn words<K: Key, V: Value>(&self, buckets: u64) -> u64 {
         let slots = buckets * (self.sub_tables * self.sub_table_slots) as u64;
-        slots * slot_words::<K, V>() + Pairs::<K, V>::MOST_PADDING
+        slots * slot_words::<K, V>() + Pairs::<K, V>::MAX_PADDING
     }
 }
 

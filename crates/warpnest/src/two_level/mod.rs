@@ -1,17 +1,17 @@
 //! [`TwoLevelMap`]: the two-level FKS-cuckoo table of 2009. docs/two-level.md has layout, algorithm, guarantees and figures.
 
-mod basic;
 mod build;
 mod config;
+mod id_table;
 
-pub use build::{Stages, TwoLevelReport};
+pub use build::{TwoLevelReport, TwoLevelStages};
 pub use config::TwoLevelConfig;
 
 use crate::primitives::Scratch;
 use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
 use gpu_kernels::seam::Global;
 use gpu_kernels::slots::{EMPTY, Slots, packed, slot_words};
-use gpu_kernels::two_level::{Find, FindPlan, Histogram, Layout, MOST_SUB_TABLES, header};
+use gpu_kernels::two_level::{Find, FindParams, Histogram, Layout, MAX_SUB_TABLES, header};
 use gpu_kernels::types::Scalar;
 use std::marker::PhantomData;
 
@@ -84,7 +84,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
             header: self.header.argument(),
             values,
             found: found.argument(),
-            plan: FindPlan { layout: self.layout, queries: queries.len() as u64 },
+            plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 4] = [queries, &self.words, &self.seeds, &self.header];
         // SAFETY: as many values, if any, and found-words as queries; the table and its layout belong together.
@@ -179,13 +179,13 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn probe_histogram(&self) -> Result<Vec<u64>> {
         let stream = self.device.default_stream();
-        let probes = Buffer::<u64>::zeroed(&self.device, MOST_SUB_TABLES)?;
+        let probes = Buffer::<u64>::zeroed(&self.device, MAX_SUB_TABLES)?;
         let histogram =
             Histogram::<K, V> { words: self.words.argument(), probes: probes.argument(), layout: self.layout };
         // SAFETY: the table and its layout belong together; there is a word for each sub-table.
         unsafe { stream.launch(&histogram, self.slots(), &[&self.words], &[&probes])? };
         let mut probes = probes.download(stream)?;
-        probes.truncate(self.layout.places.count() as usize);
+        probes.truncate(self.layout.slot_hashes.count() as usize);
         Ok(probes)
     }
 

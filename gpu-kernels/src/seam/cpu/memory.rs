@@ -31,7 +31,7 @@ pub fn pause() {
 
 /// A CPU's compiler may do as it likes.
 #[inline(always)]
-pub fn settled(word: u32) -> u32 {
+pub fn opaque(word: u32) -> u32 {
     word
 }
 

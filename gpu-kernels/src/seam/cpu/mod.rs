@@ -299,7 +299,7 @@ impl<T: Word> Shared<T> for CpuShared<T> {
         self.update(index, |old| if old == expected { value } else { old })
     }
     #[inline(always)]
-    fn watch(self, index: u32) -> T {
+    fn load_relaxed(self, index: u32) -> T {
         self.get(index)
     }
 }
@@ -326,7 +326,7 @@ macro_rules! backend_kernel {
         $crate::host_kernel! {
             { $($rest)* }
             $name [$key : $key_bound, $value : Payload]
-            <$key as $crate::types::Scalar>::INDEX * 3 + <$value as $crate::types::Payload>::PLACE;
+            <$key as $crate::types::Scalar>::INDEX * 3 + <$value as $crate::types::Payload>::PAYLOAD_INDEX;
             [[$key = u32, $value = u32] concat!($entry, "_u32_u32")]
             [[$key = u32, $value = u64] concat!($entry, "_u32_u64")]
             [[$key = u32, $value = $crate::types::Nothing] concat!($entry, "_u32")]

@@ -38,7 +38,7 @@ pub trait SharedWord: LaneWord {
     unsafe fn shared_exchange(at: u32, value: Self) -> Self;
     unsafe fn shared_or(at: u32, value: Self) -> Self;
     unsafe fn shared_compare_exchange(at: u32, expected: Self, value: Self) -> Self;
-    unsafe fn shared_watch(at: u32) -> Self;
+    unsafe fn shared_load_relaxed(at: u32) -> Self;
 }
 
 /// Waits a moment.
@@ -48,9 +48,9 @@ pub fn pause() {
     unsafe { asm!("nanosleep.u32 32;", options(nomem, nostack)) };
 }
 
-/// `word`, made here and of unknown origin: see [`settled`](crate::seam::settled). Costs nothing: ptxas sees through it.
+/// `word`, made here and of unknown origin: see [`opaque`](crate::seam::opaque). Costs nothing: ptxas sees through it.
 #[inline(always)]
-pub fn settled(word: u32) -> u32 {
+pub fn opaque(word: u32) -> u32 {
     let same: u32;
     // SAFETY: computes; needs no convergence.
     unsafe { asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) word, options(nomem, nostack)) };
@@ -239,7 +239,7 @@ macro_rules! gpu_word {
                 old
             }
             #[inline(always)]
-            unsafe fn shared_watch(at: u32) -> Self {
+            unsafe fn shared_load_relaxed(at: u32) -> Self {
                 let value: Self;
                 unsafe { asm!(concat!("ld.relaxed.cta.shared.b", $bits, " {}, [{}];"), out($register) value, in(reg32) at, options(nomem, nostack)) };
                 value

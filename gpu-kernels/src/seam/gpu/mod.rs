@@ -98,7 +98,7 @@ impl<const LANES: usize> GpuTile<LANES> {
     #[inline(always)]
     fn peers(peers: u32, class: u32, bit: u32) -> u32 {
         // Settled, because LLVM would test the bit in two ways, one for the vote and one for the choice.
-        let set = class & memory::settled(1 << bit) != 0;
+        let set = class & memory::opaque(1 << bit) != 0;
         let votes = warp::warp_vote_ballot(Self::mask(), set);
         peers & (votes ^ if set { 0 } else { u32::MAX })
     }

@@ -77,9 +77,9 @@ impl<T: Word> Shared<T> for GpuShared<T> {
         unsafe { T::shared_compare_exchange(self.at(index), expected, value) }
     }
     #[inline(always)]
-    fn watch(self, index: u32) -> T {
+    fn load_relaxed(self, index: u32) -> T {
         // SAFETY: as in `get`.
-        unsafe { T::shared_watch(self.at(index)) }
+        unsafe { T::shared_load_relaxed(self.at(index)) }
     }
 }
 

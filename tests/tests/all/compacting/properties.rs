@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 use warpnest::{
-    Answers, BasicMap, Buffer, CompactingConfig, CompactingTable, CuckooConfig, Device, Error, Key, PageConfig,
+    Answers, Buffer, CompactingConfig, CompactingTable, CuckooConfig, Device, Error, IdTable, Key, PageConfig,
     TwoLevelConfig,
 };
 use warpnest_tests::forms::Form;
@@ -30,7 +30,7 @@ fn in_order<K: Key>(rows: &[K]) -> (Vec<K>, Vec<u32>) {
 }
 
 /// What is wrong with a table of these rows.
-fn wrong<K: Key, I: BasicMap<K> + Map<K, u32>>(
+fn wrong<K: Key, I: IdTable<K> + Map<K, u32>>(
     table: &CompactingTable<K, I>,
     rows: &[K],
     ordered: bool,
@@ -91,7 +91,7 @@ where
 {
     on_every_engine(
         |engine| {
-            let rows = prop::collection::vec(key::<K>(), 0..engine.most_items.min(3000));
+            let rows = prop::collection::vec(key::<K>(), 0..engine.max_items.min(3000));
             (rows, any::<u64>(), 0.05..1.0f64, any::<bool>())
         },
         |engine, (rows, seed, load, ordered)| {
@@ -346,7 +346,7 @@ fn rows_whose_bins_overflow_are_numbered_all_the_same() {
         right(device, &config, &keys);
     }
     // Not those that take minutes for so many pages.
-    for engine in engines().iter().filter(|engine| engine.most_items >= 100_000) {
+    for engine in engines().iter().filter(|engine| engine.max_items >= 100_000) {
         with::<u32>(&engine.device, 300, 75, true);
         with::<u32>(&engine.device, 100_000, 190, true);
         with::<u32>(&engine.device, 2000, 200, false);

@@ -68,8 +68,8 @@ fn damage_is_found<K: Key>() {
     assert_eq!(whole.wrong(), Ok(()));
     let functions = whole.functions;
     let taken: Vec<(u32, K)> = (0..functions.slots()).filter_map(|at| whole.get(at).map(|key| (at, key))).collect();
-    let at_home: Vec<(u32, K)> = taken.iter().copied().filter(|&(at, _)| !whole.said.strangers.contains(&at)).collect();
-    assert!(!whole.said.strangers.is_empty() && at_home.len() == whole.said.keys.len() - 1);
+    let at_home: Vec<(u32, K)> = taken.iter().copied().filter(|&(at, _)| !whole.said.fillers.contains(&at)).collect();
+    assert!(!whole.said.fillers.is_empty() && at_home.len() == whole.said.keys.len() - 1);
 
     let mut away = 0;
     for &(at, key) in at_home.iter().step_by(5) {
@@ -88,7 +88,7 @@ fn damage_is_found<K: Key>() {
     }
     assert!(away > 10, "{away} slots were passed by");
     // Where a copy was, an empty slot hides the keys that passed by it.
-    let hidden = whole.said.strangers.iter().filter(|&&at| {
+    let hidden = whole.said.fillers.iter().filter(|&&at| {
         let mut table = whole.clone();
         table.set(at, K::ALL_ONES);
         table.wrong().is_err()
@@ -99,11 +99,11 @@ fn damage_is_found<K: Key>() {
     whole.damaged(&["too few"], |table| table.words.truncate(10));
     whole.damaged(&["the build failed"], |table| table.head.clear());
 
-    // Which stranger is in a slot means nothing, nor does what lies behind the slots.
+    // Which filler is in a slot means nothing, nor does what lies behind the slots.
     let mut other = whole;
-    for at in other.said.strangers.clone() {
-        let stranger = (1u64 << 20..).map(K::from_u64).find(|&key| !functions.slots_of(key).contains(&at));
-        other.set(at, stranger.unwrap());
+    for at in other.said.fillers.clone() {
+        let filler = (1u64 << 20..).map(K::from_u64).find(|&key| !functions.slots_of(key).contains(&at));
+        other.set(at, filler.unwrap());
     }
     if K::BITS == 32 {
         other.set(functions.slots(), K::from_u64(5));

@@ -69,7 +69,7 @@ fn sequential_and_strided_keys_in_every_family() {
     use warpnest::Arithmetic::{Exact, Wrapping};
     let families = [
         HashFamily::Mix,
-        HashFamily::CHAPTER,
+        HashFamily::ALCANTARA_2011,
         HashFamily::CUDPP,
         linear(4_294_967_291),
         HashFamily::Xor { prime: 4_294_967_291, arithmetic: Exact },
@@ -130,7 +130,7 @@ fn a_seed_repeats_a_build() {
 
 /// Statistics: a table of four functions at 1.25 slots a pair needs about two exchanges a pair (section 4.5.3).
 #[test]
-fn statistics_agree_with_the_chapters_estimate() {
+fn statistics_agree_with_the_estimate_of_alcantara() {
     let engine = &engines()[0];
     let keys: Vec<u32> = distinct_keys(100_000, 4);
     let map = default().statistics().build(&engine.device, &keys, &keys).unwrap();

@@ -87,28 +87,28 @@ fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_b
     const PAIRS: u64 = 250;
     let keys: Vec<u64> = distinct_keys(PAIRS as usize, 8);
     on_all(|device| {
-        for (functions, least_slots, per_pair) in [(2, 525, 2.1), (3, 275, 1.1), (4, 258, 1.03), (5, 255, 1.02)] {
+        for (functions, min_slots, per_pair) in [(2, 525, 2.1), (3, 275, 1.1), (4, 258, 1.03), (5, 255, 1.02)] {
             let config = default().functions(functions).restarts(1000);
-            let error = refused(device, &config.clone().slots(least_slots - 1), PAIRS as usize);
-            let slots = least_slots - 1;
-            assert_eq!(error, Error::LoadTooHigh { pairs: PAIRS, slots, functions, least_slots });
-            says(&error, &["250", &slots.to_string(), &least_slots.to_string(), "more slots", "more functions"]);
+            let error = refused(device, &config.clone().slots(min_slots - 1), PAIRS as usize);
+            let slots = min_slots - 1;
+            assert_eq!(error, Error::LoadTooHigh { pairs: PAIRS, slots, functions, min_slots });
+            says(&error, &["250", &slots.to_string(), &min_slots.to_string(), "more slots", "more functions"]);
             let error = refused(device, &config.clone().slots_per_pair(per_pair - 0.01), PAIRS as usize);
             assert!(matches!(error, Error::LoadTooHigh { .. }), "{error}");
 
-            let mut map = config.clone().slots(least_slots).build(device, &keys, &keys).unwrap();
+            let mut map = config.clone().slots(min_slots).build(device, &keys, &keys).unwrap();
             holds(&map, &keys, &keys);
-            assert_eq!(config.slots_per_pair(per_pair).build(device, &keys, &keys).unwrap().slots(), least_slots);
+            assert_eq!(config.slots_per_pair(per_pair).build(device, &keys, &keys).unwrap().slots(), min_slots);
             // One pair more in the slots that there are: refused, and the map is as it was.
             let more = Buffer::from_slice(device, &distinct_keys::<u64>(PAIRS as usize + 2, 9)).unwrap();
             let error = map.rebuild(device.default_stream(), &more, &more).unwrap_err();
             let Error::LoadTooHigh { pairs, slots, .. } = error else { panic!("{error}") };
-            assert_eq!((pairs, slots), (PAIRS + 2, least_slots));
+            assert_eq!((pairs, slots), (PAIRS + 2, min_slots));
             holds(&map, &keys, &keys);
         }
         assert_eq!(
             refused(device, &default().slots(0), 0),
-            Error::LoadTooHigh { pairs: 0, slots: 0, functions: 4, least_slots: 1 }
+            Error::LoadTooHigh { pairs: 0, slots: 0, functions: 4, min_slots: 1 }
         );
     });
 }

@@ -2,7 +2,7 @@
 
 use gpu_kernels::roofline::Copy;
 use std::sync::atomic::Ordering::Relaxed;
-use warpnest::{Buffer, BuildReport, CuckooConfig, CuckooMap, Device, Error};
+use warpnest::{Buffer, CuckooConfig, CuckooMap, CuckooReport, Device, Error};
 use warpnest_tests::built::faults::{failing_allocations, failing_launches, memory_is_as_said};
 use warpnest_tests::{assert_wrong_device, counting, distinct_keys, elsewhere, engines, null, says};
 
@@ -121,7 +121,7 @@ fn the_one_allocation_of_a_rebuild_is_for_repeated_keys_and_if_it_fails_the_map_
     let unique: Vec<u64> = distinct_keys(300, 2);
     let repeated = unique[..150].repeat(2);
     for (keys, is_repeated) in [(unique, false), (repeated, true)] {
-        let own = |report: &BuildReport| assert_eq!(report.repeated_keys, is_repeated);
+        let own = |report: &CuckooReport| assert_eq!(report.repeated_keys, is_repeated);
         assert_eq!(failing_allocations(&config().slots(375), &keys, |map| own(map.report())), is_repeated as usize);
     }
 }

@@ -2,7 +2,7 @@
 //! are filled here: maps draw a formula at random, and ask for some of the kernels after failures
 //! only.
 
-use gpu_kernels::cuckoo::{Census, Last, PairsPlan, Slot, Unplaceable, header, next_slot, slot_bytes, slot_words};
+use gpu_kernels::cuckoo::{Census, Last, PairsParams, Slot, Unplaceable, header, next_slot, slot_bytes, slot_words};
 use gpu_kernels::hash::{Formula, HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use gpu_kernels::types::Payload;
 use std::collections::HashSet;
@@ -122,7 +122,7 @@ fn last_pairs<K: Key, V: Payload>(device: &Device, table: &Filled<K>) {
                         words: slots,
                         header: head.global(),
                         last: if is_null { null() } else { last.global() },
-                        plan: PairsPlan { functions: table.functions, pairs: keys.len() as u64 },
+                        plan: PairsParams { functions: table.functions, pairs: keys.len() as u64 },
                     };
                     stream.launch(&kernel, keys.len() as u64, &[&on_device, &words], &[&last, head]).unwrap();
                 }
@@ -149,7 +149,7 @@ fn census<K: Key, V: Payload>(device: &Device, table: &Filled<K>, keys: usize, c
     if V::VALUE_BITS == 0 {
         let said = keys_of_words::<K>(&table.functions, &words.download(stream).unwrap(), &head).unwrap();
         let there: HashSet<K> = table.slots.iter().flatten().copied().collect();
-        assert_eq!((said.keys, said.strangers.len()), (there, copies));
+        assert_eq!((said.keys, said.fillers.len()), (there, copies));
     }
 }
 
@@ -204,7 +204,7 @@ fn keys_that_no_constants_place<K: Key, V: Payload>(device: &Device) {
                         keys: on_device.global(),
                         words: slots,
                         header: head.global(),
-                        plan: PairsPlan { functions, pairs: keys.len() as u64 },
+                        plan: PairsParams { functions, pairs: keys.len() as u64 },
                     };
                     stream.launch(&kernel, keys.len() as u64, &[&on_device, &words], &[head]).unwrap();
                 }

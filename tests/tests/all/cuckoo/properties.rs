@@ -31,7 +31,7 @@ fn check<K: Key, V: Value>(
 fn property<K: Key, V: Value>() {
     on_every_engine(
         |engine| {
-            let most = engine.most_items.min(1200);
+            let most = engine.max_items.min(1200);
             let pairs = prop::collection::vec((key::<K>(), any::<u64>()), 0..most);
             (spec(), pairs, prop::collection::vec(key::<K>(), 0..40))
         },
@@ -48,7 +48,7 @@ warpnest_tests::of_all_widths!(property);
 #[test]
 fn unique_keys_need_no_settling() {
     on_every_engine(
-        |engine| (spec(), 0..engine.most_items.min(1200), any::<u64>()),
+        |engine| (spec(), 0..engine.max_items.min(1200), any::<u64>()),
         |engine, (spec, n, seed)| {
             let pairs: Vec<(u32, u32)> =
                 warpnest_tests::distinct_keys(n, seed).into_iter().zip(seed as u32..).collect();
@@ -61,7 +61,7 @@ fn unique_keys_need_no_settling() {
 #[test]
 fn a_broken_promise_of_unique_keys_gives_one_of_the_values() {
     on_every_engine(
-        |engine| prop::collection::vec((key::<u64>(), any::<u64>()), 1..engine.most_items.min(600)),
+        |engine| prop::collection::vec((key::<u64>(), any::<u64>()), 1..engine.max_items.min(600)),
         |engine, pairs| {
             let (keys, values): (Vec<u64>, Vec<u64>) = pairs.iter().copied().unzip();
             let map = CuckooConfig::default().assume_unique().build(&engine.device, &keys, &values).unwrap();
@@ -78,7 +78,7 @@ fn a_broken_promise_of_unique_keys_gives_one_of_the_values() {
 #[test]
 fn a_rebuilt_map_holds_the_new_pairs_only() {
     on_every_engine(
-        |engine| (1..engine.most_items.min(800), any::<u64>(), any::<u64>()),
+        |engine| (1..engine.max_items.min(800), any::<u64>(), any::<u64>()),
         |engine, (n, first, second)| {
             let device = &engine.device;
             let stream = device.default_stream();

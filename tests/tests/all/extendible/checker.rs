@@ -45,16 +45,16 @@ impl<K: Key, V: Value> Damaged<K, V> {
     }
 
     /// The entry of a bucket table for a place, as a word that has two of them, and by how much it is shifted.
-    fn entry(&mut self, place: u64) -> (&mut u64, u32) {
+    fn entry(&mut self, hash_position: u64) -> (&mut u64, u32) {
         let layout = self.map.layout();
-        let segment = Segment(*self.segment(layout.segment(place, layout.depth) as usize));
-        let entry = layout.entry(place);
+        let segment = Segment(*self.segment(layout.segment(hash_position, layout.depth) as usize));
+        let entry = layout.entry(hash_position);
         (self.word(segment.address() + 4 * (entry & !1)), 32 * (entry as u32 & 1))
     }
 
     /// The bucket for a place.
-    fn bucket(&mut self, place: u64) -> u64 {
-        let (word, shift) = self.entry(place);
+    fn bucket(&mut self, hash_position: u64) -> u64 {
+        let (word, shift) = self.entry(hash_position);
         *word >> shift & 0xffff_ffff
     }
 
@@ -62,8 +62,8 @@ impl<K: Key, V: Value> Damaged<K, V> {
         self.map.page_addresses().download(self.map.device().default_stream()).unwrap()[0]
     }
 
-    /// A bucket's note: where its part of the range begins, and its state.
-    fn note(&mut self, bucket: u64) -> [u64; 2] {
+    /// A bucket's header: where its part of the range begins, and its state.
+    fn header(&mut self, bucket: u64) -> [u64; 2] {
         let at = self.page() + 16 * bucket;
         [*self.word(at), *self.word(at + 8)]
     }
@@ -83,7 +83,7 @@ impl<K: Key, V: Value> Damaged<K, V> {
     }
 
     /// Where a word of a bucket is: that of 64 bits, and by how much it is shifted.
-    fn place_of(&mut self, (bucket, slot): Slot, is_value: bool) -> (&mut u64, u32) {
+    fn word_of(&mut self, (bucket, slot): Slot, is_value: bool) -> (&mut u64, u32) {
         let lines = self.map.layout().lines as u64;
         let number =
             slot / Self::of_line() * 2 * Self::of_line() + slot % Self::of_line() + is_value as u64 * Self::of_line();
@@ -96,19 +96,19 @@ impl<K: Key, V: Value> Damaged<K, V> {
     }
 
     fn get(&mut self, slot: Slot, is_value: bool) -> u64 {
-        let (word, shift) = self.place_of(slot, is_value);
+        let (word, shift) = self.word_of(slot, is_value);
         if Self::wide() { *word } else { *word >> shift & 0xffff_ffff }
     }
 
     fn set(&mut self, slot: Slot, is_value: bool, to: u64) {
-        let (word, shift) = self.place_of(slot, is_value);
+        let (word, shift) = self.word_of(slot, is_value);
         *word = if Self::wide() { to } else { *word & !(0xffff_ffff << shift) | to << shift };
     }
 
     /// What an empty slot of a bucket holds, and one whose key was removed.
     fn free_words(&mut self, bucket: u64) -> [u64; 2] {
         let ones = K::ALL_ONES.to_u64();
-        if self.note(bucket)[0] >> 32 == 0 { [ones, ones - 1] } else { [0, 1] }
+        if self.header(bucket)[0] >> 32 == 0 { [ones, ones - 1] } else { [0, 1] }
     }
 
     /// The slots of a bucket that are empty, or those that are not.
@@ -178,19 +178,19 @@ fn damage_to_the_directory_is_found() {
 #[test]
 fn damage_to_what_is_known_of_a_bucket_is_found() {
     fn with<K: Key, V: Value>() {
-        for place in [LOWER, UPPER, DEEP, FULL, 0, 7 << 32] {
+        for hash_position in [LOWER, UPPER, DEEP, FULL, 0, 7 << 32] {
             for by in [1, u64::MAX] {
-                found::<K, V>("records, and its note says", |damaged| {
-                    let bucket = damaged.bucket(place);
+                found::<K, V>("records, and its header says", |damaged| {
+                    let bucket = damaged.bucket(hash_position);
                     *damaged.state(bucket) = damaged.state(bucket).wrapping_add(by << 32);
                 });
             }
             found::<K, V>("is free or merged", |damaged| {
-                let bucket = damaged.bucket(place);
+                let bucket = damaged.bucket(hash_position);
                 *damaged.state(bucket) = State::FREE.0;
             });
             found::<K, V>("is in a table of depth", |damaged| {
-                let bucket = damaged.bucket(place);
+                let bucket = damaged.bucket(hash_position);
                 *damaged.state(bucket) += 5;
             });
         }
@@ -211,16 +211,16 @@ fn damage_to_what_is_known_of_a_bucket_is_found() {
 #[test]
 fn damage_to_the_records_is_found() {
     fn with<K: Key, V: Value>() {
-        for place in [LOWER, UPPER, DEEP, FULL, 0] {
+        for hash_position in [LOWER, UPPER, DEEP, FULL, 0] {
             found::<K, V>("is there twice", |damaged| {
-                let bucket = damaged.bucket(place);
+                let bucket = damaged.bucket(hash_position);
                 let (full, free) = (damaged.slots(bucket, false), damaged.slots(bucket, true));
                 let key = damaged.get(full[0], false);
                 damaged.set(free[0], false, key);
                 *damaged.state(bucket) += 1 << 32;
             });
             found::<K, V>("belongs elsewhere", |damaged| {
-                let (bucket, other) = (damaged.bucket(place), damaged.bucket(7 << 32));
+                let (bucket, other) = (damaged.bucket(hash_position), damaged.bucket(7 << 32));
                 let (free, full) = (damaged.slots(bucket, true)[0], damaged.slots(other, false)[0]);
                 let key = damaged.get(full, false);
                 damaged.set(free, false, key);
@@ -228,13 +228,13 @@ fn damage_to_the_records_is_found() {
             });
             // A key that is gone, with its bucket's consent.
             found::<K, V>("keys, and the map says", |damaged| {
-                let bucket = damaged.bucket(place);
+                let bucket = damaged.bucket(hash_position);
                 let (slot, removed) = (damaged.slots(bucket, false)[0], damaged.free_words(bucket)[1]);
                 damaged.set(slot, false, removed);
                 *damaged.state(bucket) -= 1 << 32;
             });
             found::<K, V>("should have", |damaged| {
-                let bucket = damaged.bucket(place);
+                let bucket = damaged.bucket(hash_position);
                 let slot = damaged.slots(bucket, false)[0];
                 let value = damaged.get(slot, true);
                 damaged.set(slot, true, value ^ 1);
@@ -267,8 +267,8 @@ fn damage_to_the_records_is_found() {
 fn what_has_no_meaning_may_be_anything() {
     fn with<K: Key, V: Value>() {
         let mut damaged = Damaged::<K, V>::new();
-        for place in [LOWER, UPPER, DEEP, FULL, 0] {
-            let bucket = damaged.bucket(place);
+        for hash_position in [LOWER, UPPER, DEEP, FULL, 0] {
+            let bucket = damaged.bucket(hash_position);
             for slot in damaged.slots(bucket, true) {
                 damaged.set(slot, true, 0x5555_5555);
             }
@@ -281,7 +281,7 @@ fn what_has_no_meaning_may_be_anything() {
         *damaged.state(used) = u64::MAX;
         damaged.set((used, 3), false, 77);
         equals(&damaged.map, &damaged.there);
-        assert_eq!(check_extendible_map(&damaged.map).unwrap().marks, 5);
+        assert_eq!(check_extendible_map(&damaged.map).unwrap().tombstones, 5);
     }
     in_all_widths!(with());
 }

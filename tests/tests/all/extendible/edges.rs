@@ -37,7 +37,7 @@ fn every_operation_on_every_extreme_key_and_value() {
             let layout = map.layout();
             let mixed = extremes::<K>().into_iter().map(|mixed| mixed.unmixed(layout.a, layout.b));
             let keys: Vec<K> = extremes::<K>().into_iter().chain(mixed).collect();
-            for (i, &key) in keys.iter().enumerate().step_by(if engine.most_items < 1000 { 9 } else { 1 }) {
+            for (i, &key) in keys.iter().enumerate().step_by(if engine.max_items < 1000 { 9 } else { 1 }) {
                 let all = extremes::<V>();
                 let (value, other) = (all[i % all.len()], !all[i % all.len()]);
                 assert_eq!(map.remove_many(&[key]), Ok(vec![None]));
@@ -62,7 +62,7 @@ fn every_operation_on_every_extreme_key_and_value() {
 fn the_last_pair_of_a_key_counts_in_batches_of_new_and_of_present_keys() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
-            let n = if engine.most_items < 1000 { 70 } else { engine.most_items.min(3000) as u64 };
+            let n = if engine.max_items < 1000 { 70 } else { engine.max_items.min(3000) as u64 };
             let value = |number: u64| V::from_u64(number | number << 40);
             let mut map = create::<_, K, V>(&engine.device, &small());
             let mut there = HashMap::new();
@@ -105,7 +105,7 @@ fn the_last_pair_of_a_key_counts_in_batches_of_new_and_of_present_keys() {
 fn sequential_and_strided_keys() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
-            let n = engine.most_items.min(1000) as u64;
+            let n = engine.max_items.min(1000) as u64;
             let every = if n < 1000 { 40 } else { 4 };
             edges::sequential_and_strided_keys::<_, K, V>(&engine.device, &small(), (n, every, 170));
         });
@@ -118,11 +118,10 @@ fn sequential_and_strided_keys() {
 fn sizes_around_powers_of_two_warps_and_blocks() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
-            let slow = engine.most_items < 1000;
+            let slow = engine.max_items < 1000;
             let sizes = (0..14).step_by(if slow { 5 } else { 1 }).map(|lg| 1 << lg).chain([96, 288, 768, 30_000]);
             let config = ExtendibleConfig::default().segments(1).buckets(4).records(8).seed(8);
-            for n in
-                sizes.flat_map(|size| size - 1..=size + 1).filter(|&n| n <= engine.most_items && (!slow || n < 290))
+            for n in sizes.flat_map(|size| size - 1..=size + 1).filter(|&n| n <= engine.max_items && (!slow || n < 290))
             {
                 let keys: Vec<K> = distinct_keys(n, 5);
                 come_and_go::<_, K, V>(&engine.device, &config, &keys, n.max(1));
@@ -136,12 +135,11 @@ fn sizes_around_powers_of_two_warps_and_blocks() {
 fn as_many_records_as_a_bucket_holds_and_one_more_or_less() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
-            for records in
-                [8, 16, 24, 40, 64, 256].into_iter().filter(|&records| records < engine.most_items as u32 / 2)
+            for records in [8, 16, 24, 40, 64, 256].into_iter().filter(|&records| records < engine.max_items as u32 / 2)
             {
                 let config = small().records(records);
                 for n in [records - 1, records, records + 1, 2 * records, 2 * records + 1].map(|n| n as usize) {
-                    if engine.most_items < 1000 && (records > 8 || n != 9) {
+                    if engine.max_items < 1000 && (records > 8 || n != 9) {
                         continue;
                     }
                     // In the lowest part of the range, in the highest and in another one; at once, and one more than half of them first.
@@ -167,7 +165,7 @@ fn as_many_buckets_as_a_page_holds_and_some_more_or_less() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
             // 1020 buckets, 1024 of two segments, and 1028.
-            for segments in [255, 256, 257].into_iter().take(if engine.most_items < 1000 { 1 } else { 3 }) {
+            for segments in [255, 256, 257].into_iter().take(if engine.max_items < 1000 { 1 } else { 3 }) {
                 let config = ExtendibleConfig::default().segments(segments).buckets(4).records(8).seed(4);
                 let mut map = create::<_, K, V>(&engine.device, &config);
                 let (layout, first) = (map.layout(), 4 * segments as u64);
@@ -180,7 +178,7 @@ fn as_many_buckets_as_a_page_holds_and_some_more_or_less() {
                     there.extend(pairs::<K, V>(&keys));
                     equals(&map, &there);
                     assert_eq!(map.report().buckets, first + buckets);
-                    if engine.most_items < 1000 && buckets >= 3 {
+                    if engine.max_items < 1000 && buckets >= 3 {
                         break;
                     }
                 }
@@ -199,9 +197,9 @@ fn as_many_buckets_as_a_page_holds_and_some_more_or_less() {
 fn numbers_of_segments_and_buckets_that_are_least_or_no_powers_of_two() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
-            let keys: Vec<K> = distinct_keys(engine.most_items.min(2500), 6);
+            let keys: Vec<K> = distinct_keys(engine.max_items.min(2500), 6);
             for (segments, buckets, records) in [(1, 4, 8), (1, 1024, 8), (7, 8, 40), (100, 4, 16)] {
-                if engine.most_items >= 1000 || segments < 8 && buckets < 9 {
+                if engine.max_items >= 1000 || segments < 8 && buckets < 9 {
                     let config = ExtendibleConfig::default().segments(segments).buckets(buckets).records(records);
                     come_and_go::<_, K, V>(&engine.device, &config.seed(7), &keys, keys.len() / 2 + 1);
                 }

@@ -23,7 +23,7 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
     fn with<K: Key, V: Value>() {
         on_all(|device| {
             let (no, most) = (u64::MAX, 1 << 22);
-            for (segments, buckets, records, most_segments) in [
+            for (segments, buckets, records, max_segments) in [
                 (0, 1024, 64, most),
                 (8, 0, 64, most),
                 (8, 1, 64, most),
@@ -45,24 +45,24 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
                 (u32::MAX, u32::MAX, u32::MAX, no),
             ] {
                 let config = ExtendibleConfig::default().segments(segments).buckets(buckets).records(records);
-                let config = config.most_segments(most_segments);
+                let config = config.max_segments(max_segments);
                 let refused = [
                     config.create::<K, V>(device).unwrap_err(),
                     config.memory_bytes::<K, V>().unwrap_err(),
                     config.scratch_bytes::<K, V>(1).unwrap_err(),
                 ];
                 for error in refused {
-                    assert_eq!(error, Error::Directory { segments, buckets, records, most_segments });
+                    assert_eq!(error, Error::Directory { segments, buckets, records, max_segments });
                     let figures =
-                        [segments as u64, buckets as u64, records as u64, most_segments].map(|it| it.to_string());
+                        [segments as u64, buckets as u64, records as u64, max_segments].map(|it| it.to_string());
                     says(&error, &figures.each_ref().map(String::as_str));
                     says(&error, &["power of two", "4 or more", "2^31", "multiple of 8", "256"]);
                 }
             }
             // What is just allowed.
-            for (segments, buckets, records, most_segments) in [(1, 4, 8, 1), (3, 4, 256, 3), (257, 8, 8, no)] {
+            for (segments, buckets, records, max_segments) in [(1, 4, 8, 1), (3, 4, 256, 3), (257, 8, 8, no)] {
                 let config = ExtendibleConfig::default().segments(segments).buckets(buckets).records(records).seed(1);
-                let mut map = config.most_segments(most_segments).create::<K, V>(device).unwrap();
+                let mut map = config.max_segments(max_segments).create::<K, V>(device).unwrap();
                 let keys = [K::from_u64(9), K::ALL_ONES];
                 assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(2));
                 equals(&map, &pairs(&keys));
@@ -71,7 +71,7 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
         // As large as can be: it is only asked what it would take.
         for (segments, buckets) in [(1 << 29, 4), (1, 1 << 31)] {
             let config =
-                ExtendibleConfig::default().segments(segments).buckets(buckets).records(8).most_segments(u64::MAX);
+                ExtendibleConfig::default().segments(segments).buckets(buckets).records(8).max_segments(u64::MAX);
             assert!(config.memory_bytes::<K, V>().unwrap() > 1 << 37);
             let (limit, scratch) = (u32::MAX as u64, |pairs| config.scratch_bytes::<K, V>(pairs));
             assert!(scratch(limit).unwrap() > 1 << 36);
@@ -84,7 +84,7 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
 #[test]
 fn a_batch_that_is_too_deep_is_refused_with_advice_that_helps() {
     on_all(|device| {
-        let refusing = small().most_segments(8);
+        let refusing = small().max_segments(8);
         let mut map: ExtendibleMap<u64, u32> = refusing.create(device).unwrap();
         let layout = map.layout();
         let keys: Vec<u64> =
@@ -94,7 +94,7 @@ fn a_batch_that_is_too_deep_is_refused_with_advice_that_helps() {
         // Beside keys that are there, which are not counted and keep their values.
         let other = vec![7u32; 29];
         let error = map.insert_many(&keys, &other).unwrap_err();
-        says(&error, &["9 new keys", "8 records", "2 more bits", "`most_segments`", "`records`", "another seed"]);
+        says(&error, &["9 new keys", "8 records", "2 more bits", "`max_segments`", "`records`", "another seed"]);
         assert_eq!(error, Error::TooDeep { pairs: 9, records: 8, depth: 2 });
         equals(&map, &pairs(some));
         assert_eq!(map.insert_many(&deep[..8], &other[..8]), Ok(8));
@@ -105,7 +105,7 @@ fn a_batch_that_is_too_deep_is_refused_with_advice_that_helps() {
             equals(&map, &pairs(&keys));
         }
         // Keys that agree in three bits, if there may be twice as many segments.
-        let mut map: ExtendibleMap<u64, u32> = small().most_segments(16).create(device).unwrap();
+        let mut map: ExtendibleMap<u64, u32> = small().max_segments(16).create(device).unwrap();
         let keys = ["100", "101"].map(|path| close::<u64>(&map.layout(), 6, path, 5)).concat();
         assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(10));
         equals(&map, &pairs(&keys));
@@ -126,10 +126,10 @@ fn inputs_whose_lengths_differ_are_refused_with_both_lengths() {
             let three = Buffer::from_slice(device, &k).unwrap();
             let two_values = Buffer::from_slice(device, &v[..2]).unwrap();
             assert_lengths(map.insert_many_on(stream, &three, &two_values).unwrap_err(), keys, two);
-            for room in [0, 2, 4] {
-                let mut answers = Answers::new(device, room).unwrap();
+            for answers_length in [0, 2, 4] {
+                let mut answers = Answers::new(device, answers_length).unwrap();
                 let error = map.remove_many_into(stream, &three, &mut answers).unwrap_err();
-                assert_lengths(error, keys, ("the answers", room as u64));
+                assert_lengths(error, keys, ("the answers", answers_length as u64));
             }
             refuses_other_lengths(&map);
             refuses_room_for_other_pairs(&map);

@@ -110,14 +110,14 @@ fn whichever_allocation_fails_the_map_is_as_it_was_and_the_call_can_be_repeated(
         for (call, once) in calls.flat_map(|call| [(call, true), (call, false)]) {
             counts.once.store(once, Relaxed);
             let is_insertion = call.0 == "insert_many";
-            let hits = hit_each(&call, (&device, &counts.allocations, once), |map, before, done, place| {
+            let hits = hit_each(&call, (&device, &counts.allocations, once), |map, before, done, case| {
                 // There may not be memory to pack a map in: then it stays where it is.
                 match done {
-                    Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }), "{place}: {error}"),
-                    Ok(()) => assert_eq!(call.0, "shrink_to_fit", "{place}"),
+                    Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }), "{case}: {error}"),
+                    Ok(()) => assert_eq!(call.0, "shrink_to_fit", "{case}"),
                 }
                 before.is(map);
-                (call.1)(map, &before.old, &before.new).unwrap_or_else(|error| panic!("{place}, then again: {error}"));
+                (call.1)(map, &before.old, &before.new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
                 let mut there = before.there.clone();
                 if is_insertion {
                     there.extend(pairs::<K, V>(&before.new));
@@ -139,23 +139,22 @@ fn a_removal_does_without_memory_for_merging() {
         for once in [true, false] {
             counts.once.store(once, Relaxed);
             let (mut refused, mut unmerged) = (0, 0);
-            let hits =
-                hit_each(&removal::<K, V>(), (&device, &counts.allocations, once), |map, before, done, place| {
-                    if let Err(error) = done {
-                        assert!(matches!(error, Error::OutOfMemory { .. }), "{place}: {error}");
-                        refused += 1;
-                        return before.is(map);
-                    }
-                    let kept = &before.old[..KEPT];
-                    equals(map, &pairs(kept));
-                    unmerged += (map.report().buckets == before.report.buckets) as u32;
-                    assert_eq!(map.remove_many(&kept[..1]).unwrap().iter().flatten().count(), 1, "{place}");
-                    equals(map, &pairs(&kept[1..]));
-                    assert!(map.report().buckets <= KEPT as u64, "{place}: {:?}", map.report());
-                    // And what was not given back is used again.
-                    insert(map, &before.new).unwrap_or_else(|error| panic!("{place}, then again: {error}"));
-                    equals(map, &pairs(&[&kept[1..], &before.new].concat()));
-                });
+            let hits = hit_each(&removal::<K, V>(), (&device, &counts.allocations, once), |map, before, done, case| {
+                if let Err(error) = done {
+                    assert!(matches!(error, Error::OutOfMemory { .. }), "{case}: {error}");
+                    refused += 1;
+                    return before.is(map);
+                }
+                let kept = &before.old[..KEPT];
+                equals(map, &pairs(kept));
+                unmerged += (map.report().buckets == before.report.buckets) as u32;
+                assert_eq!(map.remove_many(&kept[..1]).unwrap().iter().flatten().count(), 1, "{case}");
+                equals(map, &pairs(&kept[1..]));
+                assert!(map.report().buckets <= KEPT as u64, "{case}: {:?}", map.report());
+                // And what was not given back is used again.
+                insert(map, &before.new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
+                equals(map, &pairs(&[&kept[1..], &before.new].concat()));
+            });
             // Room for keys and answers; then the list of merged buckets, what the directory shrinks to, and a table of less memory.
             assert_eq!(refused, 3);
             assert!(
@@ -187,10 +186,10 @@ fn whichever_launch_fails_the_map_is_as_it_was_or_empty_and_the_call_can_be_repe
         let calls = others().into_iter().map(|(call, least)| (call, least, 0));
         for (call, least, changing) in calls.chain([(insertion::<K, V>(), 15, 5), (removal(), 10, all)]) {
             let emptied = RefCell::new(Vec::new());
-            let hits = hit_each(&call, (&device, &launches, true), |map, before, done, place| {
+            let hits = hit_each(&call, (&device, &launches, true), |map, before, done, case| {
                 let error = done.unwrap_err();
-                assert!(is_of_a_launch(&error), "{place}: {error}");
-                assert_eq!(matches!(error, Error::Emptied { .. }), map.is_empty(), "{place}: {error}");
+                assert!(is_of_a_launch(&error), "{case}: {error}");
+                assert_eq!(matches!(error, Error::Emptied { .. }), map.is_empty(), "{case}: {error}");
                 emptied.borrow_mut().push(map.is_empty());
                 let mut there = before.there.clone();
                 if map.is_empty() {
@@ -199,7 +198,7 @@ fn whichever_launch_fails_the_map_is_as_it_was_or_empty_and_the_call_can_be_repe
                 } else {
                     before.is(map);
                 }
-                (call.1)(map, &before.old, &before.new).unwrap_or_else(|error| panic!("{place}, then again: {error}"));
+                (call.1)(map, &before.old, &before.new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
                 if call.0 == "insert_many" {
                     there.extend(pairs::<K, V>(&before.new));
                 }

@@ -82,7 +82,7 @@ fn check_removed<K: Key, V: Value>(
 
 fn as_a_hash_map<K: Key, V: Value>() {
     let inputs = |engine: &warpnest_tests::TestEngine| {
-        let most = (engine.most_items / 50).clamp(30, 2000);
+        let most = (engine.max_items / 50).clamp(30, 2000);
         (config(), prop::collection::vec(step::<K>(most), 1..8))
     };
     on_every_engine(inputs, |engine, (config, steps)| {

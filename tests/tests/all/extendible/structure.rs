@@ -58,7 +58,7 @@ impl<K: Key, V: Value> Both<K, V> {
 
 /// On the interpreter, which is slow, only the first of some cases.
 fn few<T, const N: usize>(engine: &TestEngine, all: [T; N]) -> impl Iterator<Item = T> {
-    all.into_iter().take(if engine.most_items < 1000 { 1 } else { N })
+    all.into_iter().take(if engine.max_items < 1000 { 1 } else { N })
 }
 
 /// The four cases of the paper's section 2.1, one after the other.
@@ -169,22 +169,22 @@ fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again() {
                     let n = records as usize;
                     let keys = both.spread(root, "", 2 * n);
                     let (old, new) = keys.split_at(n);
-                    assert_eq!(both.insert(old).marks, 0);
+                    assert_eq!(both.insert(old).tombstones, 0);
                     // All lines are full.
-                    assert_eq!(both.remove(&old[..3]).marks, 3, "{records} records, root {root}");
-                    assert_eq!(both.insert(&new[..1]).marks, 2);
-                    assert_eq!(both.insert(&new[1..3]).marks, 0);
-                    assert_eq!(both.remove(&[&old[3..], &new[..3]].concat()).marks, n as u64);
-                    assert_eq!(both.insert(&keys[1..n + 1]).marks, 0);
+                    assert_eq!(both.remove(&old[..3]).tombstones, 3, "{records} records, root {root}");
+                    assert_eq!(both.insert(&new[..1]).tombstones, 2);
+                    assert_eq!(both.insert(&new[1..3]).tombstones, 0);
+                    assert_eq!(both.remove(&[&old[3..], &new[..3]].concat()).tombstones, n as u64);
+                    assert_eq!(both.insert(&keys[1..n + 1]).tombstones, 0);
                     assert_eq!(both.shape(), [0, 2, 2, 8], "no bucket had more records than there is room for");
-                    assert_eq!(both.remove(&keys[1..n + 1]).marks, n as u64);
+                    assert_eq!(both.remove(&keys[1..n + 1]).tombstones, n as u64);
                     both.map.clear(engine.device.default_stream()).unwrap();
-                    assert_eq!(both.found().marks, 0);
+                    assert_eq!(both.found().tombstones, 0);
                 }
                 // A line with an empty slot needs no mark.
                 let keys = both.spread(2, "", 1);
                 both.insert(&keys);
-                assert_eq!(both.remove(&keys).marks, 0);
+                assert_eq!(both.remove(&keys).tombstones, 0);
             }
         });
     }
@@ -209,7 +209,7 @@ fn keys_that_agree_in_more_bits_than_the_directory_may_tell_apart_are_refused_an
                 // What is not a power of two times as many as at the beginning is rounded down.
                 for most in few(engine, [(4 << depth) - 1, 2 << depth]) {
                     let refused = (8, depth);
-                    let mut both = Both::<K, V>::new(&engine.device, &small().most_segments(most));
+                    let mut both = Both::<K, V>::new(&engine.device, &small().max_segments(most));
                     let (keys, more) = (close(&both.map.layout(), 2, path, 9), both.spread(2, path, 9));
                     too_deep(&mut both, &keys, refused);
                     // They would fit one level further down.
@@ -239,7 +239,7 @@ fn keys_that_agree_in_more_bits_than_the_directory_may_tell_apart_are_refused_an
 fn a_batch_of_keys_with_one_hash_is_refused_after_few_launches() {
     let (device, launches) = faulty();
     for (config, depth) in
-        [(small(), 21), (ExtendibleConfig::default().seed(5), 19), (small().most_segments(u64::MAX), 32)]
+        [(small(), 21), (ExtendibleConfig::default().seed(5), 19), (small().max_segments(u64::MAX), 32)]
     {
         let records = if depth == 19 { 64 } else { 8 };
         let mut both = Both::<u64, u32>::new(&device, &config);
@@ -256,8 +256,8 @@ fn a_batch_of_keys_with_one_hash_is_refused_after_few_launches() {
 fn removing_little_by_little_merges_as_much_as_all_at_once() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
-            let keys: Vec<K> = distinct_keys(engine.most_items.min(2000), 4);
-            let (gone, batch) = if engine.most_items < 1000 { (60, 5) } else { (1900, 20) };
+            let keys: Vec<K> = distinct_keys(engine.max_items.min(2000), 4);
+            let (gone, batch) = if engine.max_items < 1000 { (60, 5) } else { (1900, 20) };
             let [mut at_once, mut by_and_by] = [(); 2].map(|()| Both::<K, V>::new(&engine.device, &small()));
             at_once.insert(&keys);
             by_and_by.insert(&keys);
@@ -270,7 +270,7 @@ fn removing_little_by_little_merges_as_much_as_all_at_once() {
             by_and_by.found();
             assert_eq!(by_and_by.shape(), at_once.shape());
             // On the interpreter few keys are removed.
-            assert!(by_and_by.shape()[3] < before[3] || engine.most_items < 1000, "nothing was merged");
+            assert!(by_and_by.shape()[3] < before[3] || engine.max_items < 1000, "nothing was merged");
         });
     }
     in_all_widths!(with());
@@ -316,7 +316,7 @@ fn what_is_removed_gives_its_memory_back() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
             let config = ExtendibleConfig::default().segments(1).buckets(4).records(8).seed(3);
-            let (n, left) = if engine.most_items > 20_000 { (1 << 15, 1 << 8) } else { (engine.most_items, 32) };
+            let (n, left) = if engine.max_items > 20_000 { (1 << 15, 1 << 8) } else { (engine.max_items, 32) };
             let keys: Vec<K> = distinct_keys(n, 9);
             let mut fresh = Both::<K, V>::new(&engine.device, &config);
             fresh.insert(&keys[..left]);
@@ -352,7 +352,7 @@ fn a_map_and_its_copy_go_their_own_ways() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
             let stream = engine.device.default_stream();
-            let keys: Vec<K> = distinct_keys(engine.most_items.min(900), 2);
+            let keys: Vec<K> = distinct_keys(engine.max_items.min(900), 2);
             let (old, new) = keys.split_at(keys.len() / 2);
             let mut both = Both::<K, V>::new(&engine.device, &small());
             both.insert(old);

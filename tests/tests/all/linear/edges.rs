@@ -12,7 +12,7 @@ use warpnest_tests::{TestEngine, distinct_keys, in_all_widths, is_thorough, on_a
 /// Both ways to go on from a full line, each with a seed.
 fn configs() -> [LinearConfig; 2] {
     let config = LinearConfig::default().seed(11);
-    [config.clone(), config.to_the_next_line()]
+    [config.clone(), config.linear_probing()]
 }
 
 /// Each engine with each of them.
@@ -43,7 +43,7 @@ fn batches_of_nothing_do_nothing() {
                 (map.taken(), map.slots())
             });
             assert_eq!(map.taken(), 0);
-            map.compact(stream).unwrap();
+            map.drop_tombstones(stream).unwrap();
             map.shrink_to_fit(stream).unwrap();
             map.reserve(stream, 0).unwrap();
             equals(&map, &HashMap::new());
@@ -90,7 +90,7 @@ fn one_key_many_times_in_a_batch() {
                 .into_iter()
                 .flat_map(|config| [K::from_u64(0), K::from_u64(9), K::ALL_ONES].map(|key| (config.clone(), key)))
             {
-                let n = engine.most_items.min(3000) as u64;
+                let n = engine.max_items.min(3000) as u64;
                 let value = |number: u64| V::from_u64(number | number << 40);
                 let (keys, values) = (vec![key; n as usize], (0..n).map(value).collect::<Vec<V>>());
                 let mut map = create(&engine.device, &config);
@@ -124,7 +124,7 @@ fn one_key_many_times_in_a_batch() {
 fn sequential_and_strided_keys() {
     fn with<K: Key, V: Value>() {
         for (engine, config) in everywhere::<K, V>() {
-            let n = engine.most_items.min(2000);
+            let n = engine.max_items.min(2000);
             edges::sequential_and_strided_keys::<_, K, V>(&engine.device, &config, (n as u64, 4, n));
         }
     }
@@ -139,7 +139,7 @@ fn sizes_around_powers_of_two_warps_and_blocks() {
         for size in sizes {
             for n in size - 1..=size + 1 {
                 let keys: Vec<K> = distinct_keys(n, 5);
-                for engine in linear_engines::<K, V>().filter(|engine| n <= engine.most_items) {
+                for engine in linear_engines::<K, V>().filter(|engine| n <= engine.max_items) {
                     for config in configs() {
                         let mut map = fill::<_, K, V>(&engine.device, &config, &keys, n.max(1));
                         let mut operations: Vec<_> = keys.iter().map(|&key| Remove(key)).collect();
@@ -158,7 +158,7 @@ fn sizes_around_powers_of_two_warps_and_blocks() {
 fn growth_by_one_batch_and_by_many_at_every_load() {
     fn with<K: Key, V: Value>() {
         for engine in linear_engines::<K, V>() {
-            let n = engine.most_items.min(20_000);
+            let n = engine.max_items.min(20_000);
             let keys: Vec<K> = [K::ALL_ONES].into_iter().chain(distinct_keys(n - 1, 8)).collect();
             for config in configs() {
                 for load in [0.99, 0.8, 0.29, 0.01] {
@@ -216,7 +216,7 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was() {
     fn with<K: Key, V: Value>() {
         for (engine, fixed) in linear_engines::<K, V>().flat_map(|engine| [(engine, true), (engine, false)]) {
             for config in configs() {
-                let n = engine.most_items.min(20_000);
+                let n = engine.max_items.min(20_000);
                 let stream = engine.device.default_stream();
                 let config = config.load(0.9).pairs(n as u64 * 90 / 85);
                 let mut map = create::<_, K, V>(&engine.device, &if fixed { config.fixed() } else { config });
@@ -275,7 +275,7 @@ fn the_cell_goes_where_the_map_goes() {
             assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(all_ones)]);
             map.remove_many(&keys).unwrap();
             map.insert_many(&[key], &[one]).unwrap();
-            map.compact(stream).unwrap();
+            map.drop_tombstones(stream).unwrap();
             holds(&map, all_ones);
             assert_eq!(map.taken(), 1);
             map.clear(stream).unwrap();
@@ -299,7 +299,7 @@ fn one_removed_key_leaves_with_a_compaction_whether_the_cell_is_full_or_not() {
             // Among other operations, so that a slot is left.
             apply(&mut map, &[Remove(two), Remove(K::ALL_ONES)][..if cell { 1 } else { 2 }]);
             assert_eq!(map.taken(), 3);
-            map.compact(stream).unwrap();
+            map.drop_tombstones(stream).unwrap();
             assert_eq!(map.taken(), 2, "with the cell {}", if cell { "full" } else { "empty" });
         }
     }
@@ -313,7 +313,7 @@ fn probe_lengths_are_those_of_the_words() {
             for (config, load) in
                 configs().into_iter().flat_map(|config| [0.3, 0.9, 0.99].map(|load| (config.clone(), load)))
             {
-                let n = engine.most_items.min(5000);
+                let n = engine.max_items.min(5000);
                 let stream = engine.device.default_stream();
                 let mut map = create::<_, K, V>(&engine.device, &config.load(load).pairs(n as u64).fixed());
                 let none = map.probe_lengths(stream).unwrap();

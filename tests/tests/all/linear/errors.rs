@@ -15,7 +15,7 @@ use warpnest_tests::{
 
 fn configs() -> [LinearConfig; 2] {
     let config = LinearConfig::default().seed(5);
-    [config.clone(), config.to_the_next_line()]
+    [config.clone(), config.linear_probing()]
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn a_map_that_may_not_grow_takes_as_many_keys_as_its_load_allows_and_says_how_ma
                 for about in [0, 20, 100, 5000] {
                     let (mut map, most) = fixed::<K, V>(&engine.device, &config, load, about);
                     let n = most + 45;
-                    if n > engine.most_items {
+                    if n > engine.max_items {
                         continue;
                     }
                     let keys: Vec<K> = distinct_keys(n, 9);
@@ -316,7 +316,7 @@ fn a_full_map_that_may_not_grow_has_room_again_when_keys_are_removed() {
                 for (about, mixed, cell) in [20, 200, 2000]
                     .into_iter()
                     .flat_map(|about| [(about, 0, true), (about, 1, false), (about, 2, true), (about, 3, false)])
-                    .filter(|case| case.0 * 3 / 2 < engine.most_items as u64)
+                    .filter(|case| case.0 * 3 / 2 < engine.max_items as u64)
                 {
                     let (mut map, most) = fixed::<K, V>(&engine.device, &config, load, about);
                     let all: Vec<K> = distinct_keys(2 * most, 4);

@@ -45,7 +45,7 @@ fn others<K: Key, V: Value>() -> [Call<K, V>; 8] {
     [
         ("reserve", |map, _| map.reserve(map.device().clone().default_stream(), 5000)),
         ("shrink_to_fit", |map, _| map.shrink_to_fit(map.device().clone().default_stream())),
-        ("compact", |map, _| map.compact(map.device().clone().default_stream())),
+        ("compact", |map, _| map.drop_tombstones(map.device().clone().default_stream())),
         ("try_clone", |map, _| map.try_clone(map.device().default_stream()).map(drop)),
         ("get_many", |map, keys| map.get_many(keys).map(drop)),
         ("contains_many", |map, keys| map.contains_many(keys).map(drop)),
@@ -74,17 +74,17 @@ fn failures<K: Key, V: Value>(
         let (mut map, mut there) = begin(device);
         let state = (*map.layout(), map.len(), map.taken());
         let done = only(left, good, || call(&mut map, new));
-        let place = format!("{name} with {good} that go well");
+        let case = format!("{name} with {good} that go well");
         if let Err(error) = &done {
-            assert!(expected(error), "{place}: {error}");
+            assert!(expected(error), "{case}: {error}");
             if inserts {
-                check_some(&map, &there, new, &place);
+                check_some(&map, &there, new, &case);
             } else {
-                assert_eq!((*map.layout(), map.len(), map.taken()), state, "{place}");
+                assert_eq!((*map.layout(), map.len(), map.taken()), state, "{case}");
                 equals(&map, &there);
             }
             // The call can be repeated.
-            call(&mut map, new).unwrap_or_else(|error| panic!("{place}, then again: {error}"));
+            call(&mut map, new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
         }
         if inserts {
             there.extend(pairs(new));
@@ -166,7 +166,7 @@ fn a_removal_that_fails_removes_nothing() {
 
 /// Its insertions are counted, and then it is one launch: there is room for them, if not for as many as it has operations.
 #[test]
-fn a_mixed_batch_of_few_insertions_is_one_piece() {
+fn a_mixed_batch_of_few_insertions_is_one_chunk() {
     let (device, launches) = faulty();
     let mut map: LinearMap = config().pairs(1000).create(&device).unwrap();
     let keys: Vec<u32> = distinct_keys(900, 3);
@@ -260,7 +260,7 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
     fn with<K: Key, V: Value>() {
         let (device, counts) = counting();
         let stream = device.default_stream();
-        for config in [config(), config().to_the_next_line(), config().load(0.3), config().load(0.99)] {
+        for config in [config(), config().linear_probing(), config().load(0.3), config().load(0.99)] {
             for pairs in [0, 1, 100, 5000, 50_000] {
                 let said = config.clone().pairs(pairs).memory_bytes::<K, V>().unwrap();
                 let mut map = config.clone().pairs(pairs).create::<K, V>(&device).unwrap();

@@ -48,7 +48,7 @@ fn a_new_key_in_place_takes_one_slot_for_all_its_threads() {
     let [k, ..] = keys();
     // The first slot has a way of its own in the code; then within the bucket, from its end to its begin, and in the next bucket.
     for free in [&[0, 1][..], &[1], &[1, 2], &[3, 4], &[4, 5], &[7, 8], &[15]] {
-        let scene = free.iter().fold(Scene::along(k), |scene, &place| scene.with(place, EMPTY));
+        let scene = free.iter().fold(Scene::along(k), |scene, &index| scene.with(index, EMPTY));
         let two = scene.thread([InPlace(k, 1, Replace)]).thread([InPlace(k, 2, Replace)]);
         sound(two.clone());
         sound(two.clone().thread([InPlace(k, 3, Replace)]));
@@ -61,7 +61,7 @@ fn different_keys_in_place_get_a_slot_each_while_there_are_any() {
     let [k, j, m] = keys();
     // With one slot free one key is refused, with two of three keys one, and so on.
     for free in [&[0][..], &[1], &[0, 1], &[1, 2], &[3, 4], &[1, 2, 3], &[3, 4, 5]] {
-        let scene = free.iter().fold(Scene::along(k), |scene, &place| scene.with(place, EMPTY));
+        let scene = free.iter().fold(Scene::along(k), |scene, &index| scene.with(index, EMPTY));
         let two = scene.thread([InPlace(k, 1, Replace)]).thread([InPlace(j, 2, Replace)]);
         sound(two.clone());
         sound(two.thread([InPlace(m, 3, Replace)]));
@@ -69,7 +69,7 @@ fn different_keys_in_place_get_a_slot_each_while_there_are_any() {
     // Keys that come to the same slots on different ways.
     for other in [key(0, 0), key(3, 0), key(6, 0)] {
         for free in [&[1][..], &[1, 2], &[2, 4], &[1, 2, 4]] {
-            let scene = free.iter().fold(Scene::along(k), |scene, &place| scene.with(place, EMPTY));
+            let scene = free.iter().fold(Scene::along(k), |scene, &index| scene.with(index, EMPTY));
             let two = scene.thread([InPlace(k, 1, Replace)]).thread([InPlace(other, 2, Replace)]);
             sound(two.clone().thread([InPlace(k, 3, Replace)]));
             sound(two.thread([InPlace(m, 3, Replace)]));
@@ -80,9 +80,9 @@ fn different_keys_in_place_get_a_slot_each_while_there_are_any() {
 #[test]
 fn a_key_may_be_inserted_and_removed_at_the_same_time() {
     let [k, ..] = keys();
-    for place in [0, 1, 4] {
+    for index in [0, 1, 4] {
         for word in [held(k, 7), EMPTY, removed(k)] {
-            let scene = Scene::along(k).with(place, word).constant(place + 1, EMPTY);
+            let scene = Scene::along(k).with(index, word).constant(index + 1, EMPTY);
             let one = scene.thread([InPlace(k, 1, Replace)]);
             sound(one.clone().thread([Remove(k)]));
             sound(one.clone().thread([Remove(k)]).thread([InPlace(k, 2, Replace)]));
@@ -129,9 +129,9 @@ fn without_leave_to_take_a_slot_only_a_key_that_had_one_gets_in() {
 #[test]
 fn a_look_beside_insertions_in_place_and_removals_finds_what_was_there() {
     let [k, j, _] = keys();
-    for place in [0, 1, 4] {
+    for index in [0, 1, 4] {
         for word in [held(k, 7), EMPTY, removed(k)] {
-            let scene = Scene::along(k).with(place, word).constant(place + 1, EMPTY);
+            let scene = Scene::along(k).with(index, word).constant(index + 1, EMPTY);
             let looks = scene.thread([Get(k), Get(k)]);
             sound(looks.clone().thread([InPlace(k, 1, Replace)]));
             sound(looks.clone().thread([Remove(k)]));
@@ -244,9 +244,9 @@ fn threads_that_keep_what_is_held_agree_on_one_value() {
         sound(scene.thread([op(k, 1, Keep)]).thread([op(k, 2, Keep)]).thread([op(k, 3, Keep), Get(k)]));
     };
     for word in [EMPTY, removed(k), held(k, 7)] {
-        for place in [0, 1, 4] {
-            three(Scene::along(k).with(place, word), InPlace);
-            three(Scene::along(k).with(place, word), Anywhere);
+        for index in [0, 1, 4] {
+            three(Scene::along(k).with(index, word), InPlace);
+            three(Scene::along(k).with(index, word), Anywhere);
         }
         // A removal between: who comes after it brings a new value.
         let scene = Scene::along(k).with(1, word).constant(2, EMPTY);
@@ -265,7 +265,7 @@ fn threads_that_remove_and_empty_lose_no_key_and_take_each_once() {
     // Beside an empty slot slots become empty, and in a full bucket they do not, however many go.
     for empties in [&[2][..], &[3], &[4], &[]] {
         let scene = Scene::along(k).with(0, held(j, 5)).with(1, held(k, 7));
-        let scene = empties.iter().fold(scene, |scene, &place| scene.constant(place, EMPTY));
+        let scene = empties.iter().fold(scene, |scene, &index| scene.constant(index, EMPTY));
         sound(scene.clone().thread([Empty(k)]).thread([Empty(k)]).thread([Empty(j)]));
         sound(looks(scene));
     }

@@ -157,9 +157,9 @@ impl Op {
 fn free(words: &[u64; SLOTS], key: u32) -> Option<usize> {
     let order = sequence(key);
     let empty = order.iter().position(|&slot| words[slot] == EMPTY);
-    let end = empty.map_or(SLOTS, |place| (place + 1).next_multiple_of(BUCKET as usize));
+    let end = empty.map_or(SLOTS, |index| (index + 1).next_multiple_of(BUCKET as usize));
     let removed = order[..end].iter().find(|&&slot| words[slot] >> 32 == K && words[slot] != EMPTY);
-    removed.copied().or(empty.map(|place| order[place]))
+    removed.copied().or(empty.map(|index| order[index]))
 }
 
 /// How the model loads a shared word.
@@ -251,15 +251,15 @@ impl Scene {
     }
 
     /// A word that may change, at this place of the sequence.
-    pub fn with(mut self, place: usize, word: u64) -> Self {
-        self.shared[self.sequence[place]] = true;
-        self.words[self.sequence[place]] = word;
+    pub fn with(mut self, index: usize, word: u64) -> Self {
+        self.shared[self.sequence[index]] = true;
+        self.words[self.sequence[index]] = word;
         self
     }
 
     /// A word that no thread will come to change.
-    pub fn constant(mut self, place: usize, word: u64) -> Self {
-        self.words[self.sequence[place]] = word;
+    pub fn constant(mut self, index: usize, word: u64) -> Self {
+        self.words[self.sequence[index]] = word;
         self
     }
 

@@ -90,17 +90,15 @@ struct Case<K, V> {
 }
 
 /// Batches of up to so many operations on a map with room for so many pairs at first.
-fn case<K: Key, V: Value>(most: usize, pairs: u64, most_steps: usize) -> impl Strategy<Value = Case<K, V>> {
+fn case<K: Key, V: Value>(most: usize, pairs: u64, max_steps: usize) -> impl Strategy<Value = Case<K, V>> {
     let load = prop_oneof![2 => Just(0.8), 2 => 0.3..1.0f64, 2 => Just(0.99), 1 => Just(0.05)];
     let fixed = prop_oneof![3 => Just(false), 1 => Just(true)];
     let config = (load, prop_oneof![Just(0), 0..pairs], any::<bool>(), any::<u64>(), fixed);
-    (config, prop::collection::vec(step(most), 1..most_steps)).prop_map(
-        |((load, pairs, linear, seed, fixed), steps)| {
-            let config = LinearConfig::default().load(load).pairs(pairs).seed(seed);
-            let config = if linear { config.to_the_next_line() } else { config };
-            Case { config: if fixed { config.fixed() } else { config }, fixed, steps }
-        },
-    )
+    (config, prop::collection::vec(step(most), 1..max_steps)).prop_map(|((load, pairs, linear, seed, fixed), steps)| {
+        let config = LinearConfig::default().load(load).pairs(pairs).seed(seed);
+        let config = if linear { config.linear_probing() } else { config };
+        Case { config: if fixed { config.fixed() } else { config }, fixed, steps }
+    })
 }
 
 fn fail(error: Error) -> TestCaseError {
@@ -252,7 +250,7 @@ fn work<K: Key, V: Value>(
             answered(keys.into_iter().map(Get).collect(), answers)
         }
         Step::Compact => {
-            map.compact(stream).map_err(fail)?;
+            map.drop_tombstones(stream).map_err(fail)?;
             prop_assert!(
                 check_linear_map(map).map_err(TestCaseError::fail)?.removed <= before.contains_key(&K::ALL_ONES) as u64
             );
@@ -328,7 +326,7 @@ const ROUNDS: usize = 3;
 fn large<K: Key, V: Value>() {
     for _ in 0..ROUNDS {
         let engines = linear_engines::<K, V>().chain(the_cpu_engine());
-        on_those(engines, |engine| case(engine.most_items.min(700), 700, 9), run::<K, V>);
+        on_those(engines, |engine| case(engine.max_items.min(700), 700, 9), run::<K, V>);
     }
 }
 

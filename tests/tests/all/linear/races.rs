@@ -1,6 +1,6 @@
 //! The linear map where threads meet: many operations on few keys at the same time, and the check of their answers itself.
 
-use gpu_kernels::double::{Double, Joined};
+use gpu_kernels::double::{Double, PackedPair};
 use gpu_kernels::linear::slot::IfHeld;
 use gpu_kernels::linear::{InUse, Layout, header};
 use gpu_kernels::seam::Global;
@@ -34,7 +34,7 @@ fn meet_at_few_keys<K: Key, V: Value>() {
         // Each round another map: small and full, or with room.
         let config = LinearConfig::default().load([0.99, 0.8][round % 2]).pairs([30_000, 0][round / 2 % 2]);
         let config = config.seed(round as u64);
-        let mut map = if round % 3 == 0 { config.to_the_next_line() } else { config }.create::<K, V>(&device).unwrap();
+        let mut map = if round % 3 == 0 { config.linear_probing() } else { config }.create::<K, V>(&device).unwrap();
         let mut before = HashMap::new();
         let distinct = [1, 3, 40, 2000][round % 4];
         // Keys that share a home stand in each other's way; the last one has a cell of its own.
@@ -107,7 +107,7 @@ fn do_the_same<K: Key, V: Value>() {
     for round in 0..u32::MAX {
         let config = LinearConfig::default().seed(round as u64).load(0.98).pairs([40_000, 4_500][round as usize % 2]);
         let mut map =
-            if round % 3 == 0 { config.to_the_next_line() } else { config }.create::<K, V>(&Device::cpu()).unwrap();
+            if round % 3 == 0 { config.linear_probing() } else { config }.create::<K, V>(&Device::cpu()).unwrap();
         let distinct: Vec<K> = distinct_keys(4096, round as u64);
         let keys: Vec<K> = distinct.chunks(block).flat_map(|chunk| chunk.repeat(copies)).collect();
         let mut before = HashMap::new();
@@ -182,7 +182,7 @@ struct Aligned<T, const N: usize>([T; N]);
 /// part, so halves of two words do not fit together.
 fn whole<K: Key, V: Value>() {
     let layout = Layout { a: 0x9e37_79b9_7f4a_7c15, b: 0xd1b5_4a32_d192_ed03, lines: 2, linear: 1 };
-    let (mut words, mut header) = (Aligned([Joined::<K, V>::ALL_ONES; 16]), Aligned([0u64; header::WORDS]));
+    let (mut words, mut header) = (Aligned([PackedPair::<K, V>::ALL_ONES; 16]), Aligned([0u64; header::WORDS]));
     // SAFETY: the table lives until all threads have ended, and has as many slots as the layout says; all are changed by atomics alone.
     let (slots, header) = unsafe { (Global::new(words.0.as_mut_ptr()), Global::new(header.0.as_mut_ptr())) };
     let table = InUse::<K, V>::new(slots, header, layout);

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
-use warpnest::kernels::double::Joined;
+use warpnest::kernels::double::PackedPair;
 use warpnest::kernels::linear::Operation;
 use warpnest::{Answers, Buffer, Device, Key, LinearConfig, LinearMap, Value};
 use warpnest_tests::linear_checker::{
@@ -15,7 +15,7 @@ use warpnest_tests::{TestEngine, distinct_keys, in_all_widths};
 
 fn configs() -> [LinearConfig; 2] {
     let config = LinearConfig::default().pairs(100).seed(21);
-    [config.clone(), config.to_the_next_line()]
+    [config.clone(), config.linear_probing()]
 }
 
 /// Keys whose searches look at the same two lines first, in the same order.
@@ -40,18 +40,19 @@ fn pairs<'k, K: Key, V: Value>(keys: impl IntoIterator<Item = &'k K>) -> HashMap
 }
 
 /// The slot of a key, which must have one.
-fn place<K: Key, V: Value>(map: &LinearMap<K, V>, key: K) -> u64 {
+fn slot_number<K: Key, V: Value>(map: &LinearMap<K, V>, key: K) -> u64 {
     check_linear_map(map).unwrap();
     let slots = words_of(map).unwrap().into_iter().map(slot_of::<K, V>);
-    let mut places = slots.enumerate().filter(|(_, slot)| matches!(*slot, Slot::Living(other, _) if other == key));
-    let (place, _) = places.next().unwrap_or_else(|| panic!("key {key} is nowhere"));
-    place as u64
+    let mut slot_numbers =
+        slots.enumerate().filter(|(_, slot)| matches!(*slot, Slot::Living(other, _) if other == key));
+    let (slot_number, _) = slot_numbers.next().unwrap_or_else(|| panic!("key {key} is nowhere"));
+    slot_number as u64
 }
 
 /// Ways to insert one key, all of which say what it had; the last two must leave the slots of other removed keys alone.
-type Way<K, V> = (&'static str, bool, fn(&mut LinearMap<K, V>, K, V) -> Option<V>);
+type Insertion<K, V> = (&'static str, bool, fn(&mut LinearMap<K, V>, K, V) -> Option<V>);
 
-fn ways<K: Key, V: Value>() -> [Way<K, V>; 4] {
+fn insertions<K: Key, V: Value>() -> [Insertion<K, V>; 4] {
     [
         ("replace_many", false, |map, key, value| map.replace_many(&[key], &[value]).unwrap()[0]),
         ("get_or_insert_many", true, |map, key, value| {
@@ -70,7 +71,7 @@ fn ways<K: Key, V: Value>() -> [Way<K, V>; 4] {
 fn a_key_behind_a_removed_one_is_found_and_not_inserted_again() {
     fn with<K: Key, V: Value>() {
         for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
-            for (name, keeps, insert) in ways::<K, V>() {
+            for (name, keeps, insert) in insertions::<K, V>() {
                 // The key is in the same bucket as the removed one, in the other one of the line, or in the next line.
                 for before in [1, bucket::<K, V>() as usize - 1, line::<K, V>() - 1, line::<K, V>(), line::<K, V>() + 2]
                 {
@@ -81,7 +82,7 @@ fn a_key_behind_a_removed_one_is_found_and_not_inserted_again() {
                         let keys = neighbours(&map, before + 1);
                         insert_in_turn(&mut map, &keys);
                         let key = keys[before];
-                        let (slot, given_up) = (place(&map, key), place(&map, keys[removed]));
+                        let (slot, given_up) = (slot_number(&map, key), slot_number(&map, keys[removed]));
                         // Removed alone, it may leave an empty slot; among other operations it never does.
                         let answer = if alone {
                             map.remove_many(&[keys[removed]])
@@ -94,7 +95,7 @@ fn a_key_behind_a_removed_one_is_found_and_not_inserted_again() {
                         assert!(left == removed_word::<K, V>(keys[removed]) || empty, "{left:x?}");
                         let had = insert(&mut map, key, V::from_u64(5));
                         assert_eq!(had, Some(own(key)), "{name} on {}", engine.device.name());
-                        assert_eq!((place(&map, key), map.taken()), (slot, taken), "{name}");
+                        assert_eq!((slot_number(&map, key), map.taken()), (slot, taken), "{name}");
                         let mut pairs = pairs::<K, V>(&keys);
                         pairs.remove(&keys[removed]);
                         pairs.insert(key, if keeps { own(key) } else { V::from_u64(5) });
@@ -112,15 +113,15 @@ fn a_key_behind_a_removed_one_is_found_and_not_inserted_again() {
 fn a_removed_slot_serves_its_own_key_always_and_others_if_nothing_is_removed_meanwhile() {
     fn with<K: Key, V: Value>() {
         for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
-            for (number, (name, _, insert)) in ways::<K, V>().into_iter().enumerate() {
+            for (number, (name, _, insert)) in insertions::<K, V>().into_iter().enumerate() {
                 let mut map = config.create::<K, V>(&engine.device).unwrap();
                 let [six, seven] = [6, 7].map(V::from_u64);
                 let keys = neighbours(&map, 4);
                 insert_in_turn(&mut map, &keys[..3]);
-                let slot = place(&map, keys[1]);
+                let slot = slot_number(&map, keys[1]);
                 map.apply_many(&[Remove(keys[1])]).unwrap();
                 assert_eq!(
-                    (insert(&mut map, keys[1], six), place(&map, keys[1]), map.taken()),
+                    (insert(&mut map, keys[1], six), slot_number(&map, keys[1]), map.taken()),
                     (None, slot, 3),
                     "{name}"
                 );
@@ -131,7 +132,7 @@ fn a_removed_slot_serves_its_own_key_always_and_others_if_nothing_is_removed_mea
                 } else {
                     (search_order::<K, V>(map.layout(), keys[3]).nth(3).unwrap(), 4)
                 };
-                assert_eq!((place(&map, keys[3]), map.taken()), expected, "{name} on {}", engine.device.name());
+                assert_eq!((slot_number(&map, keys[3]), map.taken()), expected, "{name} on {}", engine.device.name());
                 equals(&map, &HashMap::from([(keys[0], own(keys[0])), (keys[2], own(keys[2])), (keys[3], seven)]));
             }
         }
@@ -150,11 +151,11 @@ fn a_key_that_came_back_to_an_earlier_slot_is_not_hidden_by_the_one_that_it_left
                 let keys = neighbours(&map, far + 3);
                 let key = keys[far];
                 insert_in_turn(&mut map, &keys[..=far]);
-                let (near, old) = (place(&map, keys[0]), place(&map, key));
+                let (near, old) = (slot_number(&map, keys[0]), slot_number(&map, key));
                 map.apply_many(&[Remove(keys[0]), Remove(key)]).unwrap();
                 assert_eq!(map.replace_many(&[key], &[value(8)]).unwrap(), [None]);
                 assert_eq!(
-                    (place(&map, key), words_of(&map).unwrap()[old as usize]),
+                    (slot_number(&map, key), words_of(&map).unwrap()[old as usize]),
                     (near, removed_word::<K, V>(key))
                 );
                 assert_eq!(map.get_many(&[key]).unwrap(), [Some(value(8))]);
@@ -166,7 +167,7 @@ fn a_key_that_came_back_to_an_earlier_slot_is_not_hidden_by_the_one_that_it_left
                     (vec![None], vec![false])
                 );
                 assert_eq!(map.apply_many(&[Insert(key, value(10))]).unwrap(), [None]);
-                assert_eq!(place(&map, key), near);
+                assert_eq!(slot_number(&map, key), near);
                 // Others take the slot that it left.
                 assert_eq!(map.insert_many(&keys[far + 1..], &[1, 2].map(value)).unwrap(), 2);
                 let found = check_linear_map(&map).unwrap();
@@ -262,12 +263,12 @@ fn the_checker_finds_damage() {
             let keys = neighbours(&map, line + 3);
             insert_in_turn(&mut map, &keys);
             map.insert_many(&[K::ALL_ONES], &[V::default()]).unwrap();
-            let places: Vec<usize> = keys.iter().map(|&key| place(&map, key) as usize).collect();
+            let slot_numbers: Vec<usize> = keys.iter().map(|&key| slot_number(&map, key) as usize).collect();
             map.remove_many(&[keys[2]]).unwrap();
             let words = words_of(&map).unwrap();
             let beside = map.header().download(map.device().default_stream()).unwrap();
             assert_eq!(decode::<K, V>(&words, &beside, map.layout()).unwrap().pairs.len(), keys.len());
-            let finds = |what: &str, damage: &Damage<'_, Joined<K, V>>| {
+            let finds = |what: &str, damage: &Damage<'_, PackedPair<K, V>>| {
                 let (mut words, mut beside) = (words.clone(), beside.clone());
                 damage(&mut words, &mut beside);
                 let found = decode::<K, V>(&words, &beside, map.layout()).expect_err(what);
@@ -276,11 +277,11 @@ fn the_checker_finds_damage() {
             let last = line + 2;
             let near = search_order::<K, V>(map.layout(), keys[0]).nth(last + 1).unwrap() as usize;
             let far = search_order::<K, V>(map.layout(), keys[0]).last().unwrap() as usize;
-            finds("there twice", &|words, _| words[places[2]] = words[places[last]]);
-            finds("there twice", &|words, _| words[near] = words[places[0]]);
-            finds("behind the empty slot", &|words, _| words[places[1]] = empty_word::<K, V>());
-            finds("behind the empty slot", &|words, _| words.swap(places[last], far));
-            finds("behind its removed slot", &|words, _| words[places[2]] = removed_word::<K, V>(keys[last]));
+            finds("there twice", &|words, _| words[slot_numbers[2]] = words[slot_numbers[last]]);
+            finds("there twice", &|words, _| words[near] = words[slot_numbers[0]]);
+            finds("behind the empty slot", &|words, _| words[slot_numbers[1]] = empty_word::<K, V>());
+            finds("behind the empty slot", &|words, _| words.swap(slot_numbers[last], far));
+            finds("behind its removed slot", &|words, _| words[slot_numbers[2]] = removed_word::<K, V>(keys[last]));
             finds("the cell", &|_, beside| beside[..2].copy_from_slice(&[5, 0]));
             finds("the cell", &|_, beside| beside[..2].copy_from_slice(&[5, 2]));
         }
@@ -297,15 +298,17 @@ fn the_checker_finds_that_a_map_counts_wrong() {
         insert_in_turn(&mut map, &[one, two, three]);
         map.apply_many(&[Remove(three)]).unwrap();
         let words = words_of(&map).unwrap();
-        let (living, removed) =
-            (place(&map, two), words.iter().position(|&word| word == removed_word::<K, V>(three)).unwrap() as u64);
+        let (living, removed) = (
+            slot_number(&map, two),
+            words.iter().position(|&word| word == removed_word::<K, V>(three)).unwrap() as u64,
+        );
         for (slot, word, says) in [
             (living, empty_word::<K, V>(), "keys"),
             (living, removed_word::<K, V>(two), "keys"),
             (removed, empty_word::<K, V>(), "slots"),
         ] {
             // SAFETY: the buffer has this slot, its words are of this type, and no kernel runs on the CPU when no call does.
-            let all = unsafe { map.words().global::<Joined<K, V>>() };
+            let all = unsafe { map.words().global::<PackedPair<K, V>>() };
             all.store(slot, word);
             let found = check_linear_map(&map).unwrap_err();
             assert!(found.contains(says) && found.contains("the map says"), "{found:?}");

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
 use warpnest::{
-    BasicMap, Buffer, CuckooConfig, CuckooMap, Device, Error, HashFamily, Key, MultiConfig, MultiMap, TwoLevelConfig,
+    Buffer, CuckooConfig, CuckooMap, Device, Error, HashFamily, IdTable, Key, MultiConfig, MultiMap, TwoLevelConfig,
     TwoLevelMap, Value,
 };
 use warpnest_tests::forms::Form;
@@ -23,7 +23,7 @@ fn reference<K: Key, V: Value>(keys: &[K], values: &[V]) -> BTreeMap<K, Vec<V>> 
 }
 
 /// What is wrong with a map of these pairs; `absent` are more keys to look up, there or not.
-fn wrong<K: Key, V: Value, I: BasicMap<K>>(
+fn wrong<K: Key, V: Value, I: IdTable<K>>(
     map: &MultiMap<K, V, I>,
     keys: &[K],
     values: &[V],
@@ -64,7 +64,7 @@ fn wrong<K: Key, V: Value, I: BasicMap<K>>(
 }
 
 /// What is wrong with the list of all pairs.
-fn listed<K: Key, V: Value, I: BasicMap<K>>(map: &MultiMap<K, V, I>, all: &BTreeMap<K, Vec<V>>) -> Result<(), String> {
+fn listed<K: Key, V: Value, I: IdTable<K>>(map: &MultiMap<K, V, I>, all: &BTreeMap<K, Vec<V>>) -> Result<(), String> {
     let said = |error: Error| error.to_string();
     let pairs = map.to_pairs().map_err(said)?;
     // Every key's values in their order, and the values as the map has them: then copies of a key stand side by side.
@@ -99,7 +99,7 @@ fn right<F: Form, K: Key, V: Value>(device: &Device, config: &MultiConfig<F>, ke
 fn property<F: Form, K: Key, V: Value>() {
     on_every_engine(
         |engine| {
-            let pairs = prop::collection::vec((key::<K>(), any::<u64>()), 0..engine.most_items.min(3000));
+            let pairs = prop::collection::vec((key::<K>(), any::<u64>()), 0..engine.max_items.min(3000));
             (pairs, prop::collection::vec(key::<K>(), 0..40), any::<u64>(), 0.05..1.0f64)
         },
         |engine, (pairs, absent, seed, load)| {
@@ -285,7 +285,7 @@ fn another_family_than_the_mix_is_served_as_well() {
         let map = MultiConfig::on(config).build(device, &keys, &values::<u32>(keys.len())).unwrap();
         // Had they been taken for ordered, buckets would have begun anywhere, and overflowed.
         assert_eq!((map.report().passes, map.report().overflows), (1, 0));
-        let config = CuckooConfig::default().hash(HashFamily::CHAPTER);
+        let config = CuckooConfig::default().hash(HashFamily::ALCANTARA_2011);
         right::<_, u32, u32>(device, &MultiConfig::on(config), &keys);
     });
 }

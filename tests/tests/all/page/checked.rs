@@ -4,7 +4,7 @@ use gpu_kernels::kernel;
 use gpu_kernels::seam::{Global, Kernel, Shared, checked::Checker};
 use std::collections::HashSet;
 use warpnest::engine::HostEngine;
-use warpnest::kernels::page::{Layout, MOST_SPLIT_BITS, header};
+use warpnest::kernels::page::{Layout, MAX_SPLIT_BITS, header};
 use warpnest::{Device, Key, PageConfig, PageReport, Value};
 use warpnest_tests::maps::holds;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
@@ -36,7 +36,7 @@ kernel! {
             let tag = args.keys.load(thread as u64) + 1;
             let mut at = tag % 64;
             loop {
-                let held = words.watch(at);
+                let held = words.load_relaxed(at);
                 if held == tag {
                     words.fetch_add(128, 1);
                     break;
@@ -134,8 +134,8 @@ fn inputs<K: Key, V: Value>() {
     let split =
         |pages: f64, pairs: usize| default.clone().load(pairs as f64 * pair_bytes / (pages * 300.0 * bucket_bytes));
     let most: Vec<K> = (0..600).map(|i| if i % 10 == 7 { any[i] } else { K::default() }).collect();
-    let crowded = no_conflicts::<K, V>(&split(100.0, 600), &most);
-    assert!(crowded.crowded && !crowded.counted && !crowded.split_again, "{crowded:?}");
+    let skewed = no_conflicts::<K, V>(&split(100.0, 600), &most);
+    assert!(skewed.skewed && !skewed.counted && !skewed.split_again, "{skewed:?}");
     let again = no_conflicts::<K, V>(&split(6.0, 600), &most);
     assert!(again.split_again && !again.counted, "{again:?}");
     // And two splits, whose first one overflows.
@@ -178,7 +178,7 @@ fn two_splits_have_no_conflicts() {
         let config = PageConfig::default().seed(3).load(2000.0 * pair / (800_000.0 * bucket));
         let config = if unique { config.assume_unique() } else { config };
         let map = config.build(&device, keys, keys).unwrap();
-        assert!(map.layout().page_bits > MOST_SPLIT_BITS && map.report().crowded != unique, "{:?}", map.report());
+        assert!(map.layout().page_bits > MAX_SPLIT_BITS && map.report().skewed != unique, "{:?}", map.report());
         holds(&map, keys, keys);
     }
     let copies = |i: u64| if i.is_multiple_of(3) { 7 } else { i * i };

@@ -24,7 +24,7 @@ impl<K: Key, V: Payload> Table<K, V> {
     }
 
     fn bits(&self) -> usize {
-        <K::Joint<V> as Scalar>::BITS as usize
+        <K::PackedWord<V> as Scalar>::BITS as usize
     }
 
     /// How many tag words and slots a bucket has, tags a word, and bits a tag.

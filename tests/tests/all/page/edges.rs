@@ -2,7 +2,7 @@
 //!
 //! `page/skew.rs` has repeated keys and those that are chosen to be in each other's way.
 
-use warpnest::kernels::page::{Number, NumberPlan, Unpack, UnpackPlan, split_tile};
+use warpnest::kernels::page::{Number, NumberParams, Unpack, UnpackParams, split_tile};
 use warpnest::kernels::seam::Kernel;
 use warpnest::{Buffer, Device, Key, PageConfig, PageMap, Tracked, Value};
 use warpnest_tests::built::{build, edges};
@@ -15,11 +15,11 @@ fn default() -> PageConfig {
 
 /// Builds maps of unique keys, which may be promised or not, on every engine that takes so many.
 fn unique<K: Key, V: Value>(config: &PageConfig, n: usize, keys: impl Fn(u64) -> u64) {
-    for engine in engines().iter().filter(|engine| n <= engine.most_items) {
+    for engine in engines().iter().filter(|engine| n <= engine.max_items) {
         let keys: Vec<K> = (0..n as u64).map(|i| K::from_u64(keys(i))).collect();
         for config in [config.clone(), config.clone().assume_unique()] {
             let map = build::<_, K, V>(&engine.device, &config, &keys, &values(n));
-            assert_eq!((map.len(), map.report().crowded), (n as u64, false), "on {}", engine.device.name());
+            assert_eq!((map.len(), map.report().skewed), (n as u64, false), "on {}", engine.device.name());
         }
     }
 }
@@ -58,9 +58,11 @@ fn keys_are_listed_as_far_as_there_is_room() {
         let keys: Vec<u32> = (0..250).map(|i| 77 * i).collect();
         let map = build::<_, u32, u32>(device, &default(), &keys, &keys);
         let (words, layout) = (map.words(), *map.layout());
-        let rooms = [0, 1, 100, 249, 250, 300];
+        let capacities = [0, 1, 100, 249, 250, 300];
         // First the pairs, since numbers take the place of the values.
-        for (numbers, room) in [false, true].into_iter().flat_map(|numbers| rooms.map(|room| (numbers, room))) {
+        for (numbers, capacity) in
+            [false, true].into_iter().flat_map(|numbers| capacities.map(|capacity| (numbers, capacity)))
+        {
             let listed: Vec<Buffer<u32>> =
                 (0..2).map(|_| Buffer::from_slice(device, &[u32::MAX; 400]).unwrap()).collect();
             let count = Buffer::<u64>::zeroed(device, 1).unwrap();
@@ -68,9 +70,9 @@ fn keys_are_listed_as_far_as_there_is_room() {
             unsafe {
                 let (keys_out, values_out, count_out) = (listed[0].global(), listed[1].global(), count.global());
                 let table = words.global();
-                let plan = UnpackPlan { layout, room };
+                let plan = UnpackParams { layout, capacity };
                 let unpack = Unpack::<u32, u32> { words: table, keys_out, values_out, count: count_out, plan };
-                let plan = NumberPlan { layout, room };
+                let plan = NumberParams { layout, capacity };
                 let number = Number::<u32> { words: table, keys_out, count: count_out, plan };
                 let (kernel, all): (&dyn Kernel, _) =
                     if numbers { (&number, &listed[..1]) } else { (&unpack, &listed[..]) };
@@ -81,9 +83,9 @@ fn keys_are_listed_as_far_as_there_is_room() {
             assert_eq!(count.download(stream).unwrap(), [250]);
             for listed in &listed[..if numbers { 1 } else { 2 }] {
                 let listed = listed.download(stream).unwrap();
-                let (inside, beyond) = listed.split_at(room.min(250) as usize);
-                assert!(beyond.iter().all(|&word| word == u32::MAX), "beyond a room of {room}");
-                assert!(inside.iter().all(|word| keys.contains(word)), "a room of {room}");
+                let (inside, beyond) = listed.split_at(capacity.min(250) as usize);
+                assert!(beyond.iter().all(|&word| word == u32::MAX), "beyond a room of {capacity}");
+                assert!(inside.iter().all(|word| keys.contains(word)), "a room of {capacity}");
             }
         }
     });
@@ -109,7 +111,7 @@ fn sequential_and_strided_keys() {
 #[test]
 fn wide_keys_that_differ_in_one_half_only() {
     for config in [default(), default().assume_unique()] {
-        edges::wide_keys_that_differ_in_one_half_only(&config, |report| assert!(!report.crowded, "{report:?}"));
+        edges::wide_keys_that_differ_in_one_half_only(&config, |report| assert!(!report.skewed, "{report:?}"));
     }
 }
 
@@ -214,7 +216,7 @@ fn rebuilds_with_more_and_fewer_and_no_pairs() {
 #[test]
 fn builds_with_equal_and_with_different_seeds_hold_the_same_pairs() {
     for engine in engines() {
-        let n = engine.most_items.min(5000);
+        let n = engine.max_items.min(5000);
         let once: Vec<u32> = distinct_keys(n / 2, 9);
         let keys: Vec<u32> = once.iter().rev().chain(&once).copied().collect();
         let maps = [1, 1, 2, 3]

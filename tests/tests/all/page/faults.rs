@@ -162,7 +162,7 @@ fn a_clone_takes_as_much_as_the_map_without_its_scratch() {
 }
 
 /// The most bytes that a build of these keys takes, and those that were said beforehand.
-fn most_bytes(config: &PageConfig, keys: &[u32], expected: Overflow) -> (u64, u64) {
+fn max_bytes(config: &PageConfig, keys: &[u32], expected: Overflow) -> (u64, u64) {
     let (device, counts) = counting();
     let on_device = Buffer::from_slice(&device, keys).unwrap();
     let input = counts.bytes.load(Relaxed);
@@ -182,9 +182,9 @@ fn most_bytes(config: &PageConfig, keys: &[u32], expected: Overflow) -> (u64, u6
 fn a_build_whose_bins_overflow_takes_little_more_memory_than_was_said() {
     let mut keys: Vec<u32> = distinct_keys(300_000, 4);
     keys.iter_mut().step_by(400).for_each(|key| *key = 7);
-    let (most, said) = most_bytes(&default(), &keys, Overflow::SplitAgain);
+    let (most, said) = max_bytes(&default(), &keys, Overflow::SplitAgain);
     assert_eq!(most, said);
-    let (most, said) = most_bytes(&split_twice(), &with_copies(150), Overflow::Counted);
+    let (most, said) = max_bytes(&split_twice(), &with_copies(150), Overflow::Counted);
     assert!(most > said && most < said + said / 2, "{most} bytes, {said} said");
 }
 

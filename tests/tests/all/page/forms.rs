@@ -123,7 +123,7 @@ fn pages_of_every_form_are_filled_nearly_to_the_last_slot_and_never_beyond() {
         }
     }
     for engine in engines() {
-        let step = if engine.most_items < 1000 { 13 } else { 3 };
+        let step = if engine.max_items < 1000 { 13 } else { 3 };
         narrow_ones::<u32>(engine, step);
         narrow_ones::<Nothing>(engine, step);
         let (most, moved) = fill::<u64, Nothing>(engine, wide::<u64, Nothing>(), step);

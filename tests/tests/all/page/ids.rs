@@ -2,8 +2,8 @@
 
 use super::forms::{build, narrow, wide};
 use super::sources::scattered;
-use gpu_kernels::multi::{Runs, RunsPlan};
-use gpu_kernels::page::{Layout, MarkValues, Number, NumberPlan, RankValues, ValuesPlan, header};
+use gpu_kernels::multi::{Runs, RunsParams};
+use gpu_kernels::page::{FlagValues, Layout, Number, NumberParams, RankValues, ValuesParams, header};
 use std::collections::HashMap;
 use warpnest::{Buffer, Device, Key, Tracked};
 use warpnest_tests::engines;
@@ -30,7 +30,7 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let (built, pages) = attempts.into_iter().find(is_whole).expect("one of 40 attempts succeeds");
     let n = 2 * of_page;
     let buckets = 2 * layout.page_buckets as u64;
-    let plan = ValuesPlan { layout };
+    let plan = ValuesParams { layout };
     let held = || {
         let words = built.words.download(stream).unwrap();
         pairs_of_pages::<K, u32>(&layout, &words, 2).unwrap()
@@ -39,14 +39,14 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let bits = Buffer::<u32>::zeroed(device, n * 5 / 32 + 1).unwrap();
     // SAFETY: the words are those of two pages of this layout, and there is a bit for each value; the launch names the buffers.
     unsafe {
-        let mark = MarkValues::<K> { words: built.words.global(), bits: bits.global(), plan };
-        stream.launch(&mark, buckets, &[&built.words], &[&bits]).unwrap();
+        let flag = FlagValues::<K> { words: built.words.global(), bits: bits.global(), plan };
+        stream.launch(&flag, buckets, &[&built.words], &[&bits]).unwrap();
     }
-    let marked = bits.download(stream).unwrap();
-    let is_marked = |value: usize| marked[value / 32] >> (value % 32) & 1 == 1;
-    assert!((0..n * 5).all(|value| is_marked(value) == (value % 5 == 0)));
+    let flagged = bits.download(stream).unwrap();
+    let is_flagged = |value: usize| flagged[value / 32] >> (value % 32) & 1 == 1;
+    assert!((0..n * 5).all(|value| is_flagged(value) == (value % 5 == 0)));
 
-    let before = marked.iter().scan(0, |sum, word| Some(std::mem::replace(sum, *sum + word.count_ones())));
+    let before = flagged.iter().scan(0, |sum, word| Some(std::mem::replace(sum, *sum + word.count_ones())));
     let before = Buffer::from_slice(device, &before.collect::<Vec<u32>>()).unwrap();
     // SAFETY: as above, with a word before each word of bits.
     unsafe {
@@ -60,7 +60,8 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     // SAFETY: as above, with room for all keys.
     unsafe {
         let (words, keys_out, count_out) = (built.words.global(), keys.global(), count.global());
-        let number = Number::<K> { words, keys_out, count: count_out, plan: NumberPlan { layout, room: n as u64 } };
+        let number =
+            Number::<K> { words, keys_out, count: count_out, plan: NumberParams { layout, capacity: n as u64 } };
         stream.launch(&number, buckets, &[], &[&built.words, &keys, &count]).unwrap();
     }
     assert_eq!(count.download(stream).unwrap(), [n as u64]);
@@ -85,8 +86,8 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     });
     let (expected_starts, expected_counts): (Vec<u32>, Vec<u32>) = expected.unzip();
     let (queries, lasts) = (Buffer::from_slice(device, &queries).unwrap(), Buffer::from_slice(device, &lasts).unwrap());
-    let room = || Buffer::<u32>::zeroed(device, queries.len()).unwrap();
-    let (starts, counts) = (room(), room());
+    let capacity = || Buffer::<u32>::zeroed(device, queries.len()).unwrap();
+    let (starts, counts) = (capacity(), capacity());
     let wide_counts = Buffer::<u64>::zeroed(device, queries.len()).unwrap();
     // SAFETY: there is an end for each value of the pages, and room for all answers; the launch names
     // the buffers.
@@ -98,7 +99,7 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
             starts: starts.global(),
             counts: counts.global(),
             wide_counts: wide_counts.global(),
-            plan: RunsPlan { layout, queries: queries.len() as u64 },
+            plan: RunsParams { layout, queries: queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 3] = [&queries, &built.words, &lasts];
         stream.launch(&runs, queries.len() as u64, &reads, &[&starts, &counts, &wide_counts]).unwrap();

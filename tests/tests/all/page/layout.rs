@@ -1,7 +1,7 @@
 //! The arithmetic of the page map's layout: mixes, homes, remainders, candidates, and tags packed in words, beside naive models.
 
 use gpu_kernels::page::form::{Eight, Fifteen, Five, Form, Four, Six, TwentyFour, equal, filter, tag_number, tags_in};
-use gpu_kernels::page::{FEWEST_BUCKETS, Layout, MOST_CANDIDATES, fit_page, most_page_buckets};
+use gpu_kernels::page::{Layout, MAX_CANDIDATES, MIN_BUCKETS, fit_page, max_page_buckets};
 use gpu_kernels::types::{Nothing, Payload, Scalar};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -52,25 +52,25 @@ fn every_bit_of_a_mixed_key_depends_on_every_bit_of_the_key() {
 
 /// Layouts with few and many pages and buckets, whose buckets a key's home can number.
 fn layout<K: Key, V: Payload>() -> impl Strategy<Value = Layout> {
-    (any::<u64>(), any::<u64>(), 0u32..=20, 16u32..=most_page_buckets::<K, V>()).prop_map(|(a, b, bits, buckets)| {
-        let buckets = fit_page(buckets).min(most_page_buckets::<K, V>());
+    (any::<u64>(), any::<u64>(), 0u32..=20, 16u32..=max_page_buckets::<K, V>()).prop_map(|(a, b, bits, buckets)| {
+        let buckets = fit_page(buckets).min(max_page_buckets::<K, V>());
         Layout::new::<K, V>(a, b, bits, buckets)
     })
 }
 
 fn homes_and_remainders<K: Key, V: Payload>() {
     proptest!(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() }, |(
-        layout in layout::<K, V>(), word in any::<u64>(), high in 0u32..64, number in 0..MOST_CANDIDATES,
+        layout in layout::<K, V>(), word in any::<u64>(), high in 0u32..64, number in 0..MAX_CANDIDATES,
     )| {
         for mixed in [word, word >> high, !(word >> high), u64::MAX, 0].map(K::from_u64) {
             let buckets = layout.buckets() as u64;
             let home = ((mixed.to_u64() as u128 * buckets as u128) >> K::BITS) as u64;
             prop_assert_eq!(mixed.scaled(layout.buckets()) as u64, home);
-            let remainder = layout.remainder::<K, K::Joint<V>>(mixed).to_u64();
+            let remainder = layout.remainder::<K, K::PackedWord<V>>(mixed).to_u64();
             let first = ((home as u128) << K::BITS).div_ceil(buckets as u128);
             let in_bucket = (mixed.to_u64() as u128 - first) as u64;
             let least = (1u128 << K::BITS).div_ceil(buckets as u128) as u64;
-            if <K::Joint<V> as Scalar>::BITS == 32 {
+            if <K::PackedWord<V> as Scalar>::BITS == 32 {
                 let within = mixed.to_u64() * buckets % (1 << 32);
                 prop_assert_eq!(layout.remainders, least);
                 prop_assert_eq!(remainder, (within * least) >> 32);
@@ -84,16 +84,16 @@ fn homes_and_remainders<K: Key, V: Payload>() {
             prop_assert_eq!(in_page as u64, home % layout.page_buckets as u64);
             let page = home / layout.page_buckets as u64;
             prop_assert_eq!(page, if layout.page_bits == 0 { 0 } else { mixed.to_u64() >> (K::BITS - layout.page_bits) });
-            prop_assert_eq!(layout.mixed_of::<K, K::Joint<V>>(home as u32, remainder), mixed);
+            prop_assert_eq!(layout.mixed_of::<K, K::PackedWord<V>>(home as u32, remainder), mixed);
             // Remainder and candidate fit the tag, which is not that of an empty slot.
             let number = number.min(layout.candidates - 1);
-            let tag = layout.tag::<K::Joint<V>>(Scalar::from_u64(remainder), number);
+            let tag = layout.tag::<K::PackedWord<V>>(Scalar::from_u64(remainder), number);
             prop_assert!(tag != Scalar::from_u64(0));
             prop_assert_eq!(layout.untag(tag), (Scalar::from_u64(remainder), number));
             let bits = match layout.slots {
                 6 | 24 => 10,
                 5 | 15 => 16,
-                _ => <K::Joint<V> as Scalar>::BITS - 1,
+                _ => <K::PackedWord<V> as Scalar>::BITS - 1,
             };
             prop_assert!(tag.to_u64() >> bits == 0, "{:?}", layout);
             let candidate = layout.candidate(in_page, remainder, number);
@@ -133,7 +133,7 @@ fn the_candidates_of_one_number_and_remainder_are_a_permutation_of_the_page() {
     for page_buckets in [20, 28, 100, 732, 1468] {
         let layout = Layout::new::<u64, u64>(1, 2, 4, page_buckets);
         for remainder in [0, 1, 2, 77, u64::MAX >> 20, 0x5555_5555] {
-            for number in 0..MOST_CANDIDATES {
+            for number in 0..MAX_CANDIDATES {
                 let reached: HashSet<u32> =
                     (0..page_buckets).map(|home| layout.candidate(home, remainder, number)).collect();
                 assert!(reached.len() == page_buckets as usize && reached.iter().all(|&bucket| bucket < page_buckets));
@@ -151,7 +151,7 @@ fn the_candidates_of_one_number_and_remainder_are_a_permutation_of_the_page() {
 #[test]
 fn candidates_elsewhere_in_the_page_are_spread_evenly() {
     let layout = Layout::new::<u32, u32>(1, 2, 4, 100);
-    for number in 2..MOST_CANDIDATES {
+    for number in 2..MAX_CANDIDATES {
         let mut keys = vec![0u32; 100];
         for remainder in 0..20_000u32 {
             keys[layout.candidate(30, remainder, number) as usize] += 1;
@@ -164,7 +164,7 @@ fn candidates_elsewhere_in_the_page_are_spread_evenly() {
 
 #[test]
 fn a_page_has_at_least_the_buckets_that_were_asked_for_and_few_more() {
-    for buckets in FEWEST_BUCKETS..2000 {
+    for buckets in MIN_BUCKETS..2000 {
         let fit = fit_page(buckets);
         assert!(fit >= buckets && fit < buckets + 8 && fit % 8 == 4, "{fit} buckets, {buckets} asked for");
     }
@@ -173,12 +173,12 @@ fn a_page_has_at_least_the_buckets_that_were_asked_for_and_few_more() {
 #[test]
 fn pages_fit_their_room_and_forms_have_the_slots_that_their_tags_allow() {
     let most = [
-        (most_page_buckets::<u32, u32>(), 4),
-        (most_page_buckets::<u32, u64>(), 8),
-        (most_page_buckets::<u64, u32>(), 8),
-        (most_page_buckets::<u64, u64>(), 8),
-        (most_page_buckets::<u32, Nothing>(), 4),
-        (most_page_buckets::<u64, Nothing>(), 8),
+        (max_page_buckets::<u32, u32>(), 4),
+        (max_page_buckets::<u32, u64>(), 8),
+        (max_page_buckets::<u64, u32>(), 8),
+        (max_page_buckets::<u64, u64>(), 8),
+        (max_page_buckets::<u32, Nothing>(), 4),
+        (max_page_buckets::<u64, Nothing>(), 8),
     ];
     for (buckets, word_bytes) in most {
         assert!(buckets == fit_page(buckets) && buckets * 8 * word_bytes <= 48 << 10, "{buckets} buckets");

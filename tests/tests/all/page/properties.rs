@@ -140,7 +140,7 @@ fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), Te
 }
 
 fn property<K: Key, V: Value>() {
-    on_every_engine(|engine| case::<K, V>(engine.most_items.min(2500)), run);
+    on_every_engine(|engine| case::<K, V>(engine.max_items.min(2500)), run);
 }
 
 warpnest_tests::of_all_widths!(property);

@@ -1,7 +1,7 @@
 //! The page map with keys that are repeated, seldom or often, and with keys that are chosen to be in each other's way.
 
 use std::collections::HashSet;
-use warpnest::kernels::page::{Layout, MOST_SPLIT_BITS};
+use warpnest::kernels::page::{Layout, MAX_SPLIT_BITS};
 use warpnest::kernels::types::Scalar;
 use warpnest::{Error, Key, PageConfig, PageMap, PageReport, Value};
 use warpnest_tests::built::{self, check, edges};
@@ -43,9 +43,9 @@ fn all_keys_equal_however_many() {
     with::<u64, u32>(0);
     with::<u64, u64>(u64::MAX);
     let many = build::<u32, u32>(&engines()[0], &default(), &[5; 300_000]);
-    assert!(many.report().crowded && !overflowed(many.report()), "{:?}", many.report());
+    assert!(many.report().skewed && !overflowed(many.report()), "{:?}", many.report());
     let wide = build::<u64, u64>(&engines()[0], &default(), &[5; 300_000]);
-    assert!(wide.report().crowded && !overflowed(wide.report()), "{:?}", wide.report());
+    assert!(wide.report().skewed && !overflowed(wide.report()), "{:?}", wide.report());
 }
 
 #[test]
@@ -81,33 +81,33 @@ fn half_of_the_input_repeated_once_in_the_same_and_in_the_other_order() {
 /// One key among others that are all different, at every `every`-th place.
 fn one_at_every<K: Key>(n: usize, every: usize, key: u64) -> Vec<K> {
     let mut keys: Vec<K> = distinct_keys(n, 12);
-    keys.iter_mut().step_by(every).for_each(|place| *place = K::from_u64(key));
+    keys.iter_mut().step_by(every).for_each(|case| *case = K::from_u64(key));
     keys
 }
 
 #[test]
-fn a_crowd_of_one_key_in_every_tile_is_thinned_and_leaves_the_others_alone() {
-    let crowded = |report: &PageReport, _| assert!(report.crowded && !overflowed(report), "{report:?}");
+fn a_skewed_bin_of_one_key_in_every_tile_is_thinned_and_leaves_the_others_alone() {
+    let skewed = |report: &PageReport, _| assert!(report.skewed && !overflowed(report), "{report:?}");
     for every in [1, 2, 3, 10, 40] {
         let keys = one_at_every::<u32>(100_000, every, 3);
-        crowded(build::<_, u32>(&engines()[0], &default(), &keys).report(), 0);
+        skewed(build::<_, u32>(&engines()[0], &default(), &keys).report(), 0);
         let keys = one_at_every::<u64>(100_000, every, u64::MAX);
-        crowded(build::<_, u64>(&engines()[0], &default(), &keys).report(), 0);
+        skewed(build::<_, u64>(&engines()[0], &default(), &keys).report(), 0);
     }
     // So many pages that the few pairs of a slow engine are a crowd.
-    check::<_, u32, u32>(|n| split_into(100, n), 300, |n| vec![9; n], crowded);
+    check::<_, u32, u32>(|n| split_into(100, n), 300, |n| vec![9; n], skewed);
     check::<_, u64, u64>(|n| split_into(100, n), 300, |n| one_at_every(n, 2, 0).split_off(n / 100), |_, _| {});
-    check::<_, u64, u32>(|n| split_into(100, n), 300, |n| vec![u64::MAX - n as u64; n], crowded);
+    check::<_, u64, u32>(|n| split_into(100, n), 300, |n| vec![u64::MAX - n as u64; n], skewed);
 }
 
 #[test]
-fn a_crowd_in_one_tile_only_and_an_even_part_in_all_others() {
+fn a_skewed_bin_in_one_tile_only_and_an_even_part_in_all_others() {
     for at in [0, 50_000, 92_000] {
         let mut keys: Vec<u32> = distinct_keys(100_000, 2);
         keys[at..at + 8000].fill(1234);
         keys[99_999] = 77;
         let map = build::<_, u32>(&engines()[0], &default(), &keys);
-        assert!(map.report().crowded, "{:?}", map.report());
+        assert!(map.report().skewed, "{:?}", map.report());
     }
 }
 
@@ -115,7 +115,7 @@ fn a_crowd_in_one_tile_only_and_an_even_part_in_all_others() {
 #[test]
 fn a_key_that_is_often_everywhere_has_the_last_split_made_again() {
     let again = |report: &PageReport, _| {
-        assert!(report.split_again && !report.counted && !report.crowded, "{report:?}");
+        assert!(report.split_again && !report.counted && !report.skewed, "{report:?}");
     };
     let keys = one_at_every::<u32>(300_000, 480, 3);
     again(build::<_, u32>(&engines()[0], &default(), &keys).report(), 0);
@@ -151,12 +151,12 @@ fn every_fortieth_pair_and_other_shares_at_many_sizes() {
 fn which_of_two_splits_overflows_says_what_comes_then() {
     fn with<K: Key, V: Value>(n: usize, copies: usize, split_again: bool) {
         let mut keys: Vec<K> = distinct_keys(n, 12);
-        keys.iter_mut().step_by(n.div_ceil(copies)).for_each(|place| *place = K::default());
-        for engine in engines().iter().filter(|engine| engine.most_items >= n.max(2000)) {
+        keys.iter_mut().step_by(n.div_ceil(copies)).for_each(|case| *case = K::default());
+        for engine in engines().iter().filter(|engine| engine.max_items >= n.max(2000)) {
             let map = build::<K, V>(engine, &split_into(2700, n), &keys);
             let report = map.report();
             assert_eq!((report.split_again, report.counted), (split_again, !split_again), "{copies}: {report:?}");
-            assert!(!report.crowded, "{report:?}");
+            assert!(!report.skewed, "{report:?}");
         }
     }
     with::<u32, u32>(100_000, 190, true);
@@ -173,8 +173,8 @@ fn which_of_two_splits_overflows_says_what_comes_then() {
 fn the_last_split_is_made_again_into_many_pages() {
     let n = 100_000;
     let mut keys: Vec<u32> = distinct_keys(n, 12);
-    keys.iter_mut().step_by(n / 95).for_each(|place| *place = 0);
-    for engine in engines().iter().filter(|engine| engine.most_items >= n) {
+    keys.iter_mut().step_by(n / 95).for_each(|case| *case = 0);
+    for engine in engines().iter().filter(|engine| engine.max_items >= n) {
         let map = build::<u32, u32>(engine, &split_into(40_000, n), &keys);
         assert_eq!(map.layout().page_bits, 14);
         assert!(map.report().split_again && !map.report().counted, "{:?}", map.report());
@@ -199,9 +199,9 @@ fn a_last_split_that_is_made_again_leaves_out_the_same_pairs() {
             _ => spread[i / 2],
         })
         .collect();
-    for engine in engines().iter().filter(|engine| engine.most_items >= n) {
+    for engine in engines().iter().filter(|engine| engine.max_items >= n) {
         let report = build::<u32, u32>(engine, &config, &keys).report().clone();
-        assert!(report.crowded && report.split_again && !report.counted, "{report:?}");
+        assert!(report.skewed && report.split_again && !report.counted, "{report:?}");
     }
 }
 
@@ -210,16 +210,16 @@ fn a_last_split_that_is_made_again_leaves_out_the_same_pairs() {
 fn two_splits_with_repeated_keys() {
     let two_splits = |config: PageConfig, keys: &[u32]| {
         let map = build::<u32, u32>(&engines()[0], &config, keys);
-        assert!(map.layout().page_bits > MOST_SPLIT_BITS, "{:?}", map.layout());
-        (map.report().crowded, overflowed(map.report()))
+        assert!(map.layout().page_bits > MAX_SPLIT_BITS, "{:?}", map.layout());
+        (map.report().skewed, overflowed(map.report()))
     };
     let low = |n: usize| split_into(2700, n);
     assert_eq!(two_splits(low(100_000), &distinct_keys(100_000, 3)), (false, false));
     assert_eq!(two_splits(low(100_000).assume_unique(), &distinct_keys(100_000, 3)), (false, false));
     assert_eq!(two_splits(low(100_000), &[3; 100_000]), (true, false));
     for every in [1, 2, 10, 40, 100, 300, 700, 1000, 3000] {
-        let (crowded, overflowed) = two_splits(low(100_000), &one_at_every(100_000, every, 3));
-        assert!(crowded || overflowed || every > 300, "every {every}");
+        let (skewed, overflowed) = two_splits(low(100_000), &one_at_every(100_000, every, 3));
+        assert!(skewed || overflowed || every > 300, "every {every}");
     }
     let twice: Vec<u32> = distinct_keys::<u32>(50_000, 3).repeat(2);
     assert_eq!(two_splits(low(100_000), &twice), (false, false));
@@ -248,23 +248,23 @@ fn a_broken_promise_of_unique_keys_gives_one_of_the_values_of_each_key() {
         // The two halves of a value agree.
         let values: Vec<u64> = (1..=keys.len() as u64).map(|i| i << 32 | i).collect();
         let map = config.clone().assume_unique().build(&engine.device, keys, &values).unwrap();
-        let place = format!("on {}: {:?}", engine.device.name(), map.report());
+        let case = format!("on {}: {:?}", engine.device.name(), map.report());
         let is_of = |key: K, value: u64| {
             let (low, high) = (value as u32 as usize, value >> 32);
-            assert_eq!((low as u64, keys[low - 1]), (high, key), "{place}");
+            assert_eq!((low as u64, keys[low - 1]), (high, key), "{case}");
         };
         for (key, value) in keys.iter().zip(map.get_many(keys).unwrap()) {
             is_of(*key, value.expect("every key is there"));
         }
         // It may have a key several times.
         let held = map.to_pairs().unwrap();
-        assert_eq!(held.len() as u64, map.len(), "{place}");
+        assert_eq!(held.len() as u64, map.len(), "{case}");
         held.iter().for_each(|&(key, value)| is_of(key, value));
         let once: HashSet<K> = keys.iter().copied().collect();
-        assert_eq!(held.into_iter().map(|(key, _)| key).collect::<HashSet<K>>(), once, "{place}");
+        assert_eq!(held.into_iter().map(|(key, _)| key).collect::<HashSet<K>>(), once, "{case}");
     }
     for engine in engines() {
-        let n = engine.most_items.min(30_000);
+        let n = engine.max_items.min(30_000);
         for config in [default(), split_into(4, n), split_into(64, n), default().load(1.0)] {
             with::<u32>(engine, &config, &distinct_keys::<u32>(n / 3, 4).repeat(3));
             with::<u64>(engine, &config, &distinct_keys::<u64>(n / 3, 4).repeat(3));
@@ -321,7 +321,7 @@ fn keys_that_all_fall_into_one_page_take_other_constants() {
             fails_at_first::<K, V>(engine, &default(), &keys);
         }
     }
-    for engine in engines().iter().filter(|engine| engine.most_items >= 2000) {
+    for engine in engines().iter().filter(|engine| engine.max_items >= 2000) {
         with::<u32, u32>(engine, 2000);
         with::<u64, u64>(engine, 2000);
     }
@@ -330,7 +330,7 @@ fn keys_that_all_fall_into_one_page_take_other_constants() {
 }
 
 /// Keys of one home whose candidates are all among the first `within` buckets of the page.
-fn crowded_home(layout: &Layout, within: u32, n: usize) -> Vec<u32> {
+fn full_home_keys(layout: &Layout, within: u32, n: usize) -> Vec<u32> {
     let first = layout.mixed_of::<u32, u32>(0, 0).max(1);
     let last = (first..u32::MAX).find(|mixed| mixed.scaled(layout.buckets()) != 0).unwrap();
     let near = |mixed: &u32| {
@@ -341,7 +341,7 @@ fn crowded_home(layout: &Layout, within: u32, n: usize) -> Vec<u32> {
 }
 
 #[test]
-fn keys_of_one_bucket_find_places_in_the_page_or_take_other_constants() {
+fn keys_of_one_bucket_find_slots_in_the_page_or_take_other_constants() {
     for engine in engines() {
         let n = 290;
         let layout = layout_of::<u32, u32>(engine, &default(), n);
@@ -351,7 +351,7 @@ fn keys_of_one_bucket_find_places_in_the_page_or_take_other_constants() {
         let map = build::<u32, u32>(engine, &default(), &anywhere);
         assert_eq!(map.report().failures, 0, "on {}", engine.device.name());
 
-        let near = crowded_home(&layout, 12, n);
+        let near = full_home_keys(&layout, 12, n);
         assert!(near.len() == n, "only {} keys", near.len());
         fails_at_first::<u32, u32>(engine, &default(), &near);
         let mut some: Vec<u32> = distinct_keys(n, 1);
@@ -364,7 +364,7 @@ fn keys_of_one_bucket_find_places_in_the_page_or_take_other_constants() {
 fn with_many_restarts_allowed_the_seed_that_fails_is_not_the_end() {
     let engine = &engines()[0];
     let layout = layout_of::<u32, u32>(engine, &default(), 290);
-    let near = crowded_home(&layout, 12, 290);
+    let near = full_home_keys(&layout, 12, 290);
     let refused = PageConfig::default().seed(7).restarts(0).build(&engine.device, &near, &near);
     assert!(matches!(refused, Err(Error::PageBuildFailed { .. })));
     for seed in [1, 2, 3] {

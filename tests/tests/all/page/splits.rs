@@ -3,7 +3,7 @@
 //! these.
 
 use gpu_kernels::page::{
-    MOST_SPLIT_BITS, Pairs, Split, SplitInOrder, SplitPlan, header, split_state_words, split_tile,
+    MAX_SPLIT_BITS, Pairs, Split, SplitInOrder, SplitParams, header, split_state_words, split_tile,
 };
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::{Payload, Scalar, WordOf};
@@ -20,9 +20,9 @@ struct Case<K> {
     /// 0 for a split of the input, which is one region.
     level: u32,
     bits: u32,
-    crowd: u32,
+    skew_limit: u32,
     /// The room of every bin; or each has as much as it needs.
-    bin_room: Option<u32>,
+    bin_capacity: Option<u32>,
     /// How many pairs the split before this one left out.
     dropped_before: u64,
 }
@@ -58,14 +58,14 @@ impl<K: Key> Case<K> {
         let stream = device.default_stream();
         let [a, b] = CONSTANTS;
         let tiles = self.regions.iter().map(Vec::len).max().unwrap_or(0).div_ceil(split_tile::<K, V>() as usize);
-        let region_room = self.regions.iter().map(Vec::len).max().unwrap_or(0) + 5;
+        let region_capacity = self.regions.iter().map(Vec::len).max().unwrap_or(0) + 5;
         let all: usize = self.regions.iter().map(Vec::len).sum();
-        let mut keys = vec![K::ALL_ONES; region_room * self.regions.len()];
+        let mut keys = vec![K::ALL_ONES; region_capacity * self.regions.len()];
         let mut values = vec![<WordOf<V>>::ALL_ONES; keys.len()];
         for (region, from) in self.regions.iter().enumerate() {
             for (i, &key) in from.iter().enumerate() {
-                keys[region * region_room + i] = if self.level == 0 { key } else { key.mixed(a, b) };
-                values[region * region_room + i] = Scalar::from_u64(i as u64);
+                keys[region * region_capacity + i] = if self.level == 0 { key } else { key.mixed(a, b) };
+                values[region * region_capacity + i] = Scalar::from_u64(i as u64);
             }
         }
         let side_by_side = Pairs::<REPEATS, K, V>::SIDE_BY_SIDE;
@@ -74,19 +74,21 @@ impl<K: Key> Case<K> {
         }
         let bins = self.regions.len() << self.bits;
         let expected = self.expected::<V>();
-        let rooms = expected.iter().map(|bin| self.bin_room.unwrap_or(bin.len() as u32));
-        let starts: Vec<u32> = rooms.scan(0, |sum, room| Some(std::mem::replace(sum, *sum + room))).collect();
-        let room = starts[bins - 1] as usize + self.bin_room.unwrap_or(expected[bins - 1].len() as u32) as usize;
+        let capacities = expected.iter().map(|bin| self.bin_capacity.unwrap_or(bin.len() as u32));
+        let starts: Vec<u32> =
+            capacities.scan(0, |sum, capacity| Some(std::mem::replace(sum, *sum + capacity))).collect();
+        let capacity =
+            starts[bins - 1] as usize + self.bin_capacity.unwrap_or(expected[bins - 1].len() as u32) as usize;
         let mut head = vec![0u64; header::WORDS];
         head[header::DROPPED as usize] = self.dropped_before;
 
         let counts_in: Vec<u32> = self.regions.iter().map(|keys| keys.len() as u32).collect();
         let counts_in = Buffer::from_slice(device, &counts_in).unwrap();
-        let ends: Vec<u32> = starts.iter().copied().chain([room as u32]).collect();
+        let ends: Vec<u32> = starts.iter().copied().chain([capacity as u32]).collect();
         let starts_out = Buffer::from_slice(device, &ends).unwrap();
         let (keys, values) = (Buffer::from_slice(device, &keys).unwrap(), Buffer::from_slice(device, &values).unwrap());
-        let keys_out = Buffer::<K>::zeroed(device, room * if side_by_side { 2 } else { 1 }).unwrap();
-        let values_out = Buffer::<WordOf<V>>::zeroed(device, room).unwrap();
+        let keys_out = Buffer::<K>::zeroed(device, capacity * if side_by_side { 2 } else { 1 }).unwrap();
+        let values_out = Buffer::<WordOf<V>>::zeroed(device, capacity).unwrap();
         let counts_out = Buffer::<u32>::zeroed(device, bins).unwrap();
         let state_words = split_state_words(self.regions.len() as u64, tiles as u64, self.bits);
         let state = Buffer::<u64>::zeroed(device, state_words as usize).unwrap();
@@ -100,20 +102,20 @@ impl<K: Key> Case<K> {
                 keys_out: keys_out.global(),
                 values_out: values_out.global(),
                 counts_in: if self.level == 0 { null() } else { counts_in.global() },
-                starts_out: if self.bin_room.is_some() { null() } else { starts_out.global() },
+                starts_out: if self.bin_capacity.is_some() { null() } else { starts_out.global() },
                 counts_out: counts_out.global(),
                 state: state.global(),
                 header: head.global(),
-                plan: SplitPlan {
+                plan: SplitParams {
                     a,
                     b,
-                    region_room: region_room as u64,
+                    region_capacity: region_capacity as u64,
                     pairs: all as u64,
-                    bin_room: self.bin_room.unwrap_or(0),
+                    bin_capacity: self.bin_capacity.unwrap_or(0),
                     tiles: tiles as u32,
                     shift: K::BITS - self.bits - if self.level == 0 { 0 } else { 3 },
                     bits: self.bits,
-                    crowd: self.crowd,
+                    skew_limit: self.skew_limit,
                     level: self.level,
                 },
             };
@@ -125,14 +127,14 @@ impl<K: Key> Case<K> {
 
         let (keys, values) = (keys_out.download(stream).unwrap(), values_out.download(stream).unwrap());
         let counts = counts_out.download(stream).unwrap();
-        let pair = |place: usize| match side_by_side {
-            true => (keys[2 * place], Scalar::from_u64(keys[2 * place + 1].to_u64())),
-            false => (keys[place], values[place]),
+        let pair = |pair_index: usize| match side_by_side {
+            true => (keys[2 * pair_index], Scalar::from_u64(keys[2 * pair_index + 1].to_u64())),
+            false => (keys[pair_index], values[pair_index]),
         };
         let bin = |bin: usize| {
-            let fits = self.bin_room.is_none_or(|room| counts[bin] <= room);
-            let places = starts[bin] as usize..starts[bin] as usize + if fits { counts[bin] as usize } else { 0 };
-            places.map(pair).map(|(key, value)| (key.unmixed(a, b), value)).collect()
+            let fits = self.bin_capacity.is_none_or(|capacity| counts[bin] <= capacity);
+            let range = starts[bin] as usize..starts[bin] as usize + if fits { counts[bin] as usize } else { 0 };
+            range.map(pair).map(|(key, value)| (key.unmixed(a, b), value)).collect()
         };
         Done { bins: (0..bins).map(bin).collect(), header: head.download(stream).unwrap(), counts }
     }
@@ -166,7 +168,7 @@ impl<K: Key> Case<K> {
             }
             assert!(left.values().all(|times| *times == 0), "bin {bin} has pairs that do not belong there");
         }
-        let overflow = self.bin_room.is_some_and(|room| done.counts.iter().any(|count| *count > room));
+        let overflow = self.bin_capacity.is_some_and(|capacity| done.counts.iter().any(|count| *count > capacity));
         let word = |word: u64| done.header[(word + self.level as u64) as usize];
         assert_eq!((word(header::OVERFLOW), word(header::DROPPED)), (overflow as u64, dropped));
         dropped
@@ -174,7 +176,7 @@ impl<K: Key> Case<K> {
 }
 
 /// `n` keys, of which every second one is one of five, and the others are all different.
-fn crowded<K: Key>(n: usize) -> Vec<K> {
+fn skewed<K: Key>(n: usize) -> Vec<K> {
     let hot: Vec<K> = (0..5).map(|i| K::from_u64(i * 77 + 1)).collect();
     distinct_keys::<K>(n, 3).into_iter().enumerate().map(|(i, key)| if i % 2 == 0 { hot[i % 5] } else { key }).collect()
 }
@@ -182,12 +184,12 @@ fn crowded<K: Key>(n: usize) -> Vec<K> {
 fn every_case<const REPEATS: bool, K: Key, V: Payload>(device: &Device) {
     let tile = split_tile::<K, V>() as usize;
     let spread = |n: usize| distinct_keys::<K>(n, 9);
-    let case = |keys: Vec<K>, bits: u32, crowd: usize| Case {
+    let case = |keys: Vec<K>, bits: u32, skew_limit: usize| Case {
         regions: vec![keys],
         level: 0,
         bits,
-        crowd: crowd as u32,
-        bin_room: None,
+        skew_limit: skew_limit as u32,
+        bin_capacity: None,
         dropped_before: 0,
     };
     let plain = |case: &Case<K>| assert_eq!(case.check::<REPEATS, V>(device), 0);
@@ -197,20 +199,20 @@ fn every_case<const REPEATS: bool, K: Key, V: Payload>(device: &Device) {
     };
     {
         let _at = at("into the most bins, the last tile not full");
-        plain(&case(spread(tile + 100), MOST_SPLIT_BITS, tile));
-        plain(&Case { bin_room: Some(64), ..case(spread(tile), MOST_SPLIT_BITS, tile) });
+        plain(&case(spread(tile + 100), MAX_SPLIT_BITS, tile));
+        plain(&Case { bin_capacity: Some(64), ..case(spread(tile), MAX_SPLIT_BITS, tile) });
     }
     {
         let _at = at("crowds in few of many bins");
-        thinned(&case(crowded(tile + 100), MOST_SPLIT_BITS, tile / 32));
+        thinned(&case(skewed(tile + 100), MAX_SPLIT_BITS, tile / 32));
     }
     {
         let _at = at("crowds in one of few bins, so that the others are looked at, too");
-        thinned(&case(crowded(tile), 3, tile / 9));
+        thinned(&case(skewed(tile), 3, tile / 9));
     }
     {
         let _at = at("regions of a later split, the one before which left out many");
-        let regions = vec![spread(tile + 50), Vec::new(), crowded(30)];
+        let regions = vec![spread(tile + 50), Vec::new(), skewed(30)];
         let of_level = |level, dropped_before| Case {
             regions: regions.clone(),
             level,
@@ -222,7 +224,7 @@ fn every_case<const REPEATS: bool, K: Key, V: Payload>(device: &Device) {
     }
     {
         let _at = at("bins that overflow");
-        plain(&Case { bin_room: Some(tile as u32 / 16 + 40), ..case(spread(tile + 100), 4, tile) });
+        plain(&Case { bin_capacity: Some(tile as u32 / 16 + 40), ..case(spread(tile + 100), 4, tile) });
     }
 }
 

@@ -2,7 +2,7 @@
 //! the kernels themselves, since no table asks for all of that.
 
 use gpu_kernels::hash::{Formula, HashFunctions};
-use gpu_kernels::radix::{Digit, DigitOf, Histogram, HistogramPlan, Partition, PartitionPlan, state_words, tile};
+use gpu_kernels::radix::{Digit, DigitOf, Histogram, HistogramParams, Partition, PartitionParams, state_words, tile};
 use gpu_kernels::types::{Payload, Scalar, WordOf};
 use warpnest::{Buffer, Device, Key, Tracked};
 use warpnest_tests::{at, distinct_keys, on_all};
@@ -59,7 +59,7 @@ fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: 
     let (keys_in, values_in) =
         (Buffer::from_slice(device, keys).unwrap(), Buffer::from_slice(device, &values).unwrap());
     let counted = Buffer::<u32>::zeroed(device, bins).unwrap();
-    let plan = HistogramPlan { digit, items: n as u64, digits: 1, padding: 0 };
+    let plan = HistogramParams { digit, items: n as u64, digits: 1, padding: 0 };
     // SAFETY: there are that many keys, and a count for each value; the launch names the buffers.
     unsafe {
         let histogram = Histogram::<K> { keys: keys_in.global(), counts: counted.global(), plan };
@@ -89,7 +89,7 @@ fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: 
                 digit_starts: from.global(),
                 next_starts: next.global(),
                 state: state.global(),
-                plan: PartitionPlan { digit, first: first as u64, end: end as u64, base, padding: 0 },
+                plan: PartitionParams { digit, first: first as u64, end: end as u64, base, padding: 0 },
             };
             let writes: [&dyn Tracked; 4] = [&keys_out, &values_out, &next, &state];
             stream.launch(&partition, threads, &[&keys_in, &values_in, &from], &writes).unwrap();

@@ -2,10 +2,10 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use warpnest::engine::{Cores, Engine, HostEngine, Mark, Queue};
+use warpnest::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
 use warpnest::kernels::seam::Kernel;
 use warpnest::primitives::{
-    BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, histogram, mark_last_of_each, partition_pairs,
+    BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram, partition_pairs,
     sort_pairs,
 };
 use warpnest::{Buffer, Device, Error, Memory, Result};
@@ -18,7 +18,7 @@ fn lengths(error: Error, first: u64, second: u64) {
 }
 
 /// A buffer of `n` words that show whether anybody wrote them.
-fn marked(device: &Device, n: usize) -> Buffer<u32> {
+fn sentinels(device: &Device, n: usize) -> Buffer<u32> {
     Buffer::from_slice(device, &vec![0xabab; n]).unwrap()
 }
 
@@ -33,22 +33,23 @@ fn untouched(device: &Device, buffers: &[&Buffer<u32>]) {
 fn bit_fields_that_a_key_does_not_have_or_of_too_many_bits_are_refused() {
     on_all(|device| {
         let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
-        let narrow = marked(device, 10);
+        let narrow = sentinels(device, 10);
         let wide = Buffer::from_slice(device, &[7u64; 10]).unwrap();
-        let (mut counts, mut keys_out, mut values_out) = (marked(device, 16), marked(device, 10), marked(device, 10));
+        let (mut counts, mut keys_out, mut values_out) =
+            (sentinels(device, 16), sentinels(device, 10), sentinels(device, 10));
         let mut wide_out = Buffer::<u64>::zeroed(device, 10).unwrap();
         let common = [(0, 0), (0, 11), (5, u32::MAX), (u32::MAX, 1), (u32::MAX, u32::MAX), (64, 1), (61, 4)];
         for (shift, bits) in common.into_iter().chain([(32, 1), (29, 4), (23, 10)]) {
             let field = BitField { shift, bits };
             let error = histogram(stream, &narrow, field, &mut counts).unwrap_err();
-            assert_eq!(error, Error::BitField { shift, bits, key_bits: 32, most_bits: 10 });
+            assert_eq!(error, Error::BitField { shift, bits, key_bits: 32, max_bits: 10 });
             says(&error, &[&format!("{bits} bits from bit {shift} on"), "1 to 10 bits", "the 32 bits of a key"]);
             let (input, output) = ((&narrow, &narrow), (&mut keys_out, &mut values_out));
             assert_eq!(partition_pairs(stream, &mut scratch, field, input, output, &mut counts).unwrap_err(), error);
         }
         for (shift, bits) in common {
             let error = histogram(stream, &wide, BitField { shift, bits }, &mut counts).unwrap_err();
-            assert_eq!(error, Error::BitField { shift, bits, key_bits: 64, most_bits: 10 });
+            assert_eq!(error, Error::BitField { shift, bits, key_bits: 64, max_bits: 10 });
             let (input, output) = ((&wide, &narrow), (&mut wide_out, &mut values_out));
             let field = BitField { shift, bits };
             assert_eq!(partition_pairs(stream, &mut scratch, field, input, output, &mut counts).unwrap_err(), error);
@@ -67,24 +68,24 @@ fn arrays_whose_lengths_do_not_belong_together_are_refused() {
     on_all(|device| {
         let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
         let scratch = &mut scratch;
-        let (five, six) = (marked(device, 5), marked(device, 6));
+        let (five, six) = (sentinels(device, 5), sentinels(device, 6));
         for length in [0, 4, 7] {
-            let mut output = marked(device, length);
+            let mut output = sentinels(device, length);
             lengths(exclusive_scan(stream, scratch, &five, &mut output).unwrap_err(), 5, length as u64);
             untouched(device, &[&output]);
         }
         let field = BitField { shift: 0, bits: 3 };
-        let (mut out, mut long, mut starts) = (marked(device, 5), marked(device, 6), marked(device, 8));
+        let (mut out, mut long, mut starts) = (sentinels(device, 5), sentinels(device, 6), sentinels(device, 8));
         for length in [0, 7, 9] {
-            let mut counts = marked(device, length);
+            let mut counts = sentinels(device, length);
             lengths(histogram(stream, &five, field, &mut counts).unwrap_err(), 8, length as u64);
-            let mut other = marked(device, 5);
+            let mut other = sentinels(device, 5);
             let (input, output) = ((&five, &five), (&mut out, &mut other));
             let refused = partition_pairs(stream, scratch, field, input, output, &mut counts);
             lengths(refused.unwrap_err(), 8, length as u64);
             untouched(device, &[&counts, &other]);
         }
-        let mut other = marked(device, 5);
+        let mut other = sentinels(device, 5);
         let refused = partition_pairs(stream, scratch, field, (&five, &six), (&mut out, &mut other), &mut starts);
         lengths(refused.unwrap_err(), 5, 6);
         let refused = partition_pairs(stream, scratch, field, (&five, &five), (&mut long, &mut other), &mut starts);
@@ -93,13 +94,13 @@ fn arrays_whose_lengths_do_not_belong_together_are_refused() {
         lengths(refused.unwrap_err(), 5, 6);
         lengths(sort_pairs(stream, scratch, &mut out, &mut long).unwrap_err(), 5, 6);
 
-        let (keep, mut count) = (marked(device, 1), marked(device, 1));
+        let (keep, mut count) = (sentinels(device, 1), sentinels(device, 1));
         lengths(compact(stream, scratch, &five, &starts, &mut out, &mut count).unwrap_err(), 1, 8);
         lengths(compact(stream, scratch, &five, &keep, &mut long, &mut count).unwrap_err(), 5, 6);
         lengths(compact(stream, scratch, &five, &keep, &mut out, &mut starts).unwrap_err(), 1, 8);
-        lengths(mark_last_of_each(stream, &five, &mut starts).unwrap_err(), 1, 8);
-        let mut none = marked(device, 0);
-        lengths(mark_last_of_each(stream, &five, &mut none).unwrap_err(), 1, 0);
+        lengths(flag_last_of_each(stream, &five, &mut starts).unwrap_err(), 1, 8);
+        let mut none = sentinels(device, 0);
+        lengths(flag_last_of_each(stream, &five, &mut none).unwrap_err(), 1, 0);
         untouched(device, &[&out, &long, &starts, &count, &five]);
         assert_eq!(scratch.memory_bytes(), 0, "what is refused takes no scratch");
     });
@@ -119,10 +120,10 @@ fn what_belongs_to_another_device_is_refused_and_nothing_has_changed() {
     on_all(|here| {
         let (stream, mut scratch) = (here.default_stream(), Scratch::new(here));
         let scratch = &mut scratch;
-        let (input, theirs) = (marked(here, 32), marked(there, 32));
-        let (mut first, mut second, mut words) = (marked(here, 32), marked(here, 32), marked(here, 1));
-        let (keep, their_keep) = (marked(here, 1), marked(there, 1));
-        let (mut their_32, mut their_1) = (marked(there, 32), marked(there, 1));
+        let (input, theirs) = (sentinels(here, 32), sentinels(there, 32));
+        let (mut first, mut second, mut words) = (sentinels(here, 32), sentinels(here, 32), sentinels(here, 1));
+        let (keep, their_keep) = (sentinels(here, 1), sentinels(there, 1));
+        let (mut their_32, mut their_1) = (sentinels(there, 32), sentinels(there, 1));
         wrong(exclusive_scan(stream, scratch, &theirs, &mut first), there, here);
         wrong(exclusive_scan(stream, scratch, &input, &mut their_32), there, here);
         wrong(exclusive_scan_in_place(stream, scratch, &mut their_32), there, here);
@@ -132,11 +133,11 @@ fn what_belongs_to_another_device_is_refused_and_nothing_has_changed() {
         wrong(compact(stream, scratch, &input, &their_keep, &mut first, &mut words), there, here);
         wrong(compact(stream, scratch, &input, &keep, &mut their_32, &mut words), there, here);
         wrong(compact(stream, scratch, &input, &keep, &mut first, &mut their_1), there, here);
-        wrong(mark_last_of_each(stream, &theirs, &mut words), there, here);
-        wrong(mark_last_of_each(stream, &input, &mut their_1), there, here);
+        wrong(flag_last_of_each(stream, &theirs, &mut words), there, here);
+        wrong(flag_last_of_each(stream, &input, &mut their_1), there, here);
         let field = BitField { shift: 0, bits: 5 };
-        let mut starts = marked(here, 32);
-        let mut other = marked(there, 32);
+        let mut starts = sentinels(here, 32);
+        let mut other = sentinels(there, 32);
         wrong(
             partition_pairs(stream, scratch, field, (&theirs, &input), (&mut first, &mut second), &mut starts),
             there,
@@ -176,7 +177,7 @@ fn what_belongs_to_another_device_is_refused_and_nothing_has_changed() {
 fn a_histogram_of_keys_of_another_device_leaves_the_counts_as_they_were() {
     let there = &elsewhere();
     on_all(|here| {
-        let (theirs, mut counts) = (marked(there, 32), marked(here, 32));
+        let (theirs, mut counts) = (sentinels(there, 32), sentinels(here, 32));
         wrong(histogram(here.default_stream(), &theirs, BitField { shift: 0, bits: 5 }, &mut counts), there, here);
         untouched(here, &[&counts]);
     });
@@ -235,11 +236,11 @@ impl Queue for BoastfulQueue {
     unsafe fn launch(&self, kernel: &dyn Kernel, _blocks: u32) -> Result<()> {
         panic!("a call that is refused launched {}", kernel.name())
     }
-    fn record(&self, timed: bool) -> Result<Arc<dyn Mark>> {
+    fn record(&self, timed: bool) -> Result<Arc<dyn QueueEvent>> {
         self.0.record(timed)
     }
-    fn wait(&self, mark: &dyn Mark) -> Result<()> {
-        self.0.wait(mark)
+    fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()> {
+        self.0.wait(queue_event)
     }
     fn synchronize(&self) -> Result<()> {
         self.0.synchronize()
@@ -271,7 +272,7 @@ fn more_items_than_places_have_numbers_are_refused_before_anything_is_done() {
         let (input, output) = ((&large(), &large()), (&mut keys, &mut values));
         refused(partition_pairs(stream, scratch, field, input, output, &mut small(16)));
         let mut words = Buffer::zeroed(device, asked.div_ceil(32)).unwrap();
-        refused(mark_last_of_each(stream, &large(), &mut words));
+        refused(flag_last_of_each(stream, &large(), &mut words));
         refused(compact(stream, scratch, &large(), &words, &mut large(), &mut small(1)));
         assert_eq!(scratch.memory_bytes(), 0);
     }

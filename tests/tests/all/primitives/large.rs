@@ -4,10 +4,10 @@
 //! Partitions work in portions of 2^29 pairs, which need more memory than a test may take: what passes
 //! from one portion to the next is tested in `digits`, with small ones.
 
-#[path = "../../../../crates/warpnest/tests/crowd/mod.rs"]
-mod crowd;
+#[path = "../../../../crates/warpnest/tests/shuffled_threads/mod.rs"]
+mod shuffled_threads;
 
-use crowd::Crowd;
+use shuffled_threads::ShuffledThreads;
 use std::collections::HashMap;
 use warpnest::engine::HostEngine;
 use warpnest::primitives::{
@@ -18,7 +18,7 @@ use warpnest_tests::distinct_keys;
 
 /// The devices, and how often to try on each.
 fn devices() -> [(Device, u64); 2] {
-    [(Device::cpu(), 5), (Device::from_engine(HostEngine::new(Crowd::new(1))).unwrap(), 5)]
+    [(Device::cpu(), 5), (Device::from_engine(HostEngine::new(ShuffledThreads::new(1))).unwrap(), 5)]
 }
 
 /// Words that look random.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use warpnest::primitives::{
-    BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, histogram, mark_last_of_each,
+    BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
     partition_pairs, sort_pairs,
 };
 use warpnest::{Answers, Buffer, Key, Value};
@@ -10,7 +10,7 @@ use warpnest_tests::{TestEngine, key, on_every_engine};
 
 /// Items for an engine: some cases should take several tiles, which have up to 8,192.
 fn most(engine: &TestEngine) -> usize {
-    match engine.most_items {
+    match engine.max_items {
         0..1000 => 9_000,
         1000..10_000 => 20_000,
         _ => 60_000,
@@ -139,7 +139,7 @@ fn check_sort<K: Key, V: Value>(engine: &TestEngine, keys: &[K]) -> Result<(), T
     prop_assert_eq!(answers.download(stream).unwrap(), expected_answers);
 
     let mut last = Buffer::zeroed(device, sorted.len().div_ceil(32)).unwrap();
-    mark_last_of_each(stream, &keys, &mut last).unwrap();
+    flag_last_of_each(stream, &keys, &mut last).unwrap();
     let last = last.download(stream).unwrap();
     for i in 0..last.len() * 32 {
         let is_last = i < sorted.len() && sorted.get(i + 1) != Some(&sorted[i]);
@@ -154,7 +154,7 @@ fn partitions_and_sorts<K: Key, V: Value>() {
         |engine, (keys, field)| {
             check_partition::<K, V>(engine, field, &keys)?;
             // The interpreter sorts few items: each takes eight passes or four.
-            let few = if engine.most_items < 1000 { 700 } else { keys.len() };
+            let few = if engine.max_items < 1000 { 700 } else { keys.len() };
             check_sort::<K, V>(engine, &keys[..few.min(keys.len())])
         },
     );

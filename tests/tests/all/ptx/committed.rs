@@ -1,7 +1,7 @@
 //! The committed PTX: clean, complete, as documented, and run by an interpreter that can fail.
 
 use super::kernels::{kernels, wide_linear};
-use gpu_kernels::roofline::{Access, Copy, Random, RandomPlan, Strided, StridedPlan};
+use gpu_kernels::roofline::{Access, Copy, Random, RandomParams, Strided, StridedParams};
 use gpu_kernels::seam::Kernel;
 use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;
@@ -212,7 +212,7 @@ fn random(device: &Device, access: Access, accesses: u64, words: u64) -> (Vec<u6
     let memory = Buffer::from_slice(device, &initial).unwrap();
     let input = Buffer::<u32>::zeroed(device, 2 * accesses as usize).unwrap();
     let output = Buffer::<u32>::zeroed(device, accesses as usize).unwrap();
-    let plan = RandomPlan { accesses, words, seed: 9, access: access as u32, padding: 0 };
+    let plan = RandomParams { accesses, words, seed: 9, access: access as u32, padding: 0 };
     let stream = device.default_stream();
     // SAFETY: the buffers are as long as the kernel's text demands, and the launch names them.
     unsafe {
@@ -261,7 +261,7 @@ fn strided<T: Key>(device: &Device, words_log2: u32, stride_log2: u32, atomic: u
     initial[0] = T::from_u64(8);
     let memory = Buffer::from_slice(device, &initial).unwrap();
     let wrong = Buffer::<u32>::zeroed(device, 1).unwrap();
-    let plan = StridedPlan { before: 7, after: 9, words_log2, stride_log2, atomic, padding: 0 };
+    let plan = StridedParams { before: 7, after: 9, words_log2, stride_log2, atomic, padding: 0 };
     // SAFETY: the buffers are as long as the kernel's text demands, and the launch names them.
     unsafe {
         let kernel = Strided { memory: memory.global::<T>(), wrong: wrong.global(), plan };
@@ -287,7 +287,7 @@ fn the_rooflines_strided_updates_reach_every_word_once_and_count_what_is_wrong()
 #[test]
 fn strided_words_are_a_stride_apart_and_neighbours_far_apart_in_time() {
     let words_of = |stride_log2| {
-        let plan = StridedPlan { before: 0, after: 0, words_log2: 10, stride_log2, atomic: 0, padding: 0 };
+        let plan = StridedParams { before: 0, after: 0, words_log2: 10, stride_log2, atomic: 0, padding: 0 };
         (0..1024).map(|thread| plan.word_of(thread)).collect::<Vec<_>>()
     };
     assert!(words_of(0).into_iter().eq(0..1024));

@@ -2,32 +2,37 @@
 
 mod extendible;
 
-use gpu_kernels::compact::{Compact, CompactPlan, CompactRuns, Flip, LastOfEach, RunsPlan as CompactRunsPlan};
+use gpu_kernels::compact::{Compact, CompactParams, CompactRuns, Invert, LastOfEach, RunsParams as CompactRunsParams};
 use gpu_kernels::compacting::{
-    CountBits, CountIds, KeysOf, KeysOfPlan, MarkSlotValues, NumberSlots, RankSlotValues, ReverseRows, RowsPlan,
-    SlotsPlan,
+    CountBits, CountIds, FlagSlotValues, KeysOf, KeysOfParams, NumberSlots, RankSlotValues, ReverseRows, RowsParams,
+    SlotsParams,
 };
 use gpu_kernels::cuckoo::{
-    Census, Find, FindPlan, Histogram, Insert, InsertPlan, Keys, KeysPlan, Last, PairsPlan, PlaceValues, Unplaceable,
+    Census, Find, FindParams, Histogram, Insert, InsertParams, Keys, KeysParams, Last, PairsParams, StoreValues,
+    Unplaceable,
 };
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
-use gpu_kernels::landing::{Land, LandPlan};
-use gpu_kernels::linear::{self, Apply, ApplyPlan, InsertAnywhere, InspectPlan, ProbeLengths, Rehash, RehashPlan};
-use gpu_kernels::multi::{Gather, GatherPlan, Numbers, NumbersPlan, Runs, RunsOfCuckoo, RunsOfTwoLevel, RunsPlan};
-use gpu_kernels::page::{
-    BuildPages, BuildPagesInOrder, BuildPlan as PageBuildPlan, Find as PageFind, FindPlan as PageFindPlan,
-    Layout as PageLayout, MarkValues, Number, NumberPlan, RankValues, Split, SplitInOrder, SplitPlan, Starts,
-    StartsPlan as PageStartsPlan, Unpack, UnpackPlan, ValuesPlan,
+use gpu_kernels::linear::{
+    self, Apply, ApplyParams, InsertAnywhere, InspectParams, ProbeLengths, Rehash, RehashParams,
 };
-use gpu_kernels::radix::{Digit, Histogram as RadixHistogram, HistogramPlan, Partition, PartitionPlan};
-use gpu_kernels::roofline::{Copy, Random, RandomPlan, Strided, StridedPlan};
-use gpu_kernels::scan::{Scan, ScanPlan};
+use gpu_kernels::multi::{
+    Gather, GatherParams, Numbers, NumbersParams, Runs, RunsOfCuckoo, RunsOfTwoLevel, RunsParams,
+};
+use gpu_kernels::page::{
+    BuildPages, BuildPagesInOrder, BuildParams as PageBuildParams, Find as PageFind, FindParams as PageFindParams,
+    FlagValues, Layout as PageLayout, Number, NumberParams, RankValues, Split, SplitInOrder, SplitParams, Starts,
+    StartsParams as PageStartsParams, Unpack, UnpackParams, ValuesParams,
+};
+use gpu_kernels::radix::{Digit, Histogram as RadixHistogram, HistogramParams, Partition, PartitionParams};
+use gpu_kernels::readback::{Readback, ReadbackParams};
+use gpu_kernels::roofline::{Copy, Random, RandomParams, Strided, StridedParams};
+use gpu_kernels::scan::{Scan, ScanParams};
 use gpu_kernels::seam::Kernel;
-use gpu_kernels::search::{BinarySearch, SearchPlan};
-use gpu_kernels::sorted::{self, Bounds, BoundsPlan, CountRanges, Index, IndexPlan, RangesPlan};
+use gpu_kernels::search::{BinarySearch, SearchParams};
+use gpu_kernels::sorted::{self, Bounds, BoundsParams, CountRanges, Index, IndexParams, RangesParams};
 use gpu_kernels::two_level::{
-    BucketStarts, BuildBuckets, BuildPlan, Find as TwoLevelFind, FindPlan as TwoLevelFindPlan,
-    Histogram as TwoLevelHistogram, Layout, StartsPlan,
+    BucketStarts, BuildBuckets, BuildParams, Find as TwoLevelFind, FindParams as TwoLevelFindParams,
+    Histogram as TwoLevelHistogram, Layout, StartsParams,
 };
 use gpu_kernels::types::{Nothing, Payload};
 use warpnest::ptx::HOPPER;
@@ -37,10 +42,10 @@ use warpnest_tests::null;
 /// The kernels of the cuckoo map or set for a key and what is beside it, with nothing to do and nowhere to do it.
 fn cuckoo<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
     let functions = no_slots::<K>();
-    let pairs = PairsPlan { functions, pairs: 0 };
-    let plan = InsertPlan { functions, pairs: 0, chain_limit: 1, statistics: 0 };
+    let pairs = PairsParams { functions, pairs: 0 };
+    let plan = InsertParams { functions, pairs: 0, chain_limit: 1, statistics: 0 };
     let (keys, values, words, header) = (null::<K>(), null::<V::Word>(), null(), null());
-    let find = FindPlan { functions, queries: 0 };
+    let find = FindParams { functions, queries: 0 };
     vec![
         Box::new(Insert::<K, V> { keys, values, words, header, plan }),
         Box::new(Census::<K, V> { words, header, functions }),
@@ -57,14 +62,14 @@ fn no_slots<K: Key>() -> HashFunctions {
 
 /// What the cuckoo map has for one pair of types, and the set has not.
 fn cuckoo_values<K: Key, V: Value>() -> Box<dyn Kernel> {
-    let plan = PairsPlan { functions: no_slots::<K>(), pairs: 0 };
+    let plan = PairsParams { functions: no_slots::<K>(), pairs: 0 };
     let (keys, values) = (null::<K>(), null::<V>());
-    Box::new(PlaceValues::<K, V> { keys, values, words: null(), header: null(), last: null(), plan })
+    Box::new(StoreValues::<K, V> { keys, values, words: null(), header: null(), last: null(), plan })
 }
 
 /// What the cuckoo set has for a type of keys, and the map has not.
 fn cuckoo_keys<K: Key>() -> Box<dyn Kernel> {
-    let plan = KeysPlan { functions: no_slots::<K>(), room: 0 };
+    let plan = KeysParams { functions: no_slots::<K>(), capacity: 0 };
     Box::new(Keys { words: null(), header: null(), keys_out: null::<K>(), count: null(), plan })
 }
 
@@ -72,12 +77,12 @@ fn cuckoo_keys<K: Key>() -> Box<dyn Kernel> {
 fn two_level<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     let layout = Layout {
         buckets: HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0),
-        places: Family::new(Formula::Mix, 3, 1, 0),
+        slot_hashes: Family::new(Formula::Mix, 3, 1, 0),
     };
-    let plan = BuildPlan { layout, capacity: 1, seed: 0, seeds: 1, rounds: 1, statistics: 0, padding: 0 };
+    let plan = BuildParams { layout, capacity: 1, seed: 0, seeds: 1, rounds: 1, statistics: 0, padding: 0 };
     let (keys, values, words, seeds, header) = (null::<K>(), null::<V>(), null(), null(), null());
-    let find = TwoLevelFindPlan { layout, queries: 0 };
-    let search = SearchPlan { keys: 0, queries: 0 };
+    let find = TwoLevelFindParams { layout, queries: 0 };
+    let search = SearchParams { keys: 0, queries: 0 };
     vec![
         Box::new(BinarySearch { keys, values, queries: keys, values_out: values, found: null(), plan: search }),
         Box::new(BuildBuckets::<K, V> { keys, values, starts: null(), words_out: words, seeds, header, plan }),
@@ -97,7 +102,7 @@ fn page<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
         starts: null(),
         words_out: words,
         header,
-        plan: PageBuildPlan { layout, page_room: 0, pairs: 0, split: 0, zeroed: 0 },
+        plan: PageBuildParams { layout, page_capacity: 0, pairs: 0, split: 0, zeroed: 0 },
     };
     let split = || Split::<K, V> {
         keys,
@@ -109,21 +114,21 @@ fn page<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
         counts_out: null(),
         state: words,
         header,
-        plan: SplitPlan {
+        plan: SplitParams {
             a: 0,
             b: 0,
-            region_room: 0,
+            region_capacity: 0,
             pairs: 0,
-            bin_room: 0,
+            bin_capacity: 0,
             tiles: 1,
             shift: K::BITS - 1,
             bits: 1,
-            crowd: 0,
+            skew_limit: 0,
             level: 0,
         },
     };
-    let find = PageFindPlan { layout, queries: 0 };
-    let unpack = UnpackPlan { layout, room: 0 };
+    let find = PageFindParams { layout, queries: 0 };
+    let unpack = UnpackParams { layout, capacity: 0 };
     vec![
         Box::new(split()),
         Box::new(SplitInOrder::from(split())),
@@ -139,7 +144,7 @@ const NO_KEYS: sorted::Layout = sorted::Layout::new(0);
 
 /// The lookups of the sorted map for one pair of types.
 fn sorted_find<K: Key, V: Value>() -> Box<dyn Kernel> {
-    let plan = sorted::FindPlan { layout: NO_KEYS, queries: 0 };
+    let plan = sorted::FindParams { layout: NO_KEYS, queries: 0 };
     let (keys, values) = (null::<K>(), null::<V>());
     Box::new(sorted::Find { queries: keys, keys, values, values_out: values, found: null(), plan })
 }
@@ -147,11 +152,11 @@ fn sorted_find<K: Key, V: Value>() -> Box<dyn Kernel> {
 /// The kernels of the sorted map that take one type.
 fn sorted<K: Key>() -> Vec<Box<dyn Kernel>> {
     let (keys, layout) = (null::<K>(), NO_KEYS);
-    let bounds = BoundsPlan { layout, queries: 0, upper: 0, padding: 0 };
-    let ranges = RangesPlan { layout, ranges: 0 };
+    let bounds = BoundsParams { layout, queries: 0, upper: 0, padding: 0 };
+    let ranges = RangesParams { layout, ranges: 0 };
     vec![
-        Box::new(Index { keys, count: null(), plan: IndexPlan { keys: 0 } }),
-        Box::new(Bounds { queries: keys, keys, places: null(), plan: bounds }),
+        Box::new(Index { keys, count: null(), plan: IndexParams { keys: 0 } }),
+        Box::new(Bounds { queries: keys, keys, ranks: null(), plan: bounds }),
         Box::new(CountRanges { from: keys, to: keys, keys, counts: null(), plan: ranges }),
     ]
 }
@@ -160,15 +165,15 @@ fn sorted<K: Key>() -> Vec<Box<dyn Kernel>> {
 fn linear_pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     let layout = linear::Layout { a: 0, b: 0, lines: 2, linear: 0 };
     let (words, header, keys) = (null(), null(), null::<K>());
-    let apply = ApplyPlan { layout, first: 0, end: 0, operation: 0, anywhere: 0, most_asked: 0 };
-    let (find, inspect) = (linear::FindPlan { layout, queries: 0 }, InspectPlan { layout, room: 0 });
-    let (kinds, values, answers, before, marked) = (null(), null::<V>(), null(), null(), null());
-    let insert_plan = linear::InsertPlan { layout, first: 0, end: 0 };
+    let apply = ApplyParams { layout, first: 0, end: 0, operation: 0, anywhere: 0, max_asked: 0 };
+    let (find, inspect) = (linear::FindParams { layout, queries: 0 }, InspectParams { layout, capacity: 0 });
+    let (kinds, values, answers, before, pending) = (null(), null::<V>(), null(), null(), null());
+    let insert_plan = linear::InsertParams { layout, first: 0, end: 0 };
     let insert = || linear::Insert::<K, V> { keys, values, words, header, plan: insert_plan };
     vec![
         Box::new(insert()),
         Box::new(InsertAnywhere::from(insert())),
-        Box::new(Apply::<K, V> { kinds, keys, values, words, header, answers, before, marked, plan: apply }),
+        Box::new(Apply::<K, V> { kinds, keys, values, words, header, answers, before, pending, plan: apply }),
         Box::new(linear::Find::<K, V> { queries: keys, words, header, values, found: null(), plan: find }),
         Box::new(linear::Unpack::<K, V> {
             words,
@@ -182,20 +187,20 @@ fn linear_pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
 }
 
 fn compacting<K: Key>() -> Vec<Box<dyn Kernel>> {
-    let (keys, rows) = (null::<K>(), RowsPlan { rows: 0 });
-    let plan = NumberPlan { layout: PageLayout::new::<K, u32>(0, 0, 0, 20), room: 0 };
-    let of_values = ValuesPlan { layout: plan.layout };
-    let starts = PageStartsPlan { layout: plan.layout, keys: 0 };
-    let of_ids = KeysOfPlan { ids: 0, queries: 0 };
-    let slots = SlotsPlan { functions: no_slots::<K>(), slots: 0, end: 0, copies: 0, room: 0 };
+    let (keys, rows) = (null::<K>(), RowsParams { rows: 0 });
+    let plan = NumberParams { layout: PageLayout::new::<K, u32>(0, 0, 0, 20), capacity: 0 };
+    let of_values = ValuesParams { layout: plan.layout };
+    let starts = PageStartsParams { layout: plan.layout, keys: 0 };
+    let of_ids = KeysOfParams { ids: 0, queries: 0 };
+    let slots = SlotsParams { functions: no_slots::<K>(), slots: 0, end: 0, copies: 0, capacity: 0 };
     let (words, header) = (null(), null());
     vec![
         Box::new(NumberSlots { words, header, keys_out: keys, count: null(), plan: slots }),
-        Box::new(MarkSlotValues::<K> { words, header, bits: null(), plan: slots }),
+        Box::new(FlagSlotValues::<K> { words, header, bits: null(), plan: slots }),
         Box::new(RankSlotValues::<K> { words, header, bits: null(), before: null(), plan: slots }),
         Box::new(Number { words: null(), keys_out: keys, count: null(), plan }),
         Box::new(Starts { keys, starts: null(), plan: starts }),
-        Box::new(MarkValues { words: keys, bits: null(), plan: of_values }),
+        Box::new(FlagValues { words: keys, bits: null(), plan: of_values }),
         Box::new(RankValues { words: keys, bits: null(), before: null(), plan: of_values }),
         Box::new(ReverseRows { keys, keys_out: keys, rows_out: null(), plan: rows }),
         Box::new(KeysOf { queries: null(), keys, keys_out: keys, found: null(), plan: of_ids }),
@@ -204,12 +209,12 @@ fn compacting<K: Key>() -> Vec<Box<dyn Kernel>> {
 
 fn multi<K: Key>() -> Vec<Box<dyn Kernel>> {
     let (words, lasts, starts, offsets) = (null(), null(), null(), null());
-    let plan = RunsPlan { layout: PageLayout::new::<K, u32>(0, 0, 0, 20), queries: 0 };
-    let gather = GatherPlan { queries: 0, total: 0 };
+    let plan = RunsParams { layout: PageLayout::new::<K, u32>(0, 0, 0, 20), queries: 0 };
+    let gather = GatherParams { queries: 0, total: 0 };
     let (queries, counts, wide_counts, header) = (null::<K>(), null(), null(), null());
     let functions = no_slots::<K>();
-    let layout = Layout { buckets: functions, places: Family::new(Formula::Mix, 3, 1, 0) };
-    let (of_cuckoo, of_two_level) = (FindPlan { functions, queries: 0 }, TwoLevelFindPlan { layout, queries: 0 });
+    let layout = Layout { buckets: functions, slot_hashes: Family::new(Formula::Mix, 3, 1, 0) };
+    let (of_cuckoo, of_two_level) = (FindParams { functions, queries: 0 }, TwoLevelFindParams { layout, queries: 0 });
     vec![
         Box::new(Runs { queries, words, lasts, starts, counts, wide_counts, plan }),
         Box::new(RunsOfCuckoo { queries, words: null(), header, lasts, starts, counts, wide_counts, plan: of_cuckoo }),
@@ -231,7 +236,7 @@ fn multi<K: Key>() -> Vec<Box<dyn Kernel>> {
             ends: null(),
             count: null(),
             state: null(),
-            plan: CompactRunsPlan { items: 0, a: 0, b: 0 },
+            plan: CompactRunsParams { items: 0, a: 0, b: 0 },
         }),
         Box::new(Gather { values: null::<K>(), starts, offsets, output: null(), plan: gather }),
     ]
@@ -240,9 +245,9 @@ fn multi<K: Key>() -> Vec<Box<dyn Kernel>> {
 /// Those that know slots, and not what was put into them.
 fn linear_slots<H: Key>() -> Vec<Box<dyn Kernel>> {
     let layout = linear::Layout { a: 0, b: 0, lines: 2, linear: 0 };
-    let (words, plan) = (null(), InspectPlan { layout, room: 0 });
+    let (words, plan) = (null(), InspectParams { layout, capacity: 0 });
     vec![
-        Box::new(Rehash::<H> { old: words, words, header: null(), plan: RehashPlan { slots: 0, layout } }),
+        Box::new(Rehash::<H> { old: words, words, header: null(), plan: RehashParams { slots: 0, layout } }),
         Box::new(ProbeLengths::<H> { words, histogram: null(), totals: null(), plan }),
     ]
 }
@@ -256,12 +261,12 @@ pub fn wide_linear() -> Vec<Box<dyn Kernel>> {
 /// The kernels of the primitives that take one type.
 fn primitives<K: Key>() -> Vec<Box<dyn Kernel>> {
     let (keys, state) = (null::<K>(), null());
-    let plan = HistogramPlan { digit: digit(), items: 0, digits: 1, padding: 0 };
-    let items = CompactPlan { items: 0 };
-    let layout = Layout { buckets: digit().functions, places: Family::new(Formula::Mix, 3, 1, 0) };
-    let starts = StartsPlan { functions: layout.buckets, pairs: 0 };
+    let plan = HistogramParams { digit: digit(), items: 0, digits: 1, padding: 0 };
+    let items = CompactParams { items: 0 };
+    let layout = Layout { buckets: digit().functions, slot_hashes: Family::new(Formula::Mix, 3, 1, 0) };
+    let starts = StartsParams { functions: layout.buckets, pairs: 0 };
     vec![
-        Box::new(Scan::<K> { input: keys, output: keys, total: keys, state, plan: ScanPlan { items: 0 } }),
+        Box::new(Scan::<K> { input: keys, output: keys, total: keys, state, plan: ScanParams { items: 0 } }),
         Box::new(Compact::<K> { input: keys, keep: null(), output: keys, count: null(), state, plan: items }),
         Box::new(LastOfEach::<K> { keys, keep: null(), plan: items }),
         Box::new(RadixHistogram::<K> { keys, counts: null(), plan }),
@@ -275,7 +280,7 @@ fn digit() -> Digit {
 }
 
 fn partition<K: Key, V: Payload>() -> Box<dyn Kernel> {
-    let plan = PartitionPlan { digit: digit(), first: 0, end: 0, base: 0, padding: 0 };
+    let plan = PartitionParams { digit: digit(), first: 0, end: 0, base: 0, padding: 0 };
     let (digit_starts, next_starts, state) = (null(), null(), null());
     let (keys, values) = (null::<K>(), null::<V::Word>());
     let (keys_out, values_out) = (keys, values);
@@ -284,8 +289,8 @@ fn partition<K: Key, V: Payload>() -> Box<dyn Kernel> {
 
 /// Every kernel of a module, for every choice of its types. A new kernel belongs here: its entry in the PTX fails the tests until it is.
 pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
-    let plan = RandomPlan { accesses: 0, words: 1, seed: 0, access: 0, padding: 0 };
-    let strided = StridedPlan { before: 0, after: 0, words_log2: 0, stride_log2: 0, atomic: 0, padding: 0 };
+    let plan = RandomParams { accesses: 0, words: 1, seed: 0, access: 0, padding: 0 };
+    let strided = StridedParams { before: 0, after: 0, words_log2: 0, stride_log2: 0, atomic: 0, padding: 0 };
     let words = null();
     let roofline: Vec<Box<dyn Kernel>> = vec![
         Box::new(Strided { memory: null::<u32>(), wrong: null(), plan: strided }),
@@ -307,13 +312,17 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
     let partitions_of_keys = [partition::<u32, Nothing>(), partition::<u64, Nothing>()];
     let two_level =
         [two_level::<u32, u32>(), two_level::<u32, u64>(), two_level::<u64, u32>(), two_level::<u64, u64>()];
-    let inserting = linear::InsertingPlan { first: 0, end: 0 };
+    let inserting = linear::InsertingParams { first: 0, end: 0 };
     let of_no_type: [Box<dyn Kernel>; 6] = [
-        Box::new(Land { words: null(), landing: null(), plan: LandPlan { first: 0, words: 0, mark: 0, padding: 0 } }),
-        Box::new(CountBits { bits: null(), counts: null(), plan: RowsPlan { rows: 0 } }),
-        Box::new(Flip { keep: null(), plan: CompactPlan { items: 0 } }),
-        Box::new(CountIds { ids: null(), counts: null(), plan: RowsPlan { rows: 0 } }),
-        Box::new(Numbers { output: null(), plan: NumbersPlan { end: 0 } }),
+        Box::new(Readback {
+            words: null(),
+            readback: null(),
+            plan: ReadbackParams { first: 0, words: 0, epoch: 0, padding: 0 },
+        }),
+        Box::new(CountBits { bits: null(), counts: null(), plan: RowsParams { rows: 0 } }),
+        Box::new(Invert { keep: null(), plan: CompactParams { items: 0 } }),
+        Box::new(CountIds { ids: null(), counts: null(), plan: RowsParams { rows: 0 } }),
+        Box::new(Numbers { output: null(), plan: NumbersParams { end: 0 } }),
         Box::new(linear::CountInserting { kinds: null(), header: null(), plan: inserting }),
     ];
     let extendible_pairs = [

@@ -1,12 +1,12 @@
 //! Buffers, devices and answers: what goes in comes out, on every engine. `runtime/streams.rs` has the order of work.
 
 use std::collections::HashMap;
-use warpnest::{Answers, Buffer, BuildReport, CuckooConfig, CuckooMap, Device, Error, Event, Key, Stream};
+use warpnest::{Answers, Buffer, CuckooConfig, CuckooMap, CuckooReport, Device, Error, Event, Key, Stream};
 use warpnest_tests::{TestEngine, distinct_keys, engines};
 
 /// Around 512 and 1,024, too: so many words are the most that come to the host another way than others.
 fn sizes(engine: &TestEngine) -> [usize; 12] {
-    [0, 1, 2, 3, 31, 64, 512, 513, 1001, 1024, 1025, engine.most_items]
+    [0, 1, 2, 3, 31, 64, 512, 513, 1001, 1024, 1025, engine.max_items]
 }
 
 fn round_trips<K: Key>() {
@@ -159,7 +159,7 @@ fn what_users_hold_may_be_sent_to_and_shared_with_other_threads() {
     shared::<Answers<u64>>();
     shared::<CuckooMap<u32, u64>>();
     shared::<CuckooConfig>();
-    shared::<BuildReport>();
+    shared::<CuckooReport>();
     shared::<Error>();
 }
 
@@ -167,7 +167,7 @@ fn what_users_hold_may_be_sent_to_and_shared_with_other_threads() {
 fn several_host_threads_look_up_in_one_map_at_the_same_time() {
     for engine in engines() {
         let device = &engine.device;
-        let n = engine.most_items.min(1 << 16);
+        let n = engine.max_items.min(1 << 16);
         let keys: Vec<u64> = distinct_keys(2 * n, 6);
         let map: CuckooMap<u64, u32> = CuckooMap::build(device, &keys[..n], &vec![7; n]).unwrap();
         let shared_queries = Buffer::from_slice(device, &keys).unwrap();

@@ -81,12 +81,12 @@ fn sizes_of_huge_counts_are_numbers_or_typed_errors() {
 #[test]
 fn what_maps_that_change_say_of_huge_counts_are_numbers_or_typed_errors() {
     for load in [f64::MIN_POSITIVE, 1e-9, 0.8, 1.0 - f64::EPSILON] {
-        for config in [LinearConfig::default().load(load), LinearConfig::default().load(load).to_the_next_line()] {
+        for config in [LinearConfig::default().load(load), LinearConfig::default().load(load).linear_probing()] {
             check("LinearConfig", |count| config.clone().pairs(count).memory_bytes::<u32, u32>(), table);
             check("LinearConfig", |count| config.clone().pairs(count).memory_bytes::<u64, u64>(), table);
         }
     }
-    let largest = ExtendibleConfig::default().segments(1 << 8).buckets(1 << 23).records(256).most_segments(u64::MAX);
+    let largest = ExtendibleConfig::default().segments(1 << 8).buckets(1 << 23).records(256).max_segments(u64::MAX);
     for config in [ExtendibleConfig::default(), largest] {
         config.memory_bytes::<u64, u64>().unwrap();
         check("ExtendibleConfig", |count| config.scratch_bytes::<u32, u32>(count), any);

@@ -138,7 +138,7 @@ fn run(device: &Device, words: usize, steps: &[Step]) -> Result<(), TestCaseErro
 #[test]
 fn random_programs_over_several_streams_end_as_if_run_in_order() {
     on_every_engine(
-        |engine| (Just(engine.most_items.min(1 << 16) & !1), prop::collection::vec(step(), 0..60)),
+        |engine| (Just(engine.max_items.min(1 << 16) & !1), prop::collection::vec(step(), 0..60)),
         |engine, (words, steps)| run(&engine.device, words, &steps),
     );
 }
@@ -304,10 +304,10 @@ fn a_lookup_on_one_stream_sees_its_queries_between_two_sorts_on_another() {
         let [sort, look_up] = [(); 2].map(|()| device.stream().unwrap());
         let mut scratch = Scratch::new(device);
         let keys: Vec<u32> = distinct_keys(n, 3);
-        let places: Vec<u32> = (0..n as u32).collect();
-        let map = TwoLevelConfig::default().seed(1).build(device, &keys, &places).unwrap();
+        let indices: Vec<u32> = (0..n as u32).collect();
+        let map = TwoLevelConfig::default().seed(1).build(device, &keys, &indices).unwrap();
         let mut queries = Buffer::from_slice(device, &keys).unwrap();
-        let mut order = Buffer::from_slice(device, &places).unwrap();
+        let mut order = Buffer::from_slice(device, &indices).unwrap();
         let before = map.get_many_on(&look_up, &queries).unwrap();
         sort_pairs(&sort, &mut scratch, &mut queries, &mut order).unwrap();
         let sorted = map.get_many_on(&look_up, &queries).unwrap();
@@ -316,9 +316,9 @@ fn a_lookup_on_one_stream_sees_its_queries_between_two_sorts_on_another() {
         let after = map.get_many_on(&look_up, &queries).unwrap();
         exclusive_scan_in_place(&sort, &mut scratch, &mut queries).unwrap();
         drop((map, queries));
-        let expected: Vec<Option<u32>> = places.iter().copied().map(Some).collect();
-        let mut by_key = places.clone();
-        by_key.sort_unstable_by_key(|&place| keys[place as usize]);
+        let expected: Vec<Option<u32>> = indices.iter().copied().map(Some).collect();
+        let mut by_key = indices.clone();
+        by_key.sort_unstable_by_key(|&index| keys[index as usize]);
         let in_order: Vec<Option<u32>> = by_key.into_iter().map(Some).collect();
         assert!(after.download(&sort).unwrap() == expected, "on {}", device.name());
         assert!(sorted.download(&sort).unwrap() == in_order, "on {}", device.name());
@@ -381,11 +381,11 @@ fn what_a_partition_puts_out_is_read_on_another_stream_when_it_is_there() {
         let mut copies = (Buffer::<u32>::zeroed(device, n).unwrap(), Buffer::<u32>::zeroed(device, 16).unwrap());
         copies.0.copy_from(&second, &values_out).unwrap();
         copies.1.copy_from(&third, &starts).unwrap();
-        let digit = |&place: &u32| keys[place as usize] >> 3 & 15;
+        let digit = |&index: &u32| keys[index as usize] >> 3 & 15;
         let mut expected = values;
         expected.sort_by_key(digit);
         let expected_starts: Vec<u32> =
-            (0..16).map(|value| expected.partition_point(|place| digit(place) < value) as u32).collect();
+            (0..16).map(|value| expected.partition_point(|index| digit(index) < value) as u32).collect();
         // On the streams of the copies, which wait for what the copies need and for nothing else.
         assert!(copies.0.download(&second).unwrap() == expected, "on {}", device.name());
         assert_eq!(copies.1.download(&third).unwrap(), expected_starts, "on {}", device.name());

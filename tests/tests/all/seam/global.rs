@@ -29,7 +29,7 @@ fn plain_accesses<K: Key>() {
     // A prefetch accesses nothing, wherever it points.
     memory.prefetch(1 << 40);
     for i in (0..16).step_by(2) {
-        let loads = [memory.load_pair_read_only(i), memory.load_pair_streaming(i), memory.watch_pair(i)];
+        let loads = [memory.load_pair_read_only(i), memory.load_pair_streaming(i), memory.load_pair_relaxed(i)];
         assert_eq!(loads, [[word(i), word(i + 1)]; 3]);
     }
     for i in (0..16).step_by(4) {
@@ -173,7 +173,7 @@ fn doubles<W: Double>() {
     for first in (0..8).step_by(W::IN_SECTOR as usize) {
         let sector: Vec<W> = (first..first + W::IN_SECTOR as u64).map(word).collect();
         assert_eq!(W::read_sector(memory, first).as_ref(), sector);
-        assert_eq!(W::watch_sector(memory, first).as_ref(), sector);
+        assert_eq!(W::load_sector_relaxed(memory, first).as_ref(), sector);
     }
     memory.store(2, word(20));
     let atomic = memory.atomic(5).scoped::<SystemScope>();

@@ -265,11 +265,11 @@ fn items_are_counted_row_by_row_and_lane_by_lane() {
         let two = |i: u32| i / 3 % 2;
         let classes: [&dyn Fn(u32) -> u32; 3] = [&any, &highest, &two];
         for class in classes {
-            let place = (first, bits);
-            counts(1, place, class, |classes, out| Count1 { classes, out, first, bits });
-            counts(3, place, class, |classes, out| Count3 { classes, out, first, bits });
-            counts(4, place, class, |classes, out| Count4 { classes, out, first, bits });
-            counts(12, place, class, |classes, out| Count12 { classes, out, first, bits });
+            let counters_at = (first, bits);
+            counts(1, counters_at, class, |classes, out| Count1 { classes, out, first, bits });
+            counts(3, counters_at, class, |classes, out| Count3 { classes, out, first, bits });
+            counts(4, counters_at, class, |classes, out| Count4 { classes, out, first, bits });
+            counts(12, counters_at, class, |classes, out| Count12 { classes, out, first, bits });
         }
     }
 }

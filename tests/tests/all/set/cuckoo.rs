@@ -17,7 +17,7 @@ fn default() -> CuckooSetConfig {
 fn property<K: Key>() {
     on_every_engine(
         |engine| {
-            let most = engine.most_items.min(1200);
+            let most = engine.max_items.min(1200);
             let queries = prop::collection::vec(key::<K>(), 0..70);
             ((spec(), any::<bool>()), keys::<K>(most), prop::collection::vec(step(most), 0..4), queries)
         },
@@ -114,7 +114,7 @@ fn rebuilds_with_more_and_fewer_and_no_keys() {
 fn load_to_the_limit() {
     fn with<K: Key>(engine: &TestEngine) {
         for (functions, slots) in [(2, 2.1), (3, 1.1), (4, 1.03), (5, 1.02)] {
-            for size in [1, 7, 300, 40_000].into_iter().filter(|&size| size <= engine.most_items) {
+            for size in [1, 7, 300, 40_000].into_iter().filter(|&size| size <= engine.max_items) {
                 let config = default().functions(functions).slots_per_key(slots).restarts(200);
                 let keys: Vec<K> = distinct_keys(size, 5);
                 edges::with_and_without_the_promise(&engine.device, &config, &keys);
@@ -132,14 +132,14 @@ fn copies_that_come_to_rest_in_two_slots_are_erased() {
     fn with<K: Key>(engine: &TestEngine) {
         for (functions, slots) in [(2, 2.1), (3, 1.1), (4, 1.25), (5, 1.02)] {
             let _at = at(format!("{functions} functions, {slots} slots a key"));
-            let once: Vec<K> = distinct_keys(engine.most_items.min(20_000) / 2, 3);
+            let once: Vec<K> = distinct_keys(engine.max_items.min(20_000) / 2, 3);
             let config = default().functions(functions).slots_per_key(slots).restarts(200);
             // In another order the second time, so that no two threads of a kind come to the same keys together.
             let again = (0..once.len()).map(|i| once[i * 7919 % once.len()]);
             let keys: Vec<K> = once.iter().copied().chain(again).collect();
             let set = build(&engine.device, &config, &keys);
             assert!(set.report().repeated_keys);
-            let erased = keys_of_set(&set).unwrap().strangers.len();
+            let erased = keys_of_set(&set).unwrap().fillers.len();
             assert!(erased > once.len() / 1000, "{erased} copies of {} keys were erased", once.len());
         }
     }
@@ -153,7 +153,7 @@ fn copies_that_come_to_rest_in_two_slots_are_erased() {
 fn copies_of_keys_that_share_all_their_slots() {
     on_each_engine(|engine| {
         let config = default().functions(3).slots_per_key(2.0).hash(linear(4_294_967_291));
-        let n = engine.most_items.min(3000) as u64;
+        let n = engine.max_items.min(3000) as u64;
         let keys: Vec<u64> = (0..n).map(|i| 40 + i % 2 * 4_294_967_291).collect();
         let set = build(&engine.device, &config, &keys);
         assert_eq!(set.len(), 2);
@@ -179,7 +179,7 @@ fn copies_in_the_smallest_tables() {
                 let slots = (n * percent).div_ceil(100);
                 let config = CuckooSetConfig::default().functions(functions).seed(seed).restarts(1000).slots(slots);
                 let set = build(&device, &config, &keys);
-                erased += keys_of_set(&set).unwrap().strangers.len();
+                erased += keys_of_set(&set).unwrap().fillers.len();
             }
         }
     }
@@ -210,7 +210,7 @@ fn restarts_lead_to_a_whole_table() {
 #[test]
 fn two_builds_of_the_same_keys_say_the_same() {
     on_each_engine(|engine| {
-        let once: Vec<u32> = distinct_keys(engine.most_items.min(4000) / 2, 3);
+        let once: Vec<u32> = distinct_keys(engine.max_items.min(4000) / 2, 3);
         let backwards: Vec<u32> = once.iter().rev().chain(&once).copied().collect();
         let config = CuckooSetConfig::default();
         build(&engine.device, &config.clone().seed(1), &backwards);

@@ -37,12 +37,12 @@ fn more_keys_than_fit_are_refused_and_leave_the_set_as_it_was() {
     const KEYS: u64 = 250;
     let keys: Vec<u64> = distinct_keys(KEYS as usize, 8);
     on_all(|device| {
-        for (functions, least_slots) in [(2, 525), (3, 275), (4, 258), (5, 255)] {
+        for (functions, min_slots) in [(2, 525), (3, 275), (4, 258), (5, 255)] {
             let config = default().functions(functions).restarts(1000);
-            let slots = least_slots - 1;
+            let slots = min_slots - 1;
             let error = refused(device, &config.clone().slots(slots), KEYS as usize);
-            assert_eq!(error, Error::LoadTooHigh { pairs: KEYS, slots, functions, least_slots });
-            let mut set = build(device, &config.slots(least_slots), &keys);
+            assert_eq!(error, Error::LoadTooHigh { pairs: KEYS, slots, functions, min_slots });
+            let mut set = build(device, &config.slots(min_slots), &keys);
             let report = set.report().clone();
             for more in [distinct_keys::<u64>(KEYS as usize + 2, 9), vec![7; KEYS as usize + 2]] {
                 let more = Buffer::from_slice(device, &more).unwrap();
@@ -108,7 +108,7 @@ fn the_result_of_an_operation_has_the_configuration_of_the_first_set() {
 }
 
 /// Keys of two classes that share their slots, many times, so that all kernels of a build run: threads drop copies.
-fn crowd() -> (CuckooSetConfig, Vec<u64>) {
+fn colliding_keys() -> (CuckooSetConfig, Vec<u64>) {
     let config = default().functions(3).slots_per_key(2.0).hash(linear(4_294_967_291)).slots(6000);
     (config, (0..3000).map(|i| 40 + i % 2 * 4_294_967_291).collect())
 }
@@ -116,7 +116,7 @@ fn crowd() -> (CuckooSetConfig, Vec<u64>) {
 #[test]
 fn whichever_launch_of_a_rebuild_fails_the_set_is_empty_and_can_be_built_again() {
     let (device, launches) = faulty();
-    let (config, keys) = crowd();
+    let (config, keys) = colliding_keys();
     let errors = faults::failing_rebuilds((&device, &launches), &config, (&[3, 4, 3], &keys), |set| {
         let head = set.header().download(device.default_stream()).unwrap();
         assert_eq!(head[header::DROPPED as usize], 1);

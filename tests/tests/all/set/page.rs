@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::HashSet;
-use warpnest::kernels::page::MOST_SPLIT_BITS;
+use warpnest::kernels::page::MAX_SPLIT_BITS;
 use warpnest::{Device, Error, Key, PageSet, PageSetConfig};
 use warpnest_tests::sets::properties::{any_steps, keys, step};
 use warpnest_tests::sets::{build, check, edges};
@@ -20,7 +20,7 @@ fn split_into(pages: u64, keys: usize) -> PageSetConfig {
 fn property<K: Key>() {
     on_every_engine(
         |engine| {
-            let most = engine.most_items.min(2500);
+            let most = engine.max_items.min(2500);
             let load = prop_oneof![2 => 0.05..=1.0f64, 1 => Just(0.8), 1 => Just(1.0), 1 => 0.002..0.05f64];
             let config = (load, any::<u64>(), any::<bool>(), any::<bool>());
             let queries = prop::collection::vec(key::<K>(), 0..70);
@@ -77,7 +77,7 @@ fn keys_one_after_the_other_and_at_every_distance() {
 fn every_load_is_built_and_kept() {
     fn with<K: Key>(engine: &TestEngine) {
         for load in [0.01, 0.3, 0.5, 0.8, 0.9, 1.0] {
-            for n in [300, 2000, 60_000].into_iter().filter(|&n| n <= engine.most_items) {
+            for n in [300, 2000, 60_000].into_iter().filter(|&n| n <= engine.max_items) {
                 let set = build(&engine.device, &default().load(load), &distinct_keys::<K>(n, 5));
                 let taken = set.len() as f64 / set.slots() as f64;
                 // Pages are rounded up by few buckets, of which the smallest table has 20.
@@ -119,7 +119,7 @@ fn a_key_a_million_times_and_other_shares() {
         let keys: Vec<K> = (0..n).map(|i| if i % every == 0 { K::from_u64(9) } else { once[i] }).collect();
         let set = build(&engines()[0].device, config, &keys);
         assert!(!set.report().counted, "there is one split");
-        (set.report().crowded, set.report().split_again)
+        (set.report().skewed, set.report().split_again)
     }
     assert_eq!(with::<u32>(&default(), 1_000_000, 1), (true, false));
     assert_eq!(with::<u64>(&default(), 1_000_000, 1), (true, false));
@@ -141,11 +141,11 @@ fn two_splits() {
         let config = default().load(n as f64 / (slots * buckets) as f64);
         let keys: Vec<K> = distinct_keys(n, 3);
         let set = build(device, &config, &keys);
-        assert!(set.layout().page_bits > MOST_SPLIT_BITS, "{:?}", set.layout());
+        assert!(set.layout().page_bits > MAX_SPLIT_BITS, "{:?}", set.layout());
         build(device, &config.clone().assume_unique(), &keys);
         let copies = build(device, &config, &vec![K::from_u64(3); n]);
         assert!(
-            copies.report().crowded && !copies.report().counted && !copies.report().split_again,
+            copies.report().skewed && !copies.report().counted && !copies.report().split_again,
             "{:?}",
             copies.report()
         );

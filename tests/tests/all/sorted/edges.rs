@@ -66,7 +66,7 @@ fn sizes_around_every_level_of_the_index() {
     let around = |size: usize| [size - 1, size, size + 1];
     let sizes = [16, 32, 48, 256, 272, 512, 4096, 4352, 8192, 65_536, 69_632].into_iter().flat_map(around);
     for size in sizes.chain([0, 1, 2, 7, 8, 9, 12, 100_000]) {
-        for engine in engines().iter().filter(|engine| size <= engine.most_items) {
+        for engine in engines().iter().filter(|engine| size <= engine.max_items) {
             let keys: Vec<u32> = distinct_keys(size, 5);
             build::<_, u32, u64>(&engine.device, &default(), &keys, &values(size));
             let wide: Vec<u64> = distinct_keys(size, 6);
@@ -87,7 +87,7 @@ fn more_than_a_million_pairs() {
 #[test]
 fn sorted_input_forwards_and_backwards_and_keys_side_by_side() {
     on_each_engine(|engine| {
-        let n = engine.most_items.min(5000) as u32;
+        let n = engine.max_items.min(5000) as u32;
         for keys in [Vec::from_iter(0..n), (0..n).rev().collect(), (u32::MAX - n + 1..=u32::MAX).rev().collect()] {
             build::<_, u32, u32>(&engine.device, &default(), &keys, &values(keys.len()));
         }
@@ -174,7 +174,7 @@ fn a_broken_promise_of_unique_keys_gives_the_first_of_the_values() {
 #[test]
 fn two_builds_of_the_same_pairs_are_the_same_word_for_word() {
     on_each_engine(|engine| {
-        let (device, n) = (&engine.device, engine.most_items.min(5000));
+        let (device, n) = (&engine.device, engine.max_items.min(5000));
         let once: Vec<u32> = distinct_keys(n / 2, 9);
         let keys: Vec<u32> = once.iter().rev().chain(&once).copied().collect();
         let maps = [0, 1].map(|_| build::<_, _, u64>(device, &default(), &keys, &values(keys.len())));
@@ -182,7 +182,7 @@ fn two_builds_of_the_same_pairs_are_the_same_word_for_word() {
             let of = |places: usize| places.min(map.len() as usize);
             let stream = device.default_stream();
             let (keys, values) = (map.keys().download(stream).unwrap(), map.values().download(stream).unwrap());
-            let index = map.layout().places() as usize;
+            let index = map.layout().key_slots() as usize;
             (keys[..index].to_vec(), values[..of(values.len())].to_vec())
         });
         assert_eq!(a, b);
@@ -226,7 +226,7 @@ kernel! {
             if index < args.plan.queries {
                 let query = args.queries.load(index);
                 args.lower.store(index, table.lower_bound(query));
-                args.stands.store(index, table.place(query).unwrap_or(u32::MAX));
+                args.stands.store(index, table.rank(query).unwrap_or(u32::MAX));
             }
         });
     }

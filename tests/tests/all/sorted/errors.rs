@@ -47,25 +47,25 @@ fn bounds_ranges_and_pairs_go_to_buffers_of_their_number_only() {
         let map = default().build(device, &[1u64, 2, 3], &[1u32, 2, 3]).unwrap();
         let queries = Buffer::from_slice(device, &[5u64, 6, 7, 8]).unwrap();
         let few = Buffer::from_slice(device, &[5u64]).unwrap();
-        for room in [0, 3, 5] {
-            let mut places = Buffer::zeroed(device, room).unwrap();
-            let error = map.lower_bound_many_into(stream, &queries, &mut places).unwrap_err();
-            assert_lengths(error, ("the queries", 4), ("the places", room as u64));
-            let error = map.upper_bound_many_into(stream, &queries, &mut places).unwrap_err();
-            assert_lengths(error, ("the queries", 4), ("the places", room as u64));
-            let error = map.count_ranges_many_into(stream, &queries, &queries, &mut places).unwrap_err();
-            assert_lengths(error, ("the ranges", 4), ("the counts", room as u64));
-            let error = map.count_ranges_many_into(stream, &queries, &few, &mut places).unwrap_err();
+        for capacity in [0, 3, 5] {
+            let mut ranks = Buffer::zeroed(device, capacity).unwrap();
+            let error = map.lower_bound_many_into(stream, &queries, &mut ranks).unwrap_err();
+            assert_lengths(error, ("the queries", 4), ("the places", capacity as u64));
+            let error = map.upper_bound_many_into(stream, &queries, &mut ranks).unwrap_err();
+            assert_lengths(error, ("the queries", 4), ("the places", capacity as u64));
+            let error = map.count_ranges_many_into(stream, &queries, &queries, &mut ranks).unwrap_err();
+            assert_lengths(error, ("the ranges", 4), ("the counts", capacity as u64));
+            let error = map.count_ranges_many_into(stream, &queries, &few, &mut ranks).unwrap_err();
             assert_lengths(error, ("the starts", 4), ("the ends", 1));
         }
-        for (room, values_room, what, found) in
+        for (capacity, values_capacity, what, found) in
             [(2, 3, "the keys", 2), (4, 3, "the keys", 4), (3, 2, "the values", 2), (3, 0, "the values", 0)]
         {
             let (mut keys, mut values) =
-                (Buffer::zeroed(device, room).unwrap(), Buffer::zeroed(device, values_room).unwrap());
+                (Buffer::zeroed(device, capacity).unwrap(), Buffer::zeroed(device, values_capacity).unwrap());
             let error = map.pairs_into(stream, &mut keys, &mut values).unwrap_err();
             assert_lengths(error, ("the map", 3), (what, found));
-            let error = map.places_into(stream, 0..3, &mut keys, &mut values).unwrap_err();
+            let error = map.pairs_at_into(stream, 0..3, &mut keys, &mut values).unwrap_err();
             assert_lengths(error, ("the places", 3), (what, found));
         }
         holds(&map, &[1, 2, 3], &[1, 2, 3]);
@@ -73,18 +73,18 @@ fn bounds_ranges_and_pairs_go_to_buffers_of_their_number_only() {
 }
 
 #[test]
-fn places_that_the_map_does_not_have_are_refused() {
+fn ranks_that_the_map_does_not_have_are_refused() {
     on_all(|device| {
         let stream = device.default_stream();
         let map = SortedMap::build(device, &[1u32, 2, 3], &[1u64, 2, 3]).unwrap();
         let (mut keys, mut values) = (Buffer::zeroed(device, 1).unwrap(), Buffer::zeroed(device, 1).unwrap());
         for (start, end) in [(3, 4), (0, 4), (2, 1), (4, 3), (u32::MAX, 0), (u32::MAX - 1, u32::MAX)] {
-            let error = map.places_into(stream, start..end, &mut keys, &mut values).unwrap_err();
-            assert_eq!(error, Error::Places { start, end, length: 3 });
+            let error = map.pairs_at_into(stream, start..end, &mut keys, &mut values).unwrap_err();
+            assert_eq!(error, Error::Ranks { start, end, length: 3 });
             says(&error, &[&format!("{start}..{end}"), "0..3", "`range`"]);
         }
         assert_eq!((keys.download(stream).unwrap(), values.download(stream).unwrap()), (vec![0], vec![0]));
-        map.places_into(stream, 2..3, &mut keys, &mut values).unwrap();
+        map.pairs_at_into(stream, 2..3, &mut keys, &mut values).unwrap();
         assert_eq!((keys.download(stream).unwrap(), values.download(stream).unwrap()), (vec![3], vec![3]));
     });
 }
@@ -98,21 +98,21 @@ fn bounds_ranges_pairs_and_clones_do_not_go_to_another_device() {
         let map = default().build(here, &keys, &values).unwrap();
         let report = map.report().clone();
         let (ours, theirs) = (Buffer::from_slice(here, &keys).unwrap(), Buffer::from_slice(there, &keys).unwrap());
-        let (mut places, mut there_places) = (Buffer::zeroed(here, 100).unwrap(), Buffer::zeroed(there, 100).unwrap());
+        let (mut ranks, mut their_ranks) = (Buffer::zeroed(here, 100).unwrap(), Buffer::zeroed(there, 100).unwrap());
         let is_there = |error| assert_wrong_device(error, "a buffer", there, here);
         let is_here = |error| assert_wrong_device(error, "a buffer", here, there);
-        is_there(map.lower_bound_many_into(stream, &theirs, &mut places).unwrap_err());
-        is_there(map.upper_bound_many_into(stream, &ours, &mut there_places).unwrap_err());
-        is_here(map.lower_bound_many_into(foreign, &ours, &mut places).unwrap_err());
-        is_there(map.count_ranges_many_into(stream, &ours, &theirs, &mut places).unwrap_err());
-        is_there(map.count_ranges_many_into(stream, &ours, &ours, &mut there_places).unwrap_err());
+        is_there(map.lower_bound_many_into(stream, &theirs, &mut ranks).unwrap_err());
+        is_there(map.upper_bound_many_into(stream, &ours, &mut their_ranks).unwrap_err());
+        is_here(map.lower_bound_many_into(foreign, &ours, &mut ranks).unwrap_err());
+        is_there(map.count_ranges_many_into(stream, &ours, &theirs, &mut ranks).unwrap_err());
+        is_there(map.count_ranges_many_into(stream, &ours, &ours, &mut their_ranks).unwrap_err());
         let (mut keys_out, mut values_out) = (Buffer::zeroed(there, 100).unwrap(), Buffer::zeroed(here, 100).unwrap());
         is_there(map.pairs_into(stream, &mut keys_out, &mut values_out).unwrap_err());
-        is_there(map.places_into(stream, 0..100, &mut keys_out, &mut values_out).unwrap_err());
+        is_there(map.pairs_at_into(stream, 0..100, &mut keys_out, &mut values_out).unwrap_err());
         is_here(map.try_clone(foreign).unwrap_err());
         assert_eq!(keys_out.download(foreign).unwrap(), [K::default(); 100]);
-        assert_eq!(there_places.download(foreign).unwrap(), [0; 100]);
-        assert_eq!(places.download(stream).unwrap(), [0; 100]);
+        assert_eq!(their_ranks.download(foreign).unwrap(), [0; 100]);
+        assert_eq!(ranks.download(stream).unwrap(), [0; 100]);
         holds(&map, &keys, &values);
         assert_eq!((map.report(), map.device().name()), (&report, here.name()));
     }

@@ -17,7 +17,7 @@ fn has_bounds<K: Key, V: Value>(map: &SortedMap<K, V>) {
     assert_eq!(map.upper_bound_many(&[K::ALL_ONES, K::ALL_ONES]).unwrap(), [all, all]);
     assert_eq!(map.range(..).unwrap(), 0..all);
     assert_eq!(map.lower_bound_many(&[K::default()]).unwrap(), [0]);
-    assert!(map.lower_bound_many(&[K::from_u64(77), K::ALL_ONES]).unwrap().iter().all(|&place| place <= all));
+    assert!(map.lower_bound_many(&[K::from_u64(77), K::ALL_ONES]).unwrap().iter().all(|&rank| rank <= all));
 }
 
 #[test]
@@ -83,13 +83,13 @@ fn work_on_buffers_allocates_nothing_and_leaves_the_map_alone_if_it_fails() {
     let map = default().build(&device, &keys, &keys).unwrap();
     let stream = device.default_stream();
     let queries = Buffer::from_slice(&device, &keys).unwrap();
-    let mut places = Buffer::zeroed(&device, 1000).unwrap();
+    let mut ranks = Buffer::zeroed(&device, 1000).unwrap();
     let (mut keys_out, mut values_out) =
         (Buffer::zeroed(&device, 1000).unwrap(), Buffer::zeroed(&device, 1000).unwrap());
     only(&counts.allocations, 0, || {
-        map.lower_bound_many_into(stream, &queries, &mut places).unwrap();
-        map.upper_bound_many_into(stream, &queries, &mut places).unwrap();
-        map.count_ranges_many_into(stream, &queries, &queries, &mut places).unwrap();
+        map.lower_bound_many_into(stream, &queries, &mut ranks).unwrap();
+        map.upper_bound_many_into(stream, &queries, &mut ranks).unwrap();
+        map.count_ranges_many_into(stream, &queries, &queries, &mut ranks).unwrap();
         map.pairs_into(stream, &mut keys_out, &mut values_out).unwrap();
     });
 

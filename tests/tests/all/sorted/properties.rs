@@ -99,12 +99,12 @@ fn range_is_right<K: Key, V: Value>(
     reference: &BTreeMap<K, V>,
     range: Bounds<K>,
 ) -> Result<(), TestCaseError> {
-    let places = map.range(range).unwrap();
+    let ranks = map.range(range).unwrap();
     let all_from = |key: &&K| !(range.0, Bound::Unbounded).contains(*key);
     let all_to = |key: &&K| (Bound::Unbounded, range.1).contains(*key);
     let start = reference.keys().filter(all_from).count() as u32;
     let end = reference.keys().filter(all_to).count() as u32;
-    prop_assert_eq!(&places, &(start..end.max(start)), "{:?}", range);
+    prop_assert_eq!(&ranks, &(start..end.max(start)), "{:?}", range);
     let expected: Vec<(K, V)> =
         reference.iter().filter(|(key, _)| range.contains(*key)).map(|(&key, &value)| (key, value)).collect();
     prop_assert_eq!(map.range_pairs(range).unwrap(), expected);
@@ -173,7 +173,7 @@ fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), Te
 }
 
 fn property<K: Key, V: Value>() {
-    on_every_engine(|engine| case::<K, V>(engine.most_items.min(2500)), run);
+    on_every_engine(|engine| case::<K, V>(engine.max_items.min(2500)), run);
 }
 
 warpnest_tests::of_all_widths!(property);

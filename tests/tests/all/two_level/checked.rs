@@ -13,7 +13,7 @@ kernel! {
     SmallBucket<>, "test_small_bucket", threads 64, shared slots: u32 = 128;
     { keys: Global<u32>, out: Global<u32>, seed: u32, missing: u32 }
     |args, block| {
-        let place = |table: u32, key: u32| table * 64 + (key.mix(args.seed as u64, (7 + table) as u64) >> 26);
+        let slot_in_bucket = |table: u32, key: u32| table * 64 + (key.mix(args.seed as u64, (7 + table) as u64) >> 26);
         let mut items = block.local(|thread| (args.keys.load(thread as u64), u32::MAX));
         let clear = |thread: u32, _: &mut (u32, u32)| {
             slots.set(thread, u32::MAX);
@@ -24,13 +24,13 @@ kernel! {
         } else {
             block.phase(&mut items, clear);
         }
-        let lost = |(key, table): (u32, u32), thread: u32| slots.get(place(table, key)) != thread;
+        let lost = |(key, table): (u32, u32), thread: u32| slots.get(slot_in_bucket(table, key)) != thread;
         let (mut round, mut built) = (0, false);
         while !built && round < 60 {
             round += 1;
             let first = |thread: u32, item: &mut (u32, u32)| {
                 if item.1 == u32::MAX {
-                    slots.exchange(place(0, item.0), thread);
+                    slots.exchange(slot_in_bucket(0, item.0), thread);
                     item.1 = 0;
                 }
             };
@@ -41,7 +41,7 @@ kernel! {
             }
             let second = |thread: u32, item: &mut (u32, u32)| {
                 if item.1 == 0 && lost(*item, thread) {
-                    slots.exchange(place(1, item.0), thread);
+                    slots.exchange(slot_in_bucket(1, item.0), thread);
                     item.1 = 1;
                 }
             };
@@ -63,7 +63,7 @@ kernel! {
         block.each(&mut items, |thread, item| {
             let mut slot = u32::MAX;
             if item.1 != u32::MAX {
-                slot = place(item.1, item.0);
+                slot = slot_in_bucket(item.1, item.0);
             }
             args.out.store(thread as u64, slot);
             if thread == 0 {

@@ -185,7 +185,7 @@ fn numbers_of_buckets_around_what_one_pass_holds() {
             (1025, 2),
         ];
         for (buckets, passes) in around {
-            if buckets <= engine.most_items.max(9) {
+            if buckets <= engine.max_items.max(9) {
                 let keys: Vec<u32> = distinct_keys(buckets, 7);
                 let map = build::<_, _, u64>(&engine.device, &tiny_buckets(), &keys, &values(buckets));
                 assert_eq!((map.buckets(), map.report().passes), (buckets as u64, passes));

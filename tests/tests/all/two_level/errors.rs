@@ -22,13 +22,13 @@ fn buckets_of_sizes_that_are_none_are_refused() {
     on_all(|device| {
         for capacity in [0, 513, 1000, 1 << 20] {
             let error = refused(device, &default().bucket_capacity(capacity), 3);
-            let Error::Bucket { capacity: figure, most_in_bucket: 512, .. } = error else { panic!("{error:?}") };
+            let Error::Bucket { capacity: figure, max_in_bucket: 512, .. } = error else { panic!("{error:?}") };
             assert_eq!(figure, capacity);
             says(&error, &[&format!("at most {capacity} items"), "take 1 to 512 at most"]);
         }
         for mean in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0, 1.0 - f64::EPSILON, 100.5, 1e300] {
             let error = refused(device, &default().bucket_capacity(100).items_per_bucket(mean), 3);
-            let Error::Bucket { capacity: 100, mean: figure, most_in_bucket: 512 } = error else { panic!("{error:?}") };
+            let Error::Bucket { capacity: 100, mean: figure, max_in_bucket: 512 } = error else { panic!("{error:?}") };
             assert_eq!(figure.to_bits(), mean.to_bits());
             says(&error, &["100 items", &mean.to_string(), "on average at least 1"]);
         }
@@ -71,7 +71,7 @@ fn sub_tables_of_numbers_and_sizes_that_are_none_are_refused() {
         ];
         for (tables, slots) in senseless {
             let error = refused(device, &default().sub_tables(tables, slots), 3);
-            assert_eq!(error, Error::SubTables { tables, slots, capacity: 512, most_slots: 1024 });
+            assert_eq!(error, Error::SubTables { tables, slots, capacity: 512, max_slots: 1024 });
             let first = format!("{tables} sub-tables of {slots} slots");
             says(&error, &[&first, "up to 512 items", "take 2 to 4", "at least 512", "at most 1024"]);
         }

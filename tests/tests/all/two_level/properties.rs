@@ -9,11 +9,11 @@ use warpnest_tests::{TestEngine, family, key, maps, on_every_engine};
 fn config() -> impl Strategy<Value = TwoLevelConfig> {
     let shape = (16u32..=512, 0.05..0.6f64, 2u32..=4, 1.0..2.0f64);
     (shape, family(), family(), any::<u64>(), any::<bool>()).prop_map(
-        |((capacity, fill, tables, room), first, second, seed, statistics)| {
+        |((capacity, fill, tables, slack), first, second, seed, statistics)| {
             // Slots for each item of a full bucket: one that is not far from full must still find a seed.
             let least = [2.6, 1.5, 1.4][tables as usize - 2];
             let capacity = capacity.min((1024.0 / least) as u32);
-            let slots = ((capacity as f64 * least * room / tables as f64).ceil() as u32).min(1024 / tables);
+            let slots = ((capacity as f64 * least * slack / tables as f64).ceil() as u32).min(1024 / tables);
             let config = TwoLevelConfig::default()
                 .bucket_capacity(capacity)
                 .items_per_bucket((capacity as f64 * fill).max(1.0))
@@ -51,7 +51,7 @@ fn check<K: Key, V: Value>(
 fn property<K: Key, V: Value>() {
     on_every_engine(
         |engine| {
-            let most = engine.most_items.min(3000);
+            let most = engine.max_items.min(3000);
             let pairs = prop::collection::vec((key::<K>(), any::<u64>()), 0..most);
             (config(), pairs, prop::collection::vec(key::<K>(), 0..40))
         },

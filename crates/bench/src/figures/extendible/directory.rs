@@ -16,7 +16,7 @@ use crate::figures::scale::Scale;
 use crate::tables::new_table;
 
 /// More keys would show nothing new.
-const MOST_KEYS: u64 = 1 << 24;
+const MAX_KEYS: u64 = 1 << 24;
 /// All keys come in so many batches.
 const BATCHES: u64 = 64;
 
@@ -47,7 +47,7 @@ struct Experiment {
 
 /// The sizes of directories of both shapes, and of their buckets, for evenly spread hashes and for skewed ones.
 pub fn directory(lab: &Lab) -> anyhow::Result<[Figure; 3]> {
-    Experiment { shapes: SHAPES, records: RECORDS, batch: lab.largest.min(MOST_KEYS) / BATCHES }.figures(lab)
+    Experiment { shapes: SHAPES, records: RECORDS, batch: lab.largest.min(MAX_KEYS) / BATCHES }.figures(lab)
 }
 
 /// The sizes of the maps of both shapes, before the first batch and after each.

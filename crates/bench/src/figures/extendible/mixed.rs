@@ -19,17 +19,17 @@ const CONTENDERS: [(&str, New); 5] = [
 ];
 
 /// The keys of the table, and the operations of the largest batch, are no more.
-const MOST_KEYS: u64 = 1 << 24;
+const MAX_KEYS: u64 = 1 << 24;
 /// The operations of the smallest batch.
-const FEWEST: u64 = 1 << 10;
+const MIN_KEYS: u64 = 1 << 10;
 /// From one size of batches to the next.
 const STEP: u64 = 4;
 
 /// Rates of all contenders for batches of more and more operations.
 pub fn mixed(lab: &Lab) -> anyhow::Result<Figure> {
-    let keys = lab.largest.min(MOST_KEYS);
+    let keys = lab.largest.min(MAX_KEYS);
     let sizes: Vec<u64> =
-        std::iter::successors(Some(FEWEST.min(keys)), |n| Some(STEP * n)).take_while(|&n| n <= keys).collect();
+        std::iter::successors(Some(MIN_KEYS.min(keys)), |n| Some(STEP * n)).take_while(|&n| n <= keys).collect();
     lab.begin("mixed batches", sizes.len() * CONTENDERS.len());
     let mut series = CONTENDERS.map(|(name, _)| Series { name, points: Vec::new(), cited: None });
     for size in sizes {

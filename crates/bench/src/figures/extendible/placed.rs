@@ -49,9 +49,10 @@ mod tests {
             let keys = spread.keys(&layout, n).unwrap();
             assert_eq!(keys.iter().collect::<HashSet<_>>().len() as u64, n);
             let parts = layout.roots as f64;
-            let middle = |place: &f64| (place / parts - 0.5).abs() < 1.0 / 32.0;
-            let places = keys.iter().map(|key| layout.place(key.mixed(layout.a, layout.b)) as f64 / 2f64.powi(32));
-            let found = places.filter(middle).count() as f64 / n as f64;
+            let middle = |hash_position: &f64| (hash_position / parts - 0.5).abs() < 1.0 / 32.0;
+            let positions =
+                keys.iter().map(|key| layout.hash_position(key.mixed(layout.a, layout.b)) as f64 / 2f64.powi(32));
+            let found = positions.filter(middle).count() as f64 / n as f64;
             assert!((found - share).abs() < most_off, "{spread:?}: {found}");
         }
     }

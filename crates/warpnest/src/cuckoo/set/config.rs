@@ -71,7 +71,7 @@ impl CuckooSetConfig {
         self
     }
 
-    /// Where the random constants start, so that a build can be repeated. [`BuildReport`](crate::BuildReport) names it.
+    /// Where the random constants start, so that a build can be repeated. [`CuckooReport`](crate::CuckooReport) names it.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.table = self.table.seed(seed);

@@ -5,8 +5,8 @@ mod config;
 pub use config::CuckooSetConfig;
 
 use crate::input::Input;
-use crate::{Buffer, BuildReport, CuckooMap, Device, Key, Result, Stream, Tracked};
-use gpu_kernels::cuckoo::{Keys, KeysPlan};
+use crate::{Buffer, CuckooMap, CuckooReport, Device, Key, Result, Stream, Tracked};
+use gpu_kernels::cuckoo::{Keys, KeysParams};
 use gpu_kernels::hash::HashFunctions;
 use gpu_kernels::types::Nothing;
 
@@ -101,7 +101,7 @@ impl<K: Key> CuckooSet<K> {
 }
 
 crate::set::set_methods! {
-    CuckooSet of CuckooMap, CuckooSetConfig, BuildReport;
+    CuckooSet of CuckooMap, CuckooSetConfig, CuckooReport;
     fn write(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         let write = Keys::<K> {
@@ -109,7 +109,7 @@ crate::set::set_methods! {
             header: self.header().argument(),
             keys_out: keys.argument(),
             count: count.argument(),
-            plan: KeysPlan { functions: *self.functions(), room: keys.len() as u64 },
+            plan: KeysParams { functions: *self.functions(), capacity: keys.len() as u64 },
         };
         let reads: [&dyn Tracked; 2] = [self.words(), self.header()];
         // SAFETY: the table and its functions belong together; the plan says how many keys there is room for.

@@ -4,9 +4,9 @@ mod context;
 mod driver;
 #[cfg(any(feature = "cust", feature = "cudarc"))]
 mod interop;
-mod landing;
 mod module;
 mod queue;
+mod readback;
 
 use super::{Engine, Memory, Queue};
 use crate::{Device, Error, Result};

@@ -3,8 +3,8 @@
 use super::Shared;
 use super::context::Primary;
 use super::driver::{self, Address, Failure, code, constant};
-use super::landing::Landing;
-use crate::engine::{Mark, Queue};
+use super::readback::ReadbackBuffer;
+use crate::engine::{Queue, QueueEvent};
 use crate::{Error, Result};
 use gpu_kernels::seam::Kernel;
 use std::any::Any;
@@ -18,7 +18,7 @@ pub(crate) struct CudaQueue {
     /// What keeps the stream alive if it is not the queue's own.
     owner: Option<Box<dyn Any + Send + Sync>>,
     /// Made when it is first wanted: page-locked memory may make the device wait. If there is none to be had, downloads go without.
-    landing: Mutex<Option<Result<Landing>>>,
+    readback: Mutex<Option<Result<ReadbackBuffer>>>,
 }
 
 // SAFETY: the driver's handles may be used from any thread that has made the context current.
@@ -33,7 +33,7 @@ impl CudaQueue {
         // SAFETY: the driver writes the handle.
         entered.check(unsafe { entered.driver.cuStreamCreate(&mut stream, constant::STREAM_NON_BLOCKING) })?;
         drop(entered);
-        Ok(Self { shared, stream, owner: None, landing: Mutex::default() })
+        Ok(Self { shared, stream, owner: None, readback: Mutex::default() })
     }
 
     /// A queue on somebody else's stream.
@@ -46,7 +46,7 @@ impl CudaQueue {
         stream: driver::Stream,
         owner: Box<dyn Any + Send + Sync>,
     ) -> Self {
-        Self { shared, stream, owner: Some(owner), landing: Mutex::default() }
+        Self { shared, stream, owner: Some(owner), readback: Mutex::default() }
     }
 }
 
@@ -83,11 +83,11 @@ impl Queue for CudaQueue {
 
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
         let entered = self.shared.primary.enter()?;
-        if Landing::takes(from, to.len()) {
-            let mut landing = self.landing.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Ok(landing) = landing.get_or_insert_with(|| Landing::new(self.shared.clone())) {
+        if ReadbackBuffer::takes(from, to.len()) {
+            let mut readback = self.readback.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Ok(readback) = readback.get_or_insert_with(|| ReadbackBuffer::new(self.shared.clone())) {
                 // SAFETY: the source has as many bytes as the slice, by the caller.
-                return unsafe { landing.bring(self, from, to) };
+                return unsafe { readback.bring(self, from, to) };
             }
         }
         let (target, bytes) = (to.as_mut_ptr().cast(), to.len());
@@ -134,13 +134,13 @@ impl Queue for CudaQueue {
         })
     }
 
-    fn record(&self, timed: bool) -> Result<Arc<dyn Mark>> {
-        Ok(Arc::new(CudaMark::record(&self.shared.primary, self.stream, timed)?))
+    fn record(&self, timed: bool) -> Result<Arc<dyn QueueEvent>> {
+        Ok(Arc::new(CudaEvent::record(&self.shared.primary, self.stream, timed)?))
     }
 
-    fn wait(&self, mark: &dyn Mark) -> Result<()> {
+    fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()> {
         let entered = self.shared.primary.enter()?;
-        let event = cuda_mark(mark)?.event;
+        let event = cuda_event(queue_event)?.event;
         // SAFETY: both handles live; the driver keeps what it needs of the event.
         entered.check(unsafe { entered.driver.cuStreamWaitEvent(self.stream, event, 0) })
     }
@@ -157,17 +157,17 @@ impl Queue for CudaQueue {
 }
 
 /// An event that was recorded.
-pub(super) struct CudaMark {
+pub(super) struct CudaEvent {
     primary: Arc<Primary>,
     pub(super) event: driver::Event,
 }
 
 // SAFETY: the driver's handles may be used from any thread that has made the context current.
-unsafe impl Send for CudaMark {}
+unsafe impl Send for CudaEvent {}
 // SAFETY: as above.
-unsafe impl Sync for CudaMark {}
+unsafe impl Sync for CudaEvent {}
 
-impl CudaMark {
+impl CudaEvent {
     /// Records what has been queued on a stream of this context.
     pub fn record(primary: &Arc<Primary>, stream: driver::Stream, timed: bool) -> Result<Self> {
         let entered = primary.enter()?;
@@ -175,14 +175,14 @@ impl CudaMark {
         let flags = if timed { 0 } else { constant::EVENT_DISABLE_TIMING };
         // SAFETY: the driver writes the handle.
         entered.check(unsafe { entered.driver.cuEventCreate(&mut event, flags) })?;
-        let mark = Self { primary: primary.clone(), event };
+        let queue_event = Self { primary: primary.clone(), event };
         // SAFETY: both handles live.
         entered.check(unsafe { entered.driver.cuEventRecord(event, stream) })?;
-        Ok(mark)
+        Ok(queue_event)
     }
 }
 
-impl Drop for CudaMark {
+impl Drop for CudaEvent {
     fn drop(&mut self) {
         if let Ok(entered) = self.primary.enter() {
             // SAFETY: `record` made it. The driver destroys it once it has been reached; an error means a lost context.
@@ -191,21 +191,21 @@ impl Drop for CudaMark {
     }
 }
 
-fn cuda_mark(mark: &dyn Mark) -> Result<&CudaMark> {
-    mark.as_any().downcast_ref().ok_or_else(|| Error::WrongDevice {
+fn cuda_event(queue_event: &dyn QueueEvent) -> Result<&CudaEvent> {
+    queue_event.as_any().downcast_ref().ok_or_else(|| Error::WrongDevice {
         what: "an event",
         found: "another device".to_owned(),
         expected: "a CUDA device".to_owned(),
     })
 }
 
-impl fmt::Debug for CudaMark {
+impl fmt::Debug for CudaEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CudaMark({:?})", self.event)
+        write!(f, "CudaEvent({:?})", self.event)
     }
 }
 
-impl Mark for CudaMark {
+impl QueueEvent for CudaEvent {
     fn synchronize(&self) -> Result<()> {
         let entered = self.primary.enter()?;
         // SAFETY: the handle lives.
@@ -221,8 +221,8 @@ impl Mark for CudaMark {
         }
     }
 
-    fn milliseconds_since(&self, earlier: &dyn Mark) -> Result<f64> {
-        let earlier = cuda_mark(earlier)?;
+    fn milliseconds_since(&self, earlier: &dyn QueueEvent) -> Result<f64> {
+        let earlier = cuda_event(earlier)?;
         earlier.synchronize()?;
         self.synchronize()?;
         let entered = self.primary.enter()?;

@@ -1,10 +1,10 @@
 //! The kernels of the extendible map.
 
 use gpu_kernels::extendible::{
-    Absorb, AroundPlan, BuildLeaves, BuildPlan, CopyPlan, CopyTables, Divide, DividePlan, Find, FindPlan, InsertFresh,
-    InspectPlan, Layout, Locate, MergeAround, MergeBuddies, MergePlan, MergedPlan, Needs, NeedsPlan, Overflows,
-    Redirect, RedirectPlan, Release, ReleasePlan, Remove, RemovePlan, Repack, SearchPlan, TableDepths, Unpack,
-    UnpackPlan, Update,
+    Absorb, AroundParams, BuildLeaves, BuildParams, CopyParams, CopyTables, Divide, DivideParams, Find, FindParams,
+    InsertFresh, InspectParams, Layout, Locate, MergeAround, MergeBuddies, MergeParams, MergedParams, Needs,
+    NeedsParams, Overflows, Redirect, RedirectParams, Release, ReleaseParams, Remove, RemoveParams, Repack,
+    SearchParams, TableDepths, Unpack, UnpackParams, Update,
 };
 use gpu_kernels::seam::Kernel;
 use warpnest::{Key, Value};
@@ -19,12 +19,12 @@ pub fn pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     let layout = layout();
     let (keys, values, segments, pages) = (null::<K>(), null::<V>(), null(), null());
     let (last, fresh, found, counts, nodes, free) = (null(), null(), null(), null(), null(), null());
-    let (search, find) = (SearchPlan { layout, pairs: 0 }, FindPlan { layout, queries: 0 });
-    let divide = DividePlan { layout, nodes: 0 };
-    let build = BuildPlan { layout, leaves: 0, free: 0, used: 0 };
-    let (merged, inspect) = (MergedPlan { layout, merged: 0 }, InspectPlan { layout, used: 0 });
-    let unpack = UnpackPlan { layout, used: 0, room: 0 };
-    let remove = RemovePlan { layout, keys: 0 };
+    let (search, find) = (SearchParams { layout, pairs: 0 }, FindParams { layout, queries: 0 });
+    let divide = DivideParams { layout, nodes: 0 };
+    let build = BuildParams { layout, leaves: 0, free: 0, used: 0 };
+    let (merged, inspect) = (MergedParams { layout, merged: 0 }, InspectParams { layout, used: 0 });
+    let unpack = UnpackParams { layout, used: 0, capacity: 0 };
+    let remove = RemoveParams { layout, keys: 0 };
     let (leaves, count, forward, placed) = (null(), null(), null(), null());
     vec![
         Box::new(Find::<K, V> { queries: keys, segments, pages, values, found, plan: find }),
@@ -43,7 +43,7 @@ pub fn pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
 
 /// That for one type of keys.
 pub fn keys<K: Key>() -> Box<dyn Kernel> {
-    let plan = AroundPlan { layout: layout(), keys: 0, most: 0 };
+    let plan = AroundParams { layout: layout(), keys: 0, most: 0 };
     let (segments, pages, merged, counts) = (null(), null(), null(), null());
     Box::new(MergeAround { keys: null::<K>(), segments, pages, merged, counts, plan })
 }
@@ -52,16 +52,16 @@ pub fn keys<K: Key>() -> Box<dyn Kernel> {
 pub fn of_no_type() -> [Box<dyn Kernel>; 6] {
     let layout = layout();
     let (addresses, segments, pages, merged, counts) = (null(), null(), null(), null(), null());
-    let tables = RedirectPlan { layout, tables: 0 };
-    let merge = MergePlan { layout, used: 0, most: 0 };
-    let needs = NeedsPlan { layout, leaves: 0 };
-    let release = ReleasePlan { layout, buckets: 0, stride: 1, offset: 0, free: 0 };
+    let tables = RedirectParams { layout, tables: 0 };
+    let merge = MergeParams { layout, used: 0, most: 0 };
+    let needs = NeedsParams { layout, leaves: 0 };
+    let release = ReleaseParams { layout, buckets: 0, stride: 1, offset: 0, free: 0 };
     [
-        Box::new(CopyTables { addresses, plan: CopyPlan { tables: 0, entries: 4 } }),
+        Box::new(CopyTables { addresses, plan: CopyParams { tables: 0, entries: 4 } }),
         Box::new(Needs { leaves: null(), segments, needs: null(), counts, plan: needs }),
         Box::new(MergeBuddies { segments, pages, merged, counts, plan: merge }),
         Box::new(Release { list: null(), free: null(), pages, plan: release }),
-        Box::new(TableDepths { segments, pages, depths: null(), plan: InspectPlan { layout, used: 0 } }),
+        Box::new(TableDepths { segments, pages, depths: null(), plan: InspectParams { layout, used: 0 } }),
         Box::new(Redirect { addresses, forward: null(), plan: tables }),
     ]
 }

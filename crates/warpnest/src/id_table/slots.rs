@@ -2,7 +2,7 @@
 
 use super::Numbers;
 use crate::{Buffer, Device, Key, Result, Stream};
-use gpu_kernels::compacting::{MarkSlotValues, NumberSlots, RankSlotValues, SlotsPlan};
+use gpu_kernels::compacting::{FlagSlotValues, NumberSlots, RankSlotValues, SlotsParams};
 use gpu_kernels::hash::HashFunctions;
 use std::marker::PhantomData;
 
@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 pub(crate) struct SlotTable<'t, K> {
     words: &'t Buffer<u64>,
     header: &'t Buffer<u64>,
-    plan: SlotsPlan,
+    plan: SlotsParams,
     /// One for each slot and one for the cell, or none if the table is empty: whatever its words are then.
     threads: u64,
     types: PhantomData<K>,
@@ -28,39 +28,39 @@ impl<'t, K: Key> SlotTable<'t, K> {
         copies: bool,
     ) -> Self {
         // Any value of 32 bits.
-        let plan = SlotsPlan { functions, slots, end: 1 << 32, copies: copies as u32, room: 0 };
+        let plan = SlotsParams { functions, slots, end: 1 << 32, copies: copies as u32, capacity: 0 };
         Self { words, header, plan, threads: if keys == 0 { 0 } else { slots + 1 }, types: PhantomData }
     }
 
     /// The plan for values that name these bits. A value that names none counts for nothing.
-    fn of_bits(&self, bits: &Buffer<u32>) -> SlotsPlan {
-        SlotsPlan { end: 32 * bits.len() as u64, ..self.plan }
+    fn of_bits(&self, bits: &Buffer<u32>) -> SlotsParams {
+        SlotsParams { end: 32 * bits.len() as u64, ..self.plan }
     }
 }
 
 impl<K: Key> Numbers<K> for SlotTable<'_, K> {
-    unsafe fn give(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<()> {
+    unsafe fn assign_ids(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(device, 1)?;
         let number = NumberSlots::<K> {
             words: self.words.argument(),
             header: self.header.argument(),
             keys_out: keys.argument(),
             count: count.argument(),
-            plan: SlotsPlan { room: keys.len() as u32, ..self.plan },
+            plan: SlotsParams { capacity: keys.len() as u32, ..self.plan },
         };
         // SAFETY: the caller's.
         unsafe { stream.launch(&number, self.threads, &[], &[self.words, self.header, keys, &count]) }
     }
 
-    unsafe fn mark(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
-        let mark = MarkSlotValues::<K> {
+    unsafe fn flag(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
+        let flag = FlagSlotValues::<K> {
             words: self.words.argument(),
             header: self.header.argument(),
             bits: bits.argument(),
             plan: self.of_bits(bits),
         };
         // SAFETY: the caller's.
-        unsafe { stream.launch(&mark, self.threads, &[self.words, self.header], &[bits]) }
+        unsafe { stream.launch(&flag, self.threads, &[self.words, self.header], &[bits]) }
     }
 
     unsafe fn rank(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()> {

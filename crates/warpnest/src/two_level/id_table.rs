@@ -1,13 +1,13 @@
 //! A two-level map under a compacting table or a multimap.
 
 use super::{TwoLevelConfig, TwoLevelMap, TwoLevelReport};
-use crate::basic::{Numbers, RunsQuery, SlotTable};
+use crate::id_table::{Numbers, RunsQuery, SlotTable};
 use crate::input::Input;
 use crate::{Result, Stream, Tracked};
 use gpu_kernels::multi::RunsOfTwoLevel;
-use gpu_kernels::two_level::FindPlan;
+use gpu_kernels::two_level::FindParams;
 
-crate::basic::basic_map! {
+crate::id_table::impl_id_table! {
     TwoLevelConfig builds TwoLevelMap, TwoLevelReport tells of it;
     scratch |config, pairs, _any_values| config.scratch_bytes::<K, u32>(pairs);
     fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
@@ -32,7 +32,7 @@ crate::basic::basic_map! {
             starts: query.starts,
             counts: query.counts,
             wide_counts: query.wide_counts,
-            plan: FindPlan { layout: self.layout, queries: query.queries.len() as u64 },
+            plan: FindParams { layout: self.layout, queries: query.queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 5] = [query.queries, &self.words, &self.seeds, &self.header, query.lasts];
         // SAFETY: the caller's; the table and its layout belong together.

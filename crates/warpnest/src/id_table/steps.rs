@@ -1,5 +1,5 @@
 //! What a compacting table and a multimap ask of the table on which they stand. The traits are public, since a public trait stands on them, but
-//! nobody can name them: so no others have them, and [`BasicMap`](super::BasicMap) is sealed.
+//! nobody can name them: so no others have them, and [`IdTable`](super::IdTable) is sealed.
 
 use crate::input::Input;
 use crate::{Buffer, Device, Key, Result, Stream, Tracked};
@@ -24,15 +24,15 @@ pub trait Steps<K: Key>: Sized {
     /// Any table's user can call it, through the trait that stands on this one, but not in safe code:
     ///
     /// ```compile_fail,E0133
-    /// # use warpnest::{Answers, BasicMap, Buffer, Key, Result, Stream};
-    /// fn find<K: Key, M: BasicMap<K>>(map: &M, at: &Stream, keys: &Buffer<K>, to: &Answers<u32>) -> Result<()> {
+    /// # use warpnest::{Answers, IdTable, Buffer, Key, Result, Stream};
+    /// fn find<K: Key, M: IdTable<K>>(map: &M, at: &Stream, keys: &Buffer<K>, to: &Answers<u32>) -> Result<()> {
     ///     map.find(at, keys, unsafe { to.values().global() }, to.found(), &[to.values(), to.found()])
     /// }
     /// ```
     ///
     /// ```
-    /// # use warpnest::{Answers, BasicMap, Buffer, Key, Result, Stream};
-    /// fn find<K: Key, M: BasicMap<K>>(map: &M, at: &Stream, keys: &Buffer<K>, to: &Answers<u32>) -> Result<()> {
+    /// # use warpnest::{Answers, IdTable, Buffer, Key, Result, Stream};
+    /// fn find<K: Key, M: IdTable<K>>(map: &M, at: &Stream, keys: &Buffer<K>, to: &Answers<u32>) -> Result<()> {
     ///     // SAFETY: the caller sees to it that there are as many answers as keys.
     ///     unsafe { map.find(at, keys, to.values().global(), to.found(), &[to.values(), to.found()]) }
     /// }
@@ -75,16 +75,16 @@ pub trait Numbers<K: Key> {
     ///
     /// # Safety
     /// There is room for all keys, and nobody else uses the map.
-    unsafe fn give(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<()>;
+    unsafe fn assign_ids(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<()>;
     /// Sets the bits that the values name.
     ///
     /// # Safety
     /// Every value names one of the bits, and no other value names it.
-    unsafe fn mark(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()>;
+    unsafe fn flag(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()>;
     /// Makes each value the number of bits that are set before the one that it names; `before` are set in the words before each.
     ///
     /// # Safety
-    /// As for [`Numbers::mark`], `before` is as long as `bits`, and nobody else uses the map.
+    /// As for [`Numbers::flag`], `before` is as long as `bits`, and nobody else uses the map.
     unsafe fn rank(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()>;
 }
 

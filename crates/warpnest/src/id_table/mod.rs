@@ -10,11 +10,11 @@ pub(crate) use steps::{Numbers, RunsQuery, Settings, Steps};
 use crate::{Buffer, Device, Key, Result, Stream};
 use std::fmt::Debug;
 
-/// The configuration of a [`BasicMap`]: [`PageConfig`](crate::PageConfig), [`CuckooConfig`](crate::CuckooConfig) or
+/// The configuration of a [`IdTable`]: [`PageConfig`](crate::PageConfig), [`CuckooConfig`](crate::CuckooConfig) or
 /// [`TwoLevelConfig`](crate::TwoLevelConfig). Nobody else can implement it.
-pub trait BasicConfig: Settings + Clone + Debug + PartialEq {
+pub trait IdTableConfig: Settings + Clone + Debug + PartialEq {
     /// The map that it builds.
-    type Map<K: Key>: BasicMap<K, Config = Self>;
+    type Map<K: Key>: IdTable<K, Config = Self>;
 
     /// Builds the map of `keys[i]` to `values[i]`, as the method of the same name does.
     ///
@@ -41,9 +41,9 @@ pub trait BasicConfig: Settings + Clone + Debug + PartialEq {
 
 /// A map from keys to numbers on which a [`CompactingTable`](crate::CompactingTable) or a [`MultiMap`](crate::MultiMap) can stand:
 /// [`PageMap`](crate::PageMap), [`CuckooMap`](crate::CuckooMap) or [`TwoLevelMap`](crate::TwoLevelMap). Nobody else can implement it.
-pub trait BasicMap<K: Key>: Steps<K> + Debug {
+pub trait IdTable<K: Key>: Steps<K> + Debug {
     /// Its configuration.
-    type Config: BasicConfig<Map<K> = Self>;
+    type Config: IdTableConfig<Map<K> = Self>;
     /// What tells how a build went.
     type Report: Clone + Debug + PartialEq;
 
@@ -56,13 +56,13 @@ pub trait BasicMap<K: Key>: Steps<K> + Debug {
 
 /// Makes a map of any keys and values, and its configuration, basic ones. What they differ in: the bytes that a build takes beside the map, whether its values
 /// matter or not; and the steps that are a table's own.
-macro_rules! basic_map {
+macro_rules! impl_id_table {
     (
         $config:ident builds $map:ident, $report:ident tells of it;
         scratch |$this:ident, $pairs:ident, $any_values:ident| $scratch:expr;
         $($steps:item)*
     ) => {
-        impl crate::basic::Settings for $config {
+        impl crate::id_table::Settings for $config {
             fn seed_or_random(&self) -> u64 {
                 self.seed.unwrap_or_else(crate::hash::random_seed)
             }
@@ -72,7 +72,7 @@ macro_rules! basic_map {
             }
         }
 
-        impl crate::BasicConfig for $config {
+        impl crate::IdTableConfig for $config {
             type Map<K: crate::Key> = $map<K, u32>;
             fn build_on<K: crate::Key>(
                 &self,
@@ -91,7 +91,7 @@ macro_rules! basic_map {
             }
         }
 
-        impl<K: crate::Key> crate::BasicMap<K> for $map<K, u32> {
+        impl<K: crate::Key> crate::IdTable<K> for $map<K, u32> {
             type Config = $config;
             type Report = $report;
             fn report(&self) -> &$report {
@@ -102,7 +102,7 @@ macro_rules! basic_map {
             }
         }
 
-        impl<K: crate::Key> crate::basic::Steps<K> for $map<K, u32> {
+        impl<K: crate::Key> crate::id_table::Steps<K> for $map<K, u32> {
             unsafe fn find(
                 &self,
                 stream: &crate::Stream,
@@ -130,4 +130,4 @@ macro_rules! basic_map {
         }
     };
 }
-pub(crate) use basic_map;
+pub(crate) use impl_id_table;

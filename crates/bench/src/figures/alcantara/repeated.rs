@@ -9,7 +9,7 @@ pub struct Repeated {
     /// The numbers of the keys, in the order of the keys.
     order: Vec<u32>,
     /// Of key number `r`, the place among the keys in their order.
-    places: Vec<u32>,
+    ranks: Vec<u32>,
     /// Of key number `r`, where its pairs begin if all are in the order of the keys.
     starts: Vec<u32>,
 }
@@ -21,10 +21,10 @@ impl Repeated {
         let mut order: Vec<u32> = (0..distinct).collect();
         order.sort_unstable_by_key(|&number| key::<u32>(number as u64));
         let mut repeated =
-            Self { n, distinct, order, places: vec![0; distinct as usize], starts: vec![0; distinct as usize] };
+            Self { n, distinct, order, ranks: vec![0; distinct as usize], starts: vec![0; distinct as usize] };
         let mut start = 0;
         for (place, &number) in (0..).zip(&repeated.order) {
-            repeated.places[number as usize] = place;
+            repeated.ranks[number as usize] = place;
             repeated.starts[number as usize] = start;
             start += repeated.count(number);
         }
@@ -80,8 +80,8 @@ impl Repeated {
     }
 
     /// How many keys with these numbers are not at their place among the keys in their order.
-    pub fn wrong_places(&self, queries: &[u32], places: &[u32]) -> u64 {
-        differences(queries.iter().map(|&number| self.places[number as usize]), places)
+    pub fn wrong_ranks(&self, queries: &[u32], ranks: &[u32]) -> u64 {
+        differences(queries.iter().map(|&number| self.ranks[number as usize]), ranks)
     }
 
     /// How many of the keys with these numbers have pairs elsewhere in the order of the keys, from `starts` up to `ends`.
@@ -167,14 +167,14 @@ mod tests {
 
         let mut distinct = sorted_keys.clone();
         distinct.dedup();
-        let mut places: Vec<u32> =
+        let mut ranks: Vec<u32> =
             asked.iter().map(|key| distinct.partition_point(|other| other < key) as u32).collect();
-        let ids = |places: &[u32]| places.iter().copied().map(Some).collect::<Vec<_>>();
-        assert_eq!(pairs.wrong_places(&queries, &places), 0);
-        assert_eq!(pairs.wrong_ids(&queries, &ids(&places), &distinct), 0);
-        places[2] = 3;
-        assert_eq!(pairs.wrong_places(&queries, &places), 1);
-        assert_eq!(pairs.wrong_ids(&queries, &ids(&places), &distinct), 1);
+        let ids = |ranks: &[u32]| ranks.iter().copied().map(Some).collect::<Vec<_>>();
+        assert_eq!(pairs.wrong_ranks(&queries, &ranks), 0);
+        assert_eq!(pairs.wrong_ids(&queries, &ids(&ranks), &distinct), 0);
+        ranks[2] = 3;
+        assert_eq!(pairs.wrong_ranks(&queries, &ranks), 1);
+        assert_eq!(pairs.wrong_ids(&queries, &ids(&ranks), &distinct), 1);
 
         let once = pairs.queries_for_keys();
         let offsets: Vec<u64> =

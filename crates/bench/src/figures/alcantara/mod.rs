@@ -1,4 +1,4 @@
-//! The experiments of the chapter of 2011 (Alcantara and others, *Building an Efficient Hash Table on the GPU*, section 4.5): docs/chapter.md.
+//! The experiments of the chapter of 2011 (Alcantara and others, *Building an Efficient Hash Table on the GPU*, section 4.5): docs/alcantara.md.
 
 mod construction;
 mod contenders;

@@ -1,32 +1,33 @@
 //! How a few words come to the host: the kernel that brings them, and downloads that wait for it.
 
-use gpu_kernels::landing::{Land, LandPlan};
+use gpu_kernels::readback::{Readback, ReadbackParams};
 use std::thread;
 use warpnest::Buffer;
 use warpnest_tests::{distinct_keys, engines};
 
 #[test]
-fn words_land_below_their_mark_and_nothing_else_changes() {
+fn words_arrive_below_their_epoch_and_nothing_else_changes() {
     for engine in engines() {
         let device = &engine.device;
         let stream = device.default_stream();
-        for (mark, n, first) in [(1, 1, 0), (0xffff_ffff, 255, 3), (7, 256, 1), (0x8000_0000, 257, 2), (2, 1024, 0)] {
+        for (epoch, n, first) in [(1, 1, 0), (0xffff_ffff, 255, 3), (7, 256, 1), (0x8000_0000, 257, 2), (2, 1024, 0)] {
             let words: Vec<u32> = distinct_keys(n + first, 1);
             let source = Buffer::from_slice(device, &words).unwrap();
-            let landing = Buffer::from_slice(device, &vec![3u64; n + 1]).unwrap();
+            let readback = Buffer::from_slice(device, &vec![3u64; n + 1]).unwrap();
             // SAFETY: the landing has a word for each one that comes, and both buffers are named below.
-            let land = unsafe {
-                Land {
+            let readback_launch = unsafe {
+                Readback {
                     words: source.global(),
-                    landing: landing.global(),
-                    plan: LandPlan { first: first as u32, words: n as u32, mark, padding: 0 },
+                    readback: readback.global(),
+                    plan: ReadbackParams { first: first as u32, words: n as u32, epoch, padding: 0 },
                 }
             };
             // SAFETY: as above; a thread for each word.
-            unsafe { stream.launch(&land, n as u64, &[&source], &[&landing]) }.unwrap();
-            let mut expected: Vec<u64> = words[first..].iter().map(|&word| (mark as u64) << 32 | word as u64).collect();
+            unsafe { stream.launch(&readback_launch, n as u64, &[&source], &[&readback]) }.unwrap();
+            let mut expected: Vec<u64> =
+                words[first..].iter().map(|&word| (epoch as u64) << 32 | word as u64).collect();
             expected.push(3);
-            assert_eq!(landing.download(stream).unwrap(), expected, "{n} words on {}", device.name());
+            assert_eq!(readback.download(stream).unwrap(), expected, "{n} words on {}", device.name());
         }
     }
 }
@@ -42,7 +43,7 @@ fn downloads_of_several_threads_on_one_stream_bring_each_its_own() {
                 scope.spawn(move || {
                     let words: Vec<u64> = distinct_keys(100 * (number as usize + 1), number);
                     let mut buffer = Buffer::<u64>::zeroed(device, words.len()).unwrap();
-                    for round in 0..engine.most_items.min(200) {
+                    for round in 0..engine.max_items.min(200) {
                         let words: Vec<u64> = words.iter().map(|word| word ^ round as u64).collect();
                         buffer.upload(stream, &words).unwrap();
                         assert_eq!(buffer.download(stream).unwrap(), words, "round {round} on {}", device.name());
@@ -55,7 +56,7 @@ fn downloads_of_several_threads_on_one_stream_bring_each_its_own() {
 
 #[test]
 fn a_download_waits_for_work_that_takes_long() {
-    for engine in engines().iter().filter(|engine| engine.most_items >= 100_000) {
+    for engine in engines().iter().filter(|engine| engine.max_items >= 100_000) {
         let device = &engine.device;
         let stream = device.default_stream();
         // On a GPU some milliseconds of work, longer than the host looks for the words.
@@ -66,12 +67,12 @@ fn a_download_waits_for_work_that_takes_long() {
         let mut small = Buffer::<u64>::zeroed(device, 8).unwrap();
         // SAFETY: both arrays have 8 words or more, and are named; a thread for each word.
         unsafe {
-            let land = Land {
+            let readback_launch = Readback {
                 words: large.global(),
-                landing: small.global(),
-                plan: LandPlan { first: 0, words: 8, mark: 5, padding: 0 },
+                readback: small.global(),
+                plan: ReadbackParams { first: 0, words: 8, epoch: 5, padding: 0 },
             };
-            stream.launch(&land, 8, &[&large], &[&small]).unwrap();
+            stream.launch(&readback_launch, 8, &[&large], &[&small]).unwrap();
         }
         assert_eq!(small.download(stream).unwrap(), [5 << 32 | 0x2828_2828; 8], "on {}", device.name());
         small.fill(stream, 0).unwrap();

@@ -8,7 +8,7 @@ use super::driver::Address;
 use super::queue::CudaQueue;
 use crate::engine::Queue;
 use crate::{Error, Result};
-use gpu_kernels::landing::{Land, LandPlan};
+use gpu_kernels::readback::{Readback, ReadbackParams};
 use gpu_kernels::seam::{Global, Kernel};
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -16,28 +16,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The most words of 32 bits that are brought.
-const MOST_WORDS: usize = 1024;
+const MAX_WORDS: usize = 1024;
 
 /// How long the words of a download are waited for before the driver is asked to wait, which then also tells of errors.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-pub(super) struct Landing {
+pub(super) struct ReadbackBuffer {
     shared: Arc<Shared>,
     /// As the host sees it.
     words: *mut AtomicU64,
     /// As kernels see it.
     address: Address,
-    /// The mark of the words that came last.
-    mark: u32,
+    /// The epoch of the words that came last.
+    epoch: u32,
 }
 
 // SAFETY: page-locked memory is the process's, whichever thread uses it.
-unsafe impl Send for Landing {}
+unsafe impl Send for ReadbackBuffer {}
 
-impl Landing {
+impl ReadbackBuffer {
     /// Whether so many bytes from this address can be brought.
     pub fn takes(from: usize, bytes: usize) -> bool {
-        from.is_multiple_of(4) && bytes.is_multiple_of(4) && (4..=4 * MOST_WORDS).contains(&bytes)
+        from.is_multiple_of(4) && bytes.is_multiple_of(4) && (4..=4 * MAX_WORDS).contains(&bytes)
     }
 
     /// Takes the memory and loads the kernel, for which there may be no memory left: so a landing that is made needs no more.
@@ -46,43 +46,43 @@ impl Landing {
         let entered = shared.primary.enter()?;
         let mut words = std::ptr::null_mut();
         // SAFETY: the driver writes the address.
-        entered.check(unsafe { entered.driver.cuMemAllocHost_v2(&mut words, 8 * MOST_WORDS) })?;
-        let mut landing = Self { shared: shared.clone(), words: words.cast(), address: 0, mark: 0 };
+        entered.check(unsafe { entered.driver.cuMemAllocHost_v2(&mut words, 8 * MAX_WORDS) })?;
+        let mut readback = Self { shared: shared.clone(), words: words.cast(), address: 0, epoch: 0 };
         // SAFETY: it has that many words, aligned to a page. From here on they are initialized.
-        unsafe { landing.words.write_bytes(0, MOST_WORDS) };
+        unsafe { readback.words.write_bytes(0, MAX_WORDS) };
         // SAFETY: the memory is the driver's, which writes the address.
-        let found = unsafe { entered.driver.cuMemHostGetDevicePointer_v2(&mut landing.address, words, 0) };
+        let found = unsafe { entered.driver.cuMemHostGetDevicePointer_v2(&mut readback.address, words, 0) };
         entered.check(found)?;
-        Ok(landing)
+        Ok(readback)
     }
 
     /// Brings what stands from `from` on after what is queued, and waits for it.
     ///
     /// # Safety
-    /// The landing [takes](Landing::takes) it; as many bytes stand there.
+    /// The landing [takes](ReadbackBuffer::takes) it; as many bytes stand there.
     pub unsafe fn bring(&mut self, queue: &CudaQueue, from: usize, to: &mut [u8]) -> Result<()> {
         let words = to.len() / 4;
-        self.mark = self.mark.checked_add(1).unwrap_or_else(|| {
+        self.epoch = self.epoch.checked_add(1).unwrap_or_else(|| {
             // All marks have been used: none may be found that is not new.
             //
             // SAFETY: it has that many words, and every kernel that writes them was waited for.
-            unsafe { self.words.write_bytes(0, MOST_WORDS) };
+            unsafe { self.words.write_bytes(0, MAX_WORDS) };
             1
         });
         let ahead = from % 16;
-        let land = Land {
+        let readback_launch = Readback {
             // SAFETY: the words stand there, by the caller, in an allocation that begins at a multiple of 16.
             words: unsafe { Global::new(std::ptr::with_exposed_provenance_mut(from - ahead)) },
             // SAFETY: the landing has that many words, at a multiple of the size of a page; it is only stored to whole words at once.
-            landing: unsafe { Global::new(std::ptr::with_exposed_provenance_mut(self.address as usize)) },
-            plan: LandPlan { first: ahead as u32 / 4, words: words as u32, mark: self.mark, padding: 0 },
+            readback: unsafe { Global::new(std::ptr::with_exposed_provenance_mut(self.address as usize)) },
+            plan: ReadbackParams { first: ahead as u32 / 4, words: words as u32, epoch: self.epoch, padding: 0 },
         };
         // SAFETY: a thread for each word of both arrays.
-        unsafe { queue.launch(&land, (words as u32).div_ceil(land.threads()))? };
+        unsafe { queue.launch(&readback_launch, (words as u32).div_ceil(readback_launch.threads()))? };
         // SAFETY: initialized words; but for the kernel, which stores each atomically, nobody writes them.
-        let landed = unsafe { std::slice::from_raw_parts(self.words, words) };
+        let arrived = unsafe { std::slice::from_raw_parts(self.words, words) };
         let mut patient = Some(Instant::now() + PATIENCE);
-        for (word, to) in landed.iter().zip(to.chunks_exact_mut(4)) {
+        for (word, to) in arrived.iter().zip(to.chunks_exact_mut(4)) {
             to.copy_from_slice(&self.wait_for(word, &mut patient, queue)?.to_ne_bytes());
         }
         Ok(())
@@ -92,7 +92,7 @@ impl Landing {
     fn wait_for(&self, word: &AtomicU64, patient: &mut Option<Instant>, queue: &CudaQueue) -> Result<u32> {
         loop {
             let found = word.load(Ordering::Acquire);
-            if (found >> 32) as u32 == self.mark {
+            if (found >> 32) as u32 == self.epoch {
                 return Ok(found as u32);
             }
             match *patient {
@@ -113,7 +113,7 @@ impl Landing {
     }
 }
 
-impl Drop for Landing {
+impl Drop for ReadbackBuffer {
     fn drop(&mut self) {
         if let Ok(entered) = self.shared.primary.enter() {
             // SAFETY: `new` made it, and every kernel that writes it was waited for. An error means that the context is lost.

@@ -1,7 +1,7 @@
 //! Figure 4.7, left: updates of words that are a stride apart.
 
 use anyhow::ensure;
-use warpnest::kernels::roofline::{Strided, StridedPlan};
+use warpnest::kernels::roofline::{Strided, StridedParams};
 use warpnest::{Buffer, Device, Key};
 
 use super::billions_a_second;
@@ -88,7 +88,7 @@ impl<'d, T: Key> Words<'d, T> {
         median_ms(stream, 1, runs, || {
             let before = self.updates;
             self.updates += 1;
-            let plan = StridedPlan {
+            let plan = StridedParams {
                 before,
                 after: self.updates,
                 words_log2: self.words_log2,

@@ -1,14 +1,14 @@
 //! A cuckoo map under a compacting table or a multimap.
 
-use super::{BuildReport, CuckooConfig, CuckooMap};
-use crate::basic::{Numbers, RunsQuery, SlotTable};
+use super::{CuckooConfig, CuckooMap, CuckooReport};
+use crate::id_table::{Numbers, RunsQuery, SlotTable};
 use crate::input::Input;
 use crate::{Result, Stream, Tracked};
-use gpu_kernels::cuckoo::FindPlan;
+use gpu_kernels::cuckoo::FindParams;
 use gpu_kernels::multi::RunsOfCuckoo;
 
-crate::basic::basic_map! {
-    CuckooConfig builds CuckooMap, BuildReport tells of it;
+crate::id_table::impl_id_table! {
+    CuckooConfig builds CuckooMap, CuckooReport tells of it;
     scratch |config, pairs, any_values| {
         // A word for each slot, to find the last pair of each key.
         let slots = config.check(pairs)?;
@@ -33,7 +33,7 @@ crate::basic::basic_map! {
             starts: query.starts,
             counts: query.counts,
             wide_counts: query.wide_counts,
-            plan: FindPlan { functions: self.functions, queries: query.queries.len() as u64 },
+            plan: FindParams { functions: self.functions, queries: query.queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 4] = [query.queries, &self.words, &self.header, query.lasts];
         // SAFETY: the caller's; the table and its functions belong together.

@@ -9,16 +9,16 @@
 //! meet where the first of them stopped: no key is placed twice by searching, and one that is at home by counting is seen there.
 
 use super::find::{equal_tags, value_at};
-use super::form::{Form, MOST_SLOTS, equal, filter, tag_number, tags_in};
+use super::form::{Form, MAX_SLOTS, equal, filter, tag_number, tags_in};
 use super::source::Entry;
 use super::{BUCKET_WORDS, Layout};
-use crate::seam::{Global, Shared, settled};
+use crate::seam::{Global, Shared, opaque};
 use crate::types::{Key, Scalar};
 use core::marker::PhantomData;
 
 /// What became of a pair.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Placed {
+pub enum InsertResult {
     /// It is in a slot that was free.
     New,
     /// Its key was there already.
@@ -38,7 +38,7 @@ pub struct Seek<W> {
     /// Where the pair's value belongs, once it is placed.
     pub at: u32,
     /// How the search ended.
-    pub placed: Option<Placed>,
+    pub inserted: Option<InsertResult>,
 }
 
 /// The page that a block builds.
@@ -89,7 +89,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     #[inline(always)]
     pub fn unite_repeats(&self, bucket: u32) -> u32 {
         let tag_of = |slot: u32| self.tag_in(bucket, slot);
-        let mut tags = [W::default(); MOST_SLOTS];
+        let mut tags = [W::default(); MAX_SLOTS];
         let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
         for word in 0..F::TAG_WORDS {
             let held = self.words.get(self.at(word, bucket));
@@ -106,7 +106,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         let mut taken = 0;
         if repeated {
             // Not to be unrolled.
-            for slot in 1..settled(F::SLOTS) {
+            for slot in 1..opaque(F::SLOTS) {
                 for earlier in 0..slot {
                     let tag = tag_of(slot);
                     if tag != W::default() && tag == tag_of(earlier) {
@@ -127,7 +127,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     /// Where the search for a slot for a pair begins.
     #[inline(always)]
     pub fn seek(&self, home: u32, remainder: W) -> Seek<W> {
-        Seek { home, remainder, bucket: home, number: 0, at: 0, placed: None }
+        Seek { home, remainder, bucket: home, number: 0, at: 0, inserted: None }
     }
 
     /// Looks at one bucket. Threads may do this at the same time.
@@ -136,7 +136,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         let tag = self.layout.tag(seek.remainder, seek.number);
         let mut held = [W::default(); BUCKET_WORDS as usize];
         for word in 0..F::TAG_WORDS {
-            held[word as usize] = self.words.watch(self.at(word, seek.bucket));
+            held[word as usize] = self.words.load_relaxed(self.at(word, seek.bucket));
         }
         // The first word with a free slot.
         let (mut word, mut free, mut old) = (0, W::default(), W::default());
@@ -148,10 +148,10 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
             }
             let same = equal::<F, W>(held[at as usize], at, tag);
             if same != W::default() {
-                (seek.placed, seek.at) = (Some(Placed::Repeated), self.value_at(at, seek.bucket, same));
+                (seek.inserted, seek.at) = (Some(InsertResult::Repeated), self.value_at(at, seek.bucket, same));
             }
         }
-        if seek.placed.is_some() {
+        if seek.inserted.is_some() {
             return;
         }
         if free == W::default() {
@@ -161,7 +161,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         let new = old | tag << (tag_number::<F, W>(free) * F::tag_bits::<W>());
         // If somebody changed the word: look again.
         if self.words.compare_exchange(self.at(word, seek.bucket), old, new) == old {
-            (seek.placed, seek.at) = (Some(Placed::New), self.value_at(word, seek.bucket, free));
+            (seek.inserted, seek.at) = (Some(InsertResult::New), self.value_at(word, seek.bucket, free));
         }
     }
 
@@ -172,7 +172,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         let slot = if counts.has(seek.bucket) < F::SLOTS { counts.add(seek.bucket) } else { F::SLOTS };
         if slot < F::SLOTS {
             self.put(seek.bucket, slot, self.layout.tag(seek.remainder, seek.number), value);
-            seek.placed = Some(Placed::New);
+            seek.inserted = Some(InsertResult::New);
         } else {
             self.go_on(seek);
         }
@@ -186,27 +186,27 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     pub fn search_in_turn<const COUNT: bool, K: Key>(
         &self,
         entry: &Entry<K, W>,
-        was_noted: bool,
+        was_spilled: bool,
         words: Global<W>,
         counts: Counts<impl Shared<u32>>,
-    ) -> (Placed, u32) {
+    ) -> (InsertResult, u32) {
         let mut seek = self.seek(self.layout.home_in_page(entry.mixed), self.layout.remainder(entry.mixed));
-        if was_noted {
+        if was_spilled {
             self.go_on(&mut seek);
             self.go_on(&mut seek);
         }
         loop {
-            if let Some(placed) = seek.placed {
-                return (placed, seek.at);
+            if let Some(inserted) = seek.inserted {
+                return (inserted, seek.at);
             }
             if !COUNT {
                 let first = (seek.bucket * BUCKET_WORDS) as u64;
                 let equal = equal_tags::<F, W>(words, first, self.layout.tag(seek.remainder, seek.number));
                 if equal != 0 {
-                    return (Placed::Repeated, value_at::<F>(first, equal as u64) as u32);
+                    return (InsertResult::Repeated, value_at::<F>(first, equal as u64) as u32);
                 }
             }
-            self.take(&mut seek, counts, entry.mark);
+            self.take(&mut seek, counts, entry.value_word);
         }
     }
 
@@ -220,7 +220,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         seek.number += 1;
         seek.bucket = self.layout.candidate(seek.home, seek.remainder, seek.number);
         if seek.number == self.layout.candidates {
-            seek.placed = Some(Placed::Left);
+            seek.inserted = Some(InsertResult::Left);
         }
     }
 
@@ -247,36 +247,36 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     /// Of slot number `reached` of a pair that was left: whether that very key is there, or a pair that could go on to candidate `number` of
     /// its own.
     #[inline(always)]
-    pub fn way_in(&self, home: u32, remainder: W, reached: u32, number: u32) -> Option<WayIn> {
+    pub fn evictable(&self, home: u32, remainder: W, reached: u32, number: u32) -> Option<Eviction> {
         let (own, bucket, slot) = self.reached(home, remainder, reached);
         let tag = self.tag_in(bucket, slot);
         if tag == self.layout.tag(remainder, own) {
-            return Some(WayIn::Repeated);
+            return Some(Eviction::Repeated);
         }
-        self.later(bucket, tag, number).is_some().then_some(WayIn::Movable)
+        self.later(bucket, tag, number).is_some().then_some(Eviction::Movable)
     }
 
     /// By one thread: the number of the slot that a pair takes that was left, and the candidate that the pair
     /// there goes on to; none if that is the pair's key.
     #[inline(always)]
-    pub fn first_way_in(&self, home: u32, remainder: W) -> Option<(u32, Option<u32>)> {
-        let way_in = |reached: u32, later: u32| self.way_in(home, remainder, reached, later);
+    pub fn first_eviction(&self, home: u32, remainder: W) -> Option<(u32, Option<u32>)> {
+        let evictable = |reached: u32, later: u32| self.evictable(home, remainder, reached, later);
         // Nobody goes on to candidate 0.
-        if let Some(reached) = (0..self.reach()).find(|&reached| way_in(reached, 0) == Some(WayIn::Repeated)) {
+        if let Some(reached) = (0..self.reach()).find(|&reached| evictable(reached, 0) == Some(Eviction::Repeated)) {
             return Some((reached, None));
         }
         // The first candidate that will do: then all that are passed over are full.
         (1..self.layout.candidates).find_map(|later| {
-            let reached = (0..self.reach()).find(|&reached| way_in(reached, later).is_some())?;
+            let reached = (0..self.reach()).find(|&reached| evictable(reached, later).is_some())?;
             Some((reached, Some(later)))
         })
     }
 
-    /// Gives a pair that was left the slot, and the value, that [`Page::first_way_in`] found; whether its key is new.
+    /// Gives a pair that was left the slot, and the value, that [`Page::first_eviction`] found; whether its key is new.
     #[inline(always)]
     pub fn go_in(&self, home: u32, remainder: W, (reached, later): (u32, Option<u32>), value: W) -> bool {
         if let Some(later) = later {
-            self.make_room(home, remainder, reached, later);
+            self.evict(home, remainder, reached, later);
         }
         if F::VALUES {
             self.words.set(self.value_of(home, remainder, reached), value);
@@ -294,7 +294,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     /// Moves the pair in slot number `reached` on to its candidate `later`, before which all of its candidates are full, and gives that slot to the
     /// one that was left. One thread may do this at a time, and nobody may place pairs meanwhile.
     #[inline(always)]
-    pub fn make_room(&self, home: u32, remainder: W, reached: u32, later: u32) {
+    pub fn evict(&self, home: u32, remainder: W, reached: u32, later: u32) {
         let (number, bucket, slot) = self.reached(home, remainder, reached);
         let (tag, value_at) = (self.tag_in(bucket, slot), self.at(F::TAG_WORDS + slot, bucket));
         if let Some(Later { home, moved, bucket, word, free }) = self.later(bucket, tag, later) {
@@ -337,7 +337,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
 }
 
 /// The most pairs that may ask for slots of their homes: more do not fit a count.
-pub const MOST_COUNTED: u32 = 0xffff;
+pub const MAX_COUNTED: u32 = 0xffff;
 
 /// How many slots of each bucket have been asked for, in 16 bits for each; where pages are built in
 /// place, in 32.
@@ -351,7 +351,7 @@ pub struct Counts<S> {
 impl<S: Shared<u32>> Counts<S> {
     /// The word of a bucket's count, and where it is there.
     #[inline(always)]
-    fn place(&self, bucket: u32) -> (u32, u32) {
+    fn word_and_shift(&self, bucket: u32) -> (u32, u32) {
         (self.first + bucket / 2, bucket % 2 * 16)
     }
 
@@ -361,7 +361,7 @@ impl<S: Shared<u32>> Counts<S> {
         if S::IN_PLACE {
             return self.words.fetch_add(self.first + bucket, 1);
         }
-        let (word, shift) = self.place(bucket);
+        let (word, shift) = self.word_and_shift(bucket);
         self.words.fetch_add(word, 1 << shift) >> shift & 0xffff
     }
 
@@ -369,16 +369,16 @@ impl<S: Shared<u32>> Counts<S> {
     #[inline(always)]
     pub fn has(&self, bucket: u32) -> u32 {
         if S::IN_PLACE {
-            return self.words.watch(self.first + bucket);
+            return self.words.load_relaxed(self.first + bucket);
         }
-        let (word, shift) = self.place(bucket);
-        self.words.watch(word) >> shift & 0xffff
+        let (word, shift) = self.word_and_shift(bucket);
+        self.words.load_relaxed(word) >> shift & 0xffff
     }
 }
 
 /// What a slot is to a pair that found all of its candidates full.
 #[derive(Clone, Copy, PartialEq)]
-pub enum WayIn {
+pub enum Eviction {
     /// Its key is there, since room was made for another pair of it.
     Repeated,
     /// The pair that is there can go elsewhere.

@@ -15,17 +15,17 @@ const TRIED: u64 = 256;
 
 /// Whether none of the functions leads from `key` to `slot`.
 #[inline(always)]
-pub fn is_stranger<K: Key, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> bool {
+pub fn is_filler<K: Key, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> bool {
     table.functions.search(key, |own| (own == slot).then_some(())).is_none()
 }
 
 /// Puts a stranger into `slot`, the smallest there is; `false` if none of the keys that are tried is one. No other thread writes to the slot.
 #[inline(always)]
-pub(super) fn settle<K: Key, V: Payload>(table: &Table<K, V>, slot: u32) -> bool {
+pub(super) fn put_filler<K: Key, V: Payload>(table: &Table<K, V>, slot: u32) -> bool {
     let mut number = 0;
     while number < TRIED {
         let key = K::from_u64(number);
-        if is_stranger(table, key, slot) {
+        if is_filler(table, key, slot) {
             table.slots.replace(slot, Slots::<K, V>::item(key, Scalar::from_u64(0)));
             return true;
         }

@@ -8,11 +8,11 @@ use warpnest::{Key, Result};
 /// Eight threads that take the blocks of a launch one by one, in an order that is different for
 /// each launch.
 #[derive(Debug)]
-pub struct Crowd {
+pub struct ShuffledThreads {
     seed: AtomicU64,
 }
 
-impl Crowd {
+impl ShuffledThreads {
     /// A runner whose orders follow from `seed`.
     pub fn new(seed: u64) -> Self {
         Self { seed: AtomicU64::new(seed) }
@@ -20,7 +20,7 @@ impl Crowd {
 }
 
 // SAFETY: it runs each block once, in any order, before it returns.
-unsafe impl Runner for Crowd {
+unsafe impl Runner for ShuffledThreads {
     fn name(&self) -> &str {
         "crowd"
     }

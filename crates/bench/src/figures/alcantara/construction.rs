@@ -8,7 +8,7 @@ use super::strides::Update;
 use super::{PAIRS_A_SECOND, billions_a_second};
 use crate::figures::figure::{Axis, Figure, Series};
 use crate::figures::scale::Scale;
-use crate::figures::{FEWEST, Lab};
+use crate::figures::{Lab, MIN_PAIRS};
 
 /// Slots a pair.
 const SLOTS: [f64; 18] =
@@ -34,7 +34,7 @@ fn pair_ns(slots: f64, update: Update) -> f64 {
 /// Rates, and exchanges a pair.
 pub fn construction(lab: &Lab, update: Update) -> anyhow::Result<[Figure; 2]> {
     // The chapter's array, and the tables: about as much memory for both.
-    let n = (lab.largest / 8).max(FEWEST);
+    let n = (lab.largest / 8).max(MIN_PAIRS);
     let of_functions = |least: f64| SLOTS.into_iter().filter(move |&slots| slots >= least);
     let points = FUNCTIONS.iter().map(|&(_, least, _)| of_functions(least).count()).sum();
     lab.begin("construction", points);
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_theory_is_the_chapters() {
+    fn the_theory_is_that_of_alcantara() {
         // "only 2N attempts are needed if running in space m = 1.25N"
         assert!((exchanges(1.25) - 2.0).abs() < 0.02);
         // "The best performance (78% of the upper bound) is achieved with 4.5N space; half of the upper bound is achieved with 1.3N space."

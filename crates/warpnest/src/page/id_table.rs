@@ -1,31 +1,31 @@
 //! A page map under a compacting table or a multimap.
 
 use super::{PageConfig, PageMap, PageReport};
-use crate::basic::{Numbers, RunsQuery};
+use crate::id_table::{Numbers, RunsQuery};
 use crate::input::Input;
 use crate::{Buffer, Device, Key, Result, Stream, Tracked};
-use gpu_kernels::multi::{Runs, RunsPlan};
-use gpu_kernels::page::{MarkValues, Number, NumberPlan, RankValues, ValuesPlan};
+use gpu_kernels::multi::{Runs, RunsParams};
+use gpu_kernels::page::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
 
 impl<K: Key> Numbers<K> for &PageMap<K, u32> {
-    unsafe fn give(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<()> {
+    unsafe fn assign_ids(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(device, 1)?;
-        let plan = NumberPlan { layout: self.layout, room: keys.len() as u64 };
+        let plan = NumberParams { layout: self.layout, capacity: keys.len() as u64 };
         let number =
             Number::<K> { words: self.words.argument(), keys_out: keys.argument(), count: count.argument(), plan };
         // SAFETY: the caller's; the table and its layout belong together.
         unsafe { stream.launch(&number, self.buckets_with_pairs(), &[], &[&self.words, keys, &count]) }
     }
 
-    unsafe fn mark(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
-        let plan = ValuesPlan { layout: self.layout };
-        let mark = MarkValues::<K> { words: self.words.argument(), bits: bits.argument(), plan };
+    unsafe fn flag(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
+        let plan = ValuesParams { layout: self.layout };
+        let flag = FlagValues::<K> { words: self.words.argument(), bits: bits.argument(), plan };
         // SAFETY: the caller's; the table and its layout belong together.
-        unsafe { stream.launch(&mark, self.buckets_with_pairs(), &[&self.words], &[bits]) }
+        unsafe { stream.launch(&flag, self.buckets_with_pairs(), &[&self.words], &[bits]) }
     }
 
     unsafe fn rank(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()> {
-        let plan = ValuesPlan { layout: self.layout };
+        let plan = ValuesParams { layout: self.layout };
         let rank =
             RankValues::<K> { words: self.words.argument(), bits: bits.argument(), before: before.argument(), plan };
         // SAFETY: the caller's; the table and its layout belong together.
@@ -33,7 +33,7 @@ impl<K: Key> Numbers<K> for &PageMap<K, u32> {
     }
 }
 
-crate::basic::basic_map! {
+crate::id_table::impl_id_table! {
     PageConfig builds PageMap, PageReport tells of it;
     scratch |config, pairs, any_values| Ok(8 * config.plan_for::<K, u32>(pairs, any_values)?.scratch_words());
     fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
@@ -53,7 +53,7 @@ crate::basic::basic_map! {
             starts: query.starts,
             counts: query.counts,
             wide_counts: query.wide_counts,
-            plan: RunsPlan { layout: self.layout, queries: query.queries.len() as u64 },
+            plan: RunsParams { layout: self.layout, queries: query.queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 3] = [query.queries, &self.words, query.lasts];
         // SAFETY: the caller's; the table and its layout belong together.

@@ -9,15 +9,15 @@ pub const THREADS: usize = 256;
 pub const WARPS: usize = THREADS / 32;
 
 /// Gives each thread the first of its places: as many as `found` says. `next`, 0 before the launch, becomes the number of all places.
-/// `place` is where a thread keeps its own.
+/// `target` is where a thread keeps its own.
 #[inline(always)]
-pub fn give<T, B: Block>(
+pub fn reserve<T, B: Block>(
     block: &mut B,
     threads: &mut B::Local<T>,
     (sums, start): (impl Shared<u32>, impl Shared<u64>),
     next: Global<u64>,
     found: impl Fn(&T) -> u32 + Sync,
-    place: impl Fn(&mut T) -> &mut u64 + Sync,
+    target: impl Fn(&mut T) -> &mut u64 + Sync,
 ) {
     block.tiles_of::<32, _>(threads, |warp, threads| {
         let number = warp.first_thread() / 32;
@@ -25,7 +25,7 @@ pub fn give<T, B: Block>(
             threads,
             |_, thread| found(thread),
             |lane, thread, before, total| {
-                *place(thread) = before as u64;
+                *target(thread) = before as u64;
                 if lane == 0 {
                     sums.set(number, total);
                 }
@@ -47,30 +47,30 @@ pub fn give<T, B: Block>(
         for warp in 0..thread / 32 {
             first += sums.get(warp) as u64;
         }
-        *place(state) += first;
+        *target(state) += first;
     });
 }
 
 /// Writes what the block's threads have staged, each from its place on, to the output, as far as there
-/// is room in it: neighbours together. `sums` and `start` are what [`give`] left.
+/// is room in it: neighbours together. `sums` and `start` are what [`reserve`] left.
 #[inline(always)]
 pub fn write_staged<T: Scalar, L, B: Block>(
     block: &mut B,
     threads: &mut B::Local<L>,
     (sums, start): (impl Shared<u32>, impl Shared<u64>),
     staged: impl Shared<T>,
-    (output, room): (Global<T>, u64),
+    (output, capacity): (Global<T>, u64),
 ) {
     block.each(threads, |thread, _| {
         let mut total = 0;
         for warp in 0..WARPS as u32 {
             total += sums.get(warp);
         }
-        let total = room.saturating_sub(start.get(0)).min(total as u64) as u32;
-        let mut place = thread;
-        while place < total {
-            output.store_streaming(start.get(0) + place as u64, staged.get(place));
-            place += THREADS as u32;
+        let total = capacity.saturating_sub(start.get(0)).min(total as u64) as u32;
+        let mut target = thread;
+        while target < total {
+            output.store_streaming(start.get(0) + target as u64, staged.get(target));
+            target += THREADS as u32;
         }
     });
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 use warpnest::{
-    Answers, BasicConfig, Buffer, CompactingConfig, CuckooConfig, MultiConfig, PageConfig, SortedConfig, SortedMap,
+    Answers, Buffer, CompactingConfig, CuckooConfig, IdTableConfig, MultiConfig, PageConfig, SortedConfig, SortedMap,
     TwoLevelConfig,
 };
 
@@ -15,7 +15,7 @@ use crate::figures::scale::Scale;
 use crate::figures::voxels::sorted;
 
 /// How often each key is there: powers of two.
-const MOST: u32 = 1024;
+const MAX_MULTIPLICITY: u32 = 1024;
 
 /// The lines of figure 4.5, construction and retrievals, and of figure 4.6.
 const COMPACTING: [&str; 5] = [
@@ -42,7 +42,7 @@ struct Times {
 
 pub fn multiplicity(lab: &Lab) -> anyhow::Result<[Figure; 4]> {
     let n = lab.largest.min(TEN_MILLION);
-    let multiplicities = || std::iter::successors(Some(1), |m| Some(2 * m)).take_while(|&m| m <= MOST);
+    let multiplicities = || std::iter::successors(Some(1), |m| Some(2 * m)).take_while(|&m| m <= MAX_MULTIPLICITY);
     lab.begin("multiplicity", multiplicities().count());
     let lines = |names: &[&'static str]| -> Vec<Series> {
         names.iter().map(|&name| Series { name, points: Vec::new(), cited: None }).collect()
@@ -141,9 +141,9 @@ impl<'l> Subjects<'l> {
     }
 
     /// Milliseconds of building the compacting table anew, and of looking up ids.
-    fn compacting(&self, basic: &impl BasicConfig) -> anyhow::Result<[f64; 2]> {
+    fn compacting(&self, id_table: &impl IdTableConfig) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
-        let mut table = CompactingConfig::on(basic.clone()).build_on(stream, device, &self.keys)?;
+        let mut table = CompactingConfig::on(id_table.clone()).build_on(stream, device, &self.keys)?;
         let build = median_ms(stream, 1, *runs, || table.rebuild(stream, &self.keys))?;
         let mut ids = Answers::new(device, self.queries.len())?;
         let lookup = median_ms(stream, 1, *runs, || table.get_many_into(stream, &self.queries, &mut ids))?;
@@ -157,16 +157,16 @@ impl<'l> Subjects<'l> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         let mut map = SortedConfig::default().build_on(stream, device, &self.keys, &self.values)?;
         let build = median_ms(stream, 1, *runs, || map.rebuild(stream, &self.keys, &self.values))?;
-        let mut places = Buffer::zeroed(device, self.queries.len())?;
-        let lookup = median_ms(stream, 1, *runs, || map.lower_bound_many_into(stream, &self.queries, &mut places))?;
-        right("places", self.pairs.wrong_places(&self.asked, &places.download(stream)?))?;
+        let mut ranks = Buffer::zeroed(device, self.queries.len())?;
+        let lookup = median_ms(stream, 1, *runs, || map.lower_bound_many_into(stream, &self.queries, &mut ranks))?;
+        right("places", self.pairs.wrong_ranks(&self.asked, &ranks.download(stream)?))?;
         Ok([build, lookup])
     }
 
     /// Milliseconds of building a multimap, of looking up where the values of the queries are, and of getting all values.
-    fn multi(&self, basic: &impl BasicConfig) -> anyhow::Result<[f64; 3]> {
+    fn multi(&self, id_table: &impl IdTableConfig) -> anyhow::Result<[f64; 3]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
-        let config = MultiConfig::on(basic.clone());
+        let config = MultiConfig::on(id_table.clone());
         let mut map = config.build_on(stream, device, &self.keys, &self.values)?;
         let build = median_ms(stream, 1, *runs, || map.rebuild(stream, &self.keys, &self.values))?;
         let mut starts = Buffer::zeroed(device, self.queries.len())?;
