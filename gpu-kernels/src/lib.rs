@@ -6,16 +6,14 @@
 //!
 //! * [`seam`]: what differs between GPU and CPU, and nothing else.
 //! * [`types`]: the key and value types, [`double`]: words of two halves, and [`hash`]: hash functions drawn from random constants.
-//! * [`scan`], [`compact`], [`radix`], [`search`]: the building blocks, most of them on [`look_back`].
-//! * [`slots`]: what the cuckoo tables share; [`lookup`] and [`append`]: how lookups, and all pairs, are written out.
-//! * [`cuckoo`]: the single-level cuckoo table of Alcantara et al. (2011).
-//! * [`two_level`]: the two-level FKS-cuckoo table of Alcantara et al. (2009).
+//! * [`primitives`]: scans, compaction, radix partition and search; how a block appends to an output.
+//! * [`table`]: what tables of several kinds share: the answers of a lookup, and the slots of cuckoo tables.
+//! * [`cuckoo`]: the single-level cuckoo table (Alcantara 2011).
+//! * [`two_level`]: the two-level FKS-cuckoo table (Alcantara 2009).
 //! * [`sorted`]: the sorted array that these are measured against, with an index for its searches.
 //! * [`page`]: the page table, and [`linear`]: the table that is in use while it changes.
 //! * [`extendible`]: the table that grows and shrinks bucket by bucket.
-//! * [`compacting`], [`multi`]: what a table of dense ids, and a multimap, need beside the basic table on which they stand.
-//! * [`readback`]: how a few words come to the host.
-//! * [`roofline`]: kernels that measure what the memory system allows.
+//! * [`layered`]: what compacting tables and multimaps need beside the table on which they stand.
 #![no_std]
 #![allow(
     clippy::needless_range_loop,
@@ -27,24 +25,15 @@
 
 #[macro_use]
 pub mod seam;
-pub mod append;
-pub mod compact;
-pub mod compacting;
 pub mod cuckoo;
 pub mod double;
 pub mod extendible;
 pub mod hash;
+pub mod layered;
 pub mod linear;
-pub mod look_back;
-pub mod lookup;
-pub mod multi;
 pub mod page;
-pub mod radix;
-pub mod readback;
-pub mod roofline;
-pub mod scan;
-pub mod search;
-pub mod slots;
+pub mod primitives;
 pub mod sorted;
+pub mod table;
 pub mod two_level;
 pub mod types;

@@ -1,6 +1,6 @@
 //! What can go wrong, with the figures and what to do about it.
 
-use crate::engine::Engine;
+use crate::runtime::engine::Engine;
 use crate::{Buffer, Device, Key, Stream, Value};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use super::{Slot, Table, fillers, header};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Global, Shared, Tile};
-use crate::slots::Slots;
+use crate::table::slots::Slots;
 use crate::types::{Key, Payload, Scalar, SlotWordOf, WordOf};
 
 /// What a build is to do.

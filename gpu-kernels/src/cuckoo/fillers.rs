@@ -7,7 +7,7 @@
 //! Every key that is taken for one of the set must therefore be in a slot of its own. It takes no memory access to see that.
 
 use super::Table;
-use crate::slots::Slots;
+use crate::table::slots::Slots;
 use crate::types::{Key, Payload, Scalar};
 
 /// How many keys are tried for one slot. All of them have it among theirs only in tables of a few slots.

@@ -2,8 +2,8 @@
 
 use super::{Slot, Table};
 use crate::hash::HashFunctions;
-use crate::lookup::{Lookup, answer};
 use crate::seam::Global;
+use crate::table::lookup::{Lookup, answer};
 use crate::types::{Key, Payload, WordOf};
 
 /// What a lookup is to do.

@@ -4,7 +4,7 @@ use super::build::has_earlier_copy;
 use super::{PairsParams, Slot, Table, fillers, header};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Global, Shared};
-use crate::slots::Slots;
+use crate::table::slots::Slots;
 use crate::types::{Key, Payload};
 
 kernel! {

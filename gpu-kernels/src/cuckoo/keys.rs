@@ -1,10 +1,10 @@
 //! Writing out the keys of a set.
 
 use super::{Slot, Table, fillers, header};
-use crate::append::{self, WARPS};
 use crate::hash::HashFunctions;
+use crate::primitives::append::{self, WARPS};
 use crate::seam::Global;
-use crate::slots::Slots;
+use crate::table::slots::Slots;
 use crate::types::{Key, Nothing};
 
 /// What is to be written.

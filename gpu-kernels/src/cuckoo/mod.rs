@@ -5,7 +5,7 @@
 //! pair by atomic exchanges, passing evicted pairs on ([`Insert`]); a lookup reads at most as many slots as there are
 //! functions ([`Find`]). docs/cuckoo.md has the whole.
 //!
-//! **Layout.** [`slots`](crate::slots) has it. The exchanges move a pair that fits one word whole; else they move the key alone,
+//! **Layout.** [`slots`](crate::table::slots) has it. The exchanges move a pair that fits one word whole; else they move the key alone,
 //! and [`StoreValues`] puts the values in afterwards (the alternative that section 4.3.1.2 names).
 //!
 //! **Sets** (section 4.4) are tables whose payload is [`Nothing`](crate::types::Nothing). Of them the same kernels are built, [`Census`]
@@ -25,19 +25,19 @@ pub use inspect::{Histogram, Unplaceable};
 pub use keys::{Keys, KeysParams};
 pub use repeats::{Last, PairsParams, StoreValues};
 
-pub use crate::slots::{EMPTY, Slot, packed, slot_bytes, slot_words};
+pub use crate::table::slots::{EMPTY, Slot, packed, slot_bytes, slot_words};
 
 use crate::hash::HashFunctions;
 use crate::seam::Global;
-use crate::slots::Slots;
+use crate::table::slots::Slots;
 use crate::types::{Key, Payload, WordOf};
 
 /// The words beside the slots: what a build found out, and the cell of the key that is all ones.
 pub mod header {
     /// For the key that is all ones: 1 + the index of its last pair, or 0 if the table does not have it.
-    pub const CELL: u64 = crate::slots::cell::HELD;
+    pub const CELL: u64 = crate::table::slots::cell::HELD;
     /// The value of that key.
-    pub const CELL_VALUE: u64 = crate::slots::cell::VALUE;
+    pub const CELL_VALUE: u64 = crate::table::slots::cell::VALUE;
     /// In a set, where that key has no value: 1 if a thread dropped a copy in its hands on seeing another one in the table.
     pub const DROPPED: u64 = CELL_VALUE;
     /// 1 if an eviction chain passed its limit: the build failed.

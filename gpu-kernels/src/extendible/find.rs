@@ -1,8 +1,8 @@
 //! Looking up keys, and what a batch of insertions finds before it changes anything.
 
 use super::{Layout, Pages, Table, WordOf};
-use crate::lookup::Lookup;
 use crate::seam::{Global, Tile};
+use crate::table::lookup::Lookup;
 use crate::types::{Key, Scalar, Value};
 
 /// What a lookup is to do.

@@ -2,7 +2,7 @@
 
 use super::bucket::records_of_line;
 use super::{HeaderTable, Layout, Pages, Table, WordOf, counts, span};
-use crate::append::{self, WARPS};
+use crate::primitives::append::{self, WARPS};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Scalar, Value};
 

@@ -1,7 +1,7 @@
 //! Merging buckets with their buddies after a removal. Which ones is found out first, depth by depth; then each record moves at most once.
 
 use super::{BucketHeader, HeaderTable, Layout, Pages, State, Table, counts, span};
-use crate::append::{self, WARPS};
+use crate::primitives::append::{self, WARPS};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Value};
 

@@ -3,7 +3,7 @@
 //! New keys stand in the order of their places, so those of a bucket, and of any half of it, are next to each other.
 
 use super::{BucketHeader, Layout, Pages, SearchParams, Segment, State, Table, counts, span};
-use crate::append::{self, WARPS};
+use crate::primitives::append::{self, WARPS};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Scalar, Value};
 

@@ -1,8 +1,8 @@
 //! Removing keys: each leaves a mark, or an empty slot where that cuts off no other key (the paper, section 2.4).
 
 use super::{Layout, Pages, Table, WordOf, counts};
-use crate::lookup::Lookup;
 use crate::seam::{Global, Tile};
+use crate::table::lookup::Lookup;
 use crate::types::{Key, Scalar, Value};
 
 /// What is to be removed.

@@ -4,8 +4,8 @@ use super::slot::{is_empty, removed};
 use super::table::{in_cell, resized};
 use super::{Layout, header};
 use crate::double::{Double, PackedPair};
-use crate::lookup::Lookup;
 use crate::seam::{Global, Tile};
+use crate::table::lookup::Lookup;
 use crate::types::{Key, Value};
 
 /// What a lookup is to do.

@@ -3,8 +3,8 @@
 use super::slot::value_of;
 use super::table::{in_cell, resized};
 use super::{Layout, header};
-use crate::append::{self, WARPS};
 use crate::double::{Double, Doubled, PackedPair};
+use crate::primitives::append::{self, WARPS};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Value};
 

@@ -3,8 +3,8 @@
 use super::Layout;
 use super::form::with_form;
 use super::walk::{STAGED, Walk};
-use crate::append::{self, WARPS, write_staged};
-use crate::compacting::rank;
+use crate::layered::compacting::rank;
+use crate::primitives::append::{self, WARPS, write_staged};
 use crate::seam::{Global, Shared};
 use crate::types::Key;
 

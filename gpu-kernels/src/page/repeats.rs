@@ -1,7 +1,7 @@
 //! Leaving out repeated keys of a tile: docs/page-map.md, "Crowds".
 
 use super::split::Held;
-use crate::radix::tile::{THREADS, item_of_row, items, tile};
+use crate::primitives::radix::tile::{THREADS, item_of_row, items, tile};
 use crate::seam::{Block, Shared, opaque};
 use crate::types::{Key, Payload};
 

@@ -1,7 +1,7 @@
 //! Splitting pairs into bins by some bits of their mixed keys, each bin with room of its own.
 
-use crate::look_back;
-use crate::radix::tile::{
+use crate::primitives::look_back;
+use crate::primitives::radix::tile::{
     DigitSums, MAX_ITEMS, PREFIX, Published, RANK_BITS, STAGING_WORDS, SUM, THREADS, WARPS, begin_sets, exclusive_sum,
     item_of_row, items, load_rows, offset_in_tile, prefetch_rows, sum_of_sets,
 };
@@ -13,7 +13,7 @@ use super::pairs::{Pairs, in_order};
 use super::repeats::drop_repeats;
 use super::split_in_turn::SplitInTurn;
 use super::split_plan::{MAX_SPLIT_BITS, SplitParams};
-pub use crate::radix::tile::tile;
+pub use crate::primitives::radix::tile::tile;
 
 /// What a thread holds: item `i` is of its warp's row `i`.
 pub(super) struct Held<K, W> {
@@ -70,7 +70,7 @@ split_kernel! {
     /// A bin that gets more pairs than it has room for loses some, but they are counted, and the header's word for this level is set. If keys may be repeated,
     /// and a tile has a crowd in one bin, or earlier splits left out many pairs, of pairs of one key in one tile only the last may go on.
     ///
-    /// The way of a tile is that of [`Partition`](crate::radix::Partition), but a bin's room is known before the keys are counted, so
+    /// The way of a tile is that of [`Partition`](crate::primitives::radix::Partition), but a bin's room is known before the keys are counted, so
     /// nobody counts them; and if the order need not be kept, ranks are what a shared counter says, and tiles take their part of a
     /// bin by one atomic addition instead of looking back.
     Split, "page_split", false

@@ -3,7 +3,7 @@
 use super::header;
 use super::pairs::{AT_ONCE, Pairs, in_order};
 use super::split::{NOWHERE, Split};
-use crate::radix::tile::{PREFIX, Published, SUM, tile};
+use crate::primitives::radix::tile::{PREFIX, Published, SUM, tile};
 use crate::seam::{Shared, Work};
 use crate::types::{Key, Payload};
 

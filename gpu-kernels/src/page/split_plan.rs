@@ -1,7 +1,7 @@
 //! What a split is to do, and the limits of that.
 
 /// The most bits of a split. A tile may need as many bins again, for pairs that it has not or leaves out.
-pub const MAX_SPLIT_BITS: u32 = crate::radix::MAX_BITS - 1;
+pub const MAX_SPLIT_BITS: u32 = crate::primitives::radix::MAX_BITS - 1;
 
 /// The number of words that a split publishes in if it keeps the order; all must be 0.
 pub const fn state_words(regions: u64, tiles: u64, bits: u32) -> u64 {

@@ -3,7 +3,7 @@
 use super::Layout;
 use super::form::with_form;
 use super::walk::{MAX_STAGED, Walk};
-use crate::append::{self, WARPS, write_staged};
+use crate::primitives::append::{self, WARPS, write_staged};
 use crate::seam::{Global, Shared};
 use crate::types::{Key, Payload, WordOf};
 

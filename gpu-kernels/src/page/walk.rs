@@ -2,7 +2,7 @@
 
 use super::form::Form;
 use super::{BUCKET_WORDS, Homes, Layout};
-use crate::append::THREADS;
+use crate::primitives::append::THREADS;
 use crate::seam::{Block, Global, Word};
 use crate::types::{Key, Payload, Scalar, WordOf};
 use core::marker::PhantomData;

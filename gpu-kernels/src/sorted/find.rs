@@ -1,8 +1,8 @@
 //! Looking up many keys.
 
 use super::{Layout, Search, Table};
-use crate::lookup::Lookup;
 use crate::seam::{Global, Tile};
+use crate::table::lookup::Lookup;
 use crate::types::{Key, Value};
 
 /// What a lookup is to do.

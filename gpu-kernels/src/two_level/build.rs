@@ -2,7 +2,7 @@
 
 use super::{Layout, MAX_SUB_TABLES, header};
 use crate::seam::{Global, Shared};
-use crate::slots::{EMPTY, Slot, Slots, packed};
+use crate::table::slots::{EMPTY, Slot, Slots, packed};
 use crate::types::{Key, Scalar, Value};
 
 /// Threads of a block.

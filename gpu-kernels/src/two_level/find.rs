@@ -1,9 +1,9 @@
 //! Looking up many keys.
 
 use super::{Layout, Table};
-use crate::lookup::{Lookup, answer};
 use crate::seam::Global;
-use crate::slots::Slot;
+use crate::table::lookup::{Lookup, answer};
+use crate::table::slots::Slot;
 use crate::types::{Key, Value};
 
 /// What a lookup is to do.

@@ -2,7 +2,7 @@
 
 use super::{Layout, MAX_SUB_TABLES};
 use crate::seam::{Global, Shared};
-use crate::slots::{Slot, Slots};
+use crate::table::slots::{Slot, Slots};
 use crate::types::{Key, Value};
 
 kernel! {

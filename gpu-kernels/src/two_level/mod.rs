@@ -6,7 +6,7 @@
 //! ([`BuildBuckets`]), whose functions follow from a seed of the bucket's own. A lookup reads one slot in each sub-table at
 //! most ([`Find`]). docs/two-level.md has the whole.
 //!
-//! **Layout.** Bucket by bucket, sub-table by sub-table, in [`slots`](crate::slots); and the seeds of the buckets.
+//! **Layout.** Bucket by bucket, sub-table by sub-table, in [`slots`](crate::table::slots); and the seeds of the buckets.
 
 mod build;
 mod find;
@@ -20,7 +20,7 @@ pub use starts::{BucketStarts, KEYS as KEYS_OF_STARTS, StartsParams};
 
 use crate::hash::{Family, HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::Global;
-use crate::slots::{Slot, Slots};
+use crate::table::slots::{Slot, Slots};
 use crate::types::{Key, Value};
 
 /// The most sub-tables of a bucket.
@@ -29,9 +29,9 @@ pub const MAX_SUB_TABLES: usize = 4;
 /// The words beside the slots: what a build found out, and the cell of the key that is all ones.
 pub mod header {
     /// 1 if the table has the key that is all ones.
-    pub const CELL: u64 = crate::slots::cell::HELD;
+    pub const CELL: u64 = crate::table::slots::cell::HELD;
     /// The value of that key.
-    pub const CELL_VALUE: u64 = crate::slots::cell::VALUE;
+    pub const CELL_VALUE: u64 = crate::table::slots::cell::VALUE;
     /// 1 if a bucket got more items than it may have.
     pub const OVERFLOW: u64 = 2;
     /// How many buckets could not be built with any of the seeds that they tried.

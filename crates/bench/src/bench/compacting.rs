@@ -3,7 +3,7 @@
 use super::input::{Input, Repeats, repeated, wrong_misses};
 use super::record::{Record, Run, Subject};
 use super::roofline::{Roofline, median_ms};
-use warpnest::kernels::roofline::Access;
+use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Answers, Buffer, CompactingConfig, Device, IdTable, IdTableConfig, Key};
 
 /// Builds tables of `n` rows, in both orders, looks up keys and ids, and counts the rows of every key; then builds from repeated keys. A

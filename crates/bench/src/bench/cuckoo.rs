@@ -5,7 +5,7 @@ use super::maps::Subjects;
 use super::record::{Record, Run, Subject};
 use super::roofline::Roofline;
 use std::time::Instant;
-use warpnest::kernels::roofline::Access;
+use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{CuckooConfig, Device, Key, Value};
 
 /// Builds a map of `n` pairs in `slots_per_pair` slots a pair and looks up present and absent keys.

@@ -4,7 +4,7 @@ use super::input::value;
 use super::maps::Subjects;
 use super::record::{Record, Run, Subject};
 use super::roofline::Roofline;
-use warpnest::kernels::roofline::Access;
+use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Answers, Buffer, Device, ExtendibleConfig, Key, Value};
 
 /// Of the keys, how many are left after the removal of the others.

@@ -5,7 +5,7 @@ use super::maps::{BulkMap, Subjects};
 use super::record::{Record, Run, Subject};
 use super::roofline::Roofline;
 use warpnest::kernels::linear::Operation;
-use warpnest::kernels::roofline::Access;
+use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Answers, Buffer, Device, Key, LinearConfig, LinearMap, Value};
 
 /// Of a round, the share of keys that go and come; and of all chunks of keys that there are, those that are in the map.

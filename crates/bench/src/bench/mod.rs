@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use record::{Record, Run, Subject};
 use roofline::Roofline;
-use warpnest::kernels::roofline::Access;
+use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{
     CompactingConfig, CuckooConfig, Device, IdTableConfig, LinearConfig, MultiConfig, PageConfig, TwoLevelConfig,
 };

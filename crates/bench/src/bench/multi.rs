@@ -3,7 +3,7 @@
 use super::input::key;
 use super::record::{Record, Run, Subject};
 use super::roofline::{Roofline, median_ms};
-use warpnest::kernels::roofline::Access;
+use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Buffer, Device, IdTable, IdTableConfig, Key, MultiConfig, Value};
 
 /// How many values keys have, and what operations are called then.

@@ -5,7 +5,7 @@ use super::maps::Subjects;
 use super::page_build::Limits;
 use super::record::{Record, Run};
 use super::roofline::{Roofline, median_stages};
-use warpnest::kernels::roofline::Access;
+use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Buffer, Device, Key, PageConfig, PageStages, Value};
 
 /// Builds a map of `n` pairs and looks up present and absent keys; then builds from pairs with repeated keys. The limits of builds

@@ -1,6 +1,6 @@
 //! What the device's memory allows, measured with the library's own kernels.
 
-use warpnest::kernels::roofline::{Access, Copy, Random, RandomParams};
+use warpnest::kernels::primitives::roofline::{Access, Copy, Random, RandomParams};
 use warpnest::{Buffer, Device, Stream};
 
 /// Milliseconds of the median of `runs` calls of `work`, after `warm_ups`, by the device's clock.

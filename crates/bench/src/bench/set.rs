@@ -4,7 +4,7 @@ use super::input::{Input, Repeats, repeated};
 use super::page_build::Limits;
 use super::record::{Record, Run, Subject};
 use super::roofline::{Roofline, median_ms, median_stages};
-use warpnest::kernels::roofline::Access;
+use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Buffer, CuckooSet, CuckooSetConfig, Device, Key, PageSet, PageSetConfig, PageStages, Result, Stream};
 
 /// What makes a set of two.

@@ -3,7 +3,7 @@
 use super::maps::Subjects;
 use super::record::{Record, Run};
 use super::roofline::{Roofline, median_ms, median_stages};
-use warpnest::kernels::roofline::Access;
+use warpnest::kernels::primitives::roofline::Access;
 use warpnest::kernels::sorted::GROUP;
 use warpnest::{Buffer, Device, Key, SortedConfig, SortedMap, SortedStages, Value};
 

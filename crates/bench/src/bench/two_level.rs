@@ -3,7 +3,7 @@
 use super::maps::Subjects;
 use super::record::{Record, Run};
 use super::roofline::{Roofline, median_stages};
-use warpnest::kernels::roofline::Access;
+use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Device, Key, TwoLevelConfig, TwoLevelStages, Value};
 
 /// Builds a map of `n` pairs and looks up present and absent keys. The limits of a build and its stages are what copies of as

@@ -36,7 +36,8 @@ fn every_piece_of_work_is_right_on_both_kinds_of_ptx_and_leaves_nothing_behind()
 
 /// The functions that the engine calls, as its table names them, but for those that only the feature `cust` needs.
 fn functions() -> Vec<&'static str> {
-    let table = include_str!("../../../warpnest/src/engine/cuda/driver.rs").split("functions! {").nth(1).unwrap();
+    let table =
+        include_str!("../../../warpnest/src/runtime/engine/cuda/driver.rs").split("functions! {").nth(1).unwrap();
     let lines: Vec<&str> = table.lines().collect();
     let of_cust = |line: usize| lines[line - 1].contains("feature = \"cust\"");
     let names = (1..lines.len()).filter(|&line| !of_cust(line)).map(|line| lines[line].trim());

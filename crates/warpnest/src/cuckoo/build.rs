@@ -2,7 +2,7 @@
 
 use super::config::table_words;
 use super::{CuckooConfig, CuckooMap};
-use crate::input::{Input, Known};
+use crate::table::input::{Input, Known};
 use crate::{Buffer, Device, Error, Key, Result, Stream, Tracked, Value};
 use gpu_kernels::cuckoo::{Census, Insert, InsertParams, Last, PairsParams, StoreValues, Unplaceable, header, packed};
 use gpu_kernels::hash::{Formula, HashFunctions};
@@ -140,7 +140,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
 
     fn attempt_until_built(&mut self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
         let pairs = input.pairs;
-        let seed = input.ordered_by().or(self.config.seed).unwrap_or_else(crate::hash::random_seed);
+        let seed = input.ordered_by().or(self.config.seed).unwrap_or_else(crate::table::hash::random_seed);
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let chain_limit = self.config.chain_limit_for(pairs, self.slots());
         for restarts in 0..=self.config.restarts {

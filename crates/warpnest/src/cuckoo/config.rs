@@ -60,7 +60,7 @@ impl Default for CuckooConfig {
     }
 }
 
-crate::config::config_methods! {
+crate::table::config::config_methods! {
     CuckooConfig builds CuckooMap, CuckooReport tells of it;
     check |config, pairs| config.check(pairs);
     /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::FunctionCount`], [`Error::SlotsPerPair`],

@@ -1,13 +1,13 @@
 //! A cuckoo map under a compacting table or a multimap.
 
 use super::{CuckooConfig, CuckooMap, CuckooReport};
-use crate::id_table::{Numbers, RunsQuery, SlotTable};
-use crate::input::Input;
+use crate::layered::id_table::{Numbers, RunsQuery, SlotTable};
+use crate::table::input::Input;
 use crate::{Result, Stream, Tracked};
 use gpu_kernels::cuckoo::FindParams;
-use gpu_kernels::multi::RunsOfCuckoo;
+use gpu_kernels::layered::multi::RunsOfCuckoo;
 
-crate::id_table::impl_id_table! {
+crate::layered::id_table::impl_id_table! {
     CuckooConfig builds CuckooMap, CuckooReport tells of it;
     scratch |config, pairs, any_values| {
         // A word for each slot, to find the last pair of each key.

@@ -43,7 +43,7 @@ pub struct CuckooMap<K: Key, V: Payload> {
     types: PhantomData<(K, V)>,
 }
 
-crate::lookup::lookup_methods!(CuckooMap);
+crate::table::lookup::lookup_methods!(CuckooMap);
 
 impl<K: Key, V: Value> CuckooMap<K, V> {
     /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`CuckooConfig::build`] takes another.

@@ -3,9 +3,9 @@
 use super::ExtendibleMap;
 use super::directory::Directory;
 use super::work::{at_least, extend};
-use crate::buffer::Tracked;
-use crate::lent::Lent;
 use crate::primitives::{compact, flag_last_of_each, sort_pairs_by_mixed_key};
+use crate::runtime::buffer::Tracked;
+use crate::runtime::lent::Lent;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
     Divide, DivideParams, InsertFresh, LEAF_WORDS, Locate, NODE_WORDS, Needs, NeedsParams, Overflows, SearchParams,

@@ -10,7 +10,7 @@ mod work;
 
 pub use config::ExtendibleConfig;
 
-use crate::buffer::Tracked;
+use crate::runtime::buffer::Tracked;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
 use gpu_kernels::seam::Global;
@@ -89,8 +89,8 @@ impl ExtendibleReport {
     }
 }
 
-crate::lookup::lookup_methods!(ExtendibleMap);
-crate::pairs::pairs_methods!(ExtendibleMap);
+crate::table::lookup::lookup_methods!(ExtendibleMap);
+crate::table::pairs::pairs_methods!(ExtendibleMap);
 
 impl ExtendibleMap {
     /// An empty map of `u32` keys and values with the default configuration; [`ExtendibleConfig::create`] takes others.
@@ -141,7 +141,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         for kernel in untyped.iter().map(|&kernel| kernel.to_owned()).chain(typed).chain([around]) {
             device.engine().load_kernel(&format!("extendible_{kernel}"))?;
         }
-        let mut random = Xoshiro256StarStar::seed_from_u64(config.seed.unwrap_or_else(crate::hash::random_seed));
+        let mut random = Xoshiro256StarStar::seed_from_u64(config.seed.unwrap_or_else(crate::table::hash::random_seed));
         let constants = [random.next_u64(), random.next_u64()];
         let table = Table::new(device, device.default_stream(), shape, constants)?;
         let work = work::Work::new(device)?;

@@ -1,6 +1,6 @@
 //! Memory in units of one size, at addresses that stay, which grows by chunks.
 
-use crate::buffer::Tracked;
+use crate::runtime::buffer::Tracked;
 use crate::{Buffer, Device, Error, Result};
 
 /// Units of one size. The first chunk is there from the beginning; later ones are an eighth of the whole, or as large as they must be.

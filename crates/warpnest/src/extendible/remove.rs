@@ -3,8 +3,8 @@
 use super::directory::Directory;
 use super::table::unless_out_of_memory;
 use super::{ExtendibleMap, Table};
-use crate::buffer::Tracked;
-use crate::lent::Lent;
+use crate::runtime::buffer::Tracked;
+use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
     Absorb, AroundParams, InspectParams, MergeAround, MergeBuddies, MergeParams, MergedParams, Remove, RemoveParams,

@@ -3,7 +3,7 @@
 use super::config::Shape;
 use super::directory::{Copy, Directory};
 use super::pool::Pool;
-use crate::buffer::Tracked;
+use crate::runtime::buffer::Tracked;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
     BuildLeaves, BuildParams, CopyParams, CopyTables, InspectParams, Layout, PAGE, Pages, Redirect, RedirectParams,

@@ -1,8 +1,8 @@
 //! Batches of operations, in chunks for which there is room.
 
 use super::{Change, LinearMap};
-use crate::buffer::Tracked;
-use crate::lent::Lent;
+use crate::runtime::buffer::Tracked;
+use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::linear::{
     Apply, ApplyParams, CountInserting, Insert, InsertAnywhere, InsertParams, InsertingParams, Operation, header,

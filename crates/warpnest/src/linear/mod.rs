@@ -7,7 +7,7 @@ mod grow;
 pub use apply::LinearOperation;
 pub use config::LinearConfig;
 
-use crate::buffer::Tracked;
+use crate::runtime::buffer::Tracked;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::double::{Half, PackedPair};
 use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, ProbeLengths, Unpack, header};
@@ -111,8 +111,8 @@ pub struct LinearProbeReport {
 /// Words of the histogram.
 const HISTOGRAM: usize = 129;
 
-crate::lookup::lookup_methods!(LinearMap);
-crate::pairs::pairs_methods!(LinearMap);
+crate::table::lookup::lookup_methods!(LinearMap);
+crate::table::pairs::pairs_methods!(LinearMap);
 
 impl LinearMap {
     /// An empty map of `u32` keys and values with the default configuration; [`LinearConfig::create`] takes others.
@@ -141,7 +141,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             let what = "a LinearMap with keys or values of 64 bits";
             return Err(Error::NoWideAtomics { what, device: device.name().to_owned() });
         }
-        let mut random = Xoshiro256StarStar::seed_from_u64(config.seed.unwrap_or_else(crate::hash::random_seed));
+        let mut random = Xoshiro256StarStar::seed_from_u64(config.seed.unwrap_or_else(crate::table::hash::random_seed));
         let layout = grow::layout(&config, &mut random, lines);
         let mut words = Buffer::uninitialized(device, layout.slots::<PackedPair<K, V>>() as usize)?;
         words.fill(device.default_stream(), 0xff)?;

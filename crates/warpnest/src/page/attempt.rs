@@ -4,13 +4,13 @@
 use super::PageMap;
 use super::build::Outcome;
 use super::config::{PairStorage, Plan};
-use crate::input::{Input, Known};
 use crate::primitives::Pairs;
-use crate::stages::StageClock;
-use crate::stream::Batch;
+use crate::runtime::stream::Batch;
+use crate::table::input::{Input, Known};
+use crate::table::stages::StageClock;
 use crate::{Buffer, Key, Result, Stream};
 use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildParams, Layout, Split, SplitInOrder, SplitParams, header};
-use gpu_kernels::scan::{Scan, ScanParams, tile};
+use gpu_kernels::primitives::scan::{Scan, ScanParams, tile};
 use gpu_kernels::seam::{Global, Kernel};
 use gpu_kernels::types::{Nothing, Payload};
 

@@ -3,9 +3,9 @@
 
 use super::config::Plan;
 use super::{PageConfig, PageMap};
-use crate::input::{Input, Known};
 use crate::primitives::Scratch;
-use crate::stages::StageClock;
+use crate::table::input::{Input, Known};
+use crate::table::stages::StageClock;
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::page::{Layout, header};
 use gpu_kernels::types::Payload;

@@ -6,7 +6,7 @@ use gpu_kernels::page::{
     BUCKET_WORDS, Layout, MAX_SPLIT_BITS, MIN_BUCKETS, fit_page, header, max_page_buckets, split_state_words,
     split_tile,
 };
-use gpu_kernels::scan::state_words as scan_state_words;
+use gpu_kernels::primitives::scan::state_words as scan_state_words;
 use gpu_kernels::types::{Nothing, Payload, Scalar};
 
 /// The most pairs of a page map.
@@ -53,11 +53,11 @@ const MIN_PAGE_BUCKETS: u64 = 256;
 impl PageConfig {
     /// Where the random constants start: as it was said, or anywhere.
     pub(crate) fn seed_or_random(&self) -> u64 {
-        self.seed.unwrap_or_else(crate::hash::random_seed)
+        self.seed.unwrap_or_else(crate::table::hash::random_seed)
     }
 }
 
-crate::config::config_methods! {
+crate::table::config::config_methods! {
     PageConfig builds PageMap, PageReport tells of it;
     check |config, pairs| config.plan::<K, V>(pairs);
     /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Load`], [`Error::TooManyItems`] (more than 2^31 pairs).
@@ -134,7 +134,7 @@ impl PageConfig {
     }
 
     /// [`PageConfig::plan_for`] an engine with so many
-    /// [`Engine::cores`](crate::engine::Engine::cores): the table is as large, and the scratch no
+    /// [`Engine::cores`](crate::runtime::engine::Engine::cores): the table is as large, and the scratch no
     /// larger.
     pub(super) fn plan_on<K: Key, V: Payload>(
         &self,
@@ -388,7 +388,7 @@ pub(super) enum PairStorage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpu_kernels::scan::tile;
+    use gpu_kernels::primitives::scan::tile;
 
     /// What users are told of a table's memory holds for every engine.
     #[test]

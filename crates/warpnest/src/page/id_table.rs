@@ -1,10 +1,10 @@
 //! A page map under a compacting table or a multimap.
 
 use super::{PageConfig, PageMap, PageReport};
-use crate::id_table::{Numbers, RunsQuery};
-use crate::input::Input;
+use crate::layered::id_table::{Numbers, RunsQuery};
+use crate::table::input::Input;
 use crate::{Buffer, Device, Key, Result, Stream, Tracked};
-use gpu_kernels::multi::{Runs, RunsParams};
+use gpu_kernels::layered::multi::{Runs, RunsParams};
 use gpu_kernels::page::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
 
 impl<K: Key> Numbers<K> for &PageMap<K, u32> {
@@ -33,7 +33,7 @@ impl<K: Key> Numbers<K> for &PageMap<K, u32> {
     }
 }
 
-crate::id_table::impl_id_table! {
+crate::layered::id_table::impl_id_table! {
     PageConfig builds PageMap, PageReport tells of it;
     scratch |config, pairs, any_values| Ok(8 * config.plan_for::<K, u32>(pairs, any_values)?.scratch_words());
     fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {

@@ -5,6 +5,7 @@ mod build;
 mod config;
 mod counted;
 mod id_table;
+pub(crate) mod set;
 
 pub use build::{PageReport, PageStages};
 pub use config::PageConfig;
@@ -46,8 +47,8 @@ pub struct PageMap<K: Key, V: Payload> {
     types: PhantomData<(K, V)>,
 }
 
-crate::lookup::lookup_methods!(PageMap);
-crate::pairs::pairs_methods!(PageMap);
+crate::table::lookup::lookup_methods!(PageMap);
+crate::table::pairs::pairs_methods!(PageMap);
 
 impl<K: Key, V: Value> PageMap<K, V> {
     /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`PageConfig::build`] takes another.

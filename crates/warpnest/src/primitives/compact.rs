@@ -1,13 +1,13 @@
 //! Stream compaction.
 
 use super::{Scratch, check_items};
-use crate::stream::Batch;
+use crate::runtime::stream::Batch;
 use crate::{Buffer, Key, Result, Stream};
-use gpu_kernels::compact::{Compact, CompactParams, LastOfEach, tile};
+use gpu_kernels::primitives::compact::{Compact, CompactParams, LastOfEach, tile};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::Scalar;
 
-pub(crate) use gpu_kernels::compact::state_words;
+pub(crate) use gpu_kernels::primitives::compact::state_words;
 
 /// Queues the compaction of `input`: its elements `i` whose bit `i % 32` of `keep[i / 32]` is set go, in their order, to the
 /// front of `output`, and their number to `count[0]`. What stands behind them in `output` stays as it was.

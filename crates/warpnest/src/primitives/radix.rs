@@ -1,15 +1,17 @@
 //! Radix partition and sort.
 
 use super::{Scratch, check_items};
-use crate::stream::Batch;
+use crate::runtime::stream::Batch;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Formula, HashFunctions};
-use gpu_kernels::radix::{self, Digit, DigitOf, Histogram, HistogramParams, PORTION, Partition, PartitionParams};
-use gpu_kernels::scan::{Scan, ScanParams};
+use gpu_kernels::primitives::radix::{
+    self, Digit, DigitOf, Histogram, HistogramParams, PORTION, Partition, PartitionParams,
+};
+use gpu_kernels::primitives::scan::{Scan, ScanParams};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Payload, WordOf};
 
-pub use gpu_kernels::radix::MAX_BITS;
+pub use gpu_kernels::primitives::radix::MAX_BITS;
 
 /// Some bits of a key: `bits` of them, from bit `shift` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -279,7 +281,7 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
     }
 
     fn scan_words(&self) -> u64 {
-        gpu_kernels::scan::state_words::<u32>(self.counters()).next_multiple_of(2)
+        gpu_kernels::primitives::scan::state_words::<u32>(self.counters()).next_multiple_of(2)
     }
 
     /// The words that one portion publishes in.
@@ -342,7 +344,7 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
             plan: ScanParams { items: self.counters() },
         };
         // SAFETY: the caller's.
-        unsafe { batch.launch_blocks(&scan, self.counters().div_ceil(gpu_kernels::scan::tile::<u32>())) }
+        unsafe { batch.launch_blocks(&scan, self.counters().div_ceil(gpu_kernels::primitives::scan::tile::<u32>())) }
     }
 
     /// Moves the pairs to the places of digit `pass`.

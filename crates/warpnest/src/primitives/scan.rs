@@ -2,7 +2,7 @@
 
 use super::{Scratch, check_items};
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::scan::{Scan, ScanParams, state_words, tile};
+use gpu_kernels::primitives::scan::{Scan, ScanParams, state_words, tile};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::Scalar;
 

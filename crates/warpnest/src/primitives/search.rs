@@ -1,7 +1,7 @@
 //! Binary search.
 
 use crate::{Answers, Buffer, Key, Result, Stream, Value};
-use gpu_kernels::search::{BinarySearch, SearchParams};
+use gpu_kernels::primitives::search::{BinarySearch, SearchParams};
 
 /// Queues the lookup of `queries` among sorted `keys`, by binary search: the values that stand beside the first of the keys that
 /// are equal. With [`sort_pairs`](super::sort_pairs) before it, this is what the papers compare their tables with.

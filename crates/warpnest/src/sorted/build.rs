@@ -2,9 +2,9 @@
 
 use super::config::{Plan, keys_length, values_length};
 use super::{SortedConfig, SortedMap};
-use crate::buffer::Tracked;
 use crate::primitives::{Pairs, Scratch, launch_compact, launch_flag};
-use crate::stages::StageClock;
+use crate::runtime::buffer::Tracked;
+use crate::table::stages::StageClock;
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{GROUP, Index, IndexParams, Layout};

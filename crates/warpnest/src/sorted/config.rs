@@ -24,7 +24,7 @@ pub struct SortedConfig {
     pub(super) timings: bool,
 }
 
-crate::config::build_methods! {
+crate::table::config::build_methods! {
     SortedConfig builds SortedMap;
     check |config, pairs| config.check(pairs);
     /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::TooManyItems`].

@@ -59,7 +59,7 @@ pub struct SortedMap<K: Key, V: Value> {
     report: SortedReport,
 }
 
-crate::lookup::lookup_methods!(SortedMap);
+crate::table::lookup::lookup_methods!(SortedMap);
 
 impl<K: Key, V: Value> SortedMap<K, V> {
     /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`SortedConfig::build`] takes another.

@@ -1,7 +1,7 @@
 //! What a sorted map knows of the order of its keys: bounds and ranges.
 
 use super::SortedMap;
-use crate::lent::Lent;
+use crate::runtime::lent::Lent;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::sorted::{Bounds, BoundsParams, CountRanges, RangesParams};
 use std::ops::{Bound, Range, RangeBounds};

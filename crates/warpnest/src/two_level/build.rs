@@ -1,9 +1,9 @@
 //! Building a two-level table: count, scan, shuffle, build the buckets; again with another hash function if one overflows.
 
 use super::{TwoLevelConfig, TwoLevelMap};
-use crate::input::{Input, Known};
 use crate::primitives::{Pairs, RadixPasses, Scratch, compact, flag_last_of_each, sort_pairs};
-use crate::stages::StageClock;
+use crate::table::input::{Input, Known};
+use crate::table::stages::StageClock;
 use crate::{Buffer, Device, Error, HashFamily, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildParams, KEYS_OF_STARTS, Layout, StartsParams, header};
@@ -186,7 +186,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
     }
 
     fn attempt_until_built(&mut self, stream: &Stream, given: &Source<'_, K, V>) -> Result<()> {
-        let seed = given.input.ordered_by().or(self.config.seed).unwrap_or_else(crate::hash::random_seed);
+        let seed = given.input.ordered_by().or(self.config.seed).unwrap_or_else(crate::table::hash::random_seed);
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let (mut overflows, mut failures) = (0, 0);
         // Pairs without repeats, their number, and the buckets for them.

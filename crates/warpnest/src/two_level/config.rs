@@ -3,7 +3,7 @@
 use super::TwoLevelMap;
 use crate::primitives::{MAX_ITEMS, Pairs};
 use crate::{Arithmetic, Error, HashFamily, Key, Result, Value};
-use gpu_kernels::slots::slot_words;
+use gpu_kernels::table::slots::slot_words;
 use gpu_kernels::two_level::{MAX_IN_BUCKET, MAX_SLOTS, MAX_SUB_TABLES, header};
 
 /// The configuration of a [`TwoLevelMap`].
@@ -65,7 +65,7 @@ const OVERFLOW_CHANCE: f64 = 0.01;
 /// The fullest that buckets are on average by default: four fifths, as in the poster and in Sahu's report.
 const FULLEST: f64 = 0.8;
 
-crate::config::config_methods! {
+crate::table::config::config_methods! {
     TwoLevelConfig builds TwoLevelMap, TwoLevelReport tells of it;
     check |config, pairs| config.check(pairs);
     /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Bucket`], [`Error::SubTables`], [`Error::Attempts`],

@@ -1,13 +1,13 @@
 //! A two-level map under a compacting table or a multimap.
 
 use super::{TwoLevelConfig, TwoLevelMap, TwoLevelReport};
-use crate::id_table::{Numbers, RunsQuery, SlotTable};
-use crate::input::Input;
+use crate::layered::id_table::{Numbers, RunsQuery, SlotTable};
+use crate::table::input::Input;
 use crate::{Result, Stream, Tracked};
-use gpu_kernels::multi::RunsOfTwoLevel;
+use gpu_kernels::layered::multi::RunsOfTwoLevel;
 use gpu_kernels::two_level::FindParams;
 
-crate::id_table::impl_id_table! {
+crate::layered::id_table::impl_id_table! {
     TwoLevelConfig builds TwoLevelMap, TwoLevelReport tells of it;
     scratch |config, pairs, _any_values| config.scratch_bytes::<K, u32>(pairs);
     fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {

@@ -10,7 +10,7 @@ pub use config::TwoLevelConfig;
 use crate::primitives::Scratch;
 use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
 use gpu_kernels::seam::Global;
-use gpu_kernels::slots::{EMPTY, Slots, packed, slot_words};
+use gpu_kernels::table::slots::{EMPTY, Slots, packed, slot_words};
 use gpu_kernels::two_level::{Find, FindParams, Histogram, Layout, MAX_SUB_TABLES, header};
 use gpu_kernels::types::Scalar;
 use std::marker::PhantomData;
@@ -44,7 +44,7 @@ pub struct TwoLevelMap<K: Key, V: Value> {
     types: PhantomData<(K, V)>,
 }
 
-crate::lookup::lookup_methods!(TwoLevelMap);
+crate::table::lookup::lookup_methods!(TwoLevelMap);
 
 impl<K: Key, V: Value> TwoLevelMap<K, V> {
     /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`TwoLevelConfig::build`] takes another.

@@ -1,6 +1,6 @@
 //! Failures that come from the device: too little memory, a wrong device, a launch that fails; and what a map is afterwards.
 
-use gpu_kernels::roofline::Copy;
+use gpu_kernels::primitives::roofline::Copy;
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::{Buffer, CuckooConfig, CuckooMap, CuckooReport, Device, Error};
 use warpnest_tests::built::faults::{failing_allocations, failing_launches, memory_is_as_said};

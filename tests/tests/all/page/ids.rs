@@ -2,7 +2,7 @@
 
 use super::forms::{build, narrow, wide};
 use super::sources::scattered;
-use gpu_kernels::multi::{Runs, RunsParams};
+use gpu_kernels::layered::multi::{Runs, RunsParams};
 use gpu_kernels::page::{FlagValues, Layout, Number, NumberParams, RankValues, ValuesParams, header};
 use std::collections::HashMap;
 use warpnest::{Buffer, Device, Key, Tracked};

@@ -2,7 +2,9 @@
 //! the kernels themselves, since no table asks for all of that.
 
 use gpu_kernels::hash::{Formula, HashFunctions};
-use gpu_kernels::radix::{Digit, DigitOf, Histogram, HistogramParams, Partition, PartitionParams, state_words, tile};
+use gpu_kernels::primitives::radix::{
+    Digit, DigitOf, Histogram, HistogramParams, Partition, PartitionParams, state_words, tile,
+};
 use gpu_kernels::types::{Payload, Scalar, WordOf};
 use warpnest::{Buffer, Device, Key, Tracked};
 use warpnest_tests::{at, distinct_keys, on_all};

@@ -1,7 +1,7 @@
 //! The committed PTX: clean, complete, as documented, and run by an interpreter that can fail.
 
 use super::kernels::{kernels, wide_linear};
-use gpu_kernels::roofline::{Access, Copy, Random, RandomParams, Strided, StridedParams};
+use gpu_kernels::primitives::roofline::{Access, Copy, Random, RandomParams, Strided, StridedParams};
 use gpu_kernels::seam::Kernel;
 use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;

@@ -2,33 +2,35 @@
 
 mod extendible;
 
-use gpu_kernels::compact::{Compact, CompactParams, CompactRuns, Invert, LastOfEach, RunsParams as CompactRunsParams};
-use gpu_kernels::compacting::{
-    CountBits, CountIds, FlagSlotValues, KeysOf, KeysOfParams, NumberSlots, RankSlotValues, ReverseRows, RowsParams,
-    SlotsParams,
-};
 use gpu_kernels::cuckoo::{
     Census, Find, FindParams, Histogram, Insert, InsertParams, Keys, KeysParams, Last, PairsParams, StoreValues,
     Unplaceable,
 };
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
+use gpu_kernels::layered::compacting::{
+    CountBits, CountIds, FlagSlotValues, KeysOf, KeysOfParams, NumberSlots, RankSlotValues, ReverseRows, RowsParams,
+    SlotsParams,
+};
+use gpu_kernels::layered::multi::{
+    Gather, GatherParams, Numbers, NumbersParams, Runs, RunsOfCuckoo, RunsOfTwoLevel, RunsParams,
+};
 use gpu_kernels::linear::{
     self, Apply, ApplyParams, InsertAnywhere, InspectParams, ProbeLengths, Rehash, RehashParams,
-};
-use gpu_kernels::multi::{
-    Gather, GatherParams, Numbers, NumbersParams, Runs, RunsOfCuckoo, RunsOfTwoLevel, RunsParams,
 };
 use gpu_kernels::page::{
     BuildPages, BuildPagesInOrder, BuildParams as PageBuildParams, Find as PageFind, FindParams as PageFindParams,
     FlagValues, Layout as PageLayout, Number, NumberParams, RankValues, Split, SplitInOrder, SplitParams, Starts,
     StartsParams as PageStartsParams, Unpack, UnpackParams, ValuesParams,
 };
-use gpu_kernels::radix::{Digit, Histogram as RadixHistogram, HistogramParams, Partition, PartitionParams};
-use gpu_kernels::readback::{Readback, ReadbackParams};
-use gpu_kernels::roofline::{Copy, Random, RandomParams, Strided, StridedParams};
-use gpu_kernels::scan::{Scan, ScanParams};
+use gpu_kernels::primitives::compact::{
+    Compact, CompactParams, CompactRuns, Invert, LastOfEach, RunsParams as CompactRunsParams,
+};
+use gpu_kernels::primitives::radix::{Digit, Histogram as RadixHistogram, HistogramParams, Partition, PartitionParams};
+use gpu_kernels::primitives::readback::{Readback, ReadbackParams};
+use gpu_kernels::primitives::roofline::{Copy, Random, RandomParams, Strided, StridedParams};
+use gpu_kernels::primitives::scan::{Scan, ScanParams};
+use gpu_kernels::primitives::search::{BinarySearch, SearchParams};
 use gpu_kernels::seam::Kernel;
-use gpu_kernels::search::{BinarySearch, SearchParams};
 use gpu_kernels::sorted::{self, Bounds, BoundsParams, CountRanges, Index, IndexParams, RangesParams};
 use gpu_kernels::two_level::{
     BucketStarts, BuildBuckets, BuildParams, Find as TwoLevelFind, FindParams as TwoLevelFindParams,

@@ -1,6 +1,6 @@
 //! How a few words come to the host: the kernel that brings them, and downloads that wait for it.
 
-use gpu_kernels::readback::{Readback, ReadbackParams};
+use gpu_kernels::primitives::readback::{Readback, ReadbackParams};
 use std::thread;
 use warpnest::Buffer;
 use warpnest_tests::{distinct_keys, engines};

@@ -3,7 +3,7 @@
 //! On every engine, and on one that puts work off and runs it in the least convenient order that the events allow.
 
 use crate::deferred::{self, on_all};
-use gpu_kernels::roofline::Copy;
+use gpu_kernels::primitives::roofline::Copy;
 use proptest::prelude::*;
 use warpnest::primitives::{BitField, Scratch, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs};
 use warpnest::{Buffer, CuckooConfig, Device, Stream, TwoLevelConfig, TwoLevelMap};

@@ -1,7 +1,7 @@
 //! Figure 4.7, left: updates of words that are a stride apart.
 
 use anyhow::ensure;
-use warpnest::kernels::roofline::{Strided, StridedParams};
+use warpnest::kernels::primitives::roofline::{Strided, StridedParams};
 use warpnest::{Buffer, Device, Key};
 
 use super::billions_a_second;

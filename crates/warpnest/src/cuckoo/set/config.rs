@@ -22,7 +22,7 @@ pub struct CuckooSetConfig {
     pub(super) table: CuckooConfig,
 }
 
-crate::config::build_keys_methods! {
+crate::table::config::build_keys_methods! {
     [] CuckooSetConfig, "CuckooSetConfig" builds CuckooSet<K>;
     /// As for [`CuckooConfig::build`](crate::CuckooConfig::build).
 }

@@ -4,7 +4,7 @@ mod config;
 
 pub use config::CuckooSetConfig;
 
-use crate::input::Input;
+use crate::table::input::Input;
 use crate::{Buffer, CuckooMap, CuckooReport, Device, Key, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::{Keys, KeysParams};
 use gpu_kernels::hash::HashFunctions;
@@ -32,7 +32,7 @@ pub struct CuckooSet<K: Key> {
     table: CuckooMap<K, Nothing>,
 }
 
-crate::lookup::contains_methods! { [K: Key] CuckooSet<K>, K, by table }
+crate::table::lookup::contains_methods! { [K: Key] CuckooSet<K>, K, by table }
 
 impl<K: Key> CuckooSet<K> {
     /// Builds a set of the different keys among `keys` with the default configuration; [`CuckooSetConfig::build`] takes another.
@@ -76,7 +76,7 @@ impl<K: Key> CuckooSet<K> {
     }
 
     /// The slots: a key each, two to a word if keys have 32 bits. A key in a slot that none of its functions leads to is not one of the
-    /// set's: there was a copy ([`strangers`](gpu_kernels::cuckoo::strangers)).
+    /// set's: there was a copy ([`fillers`](gpu_kernels::cuckoo::fillers)).
     pub fn words(&self) -> &Buffer<u64> {
         self.table.words()
     }
@@ -100,7 +100,7 @@ impl<K: Key> CuckooSet<K> {
     }
 }
 
-crate::set::set_methods! {
+crate::table::set_methods::set_methods! {
     CuckooSet of CuckooMap, CuckooSetConfig, CuckooReport;
     fn write(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;

@@ -1,0 +1,148 @@
+//! Building a compacting table: a basic table of the keys, and numbers for them.
+
+use super::{CompactingConfig, CompactingTable};
+use crate::layered::id_table::Numbers;
+use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
+use crate::runtime::buffer::Tracked;
+use crate::table::input::{Input, Known};
+use crate::{Buffer, Device, IdTable, IdTableConfig, Key, Result, Stream};
+use gpu_kernels::layered::compacting::{CountBits, ReverseRows, RowsParams};
+
+/// What a build works in, and a rebuild works in again.
+#[derive(Debug)]
+pub(super) struct Work<K> {
+    /// If ids are in order, the rows from the last one to the first, which are the map's values before they are ids; and their keys.
+    rows: Buffer<u32>,
+    reversed: Buffer<K>,
+    /// A bit for each row: whether it is the first with its key. And how many are, in the words before.
+    first_rows: Buffer<u32>,
+    before: Buffer<u32>,
+    scan: Scratch,
+}
+
+impl<K: Key> Work<K> {
+    pub fn new(device: &Device) -> Result<Self> {
+        let nothing = || Buffer::uninitialized(device, 0);
+        let (rows, first_rows, before) = (nothing()?, nothing()?, nothing()?);
+        let reversed = Buffer::uninitialized(device, 0)?;
+        Ok(Self { rows, reversed, first_rows, before, scan: Scratch::new(device) })
+    }
+}
+
+impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
+    pub(super) fn create(
+        config: CompactingConfig<I::Config>,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+    ) -> Result<Self> {
+        keys.check_device("the keys", device)?;
+        stream.check_device(device)?;
+        config.memory_bytes::<K>(keys.len() as u64)?;
+        let nothing = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
+        let ids = config.id_table.build_on(stream, device, &nothing.0, &nothing.1)?;
+        let (none, work) = (nothing.0, Work::new(device)?);
+        let mut table = Self { device: device.clone(), config, ids, keys: none, work };
+        table.fill(stream, keys)?;
+        table.shrink_to_fit()?;
+        Ok(table)
+    }
+
+    /// Builds the table anew from other rows; waits until it is known that the build succeeded.
+    ///
+    /// For data that changes as a whole, frame after frame: the memory of the map is used again if it is enough, that of the keys and of
+    /// what the build works in if as many are wanted. The latter stays for the next time ([`CompactingTable::shrink_to_fit`] gives it
+    /// back).
+    ///
+    /// # Errors
+    /// As for [`CompactingConfig::build_on`]. If the request makes no sense the table is as it was; after another error it is empty.
+    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+        keys.check_device("the keys", &self.device)?;
+        stream.check_device(&self.device)?;
+        self.config.memory_bytes::<K>(keys.len() as u64)?;
+        let built = self.fill(stream, keys);
+        if built.is_err() {
+            self.ids.forget(stream);
+        }
+        built
+    }
+
+    /// Gives back what rebuilds work in. The next one takes it again.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn shrink_to_fit(&mut self) -> Result<()> {
+        self.ids.shrink_to_fit();
+        self.work = Work::new(&self.device)?;
+        Ok(())
+    }
+
+    fn fill(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+        let Self { device, config, ids, keys: keys_out, work } = self;
+        // In no order, which values there are does not matter.
+        let mut input = Input::with_any_values(keys);
+        if config.in_order {
+            work.rows.fit(device, keys.len())?;
+            work.reversed.fit(device, keys.len())?;
+            reverse(stream, keys, work)?;
+            input = Input { keys: &work.reversed, values: Some(&work.rows), known: Known::Nothing, ..input };
+        }
+        ids.rebuild_from(stream, input)?;
+        keys_out.fit(device, ids.len() as usize)?;
+        if config.in_order {
+            return number_in_order(stream, device, ids, work, (keys, &*keys_out));
+        }
+        // SAFETY: as many keys as the map has; nobody else has the table.
+        unsafe { ids.numbers().assign_ids(stream, device, keys_out) }
+    }
+}
+
+/// The keys from the last one to the first, and the rows that they are from: then of several rows of a key the first one is the last.
+fn reverse<K: Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<()> {
+    let reverse = ReverseRows::<K> {
+        keys: keys.argument(),
+        keys_out: work.reversed.argument(),
+        rows_out: work.rows.argument(),
+        plan: RowsParams { rows: keys.len() as u64 },
+    };
+    // SAFETY: three arrays of as many rows.
+    unsafe { stream.launch(&reverse, keys.len() as u64, &[keys], &[&work.reversed, &work.rows]) }
+}
+
+/// Gives the keys of `map`, whose values are the first rows with each, ids in the order of these rows, and writes them to `keys_out`.
+fn number_in_order<K: Key>(
+    stream: &Stream,
+    device: &Device,
+    map: &impl IdTable<K>,
+    work: &mut Work<K>,
+    (keys, keys_out): (&Buffer<K>, &Buffer<K>),
+) -> Result<()> {
+    let Work { first_rows, before, scan, .. } = work;
+    let words = keys.len().div_ceil(32);
+    first_rows.fit(device, words)?;
+    before.fit(device, words)?;
+    first_rows.fill(stream, 0)?;
+    // SAFETY: every value is the number of a row, and no two keys have the same.
+    unsafe { map.numbers().flag(stream, first_rows)? };
+    let rows = RowsParams { rows: words as u64 };
+    let count = CountBits { bits: first_rows.argument(), counts: before.argument(), plan: rows };
+    // SAFETY: as many counts as words of bits.
+    unsafe { stream.launch(&count, words as u64, &[&*first_rows], &[&*before])? };
+    exclusive_scan_in_place(stream, scan, before)?;
+    // SAFETY: as before; the values are those that were marked, and nobody else has the table.
+    unsafe { map.numbers().rank(stream, first_rows, before)? };
+    // The marked rows, in their order.
+    let items = keys.len() as u64;
+    if items == 0 {
+        return Ok(());
+    }
+    let state = scan.reserve(1 + state_words::<K>(items))?;
+    let reads: [&dyn Tracked; 2] = [keys, &*first_rows];
+    stream.batch(&reads, &[keys_out, state], |batch| {
+        batch.zero(state, 1 + state_words::<K>(items) as usize)?;
+        let (count, state) = (state.argument::<u64>(), state.argument::<u64>().offset(1));
+        let (input, keep) = (keys.argument(), first_rows.argument());
+        // SAFETY: a bit for each key, and as many are set as there is room for; a word for the count, and then the state.
+        unsafe { launch_compact::<K>(batch, items, input, keep, keys_out.argument(), count.cast(), state) }
+    })
+}

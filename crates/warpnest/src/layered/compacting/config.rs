@@ -1,0 +1,136 @@
+//! What a compacting table is to be like.
+
+use super::{CompactingTable, Unique};
+use crate::primitives::state_words;
+use crate::runtime::lent::Lent;
+use crate::{Answers, Buffer, Device, IdTableConfig, Key, PageConfig, Result, Stream};
+use gpu_kernels::layered::compacting::{CountIds, RowsParams};
+use gpu_kernels::primitives::scan;
+
+/// The configuration of a [`CompactingTable`].
+///
+/// ```
+/// use warpnest::{CompactingConfig, Device};
+///
+/// let device = Device::best()?;
+/// let config = CompactingConfig::default().in_order_of_appearance();
+/// let unique = config.unique(&device, &[30u32, 10, 30, 20])?;
+/// assert_eq!(unique.keys, [30, 10, 20]);
+/// assert_eq!(unique.ids, [0, 1, 0, 2]);
+/// assert_eq!(unique.counts, [2, 1, 1]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// By default the table stands on a [`PageMap`](crate::PageMap); [`CompactingConfig::on`] puts it on a [`CuckooMap`](crate::CuckooMap) or a
+/// [`TwoLevelMap`](crate::TwoLevelMap):
+///
+/// ```
+/// use warpnest::{CompactingConfig, CompactingTable, CuckooConfig, CuckooMap, Device};
+///
+/// let config = CompactingConfig::on(CuckooConfig::default().functions(3).slots_per_pair(1.5));
+/// let table: CompactingTable<u64, CuckooMap<u64, u32>> = config.build(&Device::best()?, &[7, 8, 7])?;
+/// assert_eq!(table.len(), 2);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompactingConfig<C = PageConfig> {
+    pub(super) id_table: C,
+    pub(super) in_order: bool,
+}
+
+// Not for any `C` with a default: which one `CompactingConfig::default()` means could then not be inferred.
+impl Default for CompactingConfig {
+    /// On a page map with the default configuration, ids in no particular order.
+    fn default() -> Self {
+        Self::on(PageConfig::default())
+    }
+}
+
+crate::table::config::page_config_methods! { CompactingConfig, id_table }
+crate::table::config::build_keys_methods! {
+    [C: IdTableConfig] CompactingConfig<C>, "CompactingConfig" builds CompactingTable<K, C::Map<K>>;
+    /// Those of the basic table's build: [`PageConfig::build`](crate::PageConfig::build), [`CuckooConfig::build`](crate::CuckooConfig::build),
+    /// [`TwoLevelConfig::build`](crate::TwoLevelConfig::build).
+}
+
+impl<C: IdTableConfig> CompactingConfig<C> {
+    /// A table of keys like this under the ids: a [`PageConfig`], a [`CuckooConfig`](crate::CuckooConfig) or a
+    /// [`TwoLevelConfig`](crate::TwoLevelConfig). Ids are in no particular order.
+    pub fn on(id_table: C) -> Self {
+        Self { id_table, in_order: false }
+    }
+
+    /// Promises that no key is repeated: the build is faster. If one is all the same, it may have several ids, and on a
+    /// [`CuckooMap`](crate::CuckooMap) some ids may have no key of the input.
+    #[must_use]
+    pub fn assume_unique(mut self) -> Self {
+        self.id_table = self.id_table.assume_unique();
+        self
+    }
+
+    /// Gives ids in the order in which keys appear first in the input, so that they are the same in every build. That takes another copy
+    /// of the input, and one more pass over its rows. Otherwise ids are in no particular order, and may differ from build to build.
+    #[must_use]
+    pub fn in_order_of_appearance(mut self) -> Self {
+        self.in_order = true;
+        self
+    }
+
+    /// The most bytes that a table of `rows` rows keeps on the device: what it takes if no key is repeated.
+    ///
+    /// # Errors
+    /// As for [`CompactingConfig::build`], as far as they follow from the configuration and the number of rows.
+    pub fn memory_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
+        Ok(self.id_table.memory_bytes::<K>(rows)? + rows * (K::BITS / 8) as u64)
+    }
+
+    /// Bytes that a build of `rows` rows takes on the device besides the table and its input; a little more if copies of some keys are very
+    /// many ([`PageConfig::scratch_bytes`], [`TwoLevelConfig::scratch_bytes`](crate::TwoLevelConfig::scratch_bytes)).
+    ///
+    /// # Errors
+    /// As for [`CompactingConfig::memory_bytes`].
+    pub fn scratch_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
+        // Refuses numbers of rows that the sums below would not hold.
+        self.memory_bytes::<K>(rows)?;
+        let flag_words = rows.div_ceil(32);
+        let numbering = if self.in_order {
+            let scan = scan::state_words::<u32>(flag_words).max(1 + state_words::<K>(rows));
+            (4 + (K::BITS / 8) as u64) * rows + 2 * 4 * flag_words + 8 * scan
+        } else {
+            8
+        };
+        Ok(self.id_table.scratch_bytes::<K>(rows, !self.in_order)? + numbering)
+    }
+
+    /// The different keys among `keys`, which of them each row has, and how often each is there.
+    ///
+    /// # Errors
+    /// As for [`CompactingConfig::build`].
+    pub fn unique<K: Key>(&self, device: &Device, keys: &[K]) -> Result<Unique<Vec<K>, Vec<u32>>> {
+        self.memory_bytes::<K>(keys.len() as u64)?;
+        let stream = device.default_stream();
+        let keys = Lent::new(device, keys)?;
+        let Unique { keys, ids, counts } = self.unique_on(stream, device, &keys)?;
+        Ok(Unique { keys: keys.download(stream)?, ids: ids.download(stream)?, counts: counts.download(stream)? })
+    }
+
+    /// [`CompactingConfig::unique`] with buffers, on `stream`; waits until it is known that the build succeeded.
+    ///
+    /// # Errors
+    /// As for [`CompactingConfig::build_on`].
+    pub fn unique_on<K: Key>(
+        &self,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+    ) -> Result<Unique<Buffer<K>, Buffer<u32>>> {
+        let table = self.build_on(stream, device, keys)?;
+        let Answers { values: ids, .. } = table.get_many_on(stream, keys)?;
+        let counts = Buffer::zeroed(device, table.len() as usize)?;
+        let count =
+            CountIds { ids: ids.argument(), counts: counts.argument(), plan: RowsParams { rows: ids.len() as u64 } };
+        // SAFETY: every row has a key of the table, so its id is below the number of counters.
+        unsafe { stream.launch(&count, ids.len() as u64, &[&ids], &[&counts])? };
+        Ok(Unique { keys: table.keys, ids, counts })
+    }
+}

@@ -1,0 +1,159 @@
+//! [`CompactingTable`]: different keys and dense ids, both ways. docs/compacting.md has layout, guarantees and figures.
+
+mod build;
+mod config;
+
+pub use config::CompactingConfig;
+
+use build::Work;
+
+use crate::runtime::lent::Lent;
+use crate::{Answers, Buffer, Device, IdTable, Key, PageMap, Result, Stream};
+use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
+
+/// A table that gives each different key of its input an id from 0 on: key to id and id to key, both in constant time.
+///
+/// Source: the compacting hash table of Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), section 4.4; the two-way index of
+/// their *Real-Time Parallel Hashing on the GPU* (2009).
+///
+/// * **The table under it**, from keys to ids, is a [`PageMap`] by default. [`CompactingConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in the
+///   chapter, or a [`TwoLevelMap`](crate::TwoLevelMap), as in the poster.
+/// * **Keys** are `u32` or `u64`; all of them are legal, and may be repeated. Ids are `u32`, without gaps.
+/// * **Order.** By default ids are in no particular order, and may differ between two builds of the same keys, also with the same seed.
+///   [`CompactingConfig::in_order_of_appearance`] gives the same ids in every build: the first row's key has id 0, and so on.
+/// * **Complexity.** That of the map's build, and one more pass over the table. A key is looked up as in the map; an id by
+///   one access to an array.
+/// * **Memory.** The map's, and an array of the keys: [`CompactingConfig::memory_bytes`] says beforehand how much it is at most.
+/// * **Beside other work.** A table does not change after its build, so any number of streams may look up at the same time.
+///   [`CompactingTable::rebuild`] takes the table exclusively and waits for running lookups by itself.
+#[derive(Debug)]
+pub struct CompactingTable<K: Key, I: IdTable<K> = PageMap<K, u32>> {
+    device: Device,
+    config: CompactingConfig<I::Config>,
+    ids: I,
+    keys: Buffer<K>,
+    work: Work<K>,
+}
+
+/// The different keys of an input: slices or buffers.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Unique<Keys, Ids> {
+    /// The different keys.
+    pub keys: Keys,
+    /// `keys[ids[row]]` is the key of the row.
+    pub ids: Ids,
+    /// `counts[id]` rows have the key `keys[id]`.
+    pub counts: Ids,
+}
+
+crate::table::lookup::lookup_methods! { [K: Key, I: IdTable<K>] CompactingTable<K, I>, K, u32, by ids }
+
+impl<K: Key> CompactingTable<K> {
+    /// Builds a table of the different keys among `keys` with the default configuration; [`CompactingConfig::build`] takes another.
+    ///
+    /// ```
+    /// use warpnest::{CompactingTable, Device};
+    ///
+    /// let table = CompactingTable::build(&Device::best()?, &[50u64, 70, 50])?;
+    /// assert_eq!(table.len(), 2);
+    /// let ids = table.get_many(&[70, 71])?;
+    /// assert_eq!(ids[1], None);
+    /// assert_eq!(table.keys_of_many(&[ids[0].unwrap(), 2])?, [Some(70), None]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`CompactingConfig::build`].
+    pub fn build(device: &Device, keys: &[K]) -> Result<Self> {
+        CompactingConfig::default().build(device, keys)
+    }
+}
+
+impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
+    /// The keys with these ids, in their order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn keys_of_many(&self, ids: &[u32]) -> Result<Vec<Option<K>>> {
+        let stream = self.device.default_stream();
+        let ids = Lent::new(&self.device, ids)?;
+        let mut answers = Answers::uninitialized(&self.device, ids.len())?;
+        self.keys_of_many_into(stream, &ids, &mut answers)?;
+        answers.download(stream)
+    }
+
+    /// Queues [`CompactingTable::keys_of_many`] into answers that are there already; waits for nothing, allocates nothing.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn keys_of_many_into(&self, stream: &Stream, ids: &Buffer<u32>, answers: &mut Answers<K>) -> Result<()> {
+        crate::error::same_length(("the ids", ids.len()), ("the answers", answers.len()))?;
+        let keys_of = KeysOf::<K> {
+            queries: ids.argument(),
+            keys: self.keys.argument(),
+            keys_out: answers.values.argument(),
+            found: answers.found.argument(),
+            plan: KeysOfParams { ids: self.len().min(self.keys.len() as u64), queries: ids.len() as u64 },
+        };
+        // SAFETY: as many answers as queries, and as many keys as ids.
+        unsafe { stream.launch(&keys_of, ids.len() as u64, &[ids, &self.keys], &[&answers.values, &answers.found]) }
+    }
+
+    /// The different keys, in the order of their ids (after a rebuild that failed it may hold anything).
+    pub fn keys(&self) -> &Buffer<K> {
+        &self.keys
+    }
+
+    /// All keys with their ids, in the order of these.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn to_pairs(&self) -> Result<Vec<(K, u32)>> {
+        let keys = if self.is_empty() { vec![] } else { self.keys.download(self.device.default_stream())? };
+        Ok(keys.into_iter().zip(0..).collect())
+    }
+
+    /// The map of keys to their ids, for a kernel of your own.
+    pub fn ids(&self) -> &I {
+        &self.ids
+    }
+
+    /// The number of different keys: ids are below this.
+    pub fn len(&self) -> u64 {
+        self.ids.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that the table keeps on the device, without what rebuilds may have left to work in.
+    pub fn memory_bytes(&self) -> u64 {
+        self.ids.memory_bytes() + self.len() * (K::BITS / 8) as u64
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How the build of the map went.
+    pub fn report(&self) -> &I::Report {
+        self.ids.report()
+    }
+
+    /// A copy of the table on the same device, made on `stream`, with nothing to work in.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        let ids = self.ids.try_clone(stream)?;
+        let keys = self.keys.duplicate(stream, &self.device)?;
+        let (device, config) = (self.device.clone(), self.config.clone());
+        Ok(Self { work: Work::new(&device)?, device, config, ids, keys })
+    }
+}

@@ -1,0 +1,5 @@
+//! Tables that stand on another table of the library, which gives their keys dense ids.
+
+pub(crate) mod compacting;
+pub(crate) mod id_table;
+pub(crate) mod multi;

@@ -1,0 +1,164 @@
+//! Building a multimap: a sort, the runs of equal keys, and a basic table of these.
+
+use super::{MultiConfig, MultiMap};
+use crate::layered::id_table::Settings;
+use crate::primitives::{Scratch, flag_last_of_each, sort_pairs_by_mixed_key, state_words};
+use crate::table::input::{Input, Known};
+use crate::{Buffer, Device, IdTable, IdTableConfig, Key, Result, Stream, Value};
+use gpu_kernels::layered::multi::{Numbers, NumbersParams};
+use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
+
+/// What a build works in, and a rebuild works in again.
+#[derive(Debug)]
+pub(super) struct Work<K> {
+    /// The mixed keys of all pairs, equal ones side by side.
+    keys: Buffer<K>,
+    /// A bit for each pair: whether it is the last one of its key.
+    last: Buffer<u32>,
+    /// The numbers of runs, from 0 on.
+    numbers: Buffer<u32>,
+    /// The different keys, at the front.
+    distinct: Buffer<K>,
+    /// Where their runs end, at the front.
+    ends: Buffer<u32>,
+    /// How many.
+    count: Buffer<u32>,
+    scratch: Scratch,
+}
+
+impl<K: Key> Work<K> {
+    pub fn new(device: &Device) -> Result<Self> {
+        let nothing = || Buffer::uninitialized(device, 0);
+        let (numbers, ends) = (nothing()?, nothing()?);
+        let (last, count, scratch) = (nothing()?, Buffer::uninitialized(device, 1)?, Scratch::new(device));
+        let (keys, distinct) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
+        Ok(Self { keys, last, numbers, distinct, ends, count, scratch })
+    }
+
+    /// Makes the buffers as long as they must be for `pairs` pairs.
+    fn fit(&mut self, stream: &Stream, device: &Device, pairs: usize) -> Result<()> {
+        self.keys.fit(device, pairs)?;
+        self.last.fit(device, pairs.div_ceil(32))?;
+        self.distinct.fit(device, pairs)?;
+        self.ends.fit(device, pairs)?;
+        if self.numbers.len() != pairs {
+            self.numbers.fit(device, pairs)?;
+            let plan = NumbersParams { end: pairs as u64 };
+            let numbers = Numbers { output: self.numbers.argument(), plan };
+            // SAFETY: as many elements.
+            let launched = unsafe { stream.launch(&numbers, pairs as u64, &[], &[&self.numbers]) };
+            if launched.is_err() {
+                // Else the next build would take them for what they should be.
+                self.numbers.empty();
+            }
+            return launched;
+        }
+        Ok(())
+    }
+}
+
+impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
+    pub(super) fn create(
+        config: MultiConfig<I::Config>,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<Self> {
+        crate::error::check_pairs(device, stream, keys, values)?;
+        config.memory_bytes::<K, V>(keys.len() as u64)?;
+        let (no_keys, no_numbers) = (Buffer::<K>::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
+        let runs = config.id_table.clone().assume_unique().build_on(stream, device, &no_keys, &no_numbers)?;
+        let (lasts, grouped) = (no_numbers, Buffer::uninitialized(device, 0)?);
+        let work = Work::new(device)?;
+        let mut map = Self { device: device.clone(), config, runs, lasts, values: grouped, work };
+        map.fill(stream, keys, values)?;
+        map.shrink_to_fit()?;
+        Ok(map)
+    }
+
+    /// Builds the map anew from other pairs; waits until it is known that the build succeeded.
+    ///
+    /// For data that changes as a whole, frame after frame: memory is used again where as much is wanted, and what the build works in stays
+    /// for the next time ([`MultiMap::shrink_to_fit`] gives it back).
+    ///
+    /// # Errors
+    /// As for [`MultiConfig::build_on`]. If the request makes no sense the map is as it was; after another error it is empty.
+    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+        crate::error::check_pairs(&self.device, stream, keys, values)?;
+        self.config.memory_bytes::<K, V>(keys.len() as u64)?;
+        let built = self.fill(stream, keys, values);
+        if built.is_err() {
+            self.runs.forget(stream);
+            self.values.empty();
+            self.lasts.empty();
+        }
+        built
+    }
+
+    /// Gives back what rebuilds work in. The next one takes it again.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn shrink_to_fit(&mut self) -> Result<()> {
+        self.runs.shrink_to_fit();
+        self.work = Work::new(&self.device)?;
+        Ok(())
+    }
+
+    /// The chapter's algorithm 1: sort; find the runs of equal keys; a table from keys to their runs.
+    fn fill(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+        let Self { device, config, runs, lasts, values: grouped, work } = self;
+        work.fit(stream, device, keys.len())?;
+        grouped.fit(device, values.len())?;
+        // Any order that brings equal keys together would do. In this one they are in the order of the table, too: of its pages, its buckets, or
+        // the slots of its first function.
+        let seed = config.id_table.seed_or_random();
+        let Work { keys: sorted, last, numbers, distinct, ends, count, scratch } = work;
+        let constants = crate::table::hash::constants(seed);
+        sort_pairs_by_mixed_key(stream, scratch, constants, (keys, values), (&mut *sorted, grouped))?;
+        flag_last_of_each(stream, sorted, last)?;
+        compact_runs(stream, scratch, (sorted, last), constants, (distinct, ends), count)?;
+        let number = count.download(stream)?[0] as usize;
+        if number == ends.len() {
+            std::mem::swap(lasts, ends);
+        } else {
+            lasts.fit(device, number)?;
+            stream.batch(&[&*ends], &[&*lasts], |batch| {
+                // SAFETY: both arrays have that many elements.
+                unsafe { batch.copy(ends.address(), lasts.address(), number * size_of::<u32>()) }
+            })?;
+        }
+        let known = Known::OrderedBy(seed);
+        let input = Input { keys: distinct, values: Some(numbers), pairs: number as u64, known };
+        runs.rebuild_from(stream, input)
+    }
+}
+
+/// Queues writing the keys whose bits are set, as they were before they were mixed, and where they stand, to the front of arrays as long; and their number.
+fn compact_runs<K: Key>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    (mixed, last): (&Buffer<K>, &Buffer<u32>),
+    [a, b]: [u64; 2],
+    (distinct, ends): (&mut Buffer<K>, &mut Buffer<u32>),
+    count: &mut Buffer<u32>,
+) -> Result<()> {
+    let items = mixed.len() as u64;
+    let state = scratch.reserve(state_words::<K>(items))?;
+    stream.batch(&[mixed, last], &[&*distinct, &*ends, &*count, state], |batch| {
+        batch.zero(count, 1)?;
+        batch.zero(state, state_words::<K>(items) as usize)?;
+        let runs = CompactRuns::<K> {
+            input: mixed.argument(),
+            keep: last.argument(),
+            output: distinct.argument(),
+            ends: ends.argument(),
+            count: count.argument(),
+            state: state.argument(),
+            plan: RunsParams { items, a, b },
+        };
+        // SAFETY: a bit for each key, and outputs as long as the input; the state is large enough and 0.
+        unsafe { batch.launch_blocks(&runs, items.div_ceil(tile::<K>())) }
+    })
+}

@@ -1,0 +1,244 @@
+//! [`MultiMap`]: many values a key. docs/multi.md has layout, guarantees and figures.
+
+mod build;
+mod config;
+
+pub use config::MultiConfig;
+
+use crate::layered::id_table::RunsQuery;
+use crate::primitives::{Scratch, exclusive_scan_in_place};
+use crate::runtime::lent::Lent;
+use crate::{Buffer, Device, IdTable, Key, PageMap, Result, Stream, Value};
+use gpu_kernels::layered::multi::{Gather, GatherParams};
+use gpu_kernels::seam::Global;
+
+/// A map that keeps all values of each key, in the order of the input; built in one go.
+///
+/// Source: the multivalue hash table of Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), section 4.4, algorithm 1:
+/// pairs are sorted, and a table says where each key's values begin and how many there are; here the sort is by the table's hashed keys.
+///
+/// * **The table of keys** is a [`PageMap`] by default. [`MultiConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in the chapter, or a
+///   [`TwoLevelMap`](crate::TwoLevelMap).
+/// * **Keys and values** are `u32` or `u64`; all of them are legal.
+/// * **Values of a key** stand side by side, in the order of the input.
+/// * **Complexity.** A build sorts the pairs (each is moved four or eight times) and builds a table of the different keys. A
+///   query takes one lookup there, and one access to where runs end.
+/// * **Memory.** The values, and for each different key four bytes and what the table takes: [`MultiConfig::memory_bytes`] says
+///   beforehand how much it is at most.
+/// * **Two builds of the same pairs** answer alike, and with the same seed they group values alike.
+/// * **Beside other work.** A map does not change after its build, so any number of streams may query at the same time.
+///   [`MultiMap::rebuild`] takes the map exclusively and waits for running queries by itself.
+#[derive(Debug)]
+pub struct MultiMap<K: Key, V: Value, I: IdTable<K> = PageMap<K, u32>> {
+    device: Device,
+    config: MultiConfig<I::Config>,
+    /// The number of each key's run.
+    runs: I,
+    /// Where runs end: the place of the last value of each.
+    lasts: Buffer<u32>,
+    values: Buffer<V>,
+    work: build::Work<K>,
+}
+
+/// Values of several queries: those of query `i` are `values[offsets[i]..offsets[i + 1]]`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Retrieved<Offsets, Values> {
+    /// Where the values of each query begin, and behind the last one where they end.
+    pub offsets: Offsets,
+    /// All values, query after query, each key's in the order of the input.
+    pub values: Values,
+}
+
+crate::table::lookup::contains_methods! { [K: Key, V: Value, I: IdTable<K>] MultiMap<K, V, I>, K, by runs }
+
+impl<K: Key, V: Value> MultiMap<K, V> {
+    /// Builds a map with the default configuration; [`MultiConfig::build`] takes another.
+    ///
+    /// ```
+    /// use warpnest::{Device, MultiMap};
+    ///
+    /// let map = MultiMap::build(&Device::best()?, &[7u32, 8, 7], &[1u32, 2, 3])?;
+    /// let found = map.retrieve_many(&[7, 9, 8])?;
+    /// assert_eq!(found.offsets, [0, 2, 2, 3]);
+    /// assert_eq!(found.values, [1, 3, 2]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`MultiConfig::build`].
+    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
+        MultiConfig::default().build(device, keys, values)
+    }
+}
+
+impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
+    /// How many values each of the keys has.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn count_many(&self, queries: &[K]) -> Result<Vec<u32>> {
+        let stream = self.device.default_stream();
+        let queries = Lent::new(&self.device, queries)?;
+        let mut counts = Buffer::uninitialized(&self.device, queries.len())?;
+        self.count_many_into(stream, &queries, &mut counts)?;
+        counts.download(stream)
+    }
+
+    /// Queues the question how many values each of the keys has; 0 if it is not there. Waits for nothing, allocates nothing.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn count_many_into(&self, stream: &Stream, queries: &Buffer<K>, counts: &mut Buffer<u32>) -> Result<()> {
+        crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
+        let query = RunsQuery { counts: counts.argument(), ..self.ask(queries) };
+        // SAFETY: as many counts as queries; the table has the numbers of the runs.
+        unsafe { self.runs.find_runs(stream, &query, &[&*counts]) }
+    }
+
+    /// Queues the question where the values of each key begin in [`MultiMap::values`], and how many there are; 0 and 0 if there are none. Waits
+    /// for nothing, allocates nothing.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn runs_into(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<K>,
+        starts: &mut Buffer<u32>,
+        counts: &mut Buffer<u32>,
+    ) -> Result<()> {
+        crate::error::same_length(("the queries", queries.len()), ("the starts", starts.len()))?;
+        crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
+        let query = RunsQuery { starts: starts.argument(), counts: counts.argument(), ..self.ask(queries) };
+        // SAFETY: as many answers as queries; the table has the numbers of the runs.
+        unsafe { self.runs.find_runs(stream, &query, &[&*starts, &*counts]) }
+    }
+
+    /// A lookup of runs that has no outputs yet.
+    fn ask<'b>(&'b self, queries: &'b Buffer<K>) -> RunsQuery<'b, K> {
+        // SAFETY: the kernels' texts allow it.
+        let (nothing, nothing_wide) = unsafe { (Global::null(), Global::null()) };
+        RunsQuery { queries, lasts: &self.lasts, starts: nothing, counts: nothing, wide_counts: nothing_wide }
+    }
+
+    /// All values of each of the keys.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn retrieve_many(&self, queries: &[K]) -> Result<Retrieved<Vec<u64>, Vec<V>>> {
+        let stream = self.device.default_stream();
+        let queries = Lent::new(&self.device, queries)?;
+        let Retrieved { offsets, values } = self.retrieve_many_on(stream, &queries)?;
+        Ok(Retrieved { offsets: offsets.download(stream)?, values: values.download(stream)? })
+    }
+
+    /// [`MultiMap::retrieve_many`] with buffers: counts the values, takes exactly as much memory, and copies them; waits until that is done.
+    ///
+    /// The work is shared out by values, so it does not matter how they are shared out among keys.
+    ///
+    /// # Errors
+    /// As for [`MultiMap::retrieve_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn retrieve_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Retrieved<Buffer<u64>, Buffer<V>>> {
+        let (device, number) = (&self.device, queries.len());
+        let starts = Buffer::<u32>::uninitialized(device, number)?;
+        // One more, which is 0: the scan makes it the sum of all.
+        let mut offsets = Buffer::<u64>::zeroed(device, number + 1)?;
+        let query = RunsQuery { starts: starts.argument(), wide_counts: offsets.argument(), ..self.ask(queries) };
+        // SAFETY: as many answers as queries; the table has the numbers of the runs.
+        unsafe { self.runs.find_runs(stream, &query, &[&starts, &offsets])? };
+        exclusive_scan_in_place(stream, &mut Scratch::new(device), &mut offsets)?;
+        let total = offsets.download_at(stream, number)?;
+        let values = Buffer::<V>::uninitialized(device, total as usize)?;
+        let gather = Gather::<V> {
+            values: self.values.argument(),
+            starts: starts.argument(),
+            offsets: offsets.argument(),
+            output: values.argument(),
+            plan: GatherParams { queries: number as u64, total },
+        };
+        // SAFETY: each query has a start and an offset, and as many values from both on; the output has room for all.
+        unsafe { stream.launch(&gather, total, &[&self.values, &starts, &offsets], &[&values])? };
+        Ok(Retrieved { offsets, values })
+    }
+
+    /// All values, those of one key side by side, in the order of the input.
+    pub fn values(&self) -> &Buffer<V> {
+        &self.values
+    }
+
+    /// The map of keys to the numbers of their runs, for a kernel of your own: run `r` ends with value `lasts()[r]`, and runs follow each other.
+    pub fn runs(&self) -> &I {
+        &self.runs
+    }
+
+    /// The place of each run's last value.
+    pub fn lasts(&self) -> &Buffer<u32> {
+        &self.lasts
+    }
+
+    /// The number of pairs.
+    pub fn len(&self) -> u64 {
+        self.values.len() as u64
+    }
+
+    /// The number of different keys.
+    pub fn key_count(&self) -> u64 {
+        self.runs.len()
+    }
+
+    /// Whether it has no pairs.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Bytes that the map keeps on the device.
+    pub fn memory_bytes(&self) -> u64 {
+        self.runs.memory_bytes() + self.len() * (V::BITS / 8) as u64 + 4 * self.key_count()
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// How the build of the table of keys went.
+    pub fn report(&self) -> &I::Report {
+        self.runs.report()
+    }
+
+    /// All pairs: the keys in the order in which [`MultiMap::values`] has their values, and each key as often as it has values, with these in the
+    /// order of the input. Copies all of the map to the host.
+    ///
+    /// That order of the keys follows from the seed; it is none that means anything.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
+        let stream = self.device.default_stream();
+        let mut keys = self.runs.to_pairs()?;
+        keys.sort_unstable_by_key(|&(_, run)| run);
+        let (lasts, values) = (self.lasts.download(stream)?, self.values.download(stream)?);
+        let mut pairs = Vec::with_capacity(values.len());
+        for ((key, _), last) in keys.into_iter().zip(lasts) {
+            let of_key = values.get(pairs.len()..=last as usize).unwrap_or_default();
+            pairs.extend(of_key.iter().map(|&value| (key, value)));
+        }
+        Ok(pairs)
+    }
+
+    /// A copy of the map on the same device, made on `stream`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        let runs = self.runs.try_clone(stream)?;
+        let lasts = self.lasts.duplicate(stream, &self.device)?;
+        let values = self.values.duplicate(stream, &self.device)?;
+        let (device, config, work) = (self.device.clone(), self.config.clone(), build::Work::new(&self.device)?);
+        Ok(Self { device, config, runs, lasts, values, work })
+    }
+}

@@ -1,0 +1,336 @@
+//! Arrays in a device's memory.
+
+use crate::runtime::engine::Engine;
+use crate::{Device, Error, Event, Result, Stream};
+use gpu_kernels::seam::{AtomicWord, Global};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// An array of `T`, `u32` or `u64`, in a device's memory.
+///
+/// A buffer remembers the events that last read and wrote it. Work that any stream does with it waits for what it depends on,
+/// and memory is given back only when no work uses it: safe code on several streams cannot race and cannot free too early.
+/// Dropping a buffer that is in use therefore waits.
+pub struct Buffer<T> {
+    pub(crate) allocation: Allocation,
+    length: usize,
+    elements: PhantomData<T>,
+}
+
+/// A buffer whose uses are ordered; what [`Stream::launch`] takes.
+pub trait Tracked {
+    #[doc(hidden)]
+    fn allocation(&self) -> &Allocation;
+}
+
+impl<T> Tracked for Buffer<T> {
+    fn allocation(&self) -> &Allocation {
+        &self.allocation
+    }
+}
+
+impl<T: AtomicWord> Buffer<T> {
+    /// An array of `length` elements whose contents are whatever the memory held; on the CPU engine zeros.
+    pub(crate) fn uninitialized(device: &Device, length: usize) -> Result<Self> {
+        let too_large = || {
+            let free = device.memory().map_or(0, |memory| memory.free);
+            Error::OutOfMemory { asked: u64::MAX, free, device: device.name().to_owned() }
+        };
+        let bytes = length.checked_mul(size_of::<T>()).ok_or_else(too_large)?;
+        // An empty buffer still has an address.
+        let bytes = bytes.max(16);
+        let address = device.engine().allocate(bytes)?;
+        Ok(Self::from_allocation(Allocation::new(device.engine().clone(), address, bytes, Owner::Engine), length))
+    }
+
+    /// Makes it an array of `length` elements, whatever they are; takes memory anew only if it is not as long already.
+    pub(crate) fn fit(&mut self, device: &Device, length: usize) -> Result<()> {
+        if self.length != length {
+            // The old one first: both together may be more than there is.
+            *self = Self::uninitialized(device, 0)?;
+            *self = Self::uninitialized(device, length)?;
+        }
+        Ok(())
+    }
+
+    /// Another buffer with the same elements, copied on `stream`.
+    pub(crate) fn duplicate(&self, stream: &Stream, device: &Device) -> Result<Self> {
+        let mut copy = Self::uninitialized(device, self.length)?;
+        copy.copy_from(stream, self)?;
+        Ok(copy)
+    }
+
+    /// Has no elements from now on; the memory stays.
+    pub(crate) fn empty(&mut self) {
+        self.length = 0;
+    }
+
+    pub(crate) fn from_allocation(allocation: Allocation, length: usize) -> Self {
+        Self { allocation, length, elements: PhantomData }
+    }
+
+    /// An array of `length` zeros.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn zeroed(device: &Device, length: usize) -> Result<Self> {
+        let mut buffer = Self::uninitialized(device, length)?;
+        buffer.fill(device.default_stream(), 0)?;
+        Ok(buffer)
+    }
+
+    /// A copy of `elements`; returns when it is made.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::Driver`].
+    pub fn from_slice(device: &Device, elements: &[T]) -> Result<Self> {
+        let mut buffer = Self::uninitialized(device, elements.len())?;
+        buffer.upload(device.default_stream(), elements)?;
+        Ok(buffer)
+    }
+
+    /// Copies from the host, after what uses the buffer now; returns when it is done.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn upload(&mut self, stream: &Stream, elements: &[T]) -> Result<()> {
+        crate::error::same_length(("the slice", elements.len()), ("the buffer", self.length))?;
+        let address = self.allocation.address;
+        // SAFETY: the buffer has as many bytes as the slice.
+        stream.enqueue(&[], &[self], |queue| unsafe { queue.upload(bytes_of(elements), address) })
+    }
+
+    /// Copies to the host, after what writes the buffer now; returns when it is done.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn download(&self, stream: &Stream) -> Result<Vec<T>> {
+        self.download_front(stream, self.length)
+    }
+
+    /// [`Buffer::download`] of the first `elements` elements, or of all if there are fewer.
+    pub(crate) fn download_front(&self, stream: &Stream, elements: usize) -> Result<Vec<T>> {
+        let mut elements = vec![T::default(); elements.min(self.length)];
+        let address = self.allocation.address;
+        stream.enqueue(&[self], &[], |queue| {
+            // SAFETY: the vector has as many bytes as the buffer.
+            unsafe { queue.download(address, bytes_of_mut(&mut elements)) }
+        })?;
+        Ok(elements)
+    }
+
+    /// Runs `work` with the elements, after what writes them now: in place where the device's memory is the
+    /// host's too, so nothing may be writing them that began after this.
+    pub(crate) fn with_elements<R>(&self, stream: &Stream, work: impl FnOnce(&[T]) -> R) -> Result<R> {
+        if !self.allocation.engine.shares_memory_with_host() || self.length == 0 {
+            return Ok(work(&self.download(stream)?));
+        }
+        stream.enqueue(&[self], &[], |queue| queue.synchronize())?;
+        let first = std::ptr::with_exposed_provenance::<T>(self.allocation.address);
+        // SAFETY: the memory is the host's and has so many elements; safe code that writes them has the buffer
+        // for itself, and nothing is under way. They began as zeros.
+        Ok(work(unsafe { std::slice::from_raw_parts(first, self.length) }))
+    }
+
+    /// Copies one element to the host, after what writes the buffer now; returns when it is done.
+    pub(crate) fn download_at(&self, stream: &Stream, index: usize) -> Result<T> {
+        let mut element = [T::default()];
+        let address = self.allocation.address + index * size_of::<T>();
+        assert!(index < self.length, "the buffer has {} elements", self.length);
+        stream.enqueue(&[self], &[], |queue| {
+            // SAFETY: the element is one of the buffer's.
+            unsafe { queue.download(address, bytes_of_mut(&mut element)) }
+        })?;
+        Ok(element[0])
+    }
+
+    /// Queues a copy of all of `source`.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn copy_from(&mut self, stream: &Stream, source: &Buffer<T>) -> Result<()> {
+        crate::error::same_length(("the source", source.length), ("the buffer", self.length))?;
+        let (from, to, bytes) = (source.allocation.address, self.allocation.address, self.bytes());
+        if bytes == 0 {
+            return stream.enqueue(&[source], &[self], |_| Ok(()));
+        }
+        // SAFETY: both have that many bytes.
+        stream.enqueue(&[source], &[self], |queue| unsafe { queue.copy(from, to, bytes) })
+    }
+
+    /// Queues filling every byte with `byte`.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn fill(&mut self, stream: &Stream, byte: u8) -> Result<()> {
+        let (address, bytes) = (self.allocation.address, self.bytes());
+        if bytes == 0 {
+            return stream.enqueue(&[], &[self], |_| Ok(()));
+        }
+        // SAFETY: the buffer has that many bytes.
+        stream.enqueue(&[], &[self], |queue| unsafe { queue.fill(address, byte, bytes) })
+    }
+
+    fn bytes(&self) -> usize {
+        self.length * size_of::<T>()
+    }
+}
+
+impl<T> Buffer<T> {
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Fails unless the buffer is on `device`.
+    pub(crate) fn check_device(&self, what: &'static str, device: &Device) -> Result<()> {
+        crate::error::same_device(what, self.allocation.engine(), device.engine())
+    }
+
+    /// The address of the first element, for a kernel's arguments. Aligned to 256 bytes; memory of
+    /// somebody else to 16.
+    pub fn address(&self) -> usize {
+        self.allocation.address
+    }
+
+    /// [`Buffer::global`] for the library's own launches, which name the buffer.
+    pub(crate) fn argument<U>(&self) -> Global<U> {
+        // SAFETY: tables put it into a launch at once.
+        unsafe { self.global() }
+    }
+
+    /// The array as kernels take it, of the type that the kernel takes.
+    ///
+    /// # Safety
+    /// It may be used in a launch on this buffer's device that names the buffer ([`Stream::launch`]), and not elsewhere.
+    pub unsafe fn global<U>(&self) -> Global<U> {
+        // SAFETY: the caller keeps to launches, whose own contract covers the accesses.
+        unsafe { Global::new(self.allocation.address as *mut U) }
+    }
+}
+
+impl<T> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer({} × {} on {})", self.length, std::any::type_name::<T>(), self.allocation.engine.name())
+    }
+}
+
+/// Who frees the memory.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Owner {
+    /// This library.
+    Engine,
+    /// Somebody else.
+    Other,
+}
+
+/// Memory on a device, with the events of its last uses.
+#[derive(Debug)]
+pub struct Allocation {
+    engine: Arc<dyn Engine>,
+    address: usize,
+    bytes: usize,
+    owner: Owner,
+    uses: Mutex<Uses>,
+}
+
+/// From so many streams' reads on, those that are done are forgotten.
+const MANY_READS: usize = 16;
+
+/// The last write, and the reads since then: a stream's number with each event.
+#[derive(Debug, Default)]
+struct Uses {
+    write: Option<(u64, Event)>,
+    reads: Vec<(u64, Event)>,
+}
+
+impl Allocation {
+    pub(crate) fn new(engine: Arc<dyn Engine>, address: usize, bytes: usize, owner: Owner) -> Self {
+        Self { engine, address, bytes, owner, uses: Mutex::default() }
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
+        &self.engine
+    }
+
+    fn uses(&self) -> std::sync::MutexGuard<'_, Uses> {
+        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn before_read(&self, stream: &Stream) -> Result<()> {
+        match &self.uses().write {
+            Some((id, event)) if *id != stream.id() => stream.wait(event),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn before_write(&self, stream: &Stream) -> Result<()> {
+        let uses = self.uses();
+        for (_, event) in uses.write.iter().chain(&uses.reads).filter(|(id, _)| *id != stream.id()) {
+            stream.wait(event)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn after_read(&self, stream: u64, event: &Event) {
+        let mut uses = self.uses();
+        uses.reads.retain(|(id, _)| *id != stream);
+        if uses.reads.len() >= MANY_READS {
+            // What is done needs no waiting for. A failed query is kept: whoever waits will hear of it.
+            uses.reads.retain(|(_, event)| !event.is_done().unwrap_or(false));
+        }
+        uses.reads.push((stream, event.clone()));
+    }
+
+    pub(crate) fn after_write(&self, stream: u64, event: &Event) {
+        *self.uses() = Uses { write: Some((stream, event.clone())), reads: Vec::new() };
+    }
+
+    /// Waits, on the host, until no work uses the memory.
+    pub(crate) fn quiesce(&self) -> Result<()> {
+        let uses = self.uses();
+        uses.write.iter().chain(&uses.reads).try_for_each(|(_, event)| event.synchronize())
+    }
+
+    /// Gives the memory away, once no work uses it: it will not be freed here.
+    #[cfg(feature = "cust")]
+    pub(crate) fn release(mut self) -> Result<()> {
+        self.quiesce()?;
+        self.owner = Owner::Other;
+        Ok(())
+    }
+
+    /// Gives the memory away to somebody who orders what comes after the work that uses it.
+    #[cfg(feature = "cudarc")]
+    pub(crate) fn hand_on(mut self) {
+        self.owner = Owner::Other;
+        *self.uses() = Uses::default();
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        // After a driver error the context is lost, and with it the memory: there is nobody to tell.
+        let _ = self.quiesce();
+        if self.owner == Owner::Engine {
+            // SAFETY: the engine allocated it, and nothing uses it any more.
+            unsafe { self.engine.free(self.address, self.bytes) };
+        }
+    }
+}
+
+fn bytes_of<T: AtomicWord>(words: &[T]) -> &[u8] {
+    // SAFETY: an `AtomicWord` is a u32, u64 or u128: no padding, and a byte needs no alignment.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+}
+
+fn bytes_of_mut<T: AtomicWord>(words: &mut [T]) -> &mut [u8] {
+    // SAFETY: as in `bytes_of`, and every bit pattern is an `AtomicWord`.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+}

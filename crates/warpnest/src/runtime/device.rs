@@ -1,0 +1,149 @@
+//! Devices.
+
+#[cfg(feature = "cpu")]
+use crate::runtime::engine::{Cores, HostEngine};
+use crate::runtime::engine::{Engine, Memory};
+use crate::{Error, Result, Stream};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+#[cfg(feature = "cpu")]
+use std::sync::LazyLock;
+
+/// A GPU, or the CPU engine. Cheap to clone; clones are the same device.
+#[derive(Clone)]
+pub struct Device {
+    engine: Arc<dyn Engine>,
+    default_stream: Arc<Stream>,
+    fallback_reason: Option<Arc<str>>,
+}
+
+impl Device {
+    /// The CPU engine: every kernel on all cores. Its operations are done when their call returns.
+    ///
+    /// It is there with the feature `cpu`, which is on by default.
+    #[cfg(feature = "cpu")]
+    pub fn cpu() -> Self {
+        static CPU: LazyLock<Device> =
+            LazyLock::new(|| Device::from_engine(HostEngine::new(Cores)).expect("a host engine always has a queue"));
+        CPU.clone()
+    }
+
+    /// Compiles all kernels now. Otherwise the driver compiles each one when it is first launched, which takes a part of a second for a large one,
+    /// unless it has it in its cache: then that launch waits, and so does what is timed around it.
+    ///
+    /// # Errors
+    /// [`Error::Jit`](crate::Error::Jit) if the driver refuses one, [`Error::Driver`](crate::Error::Driver).
+    pub fn load_kernels(&self) -> Result<()> {
+        self.engine().load_kernels()
+    }
+
+    /// The CUDA device of this ordinal, in its primary context, which other users of the driver share. Every call
+    /// leaves the context current that it found.
+    ///
+    /// The device is made once. If an error costs its context, it is made anew once nothing uses the old one.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`](crate::Error::NoDevice) if the crate was built without the feature `cuda`, if there is no driver or
+    /// no such device, or if it is older than compute capability 7.5; [`Error::Jit`](crate::Error::Jit) if the driver refuses
+    /// the kernels (one is tried; the others are compiled when they are first launched).
+    pub fn cuda(ordinal: u32) -> Result<Self> {
+        #[cfg(feature = "cuda")]
+        return crate::runtime::engine::cuda::device(ordinal);
+        #[cfg(not(feature = "cuda"))]
+        Err(Error::NoDevice {
+            ordinal,
+            reason: "this program was built without the feature `cuda`; build it with that, or use the CPU".to_owned(),
+        })
+    }
+
+    /// The first CUDA device if it can be used, else the CPU engine; [`Device::fallback_reason`] then says why.
+    ///
+    /// # Errors
+    /// None with the feature `cpu`, which is on by default: the CPU engine is always there. Without it those of
+    /// [`Device::cuda`].
+    pub fn best() -> Result<Self> {
+        let found = Self::cuda(0);
+        #[cfg(feature = "cpu")]
+        let found = found.or_else(|error| {
+            let reason = Some(error.to_string().into());
+            Ok(Self { fallback_reason: reason, ..Self::cpu() })
+        });
+        found
+    }
+
+    /// A device on an engine of your own.
+    ///
+    /// # Errors
+    /// What the engine says when asked for a queue.
+    pub fn from_engine(engine: impl Engine) -> Result<Self> {
+        let engine: Arc<dyn Engine> = Arc::new(engine);
+        let default_stream = Arc::new(Stream::on(engine.clone())?);
+        Ok(Self { engine, default_stream, fallback_reason: None })
+    }
+
+    /// The device's name.
+    pub fn name(&self) -> &str {
+        self.engine.name()
+    }
+
+    /// Why [`Device::best`] chose the CPU.
+    pub fn fallback_reason(&self) -> Option<&str> {
+        self.fallback_reason.as_deref()
+    }
+
+    /// The device's memory.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn memory(&self) -> Result<Memory> {
+        self.engine.memory()
+    }
+
+    /// A new stream.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn stream(&self) -> Result<Stream> {
+        Stream::on(self.engine.clone())
+    }
+
+    /// The stream that operations on slices use.
+    pub fn default_stream(&self) -> &Stream {
+        &self.default_stream
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
+        &self.engine
+    }
+}
+
+/// A device by name: `best`, `cpu`, `cuda` (the first one) or `cuda:N`, as programs take it from their users.
+impl FromStr for Device {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let unknown = || Error::DeviceName { asked: name.to_owned() };
+        match name.split_once(':') {
+            None if name == "best" => Self::best(),
+            #[cfg(feature = "cpu")]
+            None if name == "cpu" => Ok(Self::cpu()),
+            None if name == "cuda" => Self::cuda(0),
+            Some(("cuda", ordinal)) => Self::cuda(ordinal.parse().map_err(|_| unknown())?),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.engine, &other.engine)
+    }
+}
+impl Eq for Device {}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({})", self.name())
+    }
+}

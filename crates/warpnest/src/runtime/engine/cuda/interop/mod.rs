@@ -1,0 +1,75 @@
+//! Buffers and streams shared with other host libraries, without a copy.
+
+#[cfg(feature = "cudarc")]
+mod cudarc;
+#[cfg(feature = "cust")]
+mod cust;
+
+use super::context::Primary;
+use super::{CudaEngine, CudaQueue};
+use crate::runtime::buffer::{Allocation, Owner};
+use crate::runtime::engine::{Engine, Queue};
+use crate::{Buffer, Device, Error, Result, Stream, Tracked};
+use gpu_kernels::seam::AtomicWord;
+use std::sync::Arc;
+
+/// What the start of an array is aligned to, as [`Global::new`](gpu_kernels::seam::Global::new) demands.
+const ALIGNMENT: u64 = 16;
+
+/// Who memory is shared with.
+#[derive(Clone, Copy)]
+struct Other {
+    /// What is ours, if it is on another device.
+    buffer: &'static str,
+    /// What is theirs, if it is in another context.
+    theirs: &'static str,
+}
+
+/// The context of a CUDA device.
+fn primary(engine: &dyn Engine, other: Other) -> Result<&Arc<Primary>> {
+    let cuda: Option<&CudaEngine> = engine.as_any().downcast_ref();
+    cuda.map(|engine| &engine.shared.primary).ok_or_else(|| Error::WrongDevice {
+        what: other.buffer,
+        found: engine.name().to_owned(),
+        expected: "a CUDA device".to_owned(),
+    })
+}
+
+/// What their memory in another context gives.
+fn foreign(other: Other, device: &str) -> Error {
+    Error::WrongDevice { what: other.theirs, found: "another context".to_owned(), expected: device.to_owned() }
+}
+
+/// The queue of a stream that is on the engine of a buffer, and that engine is CUDA.
+fn cuda_queue(queue: &dyn Queue) -> &CudaQueue {
+    queue.as_any().downcast_ref().expect("the stream is on the buffer's engine")
+}
+
+impl<T: AtomicWord> Buffer<T> {
+    /// Shows memory of this buffer to `work`, in order with its other uses and with the context current.
+    fn lent<R>(&self, other: Other, stream: &Stream, written: bool, work: impl FnOnce(&CudaQueue) -> R) -> Result<R> {
+        let primary = primary(&**self.allocation.engine(), other)?;
+        let lent: [&dyn Tracked; 1] = [self];
+        let (reads, writes): (&[_], &[_]) = if written { (&[], &lent) } else { (&lent, &[]) };
+        let mut answer = None;
+        stream.enqueue(reads, writes, |queue| {
+            let _entered = primary.enter()?;
+            answer = Some(work(cuda_queue(queue)));
+            Ok(())
+        })?;
+        Ok(answer.expect("the work ran"))
+    }
+
+    /// Memory of somebody else as a buffer, which does not free it.
+    ///
+    /// # Errors
+    /// [`Error::Misaligned`] unless kernels can read it.
+    fn of_other(device: &Device, address: u64, length: usize) -> Result<Self> {
+        if !address.is_multiple_of(ALIGNMENT) {
+            return Err(Error::Misaligned { address, alignment: ALIGNMENT });
+        }
+        let bytes = length * size_of::<T>();
+        let allocation = Allocation::new(device.engine().clone(), address as usize, bytes, Owner::Other);
+        Ok(Self::from_allocation(allocation, length))
+    }
+}

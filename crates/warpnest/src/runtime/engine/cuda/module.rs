@@ -1,0 +1,157 @@
+//! The kernels in a context: the PTX of each, compiled by the driver when it is first launched, and their entry points.
+
+use super::context::Primary;
+use super::driver::{self, code, constant};
+use crate::runtime::ptx::{self, BASELINE, HOPPER};
+use crate::{Error, Result};
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The kernels of a context. A kernel that is loaded stays loaded as long as the engine lives.
+pub(super) struct Kernels {
+    primary: Arc<Primary>,
+    ptx: &'static str,
+    loaded: Mutex<HashMap<&'static str, Kernel>>,
+}
+
+#[derive(Clone, Copy)]
+struct Kernel {
+    module: driver::Module,
+    function: driver::Function,
+}
+
+// SAFETY: the driver's handles may be used from any thread that has made the context current.
+unsafe impl Send for Kernel {}
+
+impl Kernels {
+    /// The kernels for a device. Loads one of them, since a driver that is too old should be found out before work begins.
+    pub(super) fn load(primary: &Arc<Primary>) -> Result<Self> {
+        if primary.capability >= (9, 0) {
+            match Self::of(primary, HOPPER) {
+                // A driver before R545 does not know its version of PTX. The other file is for every driver, and every GPU.
+                Err(Error::Jit { .. }) => {}
+                answer => return answer,
+            }
+        }
+        Self::of(primary, BASELINE)
+    }
+
+    fn of(primary: &Arc<Primary>, ptx: &'static str) -> Result<Self> {
+        let kernels = Self { primary: primary.clone(), ptx, loaded: Mutex::default() };
+        if let Some(first) = ptx::kernels(ptx).next() {
+            kernels.function(first)?;
+        }
+        Ok(kernels)
+    }
+
+    /// Whether there are kernels that change words of 128 bits.
+    pub(super) fn have_wide_atomics(&self) -> bool {
+        self.ptx == HOPPER
+    }
+
+    /// Loads all that are not loaded yet.
+    pub(super) fn load_all(&self) -> Result<()> {
+        ptx::kernels(self.ptx).try_for_each(|kernel| self.function(kernel).map(drop))
+    }
+
+    fn loaded(&self) -> MutexGuard<'_, HashMap<&'static str, Kernel>> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The entry point of this name.
+    pub(super) fn function(&self, name: &str) -> Result<driver::Function> {
+        if let Some(kernel) = self.loaded().get(name) {
+            return Ok(kernel.function);
+        }
+        // Nobody waits meanwhile. If two threads want the same kernel, it is loaded twice, and the second one goes again.
+        let (name, ptx) = ptx::entry(self.ptx, name).ok_or_else(|| missing(name, "it is not in the file"))?;
+        let kernel = self.load_entry(name, &ptx)?;
+        let mut loaded = self.loaded();
+        let first = *loaded.entry(name).or_insert(kernel);
+        drop(loaded);
+        if first.module != kernel.module {
+            self.unload(kernel);
+        }
+        Ok(first.function)
+    }
+
+    fn load_entry(&self, name: &str, ptx: &str) -> Result<Kernel> {
+        let entered = self.primary.enter()?;
+        let module = load(&self.primary, ptx)?;
+        let mut kernel = Kernel { module, function: std::ptr::null_mut() };
+        let found = CString::new(name).map_err(|_| missing(name, "its name has a zero byte")).and_then(|name| {
+            // SAFETY: the module is loaded and the name ends with a zero byte.
+            entered.check(unsafe { entered.driver.cuModuleGetFunction(&mut kernel.function, module, name.as_ptr()) })
+        });
+        found.inspect_err(|_| self.unload(kernel)).map(|()| kernel)
+    }
+
+    /// Unloads a kernel that nothing uses.
+    fn unload(&self, kernel: Kernel) {
+        if let Ok(entered) = self.primary.enter() {
+            // SAFETY: the module is loaded, and nothing uses it. An error means that the context is lost.
+            let _ = unsafe { entered.driver.cuModuleUnload(kernel.module) };
+        }
+    }
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        let kernels: Vec<Kernel> = self.loaded().drain().map(|(_, kernel)| kernel).collect();
+        kernels.into_iter().for_each(|kernel| self.unload(kernel));
+    }
+}
+
+fn missing(kernel: &str, fault: &str) -> Error {
+    Error::Kernel { kernel: kernel.to_owned(), fault: format!("the PTX has no such entry point: {fault}") }
+}
+
+/// Loads PTX with the driver's compiler, whose log comes with the error.
+fn load(primary: &Primary, ptx: &str) -> Result<driver::Module> {
+    let image = CString::new(ptx).map_err(|_| Error::Jit {
+        name: "not passed to the driver".to_owned(),
+        log: "the PTX has a zero byte".to_owned(),
+    })?;
+    let entered = primary.enter()?;
+    let mut log = vec![0u8; 16 << 10];
+    let mut options = [constant::JIT_ERROR_LOG_BUFFER, constant::JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    // The driver takes the size in the place of a pointer.
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
+    let mut module = std::ptr::null_mut();
+    // SAFETY: the image ends with a zero byte; as many values as options, and the log has the size that is named.
+    let loaded = unsafe {
+        entered.driver.cuModuleLoadDataEx(
+            &mut module,
+            image.as_ptr().cast(),
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    loaded.map(|()| module).map_err(|failure| {
+        if !code::REFUSALS.contains(&failure.code) {
+            // Not of the PTX: of earlier work, or there is no memory.
+            return primary.error(failure, 0);
+        }
+        let length = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+        let name = format!("{} ({})", entered.driver.name(failure.code), failure.code);
+        Error::Jit { name, log: String::from_utf8_lossy(&log[..length]).into_owned() }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ptx_that_does_not_compile_brings_the_drivers_log() {
+        let Ok(primary) = Primary::retain(0) else {
+            assert!(std::env::var_os("WARPNEST_REQUIRE_CUDA").is_none(), "CUDA is required and cannot be used");
+            return;
+        };
+        let nonsense = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry broken() { nonsense; }\n";
+        let Err(Error::Jit { log, .. }) = load(&primary, nonsense) else { panic!("the driver took nonsense") };
+        assert!(log.contains("nonsense") || log.contains("error"), "{log}");
+    }
+}

@@ -1,0 +1,238 @@
+//! CUDA streams and events.
+
+use super::Shared;
+use super::context::Primary;
+use super::driver::{self, Address, Failure, code, constant};
+use super::readback::ReadbackBuffer;
+use crate::runtime::engine::{Queue, QueueEvent};
+use crate::{Error, Result};
+use gpu_kernels::seam::Kernel;
+use std::any::Any;
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub(crate) struct CudaQueue {
+    pub(super) shared: Arc<Shared>,
+    pub(super) stream: driver::Stream,
+    /// What keeps the stream alive if it is not the queue's own.
+    owner: Option<Box<dyn Any + Send + Sync>>,
+    /// Made when it is first wanted: page-locked memory may make the device wait. If there is none to be had, downloads go without.
+    readback: Mutex<Option<Result<ReadbackBuffer>>>,
+}
+
+// SAFETY: the driver's handles may be used from any thread that has made the context current.
+unsafe impl Send for CudaQueue {}
+// SAFETY: as above.
+unsafe impl Sync for CudaQueue {}
+
+impl CudaQueue {
+    pub(super) fn new(shared: Arc<Shared>) -> Result<Self> {
+        let entered = shared.primary.enter()?;
+        let mut stream = std::ptr::null_mut();
+        // SAFETY: the driver writes the handle.
+        entered.check(unsafe { entered.driver.cuStreamCreate(&mut stream, constant::STREAM_NON_BLOCKING) })?;
+        drop(entered);
+        Ok(Self { shared, stream, owner: None, readback: Mutex::default() })
+    }
+
+    /// A queue on somebody else's stream.
+    ///
+    /// # Safety
+    /// The stream must be of this context, and live as long as `owner`.
+    #[cfg(feature = "cudarc")]
+    pub(super) unsafe fn of_other(
+        shared: Arc<Shared>,
+        stream: driver::Stream,
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Self {
+        Self { shared, stream, owner: Some(owner), readback: Mutex::default() }
+    }
+}
+
+impl Drop for CudaQueue {
+    fn drop(&mut self) {
+        let Ok(entered) = self.shared.primary.enter() else { return };
+        match self.owner.take() {
+            // Here, since what its drop leaves current is not what was.
+            Some(owner) => drop(owner),
+            None => {
+                // SAFETY: `new` made it. The driver destroys it once its work is done; an error means that the context is lost.
+                let _ = entered.check(unsafe { entered.driver.cuStreamDestroy_v2(self.stream) });
+            }
+        }
+    }
+}
+
+impl fmt::Debug for CudaQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaQueue({:?})", self.stream)
+    }
+}
+
+impl Queue for CudaQueue {
+    unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
+        let entered = self.shared.primary.enter()?;
+        let (source, bytes) = (from.as_ptr().cast(), from.len());
+        // SAFETY: the target has as many bytes as the slice; the wait below keeps the slice borrowed until it is copied, which
+        // matters if it is pinned memory.
+        let copied = unsafe { entered.driver.cuMemcpyHtoDAsync_v2(to as Address, source, bytes, self.stream) };
+        entered.check(copied)?;
+        self.synchronize()
+    }
+
+    unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
+        let entered = self.shared.primary.enter()?;
+        if ReadbackBuffer::takes(from, to.len()) {
+            let mut readback = self.readback.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Ok(readback) = readback.get_or_insert_with(|| ReadbackBuffer::new(self.shared.clone())) {
+                // SAFETY: the source has as many bytes as the slice, by the caller.
+                return unsafe { readback.bring(self, from, to) };
+            }
+        }
+        let (target, bytes) = (to.as_mut_ptr().cast(), to.len());
+        // SAFETY: the source has as many bytes as the slice, which stays borrowed until the copy is done.
+        let copied = unsafe { entered.driver.cuMemcpyDtoHAsync_v2(target, from as Address, bytes, self.stream) };
+        // Waited for even after an error, which may be one of earlier work: nothing may be written once this returns.
+        entered.check(copied).and(self.synchronize())
+    }
+
+    unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
+        let entered = self.shared.primary.enter()?;
+        let (from, to) = (from as Address, to as Address);
+        // SAFETY: both lie in allocations of this context.
+        entered.check(unsafe { entered.driver.cuMemcpyDtoDAsync_v2(to, from, bytes, self.stream) })
+    }
+
+    unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()> {
+        let entered = self.shared.primary.enter()?;
+        // SAFETY: the range lies in an allocation of this context.
+        entered.check(unsafe { entered.driver.cuMemsetD8Async(at as Address, byte, bytes, self.stream) })
+    }
+
+    unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
+        let entered = self.shared.primary.enter()?;
+        let function = self.shared.kernels.function(kernel.name())?;
+        let mut arguments: Vec<*mut c_void> = Vec::new();
+        kernel.arguments(&mut |argument, _bytes| arguments.push(argument.cast_mut().cast()));
+        // SAFETY: one declaration gave both the entry point's parameters and these arguments; the caller vouches for the
+        // pointers among them. The driver copies the arguments before it returns.
+        entered.check(unsafe {
+            entered.driver.cuLaunchKernel(
+                function,
+                blocks,
+                1,
+                1,
+                kernel.threads(),
+                1,
+                1,
+                0,
+                self.stream,
+                arguments.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        })
+    }
+
+    fn record(&self, timed: bool) -> Result<Arc<dyn QueueEvent>> {
+        Ok(Arc::new(CudaEvent::record(&self.shared.primary, self.stream, timed)?))
+    }
+
+    fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()> {
+        let entered = self.shared.primary.enter()?;
+        let event = cuda_event(queue_event)?.event;
+        // SAFETY: both handles live; the driver keeps what it needs of the event.
+        entered.check(unsafe { entered.driver.cuStreamWaitEvent(self.stream, event, 0) })
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        let entered = self.shared.primary.enter()?;
+        // SAFETY: the handle lives.
+        entered.check(unsafe { entered.driver.cuStreamSynchronize(self.stream) })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// An event that was recorded.
+pub(super) struct CudaEvent {
+    primary: Arc<Primary>,
+    pub(super) event: driver::Event,
+}
+
+// SAFETY: the driver's handles may be used from any thread that has made the context current.
+unsafe impl Send for CudaEvent {}
+// SAFETY: as above.
+unsafe impl Sync for CudaEvent {}
+
+impl CudaEvent {
+    /// Records what has been queued on a stream of this context.
+    pub fn record(primary: &Arc<Primary>, stream: driver::Stream, timed: bool) -> Result<Self> {
+        let entered = primary.enter()?;
+        let mut event = std::ptr::null_mut();
+        let flags = if timed { 0 } else { constant::EVENT_DISABLE_TIMING };
+        // SAFETY: the driver writes the handle.
+        entered.check(unsafe { entered.driver.cuEventCreate(&mut event, flags) })?;
+        let queue_event = Self { primary: primary.clone(), event };
+        // SAFETY: both handles live.
+        entered.check(unsafe { entered.driver.cuEventRecord(event, stream) })?;
+        Ok(queue_event)
+    }
+}
+
+impl Drop for CudaEvent {
+    fn drop(&mut self) {
+        if let Ok(entered) = self.primary.enter() {
+            // SAFETY: `record` made it. The driver destroys it once it has been reached; an error means a lost context.
+            let _ = entered.check(unsafe { entered.driver.cuEventDestroy_v2(self.event) });
+        }
+    }
+}
+
+fn cuda_event(queue_event: &dyn QueueEvent) -> Result<&CudaEvent> {
+    queue_event.as_any().downcast_ref().ok_or_else(|| Error::WrongDevice {
+        what: "an event",
+        found: "another device".to_owned(),
+        expected: "a CUDA device".to_owned(),
+    })
+}
+
+impl fmt::Debug for CudaEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaEvent({:?})", self.event)
+    }
+}
+
+impl QueueEvent for CudaEvent {
+    fn synchronize(&self) -> Result<()> {
+        let entered = self.primary.enter()?;
+        // SAFETY: the handle lives.
+        entered.check(unsafe { entered.driver.cuEventSynchronize(self.event) })
+    }
+
+    fn is_done(&self) -> Result<bool> {
+        let entered = self.primary.enter()?;
+        // SAFETY: the handle lives.
+        match unsafe { entered.driver.cuEventQuery(self.event) } {
+            Err(Failure { code: code::NOT_READY, .. }) => Ok(false),
+            answer => entered.check(answer).map(|()| true),
+        }
+    }
+
+    fn milliseconds_since(&self, earlier: &dyn QueueEvent) -> Result<f64> {
+        let earlier = cuda_event(earlier)?;
+        earlier.synchronize()?;
+        self.synchronize()?;
+        let entered = self.primary.enter()?;
+        let mut milliseconds = 0f32;
+        // SAFETY: both events are recorded; the driver writes the number.
+        entered.check(unsafe { entered.driver.cuEventElapsedTime(&mut milliseconds, earlier.event, self.event) })?;
+        Ok(milliseconds as f64)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

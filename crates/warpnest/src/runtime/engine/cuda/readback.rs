@@ -1,0 +1,123 @@
+//! A little page-locked memory, to which a kernel brings a few words sooner than a copy does.
+//!
+//! A copy and the driver's wait for it take 9 µs after the last kernel, a fifth of a build of a million pairs; this
+//! takes 4 (docs/architecture.md).
+
+use super::Shared;
+use super::driver::Address;
+use super::queue::CudaQueue;
+use crate::runtime::engine::Queue;
+use crate::{Error, Result};
+use gpu_kernels::primitives::readback::{Readback, ReadbackParams};
+use gpu_kernels::seam::{Global, Kernel};
+use std::hint::spin_loop;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// The most words of 32 bits that are brought.
+const MAX_WORDS: usize = 1024;
+
+/// How long the words of a download are waited for before the driver is asked to wait, which then also tells of errors.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+pub(super) struct ReadbackBuffer {
+    shared: Arc<Shared>,
+    /// As the host sees it.
+    words: *mut AtomicU64,
+    /// As kernels see it.
+    address: Address,
+    /// The epoch of the words that came last.
+    epoch: u32,
+}
+
+// SAFETY: page-locked memory is the process's, whichever thread uses it.
+unsafe impl Send for ReadbackBuffer {}
+
+impl ReadbackBuffer {
+    /// Whether so many bytes from this address can be brought.
+    pub fn takes(from: usize, bytes: usize) -> bool {
+        from.is_multiple_of(4) && bytes.is_multiple_of(4) && (4..=4 * MAX_WORDS).contains(&bytes)
+    }
+
+    /// Takes the memory and loads the kernel, for which there may be no memory left: so a landing that is made needs no more.
+    pub fn new(shared: Arc<Shared>) -> Result<Self> {
+        shared.kernels.function("land")?;
+        let entered = shared.primary.enter()?;
+        let mut words = std::ptr::null_mut();
+        // SAFETY: the driver writes the address.
+        entered.check(unsafe { entered.driver.cuMemAllocHost_v2(&mut words, 8 * MAX_WORDS) })?;
+        let mut readback = Self { shared: shared.clone(), words: words.cast(), address: 0, epoch: 0 };
+        // SAFETY: it has that many words, aligned to a page. From here on they are initialized.
+        unsafe { readback.words.write_bytes(0, MAX_WORDS) };
+        // SAFETY: the memory is the driver's, which writes the address.
+        let found = unsafe { entered.driver.cuMemHostGetDevicePointer_v2(&mut readback.address, words, 0) };
+        entered.check(found)?;
+        Ok(readback)
+    }
+
+    /// Brings what stands from `from` on after what is queued, and waits for it.
+    ///
+    /// # Safety
+    /// The landing [takes](ReadbackBuffer::takes) it; as many bytes stand there.
+    pub unsafe fn bring(&mut self, queue: &CudaQueue, from: usize, to: &mut [u8]) -> Result<()> {
+        let words = to.len() / 4;
+        self.epoch = self.epoch.checked_add(1).unwrap_or_else(|| {
+            // All marks have been used: none may be found that is not new.
+            //
+            // SAFETY: it has that many words, and every kernel that writes them was waited for.
+            unsafe { self.words.write_bytes(0, MAX_WORDS) };
+            1
+        });
+        let ahead = from % 16;
+        let readback_launch = Readback {
+            // SAFETY: the words stand there, by the caller, in an allocation that begins at a multiple of 16.
+            words: unsafe { Global::new(std::ptr::with_exposed_provenance_mut(from - ahead)) },
+            // SAFETY: the landing has that many words, at a multiple of the size of a page; it is only stored to whole words at once.
+            readback: unsafe { Global::new(std::ptr::with_exposed_provenance_mut(self.address as usize)) },
+            plan: ReadbackParams { first: ahead as u32 / 4, words: words as u32, epoch: self.epoch, padding: 0 },
+        };
+        // SAFETY: a thread for each word of both arrays.
+        unsafe { queue.launch(&readback_launch, (words as u32).div_ceil(readback_launch.threads()))? };
+        // SAFETY: initialized words; but for the kernel, which stores each atomically, nobody writes them.
+        let arrived = unsafe { std::slice::from_raw_parts(self.words, words) };
+        let mut patient = Some(Instant::now() + PATIENCE);
+        for (word, to) in arrived.iter().zip(to.chunks_exact_mut(4)) {
+            to.copy_from_slice(&self.wait_for(word, &mut patient, queue)?.to_ne_bytes());
+        }
+        Ok(())
+    }
+
+    /// The word that comes; waits until then, or until the driver has waited for the queue.
+    fn wait_for(&self, word: &AtomicU64, patient: &mut Option<Instant>, queue: &CudaQueue) -> Result<u32> {
+        loop {
+            let found = word.load(Ordering::Acquire);
+            if (found >> 32) as u32 == self.epoch {
+                return Ok(found as u32);
+            }
+            match *patient {
+                Some(end) if Instant::now() < end => spin_loop(),
+                Some(_) => {
+                    *patient = None;
+                    // Also after an error nothing may be written to the landing that is not waited for.
+                    queue.synchronize()?;
+                }
+                None => {
+                    return Err(Error::Kernel {
+                        kernel: "land".to_owned(),
+                        fault: "the words did not come".to_owned(),
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl Drop for ReadbackBuffer {
+    fn drop(&mut self) {
+        if let Ok(entered) = self.shared.primary.enter() {
+            // SAFETY: `new` made it, and every kernel that writes it was waited for. An error means that the context is lost.
+            let _ = entered.check(unsafe { entered.driver.cuMemFreeHost(self.words.cast()) });
+        }
+    }
+}

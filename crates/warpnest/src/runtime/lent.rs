@@ -1,0 +1,42 @@
+//! The program's slices as inputs of launches.
+
+use crate::runtime::buffer::{Allocation, Owner};
+use crate::{Buffer, Device, Result};
+use gpu_kernels::seam::AtomicWord;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+/// What the address of a slice must be a multiple of to be read where it is.
+const ALIGNMENT: usize = 16;
+
+/// A buffer with the elements of a slice, to be read only: the slice itself where the device can read
+/// that, and else a copy.
+#[derive(Debug)]
+pub(crate) struct Lent<'s, T> {
+    buffer: Buffer<T>,
+    slice: PhantomData<&'s [T]>,
+}
+
+impl<'s, T: AtomicWord> Lent<'s, T> {
+    /// The elements of `slice` on `device`; returns when they are there.
+    pub fn new(device: &Device, slice: &'s [T]) -> Result<Self> {
+        let address = slice.as_ptr().expose_provenance();
+        let in_place = device.engine().shares_memory_with_host() && address.is_multiple_of(ALIGNMENT);
+        let buffer = if in_place && !slice.is_empty() {
+            // Nothing writes it, since it is given out as `&Buffer` alone; and it is dropped, which waits for what
+            // reads it, before the slice goes.
+            let allocation = Allocation::new(device.engine().clone(), address, size_of_val(slice), Owner::Other);
+            Buffer::from_allocation(allocation, slice.len())
+        } else {
+            Buffer::from_slice(device, slice)?
+        };
+        Ok(Self { buffer, slice: PhantomData })
+    }
+}
+
+impl<T> Deref for Lent<'_, T> {
+    type Target = Buffer<T>;
+    fn deref(&self) -> &Buffer<T> {
+        &self.buffer
+    }
+}

@@ -1,0 +1,8 @@
+//! What tables and primitives run on: devices, their memory, streams, and the engines behind them.
+
+pub(crate) mod buffer;
+pub(crate) mod device;
+pub mod engine;
+pub(crate) mod lent;
+pub mod ptx;
+pub(crate) mod stream;

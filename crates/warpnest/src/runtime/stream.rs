@@ -1,0 +1,250 @@
+//! Streams: work in order, and events between them.
+
+use crate::runtime::buffer::Tracked;
+use crate::runtime::engine::{Engine, Queue, QueueEvent};
+use crate::{Buffer, Device, Error, Result};
+use gpu_kernels::seam::Kernel;
+use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A queue of work on one device. Work on one stream runs in order; work on two may overlap, except where both use a
+/// [`Buffer`](crate::Buffer) and one of them writes it: then the later one waits for the earlier one, by itself.
+pub struct Stream {
+    engine: Arc<dyn Engine>,
+    queue: Box<dyn Queue>,
+    id: u64,
+    /// Held from recording an event until every buffer has it: so a buffer's last event of this stream is the latest one, also
+    /// when several host threads use the stream.
+    recording: Mutex<()>,
+}
+
+/// A point in a stream's work.
+#[derive(Clone, Debug)]
+pub struct Event(pub(crate) Arc<dyn QueueEvent>);
+
+/// The most blocks of a grid (CUDA's limit on its first dimension).
+const MAX_BLOCKS: u32 = i32::MAX as u32;
+
+impl Stream {
+    pub(crate) fn on(engine: Arc<dyn Engine>) -> Result<Self> {
+        let queue = engine.queue()?;
+        Ok(Self::of(engine, queue))
+    }
+
+    /// A stream on a queue of the engine.
+    pub(crate) fn of(engine: Arc<dyn Engine>, queue: Box<dyn Queue>) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { engine, queue, id: NEXT.fetch_add(1, Ordering::Relaxed), recording: Mutex::default() }
+    }
+
+    /// Waits until all work queued so far is done.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] or [`Error::Kernel`] if some of the work failed.
+    pub fn synchronize(&self) -> Result<()> {
+        self.queue.synchronize()
+    }
+
+    /// Marks the end of what has been queued so far.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn record(&self) -> Result<Event> {
+        Ok(Event(self.queue.record(true)?))
+    }
+
+    /// Runs `kernel` on at least `threads` threads, after what was queued before and after whatever other streams still do
+    /// with the buffers.
+    ///
+    /// # Errors
+    /// [`Error::GridTooLarge`], [`Error::WrongDevice`], [`Error::Driver`].
+    ///
+    /// # Safety
+    /// The kernel's arguments must be what the kernel's text demands, every pointer among them must come from a buffer in
+    /// `reads` or `writes`, and those that it writes through from `writes`. No other host thread may queue work with a buffer in
+    /// `writes` at the same time.
+    pub unsafe fn launch(
+        &self,
+        kernel: &dyn Kernel,
+        threads: u64,
+        reads: &[&dyn Tracked],
+        writes: &[&dyn Tracked],
+    ) -> Result<()> {
+        // SAFETY: the caller vouches for the arguments; `batch` orders the launch against other uses of the buffers.
+        self.batch(reads, writes, |batch| unsafe { batch.launch(kernel, threads) })
+    }
+
+    /// Queues several steps on the same buffers, after the work of other streams that they depend on: one event for all of them.
+    pub(crate) fn batch(
+        &self,
+        reads: &[&dyn Tracked],
+        writes: &[&dyn Tracked],
+        steps: impl FnOnce(&Batch<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.enqueue(reads, writes, |queue| steps(&Batch(queue)))
+    }
+
+    /// Queues `work`, which reads and writes the given buffers, after the work of other streams that it depends on.
+    pub(crate) fn enqueue(
+        &self,
+        reads: &[&dyn Tracked],
+        writes: &[&dyn Tracked],
+        work: impl FnOnce(&dyn Queue) -> Result<()>,
+    ) -> Result<()> {
+        for buffer in reads.iter().chain(writes) {
+            crate::error::same_device("a buffer", buffer.allocation().engine(), &self.engine)?;
+        }
+        for buffer in reads {
+            buffer.allocation().before_read(self)?;
+        }
+        for buffer in writes {
+            buffer.allocation().before_write(self)?;
+        }
+        // Until the buffers have the event, nobody else can wait for the work.
+        let unrecorded = Unrecorded(&*self.queue);
+        let done = work(&*self.queue);
+        let _recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
+        // Recorded even after an error, since part of the work may have been queued.
+        let event = Event(self.queue.record(false)?);
+        std::mem::forget(unrecorded);
+        for buffer in reads {
+            buffer.allocation().after_read(self.id, &event);
+        }
+        for buffer in writes {
+            buffer.allocation().after_write(self.id, &event);
+        }
+        done
+    }
+
+    /// Lets work that is queued from now on wait for `event`.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`] if the stream is on a CUDA device and the event is not; [`Error::Driver`].
+    pub fn wait(&self, event: &Event) -> Result<()> {
+        self.queue.wait(&*event.0)
+    }
+
+    /// Fails unless the stream is on `device`.
+    pub(crate) fn check_device(&self, device: &Device) -> Result<()> {
+        crate::error::same_device("the stream", &self.engine, device.engine())
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    #[cfg(any(feature = "cust", feature = "cudarc"))]
+    pub(crate) fn queue(&self) -> &dyn Queue {
+        &*self.queue
+    }
+
+    #[cfg(feature = "cudarc")]
+    pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
+        &self.engine
+    }
+}
+
+/// Where the steps of [`Stream::batch`] are queued.
+pub(crate) struct Batch<'q>(&'q dyn Queue);
+
+impl Batch<'_> {
+    /// Runs `kernel` on at least `threads` threads. This is the one way in which a kernel is launched.
+    ///
+    /// # Safety
+    /// As for [`Stream::launch`], with the buffers of the batch.
+    pub unsafe fn launch(&self, kernel: &dyn Kernel, threads: u64) -> Result<()> {
+        let blocks = threads.div_ceil(kernel.threads() as u64);
+        if blocks > MAX_BLOCKS as u64 {
+            return Err(Error::GridTooLarge { threads, block: kernel.threads(), limit: MAX_BLOCKS });
+        }
+        // SAFETY: the caller's.
+        if blocks == 0 { Ok(()) } else { unsafe { self.0.launch(kernel, blocks as u32) } }
+    }
+
+    /// Runs `blocks` blocks of `kernel`.
+    ///
+    /// # Safety
+    /// As for [`Stream::launch`], with the buffers of the batch.
+    pub unsafe fn launch_blocks(&self, kernel: &dyn Kernel, blocks: u64) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.launch(kernel, blocks.saturating_mul(kernel.threads() as u64)) }
+    }
+
+    /// Sets the first `elements` elements of a buffer, which the batch writes, to 0.
+    pub fn zero<T>(&self, buffer: &Buffer<T>, elements: usize) -> Result<()> {
+        self.fill(buffer, elements, 0)
+    }
+
+    /// Sets all bytes of the first `elements` elements of a buffer, which the batch writes.
+    pub fn fill<T>(&self, buffer: &Buffer<T>, elements: usize, byte: u8) -> Result<()> {
+        let bytes = elements.min(buffer.len()) * size_of::<T>();
+        // SAFETY: the buffer has that many bytes.
+        if bytes == 0 { Ok(()) } else { unsafe { self.0.fill(buffer.address(), byte, bytes) } }
+    }
+
+    /// Sets some elements of a buffer, which the batch writes, to 0.
+    pub fn zero_range<T>(&self, buffer: &Buffer<T>, elements: Range<usize>) -> Result<()> {
+        let Range { start, end } = elements;
+        assert!(start <= end && end <= buffer.len(), "the buffer has {} elements", buffer.len());
+        // SAFETY: the elements are the buffer's.
+        unsafe { self.0.fill(buffer.address() + start * size_of::<T>(), 0, (end - start) * size_of::<T>()) }
+    }
+
+    /// Copies on the device.
+    ///
+    /// # Safety
+    /// Both ranges lie in buffers of the batch, which writes the second.
+    pub unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's.
+        if bytes == 0 { Ok(()) } else { unsafe { self.0.copy(from, to, bytes) } }
+    }
+
+    /// Marks the end of what has been queued so far.
+    pub fn record(&self) -> Result<Event> {
+        Ok(Event(self.0.record(true)?))
+    }
+}
+
+/// Waits for a queue when it is dropped: when work panicked or could not be recorded.
+struct Unrecorded<'q>(&'q dyn Queue);
+
+impl Drop for Unrecorded<'_> {
+    fn drop(&mut self) {
+        // An error means that the context is lost, and its memory with it.
+        let _ = self.0.synchronize();
+    }
+}
+
+impl Event {
+    /// Whether the stream has passed this point.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn is_done(&self) -> Result<bool> {
+        self.0.is_done()
+    }
+
+    /// Waits until the stream has passed this point.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn synchronize(&self) -> Result<()> {
+        self.0.synchronize()
+    }
+
+    /// Milliseconds of device time from `earlier` to this event; waits for both.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`] if the events are on devices of different kinds, [`Error::Driver`].
+    pub fn milliseconds_since(&self, earlier: &Event) -> Result<f64> {
+        self.0.milliseconds_since(&*earlier.0)
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stream({} on {})", self.id, self.engine.name())
+    }
+}

@@ -1,0 +1,83 @@
+//! What tables are built from.
+
+use crate::primitives::Pairs;
+use crate::runtime::buffer::Tracked;
+use crate::{Buffer, Device, Key, Result, Stream, Value};
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::{Nothing, Payload, WordOf};
+
+/// The first so many of some pairs, or of some keys alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'i, K, V: Payload> {
+    pub keys: &'i Buffer<K>,
+    /// As many, unless the payload is nothing or the values do not matter.
+    pub values: Option<&'i Buffer<WordOf<V>>>,
+    pub pairs: u64,
+    /// What is known of them.
+    pub known: Known,
+}
+
+/// What is known of an input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Known {
+    /// Nothing.
+    Nothing,
+    /// Whatever the values are, others take their places before anybody looks. None are given, and they are no wider than keys.
+    AnyValues,
+    /// Each key is there once, in the order of the keys mixed with the first constants of a build with this seed ([`crate::table::hash::constants`]).
+    OrderedBy(u64),
+}
+
+impl<'i, K: Key, V: Value> Input<'i, K, V> {
+    /// All pairs of two buffers, if these are on the device and equally long.
+    pub fn of(device: &Device, stream: &Stream, keys: &'i Buffer<K>, values: &'i Buffer<V>) -> Result<Self> {
+        crate::error::check_pairs(device, stream, keys, values)?;
+        Ok(Self { keys, values: Some(values), pairs: keys.len() as u64, known: Known::Nothing })
+    }
+}
+
+impl<'i, K: Key> Input<'i, K, Nothing> {
+    /// All of `keys`, if they and the stream are on the device.
+    pub fn of_keys(device: &Device, stream: &Stream, keys: &'i Buffer<K>) -> Result<Self> {
+        stream.check_device(device)?;
+        keys.check_device("the buffer of keys", device)?;
+        Ok(Self { keys, values: None, pairs: keys.len() as u64, known: Known::Nothing })
+    }
+}
+
+impl<'i, K: Key> Input<'i, K, u32> {
+    /// All of `keys`, with values that do not matter.
+    pub fn with_any_values(keys: &'i Buffer<K>) -> Self {
+        Self { keys, values: None, pairs: keys.len() as u64, known: Known::AnyValues }
+    }
+}
+
+impl<K: Key, V: Payload> Input<'_, K, V> {
+    pub fn buffers(&self) -> Vec<&dyn Tracked> {
+        let values = self.values.map(|values| values as &dyn Tracked);
+        std::iter::once(self.keys as &dyn Tracked).chain(values).collect()
+    }
+
+    pub(crate) fn arguments(&self) -> Pairs<K, V> {
+        let keys = self.keys.argument();
+        let values = match (self.values, self.known) {
+            (Some(values), _) => values.argument(),
+            // Those who read some read words of the keys, which are enough of them.
+            (None, Known::AnyValues) => {
+                debug_assert!(V::VALUE_BITS <= K::BITS, "words of the keys are too few");
+                keys.cast()
+            }
+            // SAFETY: the kernels' texts allow no values of keys alone.
+            (None, _) => unsafe { Global::null() },
+        };
+        Pairs { keys, values }
+    }
+
+    /// The seed of the first constants by which the keys are in order, if they are.
+    pub fn ordered_by(&self) -> Option<u64> {
+        match self.known {
+            Known::OrderedBy(seed) => Some(seed),
+            _ => None,
+        }
+    }
+}

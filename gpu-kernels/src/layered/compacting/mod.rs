@@ -1,0 +1,130 @@
+//! What a compacting table needs beside its basic table, a page table ([`crate::page`]), a cuckoo table or a two-level one: rows in reverse,
+//! numbers for the keys of the latter two, keys by their ids, and counts.
+
+mod number;
+
+pub(crate) use number::rank;
+pub use number::{FlagSlotValues, NumberSlots, RankSlotValues, SlotsParams};
+
+use crate::seam::{Global, Tile};
+use crate::table::lookup::Lookup;
+use crate::types::{Key, Scalar};
+
+/// How many rows.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RowsParams {
+    /// The number of rows.
+    pub rows: u64,
+}
+
+kernel! {
+    /// `keys_out` becomes `keys` from the last one to the first, and `rows_out[i]` the number of the row that `keys_out[i]` is from. One
+    /// thread a row.
+    ReverseRows<K: Key>, "reverse_rows", threads 256;
+    { keys: Global<K>, keys_out: Global<K>, rows_out: Global<u32>, plan: RowsParams }
+    |args, block| {
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let row = first + thread as u64;
+            if row < args.plan.rows {
+                let target = args.plan.rows - 1 - row;
+                args.keys_out.store_streaming(target, args.keys.load_streaming(row));
+                args.rows_out.store_streaming(target, row as u32);
+            }
+        });
+    }
+}
+
+kernel! {
+    /// `counts[i]` becomes the number of bits that are set in `bits[i]`. One thread a word, of which the plan's `rows` are.
+    CountBits<>, "count_bits", threads 256;
+    { bits: Global<u32>, counts: Global<u32>, plan: RowsParams }
+    |args, block| {
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let word = first + thread as u64;
+            if word < args.plan.rows {
+                args.counts.store(word, args.bits.load_read_only(word).count_ones());
+            }
+        });
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct KeysOfParams {
+    /// The number of ids that are given out.
+    pub ids: u64,
+    /// The number of queries.
+    pub queries: u64,
+}
+
+kernel! {
+    /// Answers query `i` by thread `i`: `keys_out[i]` is the key with id `queries[i]`, or 0, and bit `i mod 32` of `found[i / 32]` says
+    /// whether there is one.
+    KeysOf<T: Scalar>, "keys_of", threads 256;
+    { queries: Global<u32>, keys: Global<T>, keys_out: Global<T>, found: Global<u32>, plan: KeysOfParams }
+    |args, block| {
+        let KeysOfParams { ids, queries } = args.plan;
+        let lookup = Lookup { queries: args.queries, count: queries, values: args.keys_out, found: args.found };
+        let block_first = block.first_thread();
+        block.tiles::<32>(|tile| {
+            let first = block_first + tile.first_thread() as u64;
+            let mut answers = tile.local(|lane| {
+                let index = first + lane as u64;
+                let id = if index < queries { args.queries.load_streaming(index) as u64 } else { ids };
+                if id < ids { Some(args.keys.load_read_only(id)) } else { None }
+            });
+            lookup.write(tile, &mut answers, first, |answer| *answer);
+        });
+    }
+}
+
+/// No id.
+const NONE: u32 = u32::MAX;
+/// How many ids of a warp are counted for all of their lanes at once. Where few keys have most of the rows, threads would else wait for
+/// each other at the counters of these.
+const TOGETHER: u32 = 4;
+
+kernel! {
+    /// Adds to `counts[id]` how many of the rows have that id. One thread a row.
+    CountIds<>, "count_ids", threads 256;
+    { ids: Global<u32>, counts: Global<u32>, plan: RowsParams }
+    |args, block| {
+        let block_first = block.first_thread();
+        block.tiles::<32>(|warp| {
+            let first = block_first + warp.first_thread() as u64;
+            let mut ids = warp.local(|lane| {
+                let row = first + lane as u64;
+                if row < args.plan.rows { args.ids.load_streaming(row) } else { NONE }
+            });
+            let mut rounds = 0;
+            let mut left = warp.ballot(&ids, |_, id| *id != NONE);
+            // Until a key has one row here: then most are like that.
+            while left != 0 && rounds < TOGETHER {
+                let leader = left.trailing_zeros();
+                let id = warp.pick(&ids, leader, |id| *id);
+                let same = warp.ballot(&ids, |_, other| *other == id);
+                warp.each(&mut ids, |lane, other| {
+                    if lane == leader {
+                        args.counts.atomic(id as u64).fetch_add(same.count_ones());
+                    }
+                    if *other == id {
+                        *other = NONE;
+                    }
+                });
+                left &= !same;
+                rounds = if same.count_ones() == 1 { TOGETHER } else { rounds + 1 };
+            }
+            warp.each(&mut ids, |_, id| {
+                if *id != NONE {
+                    args.counts.atomic(*id as u64).fetch_add(1);
+                }
+            });
+        });
+    }
+}

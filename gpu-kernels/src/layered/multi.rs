@@ -1,0 +1,182 @@
+//! What a multimap needs beside sorted pairs and a table of its keys, a page table ([`crate::page`]), a cuckoo table or a two-level one: where a
+//! key's values stand, and getting them.
+
+use crate::page::{self, Layout};
+use crate::seam::{Block, Global, Shared};
+use crate::table::slots::{Slot, cell};
+use crate::types::{Key, Scalar};
+use crate::{cuckoo, two_level};
+
+/// How many numbers.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct NumbersParams {
+    /// The numbers are below this.
+    pub end: u64,
+}
+
+kernel! {
+    /// `output[i]` becomes `i`. One thread each.
+    Numbers<>, "numbers", threads 256;
+    { output: Global<u32>, plan: NumbersParams }
+    |args, block| {
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let number = first + thread as u64;
+            if number < args.plan.end {
+                args.output.store_streaming(number, number as u32);
+            }
+        });
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RunsParams {
+    /// The layout of the table of keys, whose values are the numbers of their runs.
+    pub layout: Layout,
+    /// The number of queries.
+    pub queries: u64,
+}
+
+/// The arrays of a lookup of runs. Run `r` ends with `lasts[r]`, and they follow each other.
+struct Lookup<K> {
+    queries: Global<K>,
+    count: u64,
+    lasts: Global<u32>,
+    /// Where the runs of the queries begin, and how many values they have. Each of the three may be null.
+    starts: Global<u32>,
+    counts: Global<u32>,
+    wide_counts: Global<u64>,
+}
+
+/// Answers query `i` by thread `i` of the grid: `run_of` says which run a key has.
+#[inline(always)]
+fn answer<K: Key, B: Block>(block: &mut B, lookup: &Lookup<K>, run_of: impl Fn(K) -> Option<u32> + Sync) {
+    let first = block.first_thread();
+    let mut nothing = block.local(|_| ());
+    block.each(&mut nothing, |thread, _| {
+        let index = first + thread as u64;
+        if index >= lookup.count {
+            return;
+        }
+        let (mut start, mut count) = (0, 0);
+        if let Some(run) = run_of(lookup.queries.load_streaming(index)) {
+            start = if run == 0 { 0 } else { lookup.lasts.load_read_only(run as u64 - 1) + 1 };
+            count = lookup.lasts.load_read_only(run as u64) + 1 - start;
+        }
+        if !lookup.starts.is_null() {
+            lookup.starts.store_streaming(index, start);
+        }
+        if !lookup.counts.is_null() {
+            lookup.counts.store_streaming(index, count);
+        }
+        if !lookup.wide_counts.is_null() {
+            lookup.wide_counts.store_streaming(index, count as u64);
+        }
+    });
+}
+
+kernel! {
+    /// For query `i`, by thread `i`: the run of the key's values begins at `starts[i]` and has `counts[i]` of them, or `wide_counts[i]`;
+    /// both are 0 if there is no such key. Each of the three may be null. Run `r` ends with `lasts[r]`, and they follow each other.
+    Runs<K: Key>, "multi_runs", threads 256;
+    {
+        queries: Global<K>, words: Global<u64>, lasts: Global<u32>, starts: Global<u32>, counts: Global<u32>,
+        wide_counts: Global<u64>, plan: RunsParams,
+    }
+    |args, block| {
+        let RunsParams { layout, queries: count } = args.plan;
+        let table = page::Table::<K, u32>::new(args.words.cast(), layout);
+        let (queries, lasts, starts) = (args.queries, args.lasts, args.starts);
+        let lookup =
+            Lookup { queries, count, lasts, starts, counts: args.counts, wide_counts: args.wide_counts };
+        answer(block, &lookup, |key| table.get(key));
+    }
+}
+
+kernel! {
+    /// [`Runs`] of a cuckoo table.
+    RunsOfCuckoo<K: Key>, "multi_runs_of_cuckoo", threads 256;
+    {
+        queries: Global<K>, words: Global<Slot<K, u32>>, header: Global<u64>, lasts: Global<u32>, starts: Global<u32>,
+        counts: Global<u32>, wide_counts: Global<u64>, plan: cuckoo::FindParams,
+    }
+    |args, block| {
+        let cuckoo::FindParams { functions, queries: count } = args.plan;
+        let table = cuckoo::Table::<K, u32>::new(args.words, functions);
+        let (queries, lasts, starts) = (args.queries, args.lasts, args.starts);
+        let lookup =
+            Lookup { queries, count, lasts, starts, counts: args.counts, wide_counts: args.wide_counts };
+        answer(block, &lookup, |key| if key == K::ALL_ONES { cell::value(args.header) } else { table.get(key) });
+    }
+}
+
+kernel! {
+    /// [`Runs`] of a two-level table.
+    RunsOfTwoLevel<K: Key>, "multi_runs_of_two_level", threads 256;
+    {
+        queries: Global<K>, words: Global<Slot<K, u32>>, seeds: Global<u32>, header: Global<u64>, lasts: Global<u32>,
+        starts: Global<u32>, counts: Global<u32>, wide_counts: Global<u64>, plan: two_level::FindParams,
+    }
+    |args, block| {
+        let two_level::FindParams { layout, queries: count } = args.plan;
+        let table = two_level::Table::<K, u32>::new(args.words, args.seeds, layout);
+        let (queries, lasts, starts) = (args.queries, args.lasts, args.starts);
+        let lookup =
+            Lookup { queries, count, lasts, starts, counts: args.counts, wide_counts: args.wide_counts };
+        answer(block, &lookup, |key| if key == K::ALL_ONES { cell::value(args.header) } else { table.get(key) });
+    }
+}
+
+/// What is to be got.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct GatherParams {
+    /// The number of queries.
+    pub queries: u64,
+    /// The number of values for all of them.
+    pub total: u64,
+}
+
+kernel! {
+    /// The values for query `i` go to `output` from `offsets[i]` on: as many as there are up to `offsets[i + 1]`, or the total, from
+    /// `values[starts[i]]` on. One thread for each of the total, however they are shared out among the queries.
+    Gather<T: Scalar>, "multi_gather", threads 256, shared bounds: u64 = 2;
+    { values: Global<T>, starts: Global<u32>, offsets: Global<u64>, output: Global<T>, plan: GatherParams }
+    |args, block| {
+        let GatherParams { queries, total } = args.plan;
+        // The last of the queries from `low` on, and before `high`, whose values begin at `output_index` or before.
+        let query_of = |output_index: u64, mut low: u64, mut high: u64| {
+            while high - low > 1 {
+                let middle = low.midpoint(high);
+                if args.offsets.load_read_only(middle) <= output_index {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            low
+        };
+        let first = block.first_thread();
+        let last_thread = block.threads() - 1;
+        let mut nothing = block.local(|_| ());
+        // Those of the block's first and last values; all others are between them.
+        block.phase(&mut nothing, |thread, _| {
+            if thread == 0 || thread == last_thread {
+                let output_index = (first + thread as u64).min(total - 1);
+                bounds.set((thread != 0) as u32, query_of(output_index, 0, queries));
+            }
+        });
+        block.each(&mut nothing, |thread, _| {
+            let output_index = first + thread as u64;
+            if output_index < total {
+                let query = query_of(output_index, bounds.get(0), bounds.get(1) + 1);
+                let from = args.starts.load_read_only(query) as u64 + (output_index - args.offsets.load_read_only(query));
+                args.output.store_streaming(output_index, args.values.load_read_only(from));
+            }
+        });
+    }
+}

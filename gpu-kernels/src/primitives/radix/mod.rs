@@ -1,0 +1,106 @@
+//! Stable radix partition by any bit field, and from it a radix sort: one histogram of all digits, then one pass a digit, as
+//! in Adinets and Merrill, *Onesweep: A Faster Least Significant Digit Radix Sort for GPUs* (2022).
+//!
+//! A pass moves every item to the place of its digit, in the order of the input ([`Partition`]). [`Histogram`] counts the
+//! digits of all passes in one reading of the keys; an exclusive [`Scan`](crate::primitives::scan::Scan) over the counts says where each
+//! digit's items begin.
+
+mod histogram;
+mod partition;
+pub(crate) mod tile;
+
+pub use histogram::{Histogram, HistogramParams, MAX_COUNTERS};
+pub use partition::{PORTION, Partition, PartitionParams, state_words};
+pub use tile::tile;
+
+use crate::hash::HashFunctions;
+use crate::types::{Key, Scalar};
+
+/// The most bits of a digit.
+pub const MAX_BITS: u32 = 10;
+
+/// What a digit is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum DigitOf {
+    /// The key.
+    Key = 0,
+    /// The bucket that the first function gives it.
+    Bucket = 1,
+    /// The key [`mixed`](Key::mixed) with the first function's constants. A pass writes the keys as they are mixed, so digits of
+    /// later passes are of what is the key then.
+    MixedKey = 2,
+}
+
+/// Which bits of a key, or of what is made from it, a digit is.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Digit {
+    /// Gives a key its bucket, by the first function.
+    pub functions: HashFunctions,
+    /// A [`DigitOf`].
+    pub of: u32,
+    /// The digit's lowest bit.
+    pub shift: u32,
+    /// The number of bits: 1 to [`MAX_BITS`].
+    pub bits: u32,
+    /// Nothing.
+    pub padding: u32,
+}
+
+impl Digit {
+    /// What digits are taken from.
+    #[inline(always)]
+    fn word<K: Key>(&self, key: K) -> u64 {
+        if self.of == DigitOf::Key as u32 {
+            key.to_u64()
+        } else if self.of == DigitOf::MixedKey as u32 {
+            self.functions.mixed_key(0, key).to_u64()
+        } else {
+            self.functions.slot(0, key) as u64
+        }
+    }
+
+    /// The digit of `word`, in the word's own width.
+    #[inline(always)]
+    fn field<S: Scalar>(&self, word: S) -> u32 {
+        word.bits_from(self.shift) & (self.bins() - 1)
+    }
+
+    /// Mixes the keys if digits are of mixed ones.
+    #[inline(always)]
+    fn mix<K: Key, const N: usize>(&self, keys: &mut [K; N]) {
+        if self.of == DigitOf::MixedKey as u32 {
+            for i in 0..N {
+                keys[i] = self.functions.mixed_key(0, keys[i]);
+            }
+        }
+    }
+
+    /// The digits of many keys, mixed already if they are to be. What digits are taken from is asked once, and not for each key: on the GPU the loops are
+    /// unrolled, and the way that is taken should be short.
+    #[inline(always)]
+    fn of_each<K: Key, const N: usize>(&self, keys: &[K; N]) -> [u32; N] {
+        let mut digits = [0; N];
+        if self.of != DigitOf::Bucket as u32 {
+            for i in 0..N {
+                digits[i] = self.field(keys[i]);
+            }
+        } else if self.functions.is_mix() {
+            for i in 0..N {
+                digits[i] = self.field(self.functions.mixed(0, keys[i]));
+            }
+        } else {
+            for i in 0..N {
+                digits[i] = self.field(self.functions.slot(0, keys[i]));
+            }
+        }
+        digits
+    }
+
+    /// The number of values of the digit.
+    #[inline(always)]
+    pub fn bins(&self) -> u32 {
+        1 << self.bits
+    }
+}

@@ -1,0 +1,225 @@
+//! One pass: a stable partition of pairs by one digit.
+
+#![allow(clippy::needless_range_loop, reason = "loops by index unroll on the GPU, iterators over arrays may not")]
+
+use super::tile::{
+    DigitSums, MAX_ITEMS, PREFIX, Published, RANK_BITS, STAGING_WORDS, SUM, THREADS, WARPS, begin_sets, exclusive_sum,
+    item_of_row, items, load_rows, offset_in_tile, sum_of_sets, tile,
+};
+use super::{Digit, MAX_BITS};
+use crate::primitives::look_back;
+use crate::seam::{Global, Shared, Tile, opaque};
+use crate::types::{Key, Payload, WordOf};
+
+/// The most items of one launch: a tile publishes sums of 30 bits.
+pub const PORTION: u64 = 1 << 29;
+
+/// The number of words that a pass over `items` items (at most [`PORTION`]) publishes in; all must be 0.
+pub const fn state_words<K: Key, V: Payload>(items: u64, bits: u32) -> u64 {
+    1 + items.div_ceil(tile::<K, V>()) * ((1 << bits) / 2)
+}
+
+/// What a pass is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct PartitionParams {
+    /// The digit that items are ordered by.
+    pub digit: Digit,
+    /// The first item of this launch.
+    pub first: u64,
+    /// The item behind its last one, at most [`PORTION`] further.
+    pub end: u64,
+    /// What is taken off `digit_starts`, modulo 2^32: a scan over the counts of several digits goes on from digit to digit.
+    pub base: u32,
+    /// Nothing.
+    pub padding: u32,
+}
+
+/// What a thread holds: item `i` is of its warp's row `i`.
+struct Held<K, V> {
+    keys: [K; MAX_ITEMS],
+    values: [V; MAX_ITEMS],
+    /// The item's digit above its rank among the items of the warp with that digit; then the item's place in the tile.
+    offsets: [u32; MAX_ITEMS],
+    /// Where the items go in the output that this thread takes from the room.
+    targets: [u32; MAX_ITEMS],
+}
+
+kernel! {
+    /// Moves the pairs `first..end` to the places of their digits: those with digit `d` begin at `digit_starts[d]`, less
+    /// `base`, in the order of the input; keys are mixed first if digits are of mixed ones. `next_starts[d]` becomes where the next portion's pairs with digit `d` begin.
+    /// One block a [`tile`]; `state` has [`state_words`].
+    ///
+    /// A warp ranks its items row by row ([`Tile::count_in_order`]), the block adds up its warps' counters, publishes each
+    /// digit's sum, and while the tiles before it do the same puts its keys in order in shared memory: neighbours there go to
+    /// neighbouring places, so that they can be written together. The values follow through the same room.
+    ///
+    /// The last tile is filled up with items of the last digit, which come after all others: only what is published and what
+    /// goes out leaves them away. Of keys with nothing the arrays of values are of no interest.
+    Partition<K: Key, V: Payload>, "radix_partition", threads 512, resident 2,
+        shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_BITS, shared sums: u32 = 16;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
+        digit_starts: Global<u32>, next_starts: Global<u32>, state: Global<u64>, plan: PartitionParams,
+    }
+    |args, block| {
+        let digit = args.plan.digit;
+        let pairs = digit.bins() / 2;
+        let counters = staging.cast::<u32>();
+        let published = Published { words: args.state.offset(1), pairs };
+        let mut held = block.local(|_| Held::<K, V::Word> {
+            keys: [K::default(); MAX_ITEMS],
+            values: [<V::Word>::default(); MAX_ITEMS],
+            offsets: [0; MAX_ITEMS],
+            targets: [0; MAX_ITEMS],
+        });
+        // Two 16-bit counters a word: the counters of a warp take as many words as there are pairs of digits.
+        block.each(&mut held, |thread, _| {
+            let mut word = thread;
+            while word < WARPS * pairs {
+                counters.set(word, 0);
+                word += THREADS as u32;
+            }
+        });
+        look_back::take_ticket(block, ticket, args.state);
+
+        block.tiles_of::<32, _>(&mut held, |warp, held| {
+            let first_thread = warp.first_thread();
+            warp.each(held, |lane, held| {
+                let thread = first_thread + lane;
+                let (here, first) = here::<K, V>(&args.plan, ticket.get(0));
+                load_rows::<K, V, K>(args.keys.offset(first), here, thread, &mut held.keys);
+                digit.mix(&mut held.keys);
+                held.offsets = digit.of_each(&held.keys);
+                if here as u64 != tile::<K, V>() {
+                    for row in 0..items::<K, V>() {
+                        if item_of_row::<K, V>(thread, row) >= here {
+                            held.offsets[row] = digit.bins() - 1;
+                        }
+                    }
+                }
+            });
+            // Four rows at a time, so that they need not wait for each other.
+            for group in 0..items::<K, V>() / 4 {
+                warp.count_in_order::<_, 4>(
+                    held,
+                    counters,
+                    first_thread / 32 * digit.bins(),
+                    digit.bits,
+                    |held, row| held.offsets[4 * group + row],
+                    |held, row, rank| {
+                        held.offsets[4 * group + row] = opaque(held.offsets[4 * group + row] << RANK_BITS | rank);
+                    },
+                );
+            }
+        });
+        block.sync();
+
+        // What each pair of digits has in this tile.
+        let mut sum = block.local(|_| DigitSums { tile: 0, start: 0 });
+        block.each(&mut sum, |thread, sum| {
+            if thread < pairs {
+                sum.tile = sum_of_sets(counters, WARPS, pairs, thread);
+                if thread == pairs - 1 {
+                    sum.tile -= (tile::<K, V>() - here::<K, V>(&args.plan, ticket.get(0)).0 as u64) << 32;
+                }
+                let status = if ticket.get(0) == 0 { PREFIX } else { SUM };
+                published.word(ticket.get(0) as u32, thread).store(status | sum.tile);
+            }
+        });
+        exclusive_sum(block, &mut sum, sums, pairs);
+        // The counters become the places where each warp's items of each digit begin.
+        block.phase(&mut sum, |thread, sum| {
+            if thread < pairs {
+                begin_sets(counters, WARPS, pairs, thread, sum);
+            }
+        });
+
+        // Where each item belongs in the tile.
+        block.phase(&mut held, |thread, held| {
+            let counters_of_warp = thread / 32 * pairs;
+            for row in 0..items::<K, V>() {
+                held.offsets[row] = offset_in_tile(counters, counters_of_warp, held.offsets[row]);
+            }
+            let (here, first) = here::<K, V>(&args.plan, ticket.get(0));
+            if V::VALUE_BITS != 0 {
+                load_rows::<K, V, V::Word>(args.values.offset(first), here, thread, &mut held.values);
+            }
+        });
+        let staged_keys = staging.cast::<K>();
+        block.each(&mut held, |_, held| {
+            for row in 0..items::<K, V>() {
+                staged_keys.set(held.offsets[row], held.keys[row]);
+            }
+        });
+
+        // Where the digits' items begin in the output, less where they begin in the tile.
+        block.phase(&mut sum, |thread, sum| {
+            if thread < pairs {
+                let index = ticket.get(0);
+                let before = published.before(index as u32, thread);
+                if index != 0 {
+                    published.word(index as u32, thread).store(PREFIX | (before + sum.tile));
+                }
+                let last = args.plan.first + (index + 1) * tile::<K, V>() >= args.plan.end;
+                let mut start = sum.start;
+                for half in 0..2 {
+                    let d = 2 * thread + half;
+                    let own = (sum.tile >> (32 * half)) as u32;
+                    let begin = args.digit_starts.load_read_only(d as u64).wrapping_sub(args.plan.base);
+                    let begin = begin.wrapping_add((before >> (32 * half)) as u32);
+                    starts.set(d, begin.wrapping_sub(start));
+                    if last {
+                        args.next_starts.store(d as u64, begin.wrapping_add(own));
+                    }
+                    start += own;
+                }
+            }
+        });
+
+        // Out: thread after thread, as the items stand in the room.
+        block.phase(&mut held, |thread, held| {
+            let (here, _) = here::<K, V>(&args.plan, ticket.get(0));
+            for group in 0..items::<K, V>() / 4 {
+                let staged_item = |i: usize| thread + ((4 * group + i) * THREADS) as u32;
+                let mut keys = [K::default(); 4];
+                for i in 0..4 {
+                    keys[i] = staged_keys.get(staged_item(i));
+                }
+                let digits = digit.of_each(&keys);
+                for i in 0..4 {
+                    let target = starts.get(digits[i]).wrapping_add(staged_item(i));
+                    if staged_item(i) < here {
+                        args.keys_out.store(target as u64, keys[i]);
+                    }
+                    held.targets[4 * group + i] = target;
+                }
+            }
+        });
+        if V::VALUE_BITS == 0 {
+            return;
+        }
+        let staged_values = staging.cast::<V::Word>();
+        block.phase(&mut held, |_, held| {
+            for row in 0..items::<K, V>() {
+                staged_values.set(held.offsets[row], held.values[row]);
+            }
+        });
+        block.each(&mut held, |thread, held| {
+            let (here, _) = here::<K, V>(&args.plan, ticket.get(0));
+            for i in 0..items::<K, V>() {
+                let item = thread + (i * THREADS) as u32;
+                if item < here {
+                    args.values_out.store(held.targets[i] as u64, staged_values.get(item));
+                }
+            }
+        });
+    }
+}
+
+/// How many items a tile has, and the first of them.
+#[inline(always)]
+fn here<K: Key, V: Payload>(plan: &PartitionParams, tile_index: u64) -> (u32, u64) {
+    let first = plan.first + tile_index * tile::<K, V>();
+    (opaque(plan.end.saturating_sub(first).min(tile::<K, V>()) as u32), first)
+}

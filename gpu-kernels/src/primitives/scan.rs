@@ -1,0 +1,177 @@
+//! Device-wide exclusive scan, in one pass over the data ([`crate::primitives::look_back`]).
+
+use crate::primitives::look_back;
+use crate::seam::{Global, Shared, Tile};
+use crate::types::Scalar;
+
+/// Threads of a block.
+const THREADS: usize = 256;
+/// The most items of a thread.
+const MAX_ITEMS: usize = 32;
+/// Items that a thread reads and writes at once.
+const FOUR: usize = 4;
+
+/// Items of a thread: fewer of the wide ones, so that they fit the registers.
+const fn items<T: Scalar>() -> usize {
+    if T::BITS == 32 { MAX_ITEMS } else { 8 }
+}
+
+/// Items of a tile, which is what one block scans.
+pub const fn tile<T: Scalar>() -> u64 {
+    (THREADS * items::<T>()) as u64
+}
+
+const WARPS: u32 = THREADS as u32 / 32;
+
+/// The number of words that a scan of `items` items publishes in; all must be 0.
+pub const fn state_words<T: Scalar>(items: u64) -> u64 {
+    look_back::words::<T>(items.div_ceil(tile::<T>()))
+}
+
+/// What a scan is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ScanParams {
+    /// The number of items.
+    pub items: u64,
+}
+
+/// What a thread holds: `fours[i]` is its part of its warp's row `i`, whose lanes hold neighbouring ones.
+struct Held<T> {
+    fours: [[T; FOUR]; MAX_ITEMS / FOUR],
+    /// The sum of the warp's rows so far.
+    sum: T,
+    /// The sum of what the thread has of the tile [`look_back::ahead`].
+    ahead: T,
+}
+
+kernel! {
+    /// `output[i]` becomes the sum of `input[..i]`, wrapping, and `total`, if it is not null, the sum of all. `output` may be
+    /// `input`. One block a [`tile`]; `state` has [`state_words`].
+    Scan<T: Scalar>, "scan", threads 256, resident 4, shared ticket: u64 = 1, shared sums: T = 17;
+    { input: Global<T>, output: Global<T>, total: Global<T>, state: Global<u64>, plan: ScanParams }
+    |args, block| {
+        let tiles = args.plan.items.div_ceil(tile::<T>());
+        look_back::take_ticket(block, ticket, args.state);
+        let mut held = block.local(|_| Held { fours: [[T::default(); FOUR]; MAX_ITEMS / FOUR], sum: T::default(), ahead: T::default() });
+        block.tiles_of::<32, _>(&mut held, |warp, held| {
+            let first_thread = warp.first_thread();
+            warp.each(held, |lane, held| {
+                let (first, left) = rows::<T>(&args.plan, ticket.get(0), first_thread + lane);
+                let input = args.input.offset(first);
+                if whole::<T>(&args.plan, ticket.get(0)) {
+                    for row in 0..rows_of_warp::<T>() {
+                        held.fours[row] = input.load_four_streaming((row * ROW) as u64);
+                    }
+                } else {
+                    for row in 0..rows_of_warp::<T>() {
+                        for i in 0..FOUR {
+                            if ((row * ROW + i) as u32) < left {
+                                held.fours[row][i] = input.load_streaming((row * ROW + i) as u64);
+                            }
+                        }
+                    }
+                }
+            });
+            warp.each(held, |lane, held| {
+                let index = ticket.get(0) + look_back::ahead(tiles);
+                let (first, left) = rows::<T>(&args.plan, index, first_thread + lane);
+                let input = args.input.offset(first);
+                if whole::<T>(&args.plan, index) {
+                    for row in 0..rows_of_warp::<T>() {
+                        let four = input.load_four((row * ROW) as u64);
+                        held.ahead = held.ahead.plus(four[0].plus(four[1])).plus(four[2].plus(four[3]));
+                    }
+                } else {
+                    for row in 0..rows_of_warp::<T>() {
+                        for i in 0..FOUR {
+                            if ((row * ROW + i) as u32) < left {
+                                held.ahead = held.ahead.plus(input.load((row * ROW + i) as u64));
+                            }
+                        }
+                    }
+                }
+            });
+            for row in 0..rows_of_warp::<T>() {
+                warp.exclusive_sum(
+                    held,
+                    |_, held| held.fours[row].iter().fold(T::default(), |sum, &item| sum.plus(item)),
+                    |_, held, before, total| {
+                        let mut sum = held.sum.plus(before);
+                        for i in 0..FOUR {
+                            let item = held.fours[row][i];
+                            held.fours[row][i] = sum;
+                            sum = sum.plus(item);
+                        }
+                        held.sum = held.sum.plus(total);
+                    },
+                );
+            }
+            warp.each(held, |lane, held| {
+                if lane == 0 {
+                    sums.set(first_thread / 32, held.sum);
+                }
+            });
+            warp.exclusive_sum(
+                held,
+                |_, held| held.ahead,
+                |lane, _, _, total| {
+                    if lane == 0 {
+                        sums.set(WARPS + 1 + first_thread / 32, total);
+                    }
+                },
+            );
+        });
+        block.sync();
+        look_back::sum_before(block, sums, WARPS, ticket, args.state, tiles);
+        block.each(&mut held, |thread, held| {
+            let before = sums.get(thread / 32);
+            let (first, left) = rows::<T>(&args.plan, ticket.get(0), thread);
+            let output = args.output.offset(first);
+            for row in 0..rows_of_warp::<T>() {
+                for i in 0..FOUR {
+                    held.fours[row][i] = before.plus(held.fours[row][i]);
+                }
+            }
+            if whole::<T>(&args.plan, ticket.get(0)) {
+                for row in 0..rows_of_warp::<T>() {
+                    output.store_four_streaming((row * ROW) as u64, held.fours[row]);
+                }
+            } else {
+                for row in 0..rows_of_warp::<T>() {
+                    for i in 0..FOUR {
+                        if ((row * ROW + i) as u32) < left {
+                            output.store_streaming((row * ROW + i) as u64, held.fours[row][i]);
+                        }
+                    }
+                }
+            }
+            if thread == 0 && (ticket.get(0) + 1) * tile::<T>() >= args.plan.items && !args.total.is_null() {
+                args.total.store(0, sums.get(WARPS));
+            }
+        });
+    }
+}
+
+/// Items of a warp's row.
+const ROW: usize = 32 * FOUR;
+
+/// Rows of a warp.
+const fn rows_of_warp<T: Scalar>() -> usize {
+    items::<T>() / FOUR
+}
+
+/// Whether there are items for all of the tile.
+#[inline(always)]
+fn whole<T: Scalar>(plan: &ScanParams, index: u64) -> bool {
+    (index + 1) * tile::<T>() <= plan.items
+}
+
+/// The first item of a thread, which has neighbours in each row of its warp, and how many more items there are from there on
+/// (or more than any thread's rows reach).
+#[inline(always)]
+fn rows<T: Scalar>(plan: &ScanParams, index: u64, thread: u32) -> (u64, u32) {
+    let of_warp = (thread & !31) as u64 * items::<T>() as u64;
+    let first = index * tile::<T>() + of_warp + (thread % 32) as u64 * FOUR as u64;
+    (first, plan.items.saturating_sub(first).min(1 << 30) as u32)
+}

@@ -1,0 +1,120 @@
+//! Looking up many keys: how answers are written, and the whole for tables whose keys have a few slots each.
+
+use crate::hash::{MAX_FUNCTIONS, NO_SLOT};
+use crate::seam::{Block, Global, Tile};
+use crate::table::slots::{Slots, cell};
+use crate::types::{Key, Payload, Scalar, WordOf};
+
+/// The arrays of a lookup: see [`answer`].
+#[derive(Clone, Copy, Debug)]
+pub struct Lookup<K, V> {
+    /// The keys to look up.
+    pub queries: Global<K>,
+    /// How many there are.
+    pub count: u64,
+    /// Their values or 0; may be null.
+    pub values: Global<V>,
+    /// Bit `i mod 32` of word `i / 32` says whether query `i` was found.
+    pub found: Global<u32>,
+}
+
+/// A query: where it has still to look, and its answer.
+struct Query<K, V> {
+    key: K,
+    /// The slots still to be read, in order; [`NO_SLOT`] behind the last, and first once the answer is known.
+    slots: [u32; MAX_FUNCTIONS],
+    answer: Option<V>,
+}
+
+/// Answers query `i` by thread `i` of the grid. `slots_of` names the slots of a key in the order in which they are to be read;
+/// `header` begins with the table's [`cell`].
+#[inline(always)]
+pub fn answer<K: Key, V: Payload, B: Block>(
+    block: &mut B,
+    lookup: &Lookup<K, WordOf<V>>,
+    slots: &Slots<K, V>,
+    header: Global<u64>,
+    slots_of: impl Fn(K) -> [u32; MAX_FUNCTIONS] + Sync,
+) {
+    let block_first = block.first_thread();
+    block.tiles::<32>(|tile| {
+        let first = block_first + tile.first_thread() as u64;
+        let mut queries = tile.local(|lane| start(lookup, slots, header, first + lane as u64, &slots_of));
+        // Probe by probe: on the CPU, each lane's next slot is on its way to the cache while the others go on.
+        while tile.ballot(&queries, |_, query| query.slots[0] != NO_SLOT) != 0 {
+            tile.each(&mut queries, |_, query| {
+                if query.slots[0] != NO_SLOT {
+                    step(slots, query);
+                }
+            });
+        }
+        lookup.write(tile, &mut queries, first, |query| query.answer);
+    });
+}
+
+impl<K, V: Scalar> Lookup<K, V> {
+    /// Writes the answers to the queries of a tile, of which the first has number `first`, a multiple of 32.
+    #[inline(always)]
+    pub fn write<T, L: Tile>(
+        &self,
+        tile: &mut L,
+        queries: &mut L::Local<T>,
+        first: u64,
+        answer: impl Fn(&T) -> Option<V> + Sync,
+    ) {
+        let found = tile.ballot(queries, |_, query| answer(query).is_some());
+        tile.each(queries, |lane, query| {
+            let index = first + lane as u64;
+            if index < self.count {
+                if !self.values.is_null() {
+                    self.values.store_streaming(index, answer(query).unwrap_or_default());
+                }
+                if lane == 0 {
+                    self.found.store(index / 32, found);
+                }
+            }
+        });
+    }
+}
+
+/// Reads query `index` and finds its slots.
+#[inline(always)]
+fn start<K: Key, V: Payload>(
+    lookup: &Lookup<K, WordOf<V>>,
+    slots: &Slots<K, V>,
+    header: Global<u64>,
+    index: u64,
+    slots_of: &impl Fn(K) -> [u32; MAX_FUNCTIONS],
+) -> Query<K, WordOf<V>> {
+    let mut query = Query { key: K::ALL_ONES, slots: [NO_SLOT; MAX_FUNCTIONS], answer: None };
+    if index >= lookup.count {
+        return query;
+    }
+    query.key = lookup.queries.load_streaming(index);
+    if query.key == K::ALL_ONES {
+        query.answer = cell::value(header);
+        return query;
+    }
+    query.slots = slots_of(query.key);
+    slots.prefetch(query.slots[0]);
+    query
+}
+
+/// Reads the query's next slot.
+#[inline(always)]
+fn step<K: Key, V: Payload>(slots: &Slots<K, V>, query: &mut Query<K, WordOf<V>>) {
+    let [slot, rest @ ..] = query.slots;
+    match slots.probe(slot, query.key) {
+        Some(answer) => {
+            query.answer = answer;
+            query.slots[0] = NO_SLOT;
+        }
+        None => {
+            // Shifted, not indexed: on the GPU an index that varies would put the array into local memory.
+            query.slots = [rest[0], rest[1], rest[2], rest[3], NO_SLOT];
+            if query.slots[0] != NO_SLOT {
+                slots.prefetch(query.slots[0]);
+            }
+        }
+    }
+}
