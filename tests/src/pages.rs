@@ -2,8 +2,7 @@
 
 use crate::null;
 use gpu_kernels::page::{
-    BUCKET_WORDS, BuildPages, BuildPagesInOrder, BuildParams, Find, FindParams, Layout, Pairs, Unpack, UnpackParams,
-    header,
+    BUCKET_WORDS, BuildPages, BuildParams, Find, FindParams, Layout, Pairs, Unpack, UnpackParams, header,
 };
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::{Payload, Scalar, WordOf};
@@ -94,7 +93,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let plan = BuildParams { layout, page_capacity: capacity as u64, pairs: all, split: split as u32, zeroed: 0 };
         // SAFETY: as many pages as counts, and words for all of them; the launch names the buffers.
         unsafe {
-            let build = BuildPages::<K, V> {
+            let build = BuildPages::<K, V, false> {
                 keys: keys.global(),
                 values: if source == Source::KeysAlone { null() } else { values.global() },
                 counts: if is_bins { counts.global() } else { null() },
@@ -104,8 +103,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
                 plan,
             };
             let threads = pairs.len() as u64 * build.threads() as u64;
-            let build: Box<dyn Kernel> =
-                if repeats { Box::new(BuildPagesInOrder::from(build)) } else { Box::new(build) };
+            let build: Box<dyn Kernel> = if repeats { Box::new(build.variant::<true>()) } else { Box::new(build) };
             stream.launch(&*build, threads, &[&keys, &values, &counts, &starts], &[&words, &header])?;
         }
         let header = header.download(stream)?;

@@ -18,48 +18,33 @@ pub struct InsertParams {
     pub end: u64,
 }
 
-macro_rules! insert_kernel {
-    ($(#[$doc:meta])* $name:ident, $entry:literal, $kind:ident) => {
-        kernel! {
-            $(#[$doc])*
-            $name<K: Key, V: Value>, $entry, threads 256, resident 8, wide atomics;
-            { keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>, plan: InsertParams }
-            |args, block| {
-                let InsertParams { layout, first, end } = args.plan;
-                let block_first = first + block.first_thread();
-                let table = $kind::new(args.words, args.header, layout);
-                // Whether a slot was taken, and whether a key came.
-                let mut done = block.local(|thread| {
-                    let index = block_first + thread as u64;
-                    if index >= end {
-                        return (false, false);
-                    }
-                    let (key, value) = (args.keys.load_streaming(index), args.values.load_streaming(index));
-                    let inserted = table.insert(key, value, IfHeld::Replace, true);
-                    (inserted.taken, inserted.is_new())
-                });
-                let counts = [
-                    (header::TAKEN, block.count(&mut done, |_, done| done.0)),
-                    (header::GAINED, block.count(&mut done, |_, done| done.1)),
-                ];
-                count_up(block, args.header, counts);
+kernel! {
+    /// Gives every key of the plan's range its value, one thread each. There must be a slot for each. With `ANYWHERE` slots of
+    /// removed keys are used again.
+    Insert<K: Key, V: Value; const ANYWHERE: bool>, "linear_insert" | "linear_insert_anywhere", threads 256, resident 8, wide atomics;
+    { keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>, plan: InsertParams }
+    |args, block| {
+        let InsertParams { layout, first, end } = args.plan;
+        let block_first = first + block.first_thread();
+        let (in_use, filling) = (InUse::new(args.words, args.header, layout), Filling::new(args.words, args.header, layout));
+        // Whether a slot was taken, and whether a key came.
+        let mut done = block.local(|thread| {
+            let index = block_first + thread as u64;
+            if index >= end {
+                return (false, false);
             }
-        }
-    };
-}
-
-insert_kernel! {
-    /// Gives every key of the plan's range its value, one thread each. There must be a slot for each.
-    Insert, "linear_insert", InUse
-}
-insert_kernel! {
-    /// [`Insert`] that uses slots of removed keys again.
-    InsertAnywhere, "linear_insert_anywhere", Filling
-}
-
-impl<K: Key, V: Value> From<Insert<K, V>> for InsertAnywhere<K, V> {
-    fn from(launch: Insert<K, V>) -> Self {
-        let Insert { keys, values, words, header, plan } = launch;
-        Self { keys, values, words, header, plan }
+            let (key, value) = (args.keys.load_streaming(index), args.values.load_streaming(index));
+            let inserted = if ANYWHERE {
+                filling.insert(key, value, IfHeld::Replace, true)
+            } else {
+                in_use.insert(key, value, IfHeld::Replace, true)
+            };
+            (inserted.taken, inserted.is_new())
+        });
+        let counts = [
+            (header::TAKEN, block.count(&mut done, |_, done| done.0)),
+            (header::GAINED, block.count(&mut done, |_, done| done.1)),
+        ];
+        count_up(block, args.header, counts);
     }
 }

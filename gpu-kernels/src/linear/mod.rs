@@ -18,7 +18,7 @@ mod table;
 
 pub use apply::{Apply, ApplyParams, CountInserting, InsertingParams, Operation};
 pub use find::{Find, FindParams};
-pub use insert::{Insert, InsertAnywhere, InsertParams};
+pub use insert::{Insert, InsertParams};
 pub use inspect::{InspectParams, ProbeLengths, Unpack};
 pub use rehash::{Rehash, RehashParams};
 pub use table::{Emptying, Filling, InUse};

@@ -48,51 +48,31 @@ pub struct BuildParams {
     pub zeroed: u32,
 }
 
-macro_rules! build_kernel {
-    ($(#[$doc:meta])* $name:ident, $entry:literal, $repeats:literal) => {
-        kernel! {
-            $(#[$doc])*
-            $name<K: Key, V: Payload>, $entry, threads 384, resident 4,
-                shared page_memory: u64 = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 }, shared over: u64 = MAX_HOME_FULL * STAGED_TIMES,
-                shared left: u64 = MAX_UNPLACED * STAGED_TIMES,
-                shared spilled: u32 = 5;
-            {
-                keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
-                header: Global<u64>, plan: BuildParams,
-            }
-            |args, block| {
-                let Self { keys, values, counts, starts, words_out, header, plan } = args;
-                let args = BuildPages { keys, values, counts, starts, words_out, header, plan };
-                build_page::<$repeats, K, V, _>(block.strided(), args, page_memory, over, left, spilled);
-            }
-        }
-    };
-}
-
-build_kernel! {
+kernel! {
     /// Builds every page from its pairs, a block a page. Those of page `p` begin at `p` times the plan's room and are `counts[p]`; or,
     /// if there are no counts, stand from `starts[p]` to `starts[p + 1]`; or, if there are neither, are all pairs.
     ///
     /// If a split has lost pairs, nothing is built. If a page cannot be built, the header says so, and that page is unfinished.
-    BuildPages, "page_build", false
-}
-build_kernel! {
-    /// [`BuildPages`] of pairs whose keys may be repeated: of all pairs of a key, the last one wins. If `values` is null all values are 0, and
-    /// the keys may come from a split of keys alone.
-    BuildPagesInOrder, "page_build_in_order", true
-}
-
-impl<K: Key, V: Payload> From<BuildPages<K, V>> for BuildPagesInOrder<K, V> {
-    fn from(launch: BuildPages<K, V>) -> Self {
-        let BuildPages { keys, values, counts, starts, words_out, header, plan } = launch;
-        Self { keys, values, counts, starts, words_out, header, plan }
+    ///
+    /// With `REPEATS` keys may be repeated: of all pairs of a key, the last one wins. If `values` is null all values are 0, and the
+    /// keys may come from a split of keys alone.
+    BuildPages<K: Key, V: Payload; const REPEATS: bool>, "page_build" | "page_build_in_order", threads 384, resident 4,
+        shared page_memory: u64 = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 }, shared over: u64 = MAX_HOME_FULL * STAGED_TIMES,
+        shared left: u64 = MAX_UNPLACED * STAGED_TIMES,
+        shared spilled: u32 = 5;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
+        header: Global<u64>, plan: BuildParams,
+    }
+    |args, block| {
+        build_page(block.strided(), args, page_memory, over, left, spilled);
     }
 }
 
 #[inline(always)]
-fn build_page<const REPEATS: bool, K: Key, V: Payload, B: Block>(
+fn build_page<K: Key, V: Payload, const REPEATS: bool, B: Block>(
     block: &mut B,
-    args: BuildPages<K, V>,
+    args: BuildPages<K, V, REPEATS>,
     page_memory: impl Shared<u64>,
     over: impl Shared<u64>,
     left: impl Shared<u64>,

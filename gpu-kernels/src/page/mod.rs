@@ -27,11 +27,11 @@ mod starts;
 mod unpack;
 mod walk;
 
-pub use build::{BuildPages, BuildPagesInOrder, BuildParams};
+pub use build::{BuildPages, BuildParams};
 pub use find::{Find, FindParams};
 pub use number::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
 pub use pairs::Pairs;
-pub use split::{Split, SplitInOrder, tile as split_tile};
+pub use split::{Split, tile as split_tile};
 pub use split_plan::{MAX_SPLIT_BITS, SplitParams, state_words as split_state_words};
 pub use starts::{Starts, StartsParams};
 pub use unpack::{Unpack, UnpackParams};

@@ -38,28 +38,7 @@ const MANY_SKEWED_BINS: u32 = 16;
 /// Where items do not go: behind every output, also with the items of a tile added.
 pub(super) const NOWHERE: u32 = 0xffff_0000;
 
-macro_rules! split_kernel {
-    ($(#[$doc:meta])* $name:ident, $entry:literal, $repeats:literal) => {
-        kernel! {
-            $(#[$doc])*
-            $name<K: Key, V: Payload>, $entry, threads 512, resident 2,
-                shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_SPLIT_BITS,
-                shared sums: u32 = 16, shared kept: u32 = 1;
-            {
-                keys: Global<K>, values: Global<WordOf<V>>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
-                counts_in: Global<u32>, starts_out: Global<u32>, counts_out: Global<u32>, state: Global<u64>, header: Global<u64>,
-                plan: SplitParams,
-            }
-            |args, block| {
-                let Self { keys, values, keys_out, values_out, counts_in, starts_out, counts_out, state, header, plan } = args;
-                let args = Split { keys, values, keys_out, values_out, counts_in, starts_out, counts_out, state, header, plan };
-                split::<$repeats, K, V, _>(block, args, ticket, staging, starts, sums, kept);
-            }
-        }
-    };
-}
-
-split_kernel! {
+kernel! {
     /// Splits each region of the input by the plan's bits into bins: bin `d` of region `r` is number `r · bins + d`, begins at its
     /// number times the plan's room, and gets `counts_out[number]` pairs; or goes from `starts_out[number]` to `starts_out[number + 1]`, if that
     /// is not null. Their keys are mixed, and they stand as [`Pairs`], also in the input of
@@ -73,25 +52,25 @@ split_kernel! {
     /// The way of a tile is that of [`Partition`](crate::primitives::radix::Partition), but a bin's room is known before the keys are counted, so
     /// nobody counts them; and if the order need not be kept, ranks are what a shared counter says, and tiles take their part of a
     /// bin by one atomic addition instead of looking back.
-    Split, "page_split", false
-}
-split_kernel! {
-    /// [`Split`] of pairs whose keys may be repeated: it keeps the order of the pairs of a bin, unless they are keys alone.
-    SplitInOrder, "page_split_in_order", true
-}
-
-impl<K: Key, V: Payload> From<Split<K, V>> for SplitInOrder<K, V> {
-    fn from(launch: Split<K, V>) -> Self {
-        let Split { keys, values, keys_out, values_out, counts_in, starts_out, counts_out, state, header, plan } =
-            launch;
-        Self { keys, values, keys_out, values_out, counts_in, starts_out, counts_out, state, header, plan }
+    ///
+    /// With `REPEATS` keys may be repeated: the split keeps the order of the pairs of a bin, unless they are keys alone.
+    Split<K: Key, V: Payload; const REPEATS: bool>, "page_split" | "page_split_in_order", threads 512, resident 2,
+        shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_SPLIT_BITS,
+        shared sums: u32 = 16, shared kept: u32 = 1;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
+        counts_in: Global<u32>, starts_out: Global<u32>, counts_out: Global<u32>, state: Global<u64>, header: Global<u64>,
+        plan: SplitParams,
+    }
+    |args, block| {
+        split(block, args, ticket, staging, starts, sums, kept);
     }
 }
 
 #[inline(always)]
-fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
+fn split<K: Key, V: Payload, const REPEATS: bool, B: Block>(
     block: &mut B,
-    args: Split<K, V>,
+    args: Split<K, V, REPEATS>,
     ticket: impl Shared<u64>,
     staging: impl Shared<u64>,
     starts: impl Shared<u32>,
@@ -134,7 +113,7 @@ fn split<const REPEATS: bool, K: Key, V: Payload, B: Block>(
     let bin_of = |key: K| key.bits_from(plan.shift) & (bins - 1);
     if B::IN_TURN && !skewed_before {
         let index = tile_index;
-        if vectorized(SplitInTurn::<REPEATS, K, V, _> { args: &args, starts, region, index, size, first, here }) {
+        if vectorized(SplitInTurn::<K, V, REPEATS, _> { args: &args, starts, region, index, size, first, here }) {
             return;
         }
     }

@@ -12,8 +12,8 @@ use crate::types::{Key, Payload};
 ///
 /// Which part of a bin is the tile's, an atomic addition says; or, if the order of the pairs matters,
 /// what the tiles before this one publish.
-pub(super) struct SplitInTurn<'a, const REPEATS: bool, K: Key, V: Payload, S> {
-    pub args: &'a Split<K, V>,
+pub(super) struct SplitInTurn<'a, K: Key, V: Payload, const REPEATS: bool, S> {
+    pub args: &'a Split<K, V, REPEATS>,
     /// A word for each bin.
     pub starts: S,
     pub region: u32,
@@ -26,7 +26,7 @@ pub(super) struct SplitInTurn<'a, const REPEATS: bool, K: Key, V: Payload, S> {
     pub here: u32,
 }
 
-impl<const REPEATS: bool, K: Key, V: Payload, S: Shared<u32>> Work for SplitInTurn<'_, REPEATS, K, V, S> {
+impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> Work for SplitInTurn<'_, K, V, REPEATS, S> {
     type Output = bool;
 
     #[inline(always)]
@@ -51,7 +51,7 @@ impl<const REPEATS: bool, K: Key, V: Payload, S: Shared<u32>> Work for SplitInTu
     }
 }
 
-impl<const REPEATS: bool, K: Key, V: Payload, S: Shared<u32>> SplitInTurn<'_, REPEATS, K, V, S> {
+impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K, V, REPEATS, S> {
     /// The bin of a mixed key.
     #[inline(always)]
     fn bin_of(&self, key: K) -> u32 {
@@ -197,7 +197,7 @@ impl Ranks {
 
 /// Where bin `number` of the output begins, and how many pairs it has room for.
 #[inline(always)]
-fn bin_of_output<K: Key, V: Payload>(args: &Split<K, V>, number: u64) -> (u32, u32) {
+fn bin_of_output<K: Key, V: Payload, const REPEATS: bool>(args: &Split<K, V, REPEATS>, number: u64) -> (u32, u32) {
     let plan = args.plan;
     if args.starts_out.is_null() {
         (number as u32 * plan.bin_capacity, plan.bin_capacity)

@@ -90,7 +90,7 @@ pub unsafe trait Kernel: Send + Sync {
 /// kernel! {
 ///     /// What it does.
 ///     Name<K: Key, V: Value>, "entry_point", threads 64, shared totals: u64 = 2;
-///     { keys: Global<K>, words: Global<Slot<K, V>>, plan: Plan }
+///     { keys: Global<K>, words: Global<Slot<K, V>>, plan: NameParams }
 ///     |args, block| { … }
 /// }
 /// ```
@@ -102,11 +102,16 @@ pub unsafe trait Kernel: Send + Sync {
 /// `repr(C)` struct. Shared arrays are declared here, once, because each expansion on the GPU is an array of its own. After the
 /// threads, `resident 2` asks for so few registers that 2 blocks fit a multiprocessor, and `wide atomics` says that wide keys or values are
 /// changed by atomics of 128 bits: PTX for GPUs that have none has the entry point of the narrowest types alone.
+///
+/// A kernel of two variants has a constant after its types and a name for each of its values:
+/// `Name<K: Key; const REPEATS: bool>, "name" | "name_in_order"`. `Name::variant` gives the same
+/// arguments to the other kernel.
 #[macro_export]
 macro_rules! kernel {
     (
         $(#[$doc:meta])*
-        $name:ident <$($generic:ident : $bound:ident),*>, $entry:literal, threads $threads:literal
+        $name:ident <$($generic:ident : $bound:ident),* $(; const $const:ident : bool)?>,
+        $entry:literal $(| $entry_if_true:literal)?, threads $threads:literal
         $(, resident $resident:literal)?
         $(, wide $atomics:ident)?
         $(, shared $shared:ident : $word:ty = $length:expr)* ;
@@ -116,11 +121,11 @@ macro_rules! kernel {
         $(#[$doc])*
         #[allow(missing_docs, reason = "the kernel's own text describes its arguments")]
         #[derive(Clone, Copy, Debug)]
-        pub struct $name<$($generic: $bound),*> {
+        pub struct $name<$($generic: $bound,)* $(const $const: bool)?> {
             $( pub $argument: $type, )*
         }
 
-        impl<$($generic: $bound),*> $name<$($generic),*> {
+        impl<$($generic: $bound,)* $(const $const: bool)?> $name<$($generic,)* $($const)?> {
             #[allow(dead_code, reason = "a host that has neither the feature `cpu` nor `checked` runs no block")]
             #[inline(always)]
             fn run<B: $crate::seam::Block>(self, $block: &mut B $(, $shared: B::Shared<$word>)*) {
@@ -129,8 +134,32 @@ macro_rules! kernel {
             }
         }
 
-        $crate::backend_kernel! {
-            $name [$($generic : $bound),*] [$($atomics)?] $entry, $threads, [$($resident)?], [$($shared : $word = $length),*] [$($argument : $type),*]
+        $crate::kernel_variants! {
+            $name [$($generic : $bound),*] [$($argument),*] [$($const)?] [$($atomics)?] $entry $(, $entry_if_true)?;
+            $threads, [$($resident)?], [$($shared : $word = $length),*] [$($argument : $type),*]
         }
+    };
+}
+
+/// The entry points of a kernel, or of both variants of one that has a constant.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! kernel_variants {
+    ($name:ident [$($generic:ident : $bound:ident),*] $arguments:tt [] $atomics:tt $entry:literal; $($rest:tt)*) => {
+        $crate::backend_kernel! { $name [$($generic : $bound),*] $atomics $entry, [], $($rest)* }
+    };
+    (
+        $name:ident [$($generic:ident : $bound:ident),*] [$($argument:ident),*] [$const:ident] $atomics:tt
+        $entry:literal, $entry_if_true:literal; $($rest:tt)*
+    ) => {
+        impl<$($generic: $bound,)* const $const: bool> $name<$($generic,)* $const> {
+            /// The same arguments for the kernel whose constant is `TO`.
+            pub fn variant<const TO: bool>(self) -> $name<$($generic,)* TO> {
+                let Self { $($argument),* } = self;
+                $name { $($argument),* }
+            }
+        }
+        $crate::backend_kernel! { $name [$($generic : $bound),*] $atomics $entry, [false], $($rest)* }
+        $crate::backend_kernel! { $name [$($generic : $bound),*] $atomics $entry_if_true, [true], $($rest)* }
     };
 }

@@ -5,7 +5,7 @@ use crate::runtime::buffer::Tracked;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::linear::{
-    Apply, ApplyParams, CountInserting, Insert, InsertAnywhere, InsertParams, InsertingParams, Operation, header,
+    Apply, ApplyParams, CountInserting, Insert, InsertParams, InsertingParams, Operation, header,
 };
 use gpu_kernels::seam::{Global, Kernel};
 use std::ops::Range;
@@ -341,7 +341,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         let (layout, words, header) = (self.layout, self.words.argument(), self.header.argument());
         let (keys_in, values_in) = (keys.argument(), values.map_or(no_values, Buffer::argument));
         let insert_plan = InsertParams { layout, first, end };
-        let insert = || Insert::<K, V> { keys: keys_in, values: values_in, words, header, plan: insert_plan };
+        let insert = || Insert::<K, V, false> { keys: keys_in, values: values_in, words, header, plan: insert_plan };
         let apply = || Apply::<K, V> {
             kinds: kinds.map_or(no_words, Buffer::argument),
             keys: keys_in,
@@ -363,7 +363,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         let only_inserts = operation == Operation::Insert && kinds.is_none() && answers.is_none() && pending.is_none();
         let kernel: &dyn Kernel = match (only_inserts, anywhere) {
             (true, false) => &insert(),
-            (true, true) => &InsertAnywhere::from(insert()),
+            (true, true) => &insert().variant::<true>(),
             (false, _) => &apply(),
         };
         let mut reads: Vec<&dyn Tracked> = vec![keys];

@@ -9,7 +9,7 @@ use crate::runtime::stream::Batch;
 use crate::table::input::{Input, Known};
 use crate::table::stages::StageClock;
 use crate::{Buffer, Key, Result, Stream};
-use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildParams, Layout, Split, SplitInOrder, SplitParams, header};
+use gpu_kernels::page::{BuildPages, BuildParams, Layout, Split, SplitParams, header};
 use gpu_kernels::primitives::scan::{Scan, ScanParams, tile};
 use gpu_kernels::seam::{Global, Kernel};
 use gpu_kernels::types::{Nothing, Payload};
@@ -163,7 +163,7 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
         let Self { plan, layout, scratch, .. } = self;
         let level = &plan.levels[number];
         let (from, to) = (self.after(number), self.after(number + 1));
-        let split = Split::<K, P> {
+        let split = Split::<K, P, false> {
             keys: from.keys,
             values: from.values.cast(),
             keys_out: to.keys,
@@ -188,7 +188,7 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
         };
         // SAFETY: the scratch has each split's counts, published words and bins in their place; a split reads where the one before it
         // wrote, and the last one writes to the scratch, where the pages are built from. The rest is the caller's.
-        unsafe { launch_one_of(batch, self.unique, &split, &SplitInOrder::from(split), level.regions * level.tiles) }
+        unsafe { launch_one_of(batch, self.unique, &split, &split.variant::<true>(), level.regions * level.tiles) }
     }
 
     /// Queues the build of all pages, whose pairs are where the last split put them: so many from where each bin has room, or from
@@ -199,7 +199,7 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
     unsafe fn build(&self, batch: &Batch<'_>, counts: Global<u32>, starts: Global<u32>) -> Result<()> {
         let Self { plan, layout, .. } = self;
         let from = self.after(plan.levels.len());
-        let build = BuildPages::<K, V> {
+        let build = BuildPages::<K, V, false> {
             keys: from.keys,
             // SAFETY: the text of the kernel that is launched then allows no values.
             values: if self.keys_alone() { unsafe { Global::null() } } else { from.values },
@@ -218,7 +218,7 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
         // That of pairs in order asks for no values before the end.
         let unique = self.unique && !self.keys_alone();
         // SAFETY: the caller's; there is a block for each page.
-        unsafe { launch_one_of(batch, unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64) }
+        unsafe { launch_one_of(batch, unique, &build, &build.variant::<true>(), layout.pages() as u64) }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::table::input::{Input, Known};
 use crate::table::stages::StageClock;
 use crate::{Buffer, Key, Result, Stream};
 use gpu_kernels::hash::{Formula, HashFunctions};
-use gpu_kernels::page::{BuildPages, BuildPagesInOrder, BuildParams, Layout, Starts, StartsParams, header};
+use gpu_kernels::page::{BuildPages, BuildParams, Layout, Starts, StartsParams, header};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Nothing, Payload};
 
@@ -112,7 +112,7 @@ unsafe fn build_in_place<K: Key, V: Payload>(
 ) -> Result<()> {
     let starts = scratch.argument::<u64>().offset(starts_at).cast::<u32>();
     let find_starts = Starts { keys: from.keys, starts, plan: StartsParams { layout: *layout, keys: pairs } };
-    let build = BuildPages::<K, V> {
+    let build = BuildPages::<K, V, false> {
         keys: from.keys,
         values: from.values,
         // SAFETY: the kernel's text allows no counts.
@@ -127,7 +127,7 @@ unsafe fn build_in_place<K: Key, V: Payload>(
         batch.launch(&find_starts, layout.pages() as u64 + 1)?;
         clock.lap(batch)?;
         clock.lap(batch)?;
-        launch_one_of(batch, unique, &build, &BuildPagesInOrder::from(build), layout.pages() as u64)?;
+        launch_one_of(batch, unique, &build, &build.variant::<true>(), layout.pages() as u64)?;
         clock.lap(batch)
     }
 }

@@ -356,15 +356,17 @@ macro_rules! backend_kernel {
 #[macro_export]
 macro_rules! host_kernel {
     (
-        $declaration:tt
+        { [$($const:literal)?], $($declaration:tt)* }
         $name:ident [$($generic:ident : $bound:ident),*] $index:expr;
         $([$types:tt $entry:expr])*
     ) => {
         const _: () = {
-            static ENTRIES: &[$crate::seam::Entry] = &[$( $crate::host_entry! { $name $types $entry, $declaration } ),*];
+            static ENTRIES: &[$crate::seam::Entry] = $crate::host_entries! {
+                $name [$($const)?] { $($declaration)* } $([$types $entry])*
+            };
 
             // SAFETY: `entry` is for the types of `self`, and `values` is `self`.
-            unsafe impl<$($generic: $bound),*> $crate::seam::Kernel for $name<$($generic),*> {
+            unsafe impl<$($generic: $bound),*> $crate::seam::Kernel for $name<$($generic,)* $($const)?> {
                 fn entry(&self) -> &'static $crate::seam::Entry {
                     &ENTRIES[$index]
                 }
@@ -376,19 +378,28 @@ macro_rules! host_kernel {
     };
 }
 
+/// The entries of all choices of types.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! host_entries {
+    ($name:ident $const:tt $declaration:tt $([$types:tt $entry:expr])*) => {
+        &[$( $crate::host_entry! { $name $types $const $entry, $declaration } ),*]
+    };
+}
+
 /// The entry for one choice of types.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! host_entry {
     (
-        $name:ident [$($generic:ident = $concrete:ty),*] $entry:expr,
+        $name:ident [$($generic:ident = $concrete:ty),*] [$($const:literal)?] $entry:expr,
         {
             $threads:literal, [$($resident:literal)?],
             [$($shared:ident : $word:ty = $length:expr),*] [$($argument:ident : $type:ty),*]
         }
     ) => {{
         $( type $generic = $concrete; )*
-        type Arguments = $name<$($generic),*>;
+        type Arguments = $name<$($generic,)* $($const)?>;
         $crate::seam::Entry {
             name: $entry,
             threads: $threads,

@@ -250,7 +250,8 @@ macro_rules! with_atomics {
 #[macro_export]
 macro_rules! entry_point {
     (
-        $name:ident [$($generic:ident = $concrete:ty),*] $entry:expr, $threads:literal, [$($resident:literal)?],
+        $name:ident [$($generic:ident = $concrete:ty),*] $entry:expr, [$($const:literal)?], $threads:literal,
+        [$($resident:literal)?],
         [$($shared:ident : $word:ty = $length:expr),*] [$($argument:ident : $type:ty),*]
     ) => {
         $(
@@ -264,7 +265,7 @@ macro_rules! entry_point {
             #[unsafe(export_name = $entry)]
             pub unsafe extern "ptx-kernel" fn entry($($argument: $type),*) {
                 $( let $shared = $crate::shared_array!($word, $length); )*
-                $name::<$($generic),*> { $($argument),* }.run(&mut $crate::seam::gpu::GpuBlock::<$threads> $(, $shared)*);
+                $name::<$($generic,)* $($const)?> { $($argument),* }.run(&mut $crate::seam::gpu::GpuBlock::<$threads> $(, $shared)*);
             }
         };
     };

@@ -2,9 +2,7 @@
 //! beside what is known of each pair. Maps of the sizes that an interpreter can build meet few of
 //! these.
 
-use gpu_kernels::page::{
-    MAX_SPLIT_BITS, Pairs, Split, SplitInOrder, SplitParams, header, split_state_words, split_tile,
-};
+use gpu_kernels::page::{MAX_SPLIT_BITS, Pairs, Split, SplitParams, header, split_state_words, split_tile};
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::{Payload, Scalar, WordOf};
 use std::collections::HashMap;
@@ -96,7 +94,7 @@ impl<K: Key> Case<K> {
         // SAFETY: inputs have room for all regions, outputs for all bins; what is published in is 0, as
         // are the counts; the launch names the buffers.
         unsafe {
-            let split = Split::<K, V> {
+            let split = Split::<K, V, false> {
                 keys: keys.global(),
                 values: values.global(),
                 keys_out: keys_out.global(),
@@ -120,7 +118,7 @@ impl<K: Key> Case<K> {
                 },
             };
             let threads = (self.regions.len() * tiles) as u64 * split.threads() as u64;
-            let split: Box<dyn Kernel> = if REPEATS { Box::new(SplitInOrder::from(split)) } else { Box::new(split) };
+            let split: Box<dyn Kernel> = if REPEATS { Box::new(split.variant::<true>()) } else { Box::new(split) };
             let writes: [&dyn Tracked; 5] = [&keys_out, &values_out, &counts_out, &state, &head];
             stream.launch(&*split, threads, &[&keys, &values, &counts_in, &starts_out], &writes).unwrap();
         }

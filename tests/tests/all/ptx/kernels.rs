@@ -14,12 +14,10 @@ use gpu_kernels::layered::compacting::{
 use gpu_kernels::layered::multi::{
     Gather, GatherParams, Numbers, NumbersParams, Runs, RunsOfCuckoo, RunsOfTwoLevel, RunsParams,
 };
-use gpu_kernels::linear::{
-    self, Apply, ApplyParams, InsertAnywhere, InspectParams, ProbeLengths, Rehash, RehashParams,
-};
+use gpu_kernels::linear::{self, Apply, ApplyParams, InspectParams, ProbeLengths, Rehash, RehashParams};
 use gpu_kernels::page::{
-    BuildPages, BuildPagesInOrder, BuildParams as PageBuildParams, Find as PageFind, FindParams as PageFindParams,
-    FlagValues, Layout as PageLayout, Number, NumberParams, RankValues, Split, SplitInOrder, SplitParams, Starts,
+    BuildPages, BuildParams as PageBuildParams, Find as PageFind, FindParams as PageFindParams, FlagValues,
+    Layout as PageLayout, Number, NumberParams, RankValues, Split, SplitParams, Starts,
     StartsParams as PageStartsParams, Unpack, UnpackParams, ValuesParams,
 };
 use gpu_kernels::primitives::compact::{
@@ -97,7 +95,7 @@ fn two_level<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
 fn page<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
     let layout = PageLayout::new::<K, V>(0, 0, 0, 20);
     let (keys, values, words, header) = (null::<K>(), null::<V::Word>(), null(), null());
-    let build = || BuildPages::<K, V> {
+    let build = || BuildPages::<K, V, false> {
         keys,
         values,
         counts: null(),
@@ -106,7 +104,7 @@ fn page<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
         header,
         plan: PageBuildParams { layout, page_capacity: 0, pairs: 0, split: 0, zeroed: 0 },
     };
-    let split = || Split::<K, V> {
+    let split = || Split::<K, V, false> {
         keys,
         values,
         keys_out: keys,
@@ -133,9 +131,9 @@ fn page<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
     let unpack = UnpackParams { layout, capacity: 0 };
     vec![
         Box::new(split()),
-        Box::new(SplitInOrder::from(split())),
+        Box::new(split().variant::<true>()),
         Box::new(build()),
-        Box::new(BuildPagesInOrder::from(build())),
+        Box::new(build().variant::<true>()),
         Box::new(PageFind::<K, V> { queries: keys, words, values, found: null(), plan: find }),
         Box::new(Unpack::<K, V> { words, keys_out: keys, values_out: values, count: null(), plan: unpack }),
     ]
@@ -171,10 +169,10 @@ fn linear_pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     let (find, inspect) = (linear::FindParams { layout, queries: 0 }, InspectParams { layout, capacity: 0 });
     let (kinds, values, answers, before, pending) = (null(), null::<V>(), null(), null(), null());
     let insert_plan = linear::InsertParams { layout, first: 0, end: 0 };
-    let insert = || linear::Insert::<K, V> { keys, values, words, header, plan: insert_plan };
+    let insert = || linear::Insert::<K, V, false> { keys, values, words, header, plan: insert_plan };
     vec![
         Box::new(insert()),
-        Box::new(InsertAnywhere::from(insert())),
+        Box::new(insert().variant::<true>()),
         Box::new(Apply::<K, V> { kinds, keys, values, words, header, answers, before, pending, plan: apply }),
         Box::new(linear::Find::<K, V> { queries: keys, words, header, values, found: null(), plan: find }),
         Box::new(linear::Unpack::<K, V> {
