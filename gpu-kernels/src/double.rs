@@ -5,11 +5,12 @@ use crate::types::{Key, Scalar, Value};
 
 /// A word of two halves that threads change as a whole: `u64` of two `u32`, or `u128` of two `u64`.
 pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
-    /// Half of the word.
+    /// The type of half of the word.
     type Half: Key + Value;
-    /// 32 bytes of such words, a sector of the GPU's memory: one thread reads it as fast as one word.
+    /// The array of such words that has 32 bytes, a sector of the GPU's memory: one thread reads it
+    /// as fast as one word.
     type Sector: Copy + AsRef<[Self]>;
-    /// How many that are.
+    /// The number of words of a sector.
     const IN_SECTOR: u32;
     /// The word with every bit set.
     const ALL_ONES: Self;
@@ -21,9 +22,11 @@ pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
     /// The lower half.
     fn lower(self) -> Self::Half;
 
-    /// The words of a sector, the first of them given by its number. No thread of this launch may write them.
+    /// Reads the words of a sector, whose first word has number `first`. No thread of this launch
+    /// may write them.
     fn read_sector(memory: Global<Self>, first: u64) -> Self::Sector;
-    /// The words of a sector, which other threads may be changing: each is whole, and they need not be of one moment.
+    /// Loads the words of a sector, which other threads may be changing: each word is whole, but
+    /// they need not be of one moment.
     fn load_sector_relaxed(memory: Global<Self>, first: u64) -> Self::Sector;
 }
 
@@ -64,7 +67,7 @@ macro_rules! double {
     };
 }
 
-/// The words of two accesses to pairs.
+/// Joins the words of two accesses to pairs.
 #[inline(always)]
 fn four<T: Copy>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 4] {
     [a, b, c, d]
@@ -81,9 +84,10 @@ double! {
     [memory.atomic(first).load(), memory.atomic(first + 1).load()]
 }
 
-/// The word of two such halves.
+/// The word of two halves of type `H`.
 pub type Doubled<H> = <H as Scalar>::Double;
-/// What a key or a value takes in a table that stores both as halves of one word: the wider of the two.
+/// The word type for keys and values of a table that stores both as halves of one word: the wider
+/// of the two.
 pub type Half<K, V> = <K as Key>::PackedWord<V>;
 /// A word that holds a key and its value: 64 bits if both have 32, else 128.
 pub type PackedPair<K, V> = Doubled<Half<K, V>>;

@@ -5,7 +5,8 @@ use crate::types::Key;
 /// The most hash functions that a table may use.
 pub const MAX_FUNCTIONS: usize = 5;
 
-/// A divisor below 2^32 with what an exact remainder of any 64-bit number needs: no division instruction on the GPU.
+/// A divisor below 2^32 with its reciprocal, for an exact remainder of any 64-bit number without a
+/// division instruction on the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Divisor {
@@ -25,13 +26,13 @@ impl Divisor {
         self.divisor as u32
     }
 
-    /// `x mod d`, exactly.
+    /// The exact `x mod d`.
     #[inline(always)]
     pub fn remainder(self, x: u64) -> u64 {
         self.divided(x).1
     }
 
-    /// `x / d` and `x mod d`, exactly.
+    /// The exact `x / d` and `x mod d`.
     #[inline(always)]
     pub fn divided(self, x: u64) -> (u64, u64) {
         // Barrett: the estimated quotient is at most 2 too small, since reciprocal > 2^64/d - 2.
@@ -47,19 +48,20 @@ impl Divisor {
     }
 }
 
-/// Which formula the functions follow.
+/// The formula of the hash functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Formula {
     /// A bijective mix of the key, scaled to the table by a multiplication.
     Mix = 0,
-    /// `(a·k + b) mod p mod slots`, computed exactly (the chapter, section 4.3.1.1).
+    /// The form `(a·k + b) mod p mod slots`, computed exactly (Alcantara 2011, §4.3.1.1).
     Linear = 1,
-    /// The same with `a·k + b` wrapping at the key's width.
+    /// The form `(a·k + b) mod p mod slots`, with `a·k + b` wrapping at the key's width.
     LinearWrapping = 2,
-    /// `((a ^ k) + b) mod p mod slots`, computed exactly: the chapter's XOR form.
+    /// The form `((a ^ k) + b) mod p mod slots`, computed exactly: the XOR form of (Alcantara 2011,
+    /// §4.3.1.1).
     Xor = 3,
-    /// The same with the sum wrapping at the key's width.
+    /// The form `((a ^ k) + b) mod p mod slots`, with the sum wrapping at the key's width.
     XorWrapping = 4,
 }
 
@@ -70,12 +72,13 @@ pub struct Family {
     prime: Divisor,
     slots: Divisor,
     formula: u32,
-    /// How many functions of the family a table uses.
+    /// The number of functions of the family that a table uses.
     count: u32,
 }
 
 impl Family {
-    /// The family of `formula` onto `slots` slots, `count` functions of which are used. `prime` is unused by [`Formula::Mix`].
+    /// The family of `formula` onto `slots` slots, of which `count` functions are used. `prime` is
+    /// unused by [`Formula::Mix`].
     pub fn new(formula: Formula, count: u32, slots: u32, prime: u32) -> Self {
         Self { prime: Divisor::new(prime), slots: Divisor::new(slots), formula: formula as u32, count }
     }
@@ -128,13 +131,16 @@ pub struct HashFunctions {
     family: Family,
 }
 
-/// A function that a table does not have (its number is at or beyond the count) maps every key here.
+/// The slot that every key has under a function that the table does not have (whose number is at or
+/// beyond the count).
 pub const NO_SLOT: u32 = u32::MAX;
 
 impl HashFunctions {
-    /// `count` functions (1 to 5) onto `slots` slots. `prime` is unused by [`Formula::Mix`].
+    /// The first `count` functions (1 to 5) onto `slots` slots. `prime` is unused by
+    /// [`Formula::Mix`].
     ///
-    /// The constants are taken as `formula` needs them: below the prime for the exact linear form, whole words else.
+    /// The constants are taken as `formula` needs them: below the prime for the exact linear form,
+    /// whole words otherwise.
     pub fn new(
         formula: Formula,
         count: u32,
@@ -148,7 +154,8 @@ impl HashFunctions {
         let constants = core::array::from_fn(|_| {
             let (a, b) = (random(), random());
             let (a, b) = match (formula, key_bits) {
-                // a is not 0 modulo p, or the function would send every key to one slot.
+                // The constant a must not be 0 modulo p, or the function would send every key to
+                // one slot.
                 (Formula::Linear, _) => (1 + a % (prime.get() as u64).max(2).wrapping_sub(1), prime.remainder(b)),
                 (Formula::LinearWrapping, 32) => ((a | 1) & 0xffff_ffff, b & 0xffff_ffff),
                 (Formula::LinearWrapping, _) => (a | 1, b),
@@ -173,16 +180,18 @@ impl HashFunctions {
         self.family.slots()
     }
 
-    /// The key modulo the prime: keys that agree here share all their slots under [`Formula::Linear`].
+    /// The key modulo the prime: keys that agree here share all their slots under
+    /// [`Formula::Linear`].
     #[inline(always)]
     pub fn residue<K: Key>(&self, key: K) -> u64 {
         self.family.prime.remainder(key.to_u64())
     }
 
-    /// The slot of `key` under function `function`, or [`NO_SLOT`] if the table has fewer functions.
+    /// The slot of `key` under function `function`, or [`NO_SLOT`] if the table has fewer
+    /// functions.
     ///
-    /// `function` should be a constant once loops are unrolled: on the GPU a constant index keeps the constants out of
-    /// local memory.
+    /// `function` should be a constant once loops are unrolled: on the GPU a constant index keeps
+    /// the constants out of local memory.
     #[inline(always)]
     pub fn slot<K: Key>(&self, function: usize, key: K) -> u32 {
         if function as u32 >= self.family.count {
@@ -213,7 +222,8 @@ impl HashFunctions {
     /// Visits the slots of `key` in the order of the functions until `visit` gives an answer.
     #[inline(always)]
     pub fn search<K: Key, R>(&self, key: K, mut visit: impl FnMut(u32) -> Option<R>) -> Option<R> {
-        // Written out, because LLVM does not unroll a loop with an early exit, and then indexes the constants in local memory.
+        // The visits are written out, because LLVM does not unroll a loop with an early exit, and
+        // then indexes the constants in local memory.
         macro_rules! visit_each {
             ($($function:literal)*) => {
                 $(

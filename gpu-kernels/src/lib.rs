@@ -1,13 +1,17 @@
 //! The kernels of warpnest, in one source for the GPU and for the CPU.
 //!
-//! Every algorithm is written against the traits of [`seam`]: a thread [`seam::Block`] whose threads act inside closures,
-//! a [`seam::Tile`] of lanes in step, [`seam::Global`] memory and its atomics. `cargo xtask build-ptx` compiles this crate
-//! to PTX; as an ordinary library it gives the host the same kernels as functions that run a block on one CPU thread.
+//! Every algorithm is written against the traits of [`seam`]: a thread [`seam::Block`] whose
+//! threads act inside closures, a [`seam::Tile`] of lanes in step, [`seam::Global`] memory and its
+//! atomics. `cargo xtask build-ptx` compiles this crate to PTX; as an ordinary library it gives the
+//! host the same kernels as functions that run a block on one CPU thread.
 //!
 //! * [`seam`]: what differs between GPU and CPU, and nothing else.
-//! * [`types`]: the key and value types, [`double`]: words of two halves, and [`hash`]: hash functions drawn from random constants.
-//! * [`primitives`]: scans, compaction, radix partition and search; how a block appends to an output.
-//! * [`table`]: what tables of several kinds share: the answers of a lookup, and the slots of cuckoo tables.
+//! * [`types`]: the key and value types, [`double`]: words of two halves, and [`hash`]: hash
+//!   functions drawn from random constants.
+//! * [`primitives`]: scans, compaction, radix partition and search; how a block appends to an
+//!   output.
+//! * [`table`]: what tables of several kinds share: the answers of a lookup, and the slots of
+//!   cuckoo tables.
 //! * [`cuckoo`]: the single-level cuckoo table (Alcantara 2011).
 //! * [`two_level`]: the two-level FKS-cuckoo table (Alcantara 2009).
 //! * [`sorted`]: the sorted array that these are measured against, with an index for its searches.
@@ -19,7 +23,8 @@
     clippy::needless_range_loop,
     reason = "on the GPU, index loops of constant trip count are unrolled; iterators over arrays end on the stack"
 )]
-// The two attributes of the GPU target that Rust accepts only here; every other question about the target is the seam's.
+// These are the two attributes of the GPU target that Rust accepts only here; every other question
+// about the target is the seam's.
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics))]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 

@@ -27,25 +27,27 @@ pub trait Scalar:
     + Shl<u32, Output = Self>
     + Shr<u32, Output = Self>
 {
-    /// Size in bits.
+    /// The size in bits.
     const BITS: u32;
-    /// Place of this type in the kernels' name tables: 0 for `u32`, 1 for `u64`.
+    /// The index of this type in the kernels' name tables: 0 for `u32`, 1 for `u64`.
     const INDEX: usize;
     /// The word with every bit set.
     const ALL_ONES: Self;
-    /// The word that two of these make.
+    /// The word that two such words make.
     type Double: Double<Half = Self>;
     /// Zero-extends to 64 bits.
     fn to_u64(self) -> u64;
-    /// 32 bits from bit `shift` on, which must be one of the word's.
+    /// The 32 bits from bit `shift` on, which must be one of the word's bits.
     fn bits_from(self, shift: u32) -> u32;
     /// Takes the low bits of `wide`.
     fn from_u64(wide: u64) -> Self;
-    /// The word as a fraction of its range, of `whole`: as many of `whole` equal parts of the range lie below it.
+    /// The part of the range that the word is in, if the range has `whole` equal parts: the number
+    /// of parts that lie below it.
     fn scaled(self, whole: u32) -> u32;
-    /// [`Scalar::scaled`] of a `whole` as wide as the word.
+    /// The part as in [`Scalar::scaled`], with a `whole` as wide as the word.
     fn scaled_wide(self, whole: Self) -> Self;
-    /// How far into its part the word is, of the `whole` equal parts of [`Scalar::scaled`], as a fraction of the range.
+    /// The position of the word within its part, of the `whole` equal parts of [`Scalar::scaled`],
+    /// as a fraction of the range.
     fn within_part(self, whole: u32) -> Self;
     /// The number of zeros below the lowest bit that is set.
     fn low_zeros(self) -> u32;
@@ -94,12 +96,14 @@ scalar!(u64, u128, 1);
 
 /// A key of a table: `u32` or `u64`. Every value of the type is a legal key.
 pub trait Key: Scalar {
-    /// What a key and a value take in a table that stores both as words of one type: the wider of the two.
+    /// The word type for keys and values of a table that stores both in words of one type: the
+    /// wider of the two.
     type PackedWord<V: Payload>: Key + Value;
 
-    /// A bijection of the keys under which every bit depends on every bit of the key, by two random words (`b` is used as an odd
-    /// multiplier). The shifts and the first multiplier are those of published bijective mixers: for 32 bits C. Wellons'
-    /// hash-prospector (0x21f0aaad), for 64 bits J. Maiga's "mx3" (0xe9846af9b1a615d).
+    /// A bijection of the keys under which every bit depends on every bit of the key, by two random
+    /// words (`b` is used as an odd multiplier). The shifts and the first multiplier are those of
+    /// published bijective mixers: for 32 bits C. Wellons' hash-prospector (0x21f0aaad), for 64
+    /// bits J. Maiga's "mx3" (0xe9846af9b1a615d).
     fn mixed(self, a: u64, b: u64) -> Self;
 
     /// The key whose [`Key::mixed`] this is.
@@ -111,10 +115,11 @@ pub trait Key: Scalar {
         self.mixed(a, b).bits_from(Self::BITS - 32)
     }
 
-    /// `a·k + b` before the reduction by a prime; `wrapping` computes it modulo 2^32 or 2^64, the key's own width.
+    /// The sum `a·k + b` before the reduction by a prime; `wrapping` computes it modulo 2^32 or
+    /// 2^64, the key's own width.
     fn linear(self, a: u64, b: u64, residue: impl Fn(u64) -> u64, wrapping: bool) -> u64;
 
-    /// `(a ^ k) + b` before the reduction by a prime, in the arithmetic of [`Key::linear`].
+    /// The sum `(a ^ k) + b` before the reduction by a prime, in the arithmetic of [`Key::linear`].
     fn xor(self, a: u64, b: u64, residue: impl Fn(u64) -> u64, wrapping: bool) -> u64;
 }
 
@@ -123,19 +128,20 @@ pub trait Value: Scalar + Payload<Word = Self> {}
 impl Value for u32 {}
 impl Value for u64 {}
 
-/// What a table keeps beside a key: a [`Value`]; or [`Nothing`], as a set does.
+/// The payload that a table keeps beside a key: a [`Value`], or [`Nothing`] in a set.
 pub trait Payload: sealed::Sealed + Copy + core::fmt::Debug + Send + Sync + 'static {
-    /// The value; of nothing a word that is neither read nor written.
+    /// The value type; for [`Nothing`] a word that is neither read nor written.
     type Word: Value;
-    /// Bits of the value: 0 if there is none.
+    /// The number of bits of the value: 0 if there is none.
     const VALUE_BITS: u32;
-    /// Place of this type in the names of the kernels that take any payload.
+    /// The index of this type in the names of the kernels that take any payload.
     const PAYLOAD_INDEX: usize;
-    /// [`Key::PackedWord`] of a 32-bit key and this.
+    /// The [`Key::PackedWord`] of a 32-bit key and this payload.
     type PackedWith32: Key + Value;
-    /// A word that says of a 32-bit key and this what it is, or of others which one.
+    /// The word for a pair of a 32-bit key and this payload, where one word holds both; for any
+    /// other pair it holds the pair's number.
     type PackedEntry: Scalar;
-    /// The words of a cuckoo table's slots: of 64 bits if there is a value, else the key.
+    /// The word type of a cuckoo table's slots: 64 bits wide if there is a value, else the key.
     type SlotWord<K: Key>: Scalar;
 }
 impl Payload for u32 {
@@ -155,7 +161,7 @@ impl Payload for u64 {
     type SlotWord<K: Key> = u64;
 }
 
-/// No value: the key is all.
+/// The payload of a set: no value beside the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nothing;
 impl Payload for Nothing {
@@ -167,14 +173,14 @@ impl Payload for Nothing {
     type SlotWord<K: Key> = K;
 }
 
-/// [`Payload::Word`], for the arguments of kernels.
+/// The [`Payload::Word`] of `V`, for the arguments of kernels.
 pub type WordOf<V> = <V as Payload>::Word;
 
-/// [`Payload::SlotWord`].
+/// The [`Payload::SlotWord`] of `V` beside keys `K`.
 pub type SlotWordOf<K, V> = <V as Payload>::SlotWord<K>;
 
-/// The number that `odd`, an odd one, gives 1 with, modulo 2^64 and so modulo 2^32 too. Each of Newton's steps doubles the bits that
-/// are right; `odd` is its own inverse in the lowest three.
+/// The inverse of `odd`, an odd number, modulo 2^64 and so modulo 2^32 too. Each of Newton's steps
+/// doubles the number of correct bits; `odd` is its own inverse in the lowest three.
 #[inline(always)]
 const fn inverse(odd: u64) -> u64 {
     let mut inverse = odd;
@@ -203,7 +209,7 @@ impl Key for u32 {
     }
     #[inline(always)]
     fn unmixed(self, a: u64, b: u64) -> u32 {
-        // A shift that is less than half of the width takes two more to undo.
+        // A shift by less than half of the width takes two more to undo.
         let mut x = self ^ self >> 15 ^ self >> 30;
         x = x.wrapping_mul(inverse(b | 1) as u32);
         x = x ^ x >> 15 ^ x >> 30;
@@ -245,7 +251,8 @@ impl Key for u64 {
     }
     #[inline(always)]
     fn linear(self, a: u64, b: u64, residue: impl Fn(u64) -> u64, wrapping: bool) -> u64 {
-        // Exact: the key is reduced first, which changes nothing modulo the prime and keeps the product below 2^64.
+        // Exact: the key is reduced first, which changes nothing modulo the prime and keeps the
+        // product below 2^64.
         if wrapping { a.wrapping_mul(self).wrapping_add(b) } else { a * residue(self) + b }
     }
     #[inline(always)]

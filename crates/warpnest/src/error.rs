@@ -1,4 +1,4 @@
-//! What can go wrong, with the figures and what to do about it.
+//! Errors of this crate, with the figures and what to do about them.
 
 use crate::runtime::engine::Engine;
 use crate::{Buffer, Device, Key, Stream, Value};
@@ -7,38 +7,38 @@ use std::sync::Arc;
 /// The result of an operation of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why an operation failed. Unless a variant says otherwise, nothing has changed.
+/// The reason why an operation failed. Unless a variant says otherwise, nothing has changed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Two inputs that belong together have different lengths.
     #[error("lengths differ: {first} {first_length}, {second} {second_length}; they must be equally long")]
     LengthsDiffer {
-        /// What the first input is.
+        /// The name of the first input.
         first: &'static str,
-        /// Its length.
+        /// The length of the first input.
         first_length: u64,
-        /// What the second input is.
+        /// The name of the second input.
         second: &'static str,
-        /// Its length.
+        /// The length of the second input.
         second_length: u64,
     },
 
     /// The number of hash functions is not one that the table supports.
     #[error("{asked} hash functions were asked for: choose 2 to 5")]
     FunctionCount {
-        /// The number asked for.
+        /// The number of functions asked for.
         asked: u32,
     },
 
-    /// The size of the table is not a number of slots that makes sense.
+    /// The number of slots per pair is not finite, or is below 1.
     #[error("{asked} slots a pair were asked for: give a finite number of at least 1")]
     SlotsPerPair {
-        /// The number asked for.
+        /// The number of slots per pair asked for.
         asked: f64,
     },
 
-    /// A chain limit of 0 lets no pair in.
+    /// A chain limit of 0 lets no pair into the table.
     #[error("a chain limit of 0 exchanges lets no pair into the table: give at least 1, or leave it to the default")]
     ChainLimit,
 
@@ -47,9 +47,9 @@ pub enum Error {
         "{asked} slots were asked for, and a table can have at most {limit}: build several tables, or fill it more"
     )]
     TooManySlots {
-        /// The number asked for.
+        /// The number of slots asked for.
         asked: u64,
-        /// The most that a table can have.
+        /// The most slots that a table can have.
         limit: u64,
     },
 
@@ -65,7 +65,7 @@ pub enum Error {
         slots: u64,
         /// The number of hash functions.
         functions: u32,
-        /// The fewest slots that work in practice (the chapter, section 4.3.1.1).
+        /// The fewest slots that work in practice (Alcantara 2011, §4.3.1.1).
         min_slots: u64,
     },
 
@@ -88,7 +88,8 @@ pub enum Error {
         slots: u64,
     },
 
-    /// More keys than hash functions agree modulo the prime, so no constants can place them.
+    /// More keys than hash functions agree modulo the prime, so no constants can find slots for
+    /// them.
     #[error(
         "key {key} and at least {functions} other keys agree modulo {prime}: under the exact linear family they share all \
          their {functions} slots, and no restart can place them; take wrapping arithmetic, a larger prime, or the default \
@@ -109,7 +110,7 @@ pub enum Error {
          {chain_limit} exchanges a chain all failed: take more slots or functions, a higher chain limit, more restarts, or the default hash family"
     )]
     BuildFailed {
-        /// How often it was tried.
+        /// The number of attempts.
         attempts: u32,
         /// The number of pairs.
         pairs: u64,
@@ -121,7 +122,7 @@ pub enum Error {
         chain_limit: u32,
     },
 
-    /// Buckets of a size that a two-level map cannot have.
+    /// The buckets have a size that a two-level map cannot have.
     #[error(
         "buckets of at most {capacity} items and {mean} on average: take 1 to {max_in_bucket} at most, and on average at least 1 \
          and no more than that"
@@ -129,13 +130,13 @@ pub enum Error {
     Bucket {
         /// The most items of a bucket.
         capacity: u32,
-        /// Items of a bucket on average.
+        /// The mean number of items of a bucket.
         mean: f64,
         /// The largest capacity.
         max_in_bucket: u32,
     },
 
-    /// Sub-tables of a number or size that a two-level map cannot have.
+    /// The number or the size of the sub-tables is one that a two-level map cannot have.
     #[error(
         "{tables} sub-tables of {slots} slots for buckets of up to {capacity} items: take 2 to 4, with at least {capacity} and \
          at most {max_slots} slots together"
@@ -143,7 +144,7 @@ pub enum Error {
     SubTables {
         /// The number of sub-tables.
         tables: u32,
-        /// The slots of each.
+        /// The number of slots of each sub-table.
         slots: u32,
         /// The most items of a bucket.
         capacity: u32,
@@ -151,12 +152,12 @@ pub enum Error {
         max_slots: u32,
     },
 
-    /// A bucket could not even be tried.
+    /// The limits are too low for even one try to build a bucket.
     #[error("{seeds} seeds a bucket and {rounds} rounds a seed: take at least 1 of each")]
     Attempts {
-        /// The seeds that a bucket may try.
+        /// The number of seeds that a bucket may try.
         seeds: u32,
-        /// The rounds that it may take with each.
+        /// The number of rounds that a bucket may take with each seed.
         rounds: u32,
     },
 
@@ -171,72 +172,74 @@ pub enum Error {
         pairs: u64,
         /// The number of buckets.
         buckets: u64,
-        /// Attempts in which a bucket overflowed.
+        /// The number of attempts in which a bucket overflowed.
         overflows: u32,
-        /// Attempts in which a bucket could not be built.
+        /// The number of attempts in which a bucket could not be built.
         failures: u32,
         /// The most items of a bucket.
         capacity: u32,
     },
 
-    /// A load factor that no table can have.
+    /// The load factor is one that no table can have.
     #[error("a load of {load} was asked for: give one above 0 and at most 1")]
     Load {
-        /// The load asked for.
+        /// The load factor asked for.
         load: f64,
     },
 
-    /// A load factor that a table whose searches end at an empty slot cannot have.
+    /// The load factor is one that a table whose searches end at an empty slot cannot have.
     #[error("a load of {load} was asked for: give one above 0 and below 1")]
     OpenLoad {
-        /// The load asked for.
+        /// The load factor asked for.
         load: f64,
     },
 
-    /// A table that may not grow has no slots left for new keys. All other operations of the batch were done.
+    /// A table that may not grow has no slots left for new keys. All other operations of the batch
+    /// were done.
     #[error(
         "{refused} of {operations} operations found no slot for a new key: {taken} of {slots} slots are taken, and the load is limited to \
          {load}; the others were done; let the table grow, reserve more, or allow a higher load"
     )]
     TableFull {
-        /// Operations that were not done.
+        /// The number of operations that were not done.
         refused: u64,
-        /// All operations of the batch.
+        /// The number of all operations of the batch.
         operations: u64,
-        /// Slots that are taken.
+        /// The number of slots that are taken.
         taken: u64,
-        /// All slots.
+        /// The number of all slots.
         slots: u64,
-        /// The load that was allowed.
+        /// The load factor that was allowed.
         load: f64,
     },
 
-    /// A directory that an extendible map cannot have.
+    /// The directory is one that an extendible map cannot have.
     #[error(
         "a directory of {segments} segments with {buckets} buckets of {records} records each, and at most {max_segments} segments: take at \
          least one segment, and no more than the most; a power of two of buckets, 4 or more, and 2^31 of all segments at most; and a multiple of 8 \
          records, up to 256"
     )]
     Directory {
-        /// Segments at the beginning.
+        /// The number of segments at the beginning.
         segments: u32,
-        /// Buckets of each.
+        /// The number of buckets of each segment.
         buckets: u32,
-        /// Records of each bucket.
+        /// The number of records of each bucket.
         records: u32,
-        /// Segments that there may be.
+        /// The most segments that there may be.
         max_segments: u64,
     },
 
-    /// Too many keys of an extendible map have the same first bits of their hashes. Nothing was done.
+    /// Too many keys of an extendible map have the same first bits of their hashes. Nothing was
+    /// done.
     #[error(
         "of a batch of {pairs} new keys, more than the {records} records of a bucket agree in the part of the hashes' range that they have, and in \
          {depth} more bits, as deep as the directory may be: allow more segments (`max_segments`), take larger buckets (`records`), or another seed"
     )]
     TooDeep {
-        /// New keys of the batch.
+        /// The number of new keys of the batch.
         pairs: u64,
-        /// Records that a bucket has room for.
+        /// The number of records that fit a bucket.
         records: u32,
         /// The depth that the directory may have.
         depth: u32,
@@ -248,7 +251,7 @@ pub enum Error {
          capability 9.0 or later, or the CPU"
     )]
     NoWideAtomics {
-        /// What needs them.
+        /// The name of what needs them.
         what: &'static str,
         /// The device's name.
         device: String,
@@ -262,35 +265,35 @@ pub enum Error {
     PageBuildFailed {
         /// The number of pairs.
         pairs: u64,
-        /// The load asked for.
+        /// The load factor asked for.
         load: f64,
-        /// Attempts that failed.
+        /// The number of attempts that failed.
         attempts: u32,
     },
 
-    /// More items than a primitive can number.
+    /// The items are more than a primitive can number.
     #[error("{asked} items were given, and one call takes at most {limit}: work in several batches")]
     TooManyItems {
-        /// Items given.
+        /// The number of items given.
         asked: u64,
-        /// The most items.
+        /// The most items that one call takes.
         limit: u64,
     },
 
-    /// Ranks that a sorted map does not have.
+    /// The ranks are ones that a sorted map does not have.
     #[error(
         "the places {start}..{end} were asked for, and the map has 0..{length}: take those that `range` gave for this map"
     )]
     Ranks {
-        /// The first place asked for.
+        /// The first rank asked for.
         start: u32,
-        /// The place behind the last one.
+        /// The rank behind the last one asked for.
         end: u32,
         /// The number of keys.
         length: u64,
     },
 
-    /// A bit field that a key does not have, or of too many bits.
+    /// The bit field is not in the key, or has too many bits.
     #[error(
         "{bits} bits from bit {shift} on: a field has 1 to {max_bits} bits and lies within the {key_bits} bits of a key"
     )]
@@ -299,7 +302,7 @@ pub enum Error {
         shift: u32,
         /// The number of bits.
         bits: u32,
-        /// Bits of a key.
+        /// The number of bits of a key.
         key_bits: u32,
         /// The most bits of a field.
         max_bits: u32,
@@ -308,9 +311,10 @@ pub enum Error {
     /// The device has not enough memory.
     #[error("{}", out_of_memory(*asked, *free, device))]
     OutOfMemory {
-        /// Bytes asked for; 0 if the driver wants memory of its own, for a kernel or a stream, and does not say how much.
+        /// The bytes asked for; 0 if the driver wants memory of its own for a kernel or a stream,
+        /// and does not say how much.
         asked: u64,
-        /// Bytes free.
+        /// The bytes that are free.
         free: u64,
         /// The device's name.
         device: String,
@@ -321,14 +325,14 @@ pub enum Error {
         "the table is empty, for a change of it failed in its middle: insert its keys again. What failed: {source}"
     )]
     Emptied {
-        /// What failed.
+        /// The error that the change failed with.
         source: Box<Error>,
     },
 
     /// A buffer or stream belongs to another device.
     #[error("{what} is on {found}, and this operation runs on {expected}: copy it there first")]
     WrongDevice {
-        /// What is on the wrong device.
+        /// The name of what is on the wrong device.
         what: &'static str,
         /// The device that it is on.
         found: String,
@@ -336,23 +340,23 @@ pub enum Error {
         expected: String,
     },
 
-    /// An array that somebody else allocated does not begin where kernels can read it.
+    /// An array that another library allocated does not begin where kernels can read it.
     #[error(
         "the array begins at {address:#x}, which is no multiple of {alignment}: borrow the whole allocation, or copy the part"
     )]
     Misaligned {
         /// The address of the first element.
         address: u64,
-        /// What it must be a multiple of.
+        /// The alignment: what the address must be a multiple of.
         alignment: u64,
     },
 
     /// A launch would need more blocks than a grid can have.
     #[error("{threads} threads need more blocks of {block} than the {limit} of a grid: work in several batches")]
     GridTooLarge {
-        /// Threads asked for.
+        /// The number of threads asked for.
         threads: u64,
-        /// Threads of a block.
+        /// The number of threads of a block.
         block: u32,
         /// The most blocks of a grid.
         limit: u32,
@@ -365,32 +369,33 @@ pub enum Error {
         asked: String,
     },
 
-    /// There is no such device, or it cannot be used.
+    /// The device does not exist, or it cannot be used.
     #[error("CUDA device {ordinal} cannot be used: {reason}")]
     NoDevice {
         /// The ordinal asked for.
         ordinal: u32,
-        /// Why not, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
 
     /// The driver refused the kernels. This is a bug of warpnest or of the driver.
     #[error("the driver could not compile the kernels ({name}); its log:\n{log}")]
     Jit {
-        /// The driver's error.
+        /// The name of the driver's error.
         name: String,
-        /// What its compiler said.
+        /// The log of the driver's compiler.
         log: String,
     },
 
-    /// The driver reported an error. After an error inside a kernel the context is lost and every call reports it.
+    /// The driver reported an error. After an error inside a kernel the context is lost and every
+    /// call reports it.
     #[error("{call} failed: {name} ({code})")]
     Driver {
         /// The driver's function.
         call: &'static str,
-        /// The driver's number for what went wrong.
+        /// The driver's number for the error.
         code: u32,
-        /// Its name for that number, if it has one.
+        /// The driver's name for that number, if it has one.
         name: String,
     },
 
@@ -399,7 +404,7 @@ pub enum Error {
     Kernel {
         /// The kernel's name.
         kernel: String,
-        /// What went wrong.
+        /// The fault: what went wrong.
         fault: String,
     },
 }
@@ -422,7 +427,7 @@ pub(crate) fn same_length(first: (&'static str, usize), second: (&'static str, u
     })
 }
 
-/// Fails unless both are one engine.
+/// Fails unless both are the same engine.
 pub(crate) fn same_device(what: &'static str, found: &Arc<dyn Engine>, expected: &Arc<dyn Engine>) -> Result<()> {
     if Arc::ptr_eq(found, expected) {
         return Ok(());
@@ -438,7 +443,7 @@ pub(crate) fn check_slots(asked: u64) -> Result<()> {
     if asked > limit { Err(Error::TooManySlots { asked, limit }) } else { Ok(()) }
 }
 
-/// Fails unless all is on `device`, and there is a value for each key.
+/// Fails unless everything is on `device`, and there is a value for each key.
 pub(crate) fn check_pairs<K: Key, V: Value>(
     device: &Device,
     stream: &Stream,

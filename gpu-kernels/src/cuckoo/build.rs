@@ -1,4 +1,5 @@
-//! Building: every thread inserts one pair, then the keys are counted and copies of repeated ones looked for.
+//! Building: every thread inserts one pair; then keys are counted, and copies of repeated keys are
+//! found.
 
 use super::{Slot, Table, fillers, header};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
@@ -6,7 +7,7 @@ use crate::seam::{Global, Shared, Tile};
 use crate::table::slots::Slots;
 use crate::types::{Key, Payload, Scalar, SlotWordOf, WordOf};
 
-/// What a build is to do.
+/// The arguments of a build.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct InsertParams {
@@ -16,11 +17,11 @@ pub struct InsertParams {
     pub pairs: u64,
     /// The most exchanges that one thread makes before it declares failure.
     pub chain_limit: u32,
-    /// 1 to count exchanges.
+    /// The switch for statistics: 1 to count exchanges, else 0.
     pub statistics: u32,
 }
 
-/// A pair on its way into the table, by the first word of its slots.
+/// A pair that is being inserted, by the first word of its slots.
 struct Journey<W> {
     item: W,
     slot: u32,
@@ -28,13 +29,16 @@ struct Journey<W> {
 }
 
 kernel! {
-    /// Inserts pair `i` by thread `i` (section 4.3.1.2, listing 4.1). The slots must be [`Slots::EMPTY`], the header 0.
+    /// Inserts pair `i` by thread `i` (Alcantara 2011, §4.3.1.2, listing 4.1). The slots must be
+    /// [`Slots::EMPTY`], the header 0.
     ///
-    /// An evicted pair goes on to its next slot. A thread is done when it meets an empty slot, or another copy of the key in
-    /// its hands, of which one then remains; on long chains it looks for such a copy in all the key's slots, so that copies do
-    /// not make a build fail. Blocks have 64 threads, as in the chapter, so that a long chain keeps few threads waiting.
+    /// An evicted pair goes on to its next slot. A thread is done when it meets an empty slot, or
+    /// another copy of the key that it carries; one of the two copies then remains. On a long
+    /// eviction chain it looks for such a copy in all the key's slots, so that copies do not make a
+    /// build fail. Blocks have 64 threads (Alcantara 2011), so that a long chain keeps few threads
+    /// waiting.
     ///
-    /// Of a set `values` is not used.
+    /// For a set `values` is not used.
     Insert<K: Key, V: Payload>, "cuckoo_insert", threads 64, shared totals: u64 = 2;
     { keys: Global<K>, values: Global<WordOf<V>>, words: Global<Slot<K, V>>, header: Global<u64>, plan: InsertParams }
     |args, block| {
@@ -52,7 +56,8 @@ kernel! {
         block.tiles::<32>(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut journeys = tile.local(|lane| start(&table, &args, first + lane as u64));
-            // Exchange by exchange: on the CPU, each lane's next slot is on its way to the cache while the others go on.
+            // The lanes go exchange by exchange: on the CPU, each lane's next slot is being fetched
+            // while the others go on.
             while tile.ballot(&journeys, |_, journey| journey.slot != NO_SLOT) != 0 {
                 tile.each(&mut journeys, |_, journey| {
                     if journey.slot != NO_SLOT {
@@ -83,7 +88,7 @@ kernel! {
 #[inline(always)]
 fn start<K: Key, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, index: u64) -> Journey<SlotWordOf<K, V>> {
     let nothing = Journey { item: Slots::<K, V>::EMPTY, slot: NO_SLOT, exchanges: 0 };
-    // Once one thread has failed the build is void: the others need not begin.
+    // Once one thread has failed the build is void, so the others need not begin.
     if index >= args.plan.pairs || args.header.atomic(header::FAILED).load() != 0 {
         return nothing;
     }
@@ -100,7 +105,8 @@ fn start<K: Key, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, index: u6
             raise(args.header, header::REPEATED);
         }
         if V::VALUE_BITS != 0 {
-            // With repeats `StoreValues` decides; until then one of the values is whole.
+            // If keys are repeated, `StoreValues` decides; until then the cell holds one of the
+            // values, whole.
             args.header.atomic(header::CELL_VALUE).store(value.to_u64());
         }
         return nothing;
@@ -110,7 +116,8 @@ fn start<K: Key, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, index: u6
     Journey { item: Slots::<K, V>::item(key, value), slot, exchanges: 0 }
 }
 
-/// Exchanges what the journey carries with its slot; returns where the evicted pair goes, or [`NO_SLOT`] at the end.
+/// Exchanges the pair that the thread carries with its slot. Returns the next slot of the evicted
+/// pair, or [`NO_SLOT`] at the end.
 #[inline(always)]
 fn step<K: Key, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, journey: &mut Journey<SlotWordOf<K, V>>) -> u32 {
     if journey.exchanges == args.plan.chain_limit {
@@ -142,15 +149,18 @@ fn step<K: Key, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, journey: &
     next
 }
 
-/// After so many exchanges a thread looks whether the key in its hands has another copy in the table.
+/// The number of exchanges after which a thread checks for another copy of its key in the table.
 const CHECK_EVERY: u32 = 16;
 
-/// Whether `key` is in one of `slots` now. A thread that carries a copy of it may then drop its own.
+/// Whether `key` is in one of `slots` now. A thread that carries a copy of it may then drop its
+/// own.
 ///
-/// Copies of two keys that share all their slots could otherwise chase each other for ever, each thread finding the other key
-/// wherever it comes. The key is not lost: the copy that was seen was in its slot at that moment, and whoever carries it away
-/// can drop it only on seeing another one. (That takes reads and exchanges in one order for all threads, as GPUs' and x86's
-/// atomics have it and relaxed ones need not; [`Last`](super::Last) looks after the others.)
+/// Copies of two keys that share all their slots could otherwise evict each other for ever, each
+/// thread finding the other key in every slot. The key is not lost: the copy that was seen was in
+/// its slot at that moment. A thread that carries it away can drop it only on seeing another one.
+/// (That needs reads and exchanges in one order for all threads. The atomics of GPUs and of x86
+/// have such an order; relaxed atomics need not. [`Last`](super::Last) detects the keys that were
+/// lost without it.)
 #[inline(always)]
 fn in_one_of<K: Key, V: Payload>(table: &Table<K, V>, key: K, slots: &[u32; MAX_FUNCTIONS]) -> bool {
     let mut found = false;
@@ -163,7 +173,8 @@ fn in_one_of<K: Key, V: Payload>(table: &Table<K, V>, key: K, slots: &[u32; MAX_
     found
 }
 
-/// Sets a flag that many threads may set; it is written once or a few times, and read by the others.
+/// Sets a flag that many threads may set. It is written once or a few times, and otherwise only
+/// read.
 #[inline(always)]
 pub(super) fn raise(words: Global<u64>, flag: u64) {
     if words.atomic(flag).load() == 0 {
@@ -171,11 +182,12 @@ pub(super) fn raise(words: Global<u64>, flag: u64) {
     }
 }
 
-/// Where a key evicted from `current` goes: round-robin over its *distinct* slots.
+/// The next slot of a key evicted from `current`: round-robin over its *distinct* slots.
 ///
-/// The chapter's listing takes the first function that gives the current slot and goes on with the next one. When two
-/// functions of a key agree, that walk may never reach a slot behind them (section 4.3.1.2 names the problem, for tables of
-/// a few hundred items). Here a function counts only if no earlier one gives its slot, so the walk visits them all.
+/// Listing 4.1 (Alcantara 2011) takes the first function that gives the current slot and goes on
+/// with the next one. When two functions of a key agree, that sequence may never reach a slot
+/// behind them; §4.3.1.2 names the problem, for tables of a few hundred items. Here a function
+/// counts only if no earlier one gives its slot, so the sequence visits them all.
 #[inline(always)]
 pub fn next_slot(slots: &[u32; MAX_FUNCTIONS], current: u32) -> u32 {
     let mut next = slots[0];
@@ -194,12 +206,13 @@ pub fn next_slot(slots: &[u32; MAX_FUNCTIONS], current: u32) -> u32 {
 }
 
 kernel! {
-    /// After the insertion, thread `i` looks at slot `i`: keys are counted, and a copy of the key in the slot of an earlier
-    /// function shows that the key was repeated. Does nothing after a failure.
+    /// Counts the keys after the insertion, slot `i` by thread `i`. A copy of the key in the slot
+    /// of an earlier function shows that the key was repeated. Does nothing after a failure.
     ///
-    /// In a map copies stay where they are: lookups find the earliest one, which gets the value of the last pair. In a set they are erased,
-    /// as the chapter does it (section 4.4), but no slot becomes empty: [`fillers`]. All earlier slots are read at once, one for each key
-    /// on average: about half of what looking up every key reads.
+    /// In a map copies stay where they are: lookups find the earliest one, which gets the value of
+    /// the last pair. In a set they are erased (Alcantara 2011, §4.4), but no slot becomes empty:
+    /// [`fillers`]. All earlier slots are read at once, one for each key on average. That is about
+    /// half of what looking up every key reads.
     Census<K: Key, V: Payload>, "cuckoo_census", threads 256;
     { words: Global<Slot<K, V>>, header: Global<u64>, functions: HashFunctions }
     |args, block| {
@@ -224,7 +237,8 @@ kernel! {
             let earlier = has_earlier_copy(&table, Slots::<K, V>::key_of(*item), slot);
             if earlier {
                 raise(args.header, header::REPEATED);
-                // The copy that was seen may be erased as well, but not the one under the first function that leads to any.
+                // The copy that was seen may be erased as well, but not the one that the first
+                // function with a copy leads to.
                 if V::VALUE_BITS == 0 && !fillers::put_filler(&table, slot) {
                     raise(args.header, header::FAILED);
                 }
@@ -239,7 +253,8 @@ kernel! {
     }
 }
 
-/// Whether the build has failed. `in_this_launch` if that may become so while others read it: then the cached way to read is not for it.
+/// Whether the build has failed. `in_this_launch` says that this may change while others read it:
+/// then a cached read is not allowed.
 #[inline(always)]
 fn failed(words: Global<u64>, in_this_launch: bool) -> bool {
     let failed =
@@ -247,11 +262,12 @@ fn failed(words: Global<u64>, in_this_launch: bool) -> bool {
     failed != 0
 }
 
-/// Whether `key`, found in `slot`, is also in a slot of a function before the one that leads to `slot`.
+/// Whether `key`, found in `slot`, is also in a slot of a function before the one that leads to
+/// `slot`.
 #[inline(always)]
 pub(crate) fn has_earlier_copy<K: Key, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> bool {
     let mut items = [Slots::<K, V>::EMPTY; MAX_FUNCTIONS - 1];
-    // First all the reads, then the comparisons: the reads need not wait for each other.
+    // All reads come before the comparisons, so that the reads need not wait for each other.
     for_each_earlier(table, key, slot, |function, earlier| items[function] = table.slots.item_at(earlier));
     items.iter().any(|&item| item != Slots::<K, V>::EMPTY && Slots::<K, V>::key_of(item) == key)
 }

@@ -1,16 +1,20 @@
-//! How a copy of a key is erased from a set although no slot becomes empty.
+//! Erasing a copy of a key from a set although no slot becomes empty.
 //!
-//! A search may end at an empty slot, since keys leave slots only for other keys. A copy in the slot of a later function can therefore not
-//! just be taken away: a key that passed through its slot would be behind an empty one. So in place of the copy comes a *stranger*: a key
-//! none of whose functions leads to the slot. Whoever asks for that key never reads the slot, and to all others it is another key.
+//! A search may end at an empty slot, since keys leave slots only for other keys. A copy in the
+//! slot of a later function can therefore not simply be removed: a key that passed through its slot
+//! would be behind an empty one. The copy is replaced by a *filler*: a key that none of the
+//! functions maps to the slot. A lookup of that key never reads the slot, and for all other lookups
+//! it is another key.
 //!
-//! Every key that is taken for one of the set must therefore be in a slot of its own. It takes no memory access to see that.
+//! So a key counts as one of the set only if it is in a slot of its own. Checking that takes no
+//! memory access.
 
 use super::Table;
 use crate::table::slots::Slots;
 use crate::types::{Key, Payload, Scalar};
 
-/// How many keys are tried for one slot. All of them have it among theirs only in tables of a few slots.
+/// The number of keys that are tried for one slot. In tables of more than a few slots at least one
+/// of them is a filler.
 const TRIED: u64 = 256;
 
 /// Whether none of the functions leads from `key` to `slot`.
@@ -19,7 +23,8 @@ pub fn is_filler<K: Key, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> 
     table.functions.search(key, |own| (own == slot).then_some(())).is_none()
 }
 
-/// Puts a stranger into `slot`, the smallest there is; `false` if none of the keys that are tried is one. No other thread writes to the slot.
+/// Puts the smallest filler into `slot`; returns `false` if none of the keys that are tried is one.
+/// No other thread writes to the slot.
 #[inline(always)]
 pub(super) fn put_filler<K: Key, V: Payload>(table: &Table<K, V>, slot: u32) -> bool {
     let mut number = 0;

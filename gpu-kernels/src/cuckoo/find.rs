@@ -6,7 +6,7 @@ use crate::seam::Global;
 use crate::table::lookup::{Lookup, answer};
 use crate::types::{Key, Payload, WordOf};
 
-/// What a lookup is to do.
+/// The arguments of a lookup.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct FindParams {
@@ -17,8 +17,9 @@ pub struct FindParams {
 }
 
 kernel! {
-    /// Answers query `i` by thread `i` (section 4.3.2, listing 4.2): `values[i]` is the value or 0, and bit `i mod 32` of
-    /// `found[i / 32]` says which. `values` may be null, and of a set it is.
+    /// Answers query `i` by thread `i` (Alcantara 2011, §4.3.2, listing 4.2). `values[i]` becomes
+    /// the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values` may be null; for
+    /// a set it is null.
     Find<K: Key, V: Payload>, "cuckoo_find", threads 256;
     {
         queries: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>,

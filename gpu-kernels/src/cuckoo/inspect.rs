@@ -1,4 +1,4 @@
-//! Looking at a table: where its keys sit, and why a build failed.
+//! Inspecting a table: where its keys are, and why a build failed.
 
 use super::build::has_earlier_copy;
 use super::{PairsParams, Slot, Table, fillers, header};
@@ -8,8 +8,8 @@ use crate::table::slots::Slots;
 use crate::types::{Key, Payload};
 
 kernel! {
-    /// Counts in `probes[p]` the keys that a lookup finds with its probe `p` (0 for the first). `probes` has
-    /// [`MAX_FUNCTIONS`] words.
+    /// Counts in `probes[p]` the keys that a lookup finds with its probe `p` (0 for the first).
+    /// `probes` has [`MAX_FUNCTIONS`] words.
     Histogram<K: Key, V: Payload>, "cuckoo_histogram", threads 256, shared counts: u64 = MAX_FUNCTIONS;
     { words: Global<Slot<K, V>>, probes: Global<u64>, functions: HashFunctions }
     |args, block| {
@@ -53,10 +53,12 @@ kernel! {
 }
 
 kernel! {
-    /// After a failed build with the exact linear form: notes a key that no constants can place, if it finds one.
+    /// Records a key for which no constants give a slot, if it finds one after a failed build with
+    /// the exact linear form.
     ///
-    /// Keys that agree modulo the prime share all their slots. A key that is left over while its slots are all distinct and
-    /// hold as many other keys of its own residue proves that there are more such keys than functions.
+    /// Keys that agree modulo the prime share all their slots. Suppose that a key is left over,
+    /// that all its slots are distinct, and that they hold as many other keys of its own residue.
+    /// That proves that there are more such keys than functions.
     Unplaceable<K: Key, V: Payload>, "cuckoo_unplaceable", threads 256;
     { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, plan: PairsParams }
     |args, block| {
@@ -92,7 +94,8 @@ fn shares_all_slots<K: Key, V: Payload>(table: &Table<K, V>, key: K) -> bool {
         }
         let item = table.slots.item_at(slot);
         let holder = Slots::<K, V>::key_of(item);
-        // The holders must differ from the key and from each other: copies of one key prove nothing.
+        // The holders must differ from the key and from each other: copies of one key prove
+        // nothing.
         let seen = holder == key || holders[..function].contains(&holder);
         if item == Slots::<K, V>::EMPTY || seen || table.functions.residue(holder) != residue {
             return false;

@@ -7,26 +7,27 @@ use crate::seam::Global;
 use crate::table::slots::Slots;
 use crate::types::{Key, Nothing};
 
-/// What is to be written.
+/// The arguments of [`Keys`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct KeysParams {
     /// The table's hash functions.
     pub functions: HashFunctions,
-    /// The number of keys that there is room for.
+    /// The number of keys that the output holds.
     pub capacity: u64,
 }
 
-/// What a thread has found in its slot.
+/// The key that a thread has found in its slot.
 struct Found<K> {
     key: Option<K>,
-    /// Where it is written.
+    /// The output offset that the key is written to.
     target: u64,
 }
 
 kernel! {
-    /// Writes the keys of all slots, one thread a slot, and of the cell, by one thread more, to `keys_out` as long as there is room;
-    /// `count[0]`, 0 at first, becomes their number. Their order is that in which blocks come.
+    /// Writes the keys of all slots and of the cell to `keys_out`, up to its capacity. One thread a
+    /// slot, and one for the cell. `count[0]`, 0 at first, becomes their number. They are in the
+    /// order in which blocks append.
     Keys<K: Key>, "cuckoo_keys", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     { words: Global<Slot<K, Nothing>>, header: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: KeysParams }
     |args, block| {

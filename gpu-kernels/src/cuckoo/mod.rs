@@ -1,15 +1,18 @@
-//! The single-level cuckoo table of Alcantara et al., *Building an Efficient Hash Table on the GPU* (GPU Computing Gems,
-//! Jade edition, 2011, chapter 4).
+//! The single-level cuckoo table of Alcantara et al., *Building an Efficient Hash Table on the GPU*
+//! (GPU Computing Gems, Jade edition, 2011, chapter 4).
 //!
-//! Every key has one slot under each of 2 to 5 hash functions and sits in one of them. A build lets every thread insert one
-//! pair by atomic exchanges, passing evicted pairs on ([`Insert`]); a lookup reads at most as many slots as there are
-//! functions ([`Find`]). docs/cuckoo.md has the whole.
+//! Every key has one slot under each of 2 to 5 hash functions and is in one of them. A build lets
+//! every thread insert one pair by atomic exchanges, passing evicted pairs on ([`Insert`]). A
+//! lookup reads at most as many slots as there are functions ([`Find`]). docs/cuckoo.md describes
+//! all of it.
 //!
-//! **Layout.** [`slots`](crate::table::slots) has it. The exchanges move a pair that fits one word whole; else they move the key alone,
-//! and [`StoreValues`] puts the values in afterwards (the alternative that section 4.3.1.2 names).
+//! **Layout.** See [`slots`](crate::table::slots). The exchanges move a pair that fits one word as
+//! a whole. Otherwise they move the key alone, and [`StoreValues`] writes the values afterwards
+//! (the alternative in Alcantara 2011, §4.3.1.2).
 //!
-//! **Sets** (section 4.4) are tables whose payload is [`Nothing`](crate::types::Nothing). Of them the same kernels are built, [`Census`]
-//! also erases copies of keys ([`fillers`]), and [`Keys`] writes the keys out.
+//! **Sets** (Alcantara 2011, §4.4) are tables whose payload is [`Nothing`](crate::types::Nothing).
+//! They use the same kernels, but [`Census`] also erases copies of keys ([`fillers`]), and [`Keys`]
+//! writes the keys out.
 
 mod build;
 pub mod fillers;
@@ -32,27 +35,30 @@ use crate::seam::Global;
 use crate::table::slots::Slots;
 use crate::types::{Key, Payload, WordOf};
 
-/// The words beside the slots: what a build found out, and the cell of the key that is all ones.
+/// The words beside the slots: results of a build, and the cell of the key that is all ones.
 pub mod header {
-    /// For the key that is all ones: 1 + the index of its last pair, or 0 if the table does not have it.
+    /// The state of the key that is all ones: 1 + the index of its last pair, or 0 if the table
+    /// does not have it.
     pub const CELL: u64 = crate::table::slots::cell::HELD;
     /// The value of that key.
     pub const CELL_VALUE: u64 = crate::table::slots::cell::VALUE;
-    /// In a set, where that key has no value: 1 if a thread dropped a copy in its hands on seeing another one in the table.
+    /// The flag of a set, where that key has no value: 1 if a thread dropped its copy of a key on
+    /// seeing another one in the table.
     pub const DROPPED: u64 = CELL_VALUE;
-    /// 1 if an eviction chain passed its limit: the build failed.
+    /// The flag of failure: 1 if an eviction chain passed its limit: the build failed.
     pub const FAILED: u64 = 2;
-    /// 1 if a key was met twice.
+    /// The flag of repeated keys: 1 if a key was met twice.
     pub const REPEATED: u64 = 3;
-    /// How many keys the slots hold (counted by `Census`).
+    /// The number of keys that the slots hold (counted by `Census`).
     pub const KEYS: u64 = 4;
-    /// The most exchanges that placing one pair took.
+    /// The most exchanges that inserting one pair took.
     pub const LONGEST: u64 = 5;
-    /// All exchanges.
+    /// The number of all exchanges.
     pub const EXCHANGES: u64 = 6;
-    /// 1 if `Unplaceable` found a key that no constants can place.
+    /// The flag of unplaceable keys: 1 if `Unplaceable` found a key for which no constants give a
+    /// slot.
     pub const UNPLACEABLE: u64 = 7;
-    /// That key.
+    /// The key that `Unplaceable` found.
     pub const UNPLACEABLE_KEY: u64 = 8;
     /// The number of words.
     pub const WORDS: usize = 9;
@@ -85,8 +91,9 @@ impl<K: Key, V: Payload> Table<K, V> {
         self.functions.search(key, verdict).flatten()
     }
 
-    /// The value of `key`, of a set any word: at most one probe a hash function (section 4.3.2). No thread of the launch may change the
-    /// table, and the key that is all ones is not found here but in the [`header`].
+    /// The value of `key`, or any word for a set: at most one probe a hash function (Alcantara
+    /// 2011, §4.3.2). No thread of the launch may change the table. The key that is all ones is not
+    /// found here but in the [`header`].
     #[inline(always)]
     pub fn get(&self, key: K) -> Option<WordOf<V>> {
         self.functions.search(key, |slot| self.slots.probe(slot, key)).flatten()

@@ -1,4 +1,5 @@
-//! Values for pairs that an exchange does not carry, and for repeated keys: the last pair in input order wins.
+//! Values for pairs that an exchange does not move, and for repeated keys: the last pair in input
+//! order wins.
 
 use super::build::raise;
 use super::{Slot, Table, header};
@@ -6,7 +7,7 @@ use crate::hash::{HashFunctions, NO_SLOT};
 use crate::seam::Global;
 use crate::types::{Key, Payload, Value};
 
-/// The table and the pairs that it was built from.
+/// The arguments of kernels over a table and the pairs that it was built from.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PairsParams {
@@ -16,7 +17,8 @@ pub struct PairsParams {
     pub pairs: u64,
 }
 
-/// Finds the slot of pair `index`; [`NO_SLOT`] if there is none to find. The key is in the table, once.
+/// Reads the key of pair `index` and prefetches its first slot, which is [`NO_SLOT`] if there is
+/// none to search. The key is in the table, once.
 #[inline(always)]
 fn locate<K: Key, V: Payload>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> (K, u32) {
     if index >= pairs {
@@ -32,11 +34,12 @@ fn locate<K: Key, V: Payload>(table: &Table<K, V>, keys: Global<K>, pairs: u64, 
 }
 
 kernel! {
-    /// Thread `i` raises `last[slot of key i]` to `i`. `last` must be 0 everywhere, or null. Declares the build failed if a key
-    /// is not in the table.
+    /// Raises `last[slot of key i]` to `i` by thread `i`. `last` must be 0 everywhere, or null.
+    /// Declares the build failed if a key is not in the table.
     ///
-    /// It never should be missing. But the insertion lets a thread drop a copy on seeing another one, with relaxed reads; a
-    /// machine that reordered them could lose the key. Every such drop raises [`header::REPEATED`], and this pass follows.
+    /// A key should never be missing. But the insertion lets a thread drop a copy on seeing another
+    /// one, with relaxed reads; a machine that reordered them could lose the key. Every such drop
+    /// raises [`header::REPEATED`], and this pass follows.
     Last<K: Key, V: Payload>, "cuckoo_last", threads 256;
     { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsParams }
     |args, block| {
@@ -60,8 +63,8 @@ kernel! {
 }
 
 kernel! {
-    /// Thread `i` writes value `i` to the slot of key `i`, if `last` is null or names `i`: of a repeated key the last pair
-    /// wins, as in `HashMap::from_iter`.
+    /// Writes value `i` to the slot of key `i` by thread `i`, if `last` is null or names `i`. So
+    /// the last pair of a repeated key wins, as in `HashMap::from_iter`.
     StoreValues<K: Key, V: Value>, "cuckoo_place_values", threads 256;
     { keys: Global<K>, values: Global<V>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsParams }
     |args, block| {

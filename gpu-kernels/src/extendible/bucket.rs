@@ -1,27 +1,30 @@
-//! What is done to the records of a bucket.
+//! Operations on the records of a bucket.
 //!
-//! **Layout.** A bucket is a row of lines of 64 bytes, what a random access moves anyway: first the keys of the line, then their values, eight of
-//! each if both have 32 bits, else four of each. A key is sought from its home line on, up to a line with an empty slot.
+//! **Layout.** A bucket is an array of lines of 64 bytes, which is what a random access moves
+//! anyway. A line has its keys first and then their values: eight of each if both have 32 bits,
+//! else four of each. A key is searched from its home line on, up to a line with an empty slot.
 //!
-//! **No reserved keys.** Keys are kept mixed, and those of a bucket agree in what part of the range they are from. So words that would be
-//! keys of another part say that a slot is empty, or that its key was removed.
+//! **No reserved keys.** Keys are kept mixed, and those of a bucket agree in the part of the range
+//! that they are from. So words that would be keys of another part stand for an empty slot and for
+//! a tombstone.
 
 use crate::seam::Global;
 use crate::types::{Key, Scalar};
 
-/// Words of 64 bits of a line.
+/// The number of 64-bit words of a line.
 pub const LINE_WORDS: u64 = 8;
 /// The most records of a line.
 const MAX_LINE_KEYS: usize = 8;
 
-/// Records of a line of words `W`.
+/// The number of records of a line of words `W`.
 pub const fn records_of_line<W: Scalar>() -> u32 {
     256 / W::BITS
 }
 
-/// Lines of a bucket of `records` records, `of_line` to a line: one more for each eight that these fill, so that eight ninths of the slots
-/// are taken at most. A line that is full sends searches on to the next one, and without a slot to spare more of them are. Fewer than eight
-/// lines get none more.
+/// The number of lines of a bucket of `records` records, `of_line` to a line. There is one extra
+/// line for each eight that the records fill, so that at most eight ninths of the slots are taken.
+/// A full line sends searches on to the next line; without spare slots more lines would be full.
+/// Fewer than eight lines get no extra line.
 pub const fn lines_for(records: u32, of_line: u32) -> u32 {
     let lines = records / of_line;
     lines + lines / 8
@@ -36,26 +39,26 @@ pub struct Bucket<W> {
     removed: W,
 }
 
-/// What a line holds, a bit for each slot.
+/// The contents of a line, one bit for each slot.
 struct Seen {
-    /// The key that is sought.
+    /// The slot of the key that is searched.
     own: u32,
     empty: u32,
     removed: u32,
 }
 
-/// Where a key is.
+/// The slot of a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
-    /// The number of its word in the bucket.
+    /// The number of the key's word in the bucket.
     word: u64,
-    /// Whether its line has an empty slot.
+    /// Whether the key's line has an empty slot.
     beside_empty: bool,
 }
 
 impl<W: Key> Bucket<W> {
-    /// The bucket of these words; `lowest` if its keys are of the lowest part of the range, else there is another one below it. `ones` is the
-    /// highest mixed key.
+    /// The bucket of these words. `lowest` says that its keys are of the lowest part of the range;
+    /// otherwise there is another part below. `ones` is the highest mixed key.
     #[inline(always)]
     pub fn new(words: Global<W>, lines: u32, lowest: bool, ones: u64) -> Self {
         let [empty, removed] = free_words(lowest, ones);
@@ -83,7 +86,7 @@ impl<W: Key> Bucket<W> {
         next_line(line, self.lines)
     }
 
-    /// Compares the keys of a line, which are given one by one.
+    /// Compares the keys of a line one by one.
     #[inline(always)]
     fn look(&self, keys: &[W; MAX_LINE_KEYS], mixed: W) -> Seen {
         let mut seen = Seen { own: 0, empty: 0, removed: 0 };
@@ -108,7 +111,7 @@ impl<W: Key> Bucket<W> {
         keys
     }
 
-    /// The keys of a line while other threads may be changing it.
+    /// Loads the keys of a line while other threads may be changing it.
     #[inline(always)]
     fn load_relaxed(&self, line: u32) -> [W; MAX_LINE_KEYS] {
         let mut keys = [W::default(); MAX_LINE_KEYS];
@@ -137,24 +140,26 @@ impl<W: Key> Bucket<W> {
         None
     }
 
-    /// Says that the home line of a key will be read soon.
+    /// Prefetches the home line of a key, which will be read soon.
     #[inline(always)]
     pub fn prefetch(&self, mixed: W) {
         self.words.prefetch(self.home(mixed) as u64 * Self::line_words());
     }
 
-    /// Where a key is. No thread of the launch may change keys.
+    /// Finds the slot of a key. No thread of the launch may change keys.
     #[inline(always)]
     pub fn find(&self, mixed: W) -> Option<Found> {
         self.seek(mixed, |line| self.keys(line))
     }
 
-    /// Removes a key; its value if this thread did it. Other threads may do the same.
+    /// Removes a key; returns its value if this thread removed it. Other threads may remove keys
+    /// too.
     #[inline(always)]
     pub fn remove(&self, mixed: W) -> Option<W> {
         let found = self.seek(mixed, |line| self.load_relaxed(line))?;
         let value = self.value(found);
-        // No key has gone past a line with an empty slot; else a mark keeps the way to those behind it.
+        // No key has gone past a line with an empty slot. In any other line a tombstone keeps the
+        // keys behind it reachable.
         let left = if found.beside_empty { self.empty } else { self.removed };
         if self.words.atomic(found.word).compare_exchange(mixed, left) == mixed { Some(value) } else { None }
     }
@@ -165,14 +170,15 @@ impl<W: Key> Bucket<W> {
         self.words.load_read_only(found.word + records_of_line::<W>() as u64)
     }
 
-    /// Gives a key that is there another value. No other thread may do so.
+    /// Gives a key that is in the bucket another value. No other thread may do so.
     #[inline(always)]
     pub fn set_value(&self, found: Found, value: W) {
         self.words.atomic(found.word + records_of_line::<W>() as u64).store(value);
     }
 
-    /// Inserts a key that is not there, in the first free slot on its way. Other threads may insert other keys; nobody may remove. Whether there
-    /// was a slot.
+    /// Inserts a key that is not in the bucket into the first free slot of its probe sequence, and
+    /// returns whether there was one. Other threads may insert other keys; no thread may remove
+    /// keys.
     #[inline(always)]
     pub fn insert(&self, mixed: W, value: W) -> bool {
         let records = records_of_line::<W>();
@@ -185,7 +191,8 @@ impl<W: Key> Bucket<W> {
                 (line, left) = (self.next(line), left - 1);
                 continue;
             }
-            // Each key begins elsewhere in the line, so that not all want the same slot.
+            // Each key begins at another slot of the line, so that not all keys compete for the
+            // same slot.
             let turned = free >> start | free << (records - start);
             let slot = (turned.trailing_zeros() + start) % records;
             let held = if seen.empty >> slot & 1 != 0 { self.empty } else { self.removed };
@@ -194,7 +201,7 @@ impl<W: Key> Bucket<W> {
                 self.words.atomic(word + records as u64).store(value);
                 return true;
             }
-            // Another key took it: this line once more.
+            // Another key took the slot, so this line is read once more.
         }
         false
     }
@@ -206,28 +213,29 @@ impl<W: Key> Bucket<W> {
         (number / records) as u64 * Self::line_words() + (number % records) as u64
     }
 
-    /// The record in the slot with a number, if there is one. Nobody may change it meanwhile.
+    /// The record in slot `number`, if there is one. No thread may change it meanwhile.
     #[inline(always)]
     pub fn record(&self, number: u32) -> Option<(W, W)> {
         let key = self.key(number)?;
         Some((key, self.words.load_streaming(Self::word_of_slot(number) + records_of_line::<W>() as u64)))
     }
 
-    /// The key of that record.
+    /// The key in slot `number`, if there is one.
     #[inline(always)]
     pub fn key(&self, number: u32) -> Option<W> {
         let key = self.words.load_streaming(Self::word_of_slot(number));
         if key == self.empty || key == self.removed { None } else { Some(key) }
     }
 
-    /// Groups of four words, as [`Bucket::write_four`] numbers them.
+    /// The number of groups of four words, as [`Bucket::write_four`] numbers them.
     #[inline(always)]
     pub fn fours(&self) -> u32 {
         self.lines * Self::line_words() as u32 / 4
     }
 
-    /// Writes a group of four words of a bucket whose lines have their records in front: `held` says how many came to a line, of which it holds no more
-    /// than it can, and `word` what a word of a record is.
+    /// Writes a group of four words of a bucket whose lines have their records in front. `held`
+    /// gives the number of records that came to a line, which may be more than it holds. `word`
+    /// gives a word of a record.
     #[inline(always)]
     pub fn write_four(&self, four: u32, held: impl Fn(u32) -> u32, word: impl Fn(u32) -> W) {
         let records = records_of_line::<W>();
@@ -255,10 +263,10 @@ impl<W: Key> Bucket<W> {
     }
 }
 
-/// The line where the search for a key begins, of so many.
+/// The home line of a key, where its search begins, of `lines` lines.
 #[inline(always)]
 pub fn home_line<W: Key>(mixed: W, lines: u32) -> u32 {
-    // The lowest bits are those that keys of a bucket do not share.
+    // The multiplication uses the lowest bits, because the keys of a bucket do not share those.
     mixed.bits_from(0).wrapping_mul(0x9e37_79b1).scaled(lines)
 }
 
@@ -268,7 +276,7 @@ pub fn next_line(line: u32, lines: u32) -> u32 {
     if line + 1 == lines { 0 } else { line + 1 }
 }
 
-/// What an empty slot of a bucket holds, and one whose key was removed: keys of another part of the range.
+/// The words of an empty slot and of a tombstone in a bucket: keys of another part of the range.
 pub const fn free_words(lowest: bool, ones: u64) -> [u64; 2] {
     if lowest { [ones, ones - 1] } else { [0, 1] }
 }

@@ -1,11 +1,11 @@
-//! Looking up keys, and what a batch of insertions finds before it changes anything.
+//! Looking up keys, and finding which keys of an insertion batch are new before anything changes.
 
 use super::{Layout, Pages, Table, WordOf};
 use crate::seam::{Global, Tile};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Scalar, Value};
 
-/// What a lookup is to do.
+/// The arguments of a lookup.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct FindParams {
@@ -16,8 +16,8 @@ pub struct FindParams {
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values`
-    /// may be null. No thread may change the table meanwhile.
+    /// Answers query `i` by thread `i`: `values[i]` becomes the value or 0, and bit `i mod 32` of
+    /// `found[i / 32]` says which. `values` may be null. No thread may change the table meanwhile.
     Find<K: Key, V: Value>, "extendible_find", threads 256;
     {
         queries: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,
@@ -31,7 +31,7 @@ kernel! {
         let block_first = block.first_thread();
         block.tiles::<32>(|tile| {
             let first = block_first + tile.first_thread() as u64;
-            // On the CPU each lane's line is on its way to the cache while the others go on.
+            // On the CPU each lane's line is being fetched while the others go on.
             let mut queries = tile.local(|lane| {
                 let index = first + lane as u64;
                 let key = if index < count { args.queries.load_streaming(index) } else { K::default() };
@@ -43,7 +43,7 @@ kernel! {
                 if first + (lane as u64) < count
                     && let Some(found) = bucket.find(*mixed)
                 {
-                    // Where no value is wanted none is read.
+                    // No value is read unless values are wanted.
                     let value = if wants_values { bucket.value(found) } else { Scalar::from_u64(0) };
                     *answer = Some(V::from_u64(value.to_u64()));
                 }
@@ -53,7 +53,7 @@ kernel! {
     }
 }
 
-/// What is to be sought.
+/// The arguments of kernels over the pairs of a batch.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct SearchParams {
@@ -64,7 +64,8 @@ pub struct SearchParams {
 }
 
 kernel! {
-    /// Of the mixed keys whose bits are set in `last`, those that are not in the table: bit `i mod 32` of `fresh[i / 32]` for `keys[i]`.
+    /// Finds which of the mixed keys whose bits are set in `last` are not in the table. It sets bit
+    /// `i mod 32` of `fresh[i / 32]` for such a `keys[i]`.
     Locate<K: Key, V: Value>, "extendible_locate", threads 256;
     {
         keys: Global<K>, last: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, fresh: Global<u32>,
@@ -97,7 +98,8 @@ kernel! {
 }
 
 kernel! {
-    /// Gives the mixed keys whose bits are set in `last` and not in `fresh` their values. All of them are in the table, and different.
+    /// Writes the values of the mixed keys whose bits are set in `last` and not in `fresh`. All of
+    /// them are in the table, and different.
     Update<K: Key, V: Value>, "extendible_update", threads 256;
     {
         keys: Global<K>, values: Global<V>, last: Global<u32>, fresh: Global<u32>, segments: Global<u64>,

@@ -1,4 +1,5 @@
-//! Going over the whole table: all pairs, how deep bucket tables must be, and moving all buckets to fewer pages.
+//! Visiting the whole table: all pairs, the depths that bucket tables need, and moving all buckets
+//! to fewer pages.
 
 use super::bucket::records_of_line;
 use super::{HeaderTable, Layout, Pages, Table, WordOf, counts, span};
@@ -6,42 +7,44 @@ use crate::primitives::append::{self, WARPS};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Scalar, Value};
 
-/// What is to be looked at.
+/// The arguments of kernels over all buckets.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct InspectParams {
     /// The table's layout.
     pub layout: Layout,
-    /// Numbers of buckets are below this.
+    /// The end of the bucket numbers: all are below it.
     pub used: u64,
 }
 
-/// What is to be written out.
+/// The arguments of [`Unpack`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct UnpackParams {
     /// The table's layout.
     pub layout: Layout,
-    /// Numbers of buckets are below this.
+    /// The end of the bucket numbers: all are below it.
     pub used: u64,
-    /// The number of pairs that there is room for.
+    /// The number of pairs that the output holds.
     pub capacity: u64,
 }
 
-/// What a thread has found in a slot.
+/// The pair that a thread has found in a slot, and its target.
 struct Held<K, W> {
     pair: Option<(K, W)>,
     target: u64,
 }
 
 kernel! {
-    /// Writes the pairs of all buckets to `keys_out` and `values_out`, as long as there is room; `count[0]`, 0 at first, becomes their number. Their
-    /// order is that in which blocks come. One thread a slot.
+    /// Writes the pairs of all buckets to `keys_out` and `values_out`, up to their capacity.
+    /// `count[0]`, 0 at first, becomes the number of pairs. They are in the order in which blocks
+    /// append. One thread a slot.
     Unpack<K: Key, V: Value>, "extendible_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     { pages: Global<Pages<K, V>>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>, plan: UnpackParams }
     |args, block| {
         let UnpackParams { layout, used, capacity } = args.plan;
-        // SAFETY: all buckets are looked at, so nobody asks a segment.
+        // SAFETY: all buckets are visited by number, so no segment is read through the null
+        // pointer.
         let table = Table::<K, V>::new(unsafe { Global::null() }, args.pages, layout);
         let first = block.first_thread();
         let mut held = block.local(|thread| {
@@ -70,7 +73,7 @@ kernel! {
     }
 }
 
-/// Which bucket tables are to be gone over.
+/// The arguments of [`Redirect`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RedirectParams {
@@ -81,8 +84,8 @@ pub struct RedirectParams {
 }
 
 kernel! {
-    /// For each bucket table, at the lowest number of its segments, `depths`, all 0 at first, becomes the depth of its deepest bucket. One thread a
-    /// bucket.
+    /// Sets the depth that each bucket table needs: that of its deepest bucket. It goes to
+    /// `depths`, all 0 at first, at the lowest number of the table's segments. One thread a bucket.
     TableDepths<>, "extendible_table_depths", threads 256;
     { segments: Global<u64>, pages: Global<u64>, depths: Global<u32>, plan: InspectParams }
     |args, block| {
@@ -115,13 +118,14 @@ kernel! {
 /// The bucket table with number `table` of a list.
 #[inline(always)]
 fn entries(addresses: Global<u64>, table: u64) -> Global<u32> {
-    // SAFETY: the host names the tables that these are the addresses of.
+    // SAFETY: these are addresses of bucket tables, which the host names with the launch.
     unsafe { Global::at_address(addresses.load_read_only(table)) }
 }
 
 kernel! {
-    /// Copies all buckets to other pages, next to each other; `forward[i]` becomes the new number of bucket `i`, and the count of `WRITTEN`, 0 at
-    /// first, that of all. A tile a bucket.
+    /// Copies all buckets to other pages, next to each other. `forward[i]` becomes the new number
+    /// of bucket `i`. The count of `WRITTEN`, 0 at first, becomes the number of buckets. A tile a
+    /// bucket.
     Repack<K: Key, V: Value>, "extendible_repack", threads 256;
     {
         pages: Global<Pages<K, V>>, pages_out: Global<Pages<K, V>>, forward: Global<u32>, counts: Global<u64>,
@@ -129,7 +133,8 @@ kernel! {
     }
     |args, block| {
         let InspectParams { layout, used } = args.plan;
-        // SAFETY: all buckets are looked at, so nobody asks a segment.
+        // SAFETY: all buckets are visited by number, so no segment is read through the null
+        // pointers.
         let (from, to) = unsafe {
             (Table::<K, V>::new(Global::null(), args.pages, layout), Table::<K, V>::new(Global::null(), args.pages_out, layout))
         };
@@ -165,7 +170,7 @@ kernel! {
 }
 
 kernel! {
-    /// Gives the buckets in all bucket tables their new numbers. One thread an entry.
+    /// Replaces the bucket numbers in all bucket tables by the new ones. One thread an entry.
     Redirect<>, "extendible_redirect", threads 256;
     { addresses: Global<u64>, forward: Global<u32>, plan: RedirectParams }
     |args, block| {

@@ -1,26 +1,29 @@
-//! Merging buckets with their buddies after a removal. Which ones is found out first, depth by depth; then each record moves at most once.
+//! Merging buckets with their buddies after a removal. The pairs of buckets are found first, depth
+//! by depth; then each record moves at most once.
 
 use super::{BucketHeader, HeaderTable, Layout, Pages, State, Table, counts, span};
 use crate::primitives::append::{self, WARPS};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Value};
 
-/// Which buckets are to be merged.
+/// The arguments of [`MergeBuddies`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MergeParams {
     /// The table's layout.
     pub layout: Layout,
-    /// Numbers of buckets are below this.
+    /// The end of the bucket numbers: all are below it.
     pub used: u64,
-    /// The most records of a bucket and its buddy that are merged.
+    /// The most records that a bucket and its buddy may have together to be merged.
     pub most: u64,
 }
 
 kernel! {
-    /// A bucket that is the lower half of a larger part of the range takes the upper half in, if that is a bucket of the same depth and their records
-    /// are few. Only headers are changed; `merged`, with room for one a bucket, gets the numbers of those that are no more. One thread a
-    /// bucket; again until nothing is merged.
+    /// Merges buckets with their buddies. A bucket that is the lower half of a larger part of the
+    /// range absorbs the upper half. It does so if that half is a bucket of the same depth, and
+    /// both together have at most `most` records. Only headers are changed. `merged`, which has
+    /// capacity for every bucket, gets the numbers of the absorbed buckets. One thread a bucket;
+    /// the kernel is repeated until nothing is merged.
     MergeBuddies<>, "extendible_merge_buddies", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     { segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>, plan: MergeParams }
     |args, block| {
@@ -41,15 +44,15 @@ kernel! {
     }
 }
 
-/// Lets a bucket take in its buddy, if it may; returns the number of that.
+/// Lets a bucket absorb its buddy, if that is allowed; returns the buddy's number.
 #[inline(always)]
 fn take_in(table: &HeaderTable, most: u64, number: u32) -> Option<u32> {
     let BucketHeader { first, state } = table.header(number);
     if !state.is_live() || state.depth() == 0 || first & span(state.depth()) != 0 {
         return None;
     }
-    // The directory is as it was, and the lowest of the buckets that were merged is the one that is left: so it is the one that the lowest place
-    // of the buddy leads to.
+    // The directory is unchanged, and of merged buckets the lowest one is left: so it is the bucket
+    // that the buddy's lowest hash position leads to.
     let buddy = table.bucket_at(first + span(state.depth()));
     let other = table.header(buddy).state;
     if !other.is_live() || other.depth() != state.depth() {
@@ -59,13 +62,14 @@ fn take_in(table: &HeaderTable, most: u64, number: u32) -> Option<u32> {
     if records as u64 > most {
         return None;
     }
-    // No other thread changes these two now: the buddy is nobody's lower half at this depth, and this one nobody's upper half.
+    // No other thread changes these two now: at this depth the buddy is no bucket's lower half, and
+    // this one no bucket's upper half.
     table.set_state(buddy, State::merged(other.depth(), number));
     table.set_state(number, State::live(state.depth() - 1, records));
     Some(buddy)
 }
 
-/// Around which keys buckets are to be merged.
+/// The arguments of [`MergeAround`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct AroundParams {
@@ -73,13 +77,15 @@ pub struct AroundParams {
     pub layout: Layout,
     /// The number of keys.
     pub keys: u64,
-    /// The most records of a bucket and its buddy that are merged.
+    /// The most records that a bucket and its buddy may have together to be merged.
     pub most: u64,
 }
 
 kernel! {
-    /// [`MergeBuddies`] of those buckets alone that have the places of `keys`, and of their buddies, one thread a key: for keys that were
-    /// just removed, if no others could be merged before. The count of `DEEPEST_MERGED` becomes 1 if one was as deep as its bucket table.
+    /// Merges as [`MergeBuddies`] does, but only the buckets at the hash positions of `keys` and
+    /// their buddies. It is for keys that were just removed, if no other buckets could be merged
+    /// before. The count of `DEEPEST_MERGED` becomes 1 if a merged bucket was as deep as its bucket
+    /// table. One thread a key.
     MergeAround<K: Key>, "extendible_merge_around", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>,
@@ -107,12 +113,12 @@ kernel! {
     }
 }
 
-/// Lets the bucket that has a place and its buddy become one, if they may and no other thread has done it; returns the number of the one
-/// that is no more.
+/// Merges the bucket of a hash position with its buddy, if that is allowed and no other thread has
+/// done it. Returns the number of the absorbed bucket.
 #[inline(always)]
 fn claim_around(table: &HeaderTable, most: u64, hash_position: u64, counted: Global<u64>) -> Option<u32> {
     let mut state = table.header(table.bucket_at(hash_position)).state;
-    // What was merged before leads to the bucket that took it in.
+    // A bucket that was merged before leads to the bucket that absorbed it.
     while state.is_merged() {
         state = table.header(state.records()).state;
     }
@@ -120,7 +126,8 @@ fn claim_around(table: &HeaderTable, most: u64, hash_position: u64, counted: Glo
     if depth == 0 {
         return None;
     }
-    // The lower half of the part that both halve, and the upper one: of what was merged the bucket with the lowest place is left.
+    // These are the buckets of the lower and the upper half of the larger part. Of merged buckets
+    // the one with the lowest hash position is left.
     let first = hash_position & !(2 * span(depth) - 1);
     let (lower, upper) = (table.bucket_at(first), table.bucket_at(first + span(depth)));
     let (one, other) = (table.header(lower).state, table.header(upper).state);
@@ -131,7 +138,8 @@ fn claim_around(table: &HeaderTable, most: u64, hash_position: u64, counted: Glo
     if records as u64 > most {
         return None;
     }
-    // Several threads may have come here. At this depth the two are changed by none but the one whose exchange succeeds.
+    // Several threads may have come here. At this depth only the thread whose exchange succeeds
+    // changes the two.
     let merged = State::merged(depth, lower);
     if table.header_at(upper).atomic(1).compare_exchange(other.0, merged.0) != other.0 {
         return None;
@@ -143,18 +151,19 @@ fn claim_around(table: &HeaderTable, most: u64, hash_position: u64, counted: Glo
     Some(upper)
 }
 
-/// What was merged.
+/// The arguments of [`Absorb`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MergedParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of buckets that are no more.
+    /// The number of absorbed buckets.
     pub merged: u64,
 }
 
 kernel! {
-    /// Moves the records of merged buckets to those that took them in, and lets the directory point there. A tile a bucket.
+    /// Moves the records of merged buckets to those that absorbed them, and points the directory
+    /// there. A tile a bucket.
     Absorb<K: Key, V: Value>, "extendible_absorb", threads 256;
     { merged: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, plan: MergedParams }
     |args, block| {
@@ -185,7 +194,8 @@ kernel! {
                 let mut record = lane;
                 while record < from.slots() {
                     if let Some((mixed, value)) = from.record(record) {
-                        // Together they are not more than a bucket holds, so there is a slot.
+                        // Together they have no more records than a bucket holds, so there is a
+                        // slot.
                         to.insert(mixed, value);
                     }
                     record += 32;
@@ -195,7 +205,7 @@ kernel! {
     }
 }
 
-/// What is to be freed.
+/// The arguments of [`Release`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ReleaseParams {
@@ -203,21 +213,21 @@ pub struct ReleaseParams {
     pub layout: Layout,
     /// The number of buckets.
     pub buckets: u64,
-    /// In the list, bucket `i` is number `i * stride + offset`.
+    /// The stride of the buckets in the list: bucket `i` is at index `i * stride + offset`.
     pub stride: u64,
-    /// The first one.
+    /// The index of the first bucket.
     pub offset: u64,
-    /// How many numbers are free already.
+    /// The number of bucket numbers that are free already.
     pub free: u64,
 }
 
 kernel! {
-    /// Frees the buckets of a list: their numbers go to `free`, behind those that are there. One thread a bucket.
+    /// Frees the buckets of a list: their numbers are appended to `free`. One thread a bucket.
     Release<>, "extendible_release", threads 256;
     { list: Global<u32>, free: Global<u32>, pages: Global<u64>, plan: ReleaseParams }
     |args, block| {
         let ReleaseParams { layout, buckets, stride, offset, free } = args.plan;
-        // SAFETY: the numbers of buckets are given, so nobody asks a segment.
+        // SAFETY: the numbers of buckets are given, so no segment is read through the null pointer.
         let table = HeaderTable::new(unsafe { Global::null() }, args.pages.cast(), layout);
         let block_first = block.first_thread();
         let mut nothing = block.local(|_| ());

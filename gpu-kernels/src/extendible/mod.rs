@@ -1,12 +1,15 @@
-//! Extendible hashing after Hu, Xi and Lin, *Extendible Hashing Method Based on GPU* (gEHT, 2015): a table that grows and shrinks bucket by
-//! bucket. docs/extendible.md has the whole.
+//! Extendible hashing after Hu, Xi and Lin, *Extendible Hashing Method Based on GPU* (gEHT, 2015):
+//! a table that grows and shrinks bucket by bucket. docs/extendible.md describes all of it.
 //!
-//! **Directory.** A key's hash, as a fraction of its range, says one of `roots` parts of that range, and then, bit after bit, halves of it. A bucket
-//! of local depth d has the keys of a part of a part that d halvings give. The *segment table* has an entry for each group of
-//! parts and each row of as many bits as the global depth says; it points to a *bucket table*, which has an entry, a bucket's number, for each part of
-//! the group. A bucket table is shared by all segments that agree in as many bits as its own depth says.
+//! **Directory.** A key's hash, as a fraction of its range, first selects one of `roots` parts of
+//! that range, and then, bit after bit, halves of the part. A bucket of local depth d has the keys
+//! of what d halvings leave of a part. The *segment table* has an entry for each group of parts and
+//! each sequence of as many bits as the global depth. The entry points to a *bucket table*, which
+//! has a bucket number for each part of the group. A bucket table is shared by all segments that
+//! agree in as many bits as its own depth.
 //!
-//! **Buckets** lie in pages of [`PAGE`], each with a [`BucketHeader`]. Keys are kept as they were mixed ([`bucket`]).
+//! **Buckets** are in pages of [`PAGE`], each with a [`BucketHeader`]. Keys are kept mixed
+//! ([`bucket`]).
 
 pub mod bucket;
 mod find;
@@ -28,65 +31,68 @@ use crate::types::{Key, Scalar, Value};
 use bucket::Bucket;
 use core::marker::PhantomData;
 
-/// Buckets of a page.
+/// The number of buckets of a page.
 pub const PAGE: u64 = 1024;
-/// Words of 64 bits of a page before the records of its buckets.
+/// The number of 64-bit words of a page before the records of its buckets.
 const HEADER_WORDS: u64 = 2 * PAGE;
 
-/// Words of 64 bits of a page whose buckets have `lines` lines.
+/// The number of 64-bit words of a page whose buckets have `lines` lines.
 pub const fn page_words(lines: u32) -> u64 {
     HEADER_WORDS + PAGE * lines as u64 * bucket::LINE_WORDS
 }
 
-/// The most that the directory may be deep: a hash has 32 bits.
+/// The greatest depth of the directory: a hash has 32 bits.
 pub const MAX_DEPTH: u32 = 32;
 
-/// What the kernels of a batch count, all 0 at first.
+/// The counts of the kernels of a batch, all 0 at first.
 pub mod counts {
-    /// Nodes that were found.
+    /// The number of nodes that were found.
     pub const NODES: u64 = 0;
-    /// Leaves, of all rounds.
+    /// The number of leaves of all rounds.
     pub const LEAVES: u64 = 1;
     /// The depth of the deepest leaf.
     pub const DEEPEST: u64 = 2;
-    /// 1 if a leaf is deeper than its bucket table.
+    /// The flag of directory growth: 1 if a leaf is deeper than its bucket table.
     pub const NEEDS: u64 = 3;
-    /// Records that were removed.
+    /// The number of records that were removed.
     pub const REMOVED: u64 = 4;
-    /// Buckets that were merged into others.
+    /// The number of buckets that were merged into others.
     pub const MERGED: u64 = 5;
-    /// Buckets that have a new number.
+    /// The number of buckets that have a new number.
     pub const WRITTEN: u64 = 6;
-    /// 1 if a bucket was merged that was as deep as its bucket table.
+    /// The flag of a deepest merge: 1 if a bucket was merged that was as deep as its bucket table.
     pub const DEEPEST_MERGED: u64 = 7;
     /// The number of words.
     pub const WORDS: usize = 8;
 }
 
-/// How a table hashes and is divided.
+/// The layout of a table: its hash and its division.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Layout {
-    /// The constants of the mix.
+    /// The first constant of the mix.
     pub a: u64,
-    /// The second one.
+    /// The second constant of the mix.
     pub b: u64,
-    /// The parts of the hashes' range that buckets of depth 0 have: from 2 to 2^31, a multiple of those of a group.
+    /// The number of parts of the hash range, one for each bucket of depth 0: from 2 to 2^31, a
+    /// multiple of the parts of a group.
     pub roots: u32,
-    /// The binary logarithm of the entries of a bucket table, which are the parts of a group.
+    /// The binary logarithm of the number of entries of a bucket table, which is the number of
+    /// parts of a group.
     pub table_bits: u32,
-    /// Lines of a bucket.
+    /// The number of lines of a bucket.
     pub lines: u32,
-    /// The most records of a bucket, no more than its lines have slots.
+    /// The most records of a bucket, at most the slots of its lines.
     pub records: u32,
     /// The global depth.
     pub depth: u32,
-    /// Nothing.
+    /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
 impl Layout {
-    /// Where a mixed key is in the hashes' range: the number of its part in the upper 32 bits, and where it is in that one in the lower.
+    /// The hash position of a mixed key: the number of its part in the upper 32 bits, and its
+    /// position in the part in the lower 32 bits.
     #[inline(always)]
     pub fn hash_position<K: Key>(&self, mixed: K) -> u64 {
         mixed.bits_from(K::BITS - 32) as u64 * self.roots as u64
@@ -98,37 +104,38 @@ impl Layout {
         self.roots >> self.table_bits
     }
 
-    /// The segment of a place in a directory of global depth `depth`.
+    /// The segment of a hash position in a directory of global depth `depth`.
     #[inline(always)]
     pub fn segment(&self, hash_position: u64, depth: u32) -> u64 {
         let group = hash_position >> (32 + self.table_bits);
-        // The first halving is said by the highest bit of the place in its part, and by the lowest one of the number of the segment: so the
-        // numbers that there are stay when the directory doubles (the paper, section 2.1).
+        // The first halving is given by the highest bit of the position in its part, and by the
+        // lowest bit of the segment number. So existing numbers stay valid when the directory
+        // doubles (Hu 2015, §2.1).
         let halves = (hash_position as u32).reverse_bits() as u64 & ((1 << depth) - 1);
         group + self.groups() as u64 * halves
     }
 
-    /// The entry of a place in its bucket table.
+    /// The entry of a hash position in its bucket table.
     #[inline(always)]
     pub fn entry(&self, hash_position: u64) -> u64 {
         (hash_position >> 32) & ((1 << self.table_bits) - 1)
     }
 }
 
-/// How much of the range a bucket of a depth has, in the measure of places.
+/// The length of the range of a bucket of depth `depth`, in hash positions.
 #[inline(always)]
 pub fn span(depth: u32) -> u64 {
     (1 << 32) >> depth
 }
 
-/// An entry of the segment table: where a bucket table is, and its depth.
+/// An entry of the segment table: the address of a bucket table, and its depth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment(pub u64);
 
 const ADDRESS_BITS: u32 = 56;
 
 impl Segment {
-    /// The entry for a table at this address, which must be below 2^56.
+    /// The entry for a bucket table at this address, which must be below 2^56.
     pub fn new(address: u64, depth: u32) -> Self {
         Self(address | (depth as u64) << ADDRESS_BITS)
     }
@@ -147,12 +154,13 @@ impl Segment {
 
     #[inline(always)]
     fn table(self) -> Global<u32> {
-        // SAFETY: the host writes addresses of tables that live as long as the directory, and names them with each launch.
+        // SAFETY: the host writes addresses of tables that live as long as the directory, and names
+        // them with each launch.
         unsafe { Global::at_address(self.address()) }
     }
 }
 
-/// What is known of a bucket: its records and its depth, or what has become of it. One word.
+/// The state of a bucket: its depth and its record count, or that it is free or merged. One word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State(pub u64);
 
@@ -161,10 +169,10 @@ const FREE: u64 = 1 << 8;
 const MERGED: u64 = 2 << 8;
 
 impl State {
-    /// No bucket has this number now.
+    /// The state of a number that no bucket has now.
     pub const FREE: Self = Self(FREE);
 
-    /// A bucket with so many records.
+    /// The state of a bucket with `records` records.
     #[inline(always)]
     pub fn live(depth: u32, records: u32) -> Self {
         Self(depth as u64 | (records as u64) << 32)
@@ -175,7 +183,7 @@ impl State {
         Self(depth as u64 | MERGED | (into as u64) << 32)
     }
 
-    /// Whether it is a bucket.
+    /// Whether the number is in use by a bucket.
     #[inline(always)]
     pub fn is_live(self) -> bool {
         self.0 & KIND == 0
@@ -186,41 +194,43 @@ impl State {
         self.0 & KIND == MERGED
     }
 
-    /// Its local depth.
+    /// The local depth of the bucket.
     #[inline(always)]
     pub fn depth(self) -> u32 {
         self.0 as u32 & 0xff
     }
 
-    /// The number of its records; of a bucket that was merged the number of the other one.
+    /// The record count of a bucket; for a merged bucket the number of the bucket that absorbed it.
     #[inline(always)]
     pub fn records(self) -> u32 {
         (self.0 >> 32) as u32
     }
 }
 
-/// What stands for a bucket beside its records: where its part of the range begins, and its state.
+/// The header of a bucket, kept apart from its records: the start of its part of the range, and its
+/// state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BucketHeader {
-    /// The lowest place of its keys.
+    /// The lowest hash position of its keys.
     pub first: u64,
-    /// Its state.
+    /// The state of the bucket.
     pub state: State,
 }
 
 impl BucketHeader {
-    /// The place behind the highest one.
+    /// The hash position behind the highest one.
     #[inline(always)]
     pub fn end(&self) -> u64 {
         self.first + span(self.state.depth())
     }
 }
 
-/// The addresses of the pages of a table of such keys and values: stands only behind a pointer.
+/// The addresses of the pages of a table of such keys and values. The type is used only behind a
+/// pointer.
 #[derive(Debug)]
 pub struct Pages<K, V>(PhantomData<(K, V)>);
 
-/// What a table stores a key, or a value, as: the wider of the two.
+/// The word type for keys and values alike: the wider of the two.
 pub type WordOf<K, V> = <K as Key>::PackedWord<V>;
 
 /// A table as kernels hold it.
@@ -231,7 +241,7 @@ pub struct Table<K, V> {
     layout: Layout,
 }
 
-/// A table of which only the headers are asked for: these are alike whatever the keys and values.
+/// A table of which only the headers are used: these are the same whatever the keys and values.
 type HeaderTable = Table<u32, u32>;
 
 impl<K, V> Clone for Table<K, V> {
@@ -253,7 +263,8 @@ impl<K: Key, V: Value> Table<K, V> {
         Segment(self.segments.load_read_only(number))
     }
 
-    /// The number of the bucket for a place. No thread of the launch may change bucket tables.
+    /// The number of the bucket at a hash position. No thread of the launch may change bucket
+    /// tables.
     #[inline(always)]
     fn bucket_at(&self, hash_position: u64) -> u32 {
         let segment = self.segment(self.layout.segment(hash_position, self.layout.depth));
@@ -263,7 +274,8 @@ impl<K: Key, V: Value> Table<K, V> {
     #[inline(always)]
     fn page(&self, bucket: u32) -> Global<u64> {
         let address = self.pages.cast::<u64>().load_read_only(bucket as u64 / PAGE);
-        // SAFETY: the host writes addresses of pages that live as long as the table, and names them with each launch.
+        // SAFETY: the host writes addresses of pages that live as long as the table, and names them
+        // with each launch.
         unsafe { Global::at_address(address) }
     }
 
@@ -272,7 +284,7 @@ impl<K: Key, V: Value> Table<K, V> {
         self.page(bucket).offset(2 * (bucket as u64 % PAGE))
     }
 
-    /// What is known of a bucket.
+    /// Loads the header of a bucket.
     #[inline(always)]
     fn header(&self, bucket: u32) -> BucketHeader {
         let [first, state] = self.header_at(bucket).load_pair_relaxed(0);
@@ -289,7 +301,7 @@ impl<K: Key, V: Value> Table<K, V> {
         self.header_at(bucket).atomic(1).store(state.0);
     }
 
-    /// The bucket with a number, whose keys have places from `first` on.
+    /// The bucket with a number, whose keys have hash positions from `first` on.
     #[inline(always)]
     fn bucket(&self, number: u32, first: u64) -> Bucket<WordOf<K, V>> {
         let from = HEADER_WORDS + number as u64 % PAGE * self.layout.lines as u64 * bucket::LINE_WORDS;
@@ -297,7 +309,7 @@ impl<K: Key, V: Value> Table<K, V> {
         Bucket::new(words, self.layout.lines, first >> 32 == 0, K::ALL_ONES.to_u64())
     }
 
-    /// A key as it is stored, and its bucket. No thread of the launch may change bucket tables.
+    /// Mixes a key and finds its bucket. No thread of the launch may change bucket tables.
     #[inline(always)]
     fn bucket_of(&self, key: K) -> (WordOf<K, V>, Bucket<WordOf<K, V>>) {
         let mixed = key.mixed(self.layout.a, self.layout.b);
@@ -305,8 +317,9 @@ impl<K: Key, V: Value> Table<K, V> {
         (WordOf::<K, V>::from_u64(mixed.to_u64()), self.bucket(self.bucket_at(hash_position), hash_position))
     }
 
-    /// Lets all entries of the range from `first` on, of a bucket of this depth, say `bucket`. Bucket tables of which a part of the range has
-    /// only a part of an entry there must not be.
+    /// Points all directory entries of a bucket's range, which begins at `first` and has depth
+    /// `depth`, to `bucket`. No bucket table of the range may be less deep: its entry would cover
+    /// more than the range.
     #[inline(always)]
     fn install(&self, first: u64, depth: u32, bucket: u32) {
         let Layout { depth: global, .. } = self.layout;
@@ -315,7 +328,8 @@ impl<K: Key, V: Value> Table<K, V> {
         while hash_position < end {
             let segment = self.segment(self.layout.segment(hash_position, global));
             segment.table().atomic(entry).store(bucket);
-            // All segments that share the table are next to each other in the order of places.
+            // The segments that share the table are next to each other in the order of hash
+            // positions.
             hash_position += span(segment.depth());
         }
     }

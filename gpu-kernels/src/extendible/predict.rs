@@ -1,20 +1,25 @@
-//! Which buckets a batch of new keys will overflow, and into which they must be split: found out before anything moves (the paper, section 2.5).
+//! Predicting which buckets a batch of new keys will overflow, and into which they must be split,
+//! before anything moves (Hu 2015, §2.5).
 //!
-//! New keys stand in the order of their places, so those of a bucket, and of any half of it, are next to each other.
+//! New keys are in the order of their hash positions, so those of a bucket, and of any half of it,
+//! are next to each other.
 
 use super::{BucketHeader, Layout, Pages, SearchParams, Segment, State, Table, counts, span};
 use crate::primitives::append::{self, WARPS};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Scalar, Value};
 
-/// Words of 64 bits of a node: a bucket, or a part of one that is to be, that does not hold its keys. Its first place; the bucket, and the
-/// depth of the part above it; the number of its first new key; that behind its last one.
+/// The number of 64-bit words of a node: a bucket, or a part of one, that cannot hold its keys.
+/// They are: its first hash position; the bucket, and above it the depth of the part; the number of
+/// its first new key; the number behind its last one.
 pub const NODE_WORDS: u64 = 4;
-/// Words of a leaf, a bucket that is to be: its first place; its depth, and above it the number of its records; the bucket that it is a part of, and
-/// above it the number of its first new key; that behind its last one.
+/// The number of 64-bit words of a leaf: a bucket that is to be built. The first two are its first
+/// hash position, and its depth with its record count above it. The other two are the bucket that
+/// it is a part of, with the number of its first new key above it, and the number behind its last
+/// new key.
 pub const LEAF_WORDS: u64 = 4;
 
-/// A bucket that must be divided, or a part of one.
+/// A bucket, or a part of one, that must be divided.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     first: u64,
@@ -37,19 +42,19 @@ impl Node {
     }
 }
 
-/// A bucket that is to be.
+/// A bucket that is to be built.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaf {
     pub first: u64,
     pub state: State,
-    /// The bucket that it is a part of.
+    /// The bucket that the leaf is a part of.
     pub source: u32,
-    /// Its new keys.
+    /// The range of the numbers of its new keys.
     pub keys: [u64; 2],
 }
 
 impl Leaf {
-    /// Where there was no bucket before.
+    /// The source of a leaf that is not a part of an existing bucket.
     pub const NO_SOURCE: u32 = u32::MAX;
 
     #[inline(always)]
@@ -69,15 +74,18 @@ impl Leaf {
     }
 }
 
-/// The words of a leaf of depth 0 without records: a bucket of an empty table, in part `root` of the range.
+/// The words of a leaf of depth 0 without records: a bucket of an empty table, in part `root` of
+/// the range.
 pub fn root_leaf(root: u64) -> [u64; LEAF_WORDS as usize] {
     Leaf { first: root << 32, state: State::live(0, 0), source: Leaf::NO_SOURCE, keys: [0, 0] }.words()
 }
 
-/// The number of the first of the `pairs` new keys from `from` on whose place is not below `end`.
+/// The number of the first of the `pairs` new keys from `from` on whose hash position is not below
+/// `end`.
 #[inline(always)]
 pub(super) fn end_of_run<K: Key>(keys: Global<K>, layout: &Layout, from: u64, pairs: u64, end: u64) -> u64 {
-    // Runs are short: steps that double find their end sooner than halves of all keys would.
+    // Runs are short: steps that double find their end sooner than a binary search over all keys
+    // would.
     let (mut low, mut step) = (from, 1);
     while low + step < pairs && layout.hash_position(keys.load_read_only(low + step)) < end {
         low += step;
@@ -86,7 +94,8 @@ pub(super) fn end_of_run<K: Key>(keys: Global<K>, layout: &Layout, from: u64, pa
     lower_bound(keys, layout, low, (low + step).min(pairs), end)
 }
 
-/// The number of the first of the new keys from `low` on, and before `high`, whose place is not below `bound`; or `high`.
+/// The number of the first new key in `low..high` whose hash position is not below `bound`; or
+/// `high`.
 #[inline(always)]
 fn lower_bound<K: Key>(keys: Global<K>, layout: &Layout, mut low: u64, mut high: u64, bound: u64) -> u64 {
     while low < high {
@@ -100,14 +109,15 @@ fn lower_bound<K: Key>(keys: Global<K>, layout: &Layout, mut low: u64, mut high:
     low
 }
 
-/// Whether new key `index`, of a bucket, is the first of that bucket's.
+/// Whether new key `index`, of a bucket, is the first new key of that bucket.
 #[inline(always)]
 pub(super) fn is_first<K: Key>(keys: Global<K>, layout: &Layout, index: u64, header: &BucketHeader) -> bool {
     index == 0 || layout.hash_position(keys.load_read_only(index - 1)) < header.first
 }
 
 kernel! {
-    /// Writes the buckets that cannot hold their new keys to `nodes`, which has room for all. One thread a key.
+    /// Writes the buckets that cannot hold their new keys to `nodes`, which has capacity for all of
+    /// them. One thread a key.
     Overflows<K: Key, V: Value>, "extendible_overflows", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, nodes: Global<u64>, counts: Global<u64>,
@@ -131,7 +141,8 @@ kernel! {
     }
 }
 
-/// The bucket of new key `index`, if that is the first of its keys, and it cannot hold them.
+/// The bucket of new key `index`, if this is the bucket's first new key and the bucket cannot hold
+/// its new keys.
 #[inline(always)]
 fn overflow<K: Key, V: Value>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> Option<Node> {
     let layout = &table.layout;
@@ -148,7 +159,7 @@ fn overflow<K: Key, V: Value>(table: &Table<K, V>, keys: Global<K>, pairs: u64, 
     Some(Node { first: header.first, bucket, depth: header.state.depth(), keys: [index, end] })
 }
 
-/// What is to be divided.
+/// The arguments of [`Divide`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct DivideParams {
@@ -158,15 +169,15 @@ pub struct DivideParams {
     pub nodes: u64,
 }
 
-/// What becomes of half of a node.
+/// The result for half of a node.
 #[derive(Clone, Copy)]
 enum Half {
     Leaf(Leaf),
     Node(Node),
 }
 
-/// What a lane has counted of the records of a node: those of the lower half below, the others above; and what becomes of one half, on the first
-/// two lanes.
+/// The state of a lane. It counts the records of a node: those of the lower half in the lower 32
+/// bits, the others above. The first two lanes also have the result for one half each.
 struct Counted {
     halves: u64,
     total: u64,
@@ -175,8 +186,8 @@ struct Counted {
 }
 
 kernel! {
-    /// Halves the nodes. Of the halves, those that a bucket can hold go to `leaves`, the others to `next`; each has room for two a node more. A
-    /// tile a node.
+    /// Halves the nodes. The halves that a bucket can hold go to `leaves`, the others to `next`;
+    /// each must have capacity for two more entries a node. A tile a node.
     Divide<K: Key, V: Value>, "extendible_divide", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         keys: Global<K>, pages: Global<Pages<K, V>>, nodes: Global<u64>, next: Global<u64>, leaves: Global<u64>,
@@ -184,7 +195,7 @@ kernel! {
     }
     |args, block| {
         let DivideParams { layout, nodes } = args.plan;
-        // SAFETY: a node says its bucket, so nobody asks a segment.
+        // SAFETY: a node names its bucket, so no segment is read through the null pointer.
         let table = Table::<K, V>::new(unsafe { Global::null() }, args.pages, layout);
         let block_first = block.first_thread();
         let mut counted = block.local(|_| Counted { halves: 0, total: 0, half: None, target: 0 });
@@ -250,7 +261,7 @@ kernel! {
     }
 }
 
-/// What the directory must get.
+/// The arguments of [`Needs`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct NeedsParams {
@@ -261,8 +272,9 @@ pub struct NeedsParams {
 }
 
 kernel! {
-    /// HeaderTable, for leaves deeper than their bucket table, that depth in `needs`, all 0 at first: at the number that the leaf's first segment has
-    /// in a directory that is as deep as the deepest leaf. One thread a leaf.
+    /// Records the depth of each leaf that is deeper than its bucket table in `needs`, all 0 at
+    /// first. Its index there is the number of the leaf's first segment in a directory that is as
+    /// deep as the deepest leaf. One thread a leaf.
     Needs<>, "extendible_needs", threads 256;
     { leaves: Global<u64>, segments: Global<u64>, needs: Global<u32>, counts: Global<u64>, plan: NeedsParams }
     |args, block| {
@@ -277,7 +289,7 @@ kernel! {
                 let segment = Segment(args.segments.load_read_only(layout.segment(first, layout.depth)));
                 if depth > segment.depth() {
                     args.needs.atomic(layout.segment(first, depth)).fetch_max(depth);
-                    // One is as good as many.
+                    // The flag is the same whichever thread sets it.
                     args.counts.atomic(counts::NEEDS).store(1);
                 }
             }

@@ -1,11 +1,12 @@
-//! Removing keys: each leaves a mark, or an empty slot where that cuts off no other key (the paper, section 2.4).
+//! Removing keys: each leaves a tombstone, or an empty slot where that cuts off no other key (Hu
+//! 2015, §2.4).
 
 use super::{Layout, Pages, Table, WordOf, counts};
 use crate::seam::{Global, Tile};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Scalar, Value};
 
-/// What is to be removed.
+/// The arguments of [`Remove`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RemoveParams {
@@ -16,8 +17,9 @@ pub struct RemoveParams {
 }
 
 kernel! {
-    /// Removes key `i` by thread `i`: `values[i]` is the value that it had, or 0, and bit `i mod 32` of `found[i / 32]` says which. Of equal keys one
-    /// is answered so. `values` may be null. No thread may insert or look up meanwhile.
+    /// Removes key `i` by thread `i`: `values[i]` becomes the value that it had, or 0, and bit `i
+    /// mod 32` of `found[i / 32]` says which. Of equal keys only one is answered as found. `values`
+    /// may be null. No thread may insert or look up meanwhile.
     Remove<K: Key, V: Value>, "extendible_remove", threads 256;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,

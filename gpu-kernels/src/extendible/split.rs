@@ -6,18 +6,19 @@ use super::{BucketHeader, Layout, Pages, SearchParams, State, Table, WordOf, spa
 use crate::seam::{Global, Shared};
 use crate::types::{Key, Scalar, Value};
 
-/// What is to be copied.
+/// The arguments of [`CopyTables`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CopyParams {
     /// The number of bucket tables.
     pub tables: u64,
-    /// Entries of each.
+    /// The number of entries of each table.
     pub entries: u64,
 }
 
 kernel! {
-    /// Copies bucket tables: pair `i` of `addresses` says from where and to where. Four entries, 16 bytes, a thread; tables have a multiple of four.
+    /// Copies bucket tables: pair `i` of `addresses` gives the source and the target. A thread
+    /// copies four entries, 16 bytes; the number of entries of a table is a multiple of four.
     CopyTables<>, "extendible_copy_tables", threads 256;
     { addresses: Global<u64>, plan: CopyParams }
     |args, block| {
@@ -28,7 +29,8 @@ kernel! {
             let index = first + thread as u64;
             if index < args.plan.tables * fours {
                 let [from, to] = args.addresses.load_pair_read_only(2 * (index / fours));
-                // SAFETY: the host names the tables that these are the addresses of.
+                // SAFETY: these are addresses of bucket tables, which the host names with the
+                // launch.
                 let (from, to) = unsafe { (Global::<u32>::at_address(from), Global::<u32>::at_address(to)) };
                 let entry = 4 * (index % fours);
                 to.store_four_streaming(entry, from.load_four_streaming(entry));
@@ -37,34 +39,37 @@ kernel! {
     }
 }
 
-/// Which buckets are to be built, and under which numbers.
+/// The arguments of [`BuildLeaves`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BuildParams {
-    /// The table's layout, with the depth that it has then.
+    /// The table's layout, with its global depth at the time of the build.
     pub layout: Layout,
     /// The number of leaves.
     pub leaves: u64,
-    /// How many numbers are free to be used again.
+    /// The number of bucket numbers that are free to be used again.
     pub free: u64,
-    /// Numbers below this were used before.
+    /// The end of the bucket numbers that were used before.
     pub used: u64,
 }
 
-/// Threads of a leaf.
+/// The number of threads of a leaf.
 const LANES: u32 = 32;
-/// Leaves of a block.
+/// The number of leaves of a block.
 const LEAVES: usize = 4;
 /// The most records of a bucket: a block builds its leaves in shared memory.
 pub const MAX_RECORDS: u32 = 256;
-/// Lines of a bucket of so many records that are wide: there are more slots than records ([`lines_for`]).
+/// The most lines of a bucket: those of [`MAX_RECORDS`] wide records, with more slots than records
+/// ([`lines_for`]).
 const MAX_LINES: usize = lines_for(MAX_RECORDS, 4) as usize;
-/// Words of 64 bits that they take there.
+/// The number of 64-bit words that these lines take in shared memory.
 const STAGING_WORDS: usize = MAX_LINES * LINE_WORDS as usize;
 
 kernel! {
-    /// Builds buckets for the leaves, of the records that their sources have for them and of new pairs, and lets the directory point to them. They get
-    /// the last of the free numbers, and then new ones. `placed`, all 0 at first, gets a bit for each new key that has its place so. A warp a leaf.
+    /// Builds buckets for the leaves, from the records that their sources have for them and from
+    /// new pairs, and points the directory to them. The buckets get the last of the free numbers,
+    /// and then new numbers. `placed`, all 0 at first, gets a bit for each new key that is stored
+    /// in this step. A warp a leaf.
     BuildLeaves<K: Key, V: Value>, "extendible_build_leaves", threads 128,
         shared staging: u64 = LEAVES * STAGING_WORDS, shared held: u32 = LEAVES * MAX_LINES;
     {
@@ -92,7 +97,8 @@ kernel! {
             }
             let leaf = Leaf::read(args.leaves, number);
             let (own, own_lines) = (thread / LANES * (STAGING_WORDS * of_word) as u32, thread / LANES * MAX_LINES as u32);
-            // A line gives out its slots in turn. No more records come than there are slots, so one is found.
+            // A line hands out its slots in order. No more records come than there are slots, so a
+            // free slot is found.
             let put = |mixed: WordOf<K, V>, value: WordOf<K, V>| {
                 let (records, mut line) = (records_of_line::<WordOf<K, V>>(), home_line(mixed, layout.lines));
                 let mut slot = held.fetch_add(own_lines + line, 1);
@@ -152,8 +158,9 @@ kernel! {
 }
 
 kernel! {
-    /// Inserts the new keys that have no place yet, and for which there is room, and counts them in their buckets. They are mixed, different, and in
-    /// order; one thread each.
+    /// Inserts the new keys that are not stored yet and for which there is space, and adds their
+    /// number to the record counts of their buckets. The keys are mixed, different and in order.
+    /// One thread a key.
     InsertFresh<K: Key, V: Value>, "extendible_insert_fresh", threads 256;
     {
         keys: Global<K>, values: Global<V>, placed: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>,

@@ -1,5 +1,6 @@
-//! What a multimap needs beside sorted pairs and a table of its keys, a page table ([`crate::page`]), a cuckoo table or a two-level one: where a
-//! key's values stand, and getting them.
+//! What a multimap needs beside sorted pairs and its id table: where a key's values are, and
+//! getting them. The id table is a page table ([`crate::page`]), a cuckoo table or a two-level
+//! table.
 
 use crate::page::{self, Layout};
 use crate::seam::{Block, Global, Shared};
@@ -7,16 +8,16 @@ use crate::table::slots::{Slot, cell};
 use crate::types::{Key, Scalar};
 use crate::{cuckoo, two_level};
 
-/// How many numbers.
+/// The arguments of [`Numbers`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct NumbersParams {
-    /// The numbers are below this.
+    /// The end of the numbers: all are below it.
     pub end: u64,
 }
 
 kernel! {
-    /// `output[i]` becomes `i`. One thread each.
+    /// Sets `output[i]` to `i`. One thread a number.
     Numbers<>, "numbers", threads 256;
     { output: Global<u32>, plan: NumbersParams }
     |args, block| {
@@ -31,7 +32,7 @@ kernel! {
     }
 }
 
-/// What is asked.
+/// The arguments of a lookup of runs.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RunsParams {
@@ -41,18 +42,19 @@ pub struct RunsParams {
     pub queries: u64,
 }
 
-/// The arrays of a lookup of runs. Run `r` ends with `lasts[r]`, and they follow each other.
+/// The arrays of a lookup of runs. The runs follow each other, and run `r` ends with `lasts[r]`.
 struct Lookup<K> {
     queries: Global<K>,
     count: u64,
     lasts: Global<u32>,
-    /// Where the runs of the queries begin, and how many values they have. Each of the three may be null.
+    /// The starts of the queries' runs, and then their numbers of values in two widths. Each of the
+    /// three arrays may be null.
     starts: Global<u32>,
     counts: Global<u32>,
     wide_counts: Global<u64>,
 }
 
-/// Answers query `i` by thread `i` of the grid: `run_of` says which run a key has.
+/// Answers query `i` by thread `i` of the grid: `run_of` gives the run of a key.
 #[inline(always)]
 fn answer<K: Key, B: Block>(block: &mut B, lookup: &Lookup<K>, run_of: impl Fn(K) -> Option<u32> + Sync) {
     let first = block.first_thread();
@@ -80,8 +82,10 @@ fn answer<K: Key, B: Block>(block: &mut B, lookup: &Lookup<K>, run_of: impl Fn(K
 }
 
 kernel! {
-    /// For query `i`, by thread `i`: the run of the key's values begins at `starts[i]` and has `counts[i]` of them, or `wide_counts[i]`;
-    /// both are 0 if there is no such key. Each of the three may be null. Run `r` ends with `lasts[r]`, and they follow each other.
+    /// Finds the run of the values of query `i` by thread `i`. The run begins at `starts[i]`, and
+    /// `counts[i]` and `wide_counts[i]` are its number of values; all are 0 if there is no such
+    /// key. Each of the three may be null. The runs follow each other, and run `r` ends with
+    /// `lasts[r]`.
     Runs<K: Key>, "multi_runs", threads 256;
     {
         queries: Global<K>, words: Global<u64>, lasts: Global<u32>, starts: Global<u32>, counts: Global<u32>,
@@ -98,7 +102,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`Runs`] of a cuckoo table.
+    /// Finds runs as [`Runs`] does, by a cuckoo table.
     RunsOfCuckoo<K: Key>, "multi_runs_of_cuckoo", threads 256;
     {
         queries: Global<K>, words: Global<Slot<K, u32>>, header: Global<u64>, lasts: Global<u32>, starts: Global<u32>,
@@ -115,7 +119,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`Runs`] of a two-level table.
+    /// Finds runs as [`Runs`] does, by a two-level table.
     RunsOfTwoLevel<K: Key>, "multi_runs_of_two_level", threads 256;
     {
         queries: Global<K>, words: Global<Slot<K, u32>>, seeds: Global<u32>, header: Global<u64>, lasts: Global<u32>,
@@ -131,24 +135,25 @@ kernel! {
     }
 }
 
-/// What is to be got.
+/// The arguments of [`Gather`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct GatherParams {
     /// The number of queries.
     pub queries: u64,
-    /// The number of values for all of them.
+    /// The number of values of all queries together.
     pub total: u64,
 }
 
 kernel! {
-    /// The values for query `i` go to `output` from `offsets[i]` on: as many as there are up to `offsets[i + 1]`, or the total, from
-    /// `values[starts[i]]` on. One thread for each of the total, however they are shared out among the queries.
+    /// Writes the values of query `i` to `output`, from `offsets[i]` up to `offsets[i + 1]`, or up
+    /// to `total` for the last query. They are read from `values[starts[i]]` on. One thread for
+    /// each of the `total` values, however they are distributed over the queries.
     Gather<T: Scalar>, "multi_gather", threads 256, shared bounds: u64 = 2;
     { values: Global<T>, starts: Global<u32>, offsets: Global<u64>, output: Global<T>, plan: GatherParams }
     |args, block| {
         let GatherParams { queries, total } = args.plan;
-        // The last of the queries from `low` on, and before `high`, whose values begin at `output_index` or before.
+        // Finds the last query in `low..high` whose values begin at `output_index` or before.
         let query_of = |output_index: u64, mut low: u64, mut high: u64| {
             while high - low > 1 {
                 let middle = low.midpoint(high);
@@ -163,7 +168,8 @@ kernel! {
         let first = block.first_thread();
         let last_thread = block.threads() - 1;
         let mut nothing = block.local(|_| ());
-        // Those of the block's first and last values; all others are between them.
+        // The queries of the block's first and last values are found first; all others are between
+        // them.
         block.phase(&mut nothing, |thread, _| {
             if thread == 0 || thread == last_thread {
                 let output_index = (first + thread as u64).min(total - 1);

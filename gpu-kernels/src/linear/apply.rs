@@ -1,4 +1,4 @@
-//! Many operations at once.
+//! Batches of many operations that run at once.
 
 use super::slot::{IfHeld, Inserted};
 use super::{Emptying, Filling, InUse, Layout, count_up, header};
@@ -10,17 +10,17 @@ use crate::types::{Key, Value};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Operation {
-    /// Looks it up.
+    /// Looks the key up.
     Get = 0,
-    /// Gives it the value.
+    /// Gives the key the value.
     Insert = 1,
-    /// Gives it the value unless it has one.
+    /// Gives the key the value unless it has one.
     GetOrInsert = 2,
-    /// Removes it.
+    /// Removes the key.
     Remove = 3,
 }
 
-/// What is to be done.
+/// The scalar arguments of [`Apply`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ApplyParams {
@@ -28,13 +28,15 @@ pub struct ApplyParams {
     pub layout: Layout,
     /// The number of the first operation, a multiple of 32.
     pub first: u64,
-    /// The number behind that of the last one.
+    /// The number of the last operation, plus one.
     pub end: u64,
-    /// The [`Operation`], if there are no kinds.
+    /// The [`Operation`] of all, if there are no kinds.
     pub operation: u32,
-    /// 1 if slots of removed keys may be used again: then all operations must insert.
+    /// The flag for reusing slots of removed keys: 1 if these may be used again, and then all
+    /// operations must insert.
     pub anywhere: u32,
-    /// If operations are marked, new keys may take a slot while the header's word `ASKED` is below this.
+    /// The limit of slot requests, if there is a `pending` array: new keys may take a slot while
+    /// the header's word `ASKED` is below this.
     pub max_asked: u64,
 }
 
@@ -60,7 +62,7 @@ impl<K: Key, V: Value> Insertion<K, V> {
     }
 }
 
-/// What became of an operation.
+/// The result of an operation.
 #[derive(Default)]
 struct Done<V> {
     /// The value that its key had before.
@@ -70,16 +72,22 @@ struct Done<V> {
     lost: bool,
     refused: bool,
     emptied: bool,
-    /// Whether it was to be done.
+    /// Whether the operation was to be done.
     wanted: bool,
 }
 
 kernel! {
-    /// Does operation `i` of the plan's range, one thread each, all at the same time: its [`Operation`] is `kinds[i]` (nothing is done for
-    /// other numbers) or, if that is null, the plan's, with `keys[i]` and, for those that insert, `values[i]`. Bit `i mod 32` of `before[i / 32]` becomes whether the key was
-    /// there before, and `answers[i]` the value that it had, or for `GetOrInsert` the one that it has now, or 0; both may be null.
+    /// Does the operations of the plan's range, with one thread for each, all at the same time.
     ///
-    /// If `pending` is not null, only the operations are done whose bits are set there, and those that were refused stay marked.
+    /// Operation `i` is the [`Operation`] `kinds[i]` or, if that is null, the plan's; other numbers
+    /// do nothing. It applies to `keys[i]` and, if it inserts, `values[i]`.
+    ///
+    /// Bit `i mod 32` of `before[i / 32]` tells whether the key was present before. `answers[i]`
+    /// becomes the value that it had, or for `GetOrInsert` the one that it has now, or 0. Both
+    /// arrays may be null.
+    ///
+    /// If `pending` is not null, only the operations whose bits are set there are done, and those
+    /// that were refused stay pending.
     Apply<K: Key, V: Value>, "linear_apply", threads 256, resident 6, wide atomics;
     {
         kinds: Global<u32>, keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>,
@@ -105,7 +113,7 @@ kernel! {
                 done.before = in_use.get(key);
             } else if kind == Operation::Remove as u32 {
                 if args.kinds.is_null() {
-                    // Nothing else happens.
+                    // All operations of the launch remove.
                     let removed = Emptying::new(args.words, args.header, layout).remove(key);
                     done.before = removed.map(|(value, _)| value);
                     done.emptied = removed.is_some_and(|(_, emptied)| emptied);
@@ -141,7 +149,8 @@ kernel! {
                 let index = warp_first + lane as u64;
                 if lane == 0 && index < end {
                     if !args.before.is_null() {
-                        // Those of the word that were done before, and none behind the last one.
+                        // Bits of the word that were computed before are kept, but none behind the
+                        // last operation.
                         let there = u32::MAX >> (32 - (end - index).min(32) as u32);
                         let others = if counted { args.before.load(index / 32) & !wanted & there } else { 0 };
                         args.before.store(index / 32, others | found);
@@ -163,18 +172,19 @@ kernel! {
     }
 }
 
-/// What is to be counted.
+/// The scalar arguments of [`CountInserting`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct InsertingParams {
     /// The number of the first operation.
     pub first: u64,
-    /// The number behind that of the last one.
+    /// The number of the last operation, plus one.
     pub end: u64,
 }
 
 kernel! {
-    /// Adds to the header's word `INSERTING` how many of the plan's operations insert, one thread each.
+    /// Adds to the header's word `INSERTING` the number of the plan's operations that insert, with
+    /// one thread for each.
     CountInserting<>, "linear_count_inserting", threads 256;
     { kinds: Global<u32>, header: Global<u64>, plan: InsertingParams }
     |args, block| {

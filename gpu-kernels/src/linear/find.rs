@@ -1,4 +1,4 @@
-//! Looking up many keys while nobody changes the table.
+//! Looking up many keys while no thread changes the table.
 
 use super::slot::{is_empty, removed};
 use super::table::{in_cell, resized};
@@ -8,7 +8,7 @@ use crate::seam::{Global, Tile};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Value};
 
-/// What a lookup is to do.
+/// The scalar arguments of [`Find`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct FindParams {
@@ -19,8 +19,10 @@ pub struct FindParams {
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values`
-    /// may be null. No thread may change the table meanwhile.
+    /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of
+    /// `found[i / 32]` says which.
+    ///
+    /// `values` may be null. No thread may change the table meanwhile.
     Find<K: Key, V: Value>, "linear_find", threads 256, wide atomics;
     {
         queries: Global<K>, words: Global<PackedPair<K, V>>, header: Global<u64>, values: Global<V>, found: Global<u32>,
@@ -54,8 +56,8 @@ kernel! {
     }
 }
 
-/// The value of a key that is not K: the same search as [`slot::get`](super::slot::get), but a word is read once, and by loads that may
-/// be cached.
+/// The value of a key that is not K. The search is that of [`slot::get`](super::slot::get), but a
+/// word is read once, and by loads that may be cached.
 #[inline(always)]
 fn get<W: Double>(words: Global<W>, layout: &Layout, key: W::Half) -> Option<W::Half> {
     let (mut probe, mut left) = (layout.probe::<W>(key), layout.buckets());

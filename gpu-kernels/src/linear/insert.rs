@@ -1,4 +1,5 @@
-//! Batches that only insert and ask for no answers, with fewer registers than [`Apply`](super::Apply): more threads wait for memory at once.
+//! Batches that only insert and ask for no answers. They need fewer registers than
+//! [`Apply`](super::Apply), so more threads wait for memory at once.
 
 use super::slot::IfHeld;
 use super::{Filling, InUse, Layout, count_up, header};
@@ -6,7 +7,7 @@ use crate::double::PackedPair;
 use crate::seam::Global;
 use crate::types::{Key, Value};
 
-/// What is to be inserted.
+/// The scalar arguments of [`Insert`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct InsertParams {
@@ -14,20 +15,22 @@ pub struct InsertParams {
     pub layout: Layout,
     /// The number of the first pair.
     pub first: u64,
-    /// The number behind that of the last one.
+    /// The number of the last pair, plus one.
     pub end: u64,
 }
 
 kernel! {
-    /// Gives every key of the plan's range its value, one thread each. There must be a slot for each. With `ANYWHERE` slots of
-    /// removed keys are used again.
+    /// Gives every key of the plan's range its value, with one thread per key. There must be a slot
+    /// for each.
+    ///
+    /// With `ANYWHERE` slots of removed keys are used again.
     Insert<K: Key, V: Value; const ANYWHERE: bool>, "linear_insert" | "linear_insert_anywhere", threads 256, resident 8, wide atomics;
     { keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>, plan: InsertParams }
     |args, block| {
         let InsertParams { layout, first, end } = args.plan;
         let block_first = first + block.first_thread();
         let (in_use, filling) = (InUse::new(args.words, args.header, layout), Filling::new(args.words, args.header, layout));
-        // Whether a slot was taken, and whether a key came.
+        // For each thread, whether a slot was taken, and whether a key is new.
         let mut done = block.local(|thread| {
             let index = block_first + thread as u64;
             if index >= end {

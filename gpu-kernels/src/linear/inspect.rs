@@ -1,4 +1,4 @@
-//! Writing out all pairs, and how far keys are from where their search begins.
+//! Writing out all pairs, and measuring how far keys are from where their search begins.
 
 use super::slot::value_of;
 use super::table::{in_cell, resized};
@@ -8,26 +8,29 @@ use crate::primitives::append::{self, WARPS};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Value};
 
-/// What is to be looked at.
+/// The scalar arguments of [`Unpack`] and [`ProbeLengths`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct InspectParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of words of a histogram, or of pairs that there is room for.
+    /// The number of words of a histogram, or the capacity of the output in pairs.
     pub capacity: u64,
 }
 
-/// What a thread has found in its slot.
+/// The pair that a thread has found in its slot.
 struct Found<K, V> {
     pair: Option<(K, V)>,
-    /// Where it is written.
+    /// The output offset of the pair.
     target: u64,
 }
 
 kernel! {
-    /// Writes the pairs of all slots, one thread a slot, and of the cell, to `keys_out` and `values_out`, as long as there is room;
-    /// `count[0]`, 0 at first, becomes their number. Their order is that in which blocks come.
+    /// Writes the pairs of all slots and of the cell to `keys_out` and `values_out`, up to their
+    /// capacity. There is one thread per slot.
+    ///
+    /// `count[0]`, 0 at first, becomes the number of pairs. Their order is that in which blocks
+    /// reserve their output.
     Unpack<K: Key, V: Value>, "linear_unpack", threads 256, wide atomics, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         words: Global<PackedPair<K, V>>, header: Global<u64>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>,
@@ -68,8 +71,12 @@ kernel! {
 }
 
 kernel! {
-    /// Counts the keys in slots by how many slots a search looks at until it is there, one thread a slot: `histogram[n]` for n slots, and
-    /// in its last word those that are farther. `H` is half of a word. `totals[0]` becomes the sum of these numbers, `totals[1]` the largest. All must be 0 at first.
+    /// Counts the keys in slots by the number of slots that a search for them reads. There is one
+    /// thread per slot.
+    ///
+    /// `histogram[n]` counts keys that take n slots, and its last word also those that take more.
+    /// `H` is half of a word. `totals[0]` becomes the sum of n over all keys, `totals[1]` the
+    /// largest n. All must be 0 at first.
     ProbeLengths<H: Key>, "linear_probe_lengths", threads 256, wide atomics;
     { words: Global<Doubled<H>>, histogram: Global<u64>, totals: Global<u64>, plan: InspectParams }
     |args, block| {

@@ -1,12 +1,16 @@
-//! The table that is in use while it changes: open addressing on words of 64 or 128 bits, after D. Farrell, *A Simple GPU Hash Table* (2020).
+//! The table that is in use while it changes: open addressing on words of 64 or 128 bits, after
+//! (Farrell 2020).
 //!
-//! Every state of a slot is one word, and every change of it is one atomic operation on that word ([`slot`]), so threads may insert,
-//! look up and remove at the same time. docs/linear.md has the whole.
+//! Every state of a slot is one word, and every change of it is one atomic operation on that word
+//! ([`slot`]). So threads may insert, look up and remove at the same time. docs/linear.md describes
+//! the whole design.
 //!
-//! **Layout.** A bucket is 32 bytes, four slots of 64 bits or two of 128: what one thread can read at the speed of one slot. Two are a line, 64 bytes: what
-//! a random access moves anyway. A key has a home line, a bucket there, and a slot where its search begins; from a full bucket it goes
-//! on to the other one of the line, and from a full line to another line, by a step of its own ([`Layout::probe`]). A key stands in
-//! a bucket before which all are full.
+//! **Layout.** A bucket is 32 bytes, four slots of 64 bits or two of 128: what one thread can read
+//! as fast as one slot. Two buckets are a line of 64 bytes, which a random access moves anyway.
+//!
+//! A key has a home line, a bucket there, and a slot where its search begins. From a full bucket it
+//! goes on to the other one of the line. From a full line it goes on to another line, by a step of
+//! its own ([`Layout::probe`]). All buckets before the bucket of a key are full.
 
 mod apply;
 mod find;
@@ -27,29 +31,31 @@ use crate::double::Double;
 use crate::seam::{Block, Global};
 use crate::types::{Key, Scalar};
 
-/// The words beside the slots.
+/// The header words beside the slots.
 pub mod header {
-    /// The key that is all ones: a word like a slot's, 0 if the table has it not, else with 1 above its value.
+    /// The cell of the key that is all ones: a word like a slot's, 0 if the key is absent, else
+    /// with 1 above its value.
     pub const CELL: u64 = 0;
-    /// How often operations have asked for a slot, where they are counted. Before it there is room for the widest cell.
+    /// The number of times that operations have asked for a slot, where that is counted. The words
+    /// before it are enough for the widest cell.
     pub const ASKED: u64 = 2;
-    /// How many of the operations of a batch insert, where that is counted.
+    /// The number of a batch's operations that insert, where that is counted.
     pub const INSERTING: u64 = 3;
-    /// Where the counters begin: those of the first stripe, then those of the next one.
+    /// The word where the counters begin: those of the first stripe, then those of the next one.
     pub const COUNTERS: u64 = 16;
-    /// Each block counts in one of so many stripes, so that not all wait for one word.
+    /// The number of stripes; each block counts in one of them, so that not all wait for one word.
     pub const STRIPES: u64 = 32;
-    /// In a stripe: slots that were empty and are not any more.
+    /// The counter, in a stripe, of slots that were empty and are not any more.
     pub const TAKEN: u64 = 0;
-    /// Keys that came.
+    /// The counter of keys that became present.
     pub const GAINED: u64 = 1;
-    /// Keys that went.
+    /// The counter of keys that were removed.
     pub const LOST: u64 = 2;
-    /// Keys that found no slot.
+    /// The counter of keys that found no slot.
     pub const REFUSED: u64 = 3;
-    /// Slots that are empty again.
+    /// The counter of slots that became empty again.
     pub const EMPTIED: u64 = 4;
-    /// Words of a stripe.
+    /// The number of words in a stripe.
     pub const STRIPE: u64 = 8;
     /// The number of words.
     pub const WORDS: usize = (COUNTERS + STRIPES * STRIPE) as usize;
@@ -72,46 +78,50 @@ fn count_up<const N: usize>(block: &mut impl Block, header: Global<u64>, counts:
     });
 }
 
-/// How a table hashes and how many lines it has.
+/// The constants of a table's hash, and its number of lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Layout {
-    /// The constants of the mix.
+    /// The first constant of the mix.
     pub a: u64,
-    /// The second one.
+    /// The second constant of the mix.
     pub b: u64,
-    /// The number of lines: 2 or more, and a prime unless `linear` is 1, so that every step leads to every line.
+    /// The number of lines: 2 or more, and a prime unless `linear` is 1, so that every step leads
+    /// to every line.
     pub lines: u32,
-    /// 1 if the next line is the one beside, and 0 if it is a step of the key's own away.
+    /// The flag of linear probing: 1 if the next line is the adjacent one, and 0 if it is a step of
+    /// the key's own away.
     pub linear: u32,
 }
 
-/// Where a key is sought.
+/// The state of the search for a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
-    /// The bucket, at first the one where the search begins.
+    /// The bucket of the next probe, at first the one where the search begins.
     pub bucket: u32,
-    /// How many buckets of the line were sought in before: 0 or 1.
+    /// The number of buckets of the line that were probed before: 0 or 1.
     second: u32,
-    /// How far the next line is.
+    /// The distance to the next line.
     step: u32,
     /// The slot that is first in each bucket; the others follow in a circle.
     pub start: u32,
 }
 
 impl Layout {
-    /// Where the search for `key` begins, in a table of words `W`: a key that is narrower than half of them counts as one that is not.
+    /// The start of the search for `key` in a table of words `W`. A key that is narrower than half
+    /// of a word is treated as one that is not.
     #[inline(always)]
     pub fn probe<W: Double>(&self, key: W::Half) -> Probe {
         let mixed = key.mixed(self.a, self.b);
-        // The line is said by the upper bits, bucket and slot by the lowest, the step by the lower 32.
+        // The upper bits determine the line, the lowest ones the bucket and the slot, and the lower
+        // 32 the step.
         let low = mixed.bits_from(0);
         let step = if self.linear != 0 { 1 } else { 1 + low.wrapping_mul(0x9e37_79b1).scaled(self.lines - 1) };
         let bucket = 2 * mixed.scaled(self.lines) + low / W::IN_SECTOR % 2;
         Probe { bucket, second: 0, step, start: low % W::IN_SECTOR }
     }
 
-    /// From a bucket to the next one.
+    /// Goes from a bucket to the next one.
     #[inline(always)]
     pub fn advance(&self, probe: &mut Probe) {
         probe.bucket ^= 1;
@@ -137,7 +147,7 @@ impl Layout {
     }
 }
 
-/// The slots of two buckets, which are a line of 64 bytes.
+/// The number of slots in two buckets, which are a line of 64 bytes.
 pub const fn slots_of_line<W: Double>() -> u32 {
     2 * W::IN_SECTOR
 }

@@ -6,19 +6,21 @@ use crate::double::{Double, Doubled};
 use crate::seam::Global;
 use crate::types::Key;
 
-/// What is to be moved.
+/// The scalar arguments of [`Rehash`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RehashParams {
-    /// The slots of the old table.
+    /// The number of slots in the old table.
     pub slots: u64,
-    /// The layout of the new one.
+    /// The layout of the new table.
     pub layout: Layout,
 }
 
 kernel! {
-    /// Inserts the keys of the old slots, one thread a slot, into the new table, which is larger than their number. The key that lives
-    /// beside the slots is in the header already. `H` is half of a word.
+    /// Inserts the keys of the old slots into the new table, which is larger than their number.
+    /// There is one thread per slot.
+    ///
+    /// The key that lives beside the slots is in the header already. `H` is half of a word.
     Rehash<H: Key>, "linear_rehash", threads 256, wide atomics;
     { old: Global<Doubled<H>>, words: Global<Doubled<H>>, header: Global<u64>, plan: RehashParams }
     |args, block| {

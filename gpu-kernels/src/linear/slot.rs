@@ -1,29 +1,37 @@
-//! What threads do to a slot while others do the same: the whole protocol, over any kind of atomic cell.
+//! The whole protocol by which threads change a slot while others do the same, over any kind of
+//! atomic cell.
 //!
-//! **States.** A word has a key in its upper half and its value in the lower one ([`Double`]). K is the key that is all ones, as wide as a half; it
-//! lives beside the table, so words whose upper half is K can mean something else.
+//! **States.** A word has a key in its upper half and its value in the lower one ([`Double`]). K is
+//! the key that is all ones, as wide as a half. It lives beside the table, so words whose upper
+//! half is K can mean something else.
 //!
 //! ```text
-//! word          means                                     becomes
-//! (K, K)        empty                                     (k, v)
-//! (k, v)        k has the value v                         (k, w) by another value, (K, k) or empty by removal
-//! (K, k)        k was here and was removed                (k, v); while no thread removes also (j, v), j another key
+//! word     means                       becomes
+//! (K, K)   empty                       (k, v)
+//! (k, v)   k has the value v           (k, w) by another value, (K, k) or empty by removal
+//! (K, k)   k was here and was removed  (k, v); while no thread removes also (j, v), j another key
 //! ```
 //!
-//! A search goes on to the next bucket only where no slot is empty, and a full bucket never gets an empty slot again: what is removed from
-//! it leaves (K, k). So a key is in a bucket before which all are full, and a search may end at a bucket with an empty slot.
+//! A search goes on to the next bucket only where no slot is empty. A full bucket never gets an
+//! empty slot again: a removal from it leaves the tombstone (K, k). So all buckets before that of a
+//! key are full, and a search may end at a bucket with an empty slot.
 //!
 //! Three rules give every key at most one slot, whatever threads do at the same time:
 //!
-//! * **While all happens at once** ([`insert_in_place`], [`remove`]), a slot that a key has had stays its own, and none becomes empty. All
-//!   threads with one key come to its own slot, or to the first empty one, in the same order, and one compare-and-exchange decides.
-//! * **While keys are only inserted** ([`insert_anywhere`]), slots are taken and never given up. A thread looks through the buckets up to the
-//!   first one with an empty slot, and takes the first slot of a removed key that it saw, or else the first empty one. If that succeeds
-//!   the slot has been free all the time, so no other thread with the same key can have passed it by: one that saw it free would have
-//!   taken it or one before it, and a slot before it that was free for the other one was free for this one, too.
-//! * **While keys are only removed** ([`remove_and_empty`]), nobody takes a slot. A bucket with an empty slot may get more of them.
+//! * **While all happens at once** ([`insert_in_place`], [`remove`]), a slot that a key has had
+//!   stays its own, and none becomes empty. All threads with one key reach its own slot, or the
+//!   first empty one, in the same order, and one compare-and-exchange decides.
+//! * **While keys are only inserted** ([`insert_anywhere`]), slots are taken and never given up. A
+//!   thread probes the buckets up to the first one with an empty slot. It takes the first tombstone
+//!   that it saw, or else the first empty slot. If that succeeds the slot has been free all the
+//!   time, so no other thread with the same key can have passed it by. One that saw it free would
+//!   have taken it or one before it. A slot before it that was free for the other thread was free
+//!   for this one, too.
+//! * **While keys are only removed** ([`remove_and_empty`]), no thread takes a slot. A bucket with
+//!   an empty slot may get more of them.
 //!
-//! A removed key's slot never stands before its living one: the key would have taken it. So a search may end there, too.
+//! A key's tombstone never comes before the slot that holds the key: the key would have taken it.
+//! So a search may end there, too.
 
 use super::{Layout, Probe};
 use crate::double::Double;
@@ -52,7 +60,7 @@ pub fn is_empty(word: impl Double) -> bool {
     word == Double::ALL_ONES
 }
 
-/// The word of a removed key.
+/// The tombstone of a removed key.
 #[inline(always)]
 pub fn removed<W: Double>(key: W::Half) -> W {
     W::of(W::Half::ALL_ONES, key)
@@ -64,14 +72,14 @@ pub fn value_of<W: Double>(word: W) -> Option<W::Half> {
     if word.upper() == W::Half::ALL_ONES { None } else { Some(word.lower()) }
 }
 
-/// Whose slot it is: the key that it holds or held; K if it is empty.
+/// The owner of the slot: the key that it holds or held; K if it is empty.
 #[inline(always)]
 fn owner<W: Double>(word: W) -> W::Half {
     let key = word.upper();
     if key == W::Half::ALL_ONES { word.lower() } else { key }
 }
 
-/// What an insertion did.
+/// The result of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inserted<V> {
     /// The value that the key had.
@@ -86,29 +94,29 @@ impl<V> Inserted<V> {
     const REFUSED: Self = Self { before: None, taken: false, refused: true };
     const NEW: Self = Self { before: None, taken: true, refused: false };
 
-    /// The key came to the table.
+    /// Whether the key became present.
     #[inline(always)]
     pub fn is_new(&self) -> bool {
         self.before.is_none() && !self.refused
     }
 
-    /// The same with another type of values.
+    /// The same result with another type of values.
     #[inline(always)]
     pub fn map<To>(self, value: impl Fn(V) -> To) -> Inserted<To> {
         Inserted { before: self.before.map(value), taken: self.taken, refused: self.refused }
     }
 }
 
-/// What is to become of the value that a key has already.
+/// What happens to the value that a key has already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfHeld {
-    /// It gives way to the new one.
+    /// The new value replaces it.
     Replace,
-    /// It stays.
+    /// The old value stays.
     Keep,
 }
 
-/// Which slots of a bucket are a key's own, empty, or removed: a bit each.
+/// The slots of a bucket that are a key's own, empty, or removed: a bit each.
 #[derive(Clone, Copy)]
 struct Seen {
     own: u32,
@@ -127,7 +135,7 @@ fn look<W: Double>(words: W::Sector, key: W::Half) -> Seen {
     seen
 }
 
-/// The first of the marked slots of the probe's bucket, in its order.
+/// The first of the flagged slots of the probe's bucket, in its order.
 #[inline(always)]
 fn first<W: Double>(flags: u32, probe: &Probe) -> u64 {
     let from_start = (flags | flags << W::IN_SECTOR) >> probe.start;
@@ -156,8 +164,10 @@ fn write_owned<C: Cells>(cells: &C, slot: u64, word: C::Word, if_held: IfHeld) -
     Inserted { before: value_of(before), taken: false, refused: false }
 }
 
-/// Inserts a key that is not K. Other threads may insert, look up and remove; no thread may [`insert_anywhere`]. Without `may_take` only
-/// slots that are the key's own already serve.
+/// Inserts a key that is not K. Other threads may insert, look up and remove; no thread may
+/// [`insert_anywhere`].
+///
+/// Without `may_take` the key is refused unless it has a slot of its own already.
 #[inline(always)]
 pub fn insert_in_place<C: Cells>(
     cells: &C,
@@ -186,7 +196,7 @@ pub fn insert_in_place<C: Cells>(
             if owner(now) == key {
                 return write_owned(cells, slot, word, if_held);
             }
-            // Another key took it: this bucket once more.
+            // Another key took the slot: this bucket is probed once more.
         } else {
             return Inserted::REFUSED;
         }
@@ -194,9 +204,11 @@ pub fn insert_in_place<C: Cells>(
     Inserted::REFUSED
 }
 
-/// Inserts a key that is not K, into the first slot of a removed key up to the first bucket with an empty slot, or else into that one.
-/// Other threads may do the same and look up; no thread may remove or [`insert_in_place`]. Without `may_take` a key that is not there is
-/// refused.
+/// Inserts a key that is not K into the first tombstone up to the first bucket with an empty slot,
+/// or else into that empty slot.
+///
+/// Other threads may do the same and look up; no thread may remove or [`insert_in_place`]. Without
+/// `may_take` a key that is absent is refused.
 #[inline(always)]
 pub fn insert_anywhere<C: Cells>(
     cells: &C,
@@ -212,7 +224,7 @@ pub fn insert_anywhere<C: Cells>(
         let mut free = None;
         while left != 0 {
             let seen = look::<C::Word>(cells.bucket(probe.bucket), key);
-            // A removed slot of the key's own is free, for itself as for others.
+            // A tombstone of the key's own is free, for itself as for others.
             let own = seen.own & !seen.removed;
             if own != 0 {
                 return write_owned(cells, first::<C::Word>(own, &probe), word, if_held);
@@ -231,27 +243,28 @@ pub fn insert_anywhere<C: Cells>(
         }
         let Some(slot) = free else { return Inserted::REFUSED };
         let seen = cells.load(slot);
-        // If another thread has taken it meanwhile, perhaps with the same key: all over again.
+        // If another thread has taken the slot meanwhile, perhaps with the same key, the search
+        // starts again.
         if value_of(seen).is_none() && cells.compare_exchange(slot, seen, word) == seen {
             return Inserted { before: None, taken: is_empty(seen), refused: false };
         }
     }
 }
 
-/// Removes a key that is not K; returns the value that it had. Other threads may insert in place, look up and remove, but not
-/// [`remove_and_empty`].
+/// Removes a key that is not K; returns the value that it had. Other threads may insert in place,
+/// look up and remove, but not [`remove_and_empty`].
 #[inline(always)]
 pub fn remove<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<Half<C>> {
     let found = find(cells, layout, key)?;
     value_of(cells.exchange(found.slot, removed(key)))
 }
 
-/// Removes a key that is not K; returns the value that it had, and whether its slot is empty now. Other threads may do the same and look
-/// up; no thread may insert, or [`remove`].
+/// Removes a key that is not K; returns the value that it had, and whether its slot is empty now.
+/// Other threads may do the same and look up; no thread may insert, or [`remove`].
 #[inline(always)]
 pub fn remove_and_empty<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<(Half<C>, bool)> {
     let Found { slot, beside_empty } = find(cells, layout, key)?;
-    // No key has gone past a bucket with an empty slot.
+    // No probe sequence of a present key goes past a bucket with an empty slot.
     let word = if beside_empty { Double::ALL_ONES } else { removed(key) };
     value_of(cells.exchange(slot, word)).map(|value| (value, beside_empty))
 }
@@ -263,7 +276,7 @@ pub fn get<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<Half<C>
     if owner(word) == key { value_of(word) } else { None }
 }
 
-/// Where a key is.
+/// The slot of a key.
 struct Found {
     slot: u64,
     /// Whether its bucket has an empty slot.

@@ -1,4 +1,5 @@
-//! A table as kernels hold it, in three kinds: their types keep apart what must not happen in one launch.
+//! A table as kernels hold it, in three kinds: their types keep apart what must not happen in one
+//! launch.
 
 use super::slot::{self, IfHeld, Inserted};
 use super::{Layout, Slots, header};
@@ -6,7 +7,8 @@ use crate::double::{Double, PackedPair};
 use crate::seam::{Atomic, DeviceScope, Global};
 use crate::types::{Key, Scalar, Value};
 
-/// A table in use: threads may insert, look up and remove at the same time. The slot of a removed key stays its own.
+/// A table in use: threads may insert, look up and remove at the same time. The slot of a removed
+/// key stays its own.
 ///
 /// No thread of the launch may hold the table as another kind.
 #[derive(Clone, Copy, Debug)]
@@ -16,19 +18,23 @@ pub struct InUse<K: Key, V: Value> {
     layout: Layout,
 }
 
-/// A table that is being filled: threads may insert and look up at the same time, and slots of removed keys are used again.
+/// A table that is being filled: threads may insert and look up at the same time, and slots of
+/// removed keys are used again.
 ///
-/// It has no way to remove, and no thread of the launch may hold the table as another kind.
+/// It has no operation that removes, and no thread of the launch may hold the table as another
+/// kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling<K: Key, V: Value>(InUse<K, V>);
 
-/// A table that is being emptied: threads may remove and look up at the same time, and slots become empty where that cuts off no key.
+/// A table that is being emptied: threads may remove and look up at the same time, and slots become
+/// empty where that cuts off no key.
 ///
-/// It has no way to insert, and no thread of the launch may hold the table as another kind.
+/// It has no operation that inserts, and no thread of the launch may hold the table as another
+/// kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Emptying<K: Key, V: Value>(InUse<K, V>);
 
-/// A key or value as half of a word, or half of a word as what it was before.
+/// A key or value as half of a word, or half of a word as the key or value that it was before.
 #[inline(always)]
 pub(super) fn resized<To: Scalar>(from: impl Scalar) -> To {
     To::from_u64(from.to_u64())
@@ -53,8 +59,8 @@ impl<K: Key, V: Value> InUse<K, V> {
         Self { words, header, layout }
     }
 
-    /// Gives the key the value; or, by `if_held`, keeps the one that it has. Without `may_take` a key that is not there, and had no slot
-    /// before, is refused.
+    /// Gives the key the value, or keeps the one that it has, according to `if_held`. Without
+    /// `may_take` a key that is absent, and had no slot before, is refused.
     #[inline(always)]
     pub fn insert(&self, key: K, value: V, if_held: IfHeld, may_take: bool) -> Inserted<V> {
         if key == K::ALL_ONES {
@@ -101,7 +107,7 @@ impl<K: Key, V: Value> InUse<K, V> {
 }
 
 impl<K: Key, V: Value> Filling<K, V> {
-    /// The same table. Nobody may hold it as [`InUse`] any more.
+    /// The same table for filling. No thread may hold it as [`InUse`] any more.
     #[inline(always)]
     pub(super) fn of(table: InUse<K, V>) -> Self {
         Self(table)
@@ -113,7 +119,8 @@ impl<K: Key, V: Value> Filling<K, V> {
         Self(InUse::new(words, header, layout))
     }
 
-    /// Gives the key the value; or, by `if_held`, keeps the one that it has. Without `may_take` a key that is not there is refused.
+    /// Gives the key the value, or keeps the one that it has, according to `if_held`. Without
+    /// `may_take` a key that is absent is refused.
     #[inline(always)]
     pub fn insert(&self, key: K, value: V, if_held: IfHeld, may_take: bool) -> Inserted<V> {
         if key == K::ALL_ONES {

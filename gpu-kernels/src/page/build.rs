@@ -11,10 +11,10 @@ use crate::seam::{Block, Global, IN_STEP, STAGED_TIMES, Shared, Tile, vectorized
 use crate::types::{Key, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
 
-/// Threads of a block, unless it is one of one thread.
+/// The threads of a block, unless it is a block of one thread.
 pub(super) const THREADS: usize = 384;
 
-/// The threads of a block, by which they go over their work.
+/// The stride by which the threads of a block go over their work.
 pub(super) const fn stride<B: Block>() -> u32 {
     if B::IN_TURN { 1 } else { THREADS as u32 }
 }
@@ -22,40 +22,47 @@ pub(super) const fn stride<B: Block>() -> u32 {
 /// The most pairs that a thread reads at once.
 pub(super) const MAX_READ_AHEAD: usize = 4;
 
-/// Pairs that a thread reads at once: 16 bytes of keys, and of values.
+/// The number of pairs that a thread reads at once: 16 bytes of keys, and of values.
 #[inline(always)]
 pub(super) const fn read<K: Key, V: Payload>() -> usize {
     MAX_READ_AHEAD * 32 / <K::PackedWord<V> as Scalar>::BITS as usize
 }
-/// The most pairs of a page that are noted when their home is full; twice as many if a note is half a word.
+/// The most pairs of a page that are spilled to the list when their home is full; twice as many if
+/// an entry is half a word.
 const MAX_HOME_FULL: usize = 512;
-/// The most pairs of a page that may be left when their candidates are full, or twice as many.
+/// The most pairs of a page that may be left when their candidates are full; twice as many if an
+/// entry is half a word.
 const MAX_UNPLACED: usize = 64;
 
-/// What is to be built.
+/// The scalar arguments of [`BuildPages`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BuildParams {
     /// The table's layout.
     pub layout: Layout,
-    /// Where the pairs of page `p` begin, if their numbers are known and not their places: `p` times this.
+    /// The distance from the first pair of one page to that of the next, if their counts are known
+    /// and not their starts. The pairs of page `p` begin at `p` times this.
     pub page_capacity: u64,
     /// The number of pairs, if there is one page and nothing else is known.
     pub pairs: u64,
-    /// 1 if the pairs come from a [`Split`](super::Split).
+    /// The flag of pairs from a [`Split`](super::Split): 1 if they come from one.
     pub split: u32,
-    /// 1 if all words of the table are 0 already.
+    /// The flag of a cleared table: 1 if all of its words are 0 already.
     pub zeroed: u32,
 }
 
 kernel! {
-    /// Builds every page from its pairs, a block a page. Those of page `p` begin at `p` times the plan's room and are `counts[p]`; or,
-    /// if there are no counts, stand from `starts[p]` to `starts[p + 1]`; or, if there are neither, are all pairs.
+    /// Builds every page from its pairs, with a block for each page.
     ///
-    /// If a split has lost pairs, nothing is built. If a page cannot be built, the header says so, and that page is unfinished.
+    /// The pairs of page `p` begin at `p` times the plan's page capacity, and there are `counts[p]`
+    /// of them. If there are no counts, they are from `starts[p]` to `starts[p + 1]`. If there are
+    /// neither, the page has all pairs.
     ///
-    /// With `REPEATS` keys may be repeated: of all pairs of a key, the last one wins. If `values` is null all values are 0, and the
-    /// keys may come from a split of keys alone.
+    /// If a split has lost pairs, nothing is built. If a page cannot be built, the header says so,
+    /// and that page is unfinished.
+    ///
+    /// With `REPEATS` keys may be repeated: of all pairs of a key, the last one wins. If `values`
+    /// is null all values are 0, and the keys may come from a split of keys alone.
     BuildPages<K: Key, V: Payload; const REPEATS: bool>, "page_build" | "page_build_in_order", threads 384, resident 4,
         shared page_memory: u64 = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 }, shared over: u64 = MAX_HOME_FULL * STAGED_TIMES,
         shared left: u64 = MAX_UNPLACED * STAGED_TIMES,
@@ -108,7 +115,7 @@ fn build_page<K: Key, V: Payload, const REPEATS: bool, B: Block>(
     with_form!(layout.slots, K, V, F => build::<REPEATS, F, K, V, _>(block, &job, memory));
 }
 
-/// What a block is to do.
+/// The arguments of a block's build.
 struct Job<K: Key, V: Payload> {
     sources: Sources<K, V>,
     words_out: Global<K::PackedWord<V>>,
@@ -119,7 +126,7 @@ struct Job<K: Key, V: Payload> {
 /// The block's shared memory.
 #[derive(Clone, Copy)]
 struct Memory<Words, Counts, Over, Left> {
-    /// The page, and the counts behind it.
+    /// The page; the counts are behind it.
     words: Words,
     counts: Counts,
     lists: Lists<Over, Left>,
@@ -163,7 +170,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
         entry: Entry { pair: 0, mixed: K::default(), value_word: Scalar::from_u64(0) },
         inserted: 0,
     });
-    // Asked for after the pairs, so that there is one wait for both.
+    // The header is read after the pairs, so that there is one wait for both.
     let mut overflowed = 0;
     for level in 0..header::LEVELS {
         overflowed |= job.header.load_read_only(header::OVERFLOW + level);
@@ -171,7 +178,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     if overflowed != 0 {
         return;
     }
-    // Empty tags; values only where something is to be compared with them.
+    // Tags become empty; values become 0 only where something is to be compared with them.
     block.phase(&mut threads, |thread, _| {
         if B::IN_TURN {
             if !job.zeroed {
@@ -223,7 +230,8 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             });
         }
     }
-    // Then the others. If they are more than were noted, all search: those that have a slot find it.
+    // Then the others search. If more were spilled than the list holds, all pairs search: those
+    // that have a slot find it.
     let spilled = if counted { over.lengths.get(over.number) } else { u32::MAX };
     if spilled != 0 {
         let mut listed = spilled <= over.most;
@@ -239,7 +247,8 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             );
             listed = left.lengths.get(left.number) <= left.most;
             if !listed {
-                // Keys with many copies, against the promise, take all slots of their candidates. In a search by the tags they meet.
+                // If keys have many copies in spite of the promise, these take all slots of their
+                // candidates. A search by the tags finds the copies.
                 block.sync();
                 block.phase(&mut threads, |thread, _| {
                     if thread == 0 {
@@ -275,7 +284,8 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
         }
     }
 
-    // Out, half a bucket a thread; the number of a pair gives way to its value.
+    // The page is written out, half a bucket per thread; the number of a pair is replaced by its
+    // value.
     let first_word = number as u64 * (layout.page_buckets * BUCKET_WORDS) as u64;
     block.phase(&mut threads, |thread, _| {
         if B::IN_TURN {
@@ -296,14 +306,16 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             half += const { stride::<B>() };
         }
     });
-    // One addition a block: a word takes about one a nanosecond, and one from each warp is a tenth of the time of all pages.
+    // There is one addition per block: a word takes about one per nanosecond, and one from each
+    // warp would be a tenth of the time of all pages.
     block.tiles_of::<32, _>(&mut threads, |warp, threads| {
         warp.exclusive_sum(
             threads,
             |_, thread| thread.inserted,
             |lane, _, _, total| {
                 if lane == 0 {
-                    // A warp may have taken out more than it placed: the sum over the block is right, modulo 2^32.
+                    // A warp may have removed more than it inserted: the sum over the block is
+                    // right, modulo 2^32.
                     left.lengths.fetch_add(INSERTED, total);
                 }
             },

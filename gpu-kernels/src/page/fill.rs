@@ -9,18 +9,18 @@ use super::source::{Entry, Source};
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{Key, Payload, Scalar, WordOf};
 
-/// What a thread keeps.
+/// The state of a thread.
 pub struct Thread<K, V, W> {
-    /// The pairs that the thread places next.
+    /// The pairs that the thread inserts next.
     pub pairs: ([K; MAX_READ_AHEAD], [V; MAX_READ_AHEAD]),
     pub seek: Seek<W>,
     pub entry: Entry<K, W>,
-    /// The number of keys that the thread placed, less those that it took out again: modulo 2^32,
-    /// since a thread also takes out keys that others placed.
+    /// The number of keys that the thread inserted, less those that it removed again. It is modulo
+    /// 2^32, since a thread also removes keys that others inserted.
     pub inserted: u32,
 }
 
-/// What a thread keeps that places keys with this payload.
+/// The state of a thread that inserts keys with this payload.
 type ThreadOf<K, V> = Thread<K, WordOf<V>, <K as Key>::PackedWord<V>>;
 
 /// A list that threads append to.
@@ -28,13 +28,13 @@ type ThreadOf<K, V> = Thread<K, WordOf<V>, <K as Key>::PackedWord<V>>;
 pub struct List<Entries, Lengths> {
     pub entries: Entries,
     pub lengths: Lengths,
-    /// Which of the lengths is this list's.
+    /// The index of this list's length in `lengths`.
     pub number: u32,
     pub most: u32,
 }
 
 impl<Entries, Lengths: Shared<u32>> List<Entries, Lengths> {
-    /// Notes an entry if there is room, and counts it in any case.
+    /// Appends an entry if the capacity allows, and counts it in any case.
     #[inline(always)]
     pub fn push<E: Scalar>(&self, entry: E)
     where
@@ -46,14 +46,14 @@ impl<Entries, Lengths: Shared<u32>> List<Entries, Lengths> {
         }
     }
 
-    /// Whether there were more entries than there is room for.
+    /// Whether more entries were pushed than the list's capacity.
     #[inline(always)]
     pub fn overflowed(&self) -> bool {
         self.lengths.load_relaxed(self.number) > self.most
     }
 }
 
-/// Where pairs are noted that have no slot yet.
+/// The lists of pairs that have no slot yet.
 #[derive(Clone, Copy)]
 pub struct Lists<Over, Left> {
     /// Pairs that found their home full.
@@ -62,7 +62,8 @@ pub struct Lists<Over, Left> {
     pub left: Left,
 }
 
-/// Gives pairs slots of their home by counting, as long as it has some; notes the others.
+/// Gives pairs slots of their home by counting, as long as it has some; spills the others to the
+/// list.
 #[inline(always)]
 pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     thread: u32,
@@ -75,7 +76,7 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     let pairs = source.pairs;
     let mut first = thread;
     while first < pairs {
-        // While these get their slots, the next ones are on their way.
+        // While these pairs get their slots, the next ones are being loaded.
         let some = state.pairs;
         state.pairs = source.load::<REPEATS>(first + (read::<K, V>() * THREADS) as u32);
         for i in 0..read::<K, V>() {
@@ -97,11 +98,13 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     }
 }
 
-/// A page, and the device memory that it is built in if that is in place.
+/// A page, and the device memory that it is built in if that is the table's own.
 type PageInMemory<'l, F, W, S> = (Global<W>, Page<'l, F, W, S>);
 
-/// Lets the noted pairs search for slots, or all if they are not noted. With `COUNT` they are those whose home is full, their keys are
-/// unique, and the counts say which buckets have slots; without, the words of tags say it. Ends with a barrier.
+/// Lets the spilled pairs search for slots, or all pairs if `spilled` is none. Ends with a barrier.
+///
+/// With `COUNT` the pairs are those whose home is full, their keys are unique, and the counts say
+/// which buckets have slots. Without it, the words of tags say that.
 #[inline(always)]
 pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     block: &mut B,
@@ -124,12 +127,13 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
         };
         block.phase(threads, |_, thread| {
             let mut entry_index = 0;
-            // A page that is lost need not be lost slowly.
+            // If the list of left pairs has overflowed, this search has failed and ends early.
             while entry_index < count && !left.overflowed() {
                 let entry = entry_of(entry_index);
                 match page.search_in_turn::<COUNT, K>(&entry, spilled.is_some(), in_place, counts) {
                     (InsertResult::New, _) => thread.inserted = thread.inserted.wrapping_add(1),
-                    // The later value takes the place of the earlier one; if keys are repeated against the promise, it does not.
+                    // The later value replaces the earlier one; if keys are repeated in spite of
+                    // the promise, it does not.
                     (InsertResult::Repeated, at) => {
                         if F::VALUES && REPEATS {
                             page.words.set(at, entry.value_word);
@@ -142,7 +146,8 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
         });
         return;
     }
-    // From the last pair to the first: of a key with many pairs, most then find a later one there already.
+    // Pairs are taken from the last to the first: of a key with many pairs, most then find a later
+    // one there already.
     let entry_of = |entry_index: u32| {
         if spilled.is_some() {
             source.unpacked::<REPEATS, B>(over.entries.get(entry_index))
@@ -152,7 +157,7 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
     };
     block.tiles_of::<32, _>(threads, |warp, threads| {
         let mut first = warp.first_thread();
-        // A page that is lost need not be lost slowly.
+        // If the list of left pairs has overflowed, this search has failed and ends early.
         while first < count && warp.ballot(threads, |_, _| left.overflowed()) == 0 {
             warp.each(threads, |lane, thread| {
                 thread.seek.inserted = Some(InsertResult::Left);
@@ -165,7 +170,8 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
                     }
                 }
             });
-            // Bucket by bucket, all lanes together: those that are done must not run ahead, or each would go its way alone.
+            // All lanes go bucket by bucket together: those that are done must not run ahead, or
+            // the lanes would diverge.
             while warp.ballot(threads, |_, thread| thread.seek.inserted.is_none()) != 0 {
                 warp.each(threads, |_, thread| {
                     if thread.seek.inserted.is_some() {
@@ -193,8 +199,8 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
                     return;
                 }
                 if !in_order::<REPEATS, V>() {
-                    // Of a key that is repeated against the promise, each slot keeps the value of the pair that took it, so that no two slots
-                    // have the value of one pair.
+                    // If a key is repeated in spite of the promise, each slot keeps the value of
+                    // the pair that took it. So no two slots have the value of one pair.
                     if is_new {
                         page.words.set(at, thread.entry.value_word);
                     }
@@ -208,23 +214,25 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
     block.sync();
 }
 
-/// Behind the lengths of the lists: two words that take turns for the way to make room that is chosen.
+/// The first of two words behind the lengths of the lists, which take turns to hold the chosen
+/// eviction.
 pub const CHOSEN: u32 = 2;
-/// Behind these: how many keys the block placed.
+/// The word behind these: the number of keys that the block inserted.
 pub const INSERTED: u32 = 4;
 
-/// A way to make room for a pair that is left, in a word: the larger one is better, and 0 is none.
+/// An eviction for a pair that is left, in one word: the larger word is better, and 0 is none.
 #[derive(Clone, Copy)]
 struct EvictionChoice(u32);
 
 impl EvictionChoice {
-    /// The key is in slot `reached` already.
+    /// The choice if the key is in slot `reached` already.
     #[inline(always)]
     fn repeated(reached: u32) -> Self {
         Self(u32::MAX << 16 | reached)
     }
 
-    /// The pair in slot `reached` goes on to candidate `later`: the lower that is the better, since then all that it passes over are full.
+    /// The choice that the pair in slot `reached` goes on to candidate `later`. A lower `later` is
+    /// better, since then all candidates that the pair passes over are full.
     #[inline(always)]
     fn moving(reached: u32, later: u32) -> Self {
         Self((MAX_CANDIDATES - later + 1) << 16 | reached)
@@ -243,7 +251,8 @@ impl EvictionChoice {
     }
 }
 
-/// Makes room for the pairs that are left, one after the other. Whether that failed. Ends with a barrier.
+/// Evicts pairs for those that are left, one after the other; returns whether that failed. Ends
+/// with a barrier.
 #[inline(always)]
 pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     block: &mut B,
@@ -284,7 +293,8 @@ pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: Key, V: Payload, B: B
     let mut entry_index = 0;
     while entry_index < count {
         let choice_at = CHOSEN + entry_index % 2;
-        // A thread for each slot within reach and each candidate that its pair could go on to.
+        // There is a thread for each slot within reach and each candidate that its pair could go on
+        // to.
         block.phase(threads, |thread, _| {
             let (home, remainder, _) = sought(entry_index);
             let mut number = thread;

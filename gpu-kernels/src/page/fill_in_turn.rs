@@ -10,21 +10,23 @@ use crate::seam::{Global, Shared, Word, Work};
 use crate::types::{Key, Payload, Scalar};
 use core::marker::PhantomData;
 
-/// Gives pairs slots of their home, or of the bucket beside it, by counting, as long as these have
-/// some; notes the others. Of a key that has a slot already, the later value takes the place of the
-/// earlier one. Comes to how many keys it placed.
+/// The insertion of a page's pairs by one thread. They get slots of their home, or of the bucket
+/// beside it, by counting, as long as these have some; the others are spilled to the list.
+///
+/// If a key has a slot already, the later value replaces the earlier one. The output is the number
+/// of keys inserted.
 pub struct FillInTurn<'s, const REPEATS: bool, F, K: Key, V: Payload, Counters, PackedEntry, Lengths> {
     pub source: Source<'s, K, V>,
     pub layout: &'s Layout,
-    /// The page, which is built where it stays.
+    /// The page, which is built in the table's own memory.
     pub words: Global<K::PackedWord<V>>,
-    /// How many slots of each bucket have been asked for.
+    /// The number of slots of each bucket that have been asked for.
     pub counts: Counters,
     pub over: List<PackedEntry, Lengths>,
     pub form: PhantomData<F>,
 }
 
-/// Some pairs, with what can be computed for all of them at once.
+/// A group of pairs, with what can be computed for all of them at once.
 #[derive(Clone, Copy, Default)]
 struct Prepared<K, V, W> {
     mixed: [K; AT_ONCE],
@@ -51,7 +53,7 @@ where
         let (mut even, mut odd) = (Prepared::default(), Prepared::default());
         let (mut first, mut others, step) = (0, 0, AT_ONCE as u32);
         self.prepare(first, &mut even);
-        // While some get their slots, the buckets of the next ones are on their way.
+        // While some pairs get their slots, the buckets of the next ones are being fetched.
         while first < self.source.pairs {
             let (second, third) = (first.saturating_add(step), first.saturating_add(2 * step));
             self.prepare(second, &mut odd);
@@ -74,7 +76,8 @@ where
     PackedEntry: Shared<V::PackedEntry>,
     Lengths: Shared<u32>,
 {
-    /// Prepares the pairs from number `first` on, and asks for their buckets; something for pairs that there are not.
+    /// Prepares the pairs from number `first` on, and prefetches their buckets. Elements beyond the
+    /// last pair are unspecified.
     #[inline(always)]
     fn prepare(&self, first: u32, pairs: &mut Prepared<K, V::Word, K::PackedWord<V>>) {
         let layout = *self.layout;
@@ -91,8 +94,8 @@ where
         }
     }
 
-    /// Gives slots to the pairs from number `first` on. How many of them got none: those that were noted, and those whose
-    /// key has one already.
+    /// Gives slots to the pairs from number `first` on; returns how many got none. These are the
+    /// spilled pairs, and those whose key has a slot already.
     #[inline(always)]
     fn insert(&self, pairs: &Prepared<K, V::Word, K::PackedWord<V>>, first: u32) -> u32 {
         let Self { source, words, counts, over, .. } = *self;
@@ -111,7 +114,7 @@ where
                     continue;
                 }
             }
-            // Whether the home is full is not to be foreseen: no branch depends on it.
+            // Whether the home is full cannot be predicted, so no branch depends on it.
             let full = counts.get(home) >= F::SLOTS;
             let (filter_word, filter_bit) = filter::<F, K::PackedWord<V>>(tags[0].minus(Scalar::from_u64(1)));
             let filter_bit = if full { filter_bit } else { Scalar::from_u64(0) };
@@ -138,7 +141,7 @@ where
     }
 }
 
-/// Sets `bits` in a word that nobody else writes.
+/// Sets `bits` in a word that no other thread writes.
 #[inline(always)]
 fn add_bits<W: Scalar>(words: Global<W>, at: u64, bits: W) {
     words.store(at, words.load(at) | bits);

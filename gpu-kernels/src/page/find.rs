@@ -8,7 +8,7 @@ use crate::table::lookup::Lookup;
 use crate::types::{Key, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
 
-/// What a lookup is to do.
+/// The scalar arguments of [`Find`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct FindParams {
@@ -25,8 +25,10 @@ struct Query<K, W> {
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values`
-    /// may be null. `words` are those of the buckets.
+    /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of
+    /// `found[i / 32]` says which.
+    ///
+    /// `values` may be null. `words` are those of the buckets.
     Find<K: Key, V: Payload>, "page_find", threads 256;
     { queries: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, plan: FindParams }
     |args, block| {
@@ -63,15 +65,17 @@ kernel! {
     }
 }
 
-/// [`Block::IN_TURN`] of a block's type.
+/// The constant [`Block::IN_TURN`] of a block's type.
 #[inline(always)]
 fn in_turn<B: Block>(_: &B) -> bool {
     B::IN_TURN
 }
 
-/// The queries from number `first` to `end` of a lookup, to be answered where threads do not run in
-/// step: first where some of them have to look, which a CPU computes for several at once, then
-/// their answers one after the other.
+/// The queries of a lookup from number `first` to `end`, to be answered where threads do not run in
+/// step.
+///
+/// First the home buckets of some of them are computed, which a CPU does for several at once. Then
+/// they are answered one after the other.
 struct InTurn<F, K: Key, V: Payload> {
     lookup: Lookup<K, V::Word>,
     words: Global<K::PackedWord<V>>,
@@ -81,7 +85,7 @@ struct InTurn<F, K: Key, V: Payload> {
     form: PhantomData<F>,
 }
 
-/// Where queries that share a word of found-bits have to look, and for which tags at home and beside it.
+/// The homes of the queries that share a word of found-bits, and their tags at home and beside it.
 #[derive(Clone, Copy, Default)]
 struct Sought<W> {
     homes: [u32; AT_ONCE],
@@ -96,7 +100,7 @@ impl<F: Form, K: Key, V: Payload> Work for InTurn<F, K, V> {
         let (mut first, step) = (self.first, AT_ONCE as u64);
         if !self.lookup.values.is_null() {
             self.seek(first, &mut even);
-            // While some are answered, the buckets of the next ones are on their way.
+            // While some queries are answered, the buckets of the next ones are being fetched.
             while first + 2 * step <= self.end {
                 self.seek(first + step, &mut odd);
                 self.answer::<true>(first, &even);
@@ -114,11 +118,11 @@ impl<F: Form, K: Key, V: Payload> Work for InTurn<F, K, V> {
 }
 
 impl<F: Form, K: Key, V: Payload> InTurn<F, K, V> {
-    /// Computes where the queries from number `first` on have to look, and asks for these buckets.
+    /// Computes the homes of the queries from number `first` on, and prefetches these buckets.
     #[inline(always)]
     fn seek(&self, first: u64, sought: &mut Sought<K::PackedWord<V>>) {
         let here = self.end.saturating_sub(first).min(AT_ONCE as u64) as usize;
-        // Whole ones by themselves, so that their loop has a constant length.
+        // A whole group has a loop of its own, so that its length is constant.
         if here == AT_ONCE {
             for i in 0..AT_ONCE {
                 self.seek_one(first, i, sought);
@@ -144,15 +148,15 @@ impl<F: Form, K: Key, V: Payload> InTurn<F, K, V> {
         (sought.tags[0][i], sought.tags[1][i]) = (layout.tag(remainder, 0), layout.tag(remainder, 1));
     }
 
-    /// Answers the queries from number `first` on; with `WHOLE` there are as many as share a word, and values are to be
-    /// written.
+    /// Answers the queries from number `first` on. With `WHOLE` there are as many as share a word,
+    /// and values are to be written.
     #[inline(always)]
     fn answer<const WHOLE: bool>(&self, first: u64, sought: &Sought<K::PackedWord<V>>) {
         let Self { lookup, words, ref layout, .. } = *self;
         let (homes, tags) = (&sought.homes, &sought.tags);
         let values = lookup.values.offset(first);
         let here = if WHOLE { AT_ONCE } else { AT_ONCE.min((self.end - first) as usize) };
-        // First those that are where nearly all are.
+        // Queries whose keys are at home, or beside it, come first: nearly all are.
         let mut missed = 0;
         for i in 0..here {
             let home = homes[i] as u64 * BUCKET_WORDS as u64;
@@ -177,10 +181,10 @@ impl<F: Form, K: Key, V: Payload> InTurn<F, K, V> {
     }
 }
 
-/// Tables of so few buckets are in a CPU's nearer caches already.
+/// The most buckets of a table that is in a CPU's nearer caches already.
 pub(super) const MAX_NEAR_BUCKETS: u32 = 1 << 13;
 
-/// What a look into one bucket says.
+/// The result of a probe of one bucket.
 struct Look<W> {
     answer: Option<W>,
     /// Whether the bucket has an empty slot.
@@ -189,7 +193,7 @@ struct Look<W> {
     filtered: bool,
 }
 
-/// The value of the key whose mixed key this is.
+/// The value of the key with this mixed key.
 #[inline(always)]
 pub(super) fn get<F: Form, K: Key, V: Payload>(
     words: Global<K::PackedWord<V>>,
@@ -210,7 +214,8 @@ pub(super) fn get<F: Form, K: Key, V: Payload>(
     if at_home.answer.is_some() || !at_home.filtered {
         return at_home.answer;
     }
-    // A key of this class had to leave: it is in the first of its candidates that was not full. Rare: not to be unrolled.
+    // A key of this class had to leave: it is in the first of its candidates that was not full.
+    // This is rare, so the loop should not be unrolled.
     let home_in_page = layout.home_in_page(mixed);
     let page_first = home - home_in_page;
     let mut number = 1;
@@ -225,7 +230,7 @@ pub(super) fn get<F: Form, K: Key, V: Payload>(
     None
 }
 
-/// The value of the key with this home, and tag there, that [`near`] did not find.
+/// The value of a key that [`near`] did not find, given its home and its tag there.
 #[inline(always)]
 fn beyond_line<F: Form, K: Key, V: Payload>(
     words: Global<K::PackedWord<V>>,
@@ -242,8 +247,8 @@ fn beyond_line<F: Form, K: Key, V: Payload>(
     far::<F, K, V>(words, layout, home, remainder)
 }
 
-/// The value of a key of whose class some had to leave home, which [`near`] did not find: out
-/// of the way of the queries that do not come to it.
+/// The value of a key that [`near`] did not find, and of whose class some had to leave home. It is
+/// a function of its own, so that queries that do not need it are not slowed down.
 #[cold]
 #[inline(never)]
 fn far<F: Form, K: Key, V: Payload>(
@@ -253,7 +258,7 @@ fn far<F: Form, K: Key, V: Payload>(
     remainder: K::PackedWord<V>,
 ) -> Option<V::Word> {
     let home_in_page = if layout.page_bits == 0 { home } else { home % layout.page_buckets };
-    // That of which [`near`] has looked at two.
+    // The candidates that [`near`] has probed are skipped.
     for number in if one_line::<F, K, V>() { 2 } else { 1 }..layout.candidates {
         let bucket = home - home_in_page + layout.candidate(home_in_page, remainder, number);
         let first = bucket as u64 * BUCKET_WORDS as u64;
@@ -261,7 +266,8 @@ fn far<F: Form, K: Key, V: Payload>(
         if equal != 0 {
             return Some(answer_at::<F, K, V>(words, first, equal));
         }
-        // Not behind the first: a key that is asked for is there, most often.
+        // The first candidates are not checked for empty slots: a key that is asked for is present,
+        // most often.
         if number > 2 && equal_tags::<F, _>(words, first, Scalar::from_u64(0)) != 0 {
             return None;
         }
@@ -269,9 +275,11 @@ fn far<F: Form, K: Key, V: Payload>(
     None
 }
 
-/// Where the pair is whose home begins at word `first`, if it is at home, or beside it if that is asked
-/// for: as [`answer_at`] takes it, and 0 if it is not there. `tags` are those that it has at home and
-/// beside. Where threads do not run in step, what few queries want to know is better left for them.
+/// The slots of a pair at home, and beside it if `beside` is set, in the form that [`answer_at`]
+/// takes; 0 if the pair is not there.
+///
+/// The home begins at word `first`. `tags` are those that the pair has at home and beside it. Where
+/// threads do not run in step, work that few queries need is better left to those queries.
 #[inline(always)]
 pub(super) fn near<F: Form, W: Scalar>(words: Global<W>, first: u64, tags: [W; 2], beside: bool) -> u64 {
     let equal = equal_tags::<F, _>(words, first, tags[0]) as u64;
@@ -281,14 +289,16 @@ pub(super) fn near<F: Form, W: Scalar>(words: Global<W>, first: u64, tags: [W; 2
     equal | (equal_tags::<F, _>(words, first ^ BUCKET_WORDS as u64, tags[1]) as u64) << 32
 }
 
-/// Whether two buckets are a line of a CPU's cache, and a look at both is cheap.
+/// Whether two buckets are a line of a CPU's cache, so that probing both is cheap.
 #[inline(always)]
 const fn one_line<F: Form, K: Key, V: Payload>() -> bool {
     <K::PackedWord<V> as Scalar>::BITS == 32 && F::TAG_WORDS <= 4
 }
 
-/// The value in the slot of the lowest bit of `equal`, which is [`equal_tags`] of the bucket from
-/// word `first` on, and from bit 32 on of the bucket beside it.
+/// The value in the slot of the lowest bit of `equal`.
+///
+/// `equal` is [`equal_tags`] of the bucket from word `first` on, and from bit 32 on that of the
+/// bucket beside it.
 #[inline(always)]
 fn answer_at<F: Form, K: Key, V: Payload>(words: Global<K::PackedWord<V>>, first: u64, equal: u64) -> V::Word {
     if !F::VALUES {
@@ -300,13 +310,13 @@ fn answer_at<F: Form, K: Key, V: Payload>(words: Global<K::PackedWord<V>>, first
 /// The number of the value's word for [`answer_at`].
 #[inline(always)]
 pub(super) fn value_at<F: Form>(first: u64, equal: u64) -> u64 {
-    // Buckets begin at multiples of eight words, and have at most eight slots with values: nothing
-    // is carried.
+    // Buckets begin at multiples of eight words, and have at most eight slots with values, so there
+    // is no carry.
     (first ^ (equal.trailing_zeros() / 4) as u64) + F::TAG_WORDS as u64
 }
 
-/// Which slots of the bucket from word `first` on have this tag: if they have values, some of the
-/// four bits from `4 · slot` on.
+/// The slots of the bucket from word `first` on that have this tag: if they have values, some of
+/// the four bits from `4 · slot` on.
 #[inline(always)]
 pub(super) fn equal_tags<F: Form, W: Scalar>(words: Global<W>, first: u64, tag: W) -> u32 {
     let mut slots = 0;
@@ -319,7 +329,7 @@ pub(super) fn equal_tags<F: Form, W: Scalar>(words: Global<W>, first: u64, tag: 
     } else {
         for word in 0..F::TAG_WORDS {
             let equal = equal::<F, W>(words.load_read_only(first + word as u64), word, tag);
-            // Tags above the lowest equal one may be named, too.
+            // Tags above the lowest equal one may be reported, too.
             if !F::VALUES {
                 slots |= (equal != Scalar::from_u64(0)) as u32;
             } else if equal != Scalar::from_u64(0) {
@@ -339,7 +349,8 @@ fn look<F: Form, K: Key, V: Payload>(
     tag: K::PackedWord<V>,
 ) -> Look<V::Word> {
     let first = bucket as u64 * BUCKET_WORDS as u64;
-    // At once if the bucket is one sector of 32 bytes; if it is two, the second one only for tags, or for a value.
+    // A bucket of one sector of 32 bytes is read at once. Of a bucket of two, the second is read
+    // only for tags or for a value.
     let whole = <K::PackedWord<V> as Scalar>::BITS == 32 || F::TAG_WORDS > 4;
     let tags = words.load_four_read_only(first);
     let rest = if whole { words.load_four_read_only(first + 4) } else { Default::default() };
@@ -358,7 +369,7 @@ fn look<F: Form, K: Key, V: Payload>(
             }
             continue;
         }
-        // The lowest equal one last: it is right.
+        // The lowest equal tag comes last: it is right.
         for back in 0..count {
             let number = count - 1 - back;
             let top = F::tag_bits::<K::PackedWord<V>>() * (number + 1) - 1;

@@ -1,29 +1,33 @@
-//! How a bucket packs its pairs, or keys alone: three forms each, from many slots with short tags to few with long ones.
+//! How a bucket packs its pairs, or keys alone: three forms each, from many slots with short tags
+//! to few with long ones.
 
 use super::BUCKET_WORDS;
 use crate::types::{Key, Payload, Scalar};
 
-/// How a bucket of eight words divides them: first words of tags, then a value for each slot; or words of tags alone.
+/// The division of a bucket's eight words: first words of tags, then a value for each slot; or
+/// words of tags alone.
 ///
-/// A tag is [`Layout::tag`](super::Layout::tag), and 0 in an empty slot. Above the tags of a word are filter bits.
+/// A tag is [`Layout::tag`](super::Layout::tag), and 0 in an empty slot. Above the tags of a word
+/// are filter bits.
 pub trait Form {
-    /// Words of tags.
+    /// The number of words of tags.
     const TAG_WORDS: u32;
-    /// Slots, and so values.
+    /// The number of slots, and so of values.
     const SLOTS: u32;
-    /// Tags in a word; the last word has those that are left.
+    /// The number of tags in a word; the last word has the rest.
     const TAGS: u32;
-    /// Classes of remainders that have a filter bit each.
+    /// The number of classes of remainders; each has a filter bit.
     const CLASSES: u32;
     /// Whether the slots have values.
     const VALUES: bool = Self::TAG_WORDS < BUCKET_WORDS;
-    /// Bits of a tag.
+    /// The number of bits in a tag.
     fn tag_bits<W: Scalar>() -> u32;
-    /// The filter bit of class `class`: its word, and its place there.
+    /// The filter bit of class `class`: its word, and its bit number in that word.
     fn filter<W: Scalar>(class: u32) -> (u32, u32);
 }
 
-/// Tags of 10 bits, three a word, in so many words: for 32-bit keys in at least 21,053,762 buckets.
+/// The form with tags of 10 bits, three a word, in `WORDS` words: for 32-bit keys in at least
+/// 21,053,762 buckets.
 ///
 /// ```text
 /// word     31 30 29       20 19       10 9         0
@@ -33,18 +37,21 @@ pub trait Form {
 /// ```
 pub struct Thirds<const WORDS: u32>;
 
-/// Tags of 16 bits, two a word, in so many words: for 32-bit keys in at least 327,686 buckets.
+/// The form with tags of 16 bits, two a word, in `WORDS` words: for 32-bit keys in at least 327,686
+/// buckets.
 ///
 /// ```text
 /// word     31        16 15         0
 /// 0        |  tag 1    |  tag 0    |
 /// 1        |  tag 3    |  tag 2    |
 /// 2        | f15 … f0  |  tag 4    |
-/// 3 … 7    values 0 … 4; or tags 4 and 5 in word 2, and so on, and the filter bits with tag 14 in word 7
+/// 3 … 7    values 0 … 4; or tags 4 and 5 in word 2, and so on,
+///          and the filter bits with tag 14 in word 7
 /// ```
 pub struct Halves<const WORDS: u32>;
 
-/// Tags of a word but one bit, in so many words: for every width and every number of buckets from 2^4 on.
+/// The form with tags of all bits of a word but one, in `WORDS` words: for every width and every
+/// number of buckets from 2^4 on.
 ///
 /// ```text
 /// word     31 (63)  30 (62)        0
@@ -53,17 +60,17 @@ pub struct Halves<const WORDS: u32>;
 /// ```
 pub struct Wholes<const WORDS: u32>;
 
-/// Slots with values.
+/// The form of six slots with values.
 pub type Six = Thirds<2>;
-/// Slots with values.
+/// The form of five slots with values.
 pub type Five = Halves<3>;
-/// Slots with values.
+/// The form of four slots with values.
 pub type Four = Wholes<4>;
-/// Slots without.
+/// The form of 24 slots without values.
 pub type TwentyFour = Thirds<BUCKET_WORDS>;
-/// Slots without.
+/// The form of 15 slots without values.
 pub type Fifteen = Halves<BUCKET_WORDS>;
-/// Slots without.
+/// The form of eight slots without values.
 pub type Eight = Wholes<BUCKET_WORDS>;
 
 /// The most slots of a bucket.
@@ -114,14 +121,15 @@ impl<const WORDS: u32> Form for Wholes<WORDS> {
     }
 }
 
-/// What of a form its choice depends on.
+/// The properties of a form that its choice depends on.
 #[derive(Clone, Copy)]
 pub(super) struct Choice {
     pub slots: u32,
     pub tag_bits: u32,
 }
 
-/// The forms that buckets may have, from the most slots on; if words have 64 bits, only the last one will do.
+/// The forms that buckets may have, from the most slots on; if words have 64 bits, only the last
+/// one will do.
 pub(super) fn choices<K: Key, V: Payload>() -> [Choice; 3] {
     fn of<F: Form, W: Scalar>() -> Choice {
         Choice { slots: F::SLOTS, tag_bits: F::tag_bits::<W>() }
@@ -133,7 +141,8 @@ pub(super) fn choices<K: Key, V: Payload>() -> [Choice; 3] {
     }
 }
 
-/// Runs `$run` with `$form` as the form of buckets of `$slots` slots, for these keys and payload: wide words have one form only.
+/// Runs `$run` with `$form` as the form of buckets of `$slots` slots, for these keys and payload:
+/// wide words have one form only.
 macro_rules! with_form {
     ($slots:expr, $key:ty, $payload:ty, $form:ident => $run:expr) => {{
         use crate::page::form::{Eight, Fifteen, Five, Form, Four, Six, TwentyFour};
@@ -166,7 +175,8 @@ pub fn filter<F: Form, W: Scalar>(remainder: W) -> (u32, W) {
     (word, W::from_u64(1) << bit)
 }
 
-/// `unit` once for each of the first `tags` tags of a word. Written out: the compiler should see a constant.
+/// A word with `unit` in each of its first `tags` tags. It is written out without a loop, so that
+/// the compiler sees a constant.
 #[inline(always)]
 fn repeated<F: Form, W: Scalar>(unit: W, tags: u32) -> W {
     let bits = F::tag_bits::<W>();
@@ -180,14 +190,14 @@ fn repeated<F: Form, W: Scalar>(unit: W, tags: u32) -> W {
     all
 }
 
-/// Tags in tag word `word`.
+/// The number of tags in tag word `word`.
 #[inline(always)]
 pub const fn tags_in<F: Form>(word: u32) -> u32 {
     if word + 1 < F::TAG_WORDS { F::TAGS } else { F::SLOTS - (F::TAG_WORDS - 1) * F::TAGS }
 }
 
-/// The highest bit of each tag of `held`, which is tag word `word`, that is equal to `tag`. Tags above the lowest equal one may
-/// be named too: the lowest one is right.
+/// The highest bit of each tag of `held`, which is tag word `word`, that equals `tag`. Tags above
+/// the lowest equal one may be reported too; the lowest one is always right.
 #[inline(always)]
 pub fn equal<F: Form, W: Scalar>(held: W, word: u32, tag: W) -> W {
     let top = W::from_u64(1) << (F::tag_bits::<W>() - 1);
@@ -200,7 +210,7 @@ pub fn equal<F: Form, W: Scalar>(held: W, word: u32, tag: W) -> W {
     differences.minus(repeated::<F, W>(W::from_u64(1), F::TAGS)) & !differences & tops
 }
 
-/// The number, in its word, of the lowest tag that `equal` names.
+/// The number, in its word, of the lowest tag that `equal` reports.
 #[inline(always)]
 pub fn tag_number<F: Form, W: Scalar>(equal: W) -> u32 {
     equal.low_zeros() / F::tag_bits::<W>()

@@ -1,14 +1,16 @@
-//! The page table: pairs are split by the upper bits of their mixed keys into pages, each page is built in shared memory and
-//! written out whole, and a lookup reads one bucket, nearly always.
+//! The page table: pairs are split by the upper bits of their mixed keys into pages. Each page is
+//! built in shared memory and written out whole, and a lookup nearly always reads one bucket.
 //!
-//! The idea of sending keys to small tables that fit the chip is that of the two-level table of 2009
-//! ([`two_level`](crate::two_level)); quotienting is in Knuth's *The Art of Computer Programming*, volume 3, section 6.4,
-//! exercise 13. docs/page-map.md has the whole.
+//! Sending keys to small tables that fit in on-chip memory is the idea of (Alcantara 2009), the
+//! two-level table ([`two_level`](crate::two_level)). Quotienting is in Knuth's *The Art of
+//! Computer Programming*, volume 3, section 6.4, exercise 13. docs/page-map.md describes the whole
+//! design.
 //!
-//! **Layout.** A bucket is eight words of the wider of key and value: tags, then values, if there are any ([`form`]). The mixed key as a fraction of
-//! its range says the bucket; what the bucket's number does not tell is the *remainder*, which the tag keeps beside the number of
-//! the *candidate*: which of its buckets the pair is in. Both and the bucket's number give the key back, so no key is stored and none
-//! is reserved.
+//! **Layout.** A bucket is eight words of the wider of key and value: tags, then values, if there
+//! are any ([`form`]). The mixed key, as a fraction of its range, determines the bucket. What the
+//! bucket's number does not tell is the *remainder*. The tag holds it together with the number of
+//! the *candidate*, which says which of its buckets the pair is in. Tag and bucket number together
+//! give the key back, so no key is stored and none is reserved.
 
 mod build;
 mod fill;
@@ -41,16 +43,18 @@ use crate::seam::{Global, opaque};
 use crate::types::{Key, Payload, Scalar};
 use form::{Choice, choices, with_form};
 
-/// Words of a bucket.
+/// The number of words in a bucket.
 pub const BUCKET_WORDS: u32 = 8;
-/// The most buckets that a pair may be in: its home, the other bucket of the same line, and five elsewhere in the page.
+/// The most buckets that a pair may be in: its home, the other bucket of the same line, and five
+/// elsewhere in the page.
 pub const MAX_CANDIDATES: u32 = 7;
-/// The fewest: with fewer, too many pairs would find all of them full.
+/// The fewest candidates of a pair: with fewer, too many pairs would find all of them full.
 pub const MIN_CANDIDATES: u32 = 5;
-/// The fewest buckets of a table: a tag of 31 bits must say the remainder and the candidate.
+/// The fewest buckets of a table: a tag of 31 bits must hold the remainder and the candidate.
 pub const MIN_BUCKETS: u32 = 16;
 
-/// Words of 64 bits of shared memory that a page is built in, with half a word a bucket for counting.
+/// The 64-bit words of shared memory that a page is built in, including 16 bits per bucket for
+/// counting.
 const PAGE_SHARED_WORDS: usize = 5552;
 
 /// The most buckets of a page.
@@ -60,60 +64,67 @@ pub const fn max_page_buckets<K: Key, V: Payload>() -> u32 {
     if V::VALUE_BITS == 0 && most > MAX_BUCKETS_OF_KEYS { MAX_BUCKETS_OF_KEYS } else { most }
 }
 
-/// The most buckets of a page of keys alone, whose buckets have so many slots that more would have too many keys whose home is full.
+/// The most buckets of a page of keys alone. Such buckets have many slots, so a larger page would
+/// have too many keys whose home is full.
 const MAX_BUCKETS_OF_KEYS: u32 = fit_page(1024);
 
-/// Pages have 4 more buckets than a multiple of this.
+/// The granularity of page sizes: a page has 4 more buckets than a multiple of this.
 const PAGE_STEP: u32 = 8;
 
-/// The next number of buckets, from `buckets` on, that a page may have. It is even, since buckets come in lines of two; and such that
-/// the 32-bit words that go out together lie in different banks of shared memory: words of a bucket are a page's number of buckets
-/// apart.
+/// The smallest number of buckets, at least `buckets`, that a page may have.
+///
+/// It is even, since buckets come in lines of two. It also puts the 32-bit words that are written
+/// out together into different banks of shared memory: words of a bucket are a page's number of
+/// buckets apart.
 pub const fn fit_page(buckets: u32) -> u32 {
     (buckets + 4).div_ceil(PAGE_STEP) * PAGE_STEP - 4
 }
 
-/// The words beside the pages: what a build found out.
+/// The words beside the pages, which hold the results of a build.
 pub mod header {
     /// The most splits.
     pub const LEVELS: u64 = 3;
-    /// One word for each split: how many pairs it left out because their key comes again in the same tile. In front of what is set to 0 before
-    /// the last split is made again, which asks for those of earlier ones.
+    /// The first of one word per split: how many pairs it dropped because their key comes again in
+    /// the same tile. They precede the words that are set to 0 before the last split is repeated,
+    /// since that split reads the counts of earlier ones.
     pub const DROPPED: u64 = 0;
-    /// One word for each split: 1 if one of its bins got more pairs than it has room for.
+    /// The first of one word per split: 1 if one of its bins got more pairs than its capacity.
     pub const OVERFLOW: u64 = 3;
-    /// How many pages could not be built.
+    /// The number of pages that could not be built.
     pub const FAILED: u64 = 6;
     /// The number of keys.
     pub const LENGTH: u64 = 7;
-    /// How many pairs found all of their candidates full, so that others had to move, unless that had happened already.
+    /// The number of pairs that found all of their candidates full. Others had to be evicted for
+    /// them, unless an earlier eviction had already inserted their key.
     pub const LEFT: u64 = 8;
     /// The number of words.
     pub const WORDS: usize = 10;
 }
 
-/// How a table's pages are laid out and how it hashes.
+/// The layout of a table's pages and the constants of its hash.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Layout {
-    /// The constants of the mix.
+    /// The first constant of the mix.
     pub a: u64,
-    /// The second one.
+    /// The second constant of the mix.
     pub b: u64,
-    /// Bits of a page's number: there are 2^`page_bits` pages.
+    /// The bits of a page's number: there are 2^`page_bits` pages.
     pub page_bits: u32,
-    /// Buckets of a page.
+    /// The number of buckets in a page.
     pub page_buckets: u32,
-    /// Slots of a bucket, which says the form: 6, 5 or 4; of keys alone 24, 15 or 8.
+    /// The number of slots in a bucket, which determines the form: 6, 5 or 4; for keys alone 24, 15
+    /// or 8.
     pub slots: u32,
-    /// Buckets that a pair may be in: [`MIN_CANDIDATES`] to [`MAX_CANDIDATES`].
+    /// The number of buckets that a pair may be in: [`MIN_CANDIDATES`] to [`MAX_CANDIDATES`].
     pub candidates: u32,
-    /// Remainders are below this.
+    /// The number of remainders; every remainder is below this.
     pub remainders: u64,
 }
 
 impl Layout {
-    /// The layout of 2^`page_bits` pages of `page_buckets` buckets, at least [`MIN_BUCKETS`] in all, for the given types.
+    /// The layout of 2^`page_bits` pages of `page_buckets` buckets, at least [`MIN_BUCKETS`] in
+    /// all, for the given types.
     pub fn new<K: Key, V: Payload>(a: u64, b: u64, page_bits: u32, page_buckets: u32) -> Self {
         let buckets = (page_buckets as u64) << page_bits;
         let (slots, candidates) = Self::form_for::<K, V>(buckets);
@@ -128,8 +139,10 @@ impl Layout {
         }
     }
 
-    /// Slots of a bucket, and buckets for a pair, if there are `buckets` buckets: as many slots as there is room for beside tags
-    /// that are long enough for [`MIN_CANDIDATES`], and then as many candidates as the tags can number.
+    /// The slots of a bucket, and the candidates of a pair, for a table of `buckets` buckets.
+    ///
+    /// A bucket has as many slots as fit beside tags that are long enough for [`MIN_CANDIDATES`]. A
+    /// pair then has as many candidates as the tags can number.
     pub fn form_for<K: Key, V: Payload>(buckets: u64) -> (u32, u32) {
         let [short @ .., whole] = choices::<K, V>();
         for choice in short {
@@ -141,7 +154,8 @@ impl Layout {
         (whole.slots, MAX_CANDIDATES)
     }
 
-    /// The number of slots of each form's buckets, from the most on, and of buckets from which on a table has that form.
+    /// The forms of a table, from the most slots on: the slots per bucket, and the number of
+    /// buckets from which on a table has that form.
     pub fn forms<K: Key, V: Payload>() -> [(u32, u64); 3] {
         let [short @ .., whole] = choices::<K, V>();
         let of_short = |choice: Choice| {
@@ -165,10 +179,10 @@ impl Layout {
         1 << self.page_bits
     }
 
-    /// Where in its page the home bucket of a mixed key is.
+    /// The home bucket of a mixed key, counted within its page.
     #[inline(always)]
     pub fn home_in_page<K: Key>(&self, mixed: K) -> u32 {
-        // The same as the home bucket less the page's first one, since there are 2^page_bits pages.
+        // This is the home bucket less the page's first one, since there are 2^page_bits pages.
         (mixed << self.page_bits).scaled(self.page_buckets)
     }
 
@@ -176,17 +190,19 @@ impl Layout {
     #[inline(always)]
     pub fn remainder<K: Key, W: Scalar>(&self, mixed: K) -> W {
         if W::BITS == 32 {
-            // From one key of a bucket to the next, the place in the bucket's part grows by the number of buckets. That times
-            // `remainders` is no less than the range, so that they get different remainders.
+            // From one key of a bucket to the next, the position within the bucket's part of the
+            // range grows by the number of buckets. That times `remainders` is no less than the
+            // range, so the keys get different remainders.
             let within = mixed.within_part(self.buckets());
             W::from_u64(within.scaled_wide(K::from_u64(self.remainders)).to_u64())
         } else {
-            // Tags are long enough: the low bits, which cost less.
+            // Tags are long enough for the low bits of the mixed key, which cost less.
             W::from_u64(mixed.to_u64() & (self.remainders - 1))
         }
     }
 
-    /// The tag of a pair with `remainder` that is in candidate `number`. It is not 0, which is that of an empty slot.
+    /// The tag of a pair with `remainder` that is in candidate `number`. It is never 0, the tag of
+    /// an empty slot.
     #[inline(always)]
     pub fn tag<W: Scalar>(&self, remainder: W, number: u32) -> W {
         W::from_u64(remainder.to_u64() + number as u64 * self.remainders + 1)
@@ -197,7 +213,7 @@ impl Layout {
     pub fn untag<W: Scalar>(&self, tag: W) -> (W, u32) {
         let remainders = W::from_u64(self.remainders);
         let (mut remainder, mut number) = (tag.minus(W::from_u64(1)), 0);
-        // Less than a division.
+        // Repeated subtraction costs less than a division.
         while remainder >= remainders && number < opaque(MAX_CANDIDATES) {
             remainder = remainder.minus(remainders);
             number += 1;
@@ -205,8 +221,8 @@ impl Layout {
         (remainder, number)
     }
 
-    /// The bucket, within the page, that is candidate `number` of a pair with home bucket `home` and `remainder`: a permutation of
-    /// the page's buckets for each number and remainder.
+    /// The bucket, within the page, that is candidate `number` of a pair with home bucket `home`
+    /// and `remainder`. For each number and remainder this is a permutation of the page's buckets.
     #[inline(always)]
     pub fn candidate<W: Scalar>(&self, home: u32, remainder: W, number: u32) -> u32 {
         match number {
@@ -219,7 +235,8 @@ impl Layout {
         }
     }
 
-    /// How far from home candidate `number`, from 2 on, is: 2 to the number of the page's buckets less 1.
+    /// The distance of candidate `number`, from 2 on, from home: 2 to the number of the page's
+    /// buckets less 1.
     #[inline(always)]
     fn distance<W: Scalar>(&self, remainder: W, number: u32) -> u32 {
         let mut x = remainder.bits_from(0).wrapping_mul(0x9e37_79b1).wrapping_add(number.wrapping_mul(0x85eb_ca77));
@@ -227,7 +244,8 @@ impl Layout {
         2 + (x ^ x >> 16).scaled(self.page_buckets - 2)
     }
 
-    /// The home, within the page, of a pair that is in `bucket` as candidate `number`: [`Layout::candidate`] undone.
+    /// The home, within the page, of a pair that is in `bucket` as candidate `number`: the inverse
+    /// of [`Layout::candidate`].
     #[inline(always)]
     pub fn home_of<W: Scalar>(&self, bucket: u32, remainder: W, number: u32) -> u32 {
         match number {
@@ -240,7 +258,7 @@ impl Layout {
         }
     }
 
-    /// What says where home buckets begin.
+    /// The numbers from which the first mixed key of each home bucket follows.
     #[inline(always)]
     pub fn homes<K: Key>(&self) -> Homes {
         let (most, buckets) = (K::ALL_ONES.to_u64(), self.buckets() as u64);
@@ -252,7 +270,7 @@ impl Layout {
         self.mixed_in::<K, W>(&self.homes::<K>(), home, remainder)
     }
 
-    /// [`Layout::mixed_of`], by the table's [`Layout::homes`].
+    /// The result of [`Layout::mixed_of`], computed with the table's [`Layout::homes`].
     #[inline(always)]
     pub fn mixed_in<K: Key, W: Scalar>(&self, homes: &Homes, home: u32, remainder: u64) -> K {
         // The first mixed key of the bucket is 2^BITS · home / buckets, rounded up.
@@ -271,7 +289,8 @@ impl Layout {
     }
 }
 
-/// Where home buckets begin in the range of mixed keys: the same for all keys of a table, and taking divisions to know.
+/// The numbers that tell where home buckets begin in the range of mixed keys. They are the same for
+/// all keys of a table, and computing them takes divisions.
 #[derive(Clone, Copy, Debug)]
 pub struct Homes {
     quotient: u64,
@@ -279,8 +298,8 @@ pub struct Homes {
     buckets: Divisor,
 }
 
-/// How many remainders the keys of a bucket have: as many as there are mixed keys for each of `buckets`, rounded up, and to a power of
-/// two if words `W` are wide.
+/// The number of remainders of the keys of a bucket. It is the number of mixed keys for each of
+/// `buckets`, rounded up, and to a power of two if words `W` are wide.
 fn remainders<K: Key, W: Scalar>(buckets: u64) -> u64 {
     if W::BITS == 32 { K::ALL_ONES.to_u64() / buckets + 1 } else { 1 << (K::BITS - buckets.ilog2()) }
 }
@@ -299,20 +318,22 @@ impl<K: Key, V: Payload> Table<K, V> {
         Self { words, layout }
     }
 
-    /// Says that the key whose mixed key this is will be looked up soon.
+    /// Prefetches the home bucket of a key, given its mixed key, for a lookup that comes soon.
     #[inline(always)]
     pub fn prefetch(&self, mixed: K) {
         self.words.prefetch(mixed.scaled(self.layout.buckets()) as u64 * BUCKET_WORDS as u64);
     }
 
-    /// The value of `key`, or of keys alone some word that says that it is there: one bucket is read, nearly always, and seldom more than the two of a line. No thread of the launch may change
-    /// the table.
+    /// The value of `key`, or for keys alone some word that says that the key is present.
+    ///
+    /// Nearly always one bucket is read, and seldom more than the two of a line. No thread of the
+    /// launch may change the table.
     #[inline(always)]
     pub fn get(&self, key: K) -> Option<V::Word> {
         self.get_mixed(key.mixed(self.layout.a, self.layout.b))
     }
 
-    /// The value of the key whose mixed key this is.
+    /// The value of the key with this mixed key.
     #[inline(always)]
     pub fn get_mixed(&self, mixed: K) -> Option<V::Word> {
         with_form!(self.layout.slots, K, V, F => find::get::<F, K, V>(self.words, &self.layout, mixed))

@@ -1,4 +1,4 @@
-//! Numbering the keys of a table: what makes a compacting table of a page table.
+//! Numbering the keys of a table, which makes a compacting table of a page table.
 
 use super::Layout;
 use super::form::with_form;
@@ -8,17 +8,17 @@ use crate::primitives::append::{self, WARPS, write_staged};
 use crate::seam::{Global, Shared};
 use crate::types::Key;
 
-/// What is to be numbered.
+/// The scalar arguments of [`Number`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct NumberParams {
     /// The layout of a table with values of 32 bits.
     pub layout: Layout,
-    /// The number of keys that there is room for.
+    /// The capacity of the output, in keys.
     pub capacity: u64,
 }
 
-/// Whose values are looked at.
+/// The scalar arguments of [`FlagValues`] and [`RankValues`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ValuesParams {
@@ -27,8 +27,11 @@ pub struct ValuesParams {
 }
 
 kernel! {
-    /// Gives every key a number, its id, in the order in which blocks come: that becomes its value, and the key becomes `keys_out[id]`,
-    /// as long as there is room. `count[0]`, 0 at first, becomes their number. One thread a bucket.
+    /// Gives every key a number, its id, in the order in which blocks reserve their ranges. There
+    /// is one thread per bucket.
+    ///
+    /// The id becomes the key's value, and `keys_out[id]` becomes the key, up to the capacity.
+    /// `count[0]`, 0 at first, becomes the number of keys.
     Number<K: Key>, "page_number", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = STAGED;
     { words: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: NumberParams }
@@ -60,8 +63,10 @@ kernel! {
 }
 
 kernel! {
-    /// Sets bit `value mod 32` of `bits[value / 32]` for the value of every pair; all bits are 0 at first, and no two values are equal. One
-    /// thread a bucket.
+    /// Sets bit `value mod 32` of `bits[value / 32]` for the value of every pair. There is one
+    /// thread per bucket.
+    ///
+    /// All bits are 0 at first, and no two values are equal.
     FlagValues<K: Key>, "page_mark_values", threads 256;
     { words: Global<K>, bits: Global<u32>, plan: ValuesParams }
     |args, block| {
@@ -83,8 +88,10 @@ kernel! {
 }
 
 kernel! {
-    /// Every value becomes the number of smaller ones among those that are marked in `bits`; `before[i]` is how many are marked in the words
-    /// before `bits[i]`. One thread a bucket.
+    /// Replaces every value by the number of smaller values that are flagged in `bits`. There is
+    /// one thread per bucket.
+    ///
+    /// `before[i]` is how many are flagged in the words before `bits[i]`.
     RankValues<K: Key>, "page_rank_values", threads 256;
     { words: Global<K>, bits: Global<u32>, before: Global<u32>, plan: ValuesParams }
     |args, block| {

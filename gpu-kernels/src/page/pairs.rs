@@ -1,30 +1,33 @@
-//! Pairs on their way from a split to the next one, or to their page.
+//! The array format of pairs between a split and the next one, or the build of a page.
 
 use crate::seam::{Block, Global};
 use crate::types::{Key, Payload, Scalar, WordOf};
 
-/// Whether the order of pairs matters: if keys are repeated, and have values of which the last one counts.
+/// Whether the order of pairs matters: it does if keys may be repeated and have values, of which
+/// the last one counts.
 #[inline(always)]
 pub const fn in_order<const REPEATS: bool, V: Payload>() -> bool {
     REPEATS && V::VALUE_BITS != 0
 }
 
-/// Whether pages are built of the numbers of pairs, which give way to their values in the end: if
-/// the order matters, and threads do not take pairs in that order anyway.
+/// Whether pages are built of the numbers of pairs, which are replaced by their values in the end.
+/// That is so if the order matters and threads do not process pairs in that order anyway.
 #[inline(always)]
 pub const fn by_number<const REPEATS: bool, V: Payload, B: Block>() -> bool {
     in_order::<REPEATS, V>() && !B::IN_TURN
 }
 
-/// Pairs, or queries, that a block whose threads take turns reads, and computes with, at once: as many as a word of
-/// found-bits has.
+/// The number of pairs, or queries, that a block whose threads take turns reads and processes
+/// together: as many as a word of found-bits has.
 pub const AT_ONCE: usize = 32;
 
 /// An array of pairs with mixed keys, or of keys alone.
 ///
-/// Key and value stand side by side if they are of one width: what a tile of a split has for a bin is then one run of twice the
-/// length, and short runs are what writing costs. They stand apart if their widths differ, or if they are kept in order: pages are then
-/// built from the keys alone, and read their values at the end, here and there.
+/// Key and value are stored side by side if they have one width. What a tile of a split has for a
+/// bin is then one run of twice the length, and short runs are what writing costs.
+///
+/// Keys and values are stored apart if their widths differ, or if pairs are kept in order. In
+/// order, pages are built from the keys alone, and read their values at the end by random accesses.
 #[derive(Clone, Copy)]
 pub struct Pairs<const REPEATS: bool, K, V: Payload> {
     keys: Global<K>,
@@ -32,16 +35,16 @@ pub struct Pairs<const REPEATS: bool, K, V: Payload> {
 }
 
 impl<const REPEATS: bool, K: Key, V: Payload> Pairs<REPEATS, K, V> {
-    /// Whether key and value stand side by side.
+    /// Whether key and value are stored side by side.
     pub const SIDE_BY_SIDE: bool = !REPEATS && K::BITS == V::VALUE_BITS;
 
-    /// The pairs from `keys` on, whose values stand from `values` on if they stand apart.
+    /// The pairs from `keys` on, whose values are stored from `values` on if they are apart.
     #[inline(always)]
     pub fn new(keys: Global<K>, values: Global<V::Word>) -> Self {
         Self { keys, values }
     }
 
-    /// A pair that is read once; with its value, unless pairs are in order.
+    /// A pair that is read once, with its value unless pairs are in order.
     #[inline(always)]
     pub fn load(&self, pair: u64) -> (K, V::Word) {
         if Self::SIDE_BY_SIDE {
@@ -52,7 +55,8 @@ impl<const REPEATS: bool, K: Key, V: Payload> Pairs<REPEATS, K, V> {
         }
     }
 
-    /// [`Pairs::load`] from keys and values that stand apart in any case, as those of the input do.
+    /// The pair as [`Pairs::load`] reads it, from keys and values that are stored apart in any
+    /// case, as those of the input are.
     #[inline(always)]
     pub fn load_apart(&self, pair: u64) -> (K, V::Word) {
         let wanted = !REPEATS && V::VALUE_BITS != 0;
@@ -60,15 +64,17 @@ impl<const REPEATS: bool, K: Key, V: Payload> Pairs<REPEATS, K, V> {
         (self.keys.load_streaming(pair), value)
     }
 
-    /// Pairs from number `first` on, or as many as there are, which are `here`; as [`Pairs::load`] or, if they stand apart in
-    /// any case, [`Pairs::load_apart`] reads them. For a block whose threads take turns.
+    /// The pairs from number `first` on, `AT_ONCE` or the `here` that there are, for a block whose
+    /// threads take turns. They are read as by [`Pairs::load`] or, if they are stored apart in any
+    /// case, [`Pairs::load_apart`].
     #[inline(always)]
     pub fn load_many(&self, first: u64, here: u32, apart: bool) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
         if here < AT_ONCE as u32 {
             return self.load_few(first, here, apart);
         }
         let (mut keys, mut values) = ([K::default(); AT_ONCE], [<V::Word>::default(); AT_ONCE]);
-        // Plain loops: closures are not always inlined, and then not compiled for vectors.
+        // These are plain loops: closures are not always inlined, and then not compiled for
+        // vectors.
         if apart {
             for i in 0..AT_ONCE {
                 (keys[i], values[i]) = self.load_apart(first + i as u64);
@@ -81,8 +87,9 @@ impl<const REPEATS: bool, K: Key, V: Payload> Pairs<REPEATS, K, V> {
         (keys, values)
     }
 
-    /// [`Pairs::load_many`] of few: by itself, so that the loops over many have constant lengths, and by value, so that
-    /// the caller's arguments stay in registers.
+    /// The pairs of [`Pairs::load_many`] if there are few. It is a function of its own so that the
+    /// loops over many have constant lengths, and takes `self` by value so that the caller's
+    /// arguments stay in registers.
     #[cold]
     #[inline(never)]
     fn load_few(self, first: u64, here: u32, apart: bool) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
@@ -94,7 +101,7 @@ impl<const REPEATS: bool, K: Key, V: Payload> Pairs<REPEATS, K, V> {
         (keys, values)
     }
 
-    /// Writes a pair; only if they are side by side.
+    /// Writes a pair; only if key and value are stored side by side.
     #[inline(always)]
     pub fn store(&self, pair: u64, key: K, value: V::Word) {
         self.keys.store_pair(2 * pair, [key, K::from_u64(value.to_u64())]);

@@ -1,12 +1,16 @@
-//! Placing pairs in a page in shared memory.
+//! Inserting pairs into a page in shared memory.
 //!
-//! The page's words lie as rows: word `w` of bucket `b` is number `w · page_buckets + b`, so that threads that are at different
-//! buckets meet few bank conflicts.
+//! The page's words are stored as rows: word `w` of bucket `b` is number `w · page_buckets + b`.
+//! Threads that process different buckets so meet few bank conflicts.
 //!
-//! Most pairs get a slot at home by counting ([`Counts`]). The others go on to their other candidates. If keys are unique, they get a slot of
-//! the first one that has some, by counting too ([`Page::take`]). If they may be repeated, they search ([`Page::step`]): a pair takes the first
-//! free slot by a compare-and-exchange of the whole word of tags. A word that is full stays so. So all pairs of one key go the same way and
-//! meet where the first of them stopped: no key is placed twice by searching, and one that is at home by counting is seen there.
+//! Most pairs get a slot at home by counting ([`Counts`]). The others go on to their other
+//! candidates. If keys are unique, they get a slot of the first candidate that has one left, by
+//! counting too ([`Page::take`]).
+//!
+//! If keys may be repeated, the pairs search ([`Page::step`]): a pair takes the first free slot by
+//! a compare-and-exchange of the whole word of tags. A word that is full stays full. So all pairs
+//! of one key follow the same probe sequence and meet where the first of them stopped. No key is
+//! inserted twice by searching, and one that counting put at home is seen there.
 
 use super::find::{equal_tags, value_at};
 use super::form::{Form, MAX_SLOTS, equal, filter, tag_number, tags_in};
@@ -16,14 +20,14 @@ use crate::seam::{Global, Shared, opaque};
 use crate::types::{Key, Scalar};
 use core::marker::PhantomData;
 
-/// What became of a pair.
+/// The result of an insertion.
 #[derive(Clone, Copy, PartialEq)]
 pub enum InsertResult {
-    /// It is in a slot that was free.
+    /// The pair is in a slot that was free.
     New,
-    /// Its key was there already.
+    /// The pair's key was there already.
     Repeated,
-    /// All of its candidates are full.
+    /// The pair's candidates are all full.
     Left,
 }
 
@@ -32,12 +36,12 @@ pub enum InsertResult {
 pub struct Seek<W> {
     home: u32,
     remainder: W,
-    /// The bucket that it looks at next, and which of the candidates that is.
+    /// The bucket of the next probe. `number` is which of the candidates it is.
     bucket: u32,
     number: u32,
-    /// Where the pair's value belongs, once it is placed.
+    /// The number of the word for the pair's value, once the key has a slot.
     pub at: u32,
-    /// How the search ended.
+    /// The result of the search, once it has ended.
     pub inserted: Option<InsertResult>,
 }
 
@@ -68,13 +72,14 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         if S::IN_PLACE { bucket * BUCKET_WORDS + word } else { word * self.layout.page_buckets + bucket }
     }
 
-    /// The number of the value's word for the tag that `equal` names in tag word `word`.
+    /// The number of the value's word for the tag that `equal` reports in tag word `word`.
     #[inline(always)]
     fn value_at(&self, word: u32, bucket: u32, equal: W) -> u32 {
         self.at(F::TAG_WORDS + word * F::TAGS + tag_number::<F, W>(equal), bucket)
     }
 
-    /// Puts a pair into slot `slot` of `bucket`, which nobody else may take. Threads may do this at the same time.
+    /// Puts a pair into slot `slot` of `bucket`, which no other thread may take. Threads may do
+    /// this at the same time.
     #[inline(always)]
     pub fn put(&self, bucket: u32, slot: u32, tag: W, value: W) {
         let (word, number) = (slot / F::TAGS, slot % F::TAGS);
@@ -84,8 +89,9 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
-    /// Leaves, of several pairs of one key in `bucket`, which are all at home there, the one with the largest value; returns how many
-    /// it took out. One thread a bucket may do this.
+    /// Removes all but one of several pairs of one key in `bucket`, all of which are at home there;
+    /// the one that stays gets the largest value. Returns how many were removed. One thread per
+    /// bucket may do this.
     #[inline(always)]
     pub fn unite_repeats(&self, bucket: u32) -> u32 {
         let tag_of = |slot: u32| self.tag_in(bucket, slot);
@@ -105,7 +111,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
         let mut taken = 0;
         if repeated {
-            // Not to be unrolled.
+            // The loop should not be unrolled.
             for slot in 1..opaque(F::SLOTS) {
                 for earlier in 0..slot {
                     let tag = tag_of(slot);
@@ -124,13 +130,13 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         taken
     }
 
-    /// Where the search for a slot for a pair begins.
+    /// The start of the search for a slot for a pair.
     #[inline(always)]
     pub fn seek(&self, home: u32, remainder: W) -> Seek<W> {
         Seek { home, remainder, bucket: home, number: 0, at: 0, inserted: None }
     }
 
-    /// Looks at one bucket. Threads may do this at the same time.
+    /// Probes one bucket. Threads may do this at the same time.
     #[inline(always)]
     pub fn step(&self, seek: &mut Seek<W>) {
         let tag = self.layout.tag(seek.remainder, seek.number);
@@ -159,16 +165,18 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
             return;
         }
         let new = old | tag << (tag_number::<F, W>(free) * F::tag_bits::<W>());
-        // If somebody changed the word: look again.
+        // If another thread changed the word, the bucket is probed again.
         if self.words.compare_exchange(self.at(word, seek.bucket), old, new) == old {
             (seek.inserted, seek.at) = (Some(InsertResult::New), self.value_at(word, seek.bucket, free));
         }
     }
 
-    /// Takes a slot of one bucket by counting, if it has one left. Threads may do this at the same time.
+    /// Takes a slot of one bucket by counting, if it has one left. Threads may do this at the same
+    /// time.
     #[inline(always)]
     pub fn take(&self, seek: &mut Seek<W>, counts: Counts<impl Shared<u32>>, value: W) {
-        // A look first: it is cheaper than an addition, and counts do not grow much beyond the slots.
+        // A load comes first: it is cheaper than an addition, and counts do not grow much beyond
+        // the slots.
         let slot = if counts.has(seek.bucket) < F::SLOTS { counts.add(seek.bucket) } else { F::SLOTS };
         if slot < F::SLOTS {
             self.put(seek.bucket, slot, self.layout.tag(seek.remainder, seek.number), value);
@@ -178,10 +186,13 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
-    /// Searches a slot for a pair, in a page built in place at `words`, by one thread: how that ended, and where the
-    /// value of the pair's key is if it was there already. With `COUNT` it cannot be there.
+    /// Searches for a slot for a pair, by one thread, in a page that is built in the table's own
+    /// memory at `words`.
     ///
-    /// If the pair was noted, it is neither at home nor beside, and both are full.
+    /// Returns the result, and where the value of the pair's key is if the key was there already.
+    /// With `COUNT` it cannot be there.
+    ///
+    /// If the pair was spilled, it is neither at home nor beside it, and both are full.
     #[inline(always)]
     pub fn search_in_turn<const COUNT: bool, K: Key>(
         &self,
@@ -210,7 +221,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
-    /// From a full bucket to the next candidate.
+    /// Goes from a full bucket to the next candidate.
     #[inline(always)]
     pub fn go_on(&self, seek: &mut Seek<W>) {
         if seek.number == 0 {
@@ -224,13 +235,13 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
-    /// How many slots a pair has in all of its candidates.
+    /// The number of slots in all candidates of a pair.
     #[inline(always)]
     pub fn reach(&self) -> u32 {
         self.layout.candidates * F::SLOTS
     }
 
-    /// The candidate, its bucket and the slot there that number `reached` of a pair's slots is.
+    /// The candidate, its bucket and the slot there for number `reached` of a pair's slots.
     #[inline(always)]
     fn reached(&self, home: u32, remainder: W, reached: u32) -> (u32, u32, u32) {
         let number = reached / F::SLOTS;
@@ -244,8 +255,8 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         self.words.get(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
     }
 
-    /// Of slot number `reached` of a pair that was left: whether that very key is there, or a pair that could go on to candidate `number` of
-    /// its own.
+    /// What slot number `reached` is to a pair that was left: whether its key is there, or a pair
+    /// that could go on to candidate `number` of its own.
     #[inline(always)]
     pub fn evictable(&self, home: u32, remainder: W, reached: u32, number: u32) -> Option<Eviction> {
         let (own, bucket, slot) = self.reached(home, remainder, reached);
@@ -256,23 +267,24 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         self.later(bucket, tag, number).is_some().then_some(Eviction::Movable)
     }
 
-    /// By one thread: the number of the slot that a pair takes that was left, and the candidate that the pair
-    /// there goes on to; none if that is the pair's key.
+    /// The number of the slot for a pair that was left, and the candidate that the pair there goes
+    /// on to. That candidate is none if the slot holds the key already. One thread calls this.
     #[inline(always)]
     pub fn first_eviction(&self, home: u32, remainder: W) -> Option<(u32, Option<u32>)> {
         let evictable = |reached: u32, later: u32| self.evictable(home, remainder, reached, later);
-        // Nobody goes on to candidate 0.
+        // No pair goes on to candidate 0.
         if let Some(reached) = (0..self.reach()).find(|&reached| evictable(reached, 0) == Some(Eviction::Repeated)) {
             return Some((reached, None));
         }
-        // The first candidate that will do: then all that are passed over are full.
+        // The first candidate that will do is taken: then all that are passed over are full.
         (1..self.layout.candidates).find_map(|later| {
             let reached = (0..self.reach()).find(|&reached| evictable(reached, later).is_some())?;
             Some((reached, Some(later)))
         })
     }
 
-    /// Gives a pair that was left the slot, and the value, that [`Page::first_eviction`] found; whether its key is new.
+    /// Gives a pair that was left the slot that [`Page::first_eviction`] found, and its value;
+    /// returns whether its key is new.
     #[inline(always)]
     pub fn go_in(&self, home: u32, remainder: W, (reached, later): (u32, Option<u32>), value: W) -> bool {
         if let Some(later) = later {
@@ -284,15 +296,17 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         later.is_some()
     }
 
-    /// Where the value of slot number `reached` of a pair is.
+    /// The number of the word of the value in slot number `reached` of a pair.
     #[inline(always)]
     pub fn value_of(&self, home: u32, remainder: W, reached: u32) -> u32 {
         let (_, bucket, slot) = self.reached(home, remainder, reached);
         self.at(F::TAG_WORDS + slot, bucket)
     }
 
-    /// Moves the pair in slot number `reached` on to its candidate `later`, before which all of its candidates are full, and gives that slot to the
-    /// one that was left. One thread may do this at a time, and nobody may place pairs meanwhile.
+    /// Moves the pair in slot number `reached` on to its candidate `later`, before which all of its
+    /// candidates are full, and gives that slot to the pair that was left.
+    ///
+    /// One thread may do this at a time, and no thread may insert pairs meanwhile.
     #[inline(always)]
     pub fn evict(&self, home: u32, remainder: W, reached: u32, later: u32) {
         let (number, bucket, slot) = self.reached(home, remainder, reached);
@@ -310,12 +324,13 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         let (at, shift) = (self.at(slot / F::TAGS, bucket), slot % F::TAGS * F::tag_bits::<W>());
         self.words.set(at, self.words.get(at) ^ (tag ^ self.layout.tag(remainder, number)) << shift);
         if F::VALUES {
-            // Nothing of the other one is left behind.
+            // The value of the evicted pair is cleared.
             self.words.set(value_at, W::default());
         }
     }
 
-    /// Candidate `number` of the pair with `tag` in `bucket`, if that comes later than the bucket and is not full.
+    /// The pair with `tag` in `bucket` and a free slot in its candidate `number`, if that candidate
+    /// comes later than the bucket and is not full.
     #[inline(always)]
     fn later(&self, bucket: u32, tag: W, number: u32) -> Option<Later<W>> {
         let (moved, from) = self.layout.untag(tag);
@@ -336,11 +351,11 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     }
 }
 
-/// The most pairs that may ask for slots of their homes: more do not fit a count.
+/// The most pairs that may ask for slots of their homes: more do not fit in a count.
 pub const MAX_COUNTED: u32 = 0xffff;
 
-/// How many slots of each bucket have been asked for, in 16 bits for each; where pages are built in
-/// place, in 32.
+/// The number of slots of each bucket that have been asked for, in 16 bits each, or in 32 where
+/// pages are built in the table's own memory.
 #[derive(Clone, Copy)]
 pub struct Counts<S> {
     pub words: S,
@@ -349,13 +364,14 @@ pub struct Counts<S> {
 }
 
 impl<S: Shared<u32>> Counts<S> {
-    /// The word of a bucket's count, and where it is there.
+    /// The word of a bucket's count, and the count's shift in that word.
     #[inline(always)]
     fn word_and_shift(&self, bucket: u32) -> (u32, u32) {
         (self.first + bucket / 2, bucket % 2 * 16)
     }
 
-    /// Asks for a slot of a bucket. Its number: from the number of slots on, the bucket is full.
+    /// Asks for a slot of a bucket; returns its number. If that is the number of slots or more, the
+    /// bucket is full.
     #[inline(always)]
     pub fn add(&self, bucket: u32) -> u32 {
         if S::IN_PLACE {
@@ -365,7 +381,7 @@ impl<S: Shared<u32>> Counts<S> {
         self.words.fetch_add(word, 1 << shift) >> shift & 0xffff
     }
 
-    /// How many slots of a bucket have been asked for, while others ask.
+    /// The number of slots of a bucket that have been asked for, while other threads ask.
     #[inline(always)]
     pub fn has(&self, bucket: u32) -> u32 {
         if S::IN_PLACE {
@@ -379,19 +395,19 @@ impl<S: Shared<u32>> Counts<S> {
 /// What a slot is to a pair that found all of its candidates full.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Eviction {
-    /// Its key is there, since room was made for another pair of it.
+    /// The pair's key is there, since an eviction made space for another pair of it.
     Repeated,
-    /// The pair that is there can go elsewhere.
+    /// The pair that is there can go to a later candidate.
     Movable,
 }
 
-/// A place for a pair that moves.
+/// A free slot for a pair that is evicted.
 struct Later<W> {
-    /// The pair's home and remainder.
+    /// The home of the pair. `moved` is its remainder.
     home: u32,
     moved: W,
     bucket: u32,
-    /// The word of tags with a free slot, and which one that is.
+    /// The word of tags with a free slot. `free` tells which slot that is.
     word: u32,
     free: W,
 }

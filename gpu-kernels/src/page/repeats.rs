@@ -1,14 +1,16 @@
-//! Leaving out repeated keys of a tile: docs/page-map.md, "Crowds".
+//! Dropping repeated keys of a tile: docs/page-map.md, "A split".
 
 use super::split::Held;
 use crate::primitives::radix::tile::{THREADS, item_of_row, items, tile};
 use crate::seam::{Block, Shared, opaque};
 use crate::types::{Key, Payload};
 
-/// Marks those of the `suspect` items whose key comes again in the tile: most of them if they are many, perhaps none if they are few.
+/// Flags those `suspect` items whose key comes again in the tile: most of them if they are many,
+/// perhaps none if they are few.
 ///
-/// As many cells as a tile has items. A mixed key's upper bits say its cell, and the lower ones, which then say which key it is,
-/// stand there below the place of the last item that came.
+/// There are as many cells as a tile has items. A mixed key's upper bits determine its cell, and
+/// the lower bits then identify the key. The cell holds them below the index of the last item that
+/// came.
 #[inline(always)]
 pub(super) fn drop_repeats<K: Key, V: Payload, B: Block>(
     block: &mut B,
@@ -21,8 +23,9 @@ pub(super) fn drop_repeats<K: Key, V: Payload, B: Block>(
     let item_bits = tile::<K, V>().ilog2();
     let rest_bits = K::BITS - item_bits;
     let rest_mask = (K::from_u64(1) << rest_bits).minus(K::from_u64(1));
-    // The upper bits are the bin's; what comes from all bits differs within a bin. And from tile to tile: two keys that share a
-    // cell in one do not in the next.
+    // The upper bits alone are the same within a bin, so the cell comes from a mix of all bits,
+    // which differs within a bin. It also differs from tile to tile: two keys that share a cell in
+    // one tile do not in the next.
     let cell_and_rest = |key: K, tile_index: u32| {
         let spread = key.mixed(tile_index as u64, 0x9e37_79b9_7f4a_7c15);
         (spread.bits_from(rest_bits), spread & rest_mask)

@@ -6,19 +6,21 @@ use super::pairs::{AT_ONCE, Pairs, by_number, in_order};
 use crate::seam::{Block, Global};
 use crate::types::{Key, Payload, Scalar};
 
-/// Where the pairs of the pages are.
+/// The arrays that hold the pairs of all pages.
 #[derive(Clone, Copy)]
 pub struct Sources<K: Key, V: Payload> {
     pub keys: Global<K>,
     pub values: Global<V::Word>,
     pub counts: Global<u32>,
     pub starts: Global<u32>,
-    /// Where the pairs of page `p` begin, if `counts` says how many they are: `p` times this.
+    /// The start of a page's pairs, if `counts` says how many they are: for page `p` it is `p`
+    /// times this.
     pub page_capacity: u64,
-    /// All pairs.
+    /// The number of all pairs.
     pub pairs: u64,
     pub layout: Layout,
-    /// Whether the pairs come from a split: their keys are mixed already, and they stand as [`Pairs`].
+    /// Whether the pairs come from a split: then their keys are mixed already, and they are stored
+    /// as [`Pairs`].
     pub split: bool,
 }
 
@@ -42,7 +44,7 @@ impl<K: Key, V: Payload> Sources<K, V> {
 #[derive(Clone, Copy)]
 pub struct Source<'s, K: Key, V: Payload> {
     all: &'s Sources<K, V>,
-    /// The number of its first pair: numbers of pairs and of places for pairs fit 32 bits.
+    /// The number of the page's first pair: numbers and offsets of pairs fit in 32 bits.
     first: u32,
     pub pairs: u32,
 }
@@ -68,7 +70,7 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
         if self.all.split { key } else { key.mixed(a, b) }
     }
 
-    /// A noted entry.
+    /// The entry of a pair that was spilled to a list, unpacked.
     #[inline(always)]
     pub fn unpacked<const REPEATS: bool, B: Block>(&self, entry: V::PackedEntry) -> Entry<K, K::PackedWord<V>> {
         let entry = entry.to_u64();
@@ -91,7 +93,7 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
         Entry { pair, mixed: self.mixed(key), value_word: self.value_word::<REPEATS, B>(pair, value) }
     }
 
-    /// A pair, with its value if that is wanted.
+    /// A pair, with its value if that is needed.
     #[inline(always)]
     fn pair<const REPEATS: bool>(&self, pair: u32) -> (K, V::Word) {
         let pairs = Pairs::<REPEATS, K, V>::new(self.all.keys, self.all.values);
@@ -99,21 +101,22 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
         if self.all.split { pairs.load(pair) } else { pairs.load_apart(pair) }
     }
 
-    /// [`Source::load`] of the first pairs, or of what stands there if the page has fewer: so that the wait for them and the wait for
-    /// their number are one.
+    /// The first pairs as [`Source::load`] reads them, or whatever is stored there if the page has
+    /// fewer. So there is one wait for both the pairs and their number.
     #[inline(always)]
     pub fn load_first<const REPEATS: bool>(&self, thread: u32) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
         let room = if self.all.counts.is_null() { self.pairs } else { self.all.page_capacity as u32 };
         self.load_below::<REPEATS>(thread, room)
     }
 
-    /// A thread's pairs from `first` on, as far as there are any; values only if they are wanted.
+    /// A thread's pairs from `first` on, as far as there are any; values only if they are needed.
     #[inline(always)]
     pub fn load<const REPEATS: bool>(&self, first: u32) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
         self.load_below::<REPEATS>(first, self.pairs)
     }
 
-    /// The mixed keys and the values of the pairs from `first` on; something for pairs that there are not.
+    /// The mixed keys and the values of the pairs from `first` on. Elements beyond the last pair
+    /// are unspecified.
     #[inline(always)]
     pub fn load_mixed<const REPEATS: bool>(&self, first: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
         let pairs = Pairs::<REPEATS, K, V>::new(self.all.keys, self.all.values);
@@ -153,7 +156,8 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
         (keys, values)
     }
 
-    /// What stands for a pair's value: its number from 1 on, if pages are built of numbers.
+    /// The word that is stored for a pair's value: its number from 1 on, if pages are built of
+    /// numbers.
     #[inline(always)]
     pub fn value_word<const REPEATS: bool, B: Block>(&self, pair: u32, value: V::Word) -> K::PackedWord<V> {
         if const { by_number::<REPEATS, V, B>() } {
@@ -164,17 +168,17 @@ impl<K: Key, V: Payload> Source<'_, K, V> {
     }
 }
 
-/// A pair that is sought a slot for.
+/// A pair that needs a slot.
 #[derive(Clone, Copy)]
 pub struct Entry<K, W> {
     pub pair: u32,
     pub mixed: K,
-    /// What is to stand for its value.
+    /// The word that is stored for its value.
     pub value_word: W,
 }
 
 impl<K: Key, W: Scalar> Entry<K, W> {
-    /// The entry in one word: what it takes to place it if that fits, else its number.
+    /// The entry in one word: what its insertion needs if that fits, else its number.
     #[inline(always)]
     pub fn packed<V: Payload>(&self) -> V::PackedEntry {
         Scalar::from_u64(if W::BITS != 32 {

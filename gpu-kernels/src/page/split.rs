@@ -1,4 +1,4 @@
-//! Splitting pairs into bins by some bits of their mixed keys, each bin with room of its own.
+//! Splitting pairs into bins by some bits of their mixed keys; each bin has a capacity of its own.
 
 use crate::primitives::look_back;
 use crate::primitives::radix::tile::{
@@ -15,45 +15,62 @@ use super::split_in_turn::SplitInTurn;
 use super::split_plan::{MAX_SPLIT_BITS, SplitParams};
 pub use crate::primitives::radix::tile::tile;
 
-/// What a thread holds: item `i` is of its warp's row `i`.
+/// The state of a thread: item `i` is in row `i` of its warp.
 pub(super) struct Held<K, W> {
     pub keys: [K; MAX_ITEMS],
-    /// Only if pairs go out side by side.
+    /// The values, only if pairs are written side by side.
     values: [W; MAX_ITEMS],
-    /// The item's bin above its rank; then the item's place in the tile.
+    /// The item's bin above its rank; later the item's offset in the tile.
     offsets: [u32; MAX_ITEMS],
-    /// Where the items go in the output that this thread takes from the room; only if keys and values go out apart.
+    /// The output offsets of the items that this thread takes from the staging, only if keys and
+    /// values are written apart.
     targets: [u32; MAX_ITEMS],
-    /// Rows whose key comes again in the tile.
+    /// A bit for each row whose key comes again in the tile.
     pub dropped: u32,
 }
 
-/// The share of all pairs, one in so many, that earlier splits must have left out for a later one to look for repeated keys in
-/// every tile.
+/// The share of all pairs, one in so many, that earlier splits must have dropped for a later one to
+/// look for repeated keys in every tile.
 const MANY_DROPPED: u64 = 8;
 
-/// The share of a tile's pairs of bins, one in so many, that must have a crowd for the other bins to be looked at, too.
+/// The share of a tile's pairs of bins, one in so many, that must be skewed for repeated keys to be
+/// sought in the other bins, too.
 const MANY_SKEWED_BINS: u32 = 16;
 
-/// Where items do not go: behind every output, also with the items of a tile added.
+/// The target of items that are not written: behind every output, even with the items of a tile
+/// added.
 pub(super) const NOWHERE: u32 = 0xffff_0000;
 
 kernel! {
-    /// Splits each region of the input by the plan's bits into bins: bin `d` of region `r` is number `r · bins + d`, begins at its
-    /// number times the plan's room, and gets `counts_out[number]` pairs; or goes from `starts_out[number]` to `starts_out[number + 1]`, if that
-    /// is not null. Their keys are mixed, and they stand as [`Pairs`], also in the input of
-    /// later levels: if side by side, from `keys_out` on, which then has room for keys and values. The input's regions have
-    /// `counts_in` pairs, or there is one of all pairs if that is null. `counts_out` must be 0 at first, and so must `state`, which has
-    /// [`state_words`](super::split_state_words). As many blocks as regions times tiles.
+    /// Splits each region of the input into bins by the plan's bits, with a block for each tile of
+    /// each region.
     ///
-    /// A bin that gets more pairs than it has room for loses some, but they are counted, and the header's word for this level is set. If keys may be repeated,
-    /// and a tile has a crowd in one bin, or earlier splits left out many pairs, of pairs of one key in one tile only the last may go on.
+    /// Bin `d` of region `r` is number `r · bins + d`. It begins at its number times the plan's bin
+    /// capacity, and gets `counts_out[number]` pairs. If `starts_out` is not null, the bin goes
+    /// from `starts_out[number]` to `starts_out[number + 1]`.
     ///
-    /// The way of a tile is that of [`Partition`](crate::primitives::radix::Partition), but a bin's room is known before the keys are counted, so
-    /// nobody counts them; and if the order need not be kept, ranks are what a shared counter says, and tiles take their part of a
+    /// The keys of the output are mixed, and its format is that of [`Pairs`], as is that of the
+    /// input of later levels. If keys and values are side by side, they are stored from `keys_out`
+    /// on, which then has the capacity for both. The input's regions have `counts_in` pairs; if
+    /// that is null, there is one region of all pairs.
+    ///
+    /// `counts_out` must be 0 at first, and so must `state`, which has
+    /// [`state_words`](super::split_state_words).
+    ///
+    /// A bin that gets more pairs than its capacity loses some, but they are counted, and the
+    /// header's word for this level is set.
+    ///
+    /// Keys may be repeated; then pairs of a tile may be dropped whose key comes again in it. That
+    /// happens if the tile has a skewed bin, or if earlier splits dropped many pairs. The last pair
+    /// of a key in a tile is never dropped.
+    ///
+    /// A tile is processed as in [`Partition`](crate::primitives::radix::Partition), but bins have
+    /// capacities that are known before the keys are counted, so no histogram is needed. If the
+    /// order need not be kept, ranks come from a shared counter, and tiles reserve their part of a
     /// bin by one atomic addition instead of looking back.
     ///
-    /// With `REPEATS` keys may be repeated: the split keeps the order of the pairs of a bin, unless they are keys alone.
+    /// With `REPEATS` keys may be repeated: the split keeps the order of the pairs of a bin, unless
+    /// they are keys alone.
     Split<K: Key, V: Payload; const REPEATS: bool>, "page_split" | "page_split_in_order", threads 512, resident 2,
         shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_SPLIT_BITS,
         shared sums: u32 = 16, shared kept: u32 = 1;
@@ -79,13 +96,13 @@ fn split<K: Key, V: Payload, const REPEATS: bool, B: Block>(
 ) {
     let plan = args.plan;
     let ordered = const { in_order::<REPEATS, V>() };
-    // Words of earlier splits, which this one does not change.
+    // This split does not change the words of earlier splits.
     for level in 0..plan.level as u64 {
         if args.header.load_read_only(header::OVERFLOW + level) != 0 {
             return;
         }
     }
-    // Many keys are repeated, so that a page could get too many pairs without a crowd in any tile.
+    // If many pairs were dropped, a page could get too many pairs without a skewed bin in any tile.
     let mut dropped = 0;
     if REPEATS {
         for level in 0..plan.level as u64 {
@@ -103,7 +120,7 @@ fn split<K: Key, V: Payload, const REPEATS: bool, B: Block>(
     let size = if args.counts_in.is_null() { plan.pairs } else { args.counts_in.load_read_only(region as u64) as u64 };
     let first = tile_index as u64 * tile::<K, V>();
     if first >= size {
-        // Nobody waits for a tile that has nothing: those behind it have nothing either.
+        // No block waits for an empty tile: those behind it are empty, too.
         return;
     }
     let here = opaque((size - first).min(tile::<K, V>()) as u32);
@@ -152,14 +169,16 @@ fn split<K: Key, V: Payload, const REPEATS: bool, B: Block>(
         }
     });
 
-    // Ranks; once more if repeated keys were taken out. What is not there goes to a bin behind the others.
+    // The ranks are computed, and once more if repeated keys were dropped. Absent items go to a bin
+    // behind the others.
     let sets = if ordered { WARPS } else { 1 };
     let mut bits = plan.bits + (here as u64 != tile::<K, V>()) as u32;
     let (mut again, mut thinned, mut many) = (REPEATS, false, skewed_before);
     loop {
         let set_words = 1 << (bits - 1);
         block.phase(&mut held, |thread, held| {
-            // Settled, and so below: what follows should be computed when it is wanted, not kept from the first round on.
+            // These values are opaque, here and below, so that what depends on them is computed
+            // when it is needed, not kept from the first round on.
             let (here, shift) = (opaque(here), opaque(plan.shift));
             for row in 0..items::<K, V>() {
                 let absent = item_of_row::<K, V>(thread, row) >= here || held.dropped >> row & 1 != 0;
@@ -174,7 +193,7 @@ fn split<K: Key, V: Payload, const REPEATS: bool, B: Block>(
         if ordered {
             block.tiles_of::<32, _>(&mut held, |warp, held| {
                 let set = warp.first_thread() / 32 * 2 * set_words;
-                // Four rows at a time, so that they need not wait for each other.
+                // Four rows are counted at a time, so that they need not wait for each other.
                 for group in 0..items::<K, V>() / 4 {
                     warp.count_in_order::<_, 4>(
                         held,
@@ -198,7 +217,7 @@ fn split<K: Key, V: Payload, const REPEATS: bool, B: Block>(
             });
         }
         block.sync();
-        // Adds up the counters of two bins; whether one of them has a crowd.
+        // Adds up the counters of two bins. `find_skew` also tells whether one of them is skewed.
         let add_up = |thread: u32, sum: &mut DigitSums| {
             sum.tile = if thread < set_words { sum_of_sets(counters, sets, set_words, thread) } else { 0 };
         };
@@ -221,7 +240,8 @@ fn split<K: Key, V: Payload, const REPEATS: bool, B: Block>(
         if skewed_bins == 0 && !many {
             break;
         }
-        // Those of crowds first, and for themselves: so that no others take their cells. The others only if many keys are repeated.
+        // Keys of skewed bins come first and by themselves, so that no others take their cells. The
+        // others follow only if many keys are repeated.
         let only_skewed = skewed_bins != 0 && !thinned;
         let suspect = |key: K| !only_skewed || starts.get(bin_of(key)) != 0;
         drop_repeats::<K, V, B>(block, &mut held, staging.cast::<K>(), here, tile_index, suspect);
@@ -254,7 +274,7 @@ fn split<K: Key, V: Payload, const REPEATS: bool, B: Block>(
         }
     });
 
-    // Where each item belongs in the tile.
+    // The ranks become offsets in the tile.
     block.phase(&mut held, |thread, held| {
         let set = if ordered { thread / 32 * set_words } else { 0 };
         for row in 0..items::<K, V>() {
@@ -268,14 +288,14 @@ fn split<K: Key, V: Payload, const REPEATS: bool, B: Block>(
         }
     });
 
-    // Where the bins' items begin in the output, less where they begin in the tile.
+    // The starts of the bins in the output, less their starts in the tile.
     block.phase(&mut sum, |thread, sum| {
         if thread < pairs {
             let before = if ordered {
                 published.before(tile_index, thread)
             } else {
-                // Two counts in one word, as in the sum. Now and not earlier: neighbours in a bin should be written at about the
-                // same time.
+                // Two counts are in one word, as in the sum. The addition comes now and not
+                // earlier: neighbours in a bin should be written at about the same time.
                 let counts = args.counts_out.cast::<u64>();
                 counts.atomic(region as u64 * pairs as u64 + thread as u64).fetch_add(sum.tile)
             };
@@ -309,7 +329,7 @@ fn split<K: Key, V: Payload, const REPEATS: bool, B: Block>(
         }
     });
 
-    // Out: thread after thread, as the items stand in the room.
+    // The items are written, thread after thread, in the order of the staging.
     let staged_values = staging.cast::<V::Word>();
     let target_of = |key: K, item: u32| {
         let target = starts.get(bin_of(key)).wrapping_add(item);

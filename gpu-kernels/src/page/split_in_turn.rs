@@ -1,4 +1,4 @@
-//! A tile of a split, by one thread, which takes pairs in the order of the input.
+//! A tile of a split, processed by one thread, which takes pairs in the order of the input.
 
 use super::header;
 use super::pairs::{AT_ONCE, Pairs, in_order};
@@ -7,21 +7,24 @@ use crate::primitives::radix::tile::{PREFIX, Published, SUM, tile};
 use crate::seam::{Shared, Work};
 use crate::types::{Key, Payload};
 
-/// Splits a tile of a region, by one thread: counts the pairs of each bin, and then writes each to where its bin goes on. If
-/// keys may be repeated, and some bin has a crowd, does nothing; comes to whether it did something.
+/// The split of a region's tile by one thread: it counts the pairs of each bin, and then writes
+/// each to the next offset of its bin.
 ///
-/// Which part of a bin is the tile's, an atomic addition says; or, if the order of the pairs matters,
-/// what the tiles before this one publish.
+/// If keys may be repeated and some bin is skewed, it does nothing. The output tells whether it
+/// split the tile.
+///
+/// The tile's part of a bin comes from an atomic addition. If the order of the pairs matters, it
+/// comes from what the tiles before this one publish.
 pub(super) struct SplitInTurn<'a, K: Key, V: Payload, const REPEATS: bool, S> {
     pub args: &'a Split<K, V, REPEATS>,
-    /// A word for each bin.
+    /// The shared memory for one word per bin.
     pub starts: S,
     pub region: u32,
     /// The tile's number in the region.
     pub index: u32,
-    /// Pairs of the region.
+    /// The number of pairs in the region.
     pub size: u64,
-    /// The number of the tile's first pair, and how many it has.
+    /// The number of the tile's first pair. `here` is how many pairs the tile has.
     pub first: u64,
     pub here: u32,
 }
@@ -79,7 +82,7 @@ impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K,
         }
     }
 
-    /// Writes each pair to where its bin goes on.
+    /// Writes each pair to the next offset of its bin.
     #[inline(always)]
     fn write<const FEW: bool>(&self) {
         let (args, starts) = (self.args, self.starts);
@@ -110,13 +113,13 @@ impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K,
         }
     }
 
-    /// The mixed keys of the tile's pairs from number `item` on, and their values; something for
-    /// pairs that there are not.
+    /// The mixed keys of the tile's pairs from number `item` on, and their values. Elements beyond
+    /// the last pair are unspecified.
     #[inline(always)]
     fn load_mixed(&self, item: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
         let (args, plan) = (self.args, self.args.plan);
         let here = (self.here - item).min(AT_ONCE as u32);
-        // Pairs that are kept in order never stand side by side.
+        // Pairs that are kept in order are never stored side by side.
         let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
         let (mut keys, values) = pairs.load_many(self.first + item as u64, here, REPEATS || plan.level == 0);
         if plan.level == 0 {
@@ -127,14 +130,15 @@ impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K,
         (keys, values)
     }
 
-    /// Puts into `starts`, in place of how many pairs the tile has for each bin, where in the output they begin.
+    /// Replaces the tile's count of each bin in `starts` by the output offset where the tile's part
+    /// begins.
     #[inline(always)]
     fn take_parts(&self) {
         let (args, starts, plan, pairs) = (self.args, self.starts, self.args.plan, (1 << self.args.plan.bits) / 2);
         let ordered = const { in_order::<REPEATS, V>() };
         let first_pair = self.region as u64 * pairs as u64;
         let published = Published { words: args.state.offset(1 + first_pair * plan.tiles as u64), pairs };
-        // Two counts in one word, as where threads run in step.
+        // Two counts are in one word, as where threads run in step.
         let own = |pair: u32| starts.get(2 * pair) as u64 | (starts.get(2 * pair + 1) as u64) << 32;
         if ordered {
             let status = if self.index == 0 { PREFIX } else { SUM };
@@ -167,16 +171,17 @@ impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K,
     }
 }
 
-/// Bins that [`Ranks`] can count for.
+/// The most bins that [`Ranks`] can count for.
 const FEW_BINS: u32 = 8;
 
-/// How many of [`AT_ONCE`] pairs came for each of few bins, in one register: a counter in memory can be added to only when
-/// the last sum is there again, which takes as long as all the rest.
+/// The number of [`AT_ONCE`] pairs that came for each of few bins, in one register. A counter in
+/// memory can be added to only when the last sum is available again, which takes as long as all the
+/// rest.
 #[derive(Default)]
 struct Ranks(u64);
 
 impl Ranks {
-    /// How many pairs came for this bin before.
+    /// Counts a pair of this bin; returns how many came before it.
     #[inline(always)]
     fn next(&mut self, bin: u32) -> u32 {
         let rank = self.of(bin);
@@ -195,7 +200,7 @@ impl Ranks {
     }
 }
 
-/// Where bin `number` of the output begins, and how many pairs it has room for.
+/// The start of bin `number` of the output, and its capacity in pairs.
 #[inline(always)]
 fn bin_of_output<K: Key, V: Payload, const REPEATS: bool>(args: &Split<K, V, REPEATS>, number: u64) -> (u32, u32) {
     let plan = args.plan;

@@ -1,10 +1,10 @@
-//! Where each page's pairs begin, once they are in the order of their pages.
+//! The starts of the pages' pairs, once the pairs are in the order of their pages.
 
 use super::Layout;
 use crate::seam::Global;
 use crate::types::Key;
 
-/// What is to be found.
+/// The scalar arguments of [`Starts`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct StartsParams {
@@ -15,8 +15,10 @@ pub struct StartsParams {
 }
 
 kernel! {
-    /// `starts[p]` becomes the place of the first key of page `p` or of a later one, and `starts[pages]` the number of keys. One thread a start,
-    /// which searches: far fewer accesses than keys.
+    /// Sets `starts[p]` to the offset of the first key of page `p` or of a later one, and
+    /// `starts[pages]` to the number of keys.
+    ///
+    /// One thread per start does a binary search, with far fewer accesses than there are keys.
     Starts<K: Key>, "page_starts", threads 256;
     { keys: Global<K>, starts: Global<u32>, plan: StartsParams }
     |args, block| {

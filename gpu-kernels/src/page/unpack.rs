@@ -7,19 +7,22 @@ use crate::primitives::append::{self, WARPS, write_staged};
 use crate::seam::{Global, Shared};
 use crate::types::{Key, Payload, WordOf};
 
-/// What is to be written out.
+/// The scalar arguments of [`Unpack`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct UnpackParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of pairs that there is room for.
+    /// The capacity of the output, in pairs.
     pub capacity: u64,
 }
 
 kernel! {
-    /// Writes the pairs of all buckets, one thread a bucket, to `keys_out` and, if there are any, `values_out`, as long as there is room;
-    /// `count[0]`, 0 at first, becomes their number. Their order is that in which blocks come.
+    /// Writes the pairs of all buckets to `keys_out` and, if there are any, the values to
+    /// `values_out`, up to their capacity.
+    ///
+    /// There is one thread per bucket. `count[0]`, 0 at first, becomes the number of pairs. The
+    /// order of the pairs is that in which blocks reserve their output.
     Unpack<K: Key, V: Payload>, "page_unpack", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared staging: u64 = MAX_STAGED;
     { words: Global<u64>, keys_out: Global<K>, values_out: Global<WordOf<V>>, count: Global<u64>, plan: UnpackParams }

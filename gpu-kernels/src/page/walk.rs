@@ -1,4 +1,4 @@
-//! Walking over all pairs of a table, a thread a bucket.
+//! Walking over all pairs of a table, one thread per bucket.
 
 use super::form::Form;
 use super::{BUCKET_WORDS, Homes, Layout};
@@ -15,21 +15,21 @@ pub struct Walk<'l, F, K: Key, V: Payload> {
     types: PhantomData<fn() -> F>,
 }
 
-/// A bucket, as a thread holds it.
+/// A bucket as a thread holds it.
 pub struct Bucket<W> {
     words: [W; BUCKET_WORDS as usize],
-    /// How many pairs it has.
+    /// The number of its pairs.
     pub pairs: u32,
-    /// Where the first of them goes, once places are given.
+    /// The output offset of its first pair, once offsets are reserved.
     pub target: u64,
-    /// Its number in its page.
+    /// The number of the bucket in its page.
     in_page: u32,
 }
 
-/// 64-bit words in which the threads of a block stage the keys, or the values, of their buckets, if these have values: four of 64 bits, or at
-/// most six of 32.
+/// The 64-bit words in which the threads of a block stage the keys, or the values, of their
+/// buckets, if these have values. A bucket has four of 64 bits, or at most six of 32.
 pub const STAGED: usize = 4 * THREADS;
-/// The same of any buckets: those of keys alone have at most 24 of 32 bits.
+/// The staging words of buckets of any form: those of keys alone have at most 24 keys of 32 bits.
 pub const MAX_STAGED: usize = 12 * THREADS;
 
 impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
@@ -38,7 +38,7 @@ impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
         Self { words, layout, homes: layout.homes::<K>(), types: PhantomData }
     }
 
-    /// The block's buckets, one for each thread; empty ones behind the last.
+    /// The block's buckets, one for each thread; threads beyond the last bucket get empty ones.
     #[inline(always)]
     pub fn buckets<B: Block>(&self, block: &mut B) -> B::Local<Bucket<K::PackedWord<V>>> {
         let first = block.first_thread();
@@ -47,11 +47,12 @@ impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
 
     #[inline(always)]
     fn take(&self, number: u64) -> Bucket<K::PackedWord<V>> {
-        // Buckets are numbered with 32 bits, which are divided several times as fast as 64.
+        // Buckets are numbered with 32 bits, since a division of 32 bits is several times as fast
+        // as one of 64.
         let in_page = number as u32 % self.layout.page_buckets;
         let mut bucket = Bucket { words: Default::default(), pairs: 0, target: 0, in_page };
         if number < self.layout.buckets() as u64 {
-            // Whole sectors at once.
+            // Whole sectors are loaded at once.
             for half in 0..2 {
                 let four = self.words.load_four_streaming(number * BUCKET_WORDS as u64 + 4 * half as u64);
                 for word in 0..4 {
@@ -106,7 +107,7 @@ impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
         Scalar::from_u64(bucket.words[(F::TAG_WORDS + slot) as usize].to_u64())
     }
 
-    /// Gives the pair in a slot another value.
+    /// Replaces the value of the pair in a slot.
     #[inline(always)]
     pub fn set_value(&self, bucket: &mut Bucket<K::PackedWord<V>>, slot: u32, value: WordOf<V>) {
         bucket.words[(F::TAG_WORDS + slot) as usize] = Scalar::from_u64(value.to_u64());

@@ -1,15 +1,17 @@
-//! Places in an output for what the threads of all blocks have found, in the order in which blocks come.
+//! Appending to an output: the threads of all blocks reserve offsets for what they have found.
+//! Blocks append in the order in which they get there.
 
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::Scalar;
 
-/// Threads of a block that asks for places.
+/// The number of threads of a block that appends.
 pub const THREADS: usize = 256;
-/// Its warps.
+/// The number of warps of a block that appends.
 pub const WARPS: usize = THREADS / 32;
 
-/// Gives each thread the first of its places: as many as `found` says. `next`, 0 before the launch, becomes the number of all places.
-/// `target` is where a thread keeps its own.
+/// Reserves output offsets for each thread: `found` says how many, and `target` where the thread
+/// keeps the first of them. `next`, 0 before the launch, becomes the number of all offsets that are
+/// reserved.
 #[inline(always)]
 pub fn reserve<T, B: Block>(
     block: &mut B,
@@ -51,8 +53,9 @@ pub fn reserve<T, B: Block>(
     });
 }
 
-/// Writes what the block's threads have staged, each from its place on, to the output, as far as there
-/// is room in it: neighbours together. `sums` and `start` are what [`reserve`] left.
+/// Writes the items that the threads of the block have staged to the reserved part of the output,
+/// neighbours together. Items beyond `capacity` are left out. `sums` and `start` are as [`reserve`]
+/// left them.
 #[inline(always)]
 pub fn write_staged<T: Scalar, L, B: Block>(
     block: &mut B,

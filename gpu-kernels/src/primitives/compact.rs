@@ -4,29 +4,30 @@ use crate::primitives::look_back;
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{Key, Scalar};
 
-/// Threads of a block.
+/// The number of threads of a block.
 const THREADS: usize = 256;
 /// The most items of a thread.
 const MAX_ITEMS: usize = 28;
 
-/// Items of a thread: fewer of the wide ones, so that they fit the registers.
+/// The number of items of a thread: fewer for wide items, so that they fit the registers.
 const fn items<T: Scalar>() -> usize {
     if T::BITS == 32 { MAX_ITEMS } else { MAX_ITEMS / 2 }
 }
 
-/// Items of a tile, which is what one block compacts.
+/// The number of items of a tile, which one block compacts.
 pub const fn tile<T: Scalar>() -> u64 {
     (THREADS * items::<T>()) as u64
 }
 
 const WARPS: u32 = THREADS as u32 / 32;
 
-/// The number of words that a compaction of `items` items publishes in; all must be 0.
+/// The number of words in which a compaction of `items` items publishes its sums. All must be 0 at
+/// first.
 pub const fn state_words<T: Scalar>(items: u64) -> u64 {
     look_back::words::<u32>(items.div_ceil(tile::<T>()))
 }
 
-/// What a compaction is to do.
+/// The arguments of a compaction.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CompactParams {
@@ -35,8 +36,9 @@ pub struct CompactParams {
 }
 
 kernel! {
-    /// Writes the items `input[i]` whose bit `i mod 32` of `keep[i / 32]` is set, in their order, to the front of `output`, and
-    /// their number to `count`. `output` is not `input`. One block a [`tile`]; `state` has [`state_words`].
+    /// Writes the items `input[i]` whose bit `i mod 32` of `keep[i / 32]` is set to the front of
+    /// `output`, in their order. Their number goes to `count`. `output` is not `input`. One block a
+    /// [`tile`]; `state` has [`state_words`].
     Compact<T: Scalar>, "compact", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
     { input: Global<T>, keep: Global<u32>, output: Global<T>, count: Global<u32>, state: Global<u64>, plan: CompactParams }
     |args, block| {
@@ -45,20 +47,21 @@ kernel! {
     }
 }
 
-/// What runs of equal keys are compacted to.
+/// The arguments of a compaction of runs of equal keys.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RunsParams {
     /// The number of keys, below 2^32.
     pub items: u64,
-    /// The constants that they are mixed with.
+    /// The first constant that the keys are mixed with.
     pub a: u64,
-    /// The second one.
+    /// The second constant.
     pub b: u64,
 }
 
 kernel! {
-    /// [`Compact`] of mixed keys that writes them as they were, and to `ends` where in the input they stood.
+    /// Compacts mixed keys as [`Compact`] does, but writes them unmixed, and writes their offsets
+    /// in the input to `ends`.
     CompactRuns<K: Key>, "compact_runs", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
     {
         input: Global<K>, keep: Global<u32>, output: Global<K>, ends: Global<u32>, count: Global<u32>, state: Global<u64>,
@@ -75,7 +78,7 @@ kernel! {
     }
 }
 
-/// What is compacted, and where sums are published.
+/// The input of a compaction, and the words where sums are published.
 struct Source<T> {
     input: Global<T>,
     keep: Global<u32>,
@@ -84,7 +87,7 @@ struct Source<T> {
     plan: CompactParams,
 }
 
-/// Hands each kept item to `write`, with its place in the output and in the input.
+/// Hands each kept item to `write`, with its offsets in the output and in the input.
 #[inline(always)]
 fn compact<T: Scalar, B: Block>(
     block: &mut B,
@@ -102,7 +105,8 @@ fn compact<T: Scalar, B: Block>(
             held.keep = keep_of(from.keep, first, left, lane, items::<T>() as u32);
             let (first, left) = rows::<T>(&from.plan, ticket.get(0) + look_back::ahead(tiles), first_thread);
             held.ahead = keep_of(from.keep, first, left, lane, items::<T>() as u32);
-            // All items, kept or not: so the loads need not wait for the words of `keep`.
+            // All items are loaded, kept or not, so that the loads need not wait for the words of
+            // `keep`.
             let (first, left) = rows::<T>(&from.plan, ticket.get(0), first_thread);
             let input = from.input.offset(first + lane as u64);
             for row in 0..items::<T>() {
@@ -154,27 +158,28 @@ fn compact<T: Scalar, B: Block>(
     });
 }
 
-/// What a thread holds: item `i` is of its warp's row `i`, and the words are of the row with the lane's number.
+/// The state of a thread: item `i` is of its warp's row `i`, and the words are of the row with the
+/// lane's number.
 struct Held<T> {
     items: [T; MAX_ITEMS],
-    /// Which items of the row are kept.
+    /// The bits of the items of the row that are kept.
     keep: u32,
-    /// How many items of the rows before are.
+    /// The number of kept items in the rows before.
     before: u32,
-    /// Which items of the row are kept in the tile [`look_back::ahead`].
+    /// The bits of the items that are kept in the row of the tile [`look_back::ahead`].
     ahead: u32,
 }
 
-/// The bits of the items that are kept in row `row` of the `rows` of a warp whose first item is `first`, with `left` items from
-/// there on.
+/// The bits of the kept items of row `row`, of the `rows` rows of a warp. The warp's first item is
+/// `first`, and `left` items remain from there on.
 #[inline(always)]
 fn keep_of(keep: Global<u32>, first: u64, left: u32, row: u32, rows: u32) -> u32 {
     let beyond = (row * 32 + 32).saturating_sub(left);
     if row >= rows || beyond >= 32 { 0 } else { keep.load_read_only(first / 32 + row as u64) & u32::MAX >> beyond }
 }
 
-/// The first item of the warp that begins with `thread`, and how many more items there are from there on (or more than the warp's
-/// rows reach).
+/// The first item of the warp that begins with `thread`, and the number of items that remain from
+/// there on. (That number may be capped at more than the warp's rows reach.)
 #[inline(always)]
 fn rows<T: Scalar>(plan: &CompactParams, index: u64, thread: u32) -> (u64, u32) {
     let first = index * tile::<T>() + thread as u64 * items::<T>() as u64;
@@ -182,8 +187,8 @@ fn rows<T: Scalar>(plan: &CompactParams, index: u64, thread: u32) -> (u64, u32) 
 }
 
 kernel! {
-    /// Turns around the bits in `keep` of all items, and those behind them in the last word: what was to be kept is left out, and what
-    /// was left out is kept. One thread a word.
+    /// Inverts the bits of all items in `keep`, and the bits behind them in the last word: kept
+    /// items are left out, and left-out items are kept. One thread a word.
     Invert<>, "flip", threads 256;
     { keep: Global<u32>, plan: CompactParams }
     |args, block| {
@@ -199,8 +204,8 @@ kernel! {
 }
 
 kernel! {
-    /// Sets bit `i mod 32` of `keep[i / 32]` if `keys[i]`, of `items` sorted keys, is the last of its kind. Bits past the last
-    /// key are 0.
+    /// Sets bit `i mod 32` of `keep[i / 32]` if `keys[i]`, of `items` sorted keys, is the last of
+    /// its run of equal keys. Bits past the last key become 0.
     LastOfEach<K: Key>, "last_of_each", threads 256;
     { keys: Global<K>, keep: Global<u32>, plan: CompactParams }
     |args, block| {

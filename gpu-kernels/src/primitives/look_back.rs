@@ -1,28 +1,32 @@
-//! Single-pass sums over tiles: decoupled look-back (Merrill and Garland, *Single-pass Parallel Prefix Scan with Decoupled
-//! Look-back*, NVIDIA technical report NVR-2016-002).
+//! Single-pass sums over tiles: decoupled look-back (Merrill and Garland, *Single-pass Parallel
+//! Prefix Scan with Decoupled Look-back*, NVIDIA technical report NVR-2016-002).
 //!
-//! Blocks take tiles in the order in which they start ([`take_ticket`]). A block first publishes the sum of a later tile
-//! ([`ahead`]; the first blocks that of their own too), then finds the sum of all tiles up to its own by walking back over what
-//! was published, adding sums until it meets a tile that knows its whole prefix, and then publishes its own prefix. Whoever
-//! waits, waits for blocks that have started: on any machine that lets started blocks go on, nobody waits for ever.
+//! Blocks take tiles in the order in which they start ([`take_ticket`]). A block first publishes
+//! the sum of a later tile ([`ahead`]); the first blocks publish the sum of their own tile too.
+//! Then it walks back over what was published, and adds sums until it meets a tile that knows its
+//! whole prefix. That gives the sum of all tiles up to its own, which it publishes as its own
+//! prefix. A block that waits waits only for blocks that have started. So no block waits for ever
+//! on a machine that lets started blocks go on.
 //!
-//! A block goes on only when the sum of its own tile has been published, so it may then overwrite the tile: whoever published the
-//! sum has read it.
+//! A block goes on only when the sum of its own tile has been published. It may then overwrite the
+//! tile: the block that published the sum has read it.
 //!
-//! **State.** What a tile publishes has its status in the same word as its value, so relaxed accesses are enough: nothing is
-//! read through the status. A 32-bit sum takes one word, a 64-bit one two halves with a status each: halves of one status belong
-//! together, since each status of a tile is published once, and the second one by a block that has seen the first. All words must
-//! start as 0.
+//! **State.** What a tile publishes has its status in the same word as its value. Relaxed accesses
+//! are therefore enough: no other data is read on the strength of the status. A 32-bit sum takes
+//! one word; a 64-bit sum takes two halves with a status each. Halves with the same status belong
+//! together: a tile publishes each status once, and the second is published by a block that has
+//! seen the first. All words must start as 0.
 
 use crate::seam::{Block, Global, Shared, Tile, pause};
 use crate::types::Scalar;
 
 /// The status of a tile whose own sum is published.
 const SUM: u64 = 1;
-/// The status of a tile whose sum with all earlier ones is published.
+/// The status of a tile whose prefix is published: its own sum and that of all earlier tiles.
 const PREFIX: u64 = 2;
 
-/// The number of words that `tiles` tiles publish in, with the ticket counter before them.
+/// The number of words in which `tiles` tiles publish their sums, with the ticket counter before
+/// them.
 pub const fn words<T: Scalar>(tiles: u64) -> u64 {
     1 + tiles * parts::<T>()
 }
@@ -31,8 +35,8 @@ const fn parts<T: Scalar>() -> u64 {
     T::BITS as u64 / 32
 }
 
-/// Gives this block the next tile: its number stands in word 0 of `ticket` after the barrier that this ends with. The counter
-/// is word 0 of `state`.
+/// Gives this block the next tile, and ends with a barrier. After it the tile's number is in word 0
+/// of `ticket`. The counter is word 0 of `state`.
 #[inline(always)]
 pub fn take_ticket<B: Block>(block: &mut B, ticket: impl Shared<u64>, state: Global<u64>) {
     let mut nothing = block.local(|_| ());
@@ -43,12 +47,13 @@ pub fn take_ticket<B: Block>(block: &mut B, ticket: impl Shared<u64>, state: Glo
     });
 }
 
-/// Tiles that are under way at once on a large device, more or less.
+/// The approximate number of tiles that a large device processes at once.
 const UNDER_WAY: u64 = 512;
 
-/// How many tiles before its own a tile's sum is published, by the block of that earlier tile: as many as are under way, so that
-/// a block finds the sums of all earlier tiles when it needs them. Reading a tile twice costs less than waiting for those that
-/// started a moment earlier: the second time it comes from the cache.
+/// The distance, in tiles, at which a block publishes the sum of a later tile. It is the number of
+/// tiles that are processed at once, so that a block finds the sums of all earlier tiles when it
+/// needs them. Reading a tile twice costs less than waiting for tiles that started a moment
+/// earlier: the second read comes from the cache.
 #[inline(always)]
 pub fn ahead(tiles: u64) -> u64 {
     (tiles / 2).clamp(1, UNDER_WAY)
@@ -62,7 +67,7 @@ fn publish<T: Scalar>(state: Global<u64>, tile: u64, status: u64, value: T) {
     }
 }
 
-/// What `tile` has published: its status, 0 if it is nothing yet, and its value.
+/// The status and value that `tile` has published; the status is 0 if it has published nothing yet.
 #[inline(always)]
 fn published<T: Scalar>(state: Global<u64>, tile: u64) -> (u64, T) {
     let low = state.atomic(1 + tile * parts::<T>()).load();
@@ -75,11 +80,12 @@ fn published<T: Scalar>(state: Global<u64>, tile: u64) -> (u64, T) {
     (if high >> 32 == status { status } else { 0 }, T::from_u64(low & 0xffff_ffff | high << 32))
 }
 
-/// Tiles that a lane reads in one step back.
+/// The number of tiles that a lane reads in one step back.
 const WINDOW: usize = 4;
 
-/// The sum of the [`WINDOW`] tiles before `end`, or from the nearest one that knows its prefix on, and whether there is one.
-/// Waits until they have published something. Before the first tile there is nothing, and that is known.
+/// Adds up the [`WINDOW`] tiles before `end`, or only those from the nearest one that knows its
+/// prefix, and says whether there is one. Waits until they have published something. What comes
+/// before the first tile counts as a known prefix of 0.
 #[inline(always)]
 fn sum_of_window<T: Scalar>(state: Global<u64>, end: u64) -> (bool, T) {
     loop {
@@ -105,15 +111,15 @@ fn sum_of_window<T: Scalar>(state: Global<u64>, end: u64) -> (bool, T) {
     }
 }
 
-/// A lane of the warp that looks back.
+/// The state of a lane of the warp that looks back.
 struct Walk<T> {
-    /// What this lane adds up: first the sum of its warp, then what a tile published.
+    /// The value that this lane contributes: first the sum of its warp, then what a tile published.
     value: T,
     /// The sum of the warps before its own.
     before: T,
     /// The sum of the tile.
     own: T,
-    /// Tiles before this one are still to be added.
+    /// The tile before which all tiles are still to be added.
     end: u64,
     /// Whether `value` is a prefix.
     prefix: bool,
@@ -121,10 +127,11 @@ struct Walk<T> {
     sum: T,
 }
 
-/// Turns the sums of a block's warps, in the first `warps` words of `sums`, into the sums of all that comes before each of
-/// them on the whole device; the word behind them becomes the sum up to the end of this tile. As many words behind that have the
-/// sums of the warps of the tile [`ahead`], if it is one of the `tiles`. The tile's number stands in word 0 of `ticket`. A
-/// barrier must come before, and one comes after.
+/// Turns the sums of a block's warps, in the first `warps` words of `sums`, into device-wide
+/// prefixes: the sum of all that comes before each warp. The word behind them becomes the sum up to
+/// the end of this tile. The next `warps` words have the sums of the warps of the tile [`ahead`],
+/// if it is one of the `tiles`. The tile's number is in word 0 of `ticket`. A barrier must come
+/// before, and one comes after.
 #[inline(always)]
 pub fn sum_before<T: Scalar, B: Block>(
     block: &mut B,
@@ -170,7 +177,7 @@ pub fn sum_before<T: Scalar, B: Block>(
                 }
             },
         );
-        // A window for each lane at a time.
+        // Each lane takes one window at a time.
         while warp.ballot(&lanes, |_, walk| walk.prefix) == 0 {
             warp.each(&mut lanes, |lane, walk| {
                 let nearer = lane as u64 * WINDOW as u64;

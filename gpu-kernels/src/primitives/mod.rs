@@ -1,5 +1,6 @@
-//! Building blocks of the tables: scans, stream compaction, radix partition and search; and how blocks
-//! append to an output, how a few words come to the host, and what the memory system allows.
+//! Building blocks of the tables: scans, stream compaction, radix partition and search. Also how
+//! blocks append to an output, how a few words are read back to the host, and the limits of the
+//! memory system.
 
 pub mod append;
 pub mod compact;

@@ -1,24 +1,26 @@
-//! Bringing a few words to the host sooner than a copy does: the host sees them come, word by word.
+//! Reading a few words back to the host sooner than a copy does: the host sees them arrive, word by
+//! word.
 
 use crate::seam::{Global, SystemScope};
 
-/// What is to be brought.
+/// The arguments of a readback.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ReadbackParams {
-    /// Which word is the first.
+    /// The index of the first word.
     pub first: u32,
     /// The number of words.
     pub words: u32,
-    /// What says that a word has come.
+    /// The epoch, which tells the words of this readback from older ones.
     pub epoch: u32,
-    /// Nothing.
+    /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
 kernel! {
-    /// Writes `words[first + i]`, with the epoch above it, to `readback[i]`, memory of the host, which may look at it meanwhile: where it finds the
-    /// epoch, it has the word. One thread a word.
+    /// Writes `words[first + i]`, with the epoch above it, to `readback[i]` in host memory. The
+    /// host may poll that memory meanwhile: a word that shows the epoch has arrived. One thread a
+    /// word.
     Readback<>, "land", threads 256;
     { words: Global<u32>, readback: Global<u64>, plan: ReadbackParams }
     |args, block| {

@@ -1,12 +1,13 @@
-//! What the memory system allows: random accesses of each kind over a footprint, strided updates, and a streaming copy.
+//! The limits of the memory system: random accesses of each kind over a footprint, strided updates,
+//! and a streaming copy.
 //!
-//! `cargo xtask bench` runs these beside the tables, so that every rate comes with the limit of the same run; the strided updates
-//! are an experiment of the papers (`cargo xtask figures`).
+//! `cargo xtask bench` runs these beside the tables, so that every rate comes with the limit of the
+//! same run. The strided updates are an experiment of the papers (`cargo xtask figures`).
 
 use crate::seam::Global;
 use crate::types::{Key, Scalar};
 
-/// What each thread does.
+/// The access that each thread makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Access {
@@ -16,33 +17,34 @@ pub enum Access {
     Write = 1,
     /// Exchanges a random word.
     Exchange = 2,
-    /// Compares and swaps a random word that it has not read; most of them lose.
+    /// Compares and swaps a random word that it has not read; most of these swaps fail.
     CompareExchange = 3,
-    /// An insertion at its best: streams in a pair and exchanges a random word.
+    /// Makes the accesses of an ideal insertion: streams in a pair and exchanges a random word.
     Insert = 4,
-    /// A lookup at its best: streams in a key, reads a random word, streams out half of it.
+    /// Makes the accesses of an ideal lookup: streams in a key, reads a random word, streams out
+    /// half of it.
     Find = 5,
 }
 
-/// What [`Random`] is to do.
+/// The arguments of [`Random`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RandomParams {
     /// The number of accesses.
     pub accesses: u64,
-    /// The number of words that they fall on.
+    /// The number of words that the accesses are spread over.
     pub words: u64,
-    /// A different number gives a different sequence.
+    /// The seed of the sequence of accesses.
     pub seed: u64,
     /// An [`Access`] as a number.
     pub access: u32,
-    /// Always 0.
+    /// A field that is always 0.
     pub padding: u32,
 }
 
 kernel! {
-    /// Thread `i` makes access `i`. `input` holds 2 × `accesses` words for `Insert` and `accesses` for `Find`, `output` has
-    /// `accesses` words; both may be null for the others.
+    /// Makes access `i` by thread `i`. `input` holds 2 × `accesses` words for `Insert` and
+    /// `accesses` for `Find`; `output` has `accesses` words. Both may be null for the other kinds.
     Random<>, "roofline_random", threads 256;
     { memory: Global<u64>, input: Global<u32>, output: Global<u32>, plan: RandomParams }
     |args, block| {
@@ -60,7 +62,8 @@ kernel! {
             if plan.access == Access::Insert as u32 {
                 streamed |= (args.input.load_streaming(plan.accesses + index) as u64) << 32;
             }
-            // The input is 0, which only the program that filled it knows: the access has to wait for it.
+            // The input is 0, which only the program that filled it knows, so the access has to
+            // wait for it.
             let spread = (index ^ plan.seed).wrapping_add(streamed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let random = (spread.mix(0x2545_f491_4f6c_dd1d, 0x9fb2_1c65_1e98_df25) as u64) << 32 | (spread >> 32);
             let word = ((random as u128 * plan.words as u128) >> 64) as u64;
@@ -85,7 +88,7 @@ kernel! {
             if plan.access == Access::Find as u32 {
                 args.output.store_streaming(index, seen as u32);
             } else if seen == u64::MAX {
-                // Never: it keeps the access from being left out.
+                // This never happens; it keeps the compiler from removing the access.
                 args.memory.atomic(0).store(0);
             }
         });
@@ -93,7 +96,7 @@ kernel! {
 }
 
 kernel! {
-    /// Copies `words` words, an even number, two a thread and access.
+    /// Copies `words` words, an even number: two words a thread and access.
     Copy<>, "roofline_copy", threads 256;
     { source: Global<u64>, target: Global<u64>, words: u64 }
     |args, block| {
@@ -110,28 +113,30 @@ kernel! {
     }
 }
 
-/// What [`Strided`] is to do.
+/// The arguments of [`Strided`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct StridedParams {
-    /// What every word holds.
+    /// The value of every word before the launch.
     pub before: u64,
-    /// What every word is to hold.
+    /// The value of every word after the launch.
     pub after: u64,
-    /// The number of words, and of threads, is a power of two: its exponent, at most 32.
+    /// The binary logarithm of the number of words, which is also the number of threads: at most
+    /// 32.
     pub words_log2: u32,
-    /// That of the stride, in words; no more than the words'.
+    /// The binary logarithm of the stride in words: at most `words_log2`.
     pub stride_log2: u32,
-    /// 1 to exchange words, 0 to read and then write them.
+    /// The kind of update: 1 to exchange words, 0 to read and then write them.
     pub atomic: u32,
-    /// Always 0.
+    /// A field that is always 0.
     pub padding: u32,
 }
 
 impl StridedParams {
-    /// The word of thread `thread`: neighbours are a stride apart. When a round has come to the end of the words the next one begins
-    /// at another of the first words; these come in bit-reversed order, so that words side by side are reached long after one another.
-    /// Each word is of one thread.
+    /// The word of thread `thread`: the words of neighbouring threads are a stride apart. When a
+    /// round has come to the end of the words, the next round begins at another of the first words.
+    /// These come in bit-reversed order, so that adjacent words are reached long after one another.
+    /// Each word belongs to one thread.
     #[inline(always)]
     pub fn word_of(&self, thread: u64) -> u64 {
         let round_log2 = self.words_log2 - self.stride_log2;
@@ -142,7 +147,8 @@ impl StridedParams {
 }
 
 kernel! {
-    /// Thread `i` updates word `plan.word_of(i)`, in which `before` must be: what it finds else is counted in `wrong[0]`.
+    /// Updates word `plan.word_of(i)` by thread `i`. The word must hold `before`; any other value
+    /// is counted in `wrong[0]`.
     Strided<T: Scalar>, "roofline_strided", threads 256;
     { memory: Global<T>, wrong: Global<u32>, plan: StridedParams }
     |args, block| {

@@ -4,31 +4,31 @@ use crate::primitives::look_back;
 use crate::seam::{Global, Shared, Tile};
 use crate::types::Scalar;
 
-/// Threads of a block.
+/// The number of threads of a block.
 const THREADS: usize = 256;
 /// The most items of a thread.
 const MAX_ITEMS: usize = 32;
-/// Items that a thread reads and writes at once.
+/// The number of items that a thread reads and writes at once.
 const FOUR: usize = 4;
 
-/// Items of a thread: fewer of the wide ones, so that they fit the registers.
+/// The number of items of a thread: fewer for wide items, so that they fit the registers.
 const fn items<T: Scalar>() -> usize {
     if T::BITS == 32 { MAX_ITEMS } else { 8 }
 }
 
-/// Items of a tile, which is what one block scans.
+/// The number of items of a tile, which one block scans.
 pub const fn tile<T: Scalar>() -> u64 {
     (THREADS * items::<T>()) as u64
 }
 
 const WARPS: u32 = THREADS as u32 / 32;
 
-/// The number of words that a scan of `items` items publishes in; all must be 0.
+/// The number of words in which a scan of `items` items publishes its sums. All must be 0 at first.
 pub const fn state_words<T: Scalar>(items: u64) -> u64 {
     look_back::words::<T>(items.div_ceil(tile::<T>()))
 }
 
-/// What a scan is to do.
+/// The arguments of a scan.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ScanParams {
@@ -36,18 +36,20 @@ pub struct ScanParams {
     pub items: u64,
 }
 
-/// What a thread holds: `fours[i]` is its part of its warp's row `i`, whose lanes hold neighbouring ones.
+/// The state of a thread: `fours[i]` is its part of its warp's row `i`, whose lanes hold
+/// neighbouring parts.
 struct Held<T> {
     fours: [[T; FOUR]; MAX_ITEMS / FOUR],
     /// The sum of the warp's rows so far.
     sum: T,
-    /// The sum of what the thread has of the tile [`look_back::ahead`].
+    /// The sum of the thread's items of the tile [`look_back::ahead`].
     ahead: T,
 }
 
 kernel! {
-    /// `output[i]` becomes the sum of `input[..i]`, wrapping, and `total`, if it is not null, the sum of all. `output` may be
-    /// `input`. One block a [`tile`]; `state` has [`state_words`].
+    /// Sets `output[i]` to the wrapping sum of `input[..i]`, and `total`, if it is not null, to the
+    /// sum of all items. `output` may be `input`. One block a [`tile`]; `state` has
+    /// [`state_words`].
     Scan<T: Scalar>, "scan", threads 256, resident 4, shared ticket: u64 = 1, shared sums: T = 17;
     { input: Global<T>, output: Global<T>, total: Global<T>, state: Global<u64>, plan: ScanParams }
     |args, block| {
@@ -153,22 +155,23 @@ kernel! {
     }
 }
 
-/// Items of a warp's row.
+/// The number of items of a warp's row.
 const ROW: usize = 32 * FOUR;
 
-/// Rows of a warp.
+/// The number of rows of a warp.
 const fn rows_of_warp<T: Scalar>() -> usize {
     items::<T>() / FOUR
 }
 
-/// Whether there are items for all of the tile.
+/// Whether the tile is full.
 #[inline(always)]
 fn whole<T: Scalar>(plan: &ScanParams, index: u64) -> bool {
     (index + 1) * tile::<T>() <= plan.items
 }
 
-/// The first item of a thread, which has neighbours in each row of its warp, and how many more items there are from there on
-/// (or more than any thread's rows reach).
+/// The first item of a thread, which has neighbouring items in each row of its warp, and the number
+/// of items that remain from there on. (That number may be capped at more than any thread's rows
+/// reach.)
 #[inline(always)]
 fn rows<T: Scalar>(plan: &ScanParams, index: u64, thread: u32) -> (u64, u32) {
     let of_warp = (thread & !31) as u64 * items::<T>() as u64;

@@ -3,7 +3,7 @@
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Value};
 
-/// What a search is to do.
+/// The arguments of a search.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct SearchParams {
@@ -13,19 +13,20 @@ pub struct SearchParams {
     pub queries: u64,
 }
 
-/// A query: where its key may still be, and its answer.
+/// The state of a query: the range where its key may still be, and its answer.
 struct Query<K, V> {
     key: K,
-    /// The keys before this one are smaller.
+    /// The start of the range: the keys before it are smaller.
     low: u64,
-    /// The keys from this one on are not.
+    /// The end of the range: the keys from it on are not smaller.
     high: u64,
     answer: Option<V>,
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `values_out[i]` is the value of the first of the sorted keys that equals it, or 0, and bit
-    /// `i mod 32` of `found[i / 32]` says which. About `lg n` dependent reads a query.
+    /// Answers query `i` by thread `i`: `values_out[i]` becomes the value of the first sorted key
+    /// that equals it, or 0. Bit `i mod 32` of `found[i / 32]` says whether there is one. A query
+    /// takes about `lg n` dependent reads.
     BinarySearch<K: Key, V: Value>, "binary_search", threads 256;
     {
         keys: Global<K>, values: Global<V>, queries: Global<K>, values_out: Global<V>, found: Global<u32>,
@@ -41,7 +42,8 @@ kernel! {
                 let key = if there { args.queries.load_streaming(index) } else { K::default() };
                 Query { key, low: 0, high: if there { args.plan.keys } else { 0 }, answer: None }
             });
-            // Step by step: on the CPU, each lane's next key is on its way to the cache while the others go on.
+            // The lanes go step by step: on the CPU, each lane's next key is being fetched while
+            // the others go on.
             while tile.ballot(&queries, |_, query| query.low < query.high) != 0 {
                 tile.each(&mut queries, |_, query| {
                     if query.low < query.high {

@@ -1,28 +1,29 @@
-//! Who runs: a block of threads, tiles of lanes in step, and the memory that a block shares.
+//! The execution model: a block of threads, tiles of lanes in step, and the memory that a block
+//! shares.
 
 use super::{Global, Word};
 
 /// A thread block, held by code that is the same for all its threads.
 ///
-/// What one thread does stands in a closure given to the block. A thread's number exists only there, and the closure
-/// cannot reach the block, so a barrier in divergent code cannot be written. State that one thread keeps from one closure
-/// to the next lives in a [`Block::Local`].
+/// What one thread does is in a closure that is given to the block. A thread's number exists only
+/// there, and the closure cannot reach the block, so a barrier in divergent code cannot be written.
+/// State that one thread keeps from one closure to the next is in a [`Block::Local`].
 pub trait Block: Sized {
-    /// One `T` for each thread: a register on the GPU, an array on the CPU.
+    /// The type of one `T` for each thread: a register on the GPU, an array on the CPU.
     type Local<T>;
-    /// An array in the block's shared memory.
+    /// The type of an array in the block's shared memory.
     type Shared<T: Word>: Shared<T>;
-    /// A tile of `LANES` lanes of this block: 4, 8, 16 or 32.
+    /// The type of a tile of `LANES` lanes of this block: 4, 8, 16 or 32.
     type Tile<const LANES: usize>: Tile;
-    /// The block as [`Block::strided`] gives it.
+    /// The type of the block that [`Block::strided`] gives.
     type Strided: Block;
     /// Whether one CPU thread runs all threads, one after the other and in their order. A kernel
-    /// may then do in one loop what threads otherwise share, and need not care for what goes out
-    /// side by side.
+    /// may then do in one loop what threads otherwise share, and need not care for writes that are
+    /// adjacent across threads.
     const IN_TURN: bool = false;
 
-    /// The block with as many threads as suit the back end, for kernels that go over their work in
-    /// strides of [`Block::threads`]: all of them on the GPU, one on the CPU.
+    /// The block with as many threads as suit the back end, for kernels that process their work in
+    /// strides of [`Block::threads`]. That is all threads on the GPU, one on the CPU.
     ///
     /// Tiles of such a block may have fewer lanes than `LANES`.
     fn strided(&mut self) -> &mut Self::Strided;
@@ -42,36 +43,39 @@ pub trait Block: Sized {
     /// Gives every thread its state.
     fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> Self::Local<T>;
 
-    /// Runs `work` on every thread, without a barrier: threads must not depend on each other's work until the next
-    /// [`Block::phase`] or [`Block::count`] has ended.
+    /// Runs `work` on every thread, without a barrier: threads must not depend on each other's work
+    /// until the next [`Block::phase`] or [`Block::count`] has ended.
     fn each<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) + Sync);
 
-    /// Runs `work` on every thread, then a barrier.
+    /// Runs `work` on every thread, then waits at a barrier.
     fn phase<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) + Sync);
 
-    /// Runs `work` on every thread, then a barrier; returns for how many threads it was true.
+    /// Runs `work` on every thread, then waits at a barrier; returns for how many threads it was
+    /// true.
     fn count<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) -> bool + Sync) -> u32;
 
-    /// Cuts the block into tiles and runs `work` with each one.
+    /// Divides the block into tiles and runs `work` with each one.
     fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut Self::Tile<LANES>) + Sync);
 
-    /// The same, with what the tile's threads keep: their part of the block's `local` is the tile's.
+    /// Divides the block as [`Block::tiles`] does, and gives each tile the state of its threads:
+    /// their part of the block's `local`.
     fn tiles_of<const LANES: usize, T>(
         &mut self,
         local: &mut Self::Local<T>,
         work: impl Fn(&mut Self::Tile<LANES>, &mut TileLocal<Self, LANES, T>) + Sync,
     );
 
-    /// A barrier.
+    /// Waits at a barrier.
     fn sync(&mut self);
 }
 
-/// What the lanes of a block's tile keep.
+/// The state that the lanes of a block's tile keep.
 pub type TileLocal<B, const LANES: usize, T> = <<B as Block>::Tile<LANES> as Tile>::Local<T>;
 
-/// A tile: lanes of one warp, in step, that can vote and read each other's registers without a barrier.
+/// A tile: lanes of one warp, in step, that can vote and read each other's registers without a
+/// barrier.
 pub trait Tile {
-    /// One `T` for each lane.
+    /// The type of one `T` for each lane.
     type Local<T>;
 
     /// The number, within the block, of this tile's first thread.
@@ -83,13 +87,14 @@ pub trait Tile {
     /// Runs `work` on every lane.
     fn each<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) + Sync);
 
-    /// The vote of all lanes: bit `i` is set if `test` holds for lane `i`.
+    /// Collects the votes of all lanes: bit `i` is set if `test` holds for lane `i`.
     fn ballot<T>(&mut self, local: &Self::Local<T>, test: impl Fn(u32, &T) -> bool + Sync) -> u32;
 
-    /// What `read` gives on lane `lane`, told to all.
+    /// Returns the result of `read` on lane `lane` to all lanes.
     fn pick<T>(&mut self, local: &Self::Local<T>, lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32;
 
-    /// Tells every lane the sum of `read` over the lanes before it, and over all lanes (both wrapping).
+    /// Tells every lane the sum of `read` over the lanes before it, and over all lanes (both
+    /// wrapping).
     fn exclusive_sum<T, N: Word>(
         &mut self,
         local: &mut Self::Local<T>,
@@ -97,12 +102,13 @@ pub trait Tile {
         tell: impl Fn(u32, &mut T, N, N) + Sync,
     );
 
-    /// Counts by class what the lanes hold in `ROWS` rows, in the order of the rows and in each of the lanes: each item adds one to
-    /// the counter of its class and is told what the counter held.
+    /// Counts the lanes' items by class, in `ROWS` rows. They are counted in the order of the rows,
+    /// and in each row in the order of the lanes. Each item adds one to the counter of its class
+    /// and is told what the counter held.
     ///
-    /// Classes have `bits` bits, at most 10. The counter of class 0 is number `first`, which must be even; the others follow it.
-    /// Counters have 16 bits, two in a word of `counters`, and must not overflow. Other tiles must not use the same ones
-    /// until the next barrier.
+    /// Classes have `bits` bits, at most 10. The counter of class 0 is number `first`, which must
+    /// be even; the others follow it. Counters have 16 bits, two in a word of `counters`, and must
+    /// not overflow. Other tiles must not use the same counters until the next barrier.
     fn count_in_order<T, const ROWS: usize>(
         &mut self,
         local: &mut Self::Local<T>,
@@ -114,21 +120,23 @@ pub trait Tile {
     );
 }
 
-/// An array in a block's shared memory. Its words hold anything at first.
+/// An array in a block's shared memory. Its words have arbitrary values at first.
 ///
-/// Reads and writes of different threads to one word need a barrier between them ([`Block::phase`] ends with one), or the
-/// atomic operations.
+/// Reads and writes of different threads to one word need a barrier between them ([`Block::phase`]
+/// ends with one), or the atomic operations.
 pub trait Shared<T: Word>: Copy + Sync {
-    /// The same memory as words of another type.
+    /// The type of the same memory as words of another type.
     type As<U: Word>: Shared<U>;
-    /// Whether [`Shared::staged`] gives the target itself. Words of one record then stand side by
-    /// side at best; in shared memory, whose banks threads share, the same word of all records
-    /// does.
+    /// Whether [`Shared::staged`] gives the target itself. Then the words of one record should be
+    /// adjacent. In shared memory, whose banks threads share, the same word of all records should
+    /// be.
     const IN_PLACE: bool;
-    /// An array to prepare `length` words in that end up at `target`: this one, from where the
-    /// block has to copy them; or, if the device's memory is as near to a block, the target itself.
+    /// An array in which `length` words are prepared that end up at `target`. It is this array,
+    /// from which the block has to copy them; or it is the target itself, if the device's memory is
+    /// as near to a block.
     fn staged(self, target: Global<T>, length: u32) -> Self;
-    /// The same memory as words of another type. An array of `u32` is aligned for `u64` at its start.
+    /// The same memory as words of another type. An array of `u32` is aligned for `u64` at its
+    /// start.
     fn cast<U: Word>(self) -> Self::As<U>;
     /// Reads word `index`.
     fn get(self, index: u32) -> T;
@@ -143,11 +151,11 @@ pub trait Shared<T: Word>: Copy + Sync {
     fn fetch_add(self, index: u32, value: T) -> T;
     /// Raises word `index` to at least `value`; returns what it held.
     fn fetch_max(self, index: u32, value: T) -> T;
-    /// Puts `value` into word `index`; returns what it held.
+    /// Writes `value` to word `index`; returns what it held.
     fn exchange(self, index: u32, value: T) -> T;
     /// Sets the bits of `value` in word `index`; returns what it held.
     fn fetch_or(self, index: u32, value: T) -> T;
-    /// Puts `value` into word `index` if it holds `expected`; returns what it held.
+    /// Writes `value` to word `index` if it holds `expected`; returns what it held.
     fn compare_exchange(self, index: u32, expected: T, value: T) -> T;
     /// Reads word `index`, which other threads may be changing by the atomic operations.
     fn load_relaxed(self, index: u32) -> T;

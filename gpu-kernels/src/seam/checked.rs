@@ -1,8 +1,9 @@
-//! The checking back end: the threads of every phase run in shuffled order, and words of shared memory that one thread
-//! writes while another reads or writes them in the same phase are counted.
+//! The checking back end: the threads of every phase run in shuffled order. It counts the words of
+//! shared memory that one thread writes while another reads or writes them in the same phase.
 //!
-//! The plain CPU back end hides a missing barrier, because thread 0 always comes first. This one does not: the order
-//! changes from phase to phase, shared memory starts with random words, and every conflict is reported.
+//! The plain CPU back end hides a missing barrier, because thread 0 always comes first. This one
+//! does not: the order changes from phase to phase, shared memory starts with random words, and
+//! every conflict is reported.
 
 use super::cpu::count_one;
 use super::std::boxed::Box;
@@ -12,7 +13,7 @@ use super::std::vec::Vec;
 use super::{Block, Global, Shared, Tile, Word};
 use core::cell::Cell;
 
-/// Collects what checked blocks report.
+/// The collector of what checked blocks report.
 #[derive(Debug, Default)]
 pub struct Checker {
     random: Cell<u64>,
@@ -25,7 +26,8 @@ impl Checker {
         Self { random: Cell::new(seed ^ 0x9e37_79b9_7f4a_7c15), conflicts: Cell::new(0) }
     }
 
-    /// Words that two threads used in one phase, at least one of them writing, without an atomic operation.
+    /// The number of words that two threads used in one phase, at least one of them writing,
+    /// without an atomic operation.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.get()
     }
@@ -39,27 +41,28 @@ impl Checker {
         x ^ x >> 31
     }
 
-    /// 0 … `length` - 1 in random order.
+    /// The numbers 0 … `length` - 1 in random order.
     fn shuffled(&self, length: u32) -> Vec<u32> {
         let mut order: Vec<u32> = (0..length).collect();
         for last in (1..order.len()).rev() {
-            // The upper half of the word as a fraction: a division would take longer than all the rest.
+            // The upper half of the word is used as a fraction: a division would take longer than
+            // all the rest.
             order.swap(last, (((self.random() >> 32) * (last as u64 + 1)) >> 32) as usize);
         }
         order
     }
 }
 
-/// How 32 bits of shared memory were used in a phase.
+/// The use of 32 bits of shared memory in a phase.
 #[derive(Clone, Copy)]
 struct Use {
-    /// In which phase: what is said of an earlier one is over.
+    /// The phase of the use: uses in earlier phases no longer count.
     phase: u32,
     thread: u32,
     others: bool,
     written: bool,
     plain: bool,
-    /// Whether they were used as the upper half of a word.
+    /// Whether the bits were used as the upper half of a word.
     upper: bool,
 }
 
@@ -71,24 +74,25 @@ impl Use {
     }
 }
 
-/// What the threads of one block do in a phase.
+/// The log of what the threads of one block do in a phase.
 struct Log {
     thread: Cell<u32>,
     phase: Cell<u32>,
-    /// Of every array, each 32 bits for themselves, since the same memory may be used as words of different types.
+    /// The uses of every array, for each 32 bits separately, since the same memory may be used as
+    /// words of different types.
     uses: RefCell<Vec<Vec<Use>>>,
-    /// The array and the place of what is a conflict in this phase.
+    /// The conflicts of this phase: the array and the offset in it.
     conflicts: RefCell<Vec<(u32, usize)>>,
 }
 
 impl Log {
     fn new() -> Self {
-        // No array was used in phase 1 before it came.
+        // The first phase is 1, so that no array counts as used in it at first.
         let (thread, phase) = (Cell::new(0), Cell::new(Use::NONE.phase + 1));
         Self { thread, phase, uses: RefCell::default(), conflicts: RefCell::default() }
     }
 
-    /// One more array, of so many times 32 bits.
+    /// Adds an array of `length` times 32 bits; returns its number.
     fn add(&self, length: usize) -> u32 {
         let mut uses = self.uses.borrow_mut();
         uses.push(super::std::vec![Use::NONE; length]);
@@ -119,7 +123,7 @@ impl Log {
     fn barrier(&self, checker: &Checker) {
         let uses = self.uses.borrow();
         let mut conflicts = self.conflicts.borrow_mut();
-        // The two halves of a word are one conflict.
+        // The two halves of a word count as one conflict.
         let once = conflicts.iter().filter(|&&(array, at)| {
             let uses = &uses[array as usize];
             let lower_too = || uses[at - 1].phase == self.phase.get() && uses[at - 1].is_conflict();
@@ -141,7 +145,7 @@ pub struct CheckedBlock<'c, const THREADS: usize> {
 }
 
 impl<'c, const THREADS: usize> CheckedBlock<'c, THREADS> {
-    /// Block `index` of `grid`.
+    /// The block with number `index` of a grid of `grid` blocks.
     pub fn new(index: u32, grid: u32, checker: &'c Checker) -> Self {
         Self { index, grid, checker, log: Rc::new(Log::new()), arrays: Vec::new() }
     }
@@ -298,12 +302,12 @@ impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
     }
 }
 
-/// A shared array whose uses are noted.
+/// A shared array whose uses are recorded.
 #[derive(Clone, Copy)]
 pub struct CheckedShared<T> {
     words: *mut T,
     length: u32,
-    /// Its number in the log.
+    /// The number of the array in the log.
     array: u32,
     log: *const Log,
 }
@@ -315,8 +319,8 @@ impl<T: Word> CheckedShared<T> {
     fn access(self, index: u32, writes: bool, plain: bool, change: impl Fn(T) -> T) -> T {
         assert!(index < self.length, "index {index} is beyond a shared array of {}", self.length);
         let word = self.words.wrapping_add(index as usize);
-        // SAFETY: the block owns the log and the array and outlives its kernel, which alone holds this handle; the index
-        // is checked above.
+        // SAFETY: the block owns the log and the array and outlives its kernel, which alone holds
+        // this handle; the index is checked above.
         unsafe {
             (*self.log).record_use::<T>(self.array, index, writes, plain);
             let old = word.read();

@@ -5,13 +5,14 @@ use core::marker::PhantomData;
 
 /// A pointer to an array in the device's memory, as kernels take it.
 ///
-/// Whoever makes one vouches for every access that a kernel makes through it; after that its methods are safe to call,
-/// as the kernels' algorithms are written down once and checked on every back end.
+/// The code that makes a `Global` vouches for every access that a kernel makes through it. After
+/// that its methods are safe to call, as the kernels' algorithms are written down once and checked
+/// on every back end.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct Global<T>(*mut T);
 
-// By hand, because an address is copied whatever it points to.
+// These are written by hand, because an address is copied whatever it points to.
 impl<T> Clone for Global<T> {
     #[inline(always)]
     fn clone(&self) -> Self {
@@ -20,7 +21,8 @@ impl<T> Clone for Global<T> {
 }
 impl<T> Copy for Global<T> {}
 
-// SAFETY: a `Global` is an address; `Global::new` makes its maker answer for all accesses, those of other threads included.
+// SAFETY: a `Global` is an address; `Global::new` makes its maker answer for all accesses, those of
+// other threads included.
 unsafe impl<T> Send for Global<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Global<T> {}
@@ -29,15 +31,17 @@ impl<T> Global<T> {
     /// Wraps an address on the device.
     ///
     /// # Safety
-    /// Every element that a kernel reaches through this pointer must be allocated, aligned to 16 bytes at the array's
-    /// start, and free of accesses that race with a plain load or store, for as long as the kernel runs.
+    /// For as long as the kernel runs, every element that it reaches through this pointer must be
+    /// allocated. The array's start must be aligned to 16 bytes. No access may race with a plain
+    /// load or store of an element meanwhile.
     #[inline(always)]
     pub const unsafe fn new(pointer: *mut T) -> Self {
         Self(pointer)
     }
 
-    /// The array at an address that a kernel has read, where the host wrote it. On a GPU only wide, hinted and atomic accesses may be made
-    /// through it: of plain ones the compiler would not know that they are to the device's memory (the PTX lint finds them).
+    /// The array at an address that the host wrote and a kernel has read. On a GPU only wide,
+    /// hinted and atomic accesses may be made through it. The compiler would not know that plain
+    /// accesses are to the device's memory (the PTX lint finds them).
     ///
     /// # Safety
     /// As for [`Global::new`].
@@ -46,7 +50,7 @@ impl<T> Global<T> {
         Self(core::ptr::with_exposed_provenance_mut(address as usize))
     }
 
-    /// No array: for a kernel's optional inputs and outputs.
+    /// The null pointer: no array, for a kernel's optional inputs and outputs.
     ///
     /// # Safety
     /// The kernel must not access it: its text says that this argument may be null.
@@ -87,36 +91,36 @@ impl<T> Global<T> {
 }
 
 impl<T: AtomicWord> Global<T> {
-    /// A plain load. No other thread may write the element meanwhile.
+    /// Loads an element plainly. No other thread may write it meanwhile.
     #[inline(always)]
     pub fn load(self, index: u64) -> T {
         // SAFETY: the maker of the pointer vouched for the kernel's accesses.
         unsafe { self.at(index).read() }
     }
 
-    /// A load of data that is read once: it should not stay in the caches.
+    /// Loads data that is read once: it should not stay in the caches.
     #[inline(always)]
     pub fn load_streaming(self, index: u64) -> T {
         // SAFETY: as in `load`.
         unsafe { T::load_streaming(self.at(index)) }
     }
 
-    /// A load of data that no thread of this launch writes.
+    /// Loads data that no thread of this launch writes.
     #[inline(always)]
     pub fn load_read_only(self, index: u64) -> T {
         // SAFETY: as in `load`.
         unsafe { T::load_read_only(self.at(index)) }
     }
 
-    /// A plain store.
+    /// Stores an element plainly.
     #[inline(always)]
     pub fn store(self, index: u64, value: T) {
         // SAFETY: as in `load`.
         unsafe { self.at(index).write(value) }
     }
 
-    /// Says that `index` will be read soon. Helps a CPU, whose threads come one after the other; nothing on a GPU, which
-    /// hides the wait behind its other warps.
+    /// Prefetches `index`, which will be read soon. Helps a CPU, whose threads come one after the
+    /// other; does nothing on a GPU, which hides the latency behind its other warps.
     #[inline(always)]
     pub fn prefetch(self, index: u64) {
         T::prefetch(self.at(index));
@@ -130,91 +134,96 @@ impl<T: AtomicWord> Global<T> {
 }
 
 impl<T: Word> Global<T> {
-    /// Two neighbours in one access; `index` must be even. No thread of this launch may write them.
+    /// Loads two neighbours in one access; `index` must be even. No thread of this launch may write
+    /// them.
     #[inline(always)]
     pub fn load_pair_read_only(self, index: u64) -> [T; 2] {
         // SAFETY: as in `load`; an even index keeps the alignment of two words.
         unsafe { T::load_pair_read_only(self.at(index)) }
     }
 
-    /// Two neighbours in one access, of data that is read once: it should not stay in the caches. `index` must be even.
+    /// Loads two neighbours in one access, of data that is read once: it should not stay in the
+    /// caches. `index` must be even.
     #[inline(always)]
     pub fn load_pair_streaming(self, index: u64) -> [T; 2] {
         // SAFETY: as in `load_pair_read_only`.
         unsafe { T::load_pair_streaming(self.at(index)) }
     }
 
-    /// Two neighbours in one access; `index` must be even.
+    /// Stores two neighbours in one access; `index` must be even.
     #[inline(always)]
     pub fn store_pair(self, index: u64, values: [T; 2]) {
         // SAFETY: as in `load_pair_read_only`.
         unsafe { T::store_pair(self.at(index), values) }
     }
 
-    /// Two neighbours in one access, which other threads may be changing by atomic operations: each is whole, and they need not be of one
-    /// moment. `index` must be even.
+    /// Loads two neighbours in one access, which other threads may be changing by atomic
+    /// operations. Each word is whole, but they need not be of one moment. `index` must be even.
     #[inline(always)]
     pub fn load_pair_relaxed(self, index: u64) -> [T; 2] {
         // SAFETY: as in `load_pair_read_only`.
         unsafe { T::atomic_load_pair(self.at(index)) }
     }
 
-    /// Four neighbours, 16 bytes at once, of data that is read once: it should not stay in the caches. `index` must be a
-    /// multiple of 4.
+    /// Loads four neighbours, 16 bytes at once, of data that is read once: it should not stay in
+    /// the caches. `index` must be a multiple of 4.
     #[inline(always)]
     pub fn load_four_streaming(self, index: u64) -> [T; 4] {
         // SAFETY: as in `load`; such an index keeps the alignment of 16 bytes.
         unsafe { T::load_four_streaming(self.at(index)) }
     }
 
-    /// Four neighbours, 16 bytes at once. `index` must be a multiple of 4. No other thread may write them meanwhile.
+    /// Loads four neighbours, 16 bytes at once. `index` must be a multiple of 4. No other thread
+    /// may write them meanwhile.
     #[inline(always)]
     pub fn load_four(self, index: u64) -> [T; 4] {
         // SAFETY: as in `load_four_streaming`.
         unsafe { T::load_four(self.at(index)) }
     }
 
-    /// Four neighbours, 16 bytes at once. `index` must be a multiple of 4. No thread of this launch may write them.
+    /// Loads four neighbours, 16 bytes at once. `index` must be a multiple of 4. No thread of this
+    /// launch may write them.
     #[inline(always)]
     pub fn load_four_read_only(self, index: u64) -> [T; 4] {
         // SAFETY: as in `load_four_streaming`.
         unsafe { T::load_four_read_only(self.at(index)) }
     }
 
-    /// Four neighbours, 16 bytes at once, of data that is not soon read again. `index` must be a multiple of 4.
+    /// Stores four neighbours, 16 bytes at once, of data that is not soon read again. `index` must
+    /// be a multiple of 4.
     #[inline(always)]
     pub fn store_four_streaming(self, index: u64, values: [T; 4]) {
         // SAFETY: as in `load_four_streaming`.
         unsafe { T::store_four_streaming(self.at(index), values) }
     }
 
-    /// A store of data that is not soon read again: it should not stay in the caches.
+    /// Stores data that is not soon read again: it should not stay in the caches.
     #[inline(always)]
     pub fn store_streaming(self, index: u64, value: T) {
         // SAFETY: as in `load`.
         unsafe { T::store_streaming(self.at(index), value) }
     }
 
-    /// Asks for the line of 128 bytes that `index` is in, so that it waits in the cache of the whole device.
+    /// Prefetches the line of 128 bytes that `index` is in to the cache of the whole device.
     #[inline(always)]
     pub fn prefetch_far(self, index: u64) {
         T::prefetch_far(self.at(index));
     }
 }
 
-/// Which threads an atomic operation is atomic for.
+/// The set of threads that an atomic operation is atomic for.
 pub trait Scope: Copy {
     #[doc(hidden)]
     const LEVEL: u8;
 }
 
-/// The threads of one block.
+/// The scope of the threads of one block.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockScope;
-/// All threads on the device.
+/// The scope of all threads on the device.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceScope;
-/// All threads on all devices and the host.
+/// The scope of all threads on all devices and the host.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemScope;
 impl Scope for BlockScope {
@@ -227,7 +236,8 @@ impl Scope for SystemScope {
     const LEVEL: u8 = 2;
 }
 
-/// A word of the device's memory that many threads change. All operations are relaxed: they order nothing but the word.
+/// A word of the device's memory that many threads change. All operations are relaxed: they order
+/// nothing but the word.
 #[derive(Clone, Copy, Debug)]
 pub struct Atomic<T, S: Scope>(*mut T, PhantomData<S>);
 
@@ -238,7 +248,7 @@ impl<T: AtomicWord, S: Scope> Atomic<T, S> {
         Atomic(self.0, PhantomData)
     }
 
-    /// The word.
+    /// Loads the word.
     #[inline(always)]
     pub fn load(self) -> T {
         // SAFETY: the maker of the `Global` that this came from vouched for the kernel's accesses.
@@ -261,14 +271,14 @@ impl<T: AtomicWord, S: Scope> Atomic<T, S> {
 }
 
 impl<T: Word, S: Scope> Atomic<T, S> {
-    /// Replaces the word.
+    /// Stores the word.
     #[inline(always)]
     pub fn store(self, value: T) {
         // SAFETY: as in `load`.
         unsafe { T::atomic_store::<S>(self.0, value) }
     }
 
-    /// Adds, wrapping; returns what the word was.
+    /// Adds to the word, wrapping; returns what it was.
     #[inline(always)]
     pub fn fetch_add(self, value: T) -> T {
         // SAFETY: as in `load`.

@@ -1,42 +1,49 @@
-//! Declaring a kernel: once, for the GPU and for the CPU.
+//! Declaring a kernel once, for the GPU and for the CPU.
 
-/// An entry point of a kernel for one choice of types: all that an engine needs to know of it besides the arguments.
+/// An entry point of a kernel for one choice of types: all that an engine needs to know of it
+/// besides the arguments.
 ///
-/// The functions in it are not generic, so they are compiled once, in the crate that declares the kernel.
+/// The functions in it are not generic, so they are compiled once, in the crate that declares the
+/// kernel.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Debug)]
 pub struct Entry {
-    /// The entry point's name in the PTX.
+    /// The name of the entry point in the PTX.
     pub name: &'static str,
-    /// Threads of a block.
+    /// The number of threads of a block.
     pub threads: u32,
-    /// Size in bytes of a block's shared arrays.
+    /// The size in bytes of a block's shared arrays.
     pub shared_bytes: usize,
-    /// Size in bytes of the struct that holds the arguments.
+    /// The size in bytes of the struct that holds the arguments.
     pub size: usize,
-    /// Each parameter's offset in that struct and its size, in bytes, in the order of the parameters.
+    /// The offset of each parameter in that struct and its size, in bytes, in the order of the
+    /// parameters.
     pub parameters: &'static [(usize, usize)],
-    /// Runs blocks on the CPU; `None` without this crate's feature `cpu`.
+    /// The function that runs blocks on the CPU; `None` without this crate's feature `cpu`.
     pub run: Option<RunBlocks>,
-    /// Runs a block on the checking back end; `None` without this crate's feature `checked`.
+    /// The function that runs a block on the checking back end; `None` without this crate's feature
+    /// `checked`.
     pub check: Option<CheckBlock>,
 }
 
-/// Runs some blocks of a grid, one after the other, on this CPU thread: address of the arguments, blocks, size of the grid.
+/// A function that runs some blocks of a grid, one after the other, on this CPU thread: address of
+/// the arguments, blocks, size of the grid.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type RunBlocks = unsafe fn(*const (), core::ops::Range<u32>, u32);
 
-/// Runs one block with the threads of each phase in shuffled order: address of the arguments, block, size of the grid.
+/// A function that runs one block with the threads of each phase in shuffled order: address of the
+/// arguments, block, size of the grid.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type CheckBlock = unsafe fn(*const (), u32, u32, &super::checked::Checker);
 
 /// A kernel with its arguments, as the host launches it.
 ///
-/// [`kernel!`](crate::kernel) implements it. The GPU's engine takes the name and the arguments, the CPU's engines run
-/// the blocks.
+/// [`kernel!`](crate::kernel) implements it. The GPU's engine takes the name and the arguments, the
+/// CPU's engines run the blocks.
 ///
 /// # Safety
-/// The struct at [`Kernel::values`] must be the one that [`Kernel::entry`] was made for, and live as long as the kernel.
+/// The struct at [`Kernel::values`] must be the one that [`Kernel::entry`] was made for, and live
+/// as long as the kernel.
 #[cfg(not(target_arch = "nvptx64"))]
 pub unsafe trait Kernel: Send + Sync {
     /// The entry point for the types of the arguments.
@@ -44,15 +51,15 @@ pub unsafe trait Kernel: Send + Sync {
     /// The address of the struct that holds the arguments.
     fn values(&self) -> *const ();
 
-    /// The entry point's name in the PTX.
+    /// The name of the entry point in the PTX.
     fn name(&self) -> &'static str {
         self.entry().name
     }
-    /// Threads of a block.
+    /// The number of threads of a block.
     fn threads(&self) -> u32 {
         self.entry().threads
     }
-    /// Shows every argument in order: its address and its size in bytes.
+    /// Visits every argument in order: its address and its size in bytes.
     fn arguments(&self, visit: &mut dyn FnMut(*const (), usize)) {
         for &(offset, size) in self.entry().parameters {
             visit(self.values().wrapping_byte_add(offset), size);
@@ -64,13 +71,15 @@ pub unsafe trait Kernel: Send + Sync {
     /// If the kernel was declared without the feature `cpu` of this crate.
     ///
     /// # Safety
-    /// As for a launch: the pointers among the arguments must be good for what the kernel does with them.
+    /// As for a launch: the pointers among the arguments must be good for what the kernel does with
+    /// them.
     unsafe fn run_on_cpu(&self, blocks: core::ops::Range<u32>, grid: u32) {
         let run = self.entry().run.expect("the feature `cpu` of gpu-kernels compiles kernels for the CPU");
-        // SAFETY: the arguments are of the entry's struct, by the trait's contract; the caller vouches for the pointers.
+        // SAFETY: the arguments are of the entry's struct, by the trait's contract; the caller
+        // vouches for the pointers.
         unsafe { run(self.values(), blocks, grid) }
     }
-    /// Runs one block with the threads of each phase in shuffled order and notes conflicts.
+    /// Runs one block with the threads of each phase in shuffled order, and records conflicts.
     ///
     /// # Panics
     /// If the kernel was declared without the feature `checked` of this crate.
@@ -84,7 +93,8 @@ pub unsafe trait Kernel: Send + Sync {
     }
 }
 
-/// Declares a kernel once: its arguments, its entry points in the PTX, and the function that runs a block on the CPU.
+/// Declares a kernel once: its arguments, its entry points in the PTX, and the function that runs a
+/// block on the CPU.
 ///
 /// ```text
 /// kernel! {
@@ -95,13 +105,18 @@ pub unsafe trait Kernel: Send + Sync {
 /// }
 /// ```
 ///
-/// This gives `struct Name<K, V>` whose fields are the arguments: on the host a value of it is a launch. With one type
-/// parameter there is an entry point for each of `u32` and `u64` (`entry_point_u32` …), with two for each pair; and if the second one is a
-/// `Payload`, for each with nothing, named as if there were one. Arguments
-/// become parameters one by one, so that LLVM sees which are pointers to global memory; scalars go together in one
-/// `repr(C)` struct. Shared arrays are declared here, once, because each expansion on the GPU is an array of its own. After the
-/// threads, `resident 2` asks for so few registers that 2 blocks fit a multiprocessor, and `wide atomics` says that wide keys or values are
-/// changed by atomics of 128 bits: PTX for GPUs that have none has the entry point of the narrowest types alone.
+/// This gives `struct Name<K, V>` whose fields are the arguments: on the host a value of it is a
+/// launch. With one type parameter there is an entry point for each of `u32` and `u64`
+/// (`entry_point_u32` …), with two for each pair. If the second one is a `Payload`, there is also
+/// one for each key without a value, named as if there were only the key.
+///
+/// Arguments become parameters one by one, so that LLVM sees which are pointers to global memory;
+/// scalars go together in one `repr(C)` struct. Shared arrays are declared here, once, because each
+/// expansion on the GPU is an array of its own.
+///
+/// After the threads, `resident 2` asks for so few registers that 2 blocks fit a multiprocessor.
+/// `wide atomics` says that wide keys or values are changed by atomics of 128 bits: PTX for GPUs
+/// that have none has only the entry point of the narrowest types.
 ///
 /// A kernel of two variants has a constant after its types and a name for each of its values:
 /// `Name<K: Key; const REPEATS: bool>, "name" | "name_in_order"`. `Name::variant` gives the same
@@ -153,7 +168,7 @@ macro_rules! kernel_variants {
         $entry:literal, $entry_if_true:literal; $($rest:tt)*
     ) => {
         impl<$($generic: $bound,)* const $const: bool> $name<$($generic,)* $const> {
-            /// The same arguments for the kernel whose constant is `TO`.
+            /// Gives the same arguments to the kernel whose constant is `TO`.
             pub fn variant<const TO: bool>(self) -> $name<$($generic,)* TO> {
                 let Self { $($argument),* } = self;
                 $name { $($argument),* }

@@ -8,9 +8,9 @@ pub trait Word: AtomicWord + GlobalWord + backend::SharedWord {
     fn plus(self, other: Self) -> Self;
     /// The difference, wrapping.
     fn minus(self, other: Self) -> Self;
-    /// The bits of both.
+    /// The bits that are set in either word.
     fn either(self, other: Self) -> Self;
-    /// See [`equal_of_four`](super::equal_of_four).
+    /// The comparison of [`equal_of_four`](super::equal_of_four).
     fn equal_of_four(words: [Self; 4], mask: Self, other: Self) -> u32;
 }
 impl Word for u32 {
@@ -51,15 +51,16 @@ impl Word for u64 {
     }
 }
 
-/// A word that threads load, exchange, and compare and exchange as a whole: `u32`, `u64`, or `u128` where the GPU has atomics of
-/// 128 bits (compute capability 9.0).
+/// A word that threads load, exchange, and compare and exchange as a whole: `u32`, `u64`, or `u128`
+/// where the GPU has atomics of 128 bits (compute capability 9.0).
 pub trait AtomicWord: WholeWord + Copy + PartialEq + Send + Sync + Default + 'static {}
 impl AtomicWord for u32 {}
 impl AtomicWord for u64 {}
 impl AtomicWord for u128 {}
 
-/// Accesses to the device's memory, as each back end has them. [`Global`](super::Global) and [`Atomic`](super::Atomic) are
-/// their one user; what each does stands there.
+/// The accesses to the device's memory that each back end implements. Only
+/// [`Global`](super::Global) and [`Atomic`](super::Atomic) use them, and their methods say what
+/// each does.
 ///
 /// # Safety
 /// The methods access `at`, which must be allocated and aligned; the plain ones must not race.
@@ -73,7 +74,7 @@ pub trait WholeWord: Sized {
     unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self;
 }
 
-/// What can be done with words of 32 and 64 bits besides.
+/// The further accesses to words of 32 and 64 bits.
 ///
 /// # Safety
 /// As for [`WholeWord`].

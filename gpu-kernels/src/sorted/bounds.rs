@@ -1,20 +1,20 @@
-//! Counting the keys below many others, and in many ranges.
+//! Counting the keys below each of many queries, and in each of many ranges.
 
 use super::{Layout, Search, Table};
 use crate::seam::{Global, Tile};
 use crate::types::Key;
 
-/// Which bounds are to be found.
+/// The arguments of [`Bounds`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BoundsParams {
-    /// Where the keys and their index stand.
+    /// The layout of the keys and their index.
     pub layout: Layout,
     /// The number of queries.
     pub queries: u64,
-    /// 0: the keys below a query are counted. 1: also those that equal it.
+    /// The bound: 0 counts the keys below a query, 1 also those that equal it.
     pub upper: u32,
-    /// Nothing.
+    /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
@@ -25,7 +25,7 @@ struct Bound<K> {
 }
 
 kernel! {
-    /// `ranks[i]` becomes the number of keys below query `i`, or not above it, by thread `i`.
+    /// Sets `ranks[i]` to the number of keys below query `i`, or not above it, by thread `i`.
     Bounds<K: Key>, "sorted_bounds", threads 256;
     { queries: Global<K>, keys: Global<K>, ranks: Global<u32>, plan: BoundsParams }
     |args, block| {
@@ -37,7 +37,8 @@ kernel! {
             let mut bounds = tile.local(|lane| {
                 let index = first + lane as u64;
                 let key = if index < count { args.queries.load_streaming(index) } else { K::default() };
-                // What is not above a key is below the next one, and nothing is above the last one.
+                // Keys that are not above a key are below the next one; no key is above the last
+                // one.
                 let (above, all) = (key.plus(K::from_u64(upper as u64)), upper != 0 && key == K::ALL_ONES);
                 Bound { search: Search::new(above), all }
             });
@@ -53,24 +54,25 @@ kernel! {
     }
 }
 
-/// Which ranges are to be counted.
+/// The arguments of [`CountRanges`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RangesParams {
-    /// Where the keys and their index stand.
+    /// The layout of the keys and their index.
     pub layout: Layout,
     /// The number of ranges.
     pub ranges: u64,
 }
 
-/// A range: the searches of where it begins and ends.
+/// A range: the searches of its start and its end.
 struct Ends<K> {
     from: Search<K>,
     to: Search<K>,
 }
 
 kernel! {
-    /// `counts[i]` becomes the number of keys from `from[i]` on that are below `to[i]`, by thread `i`.
+    /// Sets `counts[i]` to the number of keys from `from[i]` on that are below `to[i]`, by thread
+    /// `i`.
     CountRanges<K: Key>, "sorted_count_ranges", threads 256;
     { from: Global<K>, to: Global<K>, keys: Global<K>, counts: Global<u32>, plan: RangesParams }
     |args, block| {

@@ -5,11 +5,11 @@ use crate::seam::{Global, Tile};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Value};
 
-/// What a lookup is to do.
+/// The arguments of a lookup.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct FindParams {
-    /// Where the keys and their index stand.
+    /// The layout of the keys and their index.
     pub layout: Layout,
     /// The number of queries.
     pub queries: u64,
@@ -22,8 +22,9 @@ struct Query<K, V> {
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `values_out[i]` is the value of the first of the keys that equals it, or 0, and bit `i mod 32` of
-    /// `found[i / 32]` says which. `values_out` may be null: then no value is read.
+    /// Answers query `i` by thread `i`: `values_out[i]` becomes the value of the first key that
+    /// equals it, or 0. Bit `i mod 32` of `found[i / 32]` says whether there is one. `values_out`
+    /// may be null: then no value is read.
     Find<K: Key, V: Value>, "sorted_find", threads 256;
     {
         queries: Global<K>, keys: Global<K>, values: Global<V>, values_out: Global<V>, found: Global<u32>,
@@ -38,7 +39,7 @@ kernel! {
             let first = block_first + tile.first_thread() as u64;
             let mut queries = tile.local(|lane| {
                 let index = first + lane as u64;
-                // Lanes without a query search along, and nobody hears of it.
+                // Lanes without a query search along, and their answers are not written.
                 let key = if index < count { args.queries.load_streaming(index) } else { K::default() };
                 Query { search: Search::new(key), answer: None }
             });

@@ -4,18 +4,18 @@ use super::{Layout, Level};
 use crate::seam::Global;
 use crate::types::Key;
 
-/// How much there is to write.
+/// The arguments of [`Index`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct IndexParams {
-    /// The number of keys, unless it stands in memory.
+    /// The number of keys, unless it is in memory.
     pub keys: u64,
 }
 
 kernel! {
-    /// Writes all that stands behind the sorted keys, as [`Layout`] says: what fills them up, and the levels of the index. `count[0]` is the
-    /// number of keys; `count` may be null, if the plan has the number. A thread writes one entry, and there are threads enough for all, or
-    /// more.
+    /// Writes all that stands behind the sorted keys, as [`Layout`] says: their padding, and the
+    /// levels of the index. `count[0]` is the number of keys; `count` may be null, if the plan has
+    /// the number. A thread writes one entry, and there are at least as many threads as entries.
     Index<K: Key>, "sorted_index", threads 256;
     { keys: Global<K>, count: Global<u32>, plan: IndexParams }
     |args, block| {
@@ -29,7 +29,7 @@ kernel! {
                 return;
             }
             let level = level_of(&layout, entry);
-            // Straight from the keys: so no level waits for the one below.
+            // The entry is read straight from the keys, so that no level waits for the one below.
             let last_of_group = ((entry - level.first + 1) << level.shift) - 1;
             args.keys.store(entry, if last_of_group < keys { args.keys.load(last_of_group) } else { K::ALL_ONES });
         });

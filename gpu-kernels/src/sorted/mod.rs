@@ -1,12 +1,15 @@
-//! A sorted array of keys and an index over it, so that a binary search reads one or two lines of memory and not one a step.
+//! A sorted array of keys and an index over it, so that a binary search reads one or two lines of
+//! memory and not one a step.
 //!
-//! The sorted array is what Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), compare their table with
-//! (section 4.5.1). The index is the directory of Rao and Ross, *Cache Conscious Indexing for Decision-Support in Main Memory* (1999): a
-//! search tree without pointers beside an array that stays as it is. docs/sorted.md has the whole.
+//! The sorted array is what the cuckoo table was compared with (Alcantara 2011, §4.5.1). The index
+//! is the directory of Rao and Ross, *Cache Conscious Indexing for Decision-Support in Main Memory*
+//! (1999). It is a search tree without pointers beside an array that does not change.
+//! docs/sorted.md describes all of it.
 //!
-//! **Layout.** Level 0 is the sorted keys, level `l + 1` the last key of each full group of [`GROUP`] in level `l`; the top level has less
-//! than a group. The levels stand one behind the other. Each is filled up with keys that are all ones to whole groups, by one such key
-//! at least: so a search reads whole groups and asks for no end, since nothing is above such a key.
+//! **Layout.** Level 0 is the sorted keys. Level `l + 1` has the last key of each full group of
+//! [`GROUP`] in level `l`. The top level has less than a group. The levels stand one behind the
+//! other. Each is padded to whole groups with keys that are all ones, at least one of them. So a
+//! search reads whole groups and checks for no end, since nothing is above such a key.
 
 mod bounds;
 mod find;
@@ -19,13 +22,14 @@ pub use index::{Index, IndexParams};
 use crate::seam::{Global, Tile};
 use crate::types::Key;
 
-/// The bits of [`GROUP`].
+/// The binary logarithm of [`GROUP`].
 const GROUP_BITS: u32 = 4;
 
-/// Keys of a group: 64 bytes of narrow keys, 128 of wide ones.
+/// The number of keys of a group: 64 bytes of narrow keys, 128 of wide ones.
 pub const GROUP: u64 = 1 << GROUP_BITS;
 
-/// The room that `entries` of a level take: whole groups, and one place at least behind the last entry.
+/// The number of key slots that `entries` of a level take: whole groups, with at least one slot
+/// behind the last entry.
 pub const fn padded_entries(entries: u64) -> u64 {
     (entries / GROUP + 1) * GROUP
 }
@@ -34,13 +38,14 @@ pub const fn padded_entries(entries: u64) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Level {
-    /// Where its entries begin.
+    /// The slot where the level's entries begin.
     pub first: u64,
-    /// It has the last of each `2^shift` keys.
+    /// The binary logarithm of the distance of its keys: the level has the last of each `2^shift`
+    /// keys.
     pub shift: u64,
 }
 
-/// Where the levels of so many keys begin.
+/// The layout of the levels over a number of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Layout {
@@ -61,12 +66,12 @@ impl Layout {
         layout
     }
 
-    /// The places of all levels together.
+    /// The number of key slots of all levels together.
     pub const fn key_slots(&self) -> u64 {
         self.top.first + GROUP
     }
 
-    /// The entries of a level.
+    /// The number of entries of a level.
     #[inline(always)]
     pub const fn entries_of(&self, level: Level) -> u64 {
         self.keys >> level.shift
@@ -97,7 +102,7 @@ pub struct Table<K> {
 }
 
 impl<K: Key> Table<K> {
-    /// The keys and index at `keys`, which are laid out so.
+    /// The keys and index at `keys`, which have that layout.
     #[inline(always)]
     pub fn new(keys: Global<K>, layout: Layout) -> Self {
         Self { keys, layout }
@@ -109,7 +114,7 @@ impl<K: Key> Table<K> {
         self.search(key).below
     }
 
-    /// Where `key` stands, if it is there. The first of equal keys.
+    /// The rank of `key`, if it is there: that of the first of equal keys.
     #[inline(always)]
     pub fn rank(&self, key: K) -> Option<u32> {
         self.search(key).found(&self.layout)
@@ -126,8 +131,9 @@ impl<K: Key> Table<K> {
         search
     }
 
-    /// Takes the searches of a tile down to the keys, step by step: on the CPU, each lane's next group is on its way to the cache while the
-    /// others go on. `step` is [`Search::step`] of all searches that a lane has.
+    /// Takes the searches of a tile down to the keys, step by step: on the CPU, each lane's next
+    /// group is being fetched while the others go on. `step` is [`Search::step`] of all searches
+    /// that a lane has.
     #[inline(always)]
     fn descend<T, L: Tile>(
         &self,
@@ -143,13 +149,15 @@ impl<K: Key> Table<K> {
     }
 }
 
-/// A search on its way down.
+/// A search that descends through the levels.
 #[derive(Clone, Copy, Debug)]
 struct Search<K> {
     key: K,
-    /// The entries below the key in the level that was looked at last: the number of its group in the next one.
+    /// The number of entries below the key in the level that was searched last: the number of its
+    /// group in the next one.
     below: u32,
-    /// Whether the key was among the entries that were looked at there: if so, the first that is not below it is the key.
+    /// Whether the key was among the entries that were read there: if so, the first that is not
+    /// below it is the key.
     met: bool,
 }
 
@@ -159,11 +167,12 @@ impl<K: Key> Search<K> {
         Self { key, below: 0, met: false }
     }
 
-    /// Looks into the search's group of `level`, above which it has been; `next` is the level below.
+    /// Searches the group of `level` that the levels above led to; `next` is the level below.
     ///
-    /// Two comparisons leave four neighbours, which are read at once: three reads, all of one line of 64 bytes; four reads of one or two
-    /// lines if keys are wide. The last entry of a group is never below the key: it stands in the level above, as the first one that is
-    /// not, or it is all ones.
+    /// Two comparisons leave four neighbours, which are read at once. That makes three reads, all
+    /// of one line of 64 bytes; wide keys take four reads of one or two lines. The last entry of a
+    /// group is never below the key. Either it stands in the level above, as the first one that is
+    /// not below the key, or it is all ones.
     #[inline(always)]
     fn step(&mut self, table: &Table<K>, level: Level, next: Option<Level>) {
         let first = self.below as u64 * GROUP;
@@ -184,10 +193,10 @@ impl<K: Key> Search<K> {
         }
     }
 
-    /// Where the key stands, if it is there and the search has come to the keys.
+    /// The rank of the key, if it is there and the search has come to the keys.
     #[inline(always)]
     fn found(&self, layout: &Layout) -> Option<u32> {
-        // Behind the last key there are some that are all ones.
+        // The padding behind the last key is all ones.
         (self.met && (self.below as u64) < layout.keys).then_some(self.below)
     }
 }

@@ -1,4 +1,5 @@
-//! Looking up many keys: how answers are written, and the whole for tables whose keys have a few slots each.
+//! Looking up many keys: writing the answers, and the whole lookup for tables whose keys have a few
+//! slots each.
 
 use crate::hash::{MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Block, Global, Tile};
@@ -10,24 +11,25 @@ use crate::types::{Key, Payload, Scalar, WordOf};
 pub struct Lookup<K, V> {
     /// The keys to look up.
     pub queries: Global<K>,
-    /// How many there are.
+    /// The number of queries.
     pub count: u64,
-    /// Their values or 0; may be null.
+    /// The values of the queries, or 0. May be null.
     pub values: Global<V>,
-    /// Bit `i mod 32` of word `i / 32` says whether query `i` was found.
+    /// The flags of the queries: bit `i mod 32` of word `i / 32` says whether query `i` was found.
     pub found: Global<u32>,
 }
 
-/// A query: where it has still to look, and its answer.
+/// The state of a query: the slots still to be read, and its answer.
 struct Query<K, V> {
     key: K,
-    /// The slots still to be read, in order; [`NO_SLOT`] behind the last, and first once the answer is known.
+    /// The slots still to be read, in order. [`NO_SLOT`] stands behind the last one, and first once
+    /// the answer is known.
     slots: [u32; MAX_FUNCTIONS],
     answer: Option<V>,
 }
 
-/// Answers query `i` by thread `i` of the grid. `slots_of` names the slots of a key in the order in which they are to be read;
-/// `header` begins with the table's [`cell`].
+/// Answers query `i` by thread `i` of the grid. `slots_of` names the slots of a key in the order in
+/// which they are read. `header` begins with the table's [`cell`].
 #[inline(always)]
 pub fn answer<K: Key, V: Payload, B: Block>(
     block: &mut B,
@@ -40,7 +42,8 @@ pub fn answer<K: Key, V: Payload, B: Block>(
     block.tiles::<32>(|tile| {
         let first = block_first + tile.first_thread() as u64;
         let mut queries = tile.local(|lane| start(lookup, slots, header, first + lane as u64, &slots_of));
-        // Probe by probe: on the CPU, each lane's next slot is on its way to the cache while the others go on.
+        // The lanes go probe by probe: on the CPU, each lane's next slot is being fetched while the
+        // others go on.
         while tile.ballot(&queries, |_, query| query.slots[0] != NO_SLOT) != 0 {
             tile.each(&mut queries, |_, query| {
                 if query.slots[0] != NO_SLOT {
@@ -53,7 +56,8 @@ pub fn answer<K: Key, V: Payload, B: Block>(
 }
 
 impl<K, V: Scalar> Lookup<K, V> {
-    /// Writes the answers to the queries of a tile, of which the first has number `first`, a multiple of 32.
+    /// Writes the answers to the queries of a tile, whose first query has number `first`, a
+    /// multiple of 32.
     #[inline(always)]
     pub fn write<T, L: Tile>(
         &self,
@@ -110,7 +114,8 @@ fn step<K: Key, V: Payload>(slots: &Slots<K, V>, query: &mut Query<K, WordOf<V>>
             query.slots[0] = NO_SLOT;
         }
         None => {
-            // Shifted, not indexed: on the GPU an index that varies would put the array into local memory.
+            // The array is shifted, not indexed: on the GPU an index that varies would put it into
+            // local memory.
             query.slots = [rest[0], rest[1], rest[2], rest[3], NO_SLOT];
             if query.slots[0] != NO_SLOT {
                 slots.prefetch(query.slots[0]);

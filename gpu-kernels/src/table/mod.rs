@@ -1,4 +1,5 @@
-//! What tables of several kinds share: the answers of a lookup, and the slots of cuckoo tables.
+//! Code that several kinds of tables share: the answers of a lookup, and the slots of cuckoo
+//! tables.
 
 pub mod lookup;
 pub mod slots;

@@ -1,10 +1,11 @@
-//! The slots of cuckoo tables, and what a probe reads in one.
+//! The slots of cuckoo tables, and what a probe reads in a slot.
 //!
-//! **Layout.** A slot of 32-bit keys and values is one 64-bit word: the key above, the value below (Alcantara et al., *Building
-//! an Efficient Hash Table on the GPU*, 2011, section 4.3.1.2). Any other pair takes two words, the key's and then the value's. A key
-//! that nothing belongs to ([`Nothing`](crate::types::Nothing)) is a word of its own width. [`Slots::EMPTY`] marks an empty slot: as a
-//! word of a 32-bit pair, or as a key alone, it is the key [`Scalar::ALL_ONES`], which therefore lives in a cell of the table's header
-//! instead, so that no key and no value is reserved.
+//! **Layout.** A slot of 32-bit keys and values is one 64-bit word: the key above, the value below
+//! (Alcantara 2011, §4.3.1.2). Any other pair takes two words, the key's and then the value's. In a
+//! set ([`Nothing`](crate::types::Nothing)) a slot is one word of the key's own width.
+//! [`Slots::EMPTY`] stands for an empty slot. As a word of a 32-bit pair, or as a key alone, it is
+//! the key [`Scalar::ALL_ONES`]. That key is therefore kept in a cell of the table's header, so
+//! that no key and no value is reserved.
 
 use crate::seam::Global;
 use crate::types::{Key, Payload, Scalar, SlotWordOf, Value, WordOf};
@@ -17,20 +18,21 @@ pub const EMPTY: u64 = u64::MAX;
 pub mod cell {
     use super::{Global, Value};
 
-    /// 0 if the table does not have the key.
+    /// The word that says whether the table has the key: 0 if it does not.
     pub const HELD: u64 = 0;
     /// The key's value.
     pub const VALUE: u64 = 1;
 
-    /// The value of the key that is all ones, if the table whose header this is has it; of a set any word. No thread of the launch may
-    /// change that.
+    /// The value of the key that is all ones, if the table of this header has it; for a set any
+    /// word. No thread of the launch may change it.
     #[inline(always)]
     pub fn value<V: Value>(header: Global<u64>) -> Option<V> {
         (header.load_read_only(HELD) != 0).then(|| V::from_u64(header.load_read_only(VALUE)))
     }
 }
 
-/// A slot of a table of `K` to `V`: [`slot_words`] words of type [`Payload::SlotWord`]. It stands only behind a pointer.
+/// A slot of a table of `K` to `V`: [`slot_words`] words of type [`Payload::SlotWord`]. It is used
+/// only behind a pointer.
 #[derive(Debug)]
 pub struct Slot<K, V>(PhantomData<(K, V)>);
 
@@ -39,17 +41,17 @@ pub const fn packed<K: Key, V: Payload>() -> bool {
     K::BITS == 32 && V::VALUE_BITS == 32
 }
 
-/// Words of a slot.
+/// The number of words of a slot.
 pub const fn slot_words<K: Key, V: Payload>() -> u64 {
     if packed::<K, V>() || V::VALUE_BITS == 0 { 1 } else { 2 }
 }
 
-/// Bytes of a slot.
+/// The number of bytes of a slot.
 pub const fn slot_bytes<K: Key, V: Payload>() -> u64 {
     slot_words::<K, V>() * size_of::<SlotWordOf<K, V>>() as u64
 }
 
-/// A row of slots as kernels hold it.
+/// An array of slots as kernels hold it.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots<K: Key, V: Payload> {
     words: Global<SlotWordOf<K, V>>,
@@ -83,19 +85,19 @@ impl<K: Key, V: Payload> Slots<K, V> {
         slot as u64 * slot_words::<K, V>()
     }
 
-    /// Says that `slot` will be accessed soon.
+    /// Prefetches `slot`, which will be accessed soon.
     #[inline(always)]
     pub fn prefetch(&self, slot: u32) {
         self.words.prefetch(Self::word_of(slot));
     }
 
-    /// The first word of a slot, which other threads may be changing.
+    /// Loads the first word of a slot, which other threads may be changing.
     #[inline(always)]
     pub fn item_at(&self, slot: u32) -> SlotWordOf<K, V> {
         self.words.atomic(Self::word_of(slot)).load()
     }
 
-    /// Puts `item` into the first word of a slot; returns what it held.
+    /// Exchanges the first word of a slot for `item`; returns what it held.
     #[inline(always)]
     pub fn exchange(&self, slot: u32, item: SlotWordOf<K, V>) -> SlotWordOf<K, V> {
         self.words.atomic(Self::word_of(slot)).exchange(item)
@@ -107,13 +109,14 @@ impl<K: Key, V: Payload> Slots<K, V> {
         self.words.atomic(Self::word_of(slot)).store(item);
     }
 
-    /// Gives the key in `slot` its value. Other threads may read the slot.
+    /// Writes the value of the key in `slot`. Other threads may read the slot.
     #[inline(always)]
     pub fn store_value(&self, slot: u32, key: K, value: WordOf<V>) {
         if packed::<K, V>() {
             self.words.atomic(Self::word_of(slot)).store(Self::item(key, value));
         } else {
-            // Atomic, because a promise of unique keys may be broken: then several threads write.
+            // The store is atomic, because a promise of unique keys may be broken: then several
+            // threads write.
             self.words.atomic(Self::word_of(slot) + 1).store(Scalar::from_u64(value.to_u64()));
         }
     }
@@ -127,8 +130,8 @@ impl<K: Key, V: Payload> Slots<K, V> {
         }
     }
 
-    /// Reads `slot`, which no thread of the launch may change, in one access: the value of `key`, absent for certain, or
-    /// (`None`) go on.
+    /// Reads `slot`, which no thread of the launch may change, in one access. Returns the value of
+    /// `key`, that it is certainly absent, or `None`: go on.
     #[inline(always)]
     pub fn probe(&self, slot: u32, key: K) -> Option<Option<WordOf<V>>> {
         let (item, value) = if packed::<K, V>() {
@@ -143,10 +146,10 @@ impl<K: Key, V: Payload> Slots<K, V> {
         Self::verdict(item, key, Scalar::from_u64(value))
     }
 
-    /// What a probe that read `item` says: found, absent for certain, or (`None`) go on.
+    /// The verdict of a probe that read `item`: found, certainly absent, or (`None`) go on.
     ///
-    /// A key starts at its first slot and leaves a slot only when another key takes it, and no slot becomes empty again. So
-    /// behind an empty slot a key cannot be.
+    /// A key starts at its first slot and leaves a slot only when another key takes it, and no slot
+    /// becomes empty again. So a key cannot be behind an empty slot.
     #[inline(always)]
     pub fn verdict<T>(item: SlotWordOf<K, V>, key: K, found: T) -> Option<Option<T>> {
         if item == Self::EMPTY {
@@ -157,7 +160,8 @@ impl<K: Key, V: Payload> Slots<K, V> {
 }
 
 impl<K: Key, V: Value> Slots<K, V> {
-    /// The first word of a slot and its value, whatever that is if the slot is empty. No other thread may change the slot.
+    /// The first word of a slot and its value, which means nothing if the slot is empty. No other
+    /// thread may change the slot.
     #[inline(always)]
     pub fn pair_at(&self, slot: u32) -> (SlotWordOf<K, V>, V) {
         if packed::<K, V>() {
@@ -168,8 +172,9 @@ impl<K: Key, V: Value> Slots<K, V> {
         (item, V::from_u64(value.to_u64()))
     }
 
-    /// Writes a slot whose first word is `item`, with another value if one is given. Other threads may read its key. One word that is all
-    /// of a slot is written in any case, so that the threads of a warp write whole sectors.
+    /// Writes a slot whose first word is `item`, with another value if one is given. Other threads
+    /// may read its key. A slot of one word is written in any case, so that the threads of a warp
+    /// write whole sectors.
     #[inline(always)]
     pub fn put_back(&self, slot: u32, item: SlotWordOf<K, V>, value: Option<V>) {
         match value {

@@ -5,48 +5,48 @@ use crate::seam::{Global, Shared};
 use crate::table::slots::{EMPTY, Slot, Slots, packed};
 use crate::types::{Key, Scalar, Value};
 
-/// Threads of a block.
+/// The number of threads of a block.
 const THREADS: u32 = 128;
-/// Items of a thread.
+/// The number of items of a thread.
 const ITEMS: usize = 4;
-/// The most items of a bucket: 512, as in the poster.
+/// The most items of a bucket: 512 (Alcantara 2009).
 pub const MAX_IN_BUCKET: u32 = THREADS * ITEMS as u32;
 /// The most slots of a bucket.
 pub const MAX_SLOTS: u32 = 1024;
 
-/// What a build is to do.
+/// The arguments of a build.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BuildParams {
-    /// How the table hashes.
+    /// The layout of the table.
     pub layout: Layout,
     /// The most items of a bucket, at most [`MAX_IN_BUCKET`].
     pub capacity: u32,
-    /// Where the buckets' seeds start.
+    /// The seed from which the buckets' seeds are derived.
     pub seed: u32,
     /// The most seeds that a bucket tries.
     pub seeds: u32,
     /// The most rounds with one seed.
     pub rounds: u32,
-    /// 1 to count rounds.
+    /// The switch for statistics: 1 to count rounds, else 0.
     pub statistics: u32,
-    /// Nothing.
+    /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
-/// An item is in no sub-table.
+/// The sub-table of an item that is in none.
 const OUT: u32 = u32::MAX;
-/// A slot that no item is in.
+/// The item of a slot that is empty.
 const NONE: u32 = u32::MAX;
 
-/// An item on its way into the bucket.
+/// An item that is being inserted into the bucket.
 #[derive(Clone, Copy)]
 struct Item {
-    /// Its slots in the sub-tables, 16 bits each.
+    /// The slots of the item in the sub-tables, 16 bits each.
     packed_slots: u64,
-    /// The sub-table that it wrote itself to last, or [`OUT`].
+    /// The sub-table that the item wrote itself to last, or [`OUT`].
     table: u32,
-    /// Whether there is an item, and its key is not the one that lives in the header.
+    /// Whether there is an item whose key is not the one that is kept in the header.
     live: bool,
 }
 
@@ -57,26 +57,28 @@ impl Item {
     }
 }
 
-/// Words of shared memory besides those of items and slots.
+/// The words of shared memory besides those of items and slots.
 mod word {
-    /// 1 + the number of the last item whose key is all ones.
+    /// The word for the cell: 1 + the number of the last item whose key is all ones, or 0.
     pub const CELL: u32 = 0;
-    /// Slots that hold an item.
+    /// The number of slots that hold an item.
     pub const OCCUPIED: u32 = 1;
 }
 
 kernel! {
-    /// Builds bucket `b` by block `b`, from its pairs in their input order. If they are more than the capacity it raises
-    /// [`header::OVERFLOW`] and leaves it at that.
+    /// Builds bucket `b` by block `b`, from its pairs in their input order. If there are more than
+    /// the capacity it raises [`header::OVERFLOW`] and builds nothing.
     ///
-    /// All items that are in no sub-table write themselves to their slots in the first; whoever finds, after a barrier, another
-    /// item in its slot goes on to the second, and so on; who loses in the last begins again, and so does in its turn everyone
-    /// who was overwritten. Sub-table `t` is written in step `t` only and each item looks at its slot in the next step, so no step
-    /// reads what it writes. If a round leaves nobody out, the bucket is built; if that takes too many, it begins anew with
-    /// another seed.
+    /// All items that are in no sub-table write themselves to their slots in the first sub-table.
+    /// An item that finds another item in its slot, after a barrier, goes on to the second
+    /// sub-table, and so on. An item that loses in the last begins again, as does each item that
+    /// was overwritten, in its turn. Sub-table `t` is written in step `t` only, and each item
+    /// checks its slot in the next step, so no step reads what it writes. If a round leaves no item
+    /// out, the bucket is built; if there are too many rounds, it begins anew with another seed.
     ///
-    /// A slot holds the number of an item. Copies of a key have the same slots and all regard a slot with one of them as theirs:
-    /// they move together, end in one slot, and the last of them in input order wins it.
+    /// A slot holds the number of an item. Copies of a key have the same slots, and each regards a
+    /// slot with one of them as its own. They move together, end in one slot, and the last of them
+    /// in input order wins it.
     BuildBuckets<K: Key, V: Value>, "two_level_build", threads 128, resident 12,
         shared pairs: u64 = 2 * MAX_IN_BUCKET as usize, shared slots: u32 = MAX_SLOTS as usize, shared words: u32 = 2;
     {
@@ -132,7 +134,8 @@ kernel! {
 
         let (mut tried, mut built, mut seed) = (0, false, 0);
         while !built && tried < args.plan.seeds {
-            // A mix, so that the seeds of neighbours and of later tries have nothing in common.
+            // The seed is mixed, so that the seeds of neighbours and of later attempts are
+            // unrelated.
             seed = (bucket ^ tried << 27).mix(args.plan.seed as u64, 0x9e37_79b9 ^ tried as u64);
             tried += 1;
             block.phase(&mut items, |thread, items| {
@@ -153,7 +156,7 @@ kernel! {
                     }
                 }
             });
-            // Whether another key is where the item wrote itself.
+            // Whether the slot that the item wrote itself to holds another key.
             let lost = |item: &Item, number: u32| {
                 let holder = slots.get(item.slot_in_bucket(item.table));
                 holder != number && key_of(holder) != key_of(number)
@@ -165,9 +168,11 @@ kernel! {
                     block.phase(&mut items, |thread, items| {
                         for i in 0..ITEMS {
                             let (item, number) = (&mut items[i], thread + i as u32 * THREADS);
-                            // Out of the sub-table before, or of all of them (`OUT` is the one before the first).
+                            // The item is out of the previous sub-table, or of all (`OUT` precedes
+                            // the first sub-table).
                             if item.live && item.table == table.wrapping_sub(1) && (table == 0 || lost(item, number)) {
-                                // Atomic, because many may write here, and one is to win.
+                                // The exchange is atomic, because many may write here, and one must
+                                // win.
                                 slots.exchange(item.slot_in_bucket(table), number);
                                 item.table = table;
                             }

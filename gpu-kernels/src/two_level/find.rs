@@ -6,19 +6,19 @@ use crate::table::lookup::{Lookup, answer};
 use crate::table::slots::Slot;
 use crate::types::{Key, Value};
 
-/// What a lookup is to do.
+/// The arguments of a lookup.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct FindParams {
-    /// How the table hashes.
+    /// The layout of the table.
     pub layout: Layout,
     /// The number of queries.
     pub queries: u64,
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values`
-    /// may be null.
+    /// Answers query `i` by thread `i`: `values[i]` becomes the value or 0, and bit `i mod 32` of
+    /// `found[i / 32]` says which. `values` may be null.
     Find<K: Key, V: Value>, "two_level_find", threads 256;
     {
         queries: Global<K>, words: Global<Slot<K, V>>, seeds: Global<u32>, header: Global<u64>, values: Global<V>,

@@ -1,4 +1,4 @@
-//! Looking at a table: where its keys sit.
+//! Inspecting a table: where its keys are.
 
 use super::{Layout, MAX_SUB_TABLES};
 use crate::seam::{Global, Shared};
@@ -6,7 +6,8 @@ use crate::table::slots::{Slot, Slots};
 use crate::types::{Key, Value};
 
 kernel! {
-    /// Counts in `probes[t]` the keys in sub-table `t` of their bucket. `probes` has [`MAX_SUB_TABLES`] words.
+    /// Counts in `probes[t]` the keys in sub-table `t` of their bucket. `probes` has
+    /// [`MAX_SUB_TABLES`] words.
     Histogram<K: Key, V: Value>, "two_level_histogram", threads 256, shared counts: u64 = MAX_SUB_TABLES;
     { words: Global<Slot<K, V>>, probes: Global<u64>, layout: Layout }
     |args, block| {

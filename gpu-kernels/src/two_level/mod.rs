@@ -1,12 +1,14 @@
-//! The two-level table of Alcantara et al., *Real-Time Parallel Hashing on the GPU* (2009), whose phases Sahu, *Two Phase
-//! Cuckoo's Hashing on GPU* (2015), describes one by one.
+//! The two-level table of Alcantara et al., *Real-Time Parallel Hashing on the GPU* (2009), whose
+//! phases Sahu, *Two Phase Cuckoo's Hashing on GPU* (2015), describes one by one.
 //!
-//! A first-level hash function sends every key to one of many buckets, as in the perfect hashing of Fredman, Komlós and Szemerédi
-//! (1984). A bucket is small enough to be built in shared memory: a parallel cuckoo hash with a few sub-tables
-//! ([`BuildBuckets`]), whose functions follow from a seed of the bucket's own. A lookup reads one slot in each sub-table at
-//! most ([`Find`]). docs/two-level.md has the whole.
+//! A first-level hash function sends every key to one of many buckets, as in the perfect hashing of
+//! Fredman, Komlós and Szemerédi (1984). A bucket is small enough to be built in shared memory: a
+//! parallel cuckoo hash with a few sub-tables ([`BuildBuckets`]), whose functions follow from a
+//! seed of the bucket's own. A lookup reads at most one slot in each sub-table ([`Find`]).
+//! docs/two-level.md describes all of it.
 //!
-//! **Layout.** Bucket by bucket, sub-table by sub-table, in [`slots`](crate::table::slots); and the seeds of the buckets.
+//! **Layout.** The slots ([`slots`](crate::table::slots)) stand bucket by bucket, sub-table by
+//! sub-table. Beside them are the seeds of the buckets.
 
 mod build;
 mod find;
@@ -26,40 +28,40 @@ use crate::types::{Key, Value};
 /// The most sub-tables of a bucket.
 pub const MAX_SUB_TABLES: usize = 4;
 
-/// The words beside the slots: what a build found out, and the cell of the key that is all ones.
+/// The words beside the slots: results of a build, and the cell of the key that is all ones.
 pub mod header {
-    /// 1 if the table has the key that is all ones.
+    /// The flag of the cell: 1 if the table has the key that is all ones.
     pub const CELL: u64 = crate::table::slots::cell::HELD;
     /// The value of that key.
     pub const CELL_VALUE: u64 = crate::table::slots::cell::VALUE;
-    /// 1 if a bucket got more items than it may have.
+    /// The flag of overflow: 1 if a bucket got more items than its capacity.
     pub const OVERFLOW: u64 = 2;
-    /// How many buckets could not be built with any of the seeds that they tried.
+    /// The number of buckets that could not be built with any of the seeds that they tried.
     pub const FAILED: u64 = 3;
-    /// How many pairs have a key that a later pair has too.
+    /// The number of pairs whose key a later pair has too.
     pub const REPEATS: u64 = 4;
-    /// How many seeds were tried and did not do.
+    /// The number of seeds that were tried and failed.
     pub const RESEEDED: u64 = 5;
-    /// The most rounds that building a bucket took, if they are counted.
+    /// The most rounds that building a bucket took, if rounds are counted.
     pub const MAX_ROUNDS: u64 = 6;
-    /// The rounds of all buckets, if they are counted.
+    /// The rounds of all buckets, if rounds are counted.
     pub const ROUNDS: u64 = 7;
     /// The number of words.
     pub const WORDS: usize = 8;
 }
 
-/// How a table hashes.
+/// The layout of a table: its hash functions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Layout {
-    /// Its first function gives a key its bucket.
+    /// The hash functions of the first level; the first of them gives a key its bucket.
     pub buckets: HashFunctions,
     /// The functions onto the slots of a sub-table, one for each of them.
     pub slot_hashes: Family,
 }
 
-/// What a bucket's seed is combined with for the constants of each sub-table. The first three pairs are those of Sahu's
-/// report; the fourth table is not in it.
+/// The constants that a bucket's seed is combined with for each sub-table. The first three pairs
+/// are those of (Sahu 2015), which has no fourth table.
 const SEEDED: [[u32; 2]; MAX_SUB_TABLES] = [[0xffff, 0xcba9], [0x7531, 0xbeef], [0xd9f1, 0x337a], [0x5a4d, 0x86c3]];
 
 impl Layout {
@@ -75,8 +77,9 @@ impl Layout {
         self.buckets.slot(0, key)
     }
 
-    /// The slot of `key` in sub-table `table` (a constant once loops are unrolled), counted from the first slot of its bucket,
-    /// whose seed is `seed`. [`NO_SLOT`] if there are fewer sub-tables.
+    /// The slot of `key` in sub-table `table` (a constant once loops are unrolled), counted from
+    /// the first slot of its bucket. The bucket's seed is `seed`. [`NO_SLOT`] if there are fewer
+    /// sub-tables.
     #[inline(always)]
     pub fn slot_in_bucket<K: Key>(&self, seed: u32, table: usize, key: K) -> u32 {
         if table as u32 >= self.slot_hashes.count() {
@@ -103,7 +106,8 @@ impl<K: Key, V: Value> Table<K, V> {
         Self { slots: Slots::new(words), seeds, layout }
     }
 
-    /// The slots of `key`, in the order in which lookups read them; [`NO_SLOT`] behind the last.
+    /// The slots of `key`, in the order in which lookups read them; [`NO_SLOT`] stands behind the
+    /// last.
     #[inline(always)]
     pub fn slots_of(&self, key: K) -> [u32; MAX_FUNCTIONS] {
         let bucket = self.layout.bucket(key);
@@ -119,13 +123,14 @@ impl<K: Key, V: Value> Table<K, V> {
         slots
     }
 
-    /// The value of `key`: at most one probe a sub-table. No thread of the launch may change the table, and the key that is
-    /// all ones is not found here but in the [`header`].
+    /// The value of `key`: at most one probe a sub-table. No thread of the launch may change the
+    /// table. The key that is all ones is not found here but in the [`header`].
     #[inline(always)]
     pub fn get(&self, key: K) -> Option<V> {
         let slots = self.slots_of(key);
         let mut answer = None;
-        // By index: on the GPU, an array that is iterated over by value lies on the stack.
+        // The loop goes by index: on the GPU, an array that is iterated over by value lies on the
+        // stack.
         for table in 0..MAX_SUB_TABLES {
             if answer.is_none() && slots[table] != NO_SLOT {
                 answer = self.slots.probe(slots[table], key);

@@ -1,25 +1,26 @@
-//! Where each bucket's pairs begin, once they are in the order of their buckets.
+//! Finding where each bucket's pairs begin, once they are in the order of their buckets.
 
 use crate::hash::HashFunctions;
 use crate::seam::Global;
 use crate::types::Key;
 
-/// What is to be found.
+/// The arguments of [`BucketStarts`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct StartsParams {
-    /// The first function gives a key its bucket.
+    /// The hash functions; the first gives a key its bucket.
     pub functions: HashFunctions,
     /// The number of pairs.
     pub pairs: u64,
 }
 
-/// Keys that a thread reads.
+/// The number of keys that a thread reads.
 pub const KEYS: usize = 4;
 
 kernel! {
-    /// `starts[b]` becomes the place of the first pair of bucket `b` or of a later one; `starts` has a word more than there are
-    /// buckets. A thread compares [`KEYS`] keys with the ones before them; there is one comparison more than there are keys.
+    /// Sets `starts[b]` to the offset of the first pair of bucket `b` or of a later one. `starts`
+    /// has one word more than there are buckets. A thread compares [`KEYS`] keys with the ones
+    /// before them; there is one comparison more than there are keys.
     BucketStarts<K: Key>, "two_level_starts", threads 256;
     { keys: Global<K>, starts: Global<u32>, plan: StartsParams }
     |args, block| {
@@ -41,7 +42,8 @@ kernel! {
                     }
                 }
             }
-            // The bucket behind that of the key before: it and those that follow, up to that of the key, begin here.
+            // The bucket after that of the previous key: it and those that follow, up to that of
+            // the key, begin here.
             let mut next = if first == 0 { 0 } else { functions.slot(0, args.keys.load(first - 1)) + 1 };
             for i in 0..KEYS {
                 let index = first + i as u64;

@@ -1,4 +1,4 @@
-//! Building a cuckoo table: attempts until one succeeds, then the repeated keys.
+//! The build of a cuckoo table: attempts until one succeeds, then the repeated keys.
 
 use super::config::table_words;
 use super::{CuckooConfig, CuckooMap};
@@ -12,29 +12,33 @@ use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
 
-/// How a build went.
+/// The report of a build.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CuckooReport {
-    /// Where the random constants started: [`CuckooConfig::seed`] with it repeats the build's constants.
+    /// The seed of the random constants: [`CuckooConfig::seed`] with it repeats the build's
+    /// constants.
     pub seed: u64,
-    /// How often the build had to start again.
+    /// The number of times that the build had to start again.
     pub restarts: u32,
     /// The most exchanges that one pair was allowed.
     pub chain_limit: u32,
-    /// Whether a key was met twice. Not looked for in every place under [`CuckooConfig::assume_unique`].
+    /// Whether a key was met twice. Not all slots are searched for that under
+    /// [`CuckooConfig::assume_unique`].
     pub repeated_keys: bool,
-    /// Exchanges in the attempt that succeeded, if [`CuckooConfig::statistics`] asked for them.
+    /// The eviction chains of the attempt that succeeded, if [`CuckooConfig::statistics`] asked for
+    /// them.
     pub chains: Option<EvictionChains>,
 }
 
-/// Eviction chains of a build. A chain of one exchange met an empty slot at once.
+/// The lengths of the eviction chains of a build. A chain of one exchange met an empty slot at
+/// once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EvictionChains {
-    /// Exchanges of the longest chain.
+    /// The number of exchanges of the longest chain.
     pub longest: u32,
-    /// Exchanges a pair, on average.
+    /// The average number of exchanges a pair.
     pub mean: f64,
 }
 
@@ -49,13 +53,16 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         Self::create_from(config, stream, device, Input::of(device, stream, keys, values)?)
     }
 
-    /// Builds the map anew from other pairs, in the slots that it has; waits until it is known that the build succeeded.
+    /// Rebuilds the map from other pairs, in the slots that it has; waits until it is known that
+    /// the build succeeded.
     ///
-    /// For data that changes as a whole, frame after frame: nothing is allocated, unless keys are repeated.
+    /// It is for data that changes as a whole, frame after frame: nothing is allocated, unless keys
+    /// are repeated.
     ///
     /// # Errors
-    /// As for [`CuckooConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
-    /// another error it is empty, and [`CuckooMap::report`] still tells of the last build that succeeded.
+    /// As for [`CuckooConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense,
+    /// the map is unchanged. After another error it is empty, and [`CuckooMap::report`] still
+    /// describes the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         let input = Input::of(&self.device, stream, keys, values)?;
         self.rebuild_from(stream, input)
@@ -63,7 +70,7 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
 }
 
 impl<K: Key, V: Payload> CuckooMap<K, V> {
-    /// Builds a map of what has been checked to be on the device, as the stream.
+    /// Builds a map from input that has been checked to be on the same device as the stream.
     pub(super) fn create_from(
         config: CuckooConfig,
         stream: &Stream,
@@ -86,20 +93,22 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         Ok(map)
     }
 
-    /// Builds the map anew, in the slots that it has, from what has been checked to be on its device, as the stream.
+    /// Rebuilds the map, in the slots that it has, from input that has been checked to be on its
+    /// device, like the stream.
     pub(super) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
         self.config.clone().slots(self.slots()).check_size(input.pairs)?;
         self.rebuild_in_place(stream, &input)
     }
 
-    /// Builds the map anew from such input, in as many slots as its configuration has for so many pairs; in the memory that it has, if that
-    /// is enough.
+    /// Rebuilds the map from such input, in as many slots as its configuration has for so many
+    /// pairs. Uses the memory that it has, if that is enough.
     pub(super) fn rebuild_resized(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
         let slots = self.config.check_size(input.pairs)?;
         let words = table_words::<K, V>(slots) as usize;
         if self.words.len() < words {
             self.length = 0;
-            // A tiny one first, so that there is a table, an empty one, if the large one cannot be had.
+            // A tiny table first, so that there is one, an empty one, if the large one cannot be
+            // allocated.
             self.words = Buffer::uninitialized(&self.device, table_words::<K, V>(1) as usize)?;
             self.give_slots(1);
             self.words = Buffer::uninitialized(&self.device, words)?;
@@ -108,7 +117,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         self.rebuild_in_place(stream, &input)
     }
 
-    /// Builds the map anew from what fits its slots.
+    /// Rebuilds the map from input that fits its slots.
     fn rebuild_in_place(&mut self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
         self.length = 0;
         let built = self.attempt_until_built(stream, input);
@@ -118,12 +127,13 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         built
     }
 
-    /// Takes functions onto so many slots, which the words must have room for. They are drawn when there is something to build.
+    /// Sets functions onto `slots` slots, which the words must have the capacity for. Their
+    /// constants are drawn when there is something to build.
     fn give_slots(&mut self, slots: u32) {
         self.functions = HashFunctions::new(Formula::Mix, self.config.functions, slots, 0, K::BITS, || 0);
     }
 
-    /// Leaves no keys, as after a rebuild that failed.
+    /// Removes all keys, as after a rebuild that failed.
     pub(super) fn forget(&mut self, stream: &Stream) {
         self.length = 0;
         // If this fails too, the device is lost; the first error says more.
@@ -155,7 +165,8 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             }
             let mut found = self.header.download(stream)?;
             if V::VALUE_BITS == 0 && !counted && found[header::REPEATED as usize] != 0 {
-                // A broken promise. Here copies that met are gone, so there are fewer keys than were put in.
+                // The promise of unique keys is broken. Copies that met are gone here, so there are
+                // fewer keys than were inserted.
                 self.count(stream)?;
                 counted = true;
                 found = self.header.download(stream)?;
@@ -166,7 +177,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             }
             let repeated_keys = found[header::REPEATED as usize] != 0;
             let whole = match V::VALUE_BITS {
-                // The copies are erased already, so nothing is left to do but to look after dropped ones.
+                // The copies are erased already, so only dropped keys remain to be checked.
                 0 => found[header::DROPPED as usize] == 0 || self.find_all(stream, input, None)?,
                 _ => self.store_values(stream, input, repeated_keys)?,
             };
@@ -191,7 +202,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         })
     }
 
-    /// One attempt: every thread inserts a pair.
+    /// Makes one attempt: every thread inserts a pair.
     fn insert(&self, stream: &Stream, input: &Input<'_, K, V>, chain_limit: u32) -> Result<()> {
         let (pairs, arguments) = (input.pairs, input.arguments());
         let insert = Insert::<K, V> {
@@ -206,11 +217,12 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
                 statistics: self.config.statistics as u32,
             },
         };
-        // SAFETY: as many keys as values; the slots are empty and the header is 0, as `clear` left them.
+        // SAFETY: there are as many keys as values; the slots are empty and the header is 0, as
+        // `clear` left them.
         unsafe { stream.launch(&insert, pairs, &input.buffers(), &[&self.words, &self.header]) }
     }
 
-    /// Counts the keys after an insertion; in a set erases copies of them.
+    /// Counts the keys after an insertion; erases copies of them in a set.
     fn count(&self, stream: &Stream) -> Result<()> {
         let census =
             Census::<K, V> { words: self.slots_pointer(), header: self.header.argument(), functions: self.functions };
@@ -218,8 +230,9 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         unsafe { stream.launch(&census, self.slots(), &[], &[&self.words, &self.header]) }
     }
 
-    /// Puts in the values that the insertion did not carry, and for repeated keys the last one, unless any will do. Returns whether every
-    /// key is in the table, which is looked at only if a key was met twice (see [`Last`]).
+    /// Stores the values that the insertion did not carry, and for repeated keys the last one,
+    /// unless any will do. Returns whether every key is in the table, which is checked only if a
+    /// key was met twice (see [`Last`]).
     fn store_values(&mut self, stream: &Stream, input: &Input<'_, K, V>, repeated: bool) -> Result<bool> {
         let any_values = input.known == Known::AnyValues;
         let settle = repeated && !self.config.unique && !any_values;
@@ -241,12 +254,14 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         };
         let mut reads = input.buffers();
         reads.extend(last.as_ref().map(|last| last as &dyn Tracked));
-        // SAFETY: as many keys as values; `last` was filled by `find_all`, or is null. A payload that is not nothing is its own word.
+        // SAFETY: there are as many keys as values; `last` was filled by `find_all`, or is null. A
+        // payload that is not nothing is its own word.
         unsafe { stream.launch(&store, input.pairs, &reads, &[&self.words, &self.header])? };
         Ok(true)
     }
 
-    /// Whether every key is in the table; `last`, if given, gets the number of the last pair of each key.
+    /// Returns whether every key is in the table; `last`, if given, gets the number of the last
+    /// pair of each key.
     fn find_all(&self, stream: &Stream, input: &Input<'_, K, V>, last: Option<&Buffer<u32>>) -> Result<bool> {
         let find_last = Last::<K, V> {
             keys: input.keys.argument(),
@@ -256,12 +271,12 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             plan: PairsParams { functions: self.functions, pairs: input.pairs },
         };
         let writes: Vec<_> = last.map(|last| last as &dyn Tracked).into_iter().chain([&self.header as _]).collect();
-        // SAFETY: a word for each slot, all 0, or none.
+        // SAFETY: `last` is null, or has a word for each slot, all 0.
         unsafe { stream.launch(&find_last, input.pairs, &[input.keys, &self.words], &writes)? };
         Ok(self.header.download(stream)?[header::FAILED as usize] == 0)
     }
 
-    /// After a failure: an error if no constants can place the keys.
+    /// Returns an error after a failure if no constants can place the keys.
     fn check_residues(&self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
         let Some(prime) = self.config.hash.prime().filter(|_| self.config.hash.formula() == Formula::Linear) else {
             return Ok(());
@@ -283,8 +298,8 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
     }
 }
 
-/// The numbers as [`Last`] and [`StoreValues`] take them.
+/// Returns the numbers as [`Last`] and [`StoreValues`] take them.
 fn or_null(last: Option<&Buffer<u32>>) -> Global<u32> {
-    // SAFETY: both kernels' texts allow none.
+    // SAFETY: the documentation of both kernels allows null.
     last.map_or_else(|| unsafe { Global::null() }, Buffer::argument)
 }

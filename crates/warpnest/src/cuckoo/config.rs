@@ -1,4 +1,4 @@
-//! How a cuckoo table is to be built.
+//! The configuration of a cuckoo map, and the sizes that follow from it.
 
 use super::CuckooMap;
 use crate::{Error, HashFamily, Key, Result, Value};
@@ -12,7 +12,8 @@ use gpu_kernels::types::Payload;
 /// use warpnest::{CuckooConfig, CuckooMap, Device, HashFamily};
 ///
 /// let device = Device::cpu();
-/// let config = CuckooConfig::default().functions(3).slots_per_pair(1.5).hash(HashFamily::ALCANTARA_2011).seed(42);
+/// let hash = HashFamily::ALCANTARA_2011;
+/// let config = CuckooConfig::default().functions(3).slots_per_pair(1.5).hash(hash).seed(42);
 /// let keys: Vec<u64> = (0..1000).collect();
 /// assert_eq!(config.memory_bytes::<u64, u32>(1000)?, 16 * 1500 + 72);
 /// let map: CuckooMap<u64, u32> = config.build(&device, &keys, &[5; 1000])?;
@@ -37,15 +38,16 @@ enum Size {
     Slots(u64),
 }
 
-/// The fewest slots for a hundred pairs that work in practice with 2 to 5 functions (the chapter, section 4.3.1.1).
+/// The fewest slots for a hundred pairs that work in practice with 2 to 5 functions (Alcantara
+/// 2011, §4.3.1.1).
 const LEAST_PERCENT: [u64; MAX_FUNCTIONS - 1] = [210, 110, 103, 102];
 
 /// The fewest slots of any table, so that the hash functions of a key or two need not agree.
 const LEAST_SLOTS: u64 = 8;
 
 impl Default for CuckooConfig {
-    /// Four functions, 1.25 slots a pair, [`HashFamily::Mix`], 25 restarts, a random seed, repeated keys handled, no
-    /// statistics.
+    /// The defaults: four functions, 1.25 slots a pair, [`HashFamily::Mix`], 25 restarts, a random
+    /// seed, repeated keys handled, no statistics.
     fn default() -> Self {
         Self {
             functions: 4,
@@ -63,59 +65,64 @@ impl Default for CuckooConfig {
 crate::table::config::config_methods! {
     CuckooConfig builds CuckooMap, CuckooReport tells of it;
     check |config, pairs| config.check(pairs);
-    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::FunctionCount`], [`Error::SlotsPerPair`],
-    ///   [`Error::ChainLimit`], [`Error::TooManySlots`], [`Error::LoadTooHigh`], [`Error::NotPrime`],
-    ///   [`Error::PrimeBelowSlots`].
-    /// * The build cannot succeed or did not: [`Error::KeysAgreeModuloPrime`], [`Error::BuildFailed`].
+    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::FunctionCount`],
+    ///   [`Error::SlotsPerPair`], [`Error::ChainLimit`], [`Error::TooManySlots`],
+    ///   [`Error::LoadTooHigh`], [`Error::NotPrime`], [`Error::PrimeBelowSlots`].
+    /// * The build cannot succeed or did not: [`Error::KeysAgreeModuloPrime`],
+    ///   [`Error::BuildFailed`].
     /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
 }
 
 impl CuckooConfig {
-    /// How many hash functions: 2 to 5. More of them fill the table further and build it faster, fewer find faster.
+    /// Sets the number of hash functions: 2 to 5. More functions allow a larger load factor and a
+    /// faster build; fewer make lookups faster.
     #[must_use]
     pub fn functions(mut self, functions: u32) -> Self {
         self.functions = functions;
         self
     }
 
-    /// Slots for each pair; at least 2.1, 1.1, 1.03 or 1.02 for 2 to 5 functions. A table has at least 8 slots.
+    /// Sets the number of slots for each pair: at least 2.1, 1.1, 1.03 or 1.02 for 2, 3, 4 or 5
+    /// functions. A table has at least 8 slots.
     #[must_use]
     pub fn slots_per_pair(mut self, slots: f64) -> Self {
         self.size = Size::PerPair(slots);
         self
     }
 
-    /// The number of slots, whatever the number of pairs.
+    /// Sets the number of slots, whatever the number of pairs.
     #[must_use]
     pub fn slots(mut self, slots: u64) -> Self {
         self.size = Size::Slots(slots);
         self
     }
 
-    /// The hash family.
+    /// Sets the hash family.
     #[must_use]
     pub fn hash(mut self, family: HashFamily) -> Self {
         self.hash = family;
         self
     }
 
-    /// The most exchanges that placing one pair may take before the build restarts. The default is `7 lg n` for four functions
-    /// and 1.25 slots a pair (the chapter), and grows with load and falling number of functions (docs/cuckoo.md).
+    /// Sets the most exchanges that storing one pair may take before the build restarts. The
+    /// default is `7 lg n` for four functions and 1.25 slots a pair (Alcantara 2011). It grows with
+    /// the load factor, and with a falling number of functions (docs/cuckoo.md).
     #[must_use]
     pub fn chain_limit(mut self, exchanges: u32) -> Self {
         self.chain_limit = Some(exchanges);
         self
     }
 
-    /// How often a failed build may start again with fresh constants.
+    /// Sets how often a failed build may start again with fresh constants.
     #[must_use]
     pub fn restarts(mut self, restarts: u32) -> Self {
         self.restarts = restarts;
         self
     }
 
-    /// Promises that no key is repeated, and saves the pass that looks for repeats. If one is repeated all the same, the build
-    /// succeeds, a lookup gives one of the key's values, whole, and [`CuckooMap::len`] counts the key several times.
+    /// Promises that no key is repeated, and saves the pass that looks for repeats. If a key is
+    /// repeated all the same, the build succeeds, and a lookup gives one of its values, as a whole.
+    /// [`CuckooMap::len`] then counts the key several times.
     #[must_use]
     pub fn assume_unique(mut self) -> Self {
         self.unique = true;
@@ -129,26 +136,29 @@ impl CuckooConfig {
         self
     }
 
-    /// Bytes that a map of `pairs` pairs will keep on the device.
+    /// Returns the bytes that a map of `pairs` pairs takes on the device.
     ///
     /// # Errors
-    /// As for [`CuckooConfig::build`], as far as they follow from the configuration and the number of pairs.
+    /// As for [`CuckooConfig::build`], as far as they follow from the configuration and the number
+    /// of pairs.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         self.bytes::<K, V>(pairs)
     }
 
-    /// [`CuckooConfig::memory_bytes`] of a map or a set.
+    /// Returns [`CuckooConfig::memory_bytes`] of a map or a set.
     pub(super) fn bytes<K: Key, V: Payload>(&self, pairs: u64) -> Result<u64> {
         Ok(8 * (table_words::<K, V>(self.check(pairs)?) + header::WORDS as u64))
     }
 
-    /// The number of slots for `pairs` pairs, if the configuration makes sense and they can be placed.
+    /// Returns the number of slots for `pairs` pairs, if the configuration makes sense and the
+    /// slots can hold them.
     pub(super) fn check(&self, pairs: u64) -> Result<u64> {
         self.hash.check_prime()?;
         self.check_size(pairs)
     }
 
-    /// [`CuckooConfig::check`] without the test of the prime, for a configuration that has passed it.
+    /// Does [`CuckooConfig::check`] without the test of the prime, for a configuration that has
+    /// passed it.
     pub(super) fn check_size(&self, pairs: u64) -> Result<u64> {
         if !(2..=MAX_FUNCTIONS as u32).contains(&self.functions) {
             return Err(Error::FunctionCount { asked: self.functions });
@@ -174,22 +184,26 @@ impl CuckooConfig {
         }
     }
 
-    /// The most exchanges of one chain, for `pairs` pairs in `slots` slots.
+    /// Returns the most exchanges of one chain, for `pairs` pairs in `slots` slots.
     pub(super) fn chain_limit_for(&self, pairs: u64, slots: u64) -> u32 {
         self.chain_limit.unwrap_or_else(|| default_chain_limit(self.functions, pairs, slots))
     }
 }
 
-/// Words of 64 bits that so many slots take.
+/// Returns the number of 64-bit words that `slots` slots take.
 pub(super) fn table_words<K: Key, V: Payload>(slots: u64) -> u64 {
     (slots * slot_bytes::<K, V>()).div_ceil(8)
 }
 
-/// `7 lg n` for four functions and 1.25 slots a pair, as in the chapter; elsewhere scaled by how near the load is to the most
-/// that cuckoo hashing with so many functions can reach. The longest chain of a build grows as `lg n / gap`, where `gap` is 1
-/// minus the load over that threshold: measured 0.1 to 1.9, in the middle 0.6, times `lg n / gap` (`cargo xtask chains`,
-/// docs/cuckoo.md), while this limit is 1.27 times `lg n / gap`, and never below the chapter's: weak hash functions make
-/// longer chains, and a limit that is rarely reached costs nothing.
+/// Returns the default limit of exchanges: `7 lg n` for four functions and 1.25 slots a pair
+/// (Alcantara 2011). Elsewhere it is scaled by how near the load is to the most that cuckoo hashing
+/// with so many functions can reach.
+///
+/// The longest chain of a build grows as `lg n / gap`, where `gap` is 1 minus the load over that
+/// threshold. It was measured at 0.1 to 1.9 times `lg n / gap`, in the middle 0.6 (`cargo xtask
+/// chains`, docs/cuckoo.md). This limit is 1.27 times `lg n / gap`, and never below the one of
+/// Alcantara 2011. Weak hash functions make longer chains, and a limit that is rarely reached costs
+/// nothing.
 fn default_chain_limit(functions: u32, pairs: u64, slots: u64) -> u32 {
     let gap = |functions: usize, load: f64| 1.0 - load / THRESHOLDS[functions - 2];
     let scale = gap(4, 0.8) / gap(functions as usize, pairs as f64 / slots as f64);
@@ -198,8 +212,8 @@ fn default_chain_limit(functions: u32, pairs: u64, slots: u64) -> u32 {
     (7.0 * lg * scale.max(1.0)).ceil() as u32
 }
 
-/// The loads beyond which no placement exists for large n (the chapter's reference [5], Dietzfelbinger et al., 2010), for 2 to
-/// 5 functions.
+/// The loads beyond which no placement exists for large n, for 2 to 5 functions (Alcantara 2011,
+/// reference 5: Dietzfelbinger et al., 2010).
 const THRESHOLDS: [f64; MAX_FUNCTIONS - 1] = [0.5, 0.9179, 0.9768, 0.9924];
 
 #[cfg(test)]

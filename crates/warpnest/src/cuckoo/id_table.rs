@@ -10,18 +10,18 @@ use gpu_kernels::layered::multi::RunsOfCuckoo;
 crate::layered::id_table::impl_id_table! {
     CuckooConfig builds CuckooMap, CuckooReport tells of it;
     scratch |config, pairs, any_values| {
-        // A word for each slot, to find the last pair of each key.
+        // There is a word for each slot, to find the last pair of each key.
         let slots = config.check(pairs)?;
         Ok(if any_values || config.unique { 0 } else { 4 * slots })
     };
     fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
         self.rebuild_resized(stream, input)
     }
-    // There is nothing: a build works in the table.
+    // There is no scratch to give back: a build works in the table.
     fn shrink_to_fit(&mut self) {}
     fn numbers(&self) -> impl Numbers<K> {
         let buffers = (&self.words, &self.header);
-        // SAFETY: they are this table's.
+        // SAFETY: the buffers are this table's.
         unsafe { SlotTable::new(buffers, (self.slots(), self.length), self.functions, self.report.repeated_keys) }
     }
     unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>, writes: &[&dyn Tracked]) -> Result<()> {
@@ -36,7 +36,7 @@ crate::layered::id_table::impl_id_table! {
             plan: FindParams { functions: self.functions, queries: query.queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 4] = [query.queries, &self.words, &self.header, query.lasts];
-        // SAFETY: the caller's; the table and its functions belong together.
+        // SAFETY: the caller guarantees the rest; the table and its functions belong together.
         unsafe { stream.launch(&runs, query.queries.len() as u64, &reads, writes) }
     }
 }

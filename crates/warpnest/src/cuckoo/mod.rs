@@ -1,4 +1,5 @@
-//! [`CuckooMap`]: the single-level cuckoo table of 2011, and [`CuckooSet`], the same without values. docs/cuckoo.md has layout, algorithm, guarantees and figures.
+//! The single-level cuckoo map of 2011, [`CuckooMap`], and [`CuckooSet`], the same table without
+//! values. docs/cuckoo.md describes layout, algorithm, guarantees and figures.
 
 mod build;
 mod config;
@@ -16,21 +17,24 @@ use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Payload, WordOf};
 use std::marker::PhantomData;
 
-/// A map that is built in one go and then answers every lookup with at most as many probes as it has hash functions (2 to
-/// 5; by default 4).
+/// A map that is built in one go and then answers every lookup with at most as many probes as it
+/// has hash functions (2 to 5; by default 4).
 ///
-/// Source: Alcantara et al., *Building an Efficient Hash Table on the GPU*, GPU Computing Gems, Jade edition (2011), chapter 4,
-/// sections 4.2 and 4.3.
+/// Source: Alcantara et al., *Building an Efficient Hash Table on the GPU*, GPU Computing Gems,
+/// Jade edition (2011), chapter 4, sections 4.2 and 4.3.
 ///
-/// * **Keys and values** are `u32` or `u64`; all of them are legal.
-/// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins. [`CuckooConfig::assume_unique`]
-///   leaves that work out.
-/// * **Complexity.** A build makes about `-m·ln(1 - n/m)` random accesses for n pairs in m slots (section 4.5.3), 2 n by
-///   default, and more near the fullest tables; a lookup one to as many as there are hash functions.
-/// * **Memory.** 8 bytes a slot for `u32` keys and values, 16 otherwise, and 72 bytes; [`CuckooConfig::memory_bytes`] says so
-///   beforehand. A build that meets repeated keys takes 4 more bytes a slot while it runs.
-/// * **Beside other work.** A map does not change after its build, so any number of streams may look up at the same time.
-///   [`CuckooMap::rebuild`] takes the map exclusively and waits for running lookups by itself.
+/// * **Keys and values** are `u32` or `u64`; all values of these types are legal.
+/// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins.
+///   [`CuckooConfig::assume_unique`] omits that work.
+/// * **Complexity.** A build makes about `-m·ln(1 - n/m)` random accesses for n pairs in m slots
+///   (section 4.5.3). That is 2 n by default, and more near the largest load factors. A lookup
+///   makes between one and as many accesses as there are hash functions.
+/// * **Memory.** A slot takes 8 bytes for `u32` keys and values and 16 otherwise; a map takes 72
+///   more. [`CuckooConfig::memory_bytes`] says so beforehand. A build that meets repeated keys
+///   takes 4 more bytes a slot while it runs.
+/// * **Concurrent use.** A map does not change after its build, so any number of streams may look
+///   up at the same time. [`CuckooMap::rebuild`] takes the map exclusively and waits for running
+///   lookups by itself.
 #[derive(Debug)]
 pub struct CuckooMap<K: Key, V: Payload> {
     device: Device,
@@ -46,7 +50,8 @@ pub struct CuckooMap<K: Key, V: Payload> {
 crate::table::lookup::lookup_methods!(CuckooMap);
 
 impl<K: Key, V: Value> CuckooMap<K, V> {
-    /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`CuckooConfig::build`] takes another.
+    /// Builds a map of `keys[i]` to `values[i]` with the default configuration;
+    /// [`CuckooConfig::build`] takes another.
     ///
     /// ```
     /// use warpnest::{CuckooMap, Device};
@@ -63,7 +68,7 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         CuckooConfig::default().build(device, keys, values)
     }
 
-    /// All pairs, in no particular order. Copies the whole table to the host.
+    /// Returns all pairs, in no particular order. Copies the whole table to the host.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
@@ -79,7 +84,8 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
         };
         let pairs = (0..self.functions.slots()).filter_map(|slot| {
             let key = key_at(slot)?;
-            // Of a repeated key there may be copies in several slots; lookups find the one of the earliest function.
+            // There may be copies of a repeated key in several slots; lookups find the one of the
+            // earliest function.
             let found = self.functions.search(key, |slot| (key_at(slot) == Some(key)).then_some(slot));
             let word = words[slot as usize * slots + slots - 1];
             (found == Some(slot)).then(|| (key, V::from_u64(word)))
@@ -89,11 +95,11 @@ impl<K: Key, V: Value> CuckooMap<K, V> {
 }
 
 impl<K: Key, V: Payload> CuckooMap<K, V> {
-    /// Queues a lookup: `values` may be null.
+    /// Queues a lookup; `values` may be null.
     ///
     /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for each 32 of them; the launch
-    /// writes `writes`.
+    /// There are as many values, if any, as queries, and a found-word for every 32 of them. The
+    /// launch writes `writes`.
     unsafe fn find(
         &self,
         stream: &Stream,
@@ -110,22 +116,23 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             found: found.argument(),
             plan: FindParams { functions: self.functions, queries: queries.len() as u64 },
         };
-        // SAFETY: as many values, if any, and found-words as queries; the table and its functions belong together.
+        // SAFETY: there are as many values, if any, as queries, and a found-word for every 32 of
+        // them. The table and its functions belong together.
         unsafe { stream.launch(&find, queries.len() as u64, &[queries, &self.words, &self.header], writes) }
     }
 
-    /// The hash functions of the last build, for a kernel of your own: with [`CuckooMap::words`] they make a
-    /// [`Table`](gpu_kernels::cuckoo::Table).
+    /// Returns the hash functions of the last build, for a kernel of your own: with
+    /// [`CuckooMap::words`] they make a [`Table`](gpu_kernels::cuckoo::Table).
     pub fn functions(&self) -> &HashFunctions {
         &self.functions
     }
 
-    /// The slots: [`slot_words`] words each, of 64 bits.
+    /// Returns the slots, of [`slot_words`] 64-bit words each.
     pub fn words(&self) -> &Buffer<u64> {
         &self.words
     }
 
-    /// The words beside the slots, which [`header`] names.
+    /// Returns the words beside the slots, which [`header`] names.
     pub fn header(&self) -> &Buffer<u64> {
         &self.header
     }
@@ -134,36 +141,37 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         self.words.argument()
     }
 
-    /// The number of keys. With [`CuckooConfig::assume_unique`], the number of pairs that it was built from.
+    /// Returns the number of keys. With [`CuckooConfig::assume_unique`], it is the number of pairs
+    /// that the map was built from.
     pub fn len(&self) -> u64 {
         self.length
     }
 
-    /// Whether it has no keys.
+    /// Returns whether the map has no keys.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     pub fn slots(&self) -> u64 {
         self.functions.slots() as u64
     }
 
-    /// Bytes that the map keeps on the device.
+    /// Returns the bytes that the map takes on the device.
     pub fn memory_bytes(&self) -> u64 {
         8 * (self.words.len() as u64 + self.header.len() as u64)
     }
 
-    /// The device that it is on.
+    /// Returns the device that the map is on.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// A copy of the map on the same device, made on `stream`.
+    /// Copies the map on the same device; the copy is made on `stream`.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
         Ok(Self {
             device: self.device.clone(),
@@ -177,13 +185,14 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         })
     }
 
-    /// How the build went.
+    /// Returns how the build went.
     pub fn report(&self) -> &CuckooReport {
         &self.report
     }
 
-    /// How many keys a lookup finds with its first probe, its second, and so on: one number for each hash function. A key that
-    /// lives in the cell beside the slots is not counted: it takes no probe.
+    /// Counts the keys that a lookup finds with its first probe, its second, and so on: one number
+    /// for each hash function. A key in the cell beside the slots is not counted: it takes no
+    /// probe.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -192,7 +201,8 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         let probes = Buffer::<u64>::zeroed(&self.device, MAX_FUNCTIONS)?;
         let histogram =
             Histogram::<K, V> { words: self.slots_pointer(), probes: probes.argument(), functions: self.functions };
-        // SAFETY: the table and its functions belong together; the histogram has a word for each function.
+        // SAFETY: the table and its functions belong together; the histogram has a word for each
+        // function.
         unsafe { stream.launch(&histogram, self.slots(), &[&self.words], &[&probes])? };
         let mut probes = probes.download(stream)?;
         probes.truncate(self.functions.count() as usize);

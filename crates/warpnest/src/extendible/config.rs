@@ -1,4 +1,4 @@
-//! What an extendible map is to be like.
+//! The configuration of an extendible map, and the sizes that follow from it.
 
 use super::ExtendibleMap;
 use super::work::{Batch, Kept};
@@ -26,50 +26,51 @@ pub struct ExtendibleConfig {
 }
 
 impl Default for ExtendibleConfig {
-    /// What the paper's experiments begin with, 8 segments of 1024 buckets of 64 records each; at most 2^22 segments; a random seed.
+    /// The defaults: 8 segments of 1024 buckets of 64 records each, as in the experiments of (Hu
+    /// 2015); at most 2^22 segments; a random seed.
     fn default() -> Self {
         Self { segments: 8, buckets: 1024, records: 64, max_segments: 1 << 22, seed: None }
     }
 }
 
-/// What a configuration makes of a table.
+/// The shape of a table, as its configuration makes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// Segments at the beginning.
+    /// The number of segments at the beginning.
     pub groups: u32,
-    /// Their buckets.
+    /// The number of buckets of these segments.
     pub roots: u32,
     pub table_bits: u32,
-    /// Lines of a bucket, and its records.
+    /// The number of lines of a bucket. The next field is the number of its records.
     pub lines: u32,
     pub records: u32,
-    /// How deep the directory may become.
+    /// The largest depth of the directory.
     pub max_depth: u32,
 }
 
 impl Shape {
-    /// Pages for so many buckets.
+    /// Returns the number of pages for `buckets` buckets.
     pub fn pages(buckets: u64) -> usize {
         buckets.div_ceil(PAGE) as usize
     }
 
-    /// Slots of a bucket.
+    /// Returns the number of slots of a bucket.
     pub fn slots<K: Key, V: Value>(&self) -> u64 {
         self.lines as u64 * bucket::records_of_line::<WordOf<K, V>>() as u64
     }
 
-    /// Bytes of the lists of segments, pages and free numbers of an empty map.
+    /// Returns the bytes of the lists of segments, pages and free numbers of an empty map.
     fn list_bytes(&self) -> u64 {
         let pages = Self::pages(self.roots as u64) as u64;
         8 * self.groups as u64 + 8 * pages + 4 * pages * PAGE
     }
 
-    /// Words of 64 bits of a page.
+    /// Returns the number of 64-bit words of a page.
     pub fn page_words(&self) -> u64 {
         page_words(self.lines)
     }
 
-    /// Words of 64 bits of a bucket table.
+    /// Returns the number of 64-bit words of a bucket table.
     pub fn table_words(&self) -> u64 {
         (1 << self.table_bits) / 2
     }
@@ -81,51 +82,57 @@ const MIN_BUCKETS: u32 = 4;
 const MAX_ROOTS: u64 = 1 << 31;
 
 impl ExtendibleConfig {
-    /// How many segments the directory has at the beginning (M in the paper).
+    /// Sets the number of segments of the directory at the beginning (M in Hu 2015).
     #[must_use]
     pub fn segments(mut self, segments: u32) -> Self {
         self.segments = segments;
         self
     }
 
-    /// How many buckets a bucket table names (N in the paper): a power of two, from 4 on. A segment that splits gets a bucket table of its own, so
-    /// few of them let the directory grow in small steps.
+    /// Sets the number of buckets that a bucket table names (N in Hu 2015): a power of two, at
+    /// least 4. A segment that splits gets a bucket table of its own, so a small number lets the
+    /// directory grow in small steps.
     #[must_use]
     pub fn buckets(mut self, buckets: u32) -> Self {
         self.buckets = buckets;
         self
     }
 
-    /// How many records a bucket has room for (b in the paper): a multiple of 8, at most 256.
+    /// Sets the number of records that a bucket can hold (b in Hu 2015): a multiple of 8, at most
+    /// 256.
     #[must_use]
     pub fn records(mut self, records: u32) -> Self {
         self.records = records;
         self
     }
 
-    /// How many segments the directory may grow to: a batch that would need more, because too many of its keys agree in the first bits of their
-    /// hashes, is refused ([`Error::TooDeep`]).
+    /// Sets the number of segments that the directory may grow to. A batch that would need more,
+    /// because too many of its keys agree in the first bits of their hashes, is refused
+    /// ([`Error::TooDeep`]).
     #[must_use]
     pub fn max_segments(mut self, segments: u64) -> Self {
         self.max_segments = segments;
         self
     }
 
-    /// Where the random constants start, so that a run can be repeated.
+    /// Sets the seed of the random constants, so that a run can be repeated.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// Bytes that an empty map takes on the device. It grows with its keys. Buckets alone are 13.3 bytes for each pair of 32-bit keys and
-    /// values with the default configuration, and 26.3 with keys or values of 64 bits: they are filled to ln 2 on average, and have a slot
-    /// more for each eight records. The whole map also has the directory, pages that are there before there are buckets for them, and
-    /// buckets that were split and are not used again yet: measured after growth to 2^20, 2^24 and 2^27 pairs it was 18.7, 18.2 and 15.8
-    /// bytes a pair, and 35.6 with 64 bits each (2^24 pairs).
+    /// Returns the bytes that an empty map takes on the device; it grows with its keys.
+    ///
+    /// Buckets alone take 13.3 bytes for each pair of 32-bit keys and values with the default
+    /// configuration, and 26.3 with keys or values of 64 bits. They are filled to ln 2 on average,
+    /// and have a slot more for each eight records. The whole map also has the directory, pages
+    /// that are there before there are buckets for them, and split buckets that are not used again
+    /// yet. Measured after growth to 2^20, 2^24 and 2^27 pairs, it was 18.7, 18.2 and 15.8 bytes a
+    /// pair, and 35.6 with 64 bits each (2^24 pairs).
     ///
     /// # Errors
-    /// As for [`ExtendibleConfig::create`], but for the device's.
+    /// As for [`ExtendibleConfig::create`], except for errors of the device.
     pub fn memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
         let shape = self.shape::<K, V>()?;
         let pages = Shape::pages(shape.roots as u64) as u64;
@@ -133,12 +140,14 @@ impl ExtendibleConfig {
         Ok(8 * shape.page_words() * pages + tables + shape.list_bytes())
     }
 
-    /// The most bytes that the first batch of `pairs` insertions takes on the device besides its input and the map, as large as that is
-    /// then. Most of them stay for the next batch. [`ExtendibleMap::scratch_bytes`] says it of any other batch.
+    /// Returns the most bytes that the first batch of `pairs` insertions takes on the device
+    /// besides its input and the map, at the size that the map has then. Most of them stay for the
+    /// next batch. [`ExtendibleMap::scratch_bytes`] returns it for any other batch.
     ///
-    /// This goes for keys whose hashes are spread evenly, and for all but one in a million of their batches. If too many agree in their
-    /// first bits the directory becomes deeper than expected, and a batch takes more: up to 112 bytes for each further halving of a bucket,
-    /// and 4 for each further segment.
+    /// This holds for keys whose hashes are spread evenly, and for all but one in a million of
+    /// their batches. If too many hashes agree in their first bits, the directory becomes deeper
+    /// than expected. A batch then takes more: up to 112 bytes for each further halving of a
+    /// bucket, and 4 for each further segment.
     ///
     /// # Errors
     /// [`Error::TooManyItems`], and as for [`ExtendibleConfig::memory_bytes`].
@@ -151,7 +160,8 @@ impl ExtendibleConfig {
     /// Makes an empty map.
     ///
     /// # Errors
-    /// [`Error::Directory`] if the request makes no sense; [`Error::OutOfMemory`], [`Error::Driver`].
+    /// [`Error::Directory`] if the request makes no sense; [`Error::OutOfMemory`],
+    /// [`Error::Driver`].
     pub fn create<K: Key, V: Value>(&self, device: &Device) -> Result<ExtendibleMap<K, V>> {
         ExtendibleMap::create(self.clone(), device)
     }
@@ -183,8 +193,9 @@ impl ExtendibleConfig {
         })
     }
 
-    /// The most records that a bucket and its buddy have when they are merged: a quarter less than there is room for, so that a few insertions
-    /// after it do not split them again, and a few removals after a split do not merge them.
+    /// Returns the most records that a bucket and its buddy have when they are merged: a quarter
+    /// less than a bucket can hold. So a few insertions after it do not split them again, and a few
+    /// removals after a split do not merge them.
     pub(super) fn max_merged(&self) -> u64 {
         self.records as u64 * 3 / 4
     }

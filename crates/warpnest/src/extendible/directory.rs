@@ -1,9 +1,11 @@
-//! Which bucket tables there are and which segments share them: what the host knows of the directory, and how it grows and shrinks.
+//! The bucket tables and the segments that share them: what the host knows of the directory, and
+//! how it grows and shrinks.
 
-/// The segment table, with numbers of bucket tables in place of addresses, and the depths of these.
+/// The segment table, with numbers of bucket tables instead of addresses, and the depths of these
+/// tables.
 ///
-/// The segments of a bucket table are those whose numbers are its lowest one plus multiples of `groups << depth`: they agree in as many bits as
-/// the table is deep.
+/// The segments of a bucket table are those whose numbers are its lowest one plus multiples of
+/// `groups << depth`. They agree in as many bits as the table is deep.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Directory {
     groups: usize,
@@ -11,7 +13,7 @@ pub(super) struct Directory {
     depth: u32,
     segments: Vec<u32>,
     tables: Vec<BucketTable>,
-    /// Numbers that are free to be used again.
+    /// The numbers that are free to be used again.
     free: Vec<u32>,
 }
 
@@ -23,7 +25,7 @@ struct BucketTable {
     first: usize,
 }
 
-/// A free number has no table.
+/// The value of a free number, which has no table.
 const FREE: BucketTable = BucketTable { depth: u32::MAX, first: 0 };
 
 /// A bucket table that is to be copied to another one.
@@ -34,49 +36,51 @@ pub(super) struct Copy {
 }
 
 impl Directory {
-    /// A bucket table for each group, of depth 0.
+    /// Makes a directory of one bucket table for each group, of depth 0.
     pub fn new(groups: u32) -> Self {
         let groups = groups as usize;
         let tables = (0..groups).map(|first| BucketTable { depth: 0, first }).collect();
         Self { groups, depth: 0, segments: (0..groups as u32).collect(), tables, free: Vec::new() }
     }
 
-    /// The global depth.
+    /// Returns the global depth.
     pub fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// Of each segment the number of its bucket table, and its depth.
+    /// Returns the number of the bucket table of each segment, and the table's depth.
     pub fn segments(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
         self.segments.iter().map(|&table| (table, self.tables[table as usize].depth))
     }
 
-    /// Numbers of bucket tables are below this.
+    /// Returns the limit that all numbers of bucket tables are below.
     pub fn numbers(&self) -> usize {
         self.tables.len()
     }
 
-    /// The numbers of the bucket tables that there are.
+    /// Returns the numbers of the bucket tables in use.
     pub fn tables(&self) -> impl Iterator<Item = u32> {
         (0..self.tables.len() as u32).filter(|&table| self.tables[table as usize] != FREE)
     }
 
-    /// How many there are.
+    /// Returns the number of bucket tables in use.
     pub fn table_count(&self) -> usize {
         self.tables.len() - self.free.len()
     }
 
-    /// Grows until the bucket table of each segment `i` is at least `needs[i]` deep, and the directory so deep as well: the segment table
-    /// doubles, and only those bucket tables are split that must be (the paper, section 2.1, cases 1 and 3). A table keeps the lower half of
-    /// its segments; the other half gets a copy of it, which is the return value.
+    /// Grows until the bucket table of each segment `i` is at least `needs[i]` deep, and the
+    /// directory at least `depth` deep. The segment table doubles, and only those bucket tables are
+    /// split that must be (Hu 2015, §2.1, cases 1 and 3). A table keeps the lower half of its
+    /// segments; the other half gets a copy of it. These copies are the return value.
     pub fn grow(&mut self, depth: u32, needs: &[u32]) -> Vec<Copy> {
         while self.depth < depth {
-            // A new segment shares the table of the one that it has all bits but the new one in common with.
+            // A new segment shares the table of the segment that differs from it in the new bit
+            // alone.
             self.segments.extend_from_within(..);
             self.depth += 1;
         }
         let mut copies: Vec<Copy> = Vec::new();
-        // What a table that is new here is a copy of.
+        // The table that each new table is a copy of.
         let mut source: Vec<u32> = (0..self.tables.len() as u32).collect();
         for (segment, &need) in needs.iter().enumerate() {
             while self.tables[self.segments[segment] as usize].depth < need {
@@ -90,7 +94,7 @@ impl Directory {
         copies
     }
 
-    /// Gives the upper half of a table's segments to another one; returns its number.
+    /// Gives the upper half of a table's segments to another table; returns its number.
     fn split(&mut self, table: u32) -> u32 {
         let BucketTable { depth, first } = self.tables[table as usize];
         let upper = BucketTable { depth: depth + 1, first: first + (self.groups << depth) };
@@ -109,7 +113,7 @@ impl Directory {
         copy
     }
 
-    /// Lets the segments of a table point to it.
+    /// Makes the segments of a table point to it.
     fn assign(&mut self, table: u32) {
         let BucketTable { depth, first } = self.tables[table as usize];
         for segment in (first..self.segments.len()).step_by(self.groups << depth) {
@@ -117,13 +121,14 @@ impl Directory {
         }
     }
 
-    /// The lowest segments of the bucket tables, and their numbers.
+    /// Returns the lowest segments of the bucket tables, and their numbers.
     pub fn first_segments(&self) -> impl Iterator<Item = (usize, u32)> {
         self.tables().map(|table| (self.tables[table as usize].first, table))
     }
 
-    /// Shrinks as far as `needs` allows, the depth of the deepest bucket of each table: two tables of which no bucket tells one from the other
-    /// become one again, and the segment table is halved while no table is as deep as it (cases 2 and 4).
+    /// Shrinks as far as `needs` allows, the depth of the deepest bucket of each table. Two tables
+    /// that no bucket tells apart become one again. The segment table is halved while no table is
+    /// as deep as it (Hu 2015, §2.1, cases 2 and 4).
     pub fn shrink(&mut self, mut needs: Vec<u32>) {
         for depth in (1..=self.depth).rev() {
             for table in 0..self.tables.len() {
@@ -163,7 +168,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What must hold of any directory.
+    /// Checks what must hold of any directory.
     fn check(directory: &Directory) {
         assert_eq!(directory.segments.len(), directory.groups << directory.depth);
         let mut shared = vec![0usize; directory.tables.len()];
@@ -207,7 +212,8 @@ mod tests {
             let mut directory = Directory::new(groups);
             for (depth, wanted, shrinks) in rounds {
                 if shrinks {
-                    // What was wanted is now all that there is: every table on the way to it may stay, and nothing else.
+                    // What was wanted is now all that there is: only the tables on the path to it
+                    // may stay.
                     let mut deep = Directory::new(groups);
                     let mut needs = vec![0; (groups as usize) << directory.depth()];
                     for (segment, need) in wanted {
@@ -218,7 +224,8 @@ mod tests {
                         }
                     }
                     deep.grow(directory.depth(), &needs);
-                    // Every segment's table of the smallest directory is at most as deep as the one that there is.
+                    // Every segment's table of the smallest directory is at most as deep as the
+                    // actual one.
                     let mut of_tables = vec![0; directory.numbers()];
                     for (segment, (_, depth)) in deep.segments().enumerate() {
                         let table = directory.segments[segment] as usize;

@@ -1,4 +1,5 @@
-//! Batches of insertions: what a batch needs is found out first; then the table grows; then it gets the records (the paper, section 2.5).
+//! Batches of insertions: first the needs of a batch are found out; then the table grows; then it
+//! gets the records (Hu 2015, §2.5).
 
 use super::ExtendibleMap;
 use super::directory::Directory;
@@ -12,27 +13,29 @@ use gpu_kernels::extendible::{
     Update, counts,
 };
 
-/// What a batch needs.
+/// The predicted needs of a batch.
 struct Prediction {
-    /// Buckets that are split.
+    /// The number of buckets that are split.
     overflowing: u64,
-    /// Buckets that they are split into.
+    /// The number of buckets that they are split into.
     leaves: u64,
-    /// The depth of the deepest of these.
+    /// The depth of the deepest of the new buckets.
     deepest: u32,
 }
 
-/// How the directory is to grow.
+/// The growth of the directory.
 struct Growth {
     directory: Directory,
     segments: Buffer<u64>,
 }
 
 impl<K: Key, V: Value> ExtendibleMap<K, V> {
-    /// Gives every key its value; returns how many of the keys were new. Of several pairs of a key the last one counts.
+    /// Gives every key its value; returns how many of the keys were new. Of several pairs of a key
+    /// the last one wins.
     ///
     /// # Errors
-    /// * [`Error::LengthsDiffer`], [`Error::TooManyItems`], [`Error::TooDeep`], [`Error::OutOfMemory`]: nothing was done.
+    /// * [`Error::LengthsDiffer`], [`Error::TooManyItems`], [`Error::TooDeep`],
+    ///   [`Error::OutOfMemory`]: nothing was done.
     /// * [`Error::Driver`]: nothing was done. [`Error::Emptied`]: the map is empty now.
     pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
@@ -41,7 +44,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         self.insert_many_on(device.default_stream(), &keys, &values)
     }
 
-    /// [`ExtendibleMap::insert_many`] from buffers; waits until it is known what the table must get, and not for the rest.
+    /// Does [`ExtendibleMap::insert_many`] from buffers; waits until it is known what the table
+    /// must get, and not for the rest.
     ///
     /// # Errors
     /// As for [`ExtendibleMap::insert_many`], and [`Error::WrongDevice`].
@@ -55,19 +59,19 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         let fresh = self.look(stream, keys, values)?;
         let prediction = self.predict(stream, fresh)?;
         let growth = self.reserve_for(stream, &prediction)?;
-        // From here on nothing takes memory: the kernels were loaded when the map was made. If the device
-        // fails all the same, the keys are lost, and the error says so.
+        // From here on nothing allocates memory: the kernels were loaded when the map was made. If
+        // the device fails all the same, the keys are lost, and the error says so.
         self.change(stream, |map| {
             map.split(stream, &prediction, growth)?;
             map.insert_fresh(stream, fresh)?;
-            // Else all of them were new.
+            // If they are equal, all pairs were new.
             if fresh != pairs { map.update(stream, pairs) } else { Ok(()) }
         })?;
         self.length += fresh;
         Ok(fresh)
     }
 
-    /// Puts the pairs in order, and finds those of keys that are new; returns how many these are.
+    /// Puts the pairs in order, and finds those whose keys are new; returns how many there are.
     fn look(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
         let Self { work, table, .. } = self;
         work.fit(&self.device, keys.len())?;
@@ -85,7 +89,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         };
         let mut reads = table.tracked();
         reads.extend([&work.keys as &dyn Tracked, &work.last]);
-        // SAFETY: a bit for each of the keys, and the table is whole.
+        // SAFETY: there is a bit for each of the keys, and the table is whole.
         unsafe { stream.launch(&locate, plan.pairs, &reads, &[&work.fresh])? };
         let (scratch, count) = (&mut work.scratch, &mut work.count);
         compact(stream, scratch, &work.values, &work.fresh, &mut work.fresh_values, count)?;
@@ -93,7 +97,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         Ok(count.download(stream)?[0] as u64)
     }
 
-    /// Round by round, how far which buckets must be split (algorithm A).
+    /// Finds out, round by round, which buckets must be split and how often (algorithm A).
     fn predict(&mut self, stream: &Stream, fresh: u64) -> Result<Prediction> {
         let Self { work, table, device, .. } = self;
         let mut prediction = Prediction { overflowing: 0, leaves: 0, deepest: 0 };
@@ -101,7 +105,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             return Ok(prediction);
         }
         let (layout, capacity) = (table.layout(), table.shape.records as u64);
-        // A bucket that overflows has a new key, and more records than there is room for.
+        // A bucket that overflows has a new key, and more records than its capacity.
         let most = fresh.min(table.buckets()).min((self.length + fresh) / (capacity + 1));
         extend(device, stream, &mut work.overflowing, 0, NODE_WORDS * most)?;
         work.counts.fill(stream, 0)?;
@@ -116,7 +120,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         };
         let mut reads = table.tracked();
         reads.push(&work.fresh_keys);
-        // SAFETY: the keys are mixed and in order, and there is room for as many nodes as there can be.
+        // SAFETY: the keys are mixed and in order, and there is capacity for as many nodes as there
+        // can be.
         unsafe { stream.launch(&overflows, fresh, &reads, &[&work.overflowing, &work.counts])? };
         let mut found = work.counts.download(stream)?;
         prediction.overflowing = found[counts::NODES as usize];
@@ -141,12 +146,14 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             reads.extend([&work.fresh_keys as &dyn Tracked, from]);
             stream.batch(&reads, &[&*to, &work.leaves, &work.counts], |batch| {
                 batch.zero_range(&work.counts, counts::NODES as usize..counts::NODES as usize + 1)?;
-                // SAFETY: there are that many nodes, and room for two halves of each, as nodes and as leaves.
+                // SAFETY: there are that many nodes, and capacity for two halves of each, as nodes
+                // and as leaves.
                 unsafe { batch.launch(&divide, 32 * nodes) }
             })?;
             found = work.counts.download(stream)?;
             let depth = table.shape.max_depth;
-            // Where keys cannot be told apart one half of a node is empty, and so a leaf: this comes to an end.
+            // Where keys cannot be told apart, one half of a node is empty and thus a leaf: so this
+            // comes to an end.
             if found[counts::DEEPEST as usize] > depth as u64 {
                 let records = table.shape.records;
                 return Err(Error::TooDeep { pairs: fresh, records, depth });
@@ -158,7 +165,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         Ok(prediction)
     }
 
-    /// Takes all memory that the prediction asks for, and says how the directory is to grow. What a lookup sees does not change.
+    /// Reserves all memory that the prediction asks for, and returns how the directory is to grow.
+    /// What a lookup sees does not change.
     fn reserve_for(&mut self, stream: &Stream, prediction: &Prediction) -> Result<Option<Growth>> {
         let Self { work, table, device, .. } = self;
         let &Prediction { leaves, deepest, .. } = prediction;
@@ -179,7 +187,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         };
         stream.batch(&[&work.leaves, &table.segments], &[needs, &work.counts], |batch| {
             batch.zero(needs, segments)?;
-            // SAFETY: there are that many leaves, and a word for each segment of so deep a directory.
+            // SAFETY: there are that many leaves, and a word for each segment of so deep a
+            // directory.
             unsafe { batch.launch(&launch, leaves) }
         })?;
         if work.counts.download_at(stream, counts::NEEDS as usize)? == 0 {
@@ -193,7 +202,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         Ok(Some(Growth { directory, segments }))
     }
 
-    /// Grows the directory and splits the buckets (algorithms B and C); each record of theirs moves once, and their new keys come with them.
+    /// Grows the directory and splits the buckets (algorithms B and C). Each of their records moves
+    /// once, and their new keys are stored with them.
     fn split(&mut self, stream: &Stream, prediction: &Prediction, growth: Option<Growth>) -> Result<()> {
         let Self { work, table, .. } = self;
         let &Prediction { overflowing, leaves, .. } = prediction;
@@ -224,11 +234,12 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             plan: SearchParams { layout: table.layout(), pairs: fresh },
         };
         let reads: [&dyn Tracked; 3] = [&work.fresh_keys, &work.fresh_values, &work.placed];
-        // SAFETY: the keys are mixed, different, in order and not in the table unless they are placed, and the buckets have room for them.
+        // SAFETY: the keys are mixed, distinct, in order and not in the table unless they are
+        // placed, and the buckets have capacity for them.
         unsafe { stream.launch(&insert, fresh, &reads, &table.tracked()) }
     }
 
-    /// Gives keys that were there already their values.
+    /// Updates the values of keys that were already there.
     fn update(&self, stream: &Stream, pairs: u64) -> Result<()> {
         let Self { work, table, .. } = self;
         let update = Update::<K, V> {
@@ -241,7 +252,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             plan: SearchParams { layout: table.layout(), pairs },
         };
         let reads: [&dyn Tracked; 4] = [&work.keys, &work.values, &work.last, &work.fresh];
-        // SAFETY: as many values and bits as keys; those that are last are different, and in the table unless they are fresh.
+        // SAFETY: there are as many values and bits as keys. The keys that are last are distinct,
+        // and in the table unless they are fresh.
         unsafe { stream.launch(&update, pairs, &reads, &table.tracked()) }
     }
 }

@@ -1,4 +1,5 @@
-//! [`ExtendibleMap`]: the table that grows and shrinks bucket by bucket. docs/extendible.md has layout, algorithm, guarantees and figures.
+//! The extendible map, [`ExtendibleMap`], which grows and shrinks bucket by bucket.
+//! docs/extendible.md describes layout, algorithm, guarantees and figures.
 
 mod config;
 mod directory;
@@ -18,72 +19,81 @@ use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use table::Table;
 
-/// A map that grows with its keys, and shrinks when they go, without ever being built anew.
+/// A map that grows with its keys, and shrinks when they are removed, without ever being rebuilt.
 ///
-/// Source: Hu, Xi and Lin, *Extendible Hashing Method Based on GPU* (gEHT, 2015): a segment table points to bucket tables, which segments share, and
-/// these to buckets. A batch of insertions is planned before anything moves: buckets that it would overflow are split as far as it takes, and the
-/// directory grows where it must.
+/// Source: Hu, Xi and Lin, *Extendible Hashing Method Based on GPU* (gEHT, 2015). A segment table
+/// points to bucket tables, which segments share, and these point to buckets. A batch of insertions
+/// is planned before anything moves. Buckets that it would overflow are split as often as
+/// necessary, and the directory grows where it must.
 ///
-/// * **Keys and values** are `u32` or `u64`; all of them are legal.
+/// * **Keys and values** are `u32` or `u64`; all values of these types are legal.
 /// * **Repeated keys** in one batch: the last pair in input order wins.
-/// * **Complexity.** A lookup reads an entry of the segment table, one of a bucket table, and a line of 64 bytes of the bucket, rarely
-///   two. A batch of insertions is sorted, and each of its records is written once; those of a bucket that splits are moved once.
-/// * **Memory.** Buckets are filled to ln 2 on average: they alone are 13.3 bytes for a pair of 32 bits each, 26.3 with keys or values of
-///   64. A map that has grown, with its directory and with memory for buckets to come, was measured at 15.8 to 18.7 bytes a pair, and at
-///   35.6 with 64 bits each. A batch takes memory to work in beside it ([`ExtendibleMap::scratch_bytes`]), which stays for the next one
-///   ([`ExtendibleMap::shrink_to_fit`] gives it back).
-/// * **A batch that fails** for want of memory, or because too many of its keys have the same first bits of their hashes, has changed nothing.
-///   After any other error in the middle of a change the map is empty, and the error is [`Error::Emptied`].
-/// * **Beside other work.** Lookups change nothing, so any number of streams may look up at the same time. Batches that change the map take it
-///   exclusively, and wait for running lookups by themselves.
+/// * **Complexity.** A lookup reads an entry of the segment table, one of a bucket table, and a
+///   line of 64 bytes of the bucket, rarely two. A batch of insertions is sorted, and each of its
+///   records is written once. The records of a bucket that splits are moved once.
+/// * **Memory.** Buckets are filled to ln 2 on average. They alone take 13.3 bytes a pair with 32
+///   bits each, and 26.3 with keys or values of 64 bits. A map that has grown, with its directory
+///   and with memory for later buckets, was measured at 15.8 to 18.7 bytes a pair, and at 35.6 with
+///   64 bits each. Besides, a batch takes memory to work in ([`ExtendibleMap::scratch_bytes`]).
+///   That memory stays for the next one ([`ExtendibleMap::shrink_to_fit`] gives it back).
+/// * **A batch that fails** for lack of memory, or because too many of its keys have the same first
+///   bits of their hashes, has changed nothing. After any other error in the middle of a change the
+///   map is empty, and the error is [`Error::Emptied`].
+/// * **Concurrent use.** Lookups change nothing, so any number of streams may look up at the same
+///   time. Batches that change the map take it exclusively, and wait for running lookups by
+///   themselves.
 #[derive(Debug)]
 pub struct ExtendibleMap<K: Key = u32, V: Value = u32> {
     device: Device,
     config: ExtendibleConfig,
     table: Table<K, V>,
     length: u64,
-    /// Why the table is not whole, if it is not.
+    /// The reason why the table is not whole, if it is not.
     broken: Option<Error>,
-    /// Whether a removal lacked the memory to merge buckets, or to make the directory smaller after that.
+    /// Whether a removal lacked the memory to merge buckets, or to make the directory smaller after
+    /// that.
     unmerged: bool,
     work: work::Work<K, V>,
 }
 
-/// How large a map is, and how full.
+/// The sizes of a map, and how full it is.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ExtendibleReport {
     /// The global depth: how often the segment table has doubled.
     pub global_depth: u32,
-    /// Entries of the segment table.
+    /// The number of entries of the segment table.
     pub segments: u64,
-    /// Bucket tables. The other segments share one with another segment.
+    /// The number of bucket tables. The other segments share one with another segment.
     pub bucket_tables: u64,
-    /// Entries of each.
+    /// The number of entries of each bucket table.
     pub buckets_of_table: u64,
-    /// Buckets.
+    /// The number of buckets.
     pub buckets: u64,
-    /// Records that a bucket has room for.
+    /// The number of records that a bucket can hold.
     pub records_of_bucket: u64,
-    /// Records.
+    /// The number of records.
     pub records: u64,
-    /// Entries of a directory without bucket tables, of the same buckets: Fagin's, which doubles as a whole.
+    /// The number of entries of a directory without bucket tables, for the same buckets: Fagin's,
+    /// which doubles as a whole.
     pub one_level_entries: u64,
-    /// Bytes of the buckets that there are.
+    /// The bytes of the buckets in use.
     pub bucket_bytes: u64,
-    /// Bytes of the segment table and the bucket tables that there are.
+    /// The bytes of the segment table and the bucket tables in use.
     pub directory_bytes: u64,
-    /// Bytes on the device, also those kept for what comes.
+    /// The bytes that the map takes on the device, including those kept for later.
     pub memory_bytes: u64,
 }
 
 impl ExtendibleReport {
-    /// Entries of the directory: of the segment table and of all bucket tables.
+    /// Returns the number of entries of the directory: of the segment table and of all bucket
+    /// tables.
     pub fn directory_entries(&self) -> u64 {
         self.segments + self.bucket_tables * self.buckets_of_table
     }
 
-    /// How full buckets are on average. With many keys it is about ln 2, .69; of a map that could not be cleared and has no buckets, 0.
+    /// Returns how full buckets are on average. With many keys it is about ln 2, .69. For a map
+    /// that could not be cleared and has no buckets it is 0.
     pub fn fill(&self) -> f64 {
         self.records as f64 / (self.buckets * self.records_of_bucket).max(1) as f64
     }
@@ -93,7 +103,8 @@ crate::table::lookup::lookup_methods!(ExtendibleMap);
 crate::table::pairs::pairs_methods!(ExtendibleMap);
 
 impl ExtendibleMap {
-    /// An empty map of `u32` keys and values with the default configuration; [`ExtendibleConfig::create`] takes others.
+    /// Creates an empty map of `u32` keys and values with the default configuration.
+    /// [`ExtendibleConfig::create`] takes other types and configurations.
     ///
     /// ```
     /// use warpnest::{Device, ExtendibleMap};
@@ -112,8 +123,8 @@ impl ExtendibleMap {
     }
 }
 
-/// The kernels of a map, by what stands behind `extendible_` in their names: those for every type, and those
-/// for one pair of types. `merge_around` is for one type of keys.
+/// The kernels of a map, by the part of their names after `extendible_`: those for every type, and
+/// those for one pair of types. `merge_around` is for one type of keys.
 const KERNELS: [&[&str]; 2] = [
     &["copy_tables", "merge_buddies", "needs", "redirect", "release", "table_depths"],
     &[
@@ -134,7 +145,8 @@ const KERNELS: [&[&str]; 2] = [
 impl<K: Key, V: Value> ExtendibleMap<K, V> {
     fn create(config: ExtendibleConfig, device: &Device) -> Result<Self> {
         let shape = config.shape::<K, V>()?;
-        // Now, since a kernel that is loaded in the middle of a change takes memory, and there may be none.
+        // Kernels are loaded now, since one that is loaded in the middle of a change takes memory,
+        // and there may be none.
         let [untyped, typed] = KERNELS;
         let typed = typed.iter().map(|kernel| format!("{kernel}_u{}_u{}", K::BITS, V::BITS));
         let around = format!("merge_around_u{}", K::BITS);
@@ -148,11 +160,11 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         Ok(Self { device: device.clone(), config, table, length: 0, broken: None, unmerged: false, work })
     }
 
-    /// Queues a lookup: `values` may be null.
+    /// Queues a lookup; `values` may be null.
     ///
     /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for each 32 of them; the launch
-    /// writes `writes`.
+    /// There are as many values, if any, as queries, and a found-word for every 32 of them. The
+    /// launch writes `writes`.
     unsafe fn find(
         &self,
         stream: &Stream,
@@ -172,8 +184,9 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         };
         let mut reads = self.table.tracked();
         reads.push(queries);
-        // SAFETY: as many values, if any, and found-words as queries; the table is whole, and nobody changes it, since the launch reads
-        // it and whatever writes it waits.
+        // SAFETY: there are as many values, if any, as queries, and a found-word for every 32 of
+        // them. The table is whole. Nobody changes it, since the launch reads it and whatever
+        // writes it waits.
         unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
     }
 
@@ -182,18 +195,18 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         self.broken.clone().map_or(Ok(()), Err)
     }
 
-    /// Does what changes the table; if that fails in the middle, the map is empty.
+    /// Does work that changes the table; if that fails in the middle, the map is empty.
     fn change<R>(&mut self, stream: &Stream, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let done = work(self).map_err(|source| Error::Emptied { source: Box::new(source) });
         if let Err(error) = &done {
             self.broken = Some(error.clone());
-            // If this fails too, lookups say why, and the next change tries again.
+            // If this fails too, lookups return the error, and the next change tries again.
             let _ = self.recover(stream);
         }
         done
     }
 
-    /// Makes an empty table of one that is not whole.
+    /// Replaces a table that is not whole by an empty one.
     fn recover(&mut self, stream: &Stream) -> Result<()> {
         if self.broken.is_some() {
             self.clear(stream)?;
@@ -201,10 +214,11 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         Ok(())
     }
 
-    /// Removes all keys, and gives back the memory that it did not have at the beginning.
+    /// Removes all keys, and gives back the memory that the map did not have at the beginning.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`]: nothing was done. [`Error::OutOfMemory`], [`Error::Driver`]: then the map cannot be used until it has succeeded, and says so.
+    /// [`Error::WrongDevice`]: nothing was done. [`Error::OutOfMemory`], [`Error::Driver`]: the map
+    /// cannot be used until this call has succeeded, and returns errors that say so.
     pub fn clear(&mut self, stream: &Stream) -> Result<()> {
         stream.check_device(&self.device)?;
         self.length = 0;
@@ -214,29 +228,31 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         cleared
     }
 
-    /// The number of keys.
+    /// Returns the number of keys.
     pub fn len(&self) -> u64 {
         self.length
     }
 
-    /// Whether it has no keys.
+    /// Returns whether the map has no keys.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The device that it is on.
+    /// Returns the device that the map is on.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Bytes that the map keeps on the device, without what batches work in ([`ExtendibleMap::scratch_bytes`]).
+    /// Returns the bytes that the map takes on the device, without what batches work in
+    /// ([`ExtendibleMap::scratch_bytes`]).
     pub fn memory_bytes(&self) -> u64 {
         self.table.memory_bytes()
     }
 
-    /// The most bytes that a batch of `pairs` insertions takes now besides its input and the map, as large as that is then; those that the
-    /// map keeps for it are among them. For which keys this goes [`ExtendibleConfig::scratch_bytes`] says; a directory that is deeper
-    /// already is thought to stay so.
+    /// Returns the most bytes that a batch of `pairs` insertions takes now besides its input and
+    /// the map, at the size that the map has then. Bytes that the map keeps for the batch are
+    /// included. [`ExtendibleConfig::scratch_bytes`] says for which keys this holds. A directory
+    /// that is already deeper is assumed to stay so.
     ///
     /// # Errors
     /// [`Error::TooManyItems`].
@@ -247,12 +263,12 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         batch.scratch_bytes::<K, V>(&table.shape, self.work.kept())
     }
 
-    /// How large the map is, and how full.
+    /// Returns how large the map is, and how full.
     pub fn report(&self) -> ExtendibleReport {
         let (Table { directory, shape, .. }, records_of_bucket) = (&self.table, self.table.shape.records as u64);
         let (segments, bucket_tables) = (directory.segments().len() as u64, directory.table_count() as u64);
         let (buckets, buckets_of_table) = (self.table.buckets(), 1 << shape.table_bits);
-        // A bucket's lines have 64 bytes, and its note 16.
+        // A bucket's lines have 64 bytes, and its header 16.
         let of_bucket = 64 * shape.lines as u64 + 16;
         ExtendibleReport {
             global_depth: directory.depth(),
@@ -269,42 +285,45 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         }
     }
 
-    /// How the table hashes and is divided, for a kernel of your own that looks up: with [`ExtendibleMap::segments`] and
-    /// [`ExtendibleMap::page_addresses`] it makes a [`Table`](gpu_kernels::extendible::Table). A launch must name these two buffers and all of
+    /// Returns how the table hashes and is divided, for a lookup kernel of your own: with
+    /// [`ExtendibleMap::segments`] and [`ExtendibleMap::page_addresses`] it makes a
+    /// [`Table`](gpu_kernels::extendible::Table). A launch must name these two buffers and all of
     /// [`ExtendibleMap::memory`].
     pub fn layout(&self) -> Layout {
         self.table.layout()
     }
 
-    /// The segment table: [`Segment`](gpu_kernels::extendible::Segment)s.
+    /// Returns the segment table: [`Segment`](gpu_kernels::extendible::Segment)s.
     pub fn segments(&self) -> &Buffer<u64> {
         &self.table.segments
     }
 
-    /// Where the pages of buckets are.
+    /// Returns the addresses of the pages of buckets.
     pub fn page_addresses(&self) -> &Buffer<u64> {
         &self.table.page_addresses
     }
 
-    /// The memory that addresses point into: that of the pages, and that of the bucket tables.
+    /// Returns the memory that addresses point into: that of the pages, and that of the bucket
+    /// tables.
     pub fn memory(&self) -> impl Iterator<Item = &Buffer<u64>> {
         self.table.pages.chunks().iter().chain(self.table.tables.chunks())
     }
 
-    /// Gives back the memory that batches work in, and that of buckets that there are no more.
+    /// Gives back the memory that batches work in, and that of buckets that are no longer there.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::Driver`]; the map is as it was. If there is no memory to move buckets to they stay where they are.
+    /// [`Error::OutOfMemory`], [`Error::Driver`]; the map is unchanged. If there is no memory to
+    /// move buckets to, they stay where they are.
     pub fn shrink_to_fit(&mut self) -> Result<()> {
         self.work = work::Work::new(&self.device)?;
         let device = self.device.clone();
         self.recover(device.default_stream())?;
-        // Removals that lacked the memory for it may have left the directory deeper than it must be.
+        // Removals that lacked the memory for it may have left the directory deeper than necessary.
         self.shrink_directory(device.default_stream())?;
         self.pack(device.default_stream(), 1)
     }
 
-    /// Moves the buckets next to each other if there is room for more than `times` as many.
+    /// Moves the buckets next to each other if there is capacity for more than `times` as many.
     fn pack(&mut self, stream: &Stream, times: usize) -> Result<()> {
         if self.table.is_spacious(times)
             && let Some(packed) = table::unless_out_of_memory(self.table.packed(stream))?
@@ -314,7 +333,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         Ok(())
     }
 
-    /// A copy of the map on the same device, made on `stream`, in as little memory as it needs.
+    /// Copies the map on the same device, in as little memory as it needs; the copy is made on
+    /// `stream`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
@@ -326,7 +346,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         Ok(Self { device, config, table, length: self.length, broken: None, unmerged: self.unmerged, work })
     }
 
-    /// Writes all pairs to buffers that have room for them.
+    /// Writes all pairs to buffers that are large enough for them.
     fn write_pairs(&self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         self.check()?;
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
@@ -343,7 +363,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         };
         let of_bucket = self.table.shape.slots::<K, V>();
         let (slots, reads) = (self.table.used * of_bucket, self.table.tracked());
-        // SAFETY: the outputs have the room that the plan says, and the table is whole.
+        // SAFETY: the outputs have the capacity that the plan says, and the table is whole.
         unsafe { stream.launch(&unpack, slots, &reads, &[keys, values, &count]) }
     }
 }

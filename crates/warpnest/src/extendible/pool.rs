@@ -1,9 +1,10 @@
-//! Memory in units of one size, at addresses that stay, which grows by chunks.
+//! A pool of memory units of one size, at addresses that do not change, which grows by chunks.
 
 use crate::runtime::buffer::Tracked;
 use crate::{Buffer, Device, Error, Result};
 
-/// Units of one size. The first chunk is there from the beginning; later ones are an eighth of the whole, or as large as they must be.
+/// A pool of memory units of one size. The first chunk is there from the beginning. Later ones are
+/// an eighth of the whole, or as large as they must be.
 #[derive(Debug)]
 pub(super) struct Pool {
     device: Device,
@@ -12,18 +13,20 @@ pub(super) struct Pool {
     addresses: Vec<u64>,
 }
 
-/// A new chunk is at least this share of those before it, if there is memory for it: so that chunks stay few.
+/// The smallest share of the existing chunks that a new chunk has, if there is memory for it, so
+/// that chunks stay few.
 const SHARE: usize = 8;
 
 impl Pool {
-    /// A pool of `units` units of `unit_words` words of 64 bits.
+    /// Makes a pool of `units` units of `unit_words` 64-bit words.
     pub fn new(device: &Device, unit_words: u64, units: usize) -> Result<Self> {
         let mut pool = Self { device: device.clone(), unit_words, chunks: Vec::new(), addresses: Vec::new() };
         pool.add(units)?;
         Ok(pool)
     }
 
-    /// Makes room for `units` units in all; whether there came new ones. The others stay where they are.
+    /// Makes capacity for `units` units in all; returns whether units were added. The others stay
+    /// where they are.
     pub fn reserve(&mut self, units: usize) -> Result<bool> {
         let Some(missing) = units.checked_sub(self.units()).filter(|&missing| missing != 0) else { return Ok(false) };
         let generous = missing.max(self.units() / SHARE);
@@ -43,7 +46,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Has `units` units again, as at the beginning, in the chunk that it had then, or a new one if all have moved since. If this fails it has none.
+    /// Resets the pool to `units` units, in the chunk that it had at the beginning, or in a new one
+    /// if all have moved since. If this fails, it has none.
     pub fn restart(&mut self, units: usize) -> Result<()> {
         if self.chunks.first().is_some_and(|chunk| chunk.len() == units * self.unit_words as usize) {
             self.chunks.truncate(1);
@@ -55,27 +59,27 @@ impl Pool {
         self.add(units)
     }
 
-    /// The number of units.
+    /// Returns the number of units.
     pub fn units(&self) -> usize {
         self.addresses.len()
     }
 
-    /// Where each unit is.
+    /// Returns the address of each unit.
     pub fn addresses(&self) -> &[u64] {
         &self.addresses
     }
 
-    /// Its memory.
+    /// Returns the chunks of the pool's memory.
     pub fn chunks(&self) -> &[Buffer<u64>] {
         &self.chunks
     }
 
-    /// The same, for a launch.
+    /// Returns the chunks, for a launch.
     pub fn tracked(&self) -> impl Iterator<Item = &dyn Tracked> {
         self.chunks.iter().map(|chunk| chunk as &dyn Tracked)
     }
 
-    /// Bytes of all units.
+    /// Returns the bytes of all units.
     pub fn memory_bytes(&self) -> u64 {
         8 * self.unit_words * self.units() as u64
     }

@@ -13,12 +13,14 @@ use gpu_kernels::extendible::{
 use gpu_kernels::seam::Kernel;
 
 impl<K: Key, V: Value> ExtendibleMap<K, V> {
-    /// Removes the keys; answers with the values that they had. Of equal keys one is answered so, and the others are not there any more.
+    /// Removes the keys; returns the values that they had. Of several equal keys in the batch one
+    /// gets the value, and the others are no longer there.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver): nothing was done, unless it was the
-    /// answers that could not be copied to the host: [`ExtendibleMap::len`] tells. [`Error::Emptied`](crate::Error::Emptied): the map is
-    /// empty now.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
+    /// nothing was done, unless only the copy of the answers to the host failed:
+    /// [`ExtendibleMap::len`] tells. [`Error::Emptied`](crate::Error::Emptied): the map is empty
+    /// now.
     pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>> {
         let device = self.device.clone();
         let keys = Lent::new(&device, keys)?;
@@ -27,12 +29,14 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         answers.download(device.default_stream())
     }
 
-    /// [`ExtendibleMap::remove_many`] with buffers; returns how many of the keys were there. Waits until it is known what is to be merged
-    /// and how deep the directory must be, and not for the rest; but if most of the memory is not needed any more, until the buckets have
-    /// moved next to each other and the memory where they were has been given back.
+    /// Does [`ExtendibleMap::remove_many`] with buffers; returns how many of the keys were there.
+    /// Waits until it is known what is to be merged and how deep the directory must be, and not for
+    /// the rest. But if most of the memory is no longer needed, it waits until the buckets have
+    /// moved next to each other. The memory where they were has then been given back.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done; and as for
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done; and as for
     /// [`ExtendibleMap::remove_many`].
     pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
         stream.check_device(&self.device)?;
@@ -64,21 +68,23 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         };
         let mut writes = table.tracked();
         writes.extend([&answers.values as &dyn Tracked, &answers.found, &work.counts]);
-        // SAFETY: as many answers as keys, and the table is whole.
+        // SAFETY: there are as many answers as keys, and the table is whole.
         unsafe { stream.launch(&remove, keys.len() as u64, &[keys], &writes)? };
         work.counts.download_at(stream, counts::REMOVED as usize)
     }
 
-    /// Merges buckets with their buddies where both together are few records, and shrinks the directory
-    /// as far as that allows, after `keys` were removed. For want of memory it may be left undone; the
-    /// next removal then goes over all buckets.
+    /// Merges buckets with their buddies where both together have few records, and shrinks the
+    /// directory as far as that allows, after `keys` were removed. For lack of memory it may be
+    /// left undone; the next removal then goes over all buckets.
     fn merge(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let Self { work, table, device, .. } = self;
         let (used, number) = (table.used, keys.len() as u64);
-        // Only the buckets of removed keys, and what they are merged to, can have become few records. For
-        // many keys it is faster to read all notes in their order than those of some in theirs.
+        // Only the buckets of removed keys, and those that they are merged with, can now have few
+        // records. For many keys it is faster to read all headers in order than to read some of
+        // them in the order of the keys.
         let all_buckets = self.unmerged || number >= used / 4;
-        // No bucket is deeper than the directory, and each key's part of the range is merged once a depth.
+        // No bucket is deeper than the directory, and each key's part of the range is merged once a
+        // depth.
         let depth = table.directory.depth() as u64;
         let most = if all_buckets { used } else { used.min(number * depth) };
         self.unmerged = true;
@@ -98,7 +104,8 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         while more {
             let mut writes = table.tracked();
             writes.extend([merged as &dyn Tracked, &work.counts]);
-            // SAFETY: the table is whole, and there is room for all numbers of buckets that can be merged.
+            // SAFETY: the table is whole, and there is capacity for all numbers of buckets that can
+            // be merged.
             unsafe { stream.launch(launch, threads, &[keys], &writes)? };
             let counted = work.counts.download(stream)?;
             more = counted[counts::MERGED as usize] != all;
@@ -108,25 +115,27 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         if all != 0 {
             self.absorb(stream, all)?;
         }
-        // Else every bucket table still has one that is as deep as it.
+        // Otherwise every bucket table still has a bucket that is as deep as it.
         self.unmerged = all != 0 && deepest && !self.shrink_directory(stream)?;
-        // Also if nothing was merged: there may have been no memory for it after an earlier removal.
+        // Pack also if nothing was merged: there may have been no memory for it after an earlier
+        // removal.
         self.pack(stream, SPACIOUS)
     }
 
-    /// Moves the records of merged buckets, and frees these.
+    /// Moves the records of merged buckets, and frees these buckets.
     fn absorb(&mut self, stream: &Stream, number: u64) -> Result<()> {
         let (table, merged) = (&mut self.table, &self.work.merged);
         let plan = MergedParams { layout: table.layout(), merged: number };
         let (segments, pages) = (table.segments.argument(), table.page_list());
         let absorb = Absorb::<K, V> { merged: merged.argument(), segments, pages, plan };
-        // SAFETY: the notes of the merged buckets say into which they go, and these have room.
+        // SAFETY: the headers of the merged buckets say into which buckets they go, and these have
+        // capacity for them.
         unsafe { stream.launch(&absorb, 32 * number, &[merged], &table.tracked())? };
         table.release(stream, merged, merged.argument(), (number, 1, 0))
     }
 
-    /// Merges bucket tables that buckets do not tell apart any more, and halves the segment table while
-    /// it is deeper than they are. Whether there was the memory for it.
+    /// Merges bucket tables that buckets no longer tell apart, and halves the segment table while
+    /// it is deeper than they are. Returns whether there was enough memory for it.
     pub(super) fn shrink_directory(&mut self, stream: &Stream) -> Result<bool> {
         let Self { table, device, .. } = self;
         if table.directory.depth() == 0 {
@@ -159,5 +168,6 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     }
 }
 
-/// Buckets are moved next to each other if there is room for so many times as many: then what is given back is more than what that takes meanwhile.
+/// The ratio of capacity to buckets above which buckets are moved next to each other: more memory
+/// is then given back than the move takes meanwhile.
 const SPACIOUS: usize = 4;

@@ -1,4 +1,5 @@
-//! The memory of a map: pages of buckets, bucket tables, the segment table; and how it begins, and is packed again.
+//! The memory of a map: pages of buckets, bucket tables, the segment table; and how it begins, and
+//! is packed again.
 
 use super::config::Shape;
 use super::directory::{Copy, Directory};
@@ -19,23 +20,23 @@ pub(super) struct Table<K, V> {
     pub shape: Shape,
     pub constants: [u64; 2],
     pub directory: Directory,
-    /// [`Segment`]s.
+    /// The segment table: [`Segment`]s.
     pub segments: Buffer<u64>,
     pub tables: Pool,
     pub pages: Pool,
-    /// Where each page is.
+    /// The address of each page.
     pub page_addresses: Buffer<u64>,
-    /// Numbers of buckets that are free to be used again, at the front.
+    /// The numbers of buckets that are free to be used again, at the front.
     pub free_numbers: Buffer<u32>,
-    /// How many.
+    /// The number of free numbers.
     pub free: u64,
-    /// Numbers of buckets are below this.
+    /// The limit that all numbers of buckets are below.
     pub used: u64,
     types: PhantomData<fn() -> (K, V)>,
 }
 
 impl<K: Key, V: Value> Table<K, V> {
-    /// An empty table.
+    /// Makes an empty table.
     pub fn new(device: &Device, stream: &Stream, shape: Shape, constants: [u64; 2]) -> Result<Self> {
         let pages = Pool::new(device, shape.page_words(), Shape::pages(shape.roots as u64))?;
         let tables = Pool::new(device, shape.table_words(), shape.groups as usize)?;
@@ -57,7 +58,7 @@ impl<K: Key, V: Value> Table<K, V> {
         Ok(table)
     }
 
-    /// Makes it as it was at the beginning.
+    /// Resets the table to its state at the beginning.
     pub fn clear(&mut self, stream: &Stream) -> Result<()> {
         self.pages.restart(Shape::pages(self.shape.roots as u64))?;
         self.tables.restart(self.shape.groups as usize)?;
@@ -79,18 +80,18 @@ impl<K: Key, V: Value> Table<K, V> {
         Layout { a, b, roots, table_bits, lines, records, depth: self.directory.depth(), padding: 0 }
     }
 
-    /// The pages, as kernels take them.
+    /// Returns the pages, as kernels take them.
     pub fn page_list(&self) -> Global<Pages<K, V>> {
         self.page_addresses.argument()
     }
 
-    /// All that a launch may read of the table.
+    /// Returns all buffers that a launch may read of the table.
     pub fn tracked(&self) -> Vec<&dyn Tracked> {
         let lists: [&dyn Tracked; 2] = [&self.segments, &self.page_addresses];
         lists.into_iter().chain(self.pages.tracked()).chain(self.tables.tracked()).collect()
     }
 
-    /// The segment table of a directory, for tables where they are now.
+    /// Makes the segment table of a directory, for bucket tables at their present addresses.
     pub fn segments_of(&self, directory: &Directory) -> Result<Buffer<u64>> {
         let at = self.tables.addresses();
         let segments: Vec<u64> =
@@ -98,12 +99,13 @@ impl<K: Key, V: Value> Table<K, V> {
         Buffer::from_slice(&self.device, &segments)
     }
 
-    /// How many buckets there are.
+    /// Returns the number of buckets.
     pub fn buckets(&self) -> u64 {
         self.used - self.free
     }
 
-    /// Makes room for `more` buckets beside those that there are. Nothing that a kernel sees changes but where it is.
+    /// Makes capacity for `more` buckets besides the existing ones. Of what a kernel sees, only
+    /// addresses change.
     pub fn reserve_buckets(&mut self, stream: &Stream, more: u64) -> Result<()> {
         let numbers = self.used + more.saturating_sub(self.free);
         crate::error::check_slots(numbers)?;
@@ -116,7 +118,7 @@ impl<K: Key, V: Value> Table<K, V> {
             let numbers = Buffer::<u32>::uninitialized(&self.device, capacity)?;
             stream.batch(&[&self.free_numbers], &[&numbers], |batch| {
                 let bytes = self.free as usize * size_of::<u32>();
-                // SAFETY: the old one has that many bytes, and the new one is larger.
+                // SAFETY: the old buffer has that many bytes, and the new one is larger.
                 unsafe { batch.copy(self.free_numbers.address(), numbers.address(), bytes) }
             })?;
             self.free_numbers = numbers;
@@ -124,7 +126,8 @@ impl<K: Key, V: Value> Table<K, V> {
         Ok(())
     }
 
-    /// Builds buckets for leaves, of records of those that they are parts of and of `new` pairs, whose `placed` bits it sets; there is room for them.
+    /// Builds buckets for leaves, from records of the buckets that they are parts of and from `new`
+    /// pairs, whose `placed` bits it sets. There is capacity for them.
     pub fn build(
         &mut self,
         stream: &Stream,
@@ -146,15 +149,16 @@ impl<K: Key, V: Value> Table<K, V> {
         let reads: [&dyn Tracked; 4] = [leaves, keys, values, &self.free_numbers];
         let mut writes = self.tracked();
         writes.push(placed);
-        // SAFETY: there are that many leaves, and the new pairs and bits that they name; free numbers, and pages for the other leaves; the
-        // directory is as deep as the leaves.
+        // SAFETY: there are that many leaves, and the new pairs and bits that they name. There are
+        // free numbers, and pages for the other leaves. The directory is as deep as the leaves.
         unsafe { stream.launch(&build, 32 * number, &reads, &writes)? };
         self.used += number.saturating_sub(self.free);
         self.free = self.free.saturating_sub(number);
         Ok(())
     }
 
-    /// Frees the buckets of a list, of which number `i` is word `stride * i + offset`.
+    /// Frees the buckets of a list, in which the number of bucket `i` is word `stride * i +
+    /// offset`.
     pub fn release(
         &mut self,
         stream: &Stream,
@@ -167,13 +171,14 @@ impl<K: Key, V: Value> Table<K, V> {
         let release = Release { list: words, free, pages, plan };
         let mut writes = self.tracked();
         writes.push(&self.free_numbers);
-        // SAFETY: the list has that many numbers of buckets, and there is a place for each bucket's.
+        // SAFETY: the list has that many numbers of buckets, and the free numbers have capacity for
+        // all of them.
         unsafe { stream.launch(&release, buckets, &[list], &writes)? };
         self.free += buckets;
         Ok(())
     }
 
-    /// From where and to where bucket tables are to be copied, as the kernel takes it.
+    /// Makes the list of bucket tables to copy, from where and to where, as the kernel takes it.
     pub fn copy_list(&self, copies: &[Copy], from: &Pool, to: &Pool) -> Result<Buffer<u64>> {
         let (from, to) = (from.addresses(), to.addresses());
         let pair = |copy: &Copy| [from[copy.from as usize], to[copy.to as usize]];
@@ -191,20 +196,22 @@ impl<K: Key, V: Value> Table<K, V> {
         unsafe { stream.launch(&copy, plan.tables * plan.entries / 4, &reads, &writes) }
     }
 
-    /// The addresses of all bucket tables.
+    /// Makes a list of the addresses of all bucket tables.
     pub fn table_list(&self) -> Result<Buffer<u64>> {
         let at = self.tables.addresses();
         let list: Vec<u64> = self.directory.tables().map(|table| at[table as usize]).collect();
         Buffer::from_slice(&self.device, &list)
     }
 
-    /// Whether most of the memory is not needed any more, that is if there is `times` as much of it.
+    /// Returns whether most of the memory is no longer needed: whether there is more than `times`
+    /// as much as necessary.
     pub fn is_spacious(&self, times: usize) -> bool {
         let (pages, tables) = (Shape::pages(self.buckets()), self.directory.table_count());
         self.pages.units() > times * pages || self.tables.units() > times * tables
     }
 
-    /// A table with the same buckets in as little memory as they need; this one stays as it is.
+    /// Makes a table with the same buckets in as little memory as they need; this one does not
+    /// change.
     pub fn packed(&self, stream: &Stream) -> Result<Self> {
         let Self { device, shape, constants, .. } = self;
         let mut directory = self.directory.clone();
@@ -245,7 +252,7 @@ impl<K: Key, V: Value> Table<K, V> {
             .into_iter()
             .chain(self.pages.tracked())
             .collect();
-        // SAFETY: the new pages have room for all buckets, and there is a word for each number.
+        // SAFETY: the new pages have capacity for all buckets, and there is a word for each number.
         unsafe { stream.launch(&repack, 32 * self.used, &reads, &writes)? };
         packed.copy_tables(stream, &copy_list, &self.tables, &packed.tables)?;
         let plan = RedirectParams { layout: packed.layout(), tables: copies.len() as u64 };
@@ -256,18 +263,18 @@ impl<K: Key, V: Value> Table<K, V> {
         Ok(packed)
     }
 
-    /// Bytes on the device.
+    /// Returns the bytes that the table takes on the device.
     pub fn memory_bytes(&self) -> u64 {
         self.pages.memory_bytes() + self.tables.memory_bytes() + self.list_bytes()
     }
 
-    /// Those of the lists of segments, pages and free numbers.
+    /// Returns the bytes of the lists of segments, pages and free numbers.
     pub fn list_bytes(&self) -> u64 {
         8 * (self.segments.len() + self.page_addresses.len()) as u64 + 4 * self.free_numbers.len() as u64
     }
 }
 
-/// Nothing, if there was not enough memory: for what may as well be left undone.
+/// Returns `None` if there was not enough memory, for work that may as well be left undone.
 pub(super) fn unless_out_of_memory<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Err(Error::OutOfMemory { .. }) => Ok(None),

@@ -1,35 +1,37 @@
-//! What batches work in, and how much memory that takes.
+//! The buffers that batches work in, and how much memory they take.
 
 use super::config::Shape;
 use crate::primitives::{MAX_ITEMS, Scratch, sort_scratch_bytes, state_words};
 use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{LEAF_WORDS, NODE_WORDS, counts};
 
-/// What batches work in.
+/// The buffers that batches work in.
 #[derive(Debug)]
 pub(super) struct Work<K, V> {
-    /// The mixed keys of the batch, in order, and their values.
+    /// The mixed keys of the batch, in order. The next field is their values.
     pub keys: Buffer<K>,
     pub values: Buffer<V>,
-    /// A bit for each: whether it is the last pair of its key.
+    /// A bit for each key: whether it is the last pair of its key.
     pub last: Buffer<u32>,
-    /// Whether it is that, and the key is not in the table.
+    /// A bit for each key: whether it is the last pair of its key, and the key is not in the table.
     pub fresh: Buffer<u32>,
-    /// The pairs of these keys, at the front.
+    /// The keys that are not in the table, at the front. The next field is their values.
     pub fresh_keys: Buffer<K>,
     pub fresh_values: Buffer<V>,
-    /// A bit for each of them: whether it has its place, since its bucket was split.
+    /// A bit for each of these pairs: whether it has been stored, since its bucket was split.
     pub placed: Buffer<u32>,
     pub count: Buffer<u32>,
-    /// Buckets that must be split; of their parts those that must be divided further, of two rounds; and what they are divided into.
+    /// Buckets that must be split. The next fields are those of their parts that must be divided
+    /// further, of two rounds, and the leaves that they are divided into.
     pub overflowing: Buffer<u64>,
     pub nodes: [Buffer<u64>; 2],
     pub leaves: Buffer<u64>,
-    /// What bucket tables must become.
+    /// The depths that bucket tables must reach.
     pub needs: Buffer<u32>,
-    /// Which bucket tables are to be copied. It stays after the launch that reads it: to give it back would be to wait for that.
+    /// The bucket tables that are to be copied. The buffer stays after the launch that reads it: to
+    /// free it would be to wait for that.
     pub copies: Buffer<u64>,
-    /// Buckets that were merged into others.
+    /// The buckets that were merged into others.
     pub merged: Buffer<u32>,
     pub counts: Buffer<u64>,
     pub scratch: Scratch,
@@ -61,7 +63,7 @@ impl<K: Key, V: Value> Work<K, V> {
         })
     }
 
-    /// Makes room for the numbers of so many buckets.
+    /// Makes capacity for `buckets` numbers of merged buckets.
     pub fn fit_merged(&mut self, device: &Device, buckets: usize) -> Result<()> {
         at_least(device, &mut self.merged, buckets)
     }
@@ -79,7 +81,7 @@ impl<K: Key, V: Value> Work<K, V> {
         Ok(())
     }
 
-    /// What the last batch left.
+    /// Returns the sizes of what the last batch left.
     pub fn kept(&self) -> Kept {
         let [even, odd] = [&self.nodes[0], &self.nodes[1]].map(|nodes| 8 * nodes.len() as u64);
         Kept {
@@ -95,12 +97,14 @@ impl<K: Key, V: Value> Work<K, V> {
     }
 }
 
-/// What a batch leaves for the next one. Before the first one there is nothing.
+/// The sizes of what a batch leaves for the next one. Before the first batch there is nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kept {
-    /// The pairs that there is room for, until another batch comes with more or fewer.
+    /// The number of pairs that the buffers have capacity for, until another batch comes with more
+    /// or fewer.
     pairs: u64,
-    /// Bytes of the lists that stay as long as they have been; of nodes the longer of the two.
+    /// The bytes of the lists that keep their lengths, from this field on. Of the two lists of
+    /// nodes it is the longer one.
     overflowing: u64,
     nodes: u64,
     leaves: u64,
@@ -110,22 +114,23 @@ pub(super) struct Kept {
     scratch: u64,
 }
 
-/// A batch of insertions, as far as it says how much memory it takes.
+/// A batch of insertions, as far as it determines how much memory it takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batch {
     pub pairs: u64,
-    /// Records of the table then, if all keys are new.
+    /// The number of records of the table after the batch, if all keys are new.
     pub records: u64,
-    /// Buckets that there are, and how deep the directory is.
+    /// The number of buckets in use. The next field is the depth of the directory.
     pub buckets: u64,
     pub depth: u32,
-    /// Bytes of the lists of segments, pages and free numbers, in whose place there may come longer ones.
+    /// The bytes of the lists of segments, pages and free numbers, which longer ones may replace.
     pub lists: u64,
 }
 
 impl Batch {
-    /// The most bytes that it takes besides the table as it is then, and the pairs, unless it makes a directory deeper than [`depth_for`]
-    /// says.
+    /// Returns the most bytes that the batch takes besides the pairs and the table, at the size
+    /// that the table has then. It assumes that the directory does not become deeper than
+    /// [`depth_for`] says.
     pub fn scratch_bytes<K: Key, V: Value>(&self, shape: &Shape, kept: Kept) -> Result<u64> {
         let &Self { pairs, records, buckets, lists, .. } = self;
         if pairs > MAX_ITEMS {
@@ -137,8 +142,9 @@ impl Batch {
         let compacting = 8 * state_words::<K>(pairs).max(state_words::<V>(pairs));
         let working = sort_scratch_bytes::<K, V>(pairs)?.max(compacting).max(kept.scratch);
 
-        // A part of the range that a bucket cannot hold has a new key, and more records than there is room for. It is halved; so each depth
-        // has no more of them than parts, and each of them makes two leaves out of one.
+        // A part of the range that a bucket cannot hold has a new key, and more records than a
+        // bucket's capacity. It is halved. So each depth has no more of such parts than parts in
+        // all, and each of them makes two leaves out of one.
         let most = pairs.min(records / (shape.records as u64 + 1));
         let depth = depth_for(shape, records).max(self.depth);
         let overflowing = most.min(buckets);
@@ -148,10 +154,12 @@ impl Batch {
         let (of_node, of_leaf) = (8 * NODE_WORDS, 8 * LEAF_WORDS);
         let of_buckets = list(kept.overflowing.max(of_node * overflowing))
             + 2 * list(kept.nodes.max(of_node * 2 * most))
-            // A longer list of leaves is up to twice as long as it must be, and the one before it is there still.
+            // A longer list of leaves is up to twice as long as necessary, and the one before it
+            // still exists.
             + list(kept.leaves.max(of_leaf * 3 * leaves))
             + list(kept.needs.max(4 * segments))
-            // Two addresses each; and the list of an earlier batch is there still. Each table that is split has a part that is halved.
+            // Each copy has two addresses; and the list of an earlier batch still exists. Each
+            // table that is split has a part that is halved.
             + list(kept.copies) + list(16 * halved.min(segments))
             + list(kept.merged);
         let counters = list(4) + list(8 * counts::WORDS as u64);
@@ -159,14 +167,14 @@ impl Batch {
     }
 }
 
-/// Bytes of a list.
+/// Returns the bytes of a list.
 fn list(bytes: u64) -> u64 {
     // An empty buffer has an address, too.
     bytes.max(16)
 }
 
-/// How deep a directory for so many records becomes at most, if their hashes are spread evenly: but for one in a million no part of that
-/// depth has more records than a bucket.
+/// Returns the largest depth of a directory for `records` records, if their hashes are spread
+/// evenly. But for one case in a million, no part of that depth has more records than a bucket.
 fn depth_for(shape: &Shape, records: u64) -> u32 {
     let full = shape.records as f64 + 1.0;
     let holds = |depth: &u32| {
@@ -180,11 +188,11 @@ fn depth_for(shape: &Shape, records: u64) -> u32 {
 
 /// Makes a list at least `length` long, whatever it holds.
 pub(super) fn at_least(device: &Device, list: &mut Buffer<u32>, length: usize) -> Result<()> {
-    // As much more as it has, so that a table that grows does not ask each time.
+    // It at least doubles, so that a table that grows does not allocate each time.
     if list.len() < length { list.fit(device, length.max(2 * list.len())) } else { Ok(()) }
 }
 
-/// Makes a list at least `words` words long; its first `kept` stay.
+/// Makes a list at least `words` words long; its first `kept` words stay.
 pub(super) fn extend(device: &Device, stream: &Stream, list: &mut Buffer<u64>, kept: u64, words: u64) -> Result<()> {
     if list.len() as u64 >= words {
         return Ok(());

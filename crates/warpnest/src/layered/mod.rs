@@ -1,4 +1,4 @@
-//! Tables that stand on another table of the library, which gives their keys dense ids.
+//! Tables that are built on another table of the library, which gives their keys dense ids.
 
 pub(crate) mod compacting;
 pub(crate) mod id_table;

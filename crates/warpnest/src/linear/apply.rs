@@ -1,4 +1,4 @@
-//! Batches of operations, in chunks for which there is room.
+//! Batches of operations, in chunks that fit the spare capacity.
 
 use super::{Change, LinearMap};
 use crate::runtime::buffer::Tracked;
@@ -13,18 +13,18 @@ use std::ops::Range;
 /// One operation of a mixed batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinearOperation<K = u32, V = u32> {
-    /// The value of a key.
+    /// Looks up the value of a key.
     Get(K),
-    /// Gives a key a value; the answer is the one that it had.
+    /// Gives a key a value; the answer is the value that it had before.
     Insert(K, V),
-    /// Gives a key a value unless it has one; the answer is the one that it had.
+    /// Gives a key a value unless it has one; the answer is the value that it had before.
     GetOrInsert(K, V),
     /// Removes a key; the answer is the value that it had.
     Remove(K),
 }
 
 impl<K: Key, V: Value> LinearOperation<K, V> {
-    /// Kind, key and value, as [`LinearMap::apply_many_into`] takes them.
+    /// Returns kind, key and value, as [`LinearMap::apply_many_into`] takes them.
     pub fn parts(self) -> (u32, K, V) {
         match self {
             Self::Get(key) => (Operation::Get as u32, key, V::default()),
@@ -35,7 +35,7 @@ impl<K: Key, V: Value> LinearOperation<K, V> {
     }
 }
 
-/// A batch: one kind for all, or one for each.
+/// A batch, with one kind for all operations or one for each.
 struct Work<'b, K, V> {
     operation: Operation,
     kinds: Option<&'b Buffer<u32>>,
@@ -44,7 +44,8 @@ struct Work<'b, K, V> {
     answers: Option<&'b Answers<V>>,
 }
 
-/// Operations of a chunk that do not write the same word of bits as those of another one.
+/// The granularity of chunks, in operations: chunks of whole multiples do not write the same word
+/// of bits as another chunk.
 const WHOLE: u64 = 32;
 
 impl<K: Key, V: Value> LinearMap<K, V> {
@@ -52,8 +53,9 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     ///
     /// # Errors
     /// * [`Error::LengthsDiffer`]: nothing was done.
-    /// * [`Error::TableFull`] if the map may not grow; [`Error::TooManySlots`], [`Error::OutOfMemory`] if it cannot: pairs for which there
-    ///   was room are in the map, [`LinearMap::len`] counts them, and the call can be repeated.
+    /// * [`Error::TableFull`] if the map may not grow; [`Error::TooManySlots`],
+    ///   [`Error::OutOfMemory`] if it cannot. Pairs that fitted the capacity are in the map,
+    ///   [`LinearMap::len`] counts them, and the call can be repeated.
     /// * [`Error::Driver`]: some of the pairs may be in the map, as [`LinearMap::len`] says.
     pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
@@ -62,7 +64,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         self.insert_many_on(device.default_stream(), &keys, &values)
     }
 
-    /// [`LinearMap::insert_many`] from buffers; waits until it is done.
+    /// Does [`LinearMap::insert_many`] from buffers; waits until it is done.
     ///
     /// # Errors
     /// As for [`LinearMap::insert_many`], and [`Error::WrongDevice`].
@@ -70,7 +72,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         self.insert(stream, Operation::Insert, keys, values, None)
     }
 
-    /// [`LinearMap::insert_many`] that answers with the values that the keys had before: a key is new where there was none.
+    /// Does [`LinearMap::insert_many`] and returns the values that the keys had before: a key
+    /// without one is new.
     ///
     /// # Errors
     /// As for [`LinearMap::insert_many`].
@@ -81,7 +84,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         .download(self.device.default_stream())
     }
 
-    /// [`LinearMap::replace_many`] with buffers; waits until it is done. Returns how many of the keys were new.
+    /// Does [`LinearMap::replace_many`] with buffers; waits until it is done. Returns how many of
+    /// the keys were new.
     ///
     /// # Errors
     /// As for [`LinearMap::insert_many`], and [`Error::WrongDevice`].
@@ -95,7 +99,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         self.insert(stream, Operation::Insert, keys, values, Some(answers))
     }
 
-    /// The value of every key; those that had none get the given ones first.
+    /// Returns the value of every key; keys without one first get the given values.
     ///
     /// # Errors
     /// As for [`LinearMap::insert_many`].
@@ -106,8 +110,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         answers.values().download(self.device.default_stream())
     }
 
-    /// [`LinearMap::get_or_insert_many`] with buffers; waits until it is done. A key counts as found if it was there before. Returns how
-    /// many were new.
+    /// Does [`LinearMap::get_or_insert_many`] with buffers; waits until it is done. A key counts as
+    /// found if it was there before. Returns how many were new.
     ///
     /// # Errors
     /// As for [`LinearMap::insert_many`], and [`Error::WrongDevice`].
@@ -121,11 +125,11 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         self.insert(stream, Operation::GetOrInsert, keys, values, Some(answers))
     }
 
-    /// Removes the keys; answers with the values that they had.
+    /// Removes the keys; returns the values that they had.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::Driver`]: [`LinearMap::len`] says whether the keys are there
-    /// still. For want of memory on the device nothing was done.
+    /// [`Error::OutOfMemory`], [`Error::Driver`]: [`LinearMap::len`] says whether the keys are
+    /// still there. If memory on the device was lacking, nothing was done.
     pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>> {
         self.answered(keys, None, |map, stream, keys, _, answers| {
             map.remove_many_into(stream, keys, answers).map(drop)
@@ -141,7 +145,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         self.remove(stream, keys, None)
     }
 
-    /// [`LinearMap::remove_many_on`] that also says which keys were there, with the values that they had.
+    /// Does [`LinearMap::remove_many_on`], and answers which keys were there, with the values that
+    /// they had.
     ///
     /// # Errors
     /// [`Error::LengthsDiffer`], [`Error::WrongDevice`]: nothing was done. [`Error::Driver`].
@@ -149,9 +154,10 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         self.remove(stream, keys, Some(answers))
     }
 
-    /// Does all operations at the same time; each answer is the value that the key had when its operation was done.
+    /// Does all operations at the same time; each answer is the value that the key had when its
+    /// operation was done.
     ///
-    /// What several operations on one key give is what they would give in some order, one after the other.
+    /// Several operations on one key give what they would give in some sequential order.
     ///
     /// # Errors
     /// As for [`LinearMap::insert_many`].
@@ -166,8 +172,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         .download(self.device.default_stream())
     }
 
-    /// [`LinearMap::apply_many`] with buffers: `kinds` are numbers of [`Operation`]s, and where they are none nothing is done. Waits until it
-    /// is done.
+    /// Does [`LinearMap::apply_many`] with buffers; waits until it is done. `kinds` are numbers of
+    /// [`Operation`]s; an item whose kind is none of them does nothing.
     ///
     /// # Errors
     /// As for [`LinearMap::insert_many`], and [`Error::WrongDevice`].
@@ -187,7 +193,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         self.apply(stream, &work)
     }
 
-    /// Takes slices to the device, and gives room for answers.
+    /// Copies slices to the device, and allocates memory for the answers.
     fn answered(
         &mut self,
         keys: &[K],
@@ -224,7 +230,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         Ok(before - self.counts.keys)
     }
 
-    /// Does a batch, in chunks that cannot take more slots than there is room for; makes room if only small ones are left.
+    /// Does a batch, in chunks that cannot take more slots than the spare capacity. Makes capacity
+    /// if only small chunks are left.
     fn apply(&mut self, stream: &Stream, work: &Work<'_, K, V>) -> Result<()> {
         if let Some(answers) = work.answers {
             crate::error::same_length(("the keys", work.keys.len()), ("the answers", answers.len()))?;
@@ -244,7 +251,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
                 return self.chunk(stream, work, first..all, None);
             }
             let (chunk, hindered) = (spare_capacity / WHOLE * WHOLE, self.hindered(rest));
-            // Near the limit searches are long: then rather a table made anew than the next smaller chunk.
+            // Near the limit searches are long: a rehash is then better than the next smaller
+            // chunk.
             let worthwhile = if hindered { rest / 4 } else { rest / 16 } + WHOLE;
             if work.kinds.is_none() && chunk >= worthwhile {
                 self.chunk(stream, work, first..first + chunk, None)?;
@@ -252,14 +260,14 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             } else if hindered {
                 self.drop_tombstones(stream)?;
             } else if self.counts.keys >= rest / 4 || !self.grow_for(stream, rest)? {
-                // Many of the keys may be there already, and need no room.
+                // Many of the keys may be there already, and need no slots.
                 return self.chunk_counted(stream, work, first..all);
             }
         }
         Ok(())
     }
 
-    /// How many operations of a part of a batch insert; waits if they are of several kinds.
+    /// Counts the operations of a range of a batch that insert; waits if they are of several kinds.
     fn inserting(&self, stream: &Stream, work: &Work<'_, K, V>, range: Range<u64>) -> Result<u64> {
         let Range { start: first, end } = range;
         let Some(kinds) = work.kinds else { return Ok(end - first) };
@@ -273,8 +281,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         self.header.download_at(stream, at as usize)
     }
 
-    /// Does a chunk that may want more new slots than there are, in turns; between them there is made room for what was refused. Fails if
-    /// there is none to be had.
+    /// Does a chunk that may want more new slots than there are, in turns. Between turns it makes
+    /// capacity for what was refused, and fails if that is impossible.
     fn chunk_counted(&mut self, stream: &Stream, work: &Work<'_, K, V>, range: Range<u64>) -> Result<()> {
         let mut pending = Buffer::uninitialized(&self.device, work.keys.len().div_ceil(WHOLE as usize))?;
         pending.fill(stream, 0xff)?;
@@ -285,14 +293,15 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             if refused == 0 {
                 return Ok(());
             }
-            // Copies of a new key may each have asked for a slot, and others may have been given up. As long as there is room, each turn
-            // does some operations.
+            // Copies of a new key may each have asked for a slot, and others may have given up. As
+            // long as there is spare capacity, each turn does some operations.
             if self.spare_capacity() < refused / 4 && self.hindered(refused) {
                 self.drop_tombstones(stream)?;
             } else if self.spare_capacity() == 0 {
                 match self.grow_for(stream, refused) {
                     Ok(true) => {}
-                    // What was refused may ask for keys that this turn let in: they need no room.
+                    // What was refused may ask for keys that this turn inserted: they need no
+                    // slots.
                     Ok(false) | Err(Error::OutOfMemory { .. } | Error::TooManySlots { .. })
                         if self.counts.taken != taken_before => {}
                     Ok(false) => {
@@ -310,7 +319,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         }
     }
 
-    /// Does a part of a batch, all of it or what is marked, and reads the counters.
+    /// Does a range of a batch, all operations or the pending ones, and reads the counters.
     fn chunk(
         &mut self,
         stream: &Stream,
@@ -324,7 +333,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         })
     }
 
-    /// Queues a part of a batch.
+    /// Queues a range of a batch.
     fn launch(
         &self,
         stream: &Stream,
@@ -334,9 +343,10 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     ) -> Result<()> {
         let Work { operation, kinds, keys, values, answers } = *work;
         let Range { start: first, end } = range;
-        // SAFETY: the kernel's text allows no kinds, no marks, no answers, and no values if nothing is inserted.
+        // SAFETY: the kernel's documentation allows null for kinds, flags and answers, and for
+        // values if nothing is inserted.
         let (no_words, no_values) = unsafe { (Global::<u32>::null(), Global::<V>::null()) };
-        // Else there is nothing to be used again.
+        // Otherwise there is no slot to be used again.
         let anywhere = self.counts.removed != 0 && kinds.is_none() && operation != Operation::Remove;
         let (layout, words, header) = (self.layout, self.words.argument(), self.header.argument());
         let (keys_in, values_in) = (keys.argument(), values.map_or(no_values, Buffer::argument));
@@ -374,8 +384,9 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             writes.extend([&answers.values as &dyn Tracked, &answers.found]);
         }
         writes.extend(pending.map(|buffer| buffer as &dyn Tracked));
-        // SAFETY: keys, kinds, values and answers are equally long, and the range is within them and begins at a whole word of bits;
-        // slots, header and layout belong together, nobody else uses them meanwhile, and a launch that takes any slot only inserts.
+        // SAFETY: keys, kinds, values and answers are equally long. The range is within them and
+        // begins at a whole word of bits. Slots, header and layout belong together, and nobody else
+        // uses them meanwhile. A launch that takes any slot only inserts.
         unsafe { stream.launch(kernel, end - first, &reads, &writes) }
     }
 }

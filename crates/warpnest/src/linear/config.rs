@@ -1,4 +1,4 @@
-//! What a linear map is to be like, and how large that makes it.
+//! The configuration of a linear map, and the sizes that follow from it.
 
 use super::LinearMap;
 use crate::{Device, Error, Key, Result, Value};
@@ -25,7 +25,8 @@ pub struct LinearConfig {
 }
 
 impl Default for LinearConfig {
-    /// Room for no pairs, growth, at most .8 of the slots taken, steps of each key's own, a random seed.
+    /// The defaults: no initial capacity, growth, at most .8 of the slots taken, a step per key, a
+    /// random seed.
     fn default() -> Self {
         Self { pairs: 0, load: 0.8, grows: true, linear: false, seed: None }
     }
@@ -33,18 +34,19 @@ impl Default for LinearConfig {
 
 /// The most slots: kernels number buckets and slots with 32 bits.
 const MAX_SLOTS: u64 = 1 << 32;
-/// Bytes of a line, whatever its words.
+/// The number of bytes of a line, whatever its words.
 const LINE_BYTES: u64 = 64;
 
 impl LinearConfig {
-    /// The number of pairs that there is to be room for from the beginning.
+    /// Sets the number of pairs that the map has capacity for from the beginning.
     #[must_use]
     pub fn pairs(mut self, pairs: u64) -> Self {
         self.pairs = pairs;
         self
     }
 
-    /// The largest share of the slots that keys may take before the table grows: above 0, below 1.
+    /// Sets the largest share of the slots that keys may take before the table grows: above 0,
+    /// below 1.
     #[must_use]
     pub fn load(mut self, load: f64) -> Self {
         self.load = load;
@@ -58,28 +60,31 @@ impl LinearConfig {
         self
     }
 
-    /// From a full line of 64 bytes on to the one beside it, as in linear probing, instead of by a step that depends on the key.
+    /// Makes searches go from a full line of 64 bytes to the next one, as in linear probing,
+    /// instead of by a step that depends on the key.
     #[must_use]
     pub fn linear_probing(mut self) -> Self {
         self.linear = true;
         self
     }
 
-    /// Where the random constants start, so that a run can be repeated.
+    /// Sets the seed of the random constants, so that a run can be repeated.
     ///
-    /// Whoever knows the seed can choose keys whose searches all begin at one line, and each of these
-    /// passes many of the others: to insert 64,000 such keys took 6.7 s on two cores, where any others
-    /// take milliseconds. Give no seed for keys that others choose: then nobody knows the constants.
+    /// Whoever knows the seed can choose keys whose searches all begin at one line, where each of
+    /// them passes many of the others. To insert 64,000 such keys took 6.7 s on two cores, where
+    /// any others take milliseconds. Give no seed for keys that others choose: then nobody knows
+    /// the constants.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// Bytes that a map with room for so many pairs takes on the device. While it grows, the old and the new table are both there.
+    /// Returns the bytes that a map of this capacity takes on the device. While it grows, the old
+    /// and the new table both exist.
     ///
     /// # Errors
-    /// As for [`LinearConfig::create`], but for the device's.
+    /// As for [`LinearConfig::create`], except for errors of the device.
     pub fn memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
         Ok(LINE_BYTES * self.lines_for::<PackedPair<K, V>>(self.pairs)? as u64 + 8 * header::WORDS as u64)
     }
@@ -88,14 +93,15 @@ impl LinearConfig {
     ///
     /// # Errors
     /// * The request makes no sense: [`Error::OpenLoad`], [`Error::TooManySlots`].
-    /// * The device: [`Error::NoWideAtomics`] if keys or values have 64 bits, [`Error::OutOfMemory`], [`Error::Driver`].
+    /// * The device: [`Error::NoWideAtomics`] if keys or values have 64 bits,
+    ///   [`Error::OutOfMemory`], [`Error::Driver`].
     pub fn create<K: Key, V: Value>(&self, device: &Device) -> Result<LinearMap<K, V>> {
         LinearMap::create(self.clone(), device)
     }
 
-    /// The number of lines of a table with room for so many pairs.
+    /// Returns the number of lines of a table with capacity for `pairs` pairs.
     pub(super) fn lines_for<W: Double>(&self, pairs: u64) -> Result<u32> {
-        // Not the other way round: a load that is no number is refused, too.
+        // Written this way round so that a load that is NaN is refused, too.
         if !(self.load > 0.0 && self.load < 1.0) {
             return Err(Error::OpenLoad { load: self.load });
         }
@@ -115,7 +121,7 @@ impl LinearConfig {
         Ok(lines as u32)
     }
 
-    /// How many keys a table of so many slots may have.
+    /// Returns how many keys a table of `slots` slots may have.
     pub(super) fn max_keys(&self, slots: u64) -> u64 {
         // At least one slot stays empty, so that a search ends.
         ((slots as f64 * self.load) as u64).min(slots - 1)

@@ -1,4 +1,4 @@
-//! Moving to another table: a larger one, a smaller one, or one without removed keys.
+//! Rehashing to another table: a larger one, a smaller one, or one without removed keys.
 
 use super::{Counts, LinearConfig, LinearMap, cell, in_cell};
 use crate::{Buffer, Error, Key, Result, Stream, Value};
@@ -7,17 +7,19 @@ use gpu_kernels::linear::{Layout, Rehash, RehashParams, header};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::Rng;
 
-/// A layout with constants that nobody knows beforehand.
+/// Makes a layout with constants that nobody knows beforehand.
 pub(super) fn layout(config: &LinearConfig, random: &mut Xoshiro256StarStar, lines: u32) -> Layout {
     let (a, b) = (random.next_u64(), random.next_u64());
     Layout { a, b, lines, linear: config.linear as u32 }
 }
 
 impl<K: Key, V: Value> LinearMap<K, V> {
-    /// Makes room for `additional` more keys, so that the table need not grow until they are there.
+    /// Reserves capacity for `additional` more keys, so that the table need not grow until they are
+    /// there.
     ///
     /// # Errors
-    /// [`Error::TooManySlots`](crate::Error::TooManySlots), [`Error::OutOfMemory`](crate::Error::OutOfMemory): the map is as it was.
+    /// [`Error::TooManySlots`](crate::Error::TooManySlots),
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory): the map is unchanged.
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn reserve(&mut self, stream: &Stream, additional: u64) -> Result<()> {
         self.recover(stream)?;
@@ -28,7 +30,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         self.rehash(stream, lines)
     }
 
-    /// Gives back the room that the keys do not need.
+    /// Gives back the memory that the keys do not need.
     ///
     /// # Errors
     /// As for [`LinearMap::reserve`].
@@ -38,7 +40,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         if lines < self.layout.lines { self.rehash(stream, lines) } else { Ok(()) }
     }
 
-    /// Makes the slots of removed keys empty again, which shortens searches; the table stays as large as it is.
+    /// Makes the slots of removed keys empty again, which shortens searches; the table keeps its
+    /// size.
     ///
     /// # Errors
     /// As for [`LinearMap::reserve`].
@@ -55,7 +58,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         self.config.lines_for::<PackedPair<K, V>>(pairs)
     }
 
-    /// Moves all keys to a table of `lines`, which has room for them, with other constants; waits.
+    /// Moves all keys to a table of `lines` lines, which has capacity for them, with other
+    /// constants; waits.
     fn rehash(&mut self, stream: &Stream, lines: u32) -> Result<()> {
         let layout = layout(&self.config, &mut self.random, lines);
         let mut words = Buffer::uninitialized(&self.device, layout.slots::<PackedPair<K, V>>() as usize)?;
@@ -70,59 +74,67 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             header: new_header.argument(),
             plan: RehashParams { slots: self.slots(), layout },
         };
-        // SAFETY: the old table has as many slots as its layout says, and the new one as the new layout says, all of them empty.
+        // SAFETY: the old table has as many slots as its layout says. The new one has as many as
+        // the new layout says, all of them empty.
         unsafe { stream.launch(&rehash, self.slots(), &[&self.words], &[&words, &new_header])? };
         self.counts = Counts::of(&new_header.download(stream)?);
         (self.layout, self.words, self.header) = (layout, words, new_header);
         Ok(())
     }
 
-    /// How many keys may still come, by the load; and how many slots they may take. Together with the slots of removed keys, which may be
-    /// used again, keys may take two thirds of what the load leaves.
+    /// Returns how many more keys the load allows, and how many more slots they may take. Together
+    /// with the slots of removed keys, which may be used again, keys may take two thirds of the
+    /// slots beyond the load.
     fn spare_capacities(&self) -> [u64; 2] {
         let (Counts { taken, keys, removed, .. }, most) = (self.counts, self.config.max_keys(self.slots()));
         let max_taken = if removed != 0 { (most + 2 * self.slots()) / 3 } else { most };
         [most.saturating_sub(keys), max_taken.saturating_sub(taken)]
     }
 
-    /// How many new keys may come without more ado.
+    /// Returns how many new keys fit before the table must grow or be rehashed.
     pub(super) fn spare_capacity(&self) -> u64 {
         let [for_keys, in_slots] = self.spare_capacities();
         for_keys.min(in_slots)
     }
 
-    /// Whether slots of removed keys are what leaves no room for `coming` keys, of those that the load allows.
+    /// Returns whether slots of removed keys are what prevents `coming` keys, of those that the
+    /// load allows.
     pub(super) fn hindered(&self, coming: u64) -> bool {
         let [for_keys, in_slots] = self.spare_capacities();
         in_slots < coming.min(for_keys)
     }
 
-    /// Makes the table anew before a batch that inserts, if more slots are of removed keys than of others, and the batch is large: to go past
-    /// them costs more than to move the others, and to empty a table. It is not worth an error.
+    /// Rehashes before a large batch of insertions, if removed keys have more slots than present
+    /// ones. To pass the slots of removed keys costs more than to move the others and to empty a
+    /// table. It is not worth an error.
     pub(super) fn tidy(&mut self, stream: &Stream, coming: u64) -> Result<()> {
         let Counts { keys, removed, .. } = self.counts;
         if removed <= keys || coming < keys.max(self.slots() / 8) {
             return Ok(());
         }
         match self.drop_tombstones(stream) {
-            // The table is as it was, unless it was to be emptied, and nobody knows how far that went.
+            // The table is unchanged, unless it was to be emptied and it is unknown how far that
+            // went.
             Err(Error::OutOfMemory { .. }) => self.check(),
             done => done,
         }
     }
 
-    /// Makes room for new keys, of which up to `coming` may come. Whether there is more room now.
+    /// Makes capacity for new keys, of which up to `coming` may come. Returns whether there is more
+    /// spare capacity now.
     pub(super) fn grow_for(&mut self, stream: &Stream, coming: u64) -> Result<bool> {
         let ([for_keys, in_slots], before) = (self.spare_capacities(), self.spare_capacity());
         let lines = if self.config.grows && coming > for_keys {
-            // If most of them are new, all at once; else twice as large, which may happen again.
+            // If most keys are new, grow for all of them at once; else double, which may happen
+            // again.
             let keys = self.counts.keys;
             let pairs = if keys < coming / 4 { keys + coming } else { 2 * keys.max(BATCH) };
             self.lines_for(pairs)?.max(self.layout.lines)
         } else {
             self.layout.lines
         };
-        // A new table of the same size helps if removed keys stand in the way, and not if there are too many others.
+        // A new table of the same size helps if removed keys take up slots, and not if there are
+        // too many other keys.
         if lines > self.layout.lines || in_slots < for_keys {
             self.rehash(stream, lines)?;
         }
@@ -130,5 +142,5 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     }
 }
 
-/// Keys that are worth a table of their own.
+/// The number of keys that are worth a table of their own.
 const BATCH: u64 = 1024;

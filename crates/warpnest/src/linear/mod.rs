@@ -1,4 +1,5 @@
-//! [`LinearMap`]: the table that is in use while it changes. docs/linear.md has layout, protocol, guarantees and figures.
+//! The linear map, [`LinearMap`], which can be changed while it is in use. docs/linear.md describes
+//! layout, protocol, guarantees and figures.
 
 mod apply;
 mod config;
@@ -15,22 +16,28 @@ use gpu_kernels::seam::Global;
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// A map that is in use while it changes: batches insert, look up and remove, also all at once.
+/// A map for data that changes: batches insert, look up and remove keys, also all three at once.
 ///
-/// Source: D. Farrell, *A Simple GPU Hash Table* (2020), with buckets of 32 bytes, two to a line, and steps of each key's own in place of single slots.
+/// Source: *A Simple GPU Hash Table* (Farrell 2020). Here the table has buckets of 32 bytes, two to
+/// a line, and a step per key, where the source has single slots.
 ///
-/// * **Keys and values** are `u32` or `u64`; all of them are legal. If either has 64 bits a slot has 128, which are changed as a whole: a GPU
-///   needs compute capability 9.0 for that, the CPU engine nothing.
-/// * **Repeated keys** in one batch: one of their pairs wins, whole.
-/// * **Beside other operations.** All operations of a batch run at the same time, and each is atomic: a lookup beside an insertion gives
-///   the value before or after it, and nothing else. Batches run one after the other, in the order of their calls.
-/// * **Complexity.** An operation reads the buckets (32 bytes) from its key's home to its slot, or to the first empty slot.
-/// * **Growth.** If keys would take more than a share of the slots ([`LinearConfig::load`]), they move to a larger table. Slots of removed
-///   keys become empty, or are used again by batches that only insert; if many are left, the table is made anew.
-/// * **A batch that fails** in its middle has done some of its operations, each of them whole, and
-///   [`LinearMap::len`] counts what is there. If not even that can be found out, the map says so, until
-///   a change goes well.
-/// * **Memory.** 8 bytes a slot, or 16 with keys or values of 64 bits; [`LinearConfig::memory_bytes`] says beforehand what a map takes.
+/// * **Keys and values** are `u32` or `u64`; all values of these types are legal. If either has 64
+///   bits, a slot has 128, which are changed as a whole. That needs a GPU of compute capability
+///   9.0, and nothing special on the CPU engine.
+/// * **Repeated keys** in one batch: one of their pairs wins, as a whole.
+/// * **Concurrent operations.** All operations of a batch run at the same time, and each is atomic.
+///   A lookup beside an insertion gives the value before or after it, and nothing else. Batches run
+///   one after the other, in the order of their calls.
+/// * **Complexity.** An operation reads the buckets (32 bytes) from its key's home to its slot, or
+///   to the first empty slot.
+/// * **Growth.** If keys would take more than a share of the slots ([`LinearConfig::load`]), they
+///   move to a larger table. Slots of removed keys become empty, or are used again by batches that
+///   only insert. If many of them are left, the table is rehashed.
+/// * **A batch that fails** partway has done some of its operations, each of them as a whole, and
+///   [`LinearMap::len`] counts what is there. If not even that can be found out, the map returns
+///   errors that say so, until a change succeeds.
+/// * **Memory.** A slot takes 8 bytes, or 16 with keys or values of 64 bits.
+///   [`LinearConfig::memory_bytes`] says beforehand what a map takes.
 #[derive(Debug)]
 pub struct LinearMap<K: Key = u32, V: Value = u32> {
     device: Device,
@@ -39,39 +46,39 @@ pub struct LinearMap<K: Key = u32, V: Value = u32> {
     words: Buffer<PackedPair<K, V>>,
     header: Buffer<u64>,
     counts: Counts,
-    /// The change that failed in its middle, if what it left is not known yet.
+    /// The change that failed partway, as long as it is unknown what it left.
     interrupted: Option<Interrupted>,
     random: Xoshiro256StarStar,
 }
 
-/// A change that failed in its middle.
+/// A change that failed partway.
 #[derive(Clone, Debug)]
 struct Interrupted {
     change: Change,
     error: Error,
 }
 
-/// The changes that can fail in their middle. All others make a new table beside the old one.
+/// The changes that can fail partway. All others make a new table beside the old one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Change {
-    /// A part of a batch: the table is whole, and its header counts what was done.
+    /// A chunk of a batch: the table is whole, and its header counts what was done.
     Batch,
-    /// Emptying the table: some of it may be as it was.
+    /// The emptying of the table: parts of it may be unchanged.
     Clear,
 }
 
-/// What the header's counters say.
+/// The values of the header's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counts {
-    /// Slots that are not empty.
+    /// The number of slots that are not empty.
     taken: u64,
-    /// Keys, also the one that has no slot.
+    /// The number of keys, including the one that has no slot.
     keys: u64,
-    /// Slots of removed keys.
+    /// The number of slots of removed keys.
     removed: u64,
-    /// Operations that found no slot, since the header was made.
+    /// The number of operations that found no slot, since the header was made.
     refused: u64,
-    /// Operations that asked for one, as far as they were counted.
+    /// The number of operations that asked for a slot, as far as they were counted.
     asked: u64,
 }
 
@@ -86,36 +93,38 @@ impl Counts {
     }
 }
 
-/// The words of the key that is all ones, which has a cell beside the slots.
+/// Returns the words of the key that is all ones, which has a cell beside the slots.
 fn cell(header: &[u64]) -> &[u64] {
     &header[header::CELL as usize..header::ASKED as usize]
 }
 
-/// Keys in the cell: 0 or 1.
+/// Returns the number of keys in the cell: 0 or 1.
 fn in_cell(header: &[u64]) -> u64 {
     cell(header).iter().any(|&word| word != 0) as u64
 }
 
-/// How far the keys of a map are from where the search for them begins.
+/// The distances of the keys of a map from their homes.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LinearProbeReport {
-    /// Slots that a search for a present key looks at, on average.
+    /// The average number of slots that a search for a present key reads.
     pub mean: f64,
-    /// The most.
+    /// The largest number of slots that a search for a present key reads.
     pub longest: u64,
-    /// `histogram[n]` keys need n slots; the last number counts all that need as many or more.
+    /// The number of keys by search length: `histogram[n]` keys need n slots. The last entry counts
+    /// all keys that need that many or more.
     pub histogram: Vec<u64>,
 }
 
-/// Words of the histogram.
+/// The number of words of the histogram.
 const HISTOGRAM: usize = 129;
 
 crate::table::lookup::lookup_methods!(LinearMap);
 crate::table::pairs::pairs_methods!(LinearMap);
 
 impl LinearMap {
-    /// An empty map of `u32` keys and values with the default configuration; [`LinearConfig::create`] takes others.
+    /// Creates an empty map of `u32` keys and values with the default configuration.
+    /// [`LinearConfig::create`] takes other types and configurations.
     ///
     /// ```
     /// use warpnest::{Device, LinearMap};
@@ -150,11 +159,11 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         Ok(Self { device, config, layout, words, header, counts, interrupted: None, random })
     }
 
-    /// Queues a lookup: `values` may be null.
+    /// Queues a lookup; `values` may be null.
     ///
     /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for each 32 of them; the launch
-    /// writes `writes`.
+    /// There are as many values, if any, as queries, and a found-word for every 32 of them. The
+    /// launch writes `writes`.
     unsafe fn find(
         &self,
         stream: &Stream,
@@ -173,18 +182,19 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 3] = [queries, &self.words, &self.header];
-        // SAFETY: as many values, if any, and found-words as queries; slots, header and layout belong together, and nobody changes
-        // them, since the launch reads them and whatever writes them waits.
+        // SAFETY: there are as many values, if any, as queries, and a found-word for every 32 of
+        // them. Slots, header and layout belong together. Nobody changes them, since the launch
+        // reads them and whatever writes them waits.
         unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
     }
 
-    /// Fails if a change failed in its middle and it is not known what it left.
+    /// Fails if a change failed partway and it is not known what it left.
     fn check(&self) -> Result<()> {
         self.interrupted.as_ref().map_or(Ok(()), |interrupted| Err(interrupted.error.clone()))
     }
 
-    /// Does what changes the table; if that fails in its middle, finds out what it left, or notes that
-    /// this is not known.
+    /// Does work that changes the table. If that fails partway, finds out what it left, or records
+    /// that this is not known.
     fn change(
         &mut self,
         stream: &Stream,
@@ -194,18 +204,18 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         let done = work(self, stream);
         match &done {
             Ok(()) => self.interrupted = None,
-            // Found before anything was queued.
+            // These errors were found before anything was queued.
             Err(Error::WrongDevice { .. } | Error::GridTooLarge { .. }) => (),
             Err(error) => {
                 self.interrupted = Some(Interrupted { change, error: error.clone() });
-                // If this fails too, lookups say why, and the next change tries again.
+                // If this fails too, lookups return the error, and the next change tries again.
                 let _ = self.recover(stream);
             }
         }
         done
     }
 
-    /// Finds out what a change left that failed in its middle, or ends it.
+    /// Finds out what a change that failed partway left, or completes it.
     fn recover(&mut self, stream: &Stream) -> Result<()> {
         match self.interrupted {
             None => return Ok(()),
@@ -233,68 +243,72 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         Ok(())
     }
 
-    /// The number of keys. If a change failed and it is not known what it left, it is the number
-    /// before it; then lookups fail with the error of that change, until another change goes well.
+    /// Returns the number of keys. If a change failed and it is not known what it left, this is the
+    /// number before it. Lookups then fail with the error of that change, until another change
+    /// succeeds.
     pub fn len(&self) -> u64 {
         self.counts.keys
     }
 
-    /// Whether it has no keys.
+    /// Returns whether the map has no keys.
     pub fn is_empty(&self) -> bool {
         self.counts.keys == 0
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     pub fn slots(&self) -> u64 {
         self.layout.slots::<PackedPair<K, V>>()
     }
 
-    /// Slots that are not empty: those of keys, and those of keys that were removed.
+    /// Returns the number of slots that are not empty: those of keys, and those of removed keys.
     pub fn taken(&self) -> u64 {
         self.counts.taken
     }
 
-    /// Bytes that the map keeps on the device.
+    /// Returns the bytes that the map takes on the device.
     pub fn memory_bytes(&self) -> u64 {
         (size_of::<PackedPair<K, V>>() * self.words.len() + 8 * self.header.len()) as u64
     }
 
-    /// The device that it is on.
+    /// Returns the device that the map is on.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// How the table hashes, for a kernel of your own that looks up: with [`LinearMap::words`] and [`LinearMap::header`] it makes an
-    /// [`InUse`](gpu_kernels::linear::InUse). Such a kernel must not change the table, since the map knows how many slots are taken; a table of its own buffers it may use as it likes.
+    /// Returns how the table hashes, for a lookup kernel of your own: with [`LinearMap::words`] and
+    /// [`LinearMap::header`] it makes an [`InUse`](gpu_kernels::linear::InUse). Such a kernel must
+    /// not change the table, since the map tracks how many slots are taken. It may change a table
+    /// in buffers of its own as it likes.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The slots, a word each: its upper half is for the key, its lower half for the value.
+    /// Returns the slots, one word each: the upper half is for the key, the lower half for the
+    /// value.
     pub fn words(&self) -> &Buffer<PackedPair<K, V>> {
         &self.words
     }
 
-    /// The words beside the slots.
+    /// Returns the words beside the slots.
     pub fn header(&self) -> &Buffer<u64> {
         &self.header
     }
 
-    /// Removes all keys; the table stays as large as it is.
+    /// Removes all keys; the table keeps its size.
     ///
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done.
-    /// [`Error::Driver`](crate::Error::Driver): the map is empty, or cannot be used until a change goes
-    /// well, and says so.
+    /// [`Error::Driver`](crate::Error::Driver): the map is empty, or cannot be used until a change
+    /// succeeds, and returns errors that say so.
     pub fn clear(&mut self, stream: &Stream) -> Result<()> {
         self.change(stream, Change::Clear, Self::empty)
     }
 
-    /// A copy of the map on the same device, made on `stream`.
+    /// Copies the map on the same device; the copy is made on `stream`.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
         self.check()?;
         let words = self.words.duplicate(stream, &self.device)?;
@@ -304,7 +318,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         Ok(Self { device, config, layout: *layout, words, header, counts: *counts, interrupted: None, random })
     }
 
-    /// Writes all pairs to buffers that have room for them.
+    /// Writes all pairs to buffers that are large enough for them.
     fn write_pairs(&self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         self.check()?;
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
@@ -317,11 +331,12 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             plan: InspectParams { layout: self.layout, capacity: self.len() },
         };
         let writes: [&dyn Tracked; 3] = [keys, values, &count];
-        // SAFETY: slots, header and layout belong together; the outputs have the room that the plan says.
+        // SAFETY: slots, header and layout belong together; the outputs have the capacity that the
+        // plan says.
         unsafe { stream.launch(&unpack, self.slots() + 1, &[&self.words, &self.header], &writes) }
     }
 
-    /// How far keys are from where the search for them begins; waits.
+    /// Measures how far keys are from their homes; waits.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -335,7 +350,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
             totals: totals.argument(),
             plan: InspectParams { layout: self.layout, capacity: HISTOGRAM as u64 },
         };
-        // SAFETY: slots and layout belong together; the histogram has the room that the plan says.
+        // SAFETY: slots and layout belong together; the histogram has the size that the plan says.
         unsafe { stream.launch(&lengths, self.slots(), &[&self.words], &[&histogram, &totals])? };
         let (histogram, totals) = (histogram.download(stream)?, totals.download(stream)?);
         let keys: u64 = histogram.iter().sum();

@@ -1,5 +1,5 @@
-//! An attempt to build the pages from pairs that are split into bins whose room is known beforehand; and, if a bin of the last split
-//! overflows, that split once more.
+//! An attempt to build the pages from pairs that are split into bins of a capacity that is known
+//! beforehand. If a bin of the last split overflows, that split is made once more.
 
 use super::PageMap;
 use super::build::Outcome;
@@ -15,7 +15,8 @@ use gpu_kernels::seam::{Global, Kernel};
 use gpu_kernels::types::{Nothing, Payload};
 
 impl<K: Key, V: Payload> PageMap<K, V> {
-    /// Splits into bins whose room is known beforehand, and builds the pages; in a table of zeros, if `zeroed` says so.
+    /// Splits the pairs into bins of a capacity that is known beforehand, and builds the pages; in
+    /// a table of zeros, if `zeroed` says so.
     pub(super) fn attempt(
         &mut self,
         stream: &Stream,
@@ -26,13 +27,14 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
-        // Of two splits, one may write to the table.
+        // If there are two splits, one may write to the table.
         let zeroed = zeroed && plan.levels.len() < 2;
         let launches = Launches { plan, layout, unique: config.unique, input, scratch, words, zeroed };
-        // SAFETY: the kernels' texts allow no starts.
+        // SAFETY: the documentation of the kernels allows null starts.
         let nothing = unsafe { Global::null() };
-        // SAFETY: the scratch has the words of its plan, the table those of its layout. What must be 0 is, and splits come one after the
-        // other; there is a count for every page, or there is one page.
+        // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
+        // be 0 is 0, and splits come one after the other. There is a count for every page, or there
+        // is one page.
         stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
             clock.lap(batch)?;
             batch.zero(scratch, plan.zeros() as usize)?;
@@ -53,8 +55,9 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         Outcome::of(stream, scratch, plan.levels.len(), &clock)
     }
 
-    /// Makes the last split of [`PageMap::attempt`] once more, right after that ended with [`Outcome::LastOverflow`]: it counted all pairs, so each
-    /// bin can begin where the one before it ends. Then builds the pages.
+    /// Makes the last split of [`PageMap::attempt`] once more, right after that ended with
+    /// [`Outcome::LastOverflow`], and builds the pages. The attempt counted all pairs, so each bin
+    /// can begin where the one before it ends.
     pub(super) fn attempt_last_split(
         &mut self,
         stream: &Stream,
@@ -75,13 +78,15 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             state: scratch.argument::<u64>().offset(plan.scan_at()),
             plan: ScanParams { items: bins },
         };
-        // SAFETY: the kernel's text allows no counts.
+        // SAFETY: the kernel's documentation allows null counts.
         let nothing = unsafe { Global::null() };
-        // Of the header all but what earlier splits left out: by that the split finds which pairs to leave out, and it should find the same.
+        // All words of the header are zeroed but those of what earlier splits left out. By them the
+        // split finds which pairs to leave out, and it should find the same.
         //
-        // SAFETY: as for an attempt, which has just filled what the last split reads, with the same plan, layout and input. The counts are added up
-        // before they are set to 0 again, in words that nothing has written since all was set to 0; counts and starts are aligned to 16 bytes. There
-        // is a start for every page, and the end.
+        // SAFETY: as for an attempt, which has just filled what the last split reads, with the same
+        // plan, layout and input. The counts are added up before they are set to 0 again. The words
+        // for that have not been written since all were set to 0. Counts and starts are aligned to
+        // 16 bytes. There is a start for every page, and the end.
         stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
             clock.lap(batch)?;
             batch.launch_blocks(&add_up, bins.div_ceil(tile::<u32>()))?;
@@ -106,12 +111,12 @@ struct Launches<'a, K, V: Payload> {
     input: Input<'a, K, V>,
     scratch: &'a Buffer<u64>,
     words: &'a Buffer<u64>,
-    /// Whether the table is nothing but zeros.
+    /// Whether the table contains only zeros.
     zeroed: bool,
 }
 
 impl<K: Key, V: Payload> Launches<'_, K, V> {
-    /// Where the pairs are after `splits` splits.
+    /// Returns where the pairs are after `splits` splits.
     fn after(&self, splits: usize) -> Pairs<K, V> {
         let Some(level) = splits.checked_sub(1).map(|number| &self.plan.levels[number]) else {
             return self.input.arguments();
@@ -119,33 +124,37 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
         pairs_in(self.plan, self.plan.levels.len() - splits, level.capacity(), self.words, self.scratch)
     }
 
-    /// How many pairs each bin has after `splits` splits; null after none.
+    /// Returns the number of pairs of each bin after `splits` splits; null after none.
     fn counts(&self, splits: usize) -> Global<u32> {
         match splits.checked_sub(1) {
             Some(number) => self.scratch.argument::<u64>().offset(self.plan.counts_at(number)).cast(),
-            // SAFETY: the kernels' texts allow no counts.
+            // SAFETY: the documentation of the kernels allows null counts.
             None => unsafe { Global::null() },
         }
     }
 
-    /// Where the bins of the last split begin, if it is made again, and where the last one ends.
+    /// Returns where the starts of the last split's bins are, if it is made again, with the end of
+    /// the last bin.
     fn starts(&self) -> Global<u32> {
         self.scratch.argument::<u64>().offset(self.plan.starts_at()).cast()
     }
 
-    /// Whether keys are split and placed alone: values that do not matter need not be moved.
+    /// Returns whether keys are split and placed alone: values that do not matter need not be
+    /// moved.
     fn keys_alone(&self) -> bool {
         self.input.known == Known::AnyValues
     }
 
-    /// Queues split number `number`, into bins that begin at `starts`, or have the plan's room if that is null.
+    /// Queues split number `number`, into bins that begin at `starts`, or have the plan's capacity
+    /// if that is null.
     ///
     /// # Safety
-    /// The scratch has the words of the plan, and those that must be 0 are; the table has the words of its layout. The batch writes both, and
-    /// reads the input. The splits before this one have been made, without overflow or so that the header tells of it. Bins begin at `starts` as
+    /// The scratch has the words of the plan, and those that must be 0 are 0. The table has the
+    /// words of its layout. The batch writes both, and reads the input. The splits before this one
+    /// have been made, without overflow or with the header recording it. Bins begin at `starts` as
     /// the counts say.
     unsafe fn split(&self, batch: &Batch<'_>, number: usize, starts: Global<u32>) -> Result<()> {
-        // SAFETY: the caller's; the plan is for keys alone then.
+        // SAFETY: the caller guarantees it; for `Nothing` the plan is for keys alone.
         unsafe {
             if self.keys_alone() {
                 self.split_of::<Nothing>(batch, number, starts)
@@ -155,10 +164,10 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
         }
     }
 
-    /// [`Launches::split`] of pairs, or of their keys.
+    /// Queues [`Launches::split`] of pairs, or of their keys.
     ///
     /// # Safety
-    /// As for that.
+    /// As for [`Launches::split`].
     unsafe fn split_of<P: Payload>(&self, batch: &Batch<'_>, number: usize, starts: Global<u32>) -> Result<()> {
         let Self { plan, layout, scratch, .. } = self;
         let level = &plan.levels[number];
@@ -186,22 +195,26 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
                 level: number as u32,
             },
         };
-        // SAFETY: the scratch has each split's counts, published words and bins in their place; a split reads where the one before it
-        // wrote, and the last one writes to the scratch, where the pages are built from. The rest is the caller's.
+        // SAFETY: the scratch has each split's counts, published words and bins at their offsets. A
+        // split reads where the one before it wrote. The last one writes to the scratch, from which
+        // the pages are built. The caller guarantees the rest.
         unsafe { launch_one_of(batch, self.unique, &split, &split.variant::<true>(), level.regions * level.tiles) }
     }
 
-    /// Queues the build of all pages, whose pairs are where the last split put them: so many from where each bin has room, or from
-    /// start to start.
+    /// Queues the build of all pages from where the last split put their pairs. With counts a
+    /// page's pairs begin at its bin's capacity times its number; with starts they go from start to
+    /// start.
     ///
     /// # Safety
-    /// As for [`Launches::split`], with all splits made; counts or starts, if they are not null, are the last split's.
+    /// As for [`Launches::split`], with all splits made; counts or starts, if they are not null,
+    /// are the last split's.
     unsafe fn build(&self, batch: &Batch<'_>, counts: Global<u32>, starts: Global<u32>) -> Result<()> {
         let Self { plan, layout, .. } = self;
         let from = self.after(plan.levels.len());
         let build = BuildPages::<K, V, false> {
             keys: from.keys,
-            // SAFETY: the text of the kernel that is launched then allows no values.
+            // SAFETY: the documentation of the kernel that is launched in this case allows null
+            // values.
             values: if self.keys_alone() { unsafe { Global::null() } } else { from.values },
             counts,
             starts,
@@ -215,14 +228,15 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
                 zeroed: self.zeroed as u32,
             },
         };
-        // That of pairs in order asks for no values before the end.
+        // The kernel of pairs in order does not read values before the end.
         let unique = self.unique && !self.keys_alone();
-        // SAFETY: the caller's; there is a block for each page.
+        // SAFETY: the caller guarantees the rest; there is a block for each page.
         unsafe { launch_one_of(batch, unique, &build, &build.variant::<true>(), layout.pages() as u64) }
     }
 }
 
-/// Runs the kernel that may change the order of pairs if keys are unique, and else the one that keeps it.
+/// Runs the kernel that may change the order of pairs if keys are unique, and otherwise the one
+/// that keeps it.
 ///
 /// # Safety
 /// As for [`Batch::launch_blocks`], for both.
@@ -233,11 +247,11 @@ pub(super) unsafe fn launch_one_of(
     in_order: &dyn Kernel,
     blocks: u64,
 ) -> Result<()> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees it for both kernels.
     unsafe { batch.launch_blocks(if unique { in_any_order } else { in_order }, blocks) }
 }
 
-/// Where pairs are put that `back` steps separate from the last place; arrays for `capacity` of them.
+/// Returns the arrays for `capacity` pairs in the storage that is `back` steps before the last one.
 pub(super) fn pairs_in<K: Key, V: Payload>(
     plan: &Plan,
     back: usize,

@@ -1,5 +1,6 @@
-//! Building a page map: split, and build the pages ([`attempt`](super::attempt)); all pairs counted if an early split overflows
-//! ([`counted`](super::counted)); again with other constants if a page cannot be built.
+//! The build of a page map: split, and build the pages ([`attempt`](super::attempt)). If an early
+//! split overflows, all pairs are counted ([`counted`](super::counted)). If a page cannot be built,
+//! other constants are tried.
 
 use super::config::Plan;
 use super::{PageConfig, PageMap};
@@ -13,39 +14,44 @@ use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
 
-/// How a build went.
+/// The report of a build.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PageReport {
-    /// Where the random constants started: [`PageConfig::seed`] with it repeats the build's constants.
+    /// The seed of the random constants: [`PageConfig::seed`] with it repeats the build's
+    /// constants.
     pub seed: u64,
-    /// Attempts that ended because a page could not be built.
+    /// The number of attempts that ended because a page could not be built.
     pub failures: u32,
-    /// Whether a bin of the last split overflowed, so that this split was made once more, into bins with room for as many pairs as it had
-    /// counted.
+    /// Whether a bin of the last split overflowed, so that this split was made once more, into bins
+    /// with the capacity that it had counted.
     pub split_again: bool,
-    /// Whether a bin of an earlier split overflowed, so that all pairs were counted and put in exact places.
+    /// Whether a bin of an earlier split overflowed, so that all pairs were counted and put at
+    /// exact offsets.
     pub counted: bool,
-    /// Whether pairs were left out early, because a tile of the input had a crowd of equal keys.
+    /// Whether pairs were left out early, because a bin was skewed: a tile of the input had many
+    /// equal keys.
     pub skewed: bool,
-    /// Pairs that found all of their places full, so that others had to make room.
+    /// The number of pairs that found all of their slots full, so that others had to be evicted.
     pub moved: u64,
-    /// How long the stages of the attempt that succeeded took, if [`PageConfig::timings`] asked for it.
+    /// The times of the stages of the attempt that succeeded, if [`PageConfig::timings`] asked for
+    /// them.
     pub stages: Option<PageStages>,
 }
 
-/// Milliseconds of device time that the stages of a build took. Of a last split that was made again this is the second time: setting to 0 is then
-/// also adding the counts up, and there is only one split, a later one.
+/// The milliseconds of device time that the stages of a build took. If a last split was made again,
+/// these are of the second time: `initialization` then includes adding up the counts. There is only
+/// one split then, a later one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PageStages {
-    /// Setting counters and published words to 0.
+    /// The time to set counters and published words to 0.
     pub initialization: f64,
-    /// The first split, or all of the counting and ordering if a bin overflowed.
+    /// The time of the first split, or of all of the counting and ordering if a bin overflowed.
     pub first_split: f64,
-    /// The splits after it.
+    /// The time of the splits after the first one.
     pub later_splits: f64,
-    /// Building the pages.
+    /// The time to build the pages.
     pub pages: f64,
 }
 
@@ -54,13 +60,13 @@ impl PageStages {
         Self { initialization, first_split, later_splits, pages }
     }
 
-    /// All of it.
+    /// Returns the time of all stages.
     pub fn total(&self) -> f64 {
         self.initialization + self.first_split + self.later_splits + self.pages
     }
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 pub(super) enum Outcome {
     Built {
         length: u64,
@@ -68,15 +74,16 @@ pub(super) enum Outcome {
         moved: u64,
         stages: Option<PageStages>,
     },
-    /// A bin of the last split got more pairs than it has room for.
+    /// A bin of the last split got more pairs than its capacity.
     LastOverflow,
-    /// A bin of another split did.
+    /// A bin of another split got more pairs than its capacity.
     Overflow,
     Failure,
 }
 
 impl Outcome {
-    /// The outcome of the attempt of so many splits that is queued, from the header at the front of its scratch; waits for it.
+    /// Returns the outcome of the queued attempt of `splits` splits, from the header at the front
+    /// of its scratch; waits for it.
     pub fn of(stream: &Stream, scratch: &Buffer<u64>, splits: usize, clock: &StageClock) -> Result<Self> {
         let found = scratch.download_front(stream, header::WORDS)?;
         let word = |number: u64| found[number as usize];
@@ -107,14 +114,16 @@ impl<K: Key, V: Value> PageMap<K, V> {
         Self::create_from(config, stream, device, Input::of(device, stream, keys, values)?)
     }
 
-    /// Builds the map anew from other pairs; waits until it is known that the build succeeded.
+    /// Rebuilds the map from other pairs; waits until it is known that the build succeeded.
     ///
-    /// For data that changes as a whole, frame after frame: the memory of the table is used again if it is enough, and the scratch
-    /// stays for the next time ([`PageMap::shrink_to_fit`] gives it back).
+    /// It is for data that changes as a whole, frame after frame. The memory of the table is used
+    /// again if it is large enough. The scratch stays for the next rebuild
+    /// ([`PageMap::shrink_to_fit`] gives it back).
     ///
     /// # Errors
-    /// As for [`PageConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
-    /// another error it is empty, and [`PageMap::report`] still tells of the last build that succeeded.
+    /// As for [`PageConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense, the
+    /// map is unchanged. After another error it is empty, and [`PageMap::report`] still describes
+    /// the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         let input = Input::of(&self.device, stream, keys, values)?;
         self.rebuild_from(stream, input)
@@ -122,7 +131,7 @@ impl<K: Key, V: Value> PageMap<K, V> {
 }
 
 impl<K: Key, V: Payload> PageMap<K, V> {
-    /// Builds a table from what has been checked to be on `device`, as the stream.
+    /// Builds a table from input that has been checked to be on `device`, like the stream.
     pub(crate) fn create_from(
         config: PageConfig,
         stream: &Stream,
@@ -153,7 +162,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         Ok(map)
     }
 
-    /// Builds the table anew from what has been checked to be on its device, as the stream.
+    /// Rebuilds the table from input that has been checked to be on its device, like the stream.
     pub(crate) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
         let cores = self.device.engine().cores();
         let plan = self.config.plan_on::<K, V>(input.pairs, input.known == Known::AnyValues, cores)?;
@@ -165,7 +174,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         built
     }
 
-    /// Leaves no keys, as after a rebuild that failed.
+    /// Removes all keys, as after a rebuild that failed.
     pub(crate) fn forget(&mut self, stream: &Stream) {
         self.length = 0;
         // If this fails too, the device is lost; the first error says more.
@@ -186,15 +195,15 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         for failures in 0..attempts {
             let (a, b) = (random.next_u64(), random.next_u64());
             self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
-            // Only the first constants are those of the order.
+            // The order is that of the first constants only.
             let in_order = failures == 0 && input.ordered_by().is_some();
             let mut outcome = if in_order {
                 self.attempt_in_order(stream, input, plan)?
             } else {
                 self.attempt(stream, input, plan, zeroed && failures == 0)?
             };
-            // Other constants would not help against copies of one key. Exact places for the last split's bins mostly do, and exact places
-            // for all pairs help against everything.
+            // Other constants would not help against copies of one key. Exact offsets for the last
+            // split's bins mostly help, and exact offsets for all pairs always do.
             let split_again = matches!(outcome, Outcome::LastOverflow);
             if split_again {
                 outcome = self.attempt_last_split(stream, input, plan)?;
@@ -212,11 +221,12 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         Err(Error::PageBuildFailed { pairs: plan.pairs, load: self.config.load, attempts })
     }
 
-    /// Takes more memory if the table has not enough.
+    /// Allocates more memory if the table has not enough.
     fn ensure_capacity(&mut self, plan: &Plan) -> Result<()> {
         let words = plan.table_words() as usize;
         if self.words.len() < words {
-            // A tiny one first, so that there is a table, an empty one, if the large one cannot be had.
+            // A tiny table first, so that there is one, an empty one, if the large one cannot be
+            // allocated.
             let tiny = PageConfig::default().plan::<K, V>(0)?;
             self.words = Buffer::uninitialized(&self.device, tiny.table_words() as usize)?;
             self.layout = Layout::new::<K, V>(0, 0, tiny.page_bits, tiny.page_buckets);

@@ -1,4 +1,4 @@
-//! What a page map is to be like, and how large that makes it.
+//! The configuration of a page map, and the sizes that follow from it.
 
 use super::PageMap;
 use crate::{Error, Key, Result, Value};
@@ -35,23 +35,24 @@ pub struct PageConfig {
 }
 
 impl Default for PageConfig {
-    /// A load of .8, 25 restarts, a random seed, repeated keys handled, no timings.
+    /// The defaults: a load of .8, 25 restarts, a random seed, repeated keys handled, no timings.
     fn default() -> Self {
         Self { load: 0.8, restarts: 25, seed: None, unique: false, timings: false }
     }
 }
 
-/// The fullest that slots may be where a bucket has four.
+/// The largest load factor of slots where a bucket has four of them.
 const MAX_LOAD_OF_FOUR: f64 = 0.7;
-/// The fullest that slots may be where buckets have keys alone.
+/// The largest load factor of slots where buckets have keys alone.
 const MAX_LOAD_OF_KEYS: f64 = 0.9;
-/// While pages are fewer than 2^this, they are small, so that there are enough of them for all multiprocessors.
+/// The number of page bits up to which pages are kept small, so that there are enough of them for
+/// all multiprocessors.
 const MANY_PAGES_BITS: u32 = 9;
-/// The fewest buckets of a page that is one of few.
+/// The fewest buckets of a page while there are few pages.
 const MIN_PAGE_BUCKETS: u64 = 256;
 
 impl PageConfig {
-    /// Where the random constants start: as it was said, or anywhere.
+    /// Returns the seed of the random constants: the configured one, or a random one.
     pub(crate) fn seed_or_random(&self) -> u64 {
         self.seed.unwrap_or_else(crate::table::hash::random_seed)
     }
@@ -60,56 +61,63 @@ impl PageConfig {
 crate::table::config::config_methods! {
     PageConfig builds PageMap, PageReport tells of it;
     check |config, pairs| config.plan::<K, V>(pairs);
-    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Load`], [`Error::TooManyItems`] (more than 2^31 pairs).
+    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Load`],
+    ///   [`Error::TooManyItems`] (more than 2^31 pairs).
     /// * The build did not succeed: [`Error::PageBuildFailed`].
     /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
 }
 
 impl PageConfig {
-    /// The load: the bytes of the pairs, as a share of the bytes that the table keeps. Above 0, at most 1.
+    /// Sets the load factor: the bytes of the pairs, as a share of the bytes that the table keeps.
+    /// It is above 0 and at most 1.
     ///
-    /// It is an upper limit: where buckets have four slots, in small tables and those of 64-bit keys or values, at most seven tenths
-    /// of the slots are taken. [`PageMap::memory_bytes`] says what a table takes.
+    /// It is an upper limit: where buckets have four slots, at most seven tenths of the slots are
+    /// taken. Those are small tables and tables of 64-bit keys or values. [`PageMap::memory_bytes`]
+    /// says what a table takes.
     #[must_use]
     pub fn load(mut self, load: f64) -> Self {
         self.load = load;
         self
     }
 
-    /// How often a failed build may start again with fresh random constants.
+    /// Sets how often a failed build may start again with fresh random constants.
     #[must_use]
     pub fn restarts(mut self, restarts: u32) -> Self {
         self.restarts = restarts;
         self
     }
 
-    /// Promises that no key is repeated: the build then need not keep the order of the pairs, and is faster. If a key is repeated
-    /// all the same, a lookup gives one of its values, whole, but [`PageMap::len`] and [`PageMap::to_pairs`] may have the key several
-    /// times, and many copies of a key may make the build fail.
+    /// Promises that no key is repeated: the build then need not keep the order of the pairs, and
+    /// is faster. If a key is repeated all the same, a lookup gives one of its values, as a whole.
+    /// But [`PageMap::len`] and [`PageMap::to_pairs`] may have the key several times, and many
+    /// copies of a key may make the build fail.
     #[must_use]
     pub fn assume_unique(mut self) -> Self {
         self.unique = true;
         self
     }
 
-    /// Measures the stages of the build; [`PageReport::stages`](crate::PageReport::stages) has them. Kernels that were never launched before are
-    /// compiled meanwhile, unless [`Device::load_kernels`](crate::Device::load_kernels) has done that.
+    /// Measures the stages of the build; [`PageReport::stages`](crate::PageReport::stages) has
+    /// them. Kernels that were never launched before are compiled in that time, unless
+    /// [`Device::load_kernels`](crate::Device::load_kernels) has done that.
     #[must_use]
     pub fn timings(mut self) -> Self {
         self.timings = true;
         self
     }
 
-    /// Bytes that a map of `pairs` pairs will keep on the device.
+    /// Returns the bytes that a map of `pairs` pairs takes on the device.
     ///
     /// # Errors
-    /// As for [`PageConfig::build`], as far as they follow from the configuration and the number of pairs.
+    /// As for [`PageConfig::build`], as far as they follow from the configuration and the number of
+    /// pairs.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         Ok(self.bytes::<K, V>(pairs)?.0)
     }
 
-    /// Bytes that a build of `pairs` pairs takes on the device besides the map and its input. A build that meets so many copies of some
-    /// keys that a bin of an earlier split than the last overflows takes a little more: docs/page-map.md.
+    /// Returns the bytes that a build of `pairs` pairs takes on the device besides the map and its
+    /// input. A build takes a little more if copies of some keys overflow a bin of a split before
+    /// the last one: docs/page-map.md.
     ///
     /// # Errors
     /// As for [`PageConfig::memory_bytes`].
@@ -117,25 +125,28 @@ impl PageConfig {
         Ok(self.bytes::<K, V>(pairs)?.1)
     }
 
-    /// Bytes that a table of so many pairs, or keys alone, will keep, and those that its build takes besides.
+    /// Returns the bytes that a table of `pairs` pairs, or keys alone, keeps, and those that its
+    /// build takes besides.
     pub(crate) fn bytes<K: Key, V: Payload>(&self, pairs: u64) -> Result<(u64, u64)> {
         let plan = self.plan::<K, V>(pairs)?;
         Ok((8 * plan.table_words(), 8 * plan.scratch_words()))
     }
 
-    /// The sizes of a build of `pairs` pairs, or keys alone, if the configuration makes sense.
+    /// Returns the sizes of a build of `pairs` pairs, or keys alone, if the configuration makes
+    /// sense.
     pub(super) fn plan<K: Key, V: Payload>(&self, pairs: u64) -> Result<Plan> {
         self.plan_moving::<K, V, V>(pairs, None)
     }
 
-    /// [`PageConfig::plan`], or that for values that do not matter, so that keys alone are moved.
+    /// Returns [`PageConfig::plan`], or the plan for values that do not matter, so that keys alone
+    /// are moved.
     pub(super) fn plan_for<K: Key, V: Payload>(&self, pairs: u64, any_values: bool) -> Result<Plan> {
         self.plan_on::<K, V>(pairs, any_values, None)
     }
 
-    /// [`PageConfig::plan_for`] an engine with so many
-    /// [`Engine::cores`](crate::runtime::engine::Engine::cores): the table is as large, and the scratch no
-    /// larger.
+    /// Returns [`PageConfig::plan_for`] an engine with `cores`
+    /// [`Engine::cores`](crate::runtime::engine::Engine::cores): the table is as large, and the
+    /// scratch no larger.
     pub(super) fn plan_on<K: Key, V: Payload>(
         &self,
         pairs: u64,
@@ -149,9 +160,10 @@ impl PageConfig {
         }
     }
 
-    /// The sizes of a build that moves keys with this payload, `M`, to where the pages are built.
+    /// Returns the sizes of a build that moves keys with the payload `M` to where the pages are
+    /// built.
     fn plan_moving<K: Key, V: Payload, M: Payload>(&self, pairs: u64, cores: Option<usize>) -> Result<Plan> {
-        // Not the other way round: a load that is no number is refused, too.
+        // Written this way round so that a load that is NaN is refused, too.
         if !(self.load > 0.0 && self.load <= 1.0) {
             return Err(Error::Load { load: self.load });
         }
@@ -175,8 +187,8 @@ impl PageConfig {
         Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique))
     }
 
-    /// The buckets for `keys` keys alone, whose slots are filled up to the load: of the form that takes the fewest. That may be one that is
-    /// to be had only with more buckets than it needs.
+    /// Returns the number of buckets for `keys` keys alone, whose slots are filled up to the load,
+    /// in the form that takes the fewest. That form may need more buckets than the keys do.
     fn buckets_of_keys<K: Key, V: Payload>(&self, keys: u64) -> f64 {
         let of_form = |(slots, fewest): (u32, u64)| {
             let most = MAX_LOAD_OF_KEYS.min(self.load) * slots as f64;
@@ -185,9 +197,10 @@ impl PageConfig {
         Layout::forms::<K, V>().map(of_form).into_iter().fold(f64::INFINITY, f64::min)
     }
 
-    /// Bits of a page's number, and buckets of a page, if there are to be at least `buckets` buckets.
+    /// Returns the bits of a page number, and the buckets of a page, for at least `buckets`
+    /// buckets.
     fn pages<K: Key, V: Payload>(&self, buckets: f64) -> Result<(u32, u32)> {
-        // More than 32 bits can number.
+        // These are more than 32 bits can number.
         if buckets > (1u64 << 31) as f64 {
             return Err(Error::Load { load: self.load });
         }
@@ -201,18 +214,19 @@ impl PageConfig {
     }
 }
 
-/// The most buckets of a page that one core builds: they should fit the caches that it shares. (The kernel has room
-/// to count the slots of 99,936, which a single page may need.)
+/// The most buckets of a page that one core builds: they should fit the caches that it shares. (The
+/// kernel can count the slots of 99,936 buckets, which a single page may need.)
 const MAX_BUCKETS_PER_CORE: u32 = 3 << 14;
-/// The most pairs of such a page on average; and as many as are worth a task.
+/// The most pairs of a page that one core builds, on average. The next constant is the number of
+/// pairs that are worth a task.
 const MAX_PAIRS_PER_CORE: u64 = 1 << 17;
 const PAIRS_A_TASK: u64 = 1 << 13;
-/// Pages for each of several cores, so that they share the work evenly.
+/// The number of pages for each of several cores, so that they share the work evenly.
 const PAGES_A_CORE: usize = 2;
 
-/// The same buckets, given as bits of a page's number and buckets of a page, for an engine with so
-/// many cores: in as few pages as fit a cache and keep all cores busy, since every split costs as
-/// much as the pages do.
+/// Returns the same buckets, as bits of a page number and buckets of a page, for an engine with
+/// `cores` cores. There are as few pages as fit a cache and keep all cores busy, since every split
+/// costs as much as the pages do.
 fn pages_for((mut page_bits, mut page_buckets): (u32, u32), pairs: u64, cores: Option<usize>) -> (u32, u32) {
     let Some(cores) = cores else { return (page_bits, page_buckets) };
     // A single page needs no split, and may therefore be larger.
@@ -227,18 +241,19 @@ fn pages_for((mut page_bits, mut page_buckets): (u32, u32), pairs: u64, cores: O
     (page_bits, page_buckets)
 }
 
-/// One split: how many bits, how much room its bins have, and how many tiles its regions.
+/// The sizes of one split: its bits, the capacity of its bins, and the number of tiles of its
+/// regions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
     pub bits: u32,
-    /// Bits of the levels up to this one: there are 2^`bits_so_far` bins.
+    /// The bits of the levels up to this one: there are 2^`bits_so_far` bins.
     pub bits_so_far: u32,
     pub regions: u64,
     pub tiles: u64,
     pub region_capacity: u64,
     pub bin_capacity: u64,
     pub skew_limit: u64,
-    /// 64-bit words that it publishes in.
+    /// The number of 64-bit words that the split publishes in.
     state_words: u64,
 }
 
@@ -247,14 +262,15 @@ impl Level {
         1 << self.bits_so_far
     }
 
-    /// Pairs that its output has room for.
+    /// Returns the number of pairs that the split's output has capacity for.
     pub fn capacity(&self) -> u64 {
         self.bins() * self.bin_capacity
     }
 }
 
-/// The sizes of a build, and the layout of its scratch: the header, counts, what the splits and a scan publish in (all of them 0 at
-/// first), starts of bins, then room for the bins of every second split, from the last one back, and for those of the others.
+/// The sizes of a build, and the layout of its scratch. First come the header, the counts, and what
+/// the splits and a scan publish in: all of these are 0 at first. Then come the starts of bins, the
+/// bins of every second split, from the last one back, and the bins of the other splits.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub pairs: u64,
@@ -267,20 +283,23 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Of a table of keys with payload `V`, to whose pages they are moved with payload `M`.
+    /// Makes the plan of a table of keys with payload `V`, which are moved to the pages with
+    /// payload `M`.
     fn new<K: Key, V: Payload, M: Payload>(pairs: u64, page_bits: u32, page_buckets: u32, repeats: bool) -> Self {
         let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
         let tile = split_tile::<K, M>();
         let (mut levels, mut bits_so_far) = (Vec::new(), 0);
         let mut region_capacity = pairs;
         for split in 0..splits {
-            // The first ones may have a bit less: their tiles are then larger shares of their bins.
+            // The first splits may have fewer bits: their tiles are then larger shares of their
+            // bins.
             let bits = (page_bits - bits_so_far) / (splits - split);
             let regions = 1u64 << bits_so_far;
             let tiles = region_capacity.div_ceil(tile).max(1);
             bits_so_far += bits;
             let mean = pairs as f64 / (1u64 << bits_so_far) as f64;
-            // As many as unique keys under a random mix hardly ever exceed; and an eighth more if keys may be repeated.
+            // Unique keys under a random mix hardly ever exceed this slack. Repeated keys get an
+            // eighth more.
             let slack = 8.0 * mean.sqrt() + 64.0 + if repeats { mean / 8.0 } else { 0.0 };
             let bin_capacity = ((mean + slack).ceil() as u64).min(pairs.max(1));
             let mean_of_tile = (tile >> bits) as f64;
@@ -302,60 +321,64 @@ impl Plan {
         Self { pairs, page_bits, page_buckets, levels, table_words, key_bytes, value_bytes }
     }
 
-    /// 64-bit words of the table's buckets.
+    /// Returns the number of 64-bit words of the table's buckets.
     pub fn table_words(&self) -> u64 {
         self.table_words
     }
 
-    /// Where the counts of level `level` stand, in 64-bit words.
+    /// Returns the offset of the counts of level `level`, in 64-bit words.
     pub fn counts_at(&self, level: usize) -> u64 {
         header::WORDS as u64 + self.levels[..level].iter().map(|level| level.bins().div_ceil(2)).sum::<u64>()
     }
 
-    /// Where level `level` publishes.
+    /// Returns the offset of the words that level `level` publishes in.
     pub fn state_at(&self, level: usize) -> u64 {
         let earlier: u64 = self.levels[..level].iter().map(|level| level.state_words).sum();
         self.counts_at(self.levels.len()) + earlier
     }
 
-    /// Where the scan of the last split's counts publishes, if that split is made again.
+    /// Returns the offset of the words that the scan of the last split's counts publishes in, if
+    /// that split is made again.
     pub fn scan_at(&self) -> u64 {
         self.state_at(self.levels.len())
     }
 
-    /// Words that are 0 at first.
+    /// Returns the number of words that are 0 at first.
     pub fn zeros(&self) -> u64 {
         self.scan_at() + self.levels.last().map_or(0, |last| scan_state_words::<u32>(last.bins()))
     }
 
-    /// Where the starts of the last split's bins stand, in 64-bit words, if that split is made again: aligned to 16 bytes.
+    /// Returns the offset of the starts of the last split's bins, in 64-bit words, if that split is
+    /// made again: aligned to 16 bytes.
     pub fn starts_at(&self) -> u64 {
         self.zeros().next_multiple_of(2)
     }
 
-    /// Where the first place for pairs begins.
+    /// Returns the offset of the first storage for pairs.
     fn pairs_at(&self) -> u64 {
         let starts = self.levels.last().map_or(0, |last| (last.bins() + 1).div_ceil(2));
         (self.starts_at() + starts).next_multiple_of(2)
     }
 
-    /// 64-bit words for `capacity` pairs: keys, then values, each aligned to 16 bytes; or as many pairs side by side.
+    /// Returns the number of 64-bit words for `capacity` pairs: keys, then values, each aligned to
+    /// 16 bytes; or as many pairs side by side.
     fn pairs_words(&self, capacity: u64) -> u64 {
         self.keys_words(capacity) + (capacity * self.value_bytes).div_ceil(16) * 2
     }
 
-    /// 64-bit words for `capacity` keys.
+    /// Returns the number of 64-bit words for `capacity` keys.
     pub fn keys_words(&self, capacity: u64) -> u64 {
         (capacity * self.key_bytes).div_ceil(16) * 2
     }
 
-    /// Room for the pairs of the splits that write to the same place as the last one (`back` 0) or as the one before it (1).
+    /// Returns the words for the pairs of the splits that write to the same storage as the last one
+    /// (`back` 0) or as the one before it (1).
     fn storage_words(&self, back: usize) -> u64 {
         let capacities = self.levels.iter().rev().skip(back).step_by(2).map(|level| self.pairs_words(level.capacity()));
         capacities.max().unwrap_or(0)
     }
 
-    /// Where the splits write that end `back` splits before the last one.
+    /// Returns the storage that the split `back` splits before the last one writes to.
     pub fn storage_at(&self, back: usize) -> PairStorage {
         let last = self.pairs_at();
         match back % 2 {
@@ -366,7 +389,7 @@ impl Plan {
         }
     }
 
-    /// 64-bit words of scratch.
+    /// Returns the number of 64-bit words of the scratch.
     pub fn scratch_words(&self) -> u64 {
         let sizes = (0..2).map(|back| match self.storage_at(back) {
             PairStorage::Table => 0,
@@ -376,12 +399,12 @@ impl Plan {
     }
 }
 
-/// Where pairs are put.
+/// The memory that pairs are put in.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PairStorage {
-    /// In the memory of the table.
+    /// The memory of the table.
     Table,
-    /// In the scratch, from this word on.
+    /// The scratch, from this word on.
     Scratch(u64),
 }
 
@@ -390,7 +413,7 @@ mod tests {
     use super::*;
     use gpu_kernels::primitives::scan::tile;
 
-    /// What users are told of a table's memory holds for every engine.
+    /// The memory that users are told a table takes is right for every engine.
     #[test]
     fn plans_for_cores_take_no_more_memory_and_their_pages_are_fewer() {
         for config in [PageConfig::default(), PageConfig::default().assume_unique()] {
@@ -409,7 +432,8 @@ mod tests {
         }
     }
 
-    /// Kernels number the places of bins with 32 bits, and the last 2^16 of those numbers mean nowhere.
+    /// Offsets of pairs in bins have 32 bits, and the last 2^16 of those numbers stand for no
+    /// offset.
     #[test]
     fn offsets_of_pairs_fit_32_bits() {
         fn check<K: Key, V: Payload>(any_values: bool) {
@@ -424,12 +448,13 @@ mod tests {
                                 "2^{lg} at {load}: {level:?}"
                             );
                         }
-                        // What a scan reads and writes four at a time.
+                        // A scan reads and writes these four at a time.
                         if let Some(last) = plan.levels.len().checked_sub(1) {
                             let bins = plan.levels[last].bins();
                             assert!(bins < tile::<u32>() || plan.counts_at(last) % 2 == 0, "2^{lg} at {load}");
                             assert!(plan.starts_at() % 2 == 0, "2^{lg} at {load}");
-                            // Sums that blocks publish have 30 bits, and those of a bin that overflows are used.
+                            // Sums that blocks publish have 30 bits, and those of a bin that
+                            // overflows are used.
                             assert!(plan.levels[last].region_capacity < 1 << 30, "2^{lg} at {load}");
                         }
                     }

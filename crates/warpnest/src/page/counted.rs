@@ -1,4 +1,5 @@
-//! Building a page map from pairs that are put in the order of their pages first, or come in it: no bin has room that could be too small.
+//! The build of a page map from pairs that are first put in the order of their pages, or come in
+//! it: no bin can overflow.
 
 use super::PageMap;
 use super::attempt::{launch_one_of, pairs_in};
@@ -14,14 +15,15 @@ use gpu_kernels::page::{BuildPages, BuildParams, Layout, Starts, StartsParams, h
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Nothing, Payload};
 
-/// The function that gives a key its page.
+/// Returns the function that gives a key its page.
 fn page_function<K: Key>(layout: &Layout) -> HashFunctions {
     let mut constants = [layout.a, layout.b].into_iter().cycle();
     HashFunctions::new(Formula::Mix, 1, layout.pages(), 0, K::BITS, || constants.next().unwrap_or_default())
 }
 
 impl<K: Key, V: Payload> PageMap<K, V> {
-    /// Counts the pairs of every page, puts them in exact places, in the order of the input, and builds the pages.
+    /// Counts the pairs of every page, puts them at exact offsets, in the order of the input, and
+    /// builds the pages.
     pub(super) fn attempt_counted(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
         if input.known == Known::AnyValues {
             self.count_and_move::<Nothing>(stream, input, plan)
@@ -30,19 +32,22 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         }
     }
 
-    /// [`PageMap::attempt_counted`], which moves keys with this payload: the map's, or none if values do not matter.
+    /// Does [`PageMap::attempt_counted`], moving keys with the payload `M`: the map's, or none if
+    /// values do not matter.
     fn count_and_move<M: Payload>(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, config, .. } = self;
         let functions = page_function::<K>(layout);
         let passes = RadixPasses::<K, M>::by_bucket(functions, plan.page_bits, plan.pairs);
-        // The pages' starts stand behind what the splits use, whose places for pairs serve here too.
+        // The pages' starts are behind what the splits use, whose storage for pairs serves here
+        // too.
         let starts_at = plan.scratch_words();
         let pairs_scratch = scratch.reserve(starts_at + starts_words(layout))?;
         let mut passes_scratch = Scratch::new(&self.device);
         let passes_scratch = passes_scratch.reserve(passes.words())?;
-        // SAFETY: this holds for all launches: every place has room for all keys with what is moved with them, by the plan, and the last pass
-        // writes to the scratch; starts have a word more than there are pages. The table has the words of its layout.
+        // SAFETY: this holds for all launches: by the plan, every storage has capacity for all keys
+        // with what is moved with them. The last pass writes to the scratch. Starts have a word
+        // more than there are pages. The table has the words of its layout.
         stream.batch(&input.buffers(), &[pairs_scratch, passes_scratch, words], |batch| unsafe {
             clock.lap(batch)?;
             batch.zero(pairs_scratch, header::WORDS)?;
@@ -68,13 +73,15 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         Outcome::of(stream, pairs_scratch, 0, &clock)
     }
 
-    /// Builds the pages of input that is in the order of the keys mixed with the layout's constants, and has each key once.
+    /// Builds the pages from input that is in the order of the keys mixed with the layout's
+    /// constants, and has each key once.
     pub(super) fn attempt_in_order(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, .. } = self;
         let starts_at = header::WORDS as u64;
         let scratch = scratch.reserve(starts_at + starts_words(layout))?;
-        // SAFETY: the scratch has a header and then the starts, a word more than there are pages; the table has the words of its layout.
+        // SAFETY: the scratch has a header and then the starts, a word more than there are pages;
+        // the table has the words of its layout.
         stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
             clock.lap(batch)?;
             batch.zero(scratch, header::WORDS)?;
@@ -92,16 +99,18 @@ impl<K: Key, V: Payload> PageMap<K, V> {
     }
 }
 
-/// 64-bit words for the starts of all pages, and where the last one ends.
+/// Returns the number of 64-bit words for the starts of all pages, and the end of the last one.
 fn starts_words(layout: &Layout) -> u64 {
     (layout.pages() as u64 + 1).div_ceil(2)
 }
 
-/// Builds the pages of `pairs` pairs that stand in the order of their pages. Two stages: where each page's pairs begin, and the build.
+/// Builds the pages of `pairs` pairs in the order of their pages. There are two stages: finding
+/// where each page's pairs begin, and the build.
 ///
 /// # Safety
-/// There are as many pairs, in that order, and all different and with values if `unique`. The scratch begins with a header that is 0, and has
-/// [`starts_words`] from `starts_at` on; the table has the words of its layout. All are of the batch, which writes table and scratch.
+/// There are `pairs` pairs in that order. If `unique`, they are all different and have values. The
+/// scratch begins with a header that is 0, and has [`starts_words`] from `starts_at` on. The table
+/// has the words of its layout. All buffers are of the batch, which writes table and scratch.
 unsafe fn build_in_place<K: Key, V: Payload>(
     batch: &Batch<'_>,
     clock: &mut StageClock,
@@ -115,14 +124,14 @@ unsafe fn build_in_place<K: Key, V: Payload>(
     let build = BuildPages::<K, V, false> {
         keys: from.keys,
         values: from.values,
-        // SAFETY: the kernel's text allows no counts.
+        // SAFETY: the kernel's documentation allows null counts.
         counts: unsafe { Global::null() },
         starts,
         words_out: words.argument(),
         header: scratch.argument(),
         plan: BuildParams { layout: *layout, page_capacity: 0, pairs, split: 0, zeroed: 0 },
     };
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees it.
     unsafe {
         batch.launch(&find_starts, layout.pages() as u64 + 1)?;
         clock.lap(batch)?;

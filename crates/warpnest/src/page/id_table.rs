@@ -13,14 +13,14 @@ impl<K: Key> Numbers<K> for &PageMap<K, u32> {
         let plan = NumberParams { layout: self.layout, capacity: keys.len() as u64 };
         let number =
             Number::<K> { words: self.words.argument(), keys_out: keys.argument(), count: count.argument(), plan };
-        // SAFETY: the caller's; the table and its layout belong together.
+        // SAFETY: the caller guarantees the rest; the table and its layout belong together.
         unsafe { stream.launch(&number, self.buckets_with_pairs(), &[], &[&self.words, keys, &count]) }
     }
 
     unsafe fn flag(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
         let plan = ValuesParams { layout: self.layout };
         let flag = FlagValues::<K> { words: self.words.argument(), bits: bits.argument(), plan };
-        // SAFETY: the caller's; the table and its layout belong together.
+        // SAFETY: the caller guarantees the rest; the table and its layout belong together.
         unsafe { stream.launch(&flag, self.buckets_with_pairs(), &[&self.words], &[bits]) }
     }
 
@@ -28,7 +28,7 @@ impl<K: Key> Numbers<K> for &PageMap<K, u32> {
         let plan = ValuesParams { layout: self.layout };
         let rank =
             RankValues::<K> { words: self.words.argument(), bits: bits.argument(), before: before.argument(), plan };
-        // SAFETY: the caller's; the table and its layout belong together.
+        // SAFETY: the caller guarantees the rest; the table and its layout belong together.
         unsafe { stream.launch(&rank, self.buckets_with_pairs(), &[bits, before], &[&self.words]) }
     }
 }
@@ -56,7 +56,7 @@ crate::layered::id_table::impl_id_table! {
             plan: RunsParams { layout: self.layout, queries: query.queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 3] = [query.queries, &self.words, query.lasts];
-        // SAFETY: the caller's; the table and its layout belong together.
+        // SAFETY: the caller guarantees the rest; the table and its layout belong together.
         unsafe { stream.launch(&runs, query.queries.len() as u64, &reads, writes) }
     }
 }

@@ -1,4 +1,5 @@
-//! [`PageMap`]: split first, then build whole pages on chip. docs/page-map.md has layout, algorithm, guarantees and figures.
+//! The page map, [`PageMap`], which is split first and then built in whole pages on chip.
+//! docs/page-map.md describes layout, algorithm, guarantees and figures.
 
 mod attempt;
 mod build;
@@ -17,24 +18,27 @@ use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Payload, WordOf};
 use std::marker::PhantomData;
 
-/// A map that is built in one go at streaming speed, and answers nearly every lookup, present or absent, with one access to memory.
-/// The map to take unless there is a reason for another.
+/// A map that is built in one go at streaming speed, and answers nearly every lookup, present or
+/// absent, with one memory access. It is the map to take unless there is a reason for another.
 ///
-/// Source: the idea of the two-level table (Alcantara et al., *Real-Time Parallel Hashing on the GPU*, 2009) with quotienting
-/// (Knuth, *The Art of Computer Programming*, volume 3, section 6.4, exercise 13).
+/// Source: the idea of the two-level table (Alcantara et al., *Real-Time Parallel Hashing on the
+/// GPU*, 2009) with quotienting (Knuth, *The Art of Computer Programming*, volume 3, section 6.4,
+/// exercise 13).
 ///
-/// * **Keys and values** are `u32` or `u64`; all of them are legal.
-/// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins. [`PageConfig::assume_unique`] promises that
-///   there are none.
-/// * **Complexity.** A build reads and writes every pair once for each split (none to three, by the size of the table) and once for the
-///   pages, in streams. A lookup reads one bucket of 32 bytes (64 if a key or value has 64 bits); in one to five of a hundred cases,
-///   more in small and full tables, the one beside it, and seldom others.
-/// * **Memory.** [`PageConfig::load`] says how full the table is; [`PageConfig::memory_bytes`] and [`PageConfig::scratch_bytes`] say
-///   beforehand what it takes.
-/// * **Two builds of the same pairs** answer every lookup alike. Where pairs stand in the table, and so the order of
-///   [`PageMap::to_pairs`], may differ, also with the same seed.
-/// * **Beside other work.** A map does not change after its build, so any number of streams may look up at the same time.
-///   [`PageMap::rebuild`] takes the map exclusively and waits for running lookups by itself.
+/// * **Keys and values** are `u32` or `u64`; all values of these types are legal.
+/// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins.
+///   [`PageConfig::assume_unique`] promises that there are none.
+/// * **Complexity.** A build reads and writes every pair once for each split (none to three, by the
+///   size of the table) and once for the pages, in streams. A lookup reads one bucket of 32 bytes
+///   (64 if a key or value has 64 bits). In one to five of a hundred cases, and more in small and
+///   full tables, it also reads the next bucket; it seldom reads others.
+/// * **Memory.** [`PageConfig::load`] says how full the table is. [`PageConfig::memory_bytes`] and
+///   [`PageConfig::scratch_bytes`] say beforehand what it takes.
+/// * **Two builds of the same pairs** answer every lookup alike. The slots of the pairs, and so the
+///   order of [`PageMap::to_pairs`], may differ, also with the same seed.
+/// * **Concurrent use.** A map does not change after its build, so any number of streams may look
+///   up at the same time. [`PageMap::rebuild`] takes the map exclusively and waits for running
+///   lookups by itself.
 #[derive(Debug)]
 pub struct PageMap<K: Key, V: Payload> {
     device: Device,
@@ -51,7 +55,8 @@ crate::table::lookup::lookup_methods!(PageMap);
 crate::table::pairs::pairs_methods!(PageMap);
 
 impl<K: Key, V: Value> PageMap<K, V> {
-    /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`PageConfig::build`] takes another.
+    /// Builds a map of `keys[i]` to `values[i]` with the default configuration;
+    /// [`PageConfig::build`] takes another.
     ///
     /// ```
     /// use warpnest::{Device, PageMap};
@@ -75,11 +80,11 @@ impl<K: Key, V: Value> PageMap<K, V> {
 }
 
 impl<K: Key, V: Payload> PageMap<K, V> {
-    /// Queues a lookup: `values` may be null.
+    /// Queues a lookup; `values` may be null.
     ///
     /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for each 32 of them; the launch
-    /// writes `writes`.
+    /// There are as many values, if any, as queries, and a found-word for every 32 of them. The
+    /// launch writes `writes`.
     pub(crate) unsafe fn find(
         &self,
         stream: &Stream,
@@ -96,66 +101,69 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 2] = [queries, &self.words];
-        // SAFETY: as many values, if any, and found-words as queries; the table and its layout belong together.
+        // SAFETY: there are as many values, if any, as queries, and a found-word for every 32 of
+        // them. The table and its layout belong together.
         unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
     }
 
-    /// The buckets that may have pairs: whatever the words of an empty map are.
+    /// Returns the number of buckets that may have pairs: none in an empty map, whatever its words
+    /// are.
     fn buckets_with_pairs(&self) -> u64 {
         if self.is_empty() { 0 } else { self.layout.buckets() as u64 }
     }
 
-    /// How the table is laid out and how it hashes, for a kernel of your own: with [`PageMap::words`] it makes a
-    /// [`Table`](gpu_kernels::page::Table).
+    /// Returns how the table is laid out and how it hashes, for a kernel of your own: with
+    /// [`PageMap::words`] it makes a [`Table`](gpu_kernels::page::Table).
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The buckets, and perhaps some more words that the table has no use for.
+    /// Returns the buckets, and perhaps some more words that the table does not use.
     pub fn words(&self) -> &Buffer<u64> {
         &self.words
     }
 
-    /// The number of keys.
+    /// Returns the number of keys.
     pub fn len(&self) -> u64 {
         self.length
     }
 
-    /// Whether it has no keys.
+    /// Returns whether the map has no keys.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The number of slots of all buckets.
+    /// Returns the number of slots of all buckets.
     pub fn slots(&self) -> u64 {
         self.layout.buckets() as u64 * self.layout.slots as u64
     }
 
-    /// Bytes that the map keeps on the device, without the scratch that [`PageMap::rebuild`] may have left.
+    /// Returns the bytes that the map takes on the device, without the scratch that
+    /// [`PageMap::rebuild`] may have left.
     pub fn memory_bytes(&self) -> u64 {
         8 * self.words.len() as u64
     }
 
-    /// Gives the scratch of rebuilds back. The next one takes it again.
+    /// Gives back the scratch of rebuilds. The next rebuild allocates it again.
     pub fn shrink_to_fit(&mut self) {
         self.scratch.release();
     }
 
-    /// The device that it is on.
+    /// Returns the device that the map is on.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// How the build went.
+    /// Returns how the build went.
     pub fn report(&self) -> &PageReport {
         &self.report
     }
 
-    /// A copy of the map on the same device, made on `stream`. It has no scratch.
+    /// Copies the map on the same device; the copy is made on `stream`, and has no scratch.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
         Ok(Self {
             device: self.device.clone(),
@@ -169,22 +177,23 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         })
     }
 
-    /// Writes all keys to the front of `keys`, and all values to that of `values`, which have room for them; the latter is
-    /// there unless the payload is nothing. Returns when they are written.
+    /// Writes all keys to the front of `keys`, and all values to that of `values`; both are large
+    /// enough. `values` is there unless the payload is nothing. Returns when they are written.
     pub(crate) fn unpack(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<WordOf<V>>>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         let capacity = values.map_or(keys.len(), |values| values.len().min(keys.len()));
         let unpack = Unpack::<K, V> {
             words: self.words.argument(),
             keys_out: keys.argument(),
-            // SAFETY: the kernel's text allows no values of keys alone.
+            // SAFETY: the kernel's documentation allows null for values if there are keys alone.
             values_out: values.map_or_else(|| unsafe { Global::null() }, Buffer::argument),
             count: count.argument(),
             plan: UnpackParams { layout: self.layout, capacity: capacity as u64 },
         };
         let mut writes: Vec<&dyn Tracked> = vec![keys, &count];
         writes.extend(values.map(|values| values as &dyn Tracked));
-        // SAFETY: the outputs have the room that the plan says; the table and its layout belong together.
+        // SAFETY: the outputs have the capacity that the plan says; the table and its layout belong
+        // together.
         unsafe { stream.launch(&unpack, self.buckets_with_pairs(), &[&self.words], &writes) }
     }
 }

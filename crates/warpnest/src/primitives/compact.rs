@@ -9,17 +9,20 @@ use gpu_kernels::types::Scalar;
 
 pub(crate) use gpu_kernels::primitives::compact::state_words;
 
-/// Queues the compaction of `input`: its elements `i` whose bit `i % 32` of `keep[i / 32]` is set go, in their order, to the
-/// front of `output`, and their number to `count[0]`. What stands behind them in `output` stays as it was.
+/// Queues the compaction of `input`: the elements `i` whose bit `i % 32` of `keep[i / 32]` is set
+/// are written, in their order, to the front of `output`. Their number is written to `count[0]`.
+/// The elements behind them in `output` are left unchanged.
 ///
-/// `keep` is laid out as [`Answers::found`](crate::Answers::found). One pass: reads all elements and writes those that are
-/// kept. Takes 8 bytes of scratch for each 7,168 elements of `u32` or 3,584 of `u64`.
+/// `keep` has the layout of [`Answers::found`](crate::Answers::found). One pass reads all elements
+/// and writes those that are kept. The scratch takes 8 bytes for each 7,168 elements of `u32` or
+/// 3,584 of `u64`.
 ///
 /// # Errors
-/// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `keep` has a word for each 32 elements, `output` is as long as
-/// `input`, and `count` has one element; [`Error::TooManyItems`](crate::Error::TooManyItems),
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-/// [`Error::Driver`](crate::Error::Driver).
+/// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `keep` has a word for each 32
+/// elements, `output` is as long as `input`, and `count` has one element;
+/// [`Error::TooManyItems`](crate::Error::TooManyItems),
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+/// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
 pub fn compact<T: Scalar>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -39,7 +42,8 @@ pub fn compact<T: Scalar>(
     let (kept, count_at) = (keep.argument(), count.argument());
     stream.batch(&[input, keep], &[&*output, &*count, state], |batch| {
         batch.zero(state, state_words::<T>(items) as usize)?;
-        // SAFETY: input and output have that many items, `keep` a bit for each, and the state is large enough and zero.
+        // SAFETY: input and output have that many items, `keep` has a bit for each, and the state
+        // is large enough and zero.
         unsafe {
             launch_compact::<T>(batch, items, input.argument(), kept, output.argument(), count_at, state.argument())
         }
@@ -49,8 +53,8 @@ pub fn compact<T: Scalar>(
 /// Queues the compaction of `items` items.
 ///
 /// # Safety
-/// As the kernel's text says, of arrays in buffers of the batch, which writes the last three; `state` has the words that it asks for, and
-/// they are 0.
+/// As the kernel's documentation says, of arrays in buffers of the batch, which writes the last
+/// three. `state` has the words that the kernel asks for, and they are 0.
 pub(crate) unsafe fn launch_compact<T: Scalar>(
     batch: &Batch<'_>,
     items: u64,
@@ -61,17 +65,18 @@ pub(crate) unsafe fn launch_compact<T: Scalar>(
     state: Global<u64>,
 ) -> Result<()> {
     let compact = Compact { input, keep, output, count, state, plan: CompactParams { items } };
-    // SAFETY: the caller's.
+    // SAFETY: the caller keeps the contract of this function, which is the kernel's.
     unsafe { batch.launch_blocks(&compact, items.div_ceil(tile::<T>())) }
 }
 
-/// Queues marking, in `keep`, the last of each run of equal `keys`: with [`sort_pairs`](super::sort_pairs) before and
-/// [`compact`] after it, of each repeated key the last pair in input order remains.
+/// Queues flagging, in `keep`, the last of each run of equal `keys`. With
+/// [`sort_pairs`](super::sort_pairs) before and [`compact`] after it, the last pair in input order
+/// remains of each repeated key.
 ///
 /// # Errors
 /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `keep` has a word for each 32 keys;
-/// [`Error::TooManyItems`](crate::Error::TooManyItems), [`Error::WrongDevice`](crate::Error::WrongDevice),
-/// [`Error::Driver`](crate::Error::Driver).
+/// [`Error::TooManyItems`](crate::Error::TooManyItems),
+/// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
 pub fn flag_last_of_each<K: Key>(stream: &Stream, keys: &Buffer<K>, keep: &mut Buffer<u32>) -> Result<()> {
     check_keep(keys.len(), keep)?;
     let items = check_items(keys.len())?;
@@ -81,17 +86,17 @@ pub fn flag_last_of_each<K: Key>(stream: &Stream, keys: &Buffer<K>, keep: &mut B
     })
 }
 
-/// Queues marking the last of each run of `items` equal keys.
+/// Queues flagging the last of each run of `items` equal keys.
 ///
 /// # Safety
-/// As the kernel's text says, of arrays in buffers of the batch, which writes `keep`.
+/// As the kernel's documentation says, of arrays in buffers of the batch, which writes `keep`.
 pub(crate) unsafe fn launch_flag<K: Key>(
     batch: &Batch<'_>,
     items: u64,
     keys: Global<K>,
     keep: Global<u32>,
 ) -> Result<()> {
-    // SAFETY: the caller's.
+    // SAFETY: the caller keeps the contract of this function, which is the kernel's.
     unsafe { batch.launch(&LastOfEach { keys, keep, plan: CompactParams { items } }, items) }
 }
 

@@ -1,7 +1,9 @@
-//! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction, binary search.
+//! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction, binary
+//! search.
 //!
-//! All of them enqueue their work and wait for nothing. They work in a [`Scratch`], which grows as they need it and is best kept
-//! for the next call: only growing allocates, and waits for what still uses the memory before.
+//! All of them enqueue their work and wait for nothing. They work in a [`Scratch`], which grows as
+//! they need it and is best kept for the next call. Only growing allocates, and waits for the
+//! operations that still use the previous memory.
 //!
 //! ```
 //! use warpnest::primitives::{Scratch, sort_pairs};
@@ -34,7 +36,7 @@ pub use search::binary_search;
 
 use crate::{Error, Result};
 
-/// The most items of one call: places have 32 bits.
+/// The most items of one call: indices have 32 bits.
 pub const MAX_ITEMS: u64 = u32::MAX as u64;
 
 fn check_items(items: usize) -> Result<u64> {

@@ -13,7 +13,7 @@ use gpu_kernels::types::{Payload, WordOf};
 
 pub use gpu_kernels::primitives::radix::MAX_BITS;
 
-/// Some bits of a key: `bits` of them, from bit `shift` on.
+/// A field of bits of a key: `bits` of them, from bit `shift` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitField {
     /// The lowest bit.
@@ -28,7 +28,7 @@ impl BitField {
         if !(1..=MAX_BITS).contains(&bits) || shift.saturating_add(bits) > K::BITS {
             return Err(Error::BitField { shift, bits, key_bits: K::BITS, max_bits: MAX_BITS });
         }
-        // The functions are not asked: the digit is of the key.
+        // The functions are not used: the digit is of the key.
         let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0);
         Ok(Digit { functions, of: DigitOf::Key as u32, shift, bits, padding: 0 })
     }
@@ -38,11 +38,12 @@ impl BitField {
     }
 }
 
-/// Queues counting the values of a bit field: `counts[v]` becomes the number of `keys` with value `v`.
+/// Queues counting the values of a bit field: `counts[v]` becomes the number of `keys` with value
+/// `v`.
 ///
 /// # Errors
-/// [`Error::BitField`]; [`Error::LengthsDiffer`] unless `counts` has an element for each value of the field;
-/// [`Error::TooManyItems`], [`Error::WrongDevice`], [`Error::Driver`].
+/// [`Error::BitField`]; [`Error::LengthsDiffer`] unless `counts` has an element for each value of
+/// the field; [`Error::TooManyItems`], [`Error::WrongDevice`], [`Error::Driver`].
 pub fn histogram<K: Key>(stream: &Stream, keys: &Buffer<K>, field: BitField, counts: &mut Buffer<u32>) -> Result<()> {
     let digit = field.digit::<K>()?;
     crate::error::same_length(("the values of the field", field.values()), ("the counts", counts.len()))?;
@@ -56,20 +57,23 @@ pub fn histogram<K: Key>(stream: &Stream, keys: &Buffer<K>, field: BitField, cou
     })
 }
 
-/// Threads that count: enough to fill a large device, so that each block's counters are worth adding up.
+/// The number of threads that count: enough to fill a large device, and few enough that adding up
+/// each block's counters pays off.
 fn histogram_threads(items: u64) -> u64 {
     items.div_ceil(8).min(1024 * 256)
 }
 
-/// Queues a stable partition: pairs go to the outputs in the order of a bit field of their keys, and among equal ones in
-/// their order in the input. `starts[v]` becomes the place of the first pair with value `v`, whether there is one or not.
+/// Queues a stable partition: pairs are written to the outputs in the order of a bit field of their
+/// keys, and among equal ones in their input order. `starts[v]` becomes the offset of the first
+/// pair with value `v`, whether there is one or not.
 ///
-/// Reads the keys twice, the values once, and writes each once. The scratch takes `2^(bits + 2)` bytes for each 8,192 pairs of
-/// 32-bit keys and values, twice that for wider ones.
+/// Reads the keys twice and the values once, and writes each once. The scratch takes `2^(bits + 2)`
+/// bytes for each 8,192 pairs of 32-bit keys and values, twice that for wider ones.
 ///
 /// # Errors
-/// [`Error::BitField`]; [`Error::LengthsDiffer`] unless keys, values and outputs are equally long, and `starts` has an element
-/// for each value of the field; [`Error::TooManyItems`], [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
+/// [`Error::BitField`]; [`Error::LengthsDiffer`] unless keys, values and outputs are equally long,
+/// and `starts` has an element for each value of the field; [`Error::TooManyItems`],
+/// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
 pub fn partition_pairs<K: Key, V: Value>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -89,8 +93,8 @@ pub fn partition_pairs<K: Key, V: Value>(
     let output = Pairs { keys: keys_out.argument(), values: values_out.argument() };
     let (scanned, starts_at, bytes) = (work.address(), starts.address(), 4 * starts.len());
     stream.batch(&[keys, values], &[keys_out, values_out, &*starts, work], |batch| {
-        // SAFETY: inputs and outputs have that many pairs, `work` the words that were asked for; the scanned counts are its first
-        // words, as many as `starts` has.
+        // SAFETY: inputs and outputs have that many pairs, and `work` has the words that were asked
+        // for. The scanned counts are its first words, as many as `starts` has.
         unsafe {
             passes.clear(batch, work)?;
             passes.count(batch, work, input.keys)?;
@@ -101,14 +105,14 @@ pub fn partition_pairs<K: Key, V: Value>(
     })
 }
 
-/// A sort: its passes, and the words that they work in with the pairs.
+/// A sort: its passes, and the words of scratch for them and for the pairs.
 struct Sort<K, V> {
     passes: RadixPasses<K, V>,
     words: u64,
 }
 
 impl<K: Key, V: Value> Sort<K, V> {
-    /// A sort of `items` pairs by what the digits are of.
+    /// A sort of `items` pairs by the number that `of` takes its digits from.
     fn new(of: Digit, items: u64) -> Self {
         let passes = RadixPasses::<K, V>::new(of, K::BITS, items);
         Self { passes, words: passes.words() + Pairs::<K, V>::words(items) }
@@ -117,7 +121,8 @@ impl<K: Key, V: Value> Sort<K, V> {
     /// Queues the sort of `input` to `output`, which may be the same.
     ///
     /// # Safety
-    /// Both have as many pairs as are sorted, `work` the sort's words, and all are of the batch, which writes `output` and `work`.
+    /// Both have as many pairs as are sorted, and `work` has the sort's words. All are in buffers
+    /// of the batch, which writes `output` and `work`.
     unsafe fn queue(
         &self,
         batch: &Batch<'_>,
@@ -128,7 +133,8 @@ impl<K: Key, V: Value> Sort<K, V> {
         let Self { passes, .. } = self;
         let other = Pairs::at(work.argument::<u64>().offset(passes.words()), passes.items);
         let mut from = input;
-        // SAFETY: the caller's; passes are even in number, and each writes where the one before it did not.
+        // SAFETY: as the caller promises; the number of passes is even, and each writes where the
+        // one before it did not.
         unsafe {
             passes.clear(batch, work)?;
             passes.count(batch, work, input.keys)?;
@@ -146,18 +152,20 @@ impl<K: Key, V: Value> Sort<K, V> {
 /// The lowest digit of a sort.
 const LOWEST: BitField = BitField { shift: 0, bits: 8 };
 
-/// Bytes of scratch that [`sort_pairs`] takes.
+/// The bytes of scratch that [`sort_pairs`] takes.
 pub(crate) fn sort_scratch_bytes<K: Key, V: Value>(items: u64) -> Result<u64> {
     Ok(8 * Sort::<K, V>::new(LOWEST.digit::<K>()?, items).words)
 }
 
 /// Queues a stable sort of pairs by key, in place.
 ///
-/// Four passes over 32-bit keys, eight over 64-bit ones. The scratch takes as much memory as the pairs, and 1 KiB a pass for each
-/// 8,192 of them, or for each 4,096 where a key or value has 64 bits.
+/// There are four passes over 32-bit keys, eight over 64-bit ones. The scratch takes as much memory
+/// as the pairs, and 1 KiB a pass for each 8,192 of them. With 64-bit keys or values it is 1 KiB a
+/// pass for each 4,096.
 ///
 /// # Errors
-/// [`Error::LengthsDiffer`], [`Error::TooManyItems`], [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
+/// [`Error::LengthsDiffer`], [`Error::TooManyItems`], [`Error::OutOfMemory`],
+/// [`Error::WrongDevice`], [`Error::Driver`].
 pub fn sort_pairs<K: Key, V: Value>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -170,14 +178,15 @@ pub fn sort_pairs<K: Key, V: Value>(
     let work = scratch.reserve(sort.words)?;
     let own = Pairs::<K, V> { keys: keys.argument(), values: values.argument() };
     stream.batch(&[], &[keys, values, work], |batch| {
-        // SAFETY: both arrays have that many pairs, `work` the words that were asked for.
+        // SAFETY: both arrays have that many pairs, and `work` has the words that were asked for.
         unsafe { sort.queue(batch, work, own, own) }
     })
 }
 
-/// Queues a stable sort of as many pairs as there are keys, to outputs of their own, by the keys mixed with constants `a` and `b`, which are
-/// written as they are mixed: equal keys come together, and those that a page table with these constants puts in one page. The
-/// scratch takes [`sort_scratch_bytes`].
+/// Queues a stable sort of as many pairs as there are keys, to separate outputs, by the keys mixed
+/// with constants `a` and `b`. The keys are written mixed. Equal keys come together, and so do
+/// those that a page table with these constants stores in one page. The scratch takes
+/// [`sort_scratch_bytes`].
 pub(crate) fn sort_pairs_by_mixed_key<K: Key, V: Value>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -194,12 +203,13 @@ pub(crate) fn sort_pairs_by_mixed_key<K: Key, V: Value>(
     let input = Pairs::<K, V> { keys: keys.argument(), values: values.argument() };
     let output = Pairs::<K, V> { keys: keys_out.argument(), values: values_out.argument() };
     stream.batch(&[keys, values], &[keys_out, values_out, work], |batch| {
-        // SAFETY: inputs and outputs have that many pairs, `work` the words that were asked for.
+        // SAFETY: inputs and outputs have that many pairs, and `work` has the words that were asked
+        // for.
         unsafe { sort.queue(batch, work, input, output) }
     })
 }
 
-/// Where keys and their values stand.
+/// The arrays of keys and of their values.
 #[derive(Debug)]
 pub(crate) struct Pairs<K, V: Payload> {
     pub keys: Global<K>,
@@ -217,7 +227,7 @@ impl<K: Key, V: Payload> Pairs<K, V> {
     /// The most words of [`Pairs::words`] that are there for alignment alone.
     pub const MAX_PADDING: u64 = 4;
 
-    /// 64-bit words that `items` pairs take: each array is aligned to two of them.
+    /// The number of 64-bit words that `items` pairs take: each array is aligned to two of them.
     pub fn words(items: u64) -> u64 {
         Self::keys_words(items) + (items * V::VALUE_BITS as u64).div_ceil(128) * 2
     }
@@ -226,41 +236,45 @@ impl<K: Key, V: Payload> Pairs<K, V> {
         (items * K::BITS as u64).div_ceil(128) * 2
     }
 
-    /// The arrays for `items` pairs in the memory from `words` on, which must be aligned to 16 bytes.
+    /// The arrays for `items` pairs in the memory from `words` on, which must be aligned to 16
+    /// bytes.
     pub fn at(words: Global<u64>, items: u64) -> Self {
         Self { keys: words.cast(), values: words.offset(Self::keys_words(items)).cast() }
     }
 }
 
-/// The most bits of a pass if there are several: from 9 bits on the pairs that a tile has for one digit become few, and are
-/// written in pieces smaller than the memory likes (docs/primitives.md has the times).
+/// The most bits of a pass if there are several. From 9 bits on a tile has few pairs for each
+/// digit, and writes them in runs that are too short for the memory (docs/primitives.md has the
+/// times).
 const FEW_BITS: u32 = 8;
 
-/// Least-significant-digit passes over pairs, and the layout of what they work in: counts, what the scan publishes in, what
-/// each pass publishes in, and where the digits of later portions start. Counts and published words must be 0 at first.
+/// Least-significant-digit passes over pairs, and the layout of their scratch. It has the counts,
+/// the words that the scan publishes in, those that each pass publishes in, and the starts of the
+/// digits of later portions. Counts and published words must be 0 at first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RadixPasses<K, V> {
     first: Digit,
     digits: u32,
-    /// Bits of the last digit, which may be fewer than those of the others.
+    /// The number of bits of the last digit, which may be fewer than those of the others.
     last_bits: u32,
     items: u64,
     types: std::marker::PhantomData<(K, V)>,
 }
 
 impl<K: Key, V: Payload> RadixPasses<K, V> {
-    /// Passes by the lowest `bits` bits above `first.shift`, by as many digits as that takes: each has the bits of `first`, the
-    /// last one those that are left.
+    /// The passes by the lowest `bits` bits above `first.shift`, with as many digits as that takes.
+    /// Each digit has the bits of `first`, the last one those that are left.
     pub fn new(first: Digit, bits: u32, items: u64) -> Self {
         let digits = bits.div_ceil(first.bits);
         let last_bits = bits - (digits.max(1) - 1) * first.bits;
         Self { first, digits, last_bits, items, types: std::marker::PhantomData }
     }
 
-    /// Passes that order pairs by the bucket that the first of `functions` gives their keys, a number of `bits` bits. There are none if
-    /// there is one bucket.
+    /// The passes that order pairs by the bucket that the first of `functions` gives their keys, a
+    /// number of `bits` bits. There are none if there is one bucket.
     pub fn by_bucket(functions: HashFunctions, bits: u32, items: u64) -> Self {
-        // One pass if that will do, since each costs a launch; else passes of few bits, which cost less than fewer of many.
+        // One pass is taken if that is enough, since each costs a launch. Otherwise passes of few
+        // bits cost less than fewer passes of many bits.
         let passes = if bits <= MAX_BITS { 1 } else { bits.div_ceil(FEW_BITS) };
         let bits_each = bits.div_ceil(passes).max(1);
         let digit = Digit { functions, of: DigitOf::Bucket as u32, shift: 0, bits: bits_each, padding: 0 };
@@ -284,7 +298,7 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
         gpu_kernels::primitives::scan::state_words::<u32>(self.counters()).next_multiple_of(2)
     }
 
-    /// The words that one portion publishes in.
+    /// The number of words that one portion publishes in.
     fn state_words(&self, items: u64) -> u64 {
         radix::state_words::<K, V>(items, self.first.bits).next_multiple_of(2)
     }
@@ -293,17 +307,17 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
         self.items.div_ceil(PORTION).max(1)
     }
 
-    /// The words that one pass publishes in.
+    /// The number of words that one pass publishes in.
     fn pass_words(&self) -> u64 {
         (0..self.portions()).map(|portion| self.state_words((self.items - portion * PORTION).min(PORTION))).sum()
     }
 
-    /// The words that must be 0 before the first step.
+    /// The number of words that must be 0 before the first step.
     fn zeros(&self) -> u64 {
         self.counts_words() + self.scan_words() + self.digits as u64 * self.pass_words()
     }
 
-    /// All words.
+    /// The number of all words.
     pub fn words(&self) -> u64 {
         self.zeros() + self.portions() * self.later_starts_words()
     }
@@ -312,7 +326,7 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
         (1u64 << self.first.bits).div_ceil(4) * 2
     }
 
-    /// Sets the words to 0 that must be: the first step.
+    /// Sets the words to 0 that must be 0: the first step.
     pub fn clear(&self, batch: &Batch<'_>, work: &Buffer<u64>) -> Result<()> {
         batch.zero(work, self.zeros() as usize)
     }
@@ -320,16 +334,16 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
     /// Counts the digits of `keys`.
     ///
     /// # Safety
-    /// There are `items` keys, and `work` begins with the words that were asked for, cleared; all lie in buffers of the batch,
-    /// which writes `work`.
+    /// There are `items` keys, and `work` begins with the words that were asked for, cleared. All
+    /// are in buffers of the batch, which writes `work`.
     pub unsafe fn count(&self, batch: &Batch<'_>, work: &Buffer<u64>, keys: Global<K>) -> Result<()> {
         let plan = HistogramParams { digit: self.first, items: self.items, digits: self.digits, padding: 0 };
         let histogram = Histogram { keys, counts: work.argument(), plan };
-        // SAFETY: the caller's.
+        // SAFETY: the caller keeps the contract of this method, which is the kernel's.
         unsafe { batch.launch(&histogram, histogram_threads(self.items)) }
     }
 
-    /// Turns the counts into where each digit's pairs start.
+    /// Replaces the counts by the offsets where each digit's pairs start.
     ///
     /// # Safety
     /// As for [`RadixPasses::count`], which comes before.
@@ -338,19 +352,20 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
         let scan = Scan::<u32> {
             input: counts,
             output: counts,
-            // SAFETY: the kernel's text allows no total.
+            // SAFETY: the kernel's documentation allows no total.
             total: unsafe { Global::null() },
             state: work.argument::<u64>().offset(self.counts_words()),
             plan: ScanParams { items: self.counters() },
         };
-        // SAFETY: the caller's.
+        // SAFETY: the caller keeps the contract of this method, which is the kernel's.
         unsafe { batch.launch_blocks(&scan, self.counters().div_ceil(gpu_kernels::primitives::scan::tile::<u32>())) }
     }
 
-    /// Moves the pairs to the places of digit `pass`.
+    /// Moves the pairs to their offsets by digit `pass`.
     ///
     /// # Safety
-    /// As for [`RadixPasses::scan`], which comes before; `from` and `to` have `items` pairs each and do not overlap.
+    /// As for [`RadixPasses::scan`], which comes before; `from` and `to` have `items` pairs each
+    /// and do not overlap.
     pub unsafe fn pass(
         &self,
         batch: &Batch<'_>,
@@ -383,7 +398,7 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
                 plan: PartitionParams { digit, first, end, base, padding: 0 },
             };
             let blocks = (end - first).div_ceil(radix::tile::<K, V>());
-            // SAFETY: the caller's; the words of this pass and portion are its own.
+            // SAFETY: as the caller promises; the words of this pass and portion are its own.
             unsafe { batch.launch_blocks(&partition, blocks)? };
             state += self.state_words(end - first);
             (digit_starts, base) = (next_starts, 0);

@@ -6,11 +6,11 @@ use gpu_kernels::primitives::scan::{Scan, ScanParams, state_words, tile};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::Scalar;
 
-/// Queues `output[i] = input[0] + … + input[i - 1]`, wrapping. If `output` has one element more than `input`, its last one
-/// becomes the sum of all.
+/// Queues an exclusive scan: `output[i] = input[0] + … + input[i - 1]`, wrapping. If `output` has
+/// one element more than `input`, its last one becomes the sum of all.
 ///
-/// One pass: reads each element twice, the second time from the cache, and writes it once. Takes 8 bytes of scratch for each 8,192
-/// elements of `u32`, 16 for each 2,048 of `u64`.
+/// One pass reads each element twice, the second time from the cache, and writes it once. The
+/// scratch takes 8 bytes for each 8,192 elements of `u32`, 16 for each 2,048 of `u64`.
 ///
 /// # Errors
 /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) and those of [`exclusive_scan_in_place`].
@@ -29,7 +29,7 @@ pub fn exclusive_scan<T: Scalar>(
     }
     let items = check_items(input.len())?;
     let state = scratch.reserve(state_words::<T>(items))?;
-    // SAFETY: the kernel's text allows no total.
+    // SAFETY: the kernel's documentation allows no total.
     let no_total = || unsafe { Global::null() };
     let output_at = output.argument::<T>();
     let total = if with_total { output_at.offset(items) } else { no_total() };
@@ -37,16 +37,17 @@ pub fn exclusive_scan<T: Scalar>(
         Scan { input: input.argument(), output: output_at, total, state: state.argument(), plan: ScanParams { items } };
     stream.batch(&[input], &[&*output, state], |batch| {
         batch.zero(state, state_words::<T>(items) as usize)?;
-        // SAFETY: input and output have that many items, the output one more if there is a total, and the state is large enough
-        // and zero.
+        // SAFETY: input and output have that many items, the output one more if there is a total.
+        // The state is large enough and zero.
         unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
     })
 }
 
-/// The same in place.
+/// Queues the exclusive scan of a buffer in place.
 ///
 /// # Errors
-/// [`Error::TooManyItems`](crate::Error::TooManyItems), [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+/// [`Error::TooManyItems`](crate::Error::TooManyItems),
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
 pub fn exclusive_scan_in_place<T: Scalar>(
     stream: &Stream,
@@ -55,7 +56,7 @@ pub fn exclusive_scan_in_place<T: Scalar>(
 ) -> Result<()> {
     let items = check_items(buffer.len())?;
     let state = scratch.reserve(state_words::<T>(items))?;
-    // SAFETY: the kernel's text allows no total.
+    // SAFETY: the kernel's documentation allows no total.
     let total = unsafe { Global::null() };
     let (input, output) = (buffer.argument(), buffer.argument());
     let scan = Scan::<T> { input, output, total, state: state.argument(), plan: ScanParams { items } };

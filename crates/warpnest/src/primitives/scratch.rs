@@ -1,11 +1,12 @@
-//! Memory that operations work in.
+//! The memory that operations work in.
 
 use crate::{Buffer, Device, Result};
 
-/// Memory on a device that operations work in. It grows when an operation needs more and stays for the next one.
+/// The memory on a device that operations work in. It grows when an operation needs more and stays
+/// for the next one.
 ///
-/// Operations on several streams may share one: like any buffer's, its uses wait for each other. A scratch for each stream lets
-/// them overlap.
+/// Operations on several streams may share one: its uses wait for each other, like those of any
+/// buffer. A scratch for each stream lets them overlap.
 #[derive(Debug)]
 pub struct Scratch {
     device: Device,
@@ -13,32 +14,34 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// An empty one; nothing is allocated yet.
+    /// An empty scratch; nothing is allocated yet.
     pub fn new(device: &Device) -> Self {
         Self { device: device.clone(), words: None }
     }
 
-    /// The device that it is on.
+    /// The device that the scratch is on.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Bytes that it holds on the device.
+    /// The bytes that the scratch holds on the device.
     pub fn memory_bytes(&self) -> u64 {
         self.words.as_ref().map_or(0, |words| 8 * words.len() as u64)
     }
 
-    /// Gives its memory back, once nothing uses it any more.
+    /// Frees the memory, once nothing uses it any more.
     pub fn release(&mut self) {
         self.words = None;
     }
 
-    /// Makes it at least `words` words long and shows them. They hold anything.
+    /// Makes the scratch at least `words` words long and returns them. Their contents are
+    /// unspecified.
     pub(crate) fn reserve(&mut self, words: u64) -> Result<&Buffer<u64>> {
         let held = match self.words.take() {
             Some(held) if held.len() as u64 >= words => held,
             old => {
-                // Before the new ones: both together may be more than there is.
+                // The old memory is freed before the new is allocated: both together may be more
+                // than there is.
                 drop(old);
                 Buffer::uninitialized(&self.device, words as usize)?
             }

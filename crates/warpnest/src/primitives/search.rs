@@ -3,14 +3,15 @@
 use crate::{Answers, Buffer, Key, Result, Stream, Value};
 use gpu_kernels::primitives::search::{BinarySearch, SearchParams};
 
-/// Queues the lookup of `queries` among sorted `keys`, by binary search: the values that stand beside the first of the keys that
-/// are equal. With [`sort_pairs`](super::sort_pairs) before it, this is what the papers compare their tables with.
+/// Queues the lookup of `queries` among sorted `keys`, by binary search. If several keys are equal,
+/// the answer is the value of the first of them. With [`sort_pairs`](super::sort_pairs) before it,
+/// this is the baseline that the papers compare their tables with.
 ///
-/// About `lg n` dependent reads a query. Keys that are not sorted give answers of no use.
+/// A query takes about `lg n` dependent reads. If the keys are not sorted, the answers are useless.
 ///
 /// # Errors
-/// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
-/// [`Error::Driver`](crate::Error::Driver).
+/// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer),
+/// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
 pub fn binary_search<K: Key, V: Value>(
     stream: &Stream,
     (keys, values): (&Buffer<K>, &Buffer<V>),
@@ -27,7 +28,8 @@ pub fn binary_search<K: Key, V: Value>(
         found: answers.found.argument(),
         plan: SearchParams { keys: keys.len() as u64, queries: queries.len() as u64 },
     };
-    // SAFETY: as many values as keys, and as many answers and found-words as queries.
+    // SAFETY: there are as many values as keys, and as many answers and found-words as the queries
+    // need.
     unsafe {
         stream.launch(&search, queries.len() as u64, &[keys, values, queries], &[&answers.values, &answers.found])
     }

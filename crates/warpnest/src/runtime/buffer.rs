@@ -9,16 +9,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// An array of `T`, `u32` or `u64`, in a device's memory.
 ///
-/// A buffer remembers the events that last read and wrote it. Work that any stream does with it waits for what it depends on,
-/// and memory is given back only when no work uses it: safe code on several streams cannot race and cannot free too early.
-/// Dropping a buffer that is in use therefore waits.
+/// A buffer records the events of its last reads and of its last write. Work that any stream does
+/// with it waits for what it depends on, and memory is freed only when no work uses it. So safe
+/// code on several streams cannot race and cannot free too early. Dropping a buffer that is in use
+/// therefore waits.
 pub struct Buffer<T> {
     pub(crate) allocation: Allocation,
     length: usize,
     elements: PhantomData<T>,
 }
 
-/// A buffer whose uses are ordered; what [`Stream::launch`] takes.
+/// A buffer whose uses are ordered: the type of the buffers that [`Stream::launch`] takes.
 pub trait Tracked {
     #[doc(hidden)]
     fn allocation(&self) -> &Allocation;
@@ -31,7 +32,8 @@ impl<T> Tracked for Buffer<T> {
 }
 
 impl<T: AtomicWord> Buffer<T> {
-    /// An array of `length` elements whose contents are whatever the memory held; on the CPU engine zeros.
+    /// An array of `length` elements whose contents are whatever the memory held; on the CPU engine
+    /// zeros.
     pub(crate) fn uninitialized(device: &Device, length: usize) -> Result<Self> {
         let too_large = || {
             let free = device.memory().map_or(0, |memory| memory.free);
@@ -44,10 +46,11 @@ impl<T: AtomicWord> Buffer<T> {
         Ok(Self::from_allocation(Allocation::new(device.engine().clone(), address, bytes, Owner::Engine), length))
     }
 
-    /// Makes it an array of `length` elements, whatever they are; takes memory anew only if it is not as long already.
+    /// Makes the buffer an array of `length` elements with unspecified contents. Allocates memory
+    /// only if the length is another one.
     pub(crate) fn fit(&mut self, device: &Device, length: usize) -> Result<()> {
         if self.length != length {
-            // The old one first: both together may be more than there is.
+            // The old memory is freed first: both together may be more than there is.
             *self = Self::uninitialized(device, 0)?;
             *self = Self::uninitialized(device, length)?;
         }
@@ -61,7 +64,7 @@ impl<T: AtomicWord> Buffer<T> {
         Ok(copy)
     }
 
-    /// Has no elements from now on; the memory stays.
+    /// Sets the length to 0; the memory stays.
     pub(crate) fn empty(&mut self) {
         self.length = 0;
     }
@@ -90,7 +93,7 @@ impl<T: AtomicWord> Buffer<T> {
         Ok(buffer)
     }
 
-    /// Copies from the host, after what uses the buffer now; returns when it is done.
+    /// Copies from the host, after the work that uses the buffer now; returns when it is done.
     ///
     /// # Errors
     /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
@@ -101,7 +104,7 @@ impl<T: AtomicWord> Buffer<T> {
         stream.enqueue(&[], &[self], |queue| unsafe { queue.upload(bytes_of(elements), address) })
     }
 
-    /// Copies to the host, after what writes the buffer now; returns when it is done.
+    /// Copies to the host, after the work that writes the buffer now; returns when it is done.
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Driver`].
@@ -109,7 +112,8 @@ impl<T: AtomicWord> Buffer<T> {
         self.download_front(stream, self.length)
     }
 
-    /// [`Buffer::download`] of the first `elements` elements, or of all if there are fewer.
+    /// Downloads the first `elements` elements, or all if there are fewer, as [`Buffer::download`]
+    /// does.
     pub(crate) fn download_front(&self, stream: &Stream, elements: usize) -> Result<Vec<T>> {
         let mut elements = vec![T::default(); elements.min(self.length)];
         let address = self.allocation.address;
@@ -120,20 +124,22 @@ impl<T: AtomicWord> Buffer<T> {
         Ok(elements)
     }
 
-    /// Runs `work` with the elements, after what writes them now: in place where the device's memory is the
-    /// host's too, so nothing may be writing them that began after this.
+    /// Runs `work` with the elements, after the work that writes them now. Where the host shares
+    /// the device's memory, they are read in place, so no work that began after this may write them
+    /// meanwhile.
     pub(crate) fn with_elements<R>(&self, stream: &Stream, work: impl FnOnce(&[T]) -> R) -> Result<R> {
         if !self.allocation.engine.shares_memory_with_host() || self.length == 0 {
             return Ok(work(&self.download(stream)?));
         }
         stream.enqueue(&[self], &[], |queue| queue.synchronize())?;
         let first = std::ptr::with_exposed_provenance::<T>(self.allocation.address);
-        // SAFETY: the memory is the host's and has so many elements; safe code that writes them has the buffer
-        // for itself, and nothing is under way. They began as zeros.
+        // SAFETY: the memory is the host's and has so many elements. Safe code that writes them has
+        // the buffer exclusively, and no work is in progress. They were initialized to zeros.
         Ok(work(unsafe { std::slice::from_raw_parts(first, self.length) }))
     }
 
-    /// Copies one element to the host, after what writes the buffer now; returns when it is done.
+    /// Copies one element to the host, after the work that writes the buffer now; returns when it
+    /// is done.
     pub(crate) fn download_at(&self, stream: &Stream, index: usize) -> Result<T> {
         let mut element = [T::default()];
         let address = self.allocation.address + index * size_of::<T>();
@@ -183,7 +189,7 @@ impl<T> Buffer<T> {
         self.length
     }
 
-    /// Whether it has none.
+    /// Whether the buffer has no elements.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -193,22 +199,24 @@ impl<T> Buffer<T> {
         crate::error::same_device(what, self.allocation.engine(), device.engine())
     }
 
-    /// The address of the first element, for a kernel's arguments. Aligned to 256 bytes; memory of
-    /// somebody else to 16.
+    /// The address of the first element, for a kernel's arguments. It is aligned to 256 bytes;
+    /// memory of another library to 16.
     pub fn address(&self) -> usize {
         self.allocation.address
     }
 
-    /// [`Buffer::global`] for the library's own launches, which name the buffer.
+    /// The array for the library's own launches, which name the buffer; otherwise as
+    /// [`Buffer::global`].
     pub(crate) fn argument<U>(&self) -> Global<U> {
-        // SAFETY: tables put it into a launch at once.
+        // SAFETY: tables put it into a launch at once, and the launch names the buffer.
         unsafe { self.global() }
     }
 
     /// The array as kernels take it, of the type that the kernel takes.
     ///
     /// # Safety
-    /// It may be used in a launch on this buffer's device that names the buffer ([`Stream::launch`]), and not elsewhere.
+    /// It may be used in a launch on this buffer's device that names the buffer
+    /// ([`Stream::launch`]), and not elsewhere.
     pub unsafe fn global<U>(&self) -> Global<U> {
         // SAFETY: the caller keeps to launches, whose own contract covers the accesses.
         unsafe { Global::new(self.allocation.address as *mut U) }
@@ -221,16 +229,16 @@ impl<T> fmt::Debug for Buffer<T> {
     }
 }
 
-/// Who frees the memory.
+/// The owner, which frees the memory.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Owner {
     /// This library.
     Engine,
-    /// Somebody else.
+    /// Another library.
     Other,
 }
 
-/// Memory on a device, with the events of its last uses.
+/// The memory of a buffer on a device, with the events of its last uses.
 #[derive(Debug)]
 pub struct Allocation {
     engine: Arc<dyn Engine>,
@@ -240,7 +248,7 @@ pub struct Allocation {
     uses: Mutex<Uses>,
 }
 
-/// From so many streams' reads on, those that are done are forgotten.
+/// The number of reading streams from which on finished reads are forgotten.
 const MANY_READS: usize = 16;
 
 /// The last write, and the reads since then: a stream's number with each event.
@@ -282,7 +290,8 @@ impl Allocation {
         let mut uses = self.uses();
         uses.reads.retain(|(id, _)| *id != stream);
         if uses.reads.len() >= MANY_READS {
-            // What is done needs no waiting for. A failed query is kept: whoever waits will hear of it.
+            // Finished reads need no waiting for. A failed query is kept: whoever waits for it gets
+            // the error.
             uses.reads.retain(|(_, event)| !event.is_done().unwrap_or(false));
         }
         uses.reads.push((stream, event.clone()));
@@ -298,7 +307,7 @@ impl Allocation {
         uses.write.iter().chain(&uses.reads).try_for_each(|(_, event)| event.synchronize())
     }
 
-    /// Gives the memory away, once no work uses it: it will not be freed here.
+    /// Gives up the memory, once no work uses it: it will not be freed here.
     #[cfg(feature = "cust")]
     pub(crate) fn release(mut self) -> Result<()> {
         self.quiesce()?;
@@ -306,7 +315,7 @@ impl Allocation {
         Ok(())
     }
 
-    /// Gives the memory away to somebody who orders what comes after the work that uses it.
+    /// Gives up the memory to a new owner, who orders later work after the work that uses it.
     #[cfg(feature = "cudarc")]
     pub(crate) fn hand_on(mut self) {
         self.owner = Owner::Other;
@@ -316,7 +325,8 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        // After a driver error the context is lost, and with it the memory: there is nobody to tell.
+        // After a driver error the context is lost, and with it the memory: the error cannot be
+        // reported from here.
         let _ = self.quiesce();
         if self.owner == Owner::Engine {
             // SAFETY: the engine allocated it, and nothing uses it any more.

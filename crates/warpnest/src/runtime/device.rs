@@ -1,4 +1,4 @@
-//! Devices.
+//! The devices: GPUs and the CPU engine.
 
 #[cfg(feature = "cpu")]
 use crate::runtime::engine::{Cores, HostEngine};
@@ -21,7 +21,7 @@ pub struct Device {
 impl Device {
     /// The CPU engine: every kernel on all cores. Its operations are done when their call returns.
     ///
-    /// It is there with the feature `cpu`, which is on by default.
+    /// It needs the feature `cpu`, which is on by default.
     #[cfg(feature = "cpu")]
     pub fn cpu() -> Self {
         static CPU: LazyLock<Device> =
@@ -29,24 +29,28 @@ impl Device {
         CPU.clone()
     }
 
-    /// Compiles all kernels now. Otherwise the driver compiles each one when it is first launched, which takes a part of a second for a large one,
-    /// unless it has it in its cache: then that launch waits, and so does what is timed around it.
+    /// Compiles all kernels now. Otherwise the driver compiles each one at its first launch, unless
+    /// it has it in its cache. That takes a fraction of a second for a large kernel: the launch
+    /// waits for it, and so does what is timed around it.
     ///
     /// # Errors
-    /// [`Error::Jit`](crate::Error::Jit) if the driver refuses one, [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::Jit`](crate::Error::Jit) if the driver refuses one,
+    /// [`Error::Driver`](crate::Error::Driver).
     pub fn load_kernels(&self) -> Result<()> {
         self.engine().load_kernels()
     }
 
-    /// The CUDA device of this ordinal, in its primary context, which other users of the driver share. Every call
-    /// leaves the context current that it found.
+    /// The CUDA device of this ordinal, in its primary context, which other users of the driver
+    /// share. Every call restores the context that was current.
     ///
-    /// The device is made once. If an error costs its context, it is made anew once nothing uses the old one.
+    /// The device is created once. If an error costs its context, it is created anew once nothing
+    /// uses the old one.
     ///
     /// # Errors
-    /// [`Error::NoDevice`](crate::Error::NoDevice) if the crate was built without the feature `cuda`, if there is no driver or
-    /// no such device, or if it is older than compute capability 7.5; [`Error::Jit`](crate::Error::Jit) if the driver refuses
-    /// the kernels (one is tried; the others are compiled when they are first launched).
+    /// [`Error::NoDevice`](crate::Error::NoDevice) if the crate was built without the feature
+    /// `cuda`, if there is no driver or no such device, or if it is older than compute capability
+    /// 7.5. [`Error::Jit`](crate::Error::Jit) if the driver refuses the kernels (one is tried; the
+    /// others are compiled when they are first launched).
     pub fn cuda(ordinal: u32) -> Result<Self> {
         #[cfg(feature = "cuda")]
         return crate::runtime::engine::cuda::device(ordinal);
@@ -57,11 +61,12 @@ impl Device {
         })
     }
 
-    /// The first CUDA device if it can be used, else the CPU engine; [`Device::fallback_reason`] then says why.
+    /// The first CUDA device if it can be used, else the CPU engine; [`Device::fallback_reason`]
+    /// then says why.
     ///
     /// # Errors
-    /// None with the feature `cpu`, which is on by default: the CPU engine is always there. Without it those of
-    /// [`Device::cuda`].
+    /// There are none with the feature `cpu`, which is on by default: the CPU engine is always
+    /// there. Without it they are those of [`Device::cuda`].
     pub fn best() -> Result<Self> {
         let found = Self::cuda(0);
         #[cfg(feature = "cpu")]
@@ -75,7 +80,7 @@ impl Device {
     /// A device on an engine of your own.
     ///
     /// # Errors
-    /// What the engine says when asked for a queue.
+    /// The error of the engine when it is asked for a queue.
     pub fn from_engine(engine: impl Engine) -> Result<Self> {
         let engine: Arc<dyn Engine> = Arc::new(engine);
         let default_stream = Arc::new(Stream::on(engine.clone())?);
@@ -87,7 +92,7 @@ impl Device {
         self.engine.name()
     }
 
-    /// Why [`Device::best`] chose the CPU.
+    /// The reason why [`Device::best`] chose the CPU.
     pub fn fallback_reason(&self) -> Option<&str> {
         self.fallback_reason.as_deref()
     }
@@ -118,7 +123,8 @@ impl Device {
     }
 }
 
-/// A device by name: `best`, `cpu`, `cuda` (the first one) or `cuda:N`, as programs take it from their users.
+/// A device by name: `best`, `cpu`, `cuda` (the first one) or `cuda:N`, as programs take it from
+/// their users.
 impl FromStr for Device {
     type Err = Error;
 

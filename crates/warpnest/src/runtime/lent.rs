@@ -6,11 +6,11 @@ use gpu_kernels::seam::AtomicWord;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// What the address of a slice must be a multiple of to be read where it is.
+/// The alignment of a slice that is read in place, in bytes.
 const ALIGNMENT: usize = 16;
 
-/// A buffer with the elements of a slice, to be read only: the slice itself where the device can read
-/// that, and else a copy.
+/// A read-only buffer with the elements of a slice: the slice itself where the device can read
+/// that, and otherwise a copy.
 #[derive(Debug)]
 pub(crate) struct Lent<'s, T> {
     buffer: Buffer<T>,
@@ -23,8 +23,8 @@ impl<'s, T: AtomicWord> Lent<'s, T> {
         let address = slice.as_ptr().expose_provenance();
         let in_place = device.engine().shares_memory_with_host() && address.is_multiple_of(ALIGNMENT);
         let buffer = if in_place && !slice.is_empty() {
-            // Nothing writes it, since it is given out as `&Buffer` alone; and it is dropped, which waits for what
-            // reads it, before the slice goes.
+            // No work writes it, since it is given out as `&Buffer` alone. It is dropped, which
+            // waits for what reads it, before the borrow of the slice ends.
             let allocation = Allocation::new(device.engine().clone(), address, size_of_val(slice), Owner::Other);
             Buffer::from_allocation(allocation, slice.len())
         } else {

@@ -1,4 +1,5 @@
-//! What tables and primitives run on: devices, their memory, streams, and the engines behind them.
+//! The runtime of tables and primitives: devices, their memory, streams, and the engines behind
+//! them.
 
 pub(crate) mod buffer;
 pub(crate) mod device;

@@ -9,14 +9,15 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A queue of work on one device. Work on one stream runs in order; work on two may overlap, except where both use a
-/// [`Buffer`](crate::Buffer) and one of them writes it: then the later one waits for the earlier one, by itself.
+/// A queue of work on one device. Work on one stream runs in order. Work on two may overlap, except
+/// where both use a [`Buffer`](crate::Buffer) and one of them writes it. Then the later one waits
+/// for the earlier one, by itself.
 pub struct Stream {
     engine: Arc<dyn Engine>,
     queue: Box<dyn Queue>,
     id: u64,
-    /// Held from recording an event until every buffer has it: so a buffer's last event of this stream is the latest one, also
-    /// when several host threads use the stream.
+    /// The lock from recording an event until every buffer has it. So a buffer's last event of this
+    /// stream is the latest one, also when several host threads use the stream.
     recording: Mutex<()>,
 }
 
@@ -47,7 +48,7 @@ impl Stream {
         self.queue.synchronize()
     }
 
-    /// Marks the end of what has been queued so far.
+    /// Records the end of what has been queued so far.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -55,16 +56,16 @@ impl Stream {
         Ok(Event(self.queue.record(true)?))
     }
 
-    /// Runs `kernel` on at least `threads` threads, after what was queued before and after whatever other streams still do
-    /// with the buffers.
+    /// Runs `kernel` on at least `threads` threads, after earlier work of this stream and after
+    /// work of other streams with the buffers.
     ///
     /// # Errors
     /// [`Error::GridTooLarge`], [`Error::WrongDevice`], [`Error::Driver`].
     ///
     /// # Safety
-    /// The kernel's arguments must be what the kernel's text demands, every pointer among them must come from a buffer in
-    /// `reads` or `writes`, and those that it writes through from `writes`. No other host thread may queue work with a buffer in
-    /// `writes` at the same time.
+    /// The kernel's arguments must be what the kernel's documentation demands. Every pointer among
+    /// them must come from a buffer in `reads` or `writes`, and those that it writes through from
+    /// `writes`. No other host thread may queue work with a buffer in `writes` at the same time.
     pub unsafe fn launch(
         &self,
         kernel: &dyn Kernel,
@@ -72,11 +73,13 @@ impl Stream {
         reads: &[&dyn Tracked],
         writes: &[&dyn Tracked],
     ) -> Result<()> {
-        // SAFETY: the caller vouches for the arguments; `batch` orders the launch against other uses of the buffers.
+        // SAFETY: the caller vouches for the arguments; `batch` orders the launch against other
+        // uses of the buffers.
         self.batch(reads, writes, |batch| unsafe { batch.launch(kernel, threads) })
     }
 
-    /// Queues several steps on the same buffers, after the work of other streams that they depend on: one event for all of them.
+    /// Queues several steps on the same buffers, after the work of other streams that they depend
+    /// on, with one event for all of them.
     pub(crate) fn batch(
         &self,
         reads: &[&dyn Tracked],
@@ -86,7 +89,8 @@ impl Stream {
         self.enqueue(reads, writes, |queue| steps(&Batch(queue)))
     }
 
-    /// Queues `work`, which reads and writes the given buffers, after the work of other streams that it depends on.
+    /// Queues `work`, which reads and writes the given buffers, after the work of other streams
+    /// that it depends on.
     pub(crate) fn enqueue(
         &self,
         reads: &[&dyn Tracked],
@@ -102,11 +106,11 @@ impl Stream {
         for buffer in writes {
             buffer.allocation().before_write(self)?;
         }
-        // Until the buffers have the event, nobody else can wait for the work.
+        // Until the buffers have the event, nothing else can wait for the work.
         let unrecorded = Unrecorded(&*self.queue);
         let done = work(&*self.queue);
         let _recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
-        // Recorded even after an error, since part of the work may have been queued.
+        // The event is recorded even after an error, since part of the work may have been queued.
         let event = Event(self.queue.record(false)?);
         std::mem::forget(unrecorded);
         for buffer in reads {
@@ -118,10 +122,11 @@ impl Stream {
         done
     }
 
-    /// Lets work that is queued from now on wait for `event`.
+    /// Makes work that is queued from now on wait for `event`.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`] if the stream is on a CUDA device and the event is not; [`Error::Driver`].
+    /// [`Error::WrongDevice`] if the stream is on a CUDA device and the event is not;
+    /// [`Error::Driver`].
     pub fn wait(&self, event: &Event) -> Result<()> {
         self.queue.wait(&*event.0)
     }
@@ -146,11 +151,11 @@ impl Stream {
     }
 }
 
-/// Where the steps of [`Stream::batch`] are queued.
+/// The queue for the steps of [`Stream::batch`].
 pub(crate) struct Batch<'q>(&'q dyn Queue);
 
 impl Batch<'_> {
-    /// Runs `kernel` on at least `threads` threads. This is the one way in which a kernel is launched.
+    /// Runs `kernel` on at least `threads` threads. All launches go through this function.
     ///
     /// # Safety
     /// As for [`Stream::launch`], with the buffers of the batch.
@@ -159,7 +164,7 @@ impl Batch<'_> {
         if blocks > MAX_BLOCKS as u64 {
             return Err(Error::GridTooLarge { threads, block: kernel.threads(), limit: MAX_BLOCKS });
         }
-        // SAFETY: the caller's.
+        // SAFETY: as the caller promises for the kernel's arguments.
         if blocks == 0 { Ok(()) } else { unsafe { self.0.launch(kernel, blocks as u32) } }
     }
 
@@ -168,7 +173,7 @@ impl Batch<'_> {
     /// # Safety
     /// As for [`Stream::launch`], with the buffers of the batch.
     pub unsafe fn launch_blocks(&self, kernel: &dyn Kernel, blocks: u64) -> Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: as the caller promises for the kernel's arguments.
         unsafe { self.launch(kernel, blocks.saturating_mul(kernel.threads() as u64)) }
     }
 
@@ -192,22 +197,22 @@ impl Batch<'_> {
         unsafe { self.0.fill(buffer.address() + start * size_of::<T>(), 0, (end - start) * size_of::<T>()) }
     }
 
-    /// Copies on the device.
+    /// Copies bytes from one address on the device to another.
     ///
     /// # Safety
     /// Both ranges lie in buffers of the batch, which writes the second.
     pub unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: both ranges lie in buffers of the batch, as the caller promises.
         if bytes == 0 { Ok(()) } else { unsafe { self.0.copy(from, to, bytes) } }
     }
 
-    /// Marks the end of what has been queued so far.
+    /// Records the end of what has been queued so far.
     pub fn record(&self) -> Result<Event> {
         Ok(Event(self.0.record(true)?))
     }
 }
 
-/// Waits for a queue when it is dropped: when work panicked or could not be recorded.
+/// A guard that waits for a queue when it is dropped: when work panicked or could not be recorded.
 struct Unrecorded<'q>(&'q dyn Queue);
 
 impl Drop for Unrecorded<'_> {
@@ -234,7 +239,7 @@ impl Event {
         self.0.synchronize()
     }
 
-    /// Milliseconds of device time from `earlier` to this event; waits for both.
+    /// The milliseconds of device time from `earlier` to this event; waits for both.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the events are on devices of different kinds, [`Error::Driver`].

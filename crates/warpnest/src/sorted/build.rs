@@ -1,4 +1,4 @@
-//! Building a sorted map: sort, keep the last of equal keys, write the index.
+//! The build of a sorted map: sort, keep the last of equal keys, write the index.
 
 use super::config::{Plan, keys_length, values_length};
 use super::{SortedConfig, SortedMap};
@@ -9,27 +9,27 @@ use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{GROUP, Index, IndexParams, Layout};
 
-/// How a build went.
+/// The report of a build.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SortedReport {
-    /// Pairs that are not in the map, since a later one has the same key.
+    /// The number of pairs that are not in the map, since a later one has the same key.
     pub repeats: u64,
-    /// How long the stages took, if [`SortedConfig::timings`] asked for it.
+    /// The times of the stages, if [`SortedConfig::timings`] asked for them.
     pub stages: Option<SortedStages>,
 }
 
-/// Milliseconds of device time that the stages of a build took.
+/// The milliseconds of device time that the stages of a build took.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SortedStages {
-    /// Setting counters and published words to 0.
+    /// The time to set counters and published words to 0.
     pub initialization: f64,
-    /// The radix sort.
+    /// The time of the radix sort.
     pub sort: f64,
-    /// Leaving out all but the last pair of each key.
+    /// The time to leave out all but the last pair of each key.
     pub repeats: f64,
-    /// Writing the index.
+    /// The time to write the index.
     pub index: f64,
 }
 
@@ -38,7 +38,7 @@ impl SortedStages {
         Self { initialization, sort, repeats, index }
     }
 
-    /// All of it.
+    /// Returns the time of all stages.
     pub fn total(&self) -> f64 {
         self.initialization + self.sort + self.repeats + self.index
     }
@@ -68,31 +68,35 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         Ok(map)
     }
 
-    /// Builds the map anew from other pairs; waits until it is known that the build succeeded.
+    /// Rebuilds the map from other pairs; waits until it is known that the build succeeded.
     ///
-    /// For data that changes as a whole, frame after frame: the memory of the map is used again if it is enough, and the scratch stays for
-    /// the next time ([`SortedMap::shrink_to_fit`] gives it back).
+    /// It is for data that changes as a whole, frame after frame. The memory of the map is used
+    /// again if it is large enough. The scratch stays for the next rebuild
+    /// ([`SortedMap::shrink_to_fit`] gives it back).
     ///
     /// # Errors
-    /// As for [`SortedConfig::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice). If the request makes no sense the map is as it
-    /// was; after another error it is empty, and [`SortedMap::report`] still tells of the last build that succeeded.
+    /// As for [`SortedConfig::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice). If
+    /// the request makes no sense, the map is unchanged. After another error it is empty, and
+    /// [`SortedMap::report`] still describes the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         crate::error::check_pairs(&self.device, stream, keys, values)?;
         let plan = self.config.plan::<K, V>(keys.len() as u64)?;
         self.layout = Layout::new(0);
         let built = self.ensure_capacity(plan.pairs).and_then(|()| self.run(stream, keys, values, &plan));
         if built.is_err() {
-            // All ones, as they stand behind no keys. If this fails too, the device is lost; the first error says more.
+            // All ones, as after the last key. If this fails too, the device is lost; the first
+            // error says more.
             let _ = self.keys.fill(stream, 0xff);
         }
         built
     }
 
-    /// Takes more memory if the map has not enough.
+    /// Allocates more memory if the map has not enough.
     fn ensure_capacity(&mut self, pairs: u64) -> Result<()> {
         let device = &self.device;
         if (self.keys.len() as u64) < keys_length(pairs) {
-            // Tiny ones first, so that there is a map, an empty one, if the large ones cannot be had.
+            // Tiny buffers first, so that there is a map, an empty one, if the large ones cannot be
+            // allocated.
             self.keys = Buffer::uninitialized(device, keys_length(0) as usize)?;
             self.values = Buffer::uninitialized(device, values_length(0) as usize)?;
             self.keys = Buffer::uninitialized(device, keys_length(pairs) as usize)?;
@@ -112,12 +116,12 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         let input = Pairs { keys: keys.argument::<K>(), values: values.argument::<V>() };
         let own = Pairs { keys: own_keys.argument::<K>(), values: own_values.argument::<V>() };
         let in_scratch = Pairs::<K, V>::at(words.offset(plan.pairs_at()), plan.pairs);
-        // SAFETY: the kernel's text allows no count.
+        // SAFETY: the kernel's documentation allows a null count.
         let mut count = unsafe { Global::<u32>::null() };
         let reads: [&dyn Tracked; 2] = [keys, values];
-        // SAFETY: this holds for all launches: the scratch has the words of its plan, in which the pairs and the bits have their place, and
-        // the map has places for all pairs and their index. The sort ends where the compaction reads, and both are done when what they
-        // worked in is used again.
+        // SAFETY: this holds for all launches: the scratch has the words of its plan, which include
+        // the pairs and the bits. The map has slots for all pairs and their index. The sort ends
+        // where the compaction reads, and both are done when what they worked in is used again.
         stream.batch(&reads, &[work, own_keys, own_values], |batch| unsafe {
             clock.lap(batch)?;
             plan.passes.clear(batch, work)?;
@@ -144,7 +148,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
             }
             clock.lap(batch)?;
             let index = Index { keys: own.keys, count, plan: IndexParams { keys: plan.pairs } };
-            // With fewer keys there is less of an index, but perhaps more to fill up behind the keys: at most a group.
+            // With fewer keys the index is smaller, but there may be more to fill up behind the
+            // keys: at most a group.
             batch.launch(&index, keys_length(plan.pairs) - plan.pairs + GROUP)?;
             clock.lap(batch)
         })?;
@@ -152,7 +157,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
             stream.synchronize()?;
             plan.pairs
         } else {
-            // The lower half of the first word.
+            // The count is the lower half of the first word.
             work.download_front(stream, 1)?[0] as u32 as u64
         };
         let stages = clock.durations()?.map(SortedStages::new);

@@ -1,4 +1,4 @@
-//! What a sorted map is to be like, and the sizes that follow.
+//! The configuration of a sorted map, and the sizes that follow from it.
 
 use super::SortedMap;
 use crate::primitives::{BitField, MAX_ITEMS, Pairs, RadixPasses, state_words};
@@ -32,22 +32,24 @@ crate::table::config::build_methods! {
 }
 
 impl SortedConfig {
-    /// Promises that no key is repeated. If one is all the same, the build succeeds, a lookup gives the value of the first of its pairs in
-    /// input order, and the map has all of them: [`SortedMap::len`] counts the key several times.
+    /// Promises that no key is repeated. If a key is repeated all the same, the build succeeds, and
+    /// a lookup gives the value of the first of its pairs in input order. The map then has all of
+    /// these pairs: [`SortedMap::len`] counts the key several times.
     #[must_use]
     pub fn assume_unique(mut self) -> Self {
         self.unique = true;
         self
     }
 
-    /// Measures the stages of the build; [`SortedReport::stages`](crate::SortedReport::stages) has them.
+    /// Measures the stages of the build; [`SortedReport::stages`](crate::SortedReport::stages) has
+    /// them.
     #[must_use]
     pub fn timings(mut self) -> Self {
         self.timings = true;
         self
     }
 
-    /// Bytes that a map of `pairs` pairs will keep on the device.
+    /// Returns the bytes that a map of `pairs` pairs takes on the device.
     ///
     /// # Errors
     /// [`Error::TooManyItems`].
@@ -56,7 +58,8 @@ impl SortedConfig {
         Ok(bytes::<K, V>(keys_length(pairs), values_length(pairs)))
     }
 
-    /// Bytes that a build of `pairs` pairs takes on the device besides the map and its input.
+    /// Returns the bytes that a build of `pairs` pairs takes on the device besides the map and its
+    /// input.
     ///
     /// # Errors
     /// As for [`SortedConfig::memory_bytes`].
@@ -64,7 +67,7 @@ impl SortedConfig {
         Ok(8 * self.plan::<K, V>(pairs)?.scratch_words())
     }
 
-    /// Fails if there are more pairs than places can be numbered.
+    /// Fails if there are more pairs than ranks can number.
     fn check(&self, pairs: u64) -> Result<()> {
         match pairs {
             0..=MAX_ITEMS => Ok(()),
@@ -72,7 +75,7 @@ impl SortedConfig {
         }
     }
 
-    /// The sizes of a build, if there can be one.
+    /// Returns the sizes of a build, if there can be one.
     pub(super) fn plan<K: Key, V: Value>(&self, pairs: u64) -> Result<Plan<K, V>> {
         self.check(pairs)?;
         let digit = BitField { shift: 0, bits: 8 }.digit::<K>()?;
@@ -81,23 +84,25 @@ impl SortedConfig {
     }
 }
 
-/// The places for `pairs` keys and their index.
+/// Returns the number of key slots for `pairs` keys and their index.
 pub(super) fn keys_length(pairs: u64) -> u64 {
     Layout::new(pairs).key_slots()
 }
 
-/// The places for the values of `pairs` pairs: whole groups too, so that there are some.
+/// Returns the number of value slots for `pairs` pairs: whole groups, like the keys, so that there
+/// are some.
 pub(super) fn values_length(pairs: u64) -> u64 {
     padded_entries(pairs)
 }
 
-/// The bytes of so many places.
+/// Returns the bytes of so many key and value slots.
 pub(super) fn bytes<K: Key, V: Value>(keys_length: u64, values_length: u64) -> u64 {
     (K::BITS as u64 * keys_length + V::BITS as u64 * values_length) / 8
 }
 
-/// The sizes of a build, and the layout of its scratch: first what the passes work in, and after them the compaction; then a place for
-/// the pairs; then, unless keys are unique, a bit for each pair.
+/// The sizes of a build, and the layout of its scratch. First comes what the passes work in, and
+/// after them the compaction; then storage for the pairs; then, unless keys are unique, a bit for
+/// each pair.
 pub(super) struct Plan<K, V> {
     pub passes: RadixPasses<K, V>,
     pub pairs: u64,
@@ -106,23 +111,23 @@ pub(super) struct Plan<K, V> {
 }
 
 impl<K: Key, V: Value> Plan<K, V> {
-    /// The number of keys that a compaction leaves stands in the first word of the scratch.
+    /// The word of the scratch with the number of keys that a compaction leaves: the first one.
     pub const COUNT_AT: u64 = 0;
-    /// Behind it, aligned to 16 bytes, is what the compaction publishes in.
+    /// The offset of what the compaction publishes in: behind the count, aligned to 16 bytes.
     pub const STATE_AT: u64 = 2;
 
-    /// The words that must be 0 before each of the two compactions.
+    /// Returns the number of words that must be 0 before each of the two compactions.
     pub fn compaction_words(&self) -> u64 {
         Self::STATE_AT + state_words::<K>(self.pairs).max(state_words::<V>(self.pairs))
     }
 
-    /// Where the pairs begin.
+    /// Returns the offset of the pairs.
     pub fn pairs_at(&self) -> u64 {
         let passes = self.passes.words();
         if self.unique { passes } else { passes.max(self.compaction_words()).next_multiple_of(2) }
     }
 
-    /// Where the bits of those that are kept begin.
+    /// Returns the offset of the bits of the pairs that are kept.
     pub fn keep_at(&self) -> u64 {
         self.pairs_at() + Pairs::<K, V>::words(self.pairs)
     }

@@ -1,4 +1,5 @@
-//! [`SortedMap`]: a sorted array, binary search, and an index for it. docs/sorted.md has layout, algorithm and guarantees.
+//! The sorted map, [`SortedMap`]: a sorted array, binary search, and an index for it.
+//! docs/sorted.md describes layout, algorithm and guarantees.
 
 mod build;
 mod config;
@@ -12,24 +13,29 @@ use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{Find, FindParams, Layout};
 
-/// A map that is sorted by key in one go, and answers lookups by binary search; and also what a hash table cannot: where a key would
-/// stand, and what lies between two keys.
+/// A map that is sorted by key in one go, and answers lookups by binary search. It also answers
+/// what a hash table cannot: the rank of a key, and what lies between two keys.
 ///
-/// Source: the sorted array that Alcantara et al. compare their table with (*Building an Efficient Hash Table on the GPU*, 2011, section
-/// 4.5.1); the index for its searches is that of Rao and Ross, *Cache Conscious Indexing for Decision-Support in Main Memory*, 1999.
+/// Source: the sorted array that Alcantara et al. compare their table with (*Building an Efficient
+/// Hash Table on the GPU*, 2011, section 4.5.1). The index for its searches is that of Rao and
+/// Ross, *Cache Conscious Indexing for Decision-Support in Main Memory*, 1999.
 ///
-/// * **Keys and values** are `u32` or `u64`; all of them are legal.
-/// * **Order.** The pairs stand in the order of their keys, and [`SortedMap::to_pairs`] and all others give them so. A *place* is the number
-///   of a pair in this order.
-/// * **Repeated keys** end as in `BTreeMap::from_iter`: the last pair in input order wins. [`SortedConfig::assume_unique`] promises that
-///   there are none.
-/// * **Complexity.** A build reads and writes every pair once for each 8 bits of the key, in streams, and once more to leave out repeated keys.
-///   A lookup compares the key with about lg n others, in groups of 16 neighbours: one group for each 4 steps. docs/sorted.md counts the lines.
-/// * **Memory.** The pairs, and one key more for each 15; [`SortedConfig::memory_bytes`] and [`SortedConfig::scratch_bytes`] say beforehand
-///   what it takes.
+/// * **Keys and values** are `u32` or `u64`; all values of these types are legal.
+/// * **Order.** The pairs are in the order of their keys; [`SortedMap::to_pairs`] and all other
+///   methods return them so. A *rank* is the number of pairs before a pair in this order.
+/// * **Repeated keys** end as in `BTreeMap::from_iter`: the last pair in input order wins.
+///   [`SortedConfig::assume_unique`] promises that there are none.
+/// * **Complexity.** A build reads and writes every pair once for each 8 bits of the key, in
+///   streams, and once more to leave out repeated keys. A lookup compares the key with about lg n
+///   others, in groups of 16 neighbours: one group for each 4 steps. docs/sorted.md counts the
+///   lines.
+/// * **Memory.** A map takes the memory of its pairs, and of one key more for each 15.
+///   [`SortedConfig::memory_bytes`] and [`SortedConfig::scratch_bytes`] say beforehand what it
+///   takes.
 /// * **Two builds of the same pairs** give the same map, word for word.
-/// * **Beside other work.** A map does not change after its build, so any number of streams may look up at the same time.
-///   [`SortedMap::rebuild`] takes the map exclusively and waits for running lookups by itself.
+/// * **Concurrent use.** A map does not change after its build, so any number of streams may look
+///   up at the same time. [`SortedMap::rebuild`] takes the map exclusively and waits for running
+///   lookups by itself.
 ///
 /// ```
 /// use warpnest::{Device, SortedMap};
@@ -62,7 +68,8 @@ pub struct SortedMap<K: Key, V: Value> {
 crate::table::lookup::lookup_methods!(SortedMap);
 
 impl<K: Key, V: Value> SortedMap<K, V> {
-    /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`SortedConfig::build`] takes another.
+    /// Builds a map of `keys[i]` to `values[i]` with the default configuration;
+    /// [`SortedConfig::build`] takes another.
     ///
     /// # Errors
     /// As for [`SortedConfig::build`].
@@ -70,11 +77,11 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         SortedConfig::default().build(device, keys, values)
     }
 
-    /// Queues a lookup: `values` may be null.
+    /// Queues a lookup; `values` may be null.
     ///
     /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for each 32 of them; the launch
-    /// writes `writes`.
+    /// There are as many values, if any, as queries, and a found-word for every 32 of them. The
+    /// launch writes `writes`.
     unsafe fn find(
         &self,
         stream: &Stream,
@@ -92,61 +99,66 @@ impl<K: Key, V: Value> SortedMap<K, V> {
             plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 3] = [queries, &self.keys, &self.values];
-        // SAFETY: as many values, if any, and found-words as queries; the keys and their layout belong together.
+        // SAFETY: there are as many values, if any, as queries, and a found-word for every 32 of
+        // them. The keys and their layout belong together.
         unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
     }
 
-    /// How the keys and their index are laid out, for a kernel of your own: with [`SortedMap::keys`] it makes a
-    /// [`Table`](gpu_kernels::sorted::Table).
+    /// Returns how the keys and their index are laid out, for a kernel of your own: with
+    /// [`SortedMap::keys`] it makes a [`Table`](gpu_kernels::sorted::Table).
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The keys in their order, the first [`SortedMap::len`] elements; behind them the index, and perhaps some more.
+    /// Returns the keys in their order, the first [`SortedMap::len`] elements. The index follows
+    /// them, and perhaps some more.
     pub fn keys(&self) -> &Buffer<K> {
         &self.keys
     }
 
-    /// The values in the order of their keys, the first [`SortedMap::len`] elements, and perhaps some more.
+    /// Returns the values in the order of their keys, the first [`SortedMap::len`] elements, and
+    /// perhaps some more.
     pub fn values(&self) -> &Buffer<V> {
         &self.values
     }
 
-    /// The number of keys. With [`SortedConfig::assume_unique`], the number of pairs that it was built from.
+    /// Returns the number of keys. With [`SortedConfig::assume_unique`], it is the number of pairs
+    /// that the map was built from.
     pub fn len(&self) -> u64 {
         self.layout.keys
     }
 
-    /// Whether it has no keys.
+    /// Returns whether the map has no keys.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes that the map keeps on the device, without the scratch that [`SortedMap::rebuild`] may have left.
+    /// Returns the bytes that the map takes on the device, without the scratch that
+    /// [`SortedMap::rebuild`] may have left.
     pub fn memory_bytes(&self) -> u64 {
         config::bytes::<K, V>(self.keys.len() as u64, self.values.len() as u64)
     }
 
-    /// Gives the scratch of rebuilds back. The next one takes it again.
+    /// Gives back the scratch of rebuilds. The next rebuild allocates it again.
     pub fn shrink_to_fit(&mut self) {
         self.scratch.release();
     }
 
-    /// The device that it is on.
+    /// Returns the device that the map is on.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// How the build went.
+    /// Returns how the build went.
     pub fn report(&self) -> &SortedReport {
         &self.report
     }
 
-    /// A copy of the map on the same device, made on `stream`. It has no scratch.
+    /// Copies the map on the same device; the copy is made on `stream`, and has no scratch.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
         Ok(Self {
             device: self.device.clone(),
@@ -159,18 +171,19 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         })
     }
 
-    /// Queues copying all pairs, in the order of their keys, to `keys` and `values`.
+    /// Queues a copy of all pairs, in the order of their keys, to `keys` and `values`.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`SortedMap::len`] elements,
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`SortedMap::len`]
+    /// elements, [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
     pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
         crate::error::same_length(("the map", self.len() as usize), ("the keys", keys.len()))?;
         crate::error::same_length(("the map", self.len() as usize), ("the values", values.len()))?;
         self.pairs_at_into(stream, 0..self.len() as u32, keys, values)
     }
 
-    /// All pairs, in the order of their keys.
+    /// Returns all pairs, in the order of their keys.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).

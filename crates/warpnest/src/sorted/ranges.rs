@@ -1,4 +1,4 @@
-//! What a sorted map knows of the order of its keys: bounds and ranges.
+//! The operations of a sorted map that use the order of its keys: bounds and ranges.
 
 use super::SortedMap;
 use crate::runtime::lent::Lent;
@@ -6,17 +6,18 @@ use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::sorted::{Bounds, BoundsParams, CountRanges, RangesParams};
 use std::ops::{Bound, Range, RangeBounds};
 
-/// Which keys are counted for a query.
+/// The keys that are counted for a query.
 #[derive(Clone, Copy)]
 enum Side {
-    /// Those below it.
+    /// The keys below the query.
     Lower,
-    /// Those not above it.
+    /// The keys that are not above the query.
     Upper,
 }
 
 impl<K: Key, V: Value> SortedMap<K, V> {
-    /// For each of `queries` the number of keys below it: the place where it stands, or would.
+    /// Returns for each of `queries` the number of keys below it: its rank, whether it is in the
+    /// map or not.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -24,7 +25,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds(queries, Side::Lower)
     }
 
-    /// For each of `queries` the number of keys that are not above it.
+    /// Returns for each of `queries` the number of keys that are not above it.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -32,7 +33,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds(queries, Side::Upper)
     }
 
-    /// Queues writing the number of keys below `queries[i]` to `ranks[i]`; waits for nothing and allocates nothing.
+    /// Queues writing the number of keys below `queries[i]` to `ranks[i]`; waits for nothing and
+    /// allocates nothing.
     ///
     /// # Errors
     /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
@@ -40,7 +42,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds_into(stream, queries, ranks, Side::Lower)
     }
 
-    /// Queues writing the number of keys that are not above `queries[i]` to `ranks[i]`; waits for nothing and allocates nothing.
+    /// Queues writing the number of keys that are not above `queries[i]` to `ranks[i]`; waits for
+    /// nothing and allocates nothing.
     ///
     /// # Errors
     /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
@@ -69,17 +72,19 @@ impl<K: Key, V: Value> SortedMap<K, V> {
                 padding: 0,
             },
         };
-        // SAFETY: as many places as queries; the keys and their layout belong together.
+        // SAFETY: there are as many ranks as queries; the keys and their layout belong together.
         unsafe { stream.launch(&bounds, queries.len() as u64, &[queries, &self.keys], &[&*ranks]) }
     }
 
-    /// The places of the keys that lie in `range`: `start` is that of the first one, `end` the one behind the last. If there is none, both
-    /// are where one would stand. A range that ends before it begins has none, and is no error.
+    /// Returns the ranks of the keys that lie in `range`: `start` is that of the first key, `end`
+    /// the one after the last. If no key lies in it, both are the rank that such a key would have.
+    /// A range that ends before it begins has no keys, and is no error.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
     pub fn range(&self, range: impl RangeBounds<K>) -> Result<Range<u32>> {
-        // The least key of the range, and the least one above it; `None` if all keys are below that.
+        // Bounds are the least key of the range, and the least one above it; `None` if all keys are
+        // below that.
         let next = |key: &K| (*key != K::ALL_ONES).then(|| K::from_u64(key.to_u64() + 1));
         let from = match range.start_bound() {
             Bound::Included(key) => Some(*key),
@@ -97,7 +102,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         Ok(start..end.max(start))
     }
 
-    /// The pairs whose keys lie in `range`, in their order.
+    /// Returns the pairs whose keys lie in `range`, in their order.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -105,12 +110,12 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.pairs_at(self.range(range)?)
     }
 
-    /// Queues copying the pairs at `ranks`, as [`SortedMap::range`] gives them, to `keys` and `values`; waits for nothing and allocates
-    /// nothing.
+    /// Queues a copy of the pairs at `ranks`, as [`SortedMap::range`] gives them, to `keys` and
+    /// `values`; waits for nothing and allocates nothing.
     ///
     /// # Errors
-    /// [`Error::Ranks`] if the map has not all of these places, [`Error::LengthsDiffer`] unless there is room for as many pairs,
-    /// [`Error::WrongDevice`], [`Error::Driver`].
+    /// [`Error::Ranks`] if the map has not all of these ranks, [`Error::LengthsDiffer`] unless
+    /// `keys` and `values` hold exactly as many pairs, [`Error::WrongDevice`], [`Error::Driver`].
     pub fn pairs_at_into(
         &self,
         stream: &Stream,
@@ -128,7 +133,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         let (key_bytes, value_bytes) = (size_of::<K>(), size_of::<V>());
         let from = (self.keys.address() + first * key_bytes, self.values.address() + first * value_bytes);
         stream.batch(&[&self.keys, &self.values], &[&*keys, &*values], |batch| {
-            // SAFETY: the map has pairs at all of the places, and the outputs room for them.
+            // SAFETY: the map has pairs at all of the ranks, and the outputs have capacity for
+            // them.
             unsafe {
                 batch.copy(from.0, keys.address(), pairs * key_bytes)?;
                 batch.copy(from.1, values.address(), pairs * value_bytes)
@@ -136,7 +142,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         })
     }
 
-    /// The pairs at `ranks`, which the map has.
+    /// Returns the pairs at `ranks`, which the map has.
     pub(super) fn pairs_at(&self, ranks: Range<u32>) -> Result<Vec<(K, V)>> {
         let stream = self.device.default_stream();
         let mut keys = Buffer::uninitialized(&self.device, ranks.len())?;
@@ -145,7 +151,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
     }
 
-    /// For each of `ranges` the number of keys in it, from its start on and below its end.
+    /// Returns for each of `ranges` the number of keys in it: from its start on and below its end.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -158,8 +164,9 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         counts.download(stream)
     }
 
-    /// Queues counting, for each `i`, the keys from `from[i]` on that are below `to[i]`; waits for nothing and allocates nothing. (The last
-    /// of all keys is below none. Where ranges are to hold their ends, the difference of upper and lower bounds counts them.)
+    /// Queues counting, for each `i`, the keys from `from[i]` on that are below `to[i]`; waits for
+    /// nothing and allocates nothing. (The largest value of the key type is below no end. If ranges
+    /// are to include their ends, the difference of upper and lower bounds counts them.)
     ///
     /// # Errors
     /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
@@ -179,7 +186,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
             counts: counts.argument(),
             plan: RangesParams { layout: self.layout, ranges: from.len() as u64 },
         };
-        // SAFETY: as many ends and counts as starts; the keys and their layout belong together.
+        // SAFETY: there are as many ends and counts as starts; the keys and their layout belong
+        // together.
         unsafe { stream.launch(&count, from.len() as u64, &[from, to, &self.keys], &[&*counts]) }
     }
 }

@@ -1,9 +1,10 @@
-//! Answers to many lookups.
+//! Answers to lookups of many keys.
 
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::types::Scalar;
 
-/// Answers on a device: a value for each query, and one bit that says whether it was found, since every value is legal.
+/// Answers on a device: a value for each query, and one bit that says whether it was found, since
+/// every value is legal.
 #[derive(Debug)]
 pub struct Answers<V> {
     pub(crate) values: Buffer<V>,
@@ -11,7 +12,8 @@ pub struct Answers<V> {
 }
 
 impl<V: Scalar> Answers<V> {
-    /// Room for the answers to `queries` queries; until a lookup has filled it, nothing is found.
+    /// Allocates the answers to `queries` queries; until a lookup has filled them, nothing is
+    /// found.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -19,7 +21,7 @@ impl<V: Scalar> Answers<V> {
         Ok(Self { values: Buffer::zeroed(device, queries)?, found: Buffer::zeroed(device, queries.div_ceil(32))? })
     }
 
-    /// Room that a lookup is about to fill.
+    /// Allocates answers that a lookup is about to fill.
     pub(crate) fn uninitialized(device: &Device, queries: usize) -> Result<Self> {
         Ok(Self {
             values: Buffer::uninitialized(device, queries)?,
@@ -32,7 +34,8 @@ impl<V: Scalar> Answers<V> {
         &self.values
     }
 
-    /// Bit `i % 32` of word `i / 32` says whether query `i` was found; bits past the last query are 0.
+    /// The bits that say what was found: bit `i % 32` of word `i / 32` is that of query `i`. Bits
+    /// past the last query are 0.
     pub fn found(&self) -> &Buffer<u32> {
         &self.found
     }
@@ -42,7 +45,7 @@ impl<V: Scalar> Answers<V> {
         self.values.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no queries.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -57,7 +60,7 @@ impl<V: Scalar> Answers<V> {
         Ok(answers)
     }
 
-    /// Waits for the answers and appends them to those that are there.
+    /// Waits for the answers and appends them to `answers`.
     pub(crate) fn append_to(&self, stream: &Stream, answers: &mut Vec<Option<V>>) -> Result<()> {
         let found = self.found.download(stream)?;
         self.values.with_elements(stream, |values| {
@@ -65,9 +68,9 @@ impl<V: Scalar> Answers<V> {
             let (words, rest) = values.as_chunks::<32>();
             let spare = answers.spare_capacity_mut();
             let (spare_words, spare) = spare[..values.len()].as_chunks_mut::<32>();
-            // Loops of constant length, and no test of each answer whether there is room.
+            // The loops have constant length, and no check of the capacity for each answer.
             for ((spare, values), &found) in spare_words.iter_mut().zip(words).zip(&found) {
-                // What most words are, where most keys are there.
+                // Most words have all bits set if most keys are found.
                 if found == u32::MAX {
                     for i in 0..32 {
                         spare[i].write(Some(values[i]));
@@ -81,13 +84,13 @@ impl<V: Scalar> Answers<V> {
             for (i, (spare, &value)) in spare.iter_mut().zip(rest).enumerate() {
                 spare.write((found[words.len()] >> i & 1 != 0).then_some(value));
             }
-            // SAFETY: so many have been written: whole words, and the rest.
+            // SAFETY: so many elements have been written: whole words, and the rest.
             unsafe { answers.set_len(answers.len() + values.len()) };
         })
     }
 }
 
-/// Bit `index` of a row of 32-bit words.
+/// The bit `index` of an array of 32-bit words.
 pub(crate) fn bit(words: &[u32], index: usize) -> bool {
     words[index / 32] >> (index % 32) & 1 != 0
 }

@@ -1,7 +1,8 @@
-//! What the configurations of all maps have in common.
+//! The methods that the configurations of all maps have in common.
 
-/// Gives a configuration with the field `seed` the methods that all have. `check` fails if a request for that
-/// many pairs makes no sense; the map has a function `create`. The text after them lists the errors of a build.
+/// Adds the methods that all configurations have to a configuration with the field `seed`. `check`
+/// fails if a request for that many pairs makes no sense; the map has a function `create`. The text
+/// after them lists the errors of a build.
 macro_rules! config_methods {
     (
         $config:ident builds $map:ident, $report:ident tells of it;
@@ -29,7 +30,8 @@ macro_rules! config_methods {
 }
 pub(crate) use config_methods;
 
-/// The same without the seed: for a configuration that leaves nothing to chance.
+/// Adds the methods that build to a configuration without a seed: one that leaves nothing to
+/// chance.
 macro_rules! build_methods {
     (
         $config:ident builds $map:ident;
@@ -37,7 +39,7 @@ macro_rules! build_methods {
         $(#[$errors:meta])*
     ) => {
         impl $config {
-            /// Builds a map of `keys[i]` to `values[i]`; returns when it stands.
+            /// Builds a map of `keys[i]` to `values[i]`; returns when it is built.
             ///
             /// # Errors
             $(#[$errors])*
@@ -48,7 +50,8 @@ macro_rules! build_methods {
                 values: &[V],
             ) -> crate::Result<$map<K, V>> {
                 crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-                // Before the copies: what cannot work should not cost them.
+                // The check comes before the copies: a request that cannot work should not cost
+                // them.
                 let ($this, $pairs) = (self, keys.len() as u64);
                 $check?;
                 let keys = crate::runtime::lent::Lent::new(device, keys)?;
@@ -56,7 +59,8 @@ macro_rules! build_methods {
                 self.build_on(device.default_stream(), device, &keys, &values)
             }
 
-            /// Builds a map from buffers, on `stream`; waits until it is known that the build succeeded.
+            /// Builds a map from buffers, on `stream`; waits until it is known that the build
+            /// succeeded.
             ///
             /// # Errors
             #[doc = concat!(
@@ -76,11 +80,13 @@ macro_rules! build_methods {
 }
 pub(crate) use build_methods;
 
-/// Gives a configuration with a field that is the configuration of a page map of its keys the methods that are about this.
+/// Adds the methods for the field `$pages` to a configuration. This field is the configuration of a
+/// page map of its keys.
 macro_rules! page_config_methods {
     ($config:ident, $pages:ident) => {
         impl $config {
-            /// The load of the page map of the keys, if none is repeated: [`PageConfig::load`](crate::PageConfig::load).
+            /// The load factor of the page map of the keys, if none is repeated:
+            /// [`PageConfig::load`](crate::PageConfig::load).
             #[must_use]
             pub fn load(mut self, load: f64) -> Self {
                 self.$pages = self.$pages.load(load);
@@ -93,18 +99,19 @@ macro_rules! page_config_methods {
 }
 pub(crate) use page_config_methods;
 
-/// Those of them that are about what is left to chance.
+/// Adds the methods for what such a page map leaves to chance: restarts and the seed.
 macro_rules! page_chance_methods {
     ($config:ident, $pages:ident) => {
         impl $config {
-            /// How often a failed build of the page map may start again with fresh random constants.
+            /// The number of times that a failed build of the page map may start again with fresh
+            /// random constants.
             #[must_use]
             pub fn restarts(mut self, restarts: u32) -> Self {
                 self.$pages = self.$pages.restarts(restarts);
                 self
             }
 
-            /// Where the random constants start: [`PageConfig::seed`](crate::PageConfig::seed).
+            /// The seed of the random constants: [`PageConfig::seed`](crate::PageConfig::seed).
             #[must_use]
             pub fn seed(mut self, seed: u64) -> Self {
                 self.$pages = self.$pages.seed(seed);
@@ -115,23 +122,25 @@ macro_rules! page_chance_methods {
 }
 pub(crate) use page_chance_methods;
 
-/// Gives a configuration of a table of keys the methods that build it. It has a method `memory_bytes`, which fails if a request makes
-/// no sense; the table, of keys `K`, has a function `create`. The text behind them says which errors a build has.
+/// Adds the methods that build to a configuration of a table of keys. It has a method
+/// `memory_bytes`, which fails if a request makes no sense; the table, of keys `K`, has a function
+/// `create`. The text after them lists the errors of a build.
 macro_rules! build_keys_methods {
     ([$($generics:tt)*] $config:ty, $name:literal builds $table:ty; $(#[$errors:meta])*) => {
         impl<$($generics)*> $config {
-            /// Builds a table of the different keys among `keys`; returns when it stands.
+            /// Builds a table of the different keys among `keys`; returns when it is built.
             ///
             /// # Errors
             $(#[$errors])*
             pub fn build<K: crate::Key>(&self, device: &crate::Device, keys: &[K]) -> crate::Result<$table> {
-                // Before the copy: what cannot work should not cost it.
+                // The check comes before the copy: a request that cannot work should not cost it.
                 self.memory_bytes::<K>(keys.len() as u64)?;
                 let keys = crate::runtime::lent::Lent::new(device, keys)?;
                 self.build_on(device.default_stream(), device, &keys)
             }
 
-            /// Builds it from a buffer, on `stream`; waits until it is known that the build succeeded.
+            /// Builds the table from a buffer, on `stream`; waits until it is known that the build
+            /// succeeded.
             ///
             /// # Errors
             #[doc = concat!(

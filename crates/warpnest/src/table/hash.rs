@@ -9,41 +9,41 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 /// The family that hash functions are drawn from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum HashFamily {
-    /// A bijective mix of the key with random constants, scaled to the table by a multiplication. The default: it spreads any
-    /// input that was not made to defeat it.
+    /// A bijective mix of the key with random constants, scaled to the table by a multiplication.
+    /// It is the default: it spreads any input that was not made to defeat it.
     #[default]
     Mix,
-    /// The chapter's family: `(a·k + b) mod p mod slots`.
+    /// The linear family (Alcantara 2011): `(a·k + b) mod p mod slots`.
     Linear {
-        /// The prime p: 334214459 in the chapter, 4294967291 in CUDPP.
+        /// The prime p: 334214459 in (Alcantara 2011), 4294967291 in CUDPP.
         prime: u32,
-        /// How `a·k + b` is computed.
+        /// The arithmetic of `a·k + b`.
         arithmetic: Arithmetic,
     },
-    /// The chapter's XOR form, which CUDPP uses: `((a ^ k) + b) mod p mod slots`.
+    /// The XOR form (Alcantara 2011), which CUDPP uses: `((a ^ k) + b) mod p mod slots`.
     Xor {
         /// The prime p.
         prime: u32,
-        /// How `(a ^ k) + b` is computed.
+        /// The arithmetic of `(a ^ k) + b`.
         arithmetic: Arithmetic,
     },
 }
 
-/// How a hash function computes before it reduces by the prime.
+/// The arithmetic of a hash function before it reduces by the prime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arithmetic {
-    /// Without loss, as the formula stands. Under [`HashFamily::Linear`], keys that agree modulo p then have all their slots in
-    /// common: more of them than functions make every build fail
-    /// ([`Error::KeysAgreeModuloPrime`](crate::Error::KeysAgreeModuloPrime)). Among 2^27 random 32-bit keys and
-    /// p = 334214459 there are such.
+    /// Arithmetic without loss, as the formula says. Under [`HashFamily::Linear`], keys that agree
+    /// modulo p then have all their slots in common. If more keys agree than there are functions,
+    /// every build fails ([`Error::KeysAgreeModuloPrime`](crate::Error::KeysAgreeModuloPrime)).
+    /// Among 2^27 random 32-bit keys and p = 334214459 there are such keys.
     Exact,
-    /// Modulo 2^32 or 2^64, the key's width, as CUDA's unsigned arithmetic does it. Keys that agree under one function
-    /// need not agree under the next one.
+    /// Arithmetic modulo 2^32 or 2^64, the key's width, as CUDA's unsigned arithmetic does it. Keys
+    /// that agree under one function need not agree under the next one.
     Wrapping,
 }
 
 impl HashFamily {
-    /// The chapter's linear family with its prime and 32-bit arithmetic.
+    /// The linear family with its prime and 32-bit arithmetic (Alcantara 2011).
     pub const ALCANTARA_2011: Self = Self::Linear { prime: 334_214_459, arithmetic: Arithmetic::Wrapping };
     /// CUDPP's XOR family with its prime.
     pub const CUDPP: Self = Self::Xor { prime: 4_294_967_291, arithmetic: Arithmetic::Wrapping };
@@ -58,7 +58,7 @@ impl HashFamily {
         }
     }
 
-    /// Fails if what should be a prime is none.
+    /// Fails if the modulus is not a prime.
     pub(crate) fn check_prime(self) -> Result<()> {
         match self.prime() {
             Some(prime) if !is_prime(prime) => Err(Error::NotPrime { modulus: prime }),
@@ -74,7 +74,7 @@ impl HashFamily {
     }
 }
 
-/// A seed that nobody can foresee.
+/// An unpredictable seed.
 pub(crate) fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }

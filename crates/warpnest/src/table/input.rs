@@ -1,4 +1,4 @@
-//! What tables are built from.
+//! The input that tables are built from.
 
 use crate::primitives::Pairs;
 use crate::runtime::buffer::Tracked;
@@ -6,25 +6,28 @@ use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Nothing, Payload, WordOf};
 
-/// The first so many of some pairs, or of some keys alone.
+/// The first `pairs` pairs of two buffers, or the first keys of one.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'i, K, V: Payload> {
     pub keys: &'i Buffer<K>,
-    /// As many, unless the payload is nothing or the values do not matter.
+    /// The values, at least `pairs` of them; `None` if the payload is nothing or the values do not
+    /// matter.
     pub values: Option<&'i Buffer<WordOf<V>>>,
     pub pairs: u64,
-    /// What is known of them.
+    /// The knowledge about the input that a build may use.
     pub known: Known,
 }
 
-/// What is known of an input.
+/// The knowledge about an input that a build may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Known {
-    /// Nothing.
+    /// Nothing is known.
     Nothing,
-    /// Whatever the values are, others take their places before anybody looks. None are given, and they are no wider than keys.
+    /// The values do not matter, since others replace them before they are read. None are given,
+    /// and they are no wider than keys.
     AnyValues,
-    /// Each key is there once, in the order of the keys mixed with the first constants of a build with this seed ([`crate::table::hash::constants`]).
+    /// Each key occurs once. They are in the order of the keys mixed with the first constants of a
+    /// build with this seed ([`crate::table::hash::constants`]).
     OrderedBy(u64),
 }
 
@@ -62,12 +65,13 @@ impl<K: Key, V: Payload> Input<'_, K, V> {
         let keys = self.keys.argument();
         let values = match (self.values, self.known) {
             (Some(values), _) => values.argument(),
-            // Those who read some read words of the keys, which are enough of them.
+            // Kernels that read values read words of the keys instead, and the keys are enough for
+            // that.
             (None, Known::AnyValues) => {
                 debug_assert!(V::VALUE_BITS <= K::BITS, "words of the keys are too few");
                 keys.cast()
             }
-            // SAFETY: the kernels' texts allow no values of keys alone.
+            // SAFETY: the kernels' documentation allows no values for keys alone.
             (None, _) => unsafe { Global::null() },
         };
         Pairs { keys, values }

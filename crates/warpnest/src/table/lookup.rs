@@ -1,20 +1,21 @@
-//! The methods of every table that answers many lookups at once.
+//! The methods of every table that looks up many keys at once.
 
 use crate::Device;
 
-/// So many queries are answered at once if their answers go to the host: all, unless a core is to find
-/// them in its cache when it makes `Option`s of them.
+/// The number of queries that are answered at once if the answers go to the host. It is all of
+/// them, unless a core is to find the answers in its cache when it makes `Option`s of them.
 pub(crate) fn queries_at_once(device: &Device) -> usize {
     match device.engine().cores() {
         None => usize::MAX,
         Some(1) => 1 << 13,
-        // Enough to be divided among all cores.
+        // This many can be divided among all cores.
         Some(cores) => cores << 15,
     }
 }
 
-/// Gives a map with a private method `find`, which queues a lookup, the public ones; one of all keys and values, or of the given types. With
-/// `by field` it is the table in that field that has `find`.
+/// Adds the public lookup methods to a map with a private method `find`, which queues a lookup. The
+/// map is one of all keys and values, or of the given types. With `by field` it is the table in
+/// that field that has `find`.
 macro_rules! lookup_methods {
     ($map:ident) => {
         crate::table::lookup::lookup_methods! { [K: crate::Key, V: crate::Value] $map<K, V>, K, V }
@@ -26,7 +27,8 @@ macro_rules! lookup_methods {
             /// The values of `queries`, in their order.
             ///
             /// # Errors
-            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+            /// [`Error::Driver`](crate::Error::Driver).
             pub fn get_many(&self, queries: &[$key]) -> crate::Result<Vec<Option<$value>>> {
                 let (stream, at_once) = (self.device.default_stream(), crate::table::lookup::queries_at_once(&self.device));
                 let mut values = Vec::with_capacity(queries.len());
@@ -40,7 +42,8 @@ macro_rules! lookup_methods {
             /// Queues the lookup of `queries`; waits for nothing, copies nothing.
             ///
             /// # Errors
-            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+            /// [`Error::WrongDevice`](crate::Error::WrongDevice),
             /// [`Error::Driver`](crate::Error::Driver).
             pub fn get_many_on(
                 &self,
@@ -52,10 +55,11 @@ macro_rules! lookup_methods {
                 Ok(answers)
             }
 
-            /// Queues the lookup of `queries` into answers that are there already; allocates nothing.
+            /// Queues the lookup of `queries` into existing answers; allocates nothing.
             ///
             /// # Errors
-            /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
+            /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer),
+            /// [`Error::WrongDevice`](crate::Error::WrongDevice),
             /// [`Error::Driver`](crate::Error::Driver).
             pub fn get_many_into(
                 &self,
@@ -66,7 +70,7 @@ macro_rules! lookup_methods {
                 crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
                 let values = answers.values.argument();
                 let writes: [&dyn crate::Tracked; 2] = [&answers.values, &answers.found];
-                // SAFETY: as many answers as queries, which the launch writes.
+                // SAFETY: there are as many answers as queries, and the launch writes them.
                 unsafe { self$(.$field)?.find(stream, queries, values, &answers.found, &writes) }
             }
         }
@@ -74,14 +78,16 @@ macro_rules! lookup_methods {
 }
 pub(crate) use lookup_methods;
 
-/// Gives a table with such a method `find`, its own or a field's, those methods that ask for no values.
+/// Adds the methods that ask for no values to a table with such a method `find`, its own or a
+/// field's.
 macro_rules! contains_methods {
     ([$($generics:tt)*] $table:ty, $key:ty $(, by $field:ident)?) => {
         impl<$($generics)*> $table {
-            /// Which of `queries` are there, in their order.
+            /// Whether each of `queries` is in the table, in their order.
             ///
             /// # Errors
-            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+            /// [`Error::Driver`](crate::Error::Driver).
             pub fn contains_many(&self, queries: &[$key]) -> crate::Result<Vec<bool>> {
                 let stream = self.device.default_stream();
                 let buffer = crate::runtime::lent::Lent::new(&self.device, queries)?;
@@ -91,11 +97,13 @@ macro_rules! contains_methods {
                 Ok((0..queries.len()).map(|i| crate::table::answers::bit(&words, i)).collect())
             }
 
-            /// Queues the question which of `queries` are there: bit `i % 32` of `found[i / 32]` answers query `i`.
+            /// Queues the lookup whether each of `queries` is in the table: bit `i % 32` of
+            /// `found[i / 32]` answers query `i`.
             ///
             /// # Errors
-            /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `found` has a word for each 32 queries,
-            /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+            /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `found` has a word for
+            /// each 32 queries, [`Error::WrongDevice`](crate::Error::WrongDevice),
+            /// [`Error::Driver`](crate::Error::Driver).
             pub fn contains_many_into(
                 &self,
                 stream: &crate::Stream,
@@ -106,8 +114,8 @@ macro_rules! contains_methods {
                     ("the queries, in words of 32,", queries.len().div_ceil(32)),
                     ("the found-words", found.len()),
                 )?;
-                // SAFETY: the kernels' texts allow no values; there are enough found-words, which the launch
-                // writes.
+                // SAFETY: the kernels' documentation allows no values; there are enough
+                // found-words, which the launch writes.
                 unsafe {
                     let no_values = gpu_kernels::seam::Global::null();
                     self$(.$field)?.find(stream, queries, no_values, found, &[&*found])

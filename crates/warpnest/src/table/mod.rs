@@ -1,4 +1,5 @@
-//! What all tables share: configuration, input, lookups and answers, pairs written out, and set operations.
+//! The code that all tables share: configuration, input, lookups and answers, pairs written out,
+//! and set operations.
 
 pub(crate) mod answers;
 pub(crate) mod config;

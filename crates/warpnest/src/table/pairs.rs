@@ -1,17 +1,19 @@
 //! The methods of every map that writes its pairs in no particular order.
 
-/// Gives a map with a private method `write_pairs`, which writes all pairs to buffers that have room for them, the public ones.
+/// Adds the public methods to a map with a private method `write_pairs`. That method writes all
+/// pairs to buffers that are long enough.
 macro_rules! pairs_methods {
     ($map:ident) => {
         impl<K: crate::Key, V: crate::Value> $map<K, V> {
-            /// Writes all pairs, in no particular order, to `keys` and `values`; returns when they are written, since the counter that this
-            /// works with is given back then.
+            /// Writes all pairs, in no particular order, to `keys` and `values`. Returns when they
+            /// are written, since the counter that this works with is freed then.
             ///
             /// # Errors
             #[doc = concat!(
                 "[`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`", stringify!($map), "::len`] elements,"
             )]
-            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+            /// [`Error::WrongDevice`](crate::Error::WrongDevice),
             /// [`Error::Driver`](crate::Error::Driver).
             pub fn pairs_into(
                 &self,
@@ -27,7 +29,8 @@ macro_rules! pairs_methods {
             /// All pairs, in no particular order.
             ///
             /// # Errors
-            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+            /// [`Error::Driver`](crate::Error::Driver).
             pub fn to_pairs(&self) -> crate::Result<Vec<(K, V)>> {
                 let stream = self.device.default_stream();
                 let mut keys = crate::Buffer::uninitialized(&self.device, self.len() as usize)?;

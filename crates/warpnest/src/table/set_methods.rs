@@ -1,8 +1,10 @@
-//! What all kinds of sets have alike, written once as a macro: a set is a field `device` and a field `table`, which is a map whose values are
+//! The methods that all kinds of sets have in common, written once as a macro. A set has a field
+//! `device` and a field `table`, which is a map whose values are
 //! [`Nothing`](gpu_kernels::types::Nothing).
 
-/// Gives `$set`, which wraps a `$map`, the methods that do not depend on the kind of table. `write` is the one that does: it writes all keys to
-/// the front of a buffer that has room for them, and returns when they are written.
+/// Adds the methods that do not depend on the kind of table to `$set`, which wraps a `$map`.
+/// `write` is the one that does depend on it. It writes all keys to the front of a buffer that is
+/// long enough, and returns when they are written.
 macro_rules! set_methods {
     ($set:ident of $map:ident, $config:ident, $report:ty; $($write:tt)*) => {
         impl<K: crate::Key> $set<K> {
@@ -11,7 +13,7 @@ macro_rules! set_methods {
                 self.table.len()
             }
 
-            /// Whether there are none.
+            /// Whether the set has no keys.
             pub fn is_empty(&self) -> bool {
                 self.table.is_empty()
             }
@@ -21,12 +23,12 @@ macro_rules! set_methods {
                 self.table.slots()
             }
 
-            /// The device that it is on.
+            /// The device that the set is on.
             pub fn device(&self) -> &crate::Device {
                 &self.device
             }
 
-            /// How the build went.
+            /// The report of the build.
             pub fn report(&self) -> &$report {
                 self.table.report()
             }
@@ -34,18 +36,20 @@ macro_rules! set_methods {
             /// A copy of the set on the same device, made on `stream`. It has no scratch.
             ///
             /// # Errors
-            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+            /// [`Error::WrongDevice`](crate::Error::WrongDevice),
             /// [`Error::Driver`](crate::Error::Driver).
             pub fn try_clone(&self, stream: &crate::Stream) -> crate::Result<Self> {
                 Ok(Self { device: self.device.clone(), table: self.table.try_clone(stream)? })
             }
 
-            /// Writes all keys, in no particular order, to `keys`; returns when they are written, since the counter that this works with is
-            /// given back then.
+            /// Writes all keys, in no particular order, to `keys`. Returns when they are written,
+            /// since the counter that this works with is freed then.
             ///
             /// # Errors
             #[doc = concat!("[`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless there are [`", stringify!($set), "::len`] elements,")]
-            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+            /// [`Error::WrongDevice`](crate::Error::WrongDevice),
             /// [`Error::Driver`](crate::Error::Driver).
             pub fn keys_into(&self, stream: &crate::Stream, keys: &mut crate::Buffer<K>) -> crate::Result<()> {
                 crate::error::same_length(("the set", self.len() as usize), ("the keys", keys.len()))?;
@@ -55,7 +59,8 @@ macro_rules! set_methods {
             /// All keys, in no particular order.
             ///
             /// # Errors
-            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+            /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+            /// [`Error::Driver`](crate::Error::Driver).
             pub fn to_keys(&self) -> crate::Result<Vec<K>> {
                 let stream = self.device.default_stream();
                 let mut keys = crate::Buffer::uninitialized(&self.device, self.len() as usize)?;
@@ -63,37 +68,44 @@ macro_rules! set_methods {
                 keys.download(stream)
             }
 
-            /// The keys that are in this set, in the other one, or in both, as a set with the configuration of this one; waits until it
-            /// stands.
+            /// The keys that are in this set, in the other one, or in both, as a set with the
+            /// configuration of this one. Waits until it is built.
             ///
-            /// Writes out both sets, asks the larger one for the keys of the smaller one, and builds a set without looking for repeats. Takes
-            /// room for the keys of both, and for those of the smaller one again, besides what the build takes.
+            /// Writes out both sets, looks up the keys of the smaller one in the larger one, and
+            /// builds a set without looking for repeats. Takes memory for the keys of both, and for
+            /// those of the smaller one again, besides what the build takes.
             ///
             /// # Errors
             #[doc = concat!(
                 "As for [`", stringify!($config), "::build_on`](crate::", stringify!($config), "::build_on), of as many keys as the union has;"
             )]
-            /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on different devices.
+            /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on
+            /// different devices.
             pub fn union(&self, stream: &crate::Stream, other: &Self) -> crate::Result<Self> {
                 crate::table::set_operations::union(self, stream, other)
             }
 
-            /// The keys that are in both sets, as a set with the configuration of this one; waits until it stands.
+            /// The keys that are in both sets, as a set with the configuration of this one; waits
+            /// until it is built.
             ///
-            /// Writes out the smaller set, asks the larger one for its keys, and builds a set without looking for repeats. Takes room for the
-            /// keys of the smaller one twice, besides what the build takes.
+            /// Writes out the smaller set, looks up its keys in the larger one, and builds a set
+            /// without looking for repeats. Takes memory for the keys of the smaller one twice,
+            /// besides what the build takes.
             ///
             /// # Errors
             #[doc = concat!("As for [`", stringify!($config), "::build_on`](crate::", stringify!($config), "::build_on);")]
-            /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on different devices.
+            /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on
+            /// different devices.
             pub fn intersection(&self, stream: &crate::Stream, other: &Self) -> crate::Result<Self> {
                 crate::table::set_operations::intersection(self, stream, other)
             }
 
-            /// The keys of this set that are not in the other one, as a set with the configuration of this one; waits until it stands.
+            /// The keys of this set that are not in the other one, as a set with the configuration
+            /// of this one. Waits until it is built.
             ///
-            /// Writes out this set, asks the other one for its keys, and builds a set without looking for repeats. Takes room for the keys of
-            /// this set twice, besides what the build takes.
+            /// Writes out this set, looks up its keys in the other one, and builds a set without
+            /// looking for repeats. Takes memory for the keys of this set twice, besides what the
+            /// build takes.
             ///
             /// # Errors
             #[doc = concat!("As for [`", stringify!($set), "::intersection`].")]

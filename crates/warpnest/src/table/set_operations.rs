@@ -1,21 +1,23 @@
-//! Union, intersection and difference of sets of any kind: the keys of one set are written out, asked for in the other one, and those that
-//! belong to the result are put side by side. They are different, so a build that need not look for repeats makes a set of them.
+//! Union, intersection and difference of sets of any kind. The keys of one set are written out and
+//! looked up in the other one, and those that belong to the result are compacted. These keys are
+//! all different, so the result is built without looking for repeats.
 
 use crate::primitives::{launch_compact, state_words};
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::primitives::compact::{CompactParams, Invert};
 
-/// What these operations ask of a kind of set.
+/// The operations that a kind of set provides for this.
 pub(crate) trait Combined<K: Key>: Sized {
-    /// Where it is, and words of its table.
+    /// The device of the set, and words of its table.
     fn table(&self) -> (&Device, &Buffer<u64>);
     /// The number of keys.
     fn count(&self) -> u64;
-    /// Writes all keys to the front of `keys`, which have room for them.
+    /// Writes all keys to the front of `keys`, which is long enough for them.
     fn write(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()>;
-    /// Bit `i % 32` of `found[i / 32]` becomes whether query `i` is there.
+    /// Sets bit `i % 32` of `found[i / 32]` to whether query `i` is in the set.
     fn ask(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()>;
-    /// A set with the configuration of this one, of the first so many of `keys`, which are different.
+    /// A set with the configuration of this one, of the first `count` of `keys`, which are
+    /// different.
     fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self>;
 }
 
@@ -45,15 +47,17 @@ fn check<K: Key, S: Combined<K>>(one: &S, stream: &Stream, other: &S) -> Result<
     other.table().1.check_device("the other set", device)
 }
 
-/// A set like `like` of the keys of `set` that `other` has, or of those that it has not.
+/// A set with the configuration of `like`: the keys of `set` that `other` has (`present`), or those
+/// that it does not have.
 fn selected<K: Key, S: Combined<K>>(set: &S, stream: &Stream, other: &S, present: bool, like: &S) -> Result<S> {
     let keys = Buffer::uninitialized(set.table().0, set.count() as usize)?;
     let selected = select(set, stream, other, present, &keys, 0)?;
     like.with_keys(stream, &keys, selected)
 }
 
-/// Writes the keys of `set` that `other` has, or those that it has not, to `output` from element `first` on, where there is room for
-/// all keys of `set`. Returns how many they are.
+/// Writes the keys of `set` that `other` has (`present`), or those that it does not have, to
+/// `output`. They begin at element `first`, where there is capacity for all keys of `set`. Returns
+/// the number of keys written.
 fn select<K: Key, S: Combined<K>>(
     set: &S,
     stream: &Stream,
@@ -80,7 +84,8 @@ fn select<K: Key, S: Combined<K>>(
             unsafe { batch.launch(&invert, items.div_ceil(32))? };
         }
         let output = output.argument::<K>().offset(first);
-        // SAFETY: as many keys, with a bit for each, and room for all of them; the state has the words that are asked for, all 0.
+        // SAFETY: there are as many keys, with a bit for each, and capacity for all of them; the
+        // state has the words that are asked for, all 0.
         unsafe {
             launch_compact(batch, items, keys.argument(), found.argument(), output, count.argument(), state.argument())
         }

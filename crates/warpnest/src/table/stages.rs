@@ -1,4 +1,4 @@
-//! How long the stages of a build take.
+//! The times that the stages of a build take.
 
 use crate::runtime::stream::Batch;
 use crate::{Event, Result};
@@ -14,7 +14,7 @@ impl StageClock {
         Self { wanted, events: Vec::new() }
     }
 
-    /// The end of a stage, and the beginning of the next one.
+    /// Records the end of a stage, and the beginning of the next one.
     pub fn lap(&mut self, batch: &Batch<'_>) -> Result<()> {
         if self.wanted {
             self.events.push(batch.record()?);
@@ -22,7 +22,7 @@ impl StageClock {
         Ok(())
     }
 
-    /// The milliseconds between the first `STAGES` + 1 marks, if they were wanted.
+    /// The milliseconds between the first `STAGES` + 1 events, if they were wanted.
     pub fn durations<const STAGES: usize>(&self) -> Result<Option<[f64; STAGES]>> {
         if !self.wanted {
             return Ok(None);

@@ -1,4 +1,5 @@
-//! Building a two-level table: count, scan, shuffle, build the buckets; again with another hash function if one overflows.
+//! The build of a two-level table: count, scan, shuffle, build the buckets; again with another hash
+//! function if a bucket overflows.
 
 use super::{TwoLevelConfig, TwoLevelMap};
 use crate::primitives::{Pairs, RadixPasses, Scratch, compact, flag_last_of_each, sort_pairs};
@@ -11,42 +12,44 @@ use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
 
-/// How a build went.
+/// The report of a build.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TwoLevelReport {
-    /// Where the random constants started: [`TwoLevelConfig::seed`] with it repeats the build's constants.
+    /// The seed of the random constants: [`TwoLevelConfig::seed`] with it repeats the build's
+    /// constants.
     pub seed: u64,
-    /// Attempts that ended because a bucket got too many items.
+    /// The number of attempts that ended because a bucket got too many items.
     pub overflows: u32,
-    /// Attempts that ended because a bucket could not be built with any of its seeds.
+    /// The number of attempts that ended because a bucket could not be built with any of its seeds.
     pub failures: u32,
-    /// Seeds that did not do, over all buckets of the attempt that succeeded.
+    /// The number of seeds that failed, over all buckets of the attempt that succeeded.
     pub reseeded: u64,
-    /// The radix passes that ordered the pairs by bucket, in the attempt that succeeded.
+    /// The number of radix passes that ordered the pairs by bucket, in the attempt that succeeded.
     pub passes: u32,
-    /// Whether the pairs were sorted and the repeated keys taken out before they went into buckets.
+    /// Whether the pairs were sorted and the repeated keys removed before they went into buckets.
     pub sorted: bool,
     /// The most rounds that a bucket took with one seed, and those of all buckets together, if
     /// [`TwoLevelConfig::statistics`] asked for them.
     pub rounds: Option<(u64, u64)>,
-    /// How long the stages of the attempt that succeeded took, if [`TwoLevelConfig::timings`] asked for it.
+    /// The times of the stages of the attempt that succeeded, if [`TwoLevelConfig::timings`] asked
+    /// for them.
     pub stages: Option<TwoLevelStages>,
 }
 
-/// Milliseconds of device time that the stages of a build took, named as in the poster.
+/// The milliseconds of device time that the stages of a build took, named as in (Alcantara 2009).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TwoLevelStages {
-    /// Initialization: counters and published words are set to 0.
+    /// The time of the initialization: counters and published words are set to 0.
     pub initialization: f64,
-    /// Assigning keys to buckets and counting them.
+    /// The time to assign keys to buckets and to count them.
     pub count: f64,
-    /// Determining the buckets' data locations: the scan.
+    /// The time to determine the buckets' data locations: the scan.
     pub scan: f64,
-    /// Shuffling the pairs into the buckets, and checking that none overflows.
+    /// The time to shuffle the pairs into the buckets, and to check that none overflows.
     pub shuffle: f64,
-    /// Cuckoo hashing in every bucket.
+    /// The time of cuckoo hashing in every bucket.
     pub cuckoo: f64,
 }
 
@@ -55,24 +58,25 @@ impl TwoLevelStages {
         Self { initialization, count, scan, shuffle, cuckoo }
     }
 
-    /// All of it.
+    /// Returns the time of all stages.
     pub fn total(&self) -> f64 {
         self.initialization + self.count + self.scan + self.shuffle + self.cuckoo
     }
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 enum Outcome {
     Built { found: Vec<u64>, passes: u32 },
     Overflow,
     Failure,
 }
 
-/// The sizes of a build, and the layout of its scratch: what the passes work in, a place for the pairs, the buckets' starts.
+/// The sizes of a build, and the layout of its scratch: what the passes work in, storage for the
+/// pairs, the buckets' starts.
 pub(super) struct Plan<K, V> {
     pairs: u64,
     buckets: u64,
-    /// Bits of a bucket's number; none if the pairs come in the order of their buckets.
+    /// The number of bits of a bucket number; none if the pairs come in the order of their buckets.
     bits: u32,
     types: PhantomData<(K, V)>,
 }
@@ -82,18 +86,18 @@ impl<K: Key, V: Value> Plan<K, V> {
         Self { pairs, buckets, bits: u64::BITS - (buckets - 1).leading_zeros(), types: PhantomData }
     }
 
-    /// For pairs that are in the order of their buckets: nothing moves them.
+    /// Returns the plan for pairs that are in the order of their buckets: nothing moves them.
     fn in_order(self) -> Self {
         Self { bits: 0, ..self }
     }
 
-    /// The passes that order the pairs by bucket. There are none if there is one bucket.
+    /// Returns the passes that order the pairs by bucket. There are none if there is one bucket.
     fn passes(&self, functions: HashFunctions) -> RadixPasses<K, V> {
         RadixPasses::by_bucket(functions, self.bits, self.pairs)
     }
 
     fn passes_words(&self) -> u64 {
-        // The functions make no difference to the sizes.
+        // The sizes do not depend on the functions.
         self.passes(HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0)).words()
     }
 
@@ -148,20 +152,22 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         Ok(map)
     }
 
-    /// Builds the map anew from other pairs; waits until it is known that the build succeeded.
+    /// Rebuilds the map from other pairs; waits until it is known that the build succeeded.
     ///
-    /// For data that changes as a whole, frame after frame: the memory of the table is used again if it is enough, and the scratch
-    /// stays for the next time ([`TwoLevelMap::shrink_to_fit`] gives it back).
+    /// It is for data that changes as a whole, frame after frame. The memory of the table is used
+    /// again if it is large enough. The scratch stays for the next rebuild
+    /// ([`TwoLevelMap::shrink_to_fit`] gives it back).
     ///
     /// # Errors
-    /// As for [`TwoLevelConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense the map is as it was; after
-    /// another error it is empty, and [`TwoLevelMap::report`] still tells of the last build that succeeded.
+    /// As for [`TwoLevelConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense,
+    /// the map is unchanged. After another error it is empty, and [`TwoLevelMap::report`] still
+    /// describes the last build that succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         let input = Input::of(&self.device, stream, keys, values)?;
         self.rebuild_from(stream, input)
     }
 
-    /// Builds the map anew from what has been checked to be on its device, as the stream.
+    /// Rebuilds the map from input that has been checked to be on its device, like the stream.
     pub(super) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
         let buckets = self.config.check(input.pairs)?;
         self.length = 0;
@@ -172,7 +178,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         built
     }
 
-    /// Leaves no keys, as after a rebuild that failed.
+    /// Removes all keys, as after a rebuild that failed.
     pub(super) fn forget(&mut self, stream: &Stream) {
         self.length = 0;
         // If this fails too, the device is lost; the first error says more.
@@ -189,10 +195,10 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         let seed = given.input.ordered_by().or(self.config.seed).unwrap_or_else(crate::table::hash::random_seed);
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let (mut overflows, mut failures) = (0, 0);
-        // Pairs without repeats, their number, and the buckets for them.
+        // The pairs without repeats, their number, and the number of buckets for them.
         let mut unique: Option<(Buffer<K>, Buffer<V>, u64, u64)> = None;
         for restarts in 0..=self.config.restarts {
-            // Only the first constants are those of the order, and only the family's mix has one.
+            // The order is that of the first constants only, and only the family's mix has one.
             let in_order = restarts == 0 && given.input.ordered_by().is_some() && self.config.hash == HashFamily::Mix;
             let source = match &unique {
                 Some((keys, values, pairs, buckets)) => {
@@ -224,8 +230,9 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
                 Outcome::Failure => failures += 1,
                 Outcome::Overflow => {
                     overflows += 1;
-                    // Once may be bad luck. Twice may be copies of one key, which no function can spread. There must be an
-                    // attempt left for what the sort gives, and the last one is not left to luck.
+                    // One overflow may be bad luck. Two may be copies of one key, which no function
+                    // can spread. An attempt must be left for the sorted pairs, so the last attempt
+                    // is not left to luck.
                     let left = self.config.restarts - restarts;
                     if unique.is_none() && !self.config.unique && (left == 1 || left > 1 && overflows >= 2) {
                         let (keys, values, pairs) = self.without_repeats(stream, given.input)?;
@@ -243,7 +250,8 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         })
     }
 
-    /// One attempt with fresh hash functions, under which the pairs may be in the order of their buckets.
+    /// Makes one attempt with fresh hash functions, under which the pairs may be in the order of
+    /// their buckets.
     fn attempt(
         &mut self,
         stream: &Stream,
@@ -267,8 +275,9 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         let in_scratch = Pairs::at(work.offset(plan.passes_words()), plan.pairs);
         let in_table = Pairs::at(words.argument(), plan.pairs);
         let starts = work.offset(plan.starts_at()).cast::<u32>();
-        // SAFETY: this holds for all launches: the scratch has the words of its plan, the table those of as many pairs; the passes
-        // move the pairs between the two and end in the scratch; starts and seeds have a word for each bucket, the starts one more.
+        // SAFETY: this holds for all launches: the scratch has the words of its plan, the table
+        // those of as many pairs. The passes move the pairs between the two and end in the scratch.
+        // Starts and seeds have a word for each bucket, the starts one more.
         stream.batch(&source.input.buffers(), &[scratch, words, seeds, header], |batch| unsafe {
             stages.lap(batch)?;
             batch.zero(header, header::WORDS)?;
@@ -320,11 +329,12 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         })
     }
 
-    /// Takes more memory if the table has not enough for `buckets` buckets.
+    /// Allocates more memory if the table has not enough for `buckets` buckets.
     fn ensure_capacity(&mut self, buckets: u64) -> Result<()> {
         let words = self.config.words::<K, V>(buckets) as usize;
         if self.words.len() < words {
-            // Tiny ones first, so that there is a table, an empty one, if the large ones cannot be had.
+            // Tiny buffers first, so that there is a table, an empty one, if the large ones cannot
+            // be allocated.
             self.words = Buffer::uninitialized(&self.device, self.config.words::<K, V>(1) as usize)?;
             self.layout = layout::<K>(&self.config, 1, || 0);
             self.words = Buffer::uninitialized(&self.device, words)?;
@@ -335,16 +345,16 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         Ok(())
     }
 
-    /// The pairs sorted by key, of each key only the last one in input order.
+    /// Returns the pairs sorted by key, of each key only the last one in input order.
     fn without_repeats(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<(Buffer<K>, Buffer<V>, u64)> {
         let (device, pairs) = (&self.device, input.pairs as usize);
         let mut sorted_keys = Buffer::uninitialized(device, pairs)?;
         let mut sorted_values = Buffer::uninitialized(device, pairs)?;
         stream.batch(&input.buffers(), &[&sorted_keys, &sorted_values], |batch| {
-            // SAFETY: all arrays have that many elements.
+            // SAFETY: all arrays have as many elements as there are pairs.
             unsafe {
                 batch.copy(input.keys.address(), sorted_keys.address(), pairs * size_of::<K>())?;
-                // If none are given, whatever the memory holds will do.
+                // If no values are given, whatever the memory holds will do.
                 let values = input.values.map(|values| values.address());
                 values.map_or(Ok(()), |values| batch.copy(values, sorted_values.address(), pairs * size_of::<V>()))
             }
@@ -355,7 +365,8 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         let mut unique_keys = Buffer::uninitialized(device, pairs)?;
         let mut count = Buffer::uninitialized(device, 1)?;
         compact(stream, &mut self.scratch, &sorted_keys, &keep, &mut unique_keys, &mut count)?;
-        // The sorted keys have done their work: what follows should not need room for three copies of everything.
+        // The sorted keys are no longer needed: what follows should not need memory for three
+        // copies of everything.
         drop(sorted_keys);
         let mut unique_values = Buffer::uninitialized(device, pairs)?;
         compact(stream, &mut self.scratch, &sorted_values, &keep, &mut unique_values, &mut count)?;

@@ -1,4 +1,4 @@
-//! What a two-level map is to be like.
+//! The configuration of a two-level map, and the sizes that follow from it.
 
 use super::TwoLevelMap;
 use crate::primitives::{MAX_ITEMS, Pairs};
@@ -37,9 +37,10 @@ pub struct TwoLevelConfig {
 }
 
 impl Default for TwoLevelConfig {
-    /// Buckets of at most 512 items and of 409 or a little fewer on average, three sub-tables of 192 slots, [`HashFamily::Mix`] on
-    /// both levels, 20 seeds a bucket, 50 rounds a seed, 25 restarts, a random seed, repeated keys handled, no statistics and no
-    /// timings.
+    /// The defaults: buckets of at most 512 items and of 409 or a little fewer on average, three
+    /// sub-tables of 192 slots, [`HashFamily::Mix`] on both levels. A bucket tries 20 seeds, with
+    /// 50 rounds each, and a build restarts up to 25 times. The seed is random, repeated keys are
+    /// handled, and there are no statistics and no timings.
     fn default() -> Self {
         Self {
             capacity: MAX_IN_BUCKET,
@@ -59,83 +60,90 @@ impl Default for TwoLevelConfig {
     }
 }
 
-/// How likely an attempt may be to overflow by default.
+/// The largest chance that an attempt overflows, by default.
 const OVERFLOW_CHANCE: f64 = 0.01;
 
-/// The fullest that buckets are on average by default: four fifths, as in the poster and in Sahu's report.
+/// The largest average fill of buckets by default: four fifths, as in (Alcantara 2009) and (Sahu
+/// 2015).
 const FULLEST: f64 = 0.8;
 
 crate::table::config::config_methods! {
     TwoLevelConfig builds TwoLevelMap, TwoLevelReport tells of it;
     check |config, pairs| config.check(pairs);
-    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Bucket`], [`Error::SubTables`], [`Error::Attempts`],
-    ///   [`Error::TooManyItems`], [`Error::TooManySlots`], [`Error::NotPrime`], [`Error::PrimeBelowSlots`].
+    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Bucket`],
+    ///   [`Error::SubTables`], [`Error::Attempts`], [`Error::TooManyItems`],
+    ///   [`Error::TooManySlots`], [`Error::NotPrime`], [`Error::PrimeBelowSlots`].
     /// * The build did not succeed: [`Error::TwoLevelBuildFailed`].
     /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
 }
 
 impl TwoLevelConfig {
-    /// Sahu's report: prime 1900813 and wrapping 32-bit products on both levels, buckets filled to 80 % of 512, three sub-tables of
-    /// 512/4 + 512/8 slots, 20 seeds of at most 100 rounds each. docs/two-level.md says up to which size that can work.
+    /// Returns the configuration of (Sahu 2015): prime 1900813 and wrapping 32-bit products on both
+    /// levels, and buckets filled to 80 % of 512. There are three sub-tables of 512/4 + 512/8
+    /// slots, and 20 seeds of at most 100 rounds each. docs/two-level.md says up to which size that
+    /// can work.
     pub fn sahu() -> Self {
         let hash = HashFamily::Linear { prime: 1_900_813, arithmetic: Arithmetic::Wrapping };
         Self { mean: Some(FULLEST * 512.0), hash, sub_table_hash: hash, rounds: 100, ..Self::default() }
     }
 
-    /// The most items of a bucket: 1 to 512.
+    /// Sets the most items of a bucket: 1 to 512.
     #[must_use]
     pub fn bucket_capacity(mut self, items: u32) -> Self {
         self.capacity = items;
         self
     }
 
-    /// The number of items of a bucket on average: at least 1, and at most its capacity. The default is four fifths of it, or as many
-    /// fewer as keep the chance that a bucket of the table overflows below one in a hundred; buckets of a few items cannot keep it.
+    /// Sets the average number of items of a bucket: at least 1, and at most its capacity. The
+    /// default is four fifths of the capacity, or less to keep the chance that any bucket overflows
+    /// below one in a hundred. Buckets of a few items cannot keep it below that.
     #[must_use]
     pub fn items_per_bucket(mut self, items: f64) -> Self {
         self.mean = Some(items);
         self
     }
 
-    /// The number of sub-tables of a bucket, 2 to 4, and the slots of each. A bucket has as many slots as its capacity or more, at
-    /// most 1024.
+    /// Sets the number of sub-tables of a bucket, 2 to 4, and the slots of each. A bucket has at
+    /// least as many slots as its capacity, and at most 1024.
     #[must_use]
     pub fn sub_tables(mut self, tables: u32, slots: u32) -> Self {
         (self.sub_tables, self.sub_table_slots) = (tables, slots);
         self
     }
 
-    /// The hash family of the first level, from keys to buckets.
+    /// Sets the hash family of the first level, from keys to buckets.
     #[must_use]
     pub fn hash(mut self, family: HashFamily) -> Self {
         self.hash = family;
         self
     }
 
-    /// The hash family of the second level, from keys to the slots of sub-tables.
+    /// Sets the hash family of the second level, from keys to the slots of sub-tables.
     #[must_use]
     pub fn sub_table_hash(mut self, family: HashFamily) -> Self {
         self.sub_table_hash = family;
         self
     }
 
-    /// How many seeds a bucket may try before the build restarts, and how many rounds it may take with each.
+    /// Sets how many seeds a bucket may try before the build restarts, and how many rounds it may
+    /// take with each.
     #[must_use]
     pub fn seeds(mut self, seeds: u32, rounds: u32) -> Self {
         (self.seeds, self.rounds) = (seeds, rounds);
         self
     }
 
-    /// How often a failed build may start again with a fresh first-level function. Keys that are repeated so often that their bucket
-    /// overflows need one restart at least.
+    /// Sets how often a failed build may start again with a fresh first-level function. Keys that
+    /// are repeated so often that their bucket overflows need at least one restart.
     #[must_use]
     pub fn restarts(mut self, restarts: u32) -> Self {
         self.restarts = restarts;
         self
     }
 
-    /// Promises that no key is repeated. If one is all the same, the build succeeds unless a bucket overflows with its copies, a
-    /// lookup gives one of the key's values, whole, and [`TwoLevelMap::len`] counts the key several times.
+    /// Promises that no key is repeated. If a key is repeated all the same, the build succeeds
+    /// unless a bucket overflows with its copies. A lookup then gives one of the key's values, as a
+    /// whole, and [`TwoLevelMap::len`] counts the key several times.
     #[must_use]
     pub fn assume_unique(mut self) -> Self {
         self.unique = true;
@@ -149,25 +157,28 @@ impl TwoLevelConfig {
         self
     }
 
-    /// Measures the stages of the build; [`TwoLevelReport::stages`](crate::TwoLevelReport::stages) has them. Kernels that were never launched
-    /// before are compiled meanwhile, unless [`Device::load_kernels`](crate::Device::load_kernels) has done that.
+    /// Measures the stages of the build; [`TwoLevelReport::stages`](crate::TwoLevelReport::stages)
+    /// has them. Kernels that were never launched before are compiled in that time, unless
+    /// [`Device::load_kernels`](crate::Device::load_kernels) has done that.
     #[must_use]
     pub fn timings(mut self) -> Self {
         self.timings = true;
         self
     }
 
-    /// Bytes that a map of `pairs` pairs will keep on the device.
+    /// Returns the bytes that a map of `pairs` pairs takes on the device.
     ///
     /// # Errors
-    /// As for [`TwoLevelConfig::build`], as far as they follow from the configuration and the number of pairs.
+    /// As for [`TwoLevelConfig::build`], as far as they follow from the configuration and the
+    /// number of pairs.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         let buckets = self.check(pairs)?;
         Ok(8 * (self.words::<K, V>(buckets) + header::WORDS as u64) + 4 * buckets)
     }
 
-    /// Bytes that a build of `pairs` pairs takes on the device besides the map and its input. A build that meets so many copies of a
-    /// key that it has to sort takes more while it does: two copies of the pairs and the scratch of
+    /// Returns the bytes that a build of `pairs` pairs takes on the device besides the map and its
+    /// input. A build that meets so many copies of a key that it has to sort takes more while it
+    /// does. The sort takes two copies of the pairs and the scratch of
     /// [`sort_pairs`](crate::primitives::sort_pairs).
     ///
     /// # Errors
@@ -177,10 +188,11 @@ impl TwoLevelConfig {
         Ok(8 * super::build::Plan::<K, V>::new(pairs, buckets).scratch_words())
     }
 
-    /// The number of buckets for `pairs` pairs, if the configuration makes sense.
+    /// Returns the number of buckets for `pairs` pairs, if the configuration makes sense.
     pub(super) fn check(&self, pairs: u64) -> Result<u64> {
         let (capacity, most) = (self.capacity, MAX_IN_BUCKET);
-        // The default is asked for a sensible capacity only: for a huge one it takes its time.
+        // The default mean is computed for a sensible capacity only: for a huge one that takes
+        // long.
         let mean = self.mean.unwrap_or_else(|| default_mean(capacity.min(most), pairs));
         if !(1..=most).contains(&capacity) || !(1.0..=capacity as f64).contains(&mean) {
             return Err(Error::Bucket { capacity, mean, max_in_bucket: most });
@@ -208,15 +220,16 @@ impl TwoLevelConfig {
         Ok(buckets)
     }
 
-    /// The words of the slots of `buckets` buckets; enough for as many pairs, which are moved through them on their way.
+    /// Returns the words of the slots of `buckets` buckets. They are enough for as many pairs,
+    /// which are moved through them during a build.
     pub(super) fn words<K: Key, V: Value>(&self, buckets: u64) -> u64 {
         let slots = buckets * (self.sub_tables * self.sub_table_slots) as u64;
         slots * slot_words::<K, V>() + Pairs::<K, V>::MAX_PADDING
     }
 }
 
-/// The mean at which `pairs` pairs overflow some bucket of `capacity` items with a chance of [`OVERFLOW_CHANCE`], or [`FULLEST`]
-/// of the capacity if that is less.
+/// Returns the mean at which `pairs` pairs overflow some bucket of `capacity` items with a chance
+/// of [`OVERFLOW_CHANCE`], or [`FULLEST`] of the capacity if that is less.
 fn default_mean(capacity: u32, pairs: u64) -> f64 {
     let overflows = |mean: f64| pairs as f64 / mean * poisson_tail(mean, capacity) > OVERFLOW_CHANCE;
     let (mut low, mut high) = (1.0, (FULLEST * capacity as f64).max(1.0));
@@ -230,7 +243,8 @@ fn default_mean(capacity: u32, pairs: u64) -> f64 {
     low
 }
 
-/// The chance that a Poisson variable of mean `mean`, at most `most`, is above `most`: so are the items of a bucket spread.
+/// Returns the chance that a Poisson variable of mean `mean`, at most `most`, is above `most`. The
+/// numbers of items of buckets have this distribution.
 fn poisson_tail(mean: f64, most: u32) -> f64 {
     let log_factorial: f64 = (1..=most).map(|k| (k as f64).ln()).sum();
     let mut term = (most as f64 * mean.ln() - mean - log_factorial).exp();

@@ -35,7 +35,7 @@ crate::layered::id_table::impl_id_table! {
             plan: FindParams { layout: self.layout, queries: query.queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 5] = [query.queries, &self.words, &self.seeds, &self.header, query.lasts];
-        // SAFETY: the caller's; the table and its layout belong together.
+        // SAFETY: the caller guarantees the rest; the table and its layout belong together.
         unsafe { stream.launch(&runs, query.queries.len() as u64, &reads, writes) }
     }
 }

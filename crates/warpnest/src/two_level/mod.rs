@@ -1,4 +1,5 @@
-//! [`TwoLevelMap`]: the two-level FKS-cuckoo table of 2009. docs/two-level.md has layout, algorithm, guarantees and figures.
+//! The two-level FKS-cuckoo map of 2009, [`TwoLevelMap`]. docs/two-level.md describes layout,
+//! algorithm, guarantees and figures.
 
 mod build;
 mod config;
@@ -15,21 +16,28 @@ use gpu_kernels::two_level::{Find, FindParams, Histogram, Layout, MAX_SUB_TABLES
 use gpu_kernels::types::Scalar;
 use std::marker::PhantomData;
 
-/// A map that is built by sorting its pairs into small buckets and building each one on chip, and then answers every lookup
-/// with at most as many probes as a bucket has sub-tables (2 to 4; by default 3).
+/// A map that is built by sorting its pairs into small buckets and building each bucket on chip. It
+/// answers every lookup with at most as many probes as a bucket has sub-tables (2 to 4; by default
+/// 3).
 ///
-/// Source: Alcantara et al., *Real-Time Parallel Hashing on the GPU* (2009); Sahu, *Two Phase Cuckoo's Hashing on GPU* (2015).
+/// Source: Alcantara et al., *Real-Time Parallel Hashing on the GPU* (2009); Sahu, *Two Phase
+/// Cuckoo's Hashing on GPU* (2015).
 ///
-/// * **Keys and values** are `u32` or `u64`; all of them are legal.
-/// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins. So many copies of a key that a bucket
-///   overflows cost a sort of all pairs; [`TwoLevelConfig::assume_unique`] never takes that way.
-/// * **Complexity.** A build reads and writes every pair a fixed number of times, in streams: one to three passes that order the
-///   pairs by bucket (none if there is one bucket), one that builds the buckets. A lookup makes one to as many random accesses as there are sub-tables, and one
-///   more into the buckets' seeds, which are few enough for the cache.
-/// * **Memory.** By default 576 slots for each 390 to 409 pairs, of 8 bytes for `u32` keys and values and 16 otherwise, and 4 bytes
-///   a bucket; [`TwoLevelConfig::memory_bytes`] says so beforehand, [`TwoLevelConfig::scratch_bytes`] what a build takes besides.
-/// * **Beside other work.** A map does not change after its build, so any number of streams may look up at the same time.
-///   [`TwoLevelMap::rebuild`] takes the map exclusively and waits for running lookups by itself.
+/// * **Keys and values** are `u32` or `u64`; all values of these types are legal.
+/// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins. If so
+///   many copies of a key are there that a bucket overflows, all pairs are sorted.
+///   [`TwoLevelConfig::assume_unique`] never does that.
+/// * **Complexity.** A build reads and writes every pair a fixed number of times, in streams. One
+///   to three passes order the pairs by bucket (none if there is one bucket), and one builds the
+///   buckets. A lookup makes between one and as many random accesses as there are sub-tables. It
+///   makes one more into the buckets' seeds, which are few enough for the cache.
+/// * **Memory.** By default a map takes 576 slots for each 390 to 409 pairs, of 8 bytes for `u32`
+///   keys and values and 16 otherwise. Each bucket takes 4 bytes more.
+///   [`TwoLevelConfig::memory_bytes`] says so beforehand, and [`TwoLevelConfig::scratch_bytes`]
+///   what a build takes besides.
+/// * **Concurrent use.** A map does not change after its build, so any number of streams may look
+///   up at the same time. [`TwoLevelMap::rebuild`] takes the map exclusively and waits for running
+///   lookups by itself.
 #[derive(Debug)]
 pub struct TwoLevelMap<K: Key, V: Value> {
     device: Device,
@@ -47,7 +55,8 @@ pub struct TwoLevelMap<K: Key, V: Value> {
 crate::table::lookup::lookup_methods!(TwoLevelMap);
 
 impl<K: Key, V: Value> TwoLevelMap<K, V> {
-    /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`TwoLevelConfig::build`] takes another.
+    /// Builds a map of `keys[i]` to `values[i]` with the default configuration;
+    /// [`TwoLevelConfig::build`] takes another.
     ///
     /// ```
     /// use warpnest::{Device, TwoLevelMap};
@@ -64,11 +73,11 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         TwoLevelConfig::default().build(device, keys, values)
     }
 
-    /// Queues a lookup: `values` may be null.
+    /// Queues a lookup; `values` may be null.
     ///
     /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for each 32 of them; the launch
-    /// writes `writes`.
+    /// There are as many values, if any, as queries, and a found-word for every 32 of them. The
+    /// launch writes `writes`.
     unsafe fn find(
         &self,
         stream: &Stream,
@@ -87,76 +96,80 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
             plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 4] = [queries, &self.words, &self.seeds, &self.header];
-        // SAFETY: as many values, if any, and found-words as queries; the table and its layout belong together.
+        // SAFETY: there are as many values, if any, as queries, and a found-word for every 32 of
+        // them. The table and its layout belong together.
         unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
     }
 
-    /// How the table hashes, for a kernel of your own: with [`TwoLevelMap::words`] and [`TwoLevelMap::seeds`] it makes a
-    /// [`Table`](gpu_kernels::two_level::Table).
+    /// Returns how the table hashes, for a kernel of your own: with [`TwoLevelMap::words`] and
+    /// [`TwoLevelMap::seeds`] it makes a [`Table`](gpu_kernels::two_level::Table).
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The slots: [`slot_words`] words each, and perhaps some more words that the table has no use for.
+    /// Returns the slots, of [`slot_words`] words each, and perhaps some more words that the table
+    /// does not use.
     pub fn words(&self) -> &Buffer<u64> {
         &self.words
     }
 
-    /// A seed for each bucket.
+    /// Returns the seeds, one for each bucket.
     pub fn seeds(&self) -> &Buffer<u32> {
         &self.seeds
     }
 
-    /// The words beside the slots, which [`header`] names.
+    /// Returns the words beside the slots, which [`header`] names.
     pub fn header(&self) -> &Buffer<u64> {
         &self.header
     }
 
-    /// The number of keys. With [`TwoLevelConfig::assume_unique`], the number of pairs that it was built from.
+    /// Returns the number of keys. With [`TwoLevelConfig::assume_unique`], it is the number of
+    /// pairs that the map was built from.
     pub fn len(&self) -> u64 {
         self.length
     }
 
-    /// Whether it has no keys.
+    /// Returns whether the map has no keys.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// The number of buckets.
+    /// Returns the number of buckets.
     pub fn buckets(&self) -> u64 {
         self.layout.buckets.slots() as u64
     }
 
-    /// The number of slots of all buckets.
+    /// Returns the number of slots of all buckets.
     pub fn slots(&self) -> u64 {
         self.buckets() * self.layout.bucket_slots() as u64
     }
 
-    /// Bytes that the map keeps on the device, without the scratch that [`TwoLevelMap::rebuild`] may have left.
+    /// Returns the bytes that the map takes on the device, without the scratch that
+    /// [`TwoLevelMap::rebuild`] may have left.
     pub fn memory_bytes(&self) -> u64 {
         8 * (self.words.len() as u64 + self.header.len() as u64) + 4 * self.seeds.len() as u64
     }
 
-    /// Gives the scratch of rebuilds back. The next one takes it again.
+    /// Gives back the scratch of rebuilds. The next rebuild allocates it again.
     pub fn shrink_to_fit(&mut self) {
         self.scratch.release();
     }
 
-    /// The device that it is on.
+    /// Returns the device that the map is on.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// How the build went.
+    /// Returns how the build went.
     pub fn report(&self) -> &TwoLevelReport {
         &self.report
     }
 
-    /// A copy of the map on the same device, made on `stream`. It has no scratch.
+    /// Copies the map on the same device; the copy is made on `stream`, and has no scratch.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
         Ok(Self {
             device: self.device.clone(),
@@ -172,8 +185,8 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         })
     }
 
-    /// How many keys a lookup finds with its first probe, its second, and so on: one number for each sub-table. A key that lives
-    /// in the cell beside the slots is not counted: it takes no probe.
+    /// Counts the keys that a lookup finds with its first probe, its second, and so on: one number
+    /// for each sub-table. A key in the cell beside the slots is not counted: it takes no probe.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -189,7 +202,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         Ok(probes)
     }
 
-    /// All pairs, in no particular order. Copies the whole table to the host.
+    /// Returns all pairs, in no particular order. Copies the whole table to the host.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).

@@ -1,5 +1,6 @@
-//! What a compacting table needs beside its basic table, a page table ([`crate::page`]), a cuckoo table or a two-level one: rows in reverse,
-//! numbers for the keys of the latter two, keys by their ids, and counts.
+//! What a compacting table needs beside its id table: rows in reverse, ids for keys, keys by their
+//! ids, and counts. The id table is a page table ([`crate::page`]), a cuckoo table or a two-level
+//! table; ids are given here for the latter two.
 
 mod number;
 
@@ -10,7 +11,7 @@ use crate::seam::{Global, Tile};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Scalar};
 
-/// How many rows.
+/// The arguments of kernels over rows.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RowsParams {
@@ -19,8 +20,8 @@ pub struct RowsParams {
 }
 
 kernel! {
-    /// `keys_out` becomes `keys` from the last one to the first, and `rows_out[i]` the number of the row that `keys_out[i]` is from. One
-    /// thread a row.
+    /// Writes `keys` to `keys_out` in reverse order, and to `rows_out[i]` the number of the row
+    /// that `keys_out[i]` is from. One thread a row.
     ReverseRows<K: Key>, "reverse_rows", threads 256;
     { keys: Global<K>, keys_out: Global<K>, rows_out: Global<u32>, plan: RowsParams }
     |args, block| {
@@ -38,7 +39,8 @@ kernel! {
 }
 
 kernel! {
-    /// `counts[i]` becomes the number of bits that are set in `bits[i]`. One thread a word, of which the plan's `rows` are.
+    /// Sets `counts[i]` to the number of set bits of `bits[i]`. One thread a word; the plan's
+    /// `rows` is the number of words.
     CountBits<>, "count_bits", threads 256;
     { bits: Global<u32>, counts: Global<u32>, plan: RowsParams }
     |args, block| {
@@ -53,19 +55,19 @@ kernel! {
     }
 }
 
-/// What is asked.
+/// The arguments of [`KeysOf`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct KeysOfParams {
-    /// The number of ids that are given out.
+    /// The number of ids that have been given out.
     pub ids: u64,
     /// The number of queries.
     pub queries: u64,
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `keys_out[i]` is the key with id `queries[i]`, or 0, and bit `i mod 32` of `found[i / 32]` says
-    /// whether there is one.
+    /// Answers query `i` by thread `i`: `keys_out[i]` becomes the key with id `queries[i]`, or 0.
+    /// Bit `i mod 32` of `found[i / 32]` says whether there is one.
     KeysOf<T: Scalar>, "keys_of", threads 256;
     { queries: Global<u32>, keys: Global<T>, keys_out: Global<T>, found: Global<u32>, plan: KeysOfParams }
     |args, block| {
@@ -84,14 +86,14 @@ kernel! {
     }
 }
 
-/// No id.
+/// The value that stands for no id.
 const NONE: u32 = u32::MAX;
-/// How many ids of a warp are counted for all of their lanes at once. Where few keys have most of the rows, threads would else wait for
-/// each other at the counters of these.
+/// The number of ids of a warp that are counted for all of its lanes at once. Where few keys have
+/// most of the rows, threads would otherwise wait for each other at the counters of these keys.
 const TOGETHER: u32 = 4;
 
 kernel! {
-    /// Adds to `counts[id]` how many of the rows have that id. One thread a row.
+    /// Adds to `counts[id]` the number of rows with that id. One thread a row.
     CountIds<>, "count_ids", threads 256;
     { ids: Global<u32>, counts: Global<u32>, plan: RowsParams }
     |args, block| {
@@ -104,7 +106,7 @@ kernel! {
             });
             let mut rounds = 0;
             let mut left = warp.ballot(&ids, |_, id| *id != NONE);
-            // Until a key has one row here: then most are like that.
+            // The loop ends when an id has only one row in the warp: then most ids are like that.
             while left != 0 && rounds < TOGETHER {
                 let leader = left.trailing_zeros();
                 let id = warp.pick(&ids, leader, |id| *id);

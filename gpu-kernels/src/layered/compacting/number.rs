@@ -1,5 +1,6 @@
-//! Numbering the keys of a cuckoo or a two-level table: the chapter's prefix sum over the slots (section 4.4), and the key that is in no
-//! slot. The page table has its own (`page::number`), whose keys are computed back from where they stand.
+//! Numbering the keys of a cuckoo or a two-level table by a prefix sum over the slots (Alcantara
+//! 2011, §4.4), and the key that is in no slot. The page table has its own numbering
+//! (`page::number`), which computes keys back from their slots.
 
 use crate::cuckoo::{self, has_earlier_copy};
 use crate::hash::HashFunctions;
@@ -8,25 +9,26 @@ use crate::seam::{Block, Global, Shared};
 use crate::table::slots::{EMPTY, Slot, Slots, cell};
 use crate::types::Key;
 
-/// The slots whose keys are to be numbered.
+/// The arguments of kernels that number the keys in slots.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct SlotsParams {
-    /// The table's functions, if copies of a key may stand in several slots.
+    /// The hash functions of the table, if copies of a key may be in several slots.
     pub functions: HashFunctions,
     /// The number of slots.
     pub slots: u64,
-    /// Keys with values from here on are as if they were not there: so are copies of a key that broke the promise to be unique, which have no
-    /// value yet.
+    /// The end of the values that count: keys with values from here on are ignored. Such are the
+    /// copies of a key that broke the promise to be unique, which have no value yet.
     pub end: u64,
-    /// 1 if they may, as in a cuckoo table whose build met a key twice: then the one that lookups find counts, and the others are as if
-    /// they were not there. 0 if no key is in two slots.
+    /// The flag of copies: 1 if copies of a key may be in several slots, as in a cuckoo table whose
+    /// build met a key twice. Then only the copy that lookups find counts. 0 if no key is in two
+    /// slots.
     pub copies: u32,
-    /// The number of keys that there is room for, if they are to be numbered.
+    /// The capacity for keys, if they are to be numbered.
     pub capacity: u32,
 }
 
-/// A table whose slots, and then its cell, are looked at by a thread each.
+/// A table whose slots, and then its cell, are processed by a thread each.
 struct Rows<K: Key> {
     slots: Slots<K, u32>,
     table: cuckoo::Table<K, u32>,
@@ -34,14 +36,14 @@ struct Rows<K: Key> {
     plan: SlotsParams,
 }
 
-/// What a thread has found.
+/// The row of a thread: a slot or the cell.
 struct Row {
-    /// The first word of the slot; [`EMPTY`] if there is none.
+    /// The first word of the slot; [`EMPTY`] if the row is not a slot.
     item: u64,
     value: u32,
-    /// Whether it is a key to be numbered.
+    /// Whether the row has a key to be numbered.
     held: bool,
-    /// Its number, once it has one.
+    /// The number of the key, once it has one.
     target: u64,
 }
 
@@ -87,8 +89,9 @@ impl<K: Key> Rows<K> {
 }
 
 kernel! {
-    /// Gives every key a number, its id, in the order in which blocks come: that becomes its value, and the key becomes `keys_out[id]`,
-    /// as long as there is room. `count[0]`, 0 at first, becomes their number. One thread a slot, and one for the cell.
+    /// Gives every key a number, its id, in the order in which blocks append. The id becomes the
+    /// key's value, and the key becomes `keys_out[id]` if `id` is below the capacity. `count[0]`, 0
+    /// at first, becomes the number of ids. One thread a slot, and one for the cell.
     NumberSlots<K: Key>, "slots_number", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = append::THREADS;
     { words: Global<Slot<K, u32>>, header: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: SlotsParams }
@@ -100,7 +103,7 @@ kernel! {
         append::reserve(block, &mut rows, (sums, start), args.count, |row| row.held as u32, |row| &mut row.target);
         block.phase(&mut rows, |thread, row| {
             if row.held {
-                // What is in no slot looks empty, and the key of an empty slot is the one that is all ones.
+                // The cell's row looks like an empty slot, whose key is the one that is all ones.
                 staged.set((row.target - start.get(0)) as u32, Slots::<K, u32>::key_of(row.item));
                 row.value = row.target as u32;
             }
@@ -111,8 +114,8 @@ kernel! {
 }
 
 kernel! {
-    /// Sets bit `value mod 32` of `bits[value / 32]` for the value of every key; all bits are 0 at first, and no two values are equal. One
-    /// thread a slot, and one for the cell.
+    /// Sets bit `value mod 32` of `bits[value / 32]` for the value of every key. All bits are 0 at
+    /// first, and no two values are equal. One thread a slot, and one for the cell.
     FlagSlotValues<K: Key>, "slots_mark_values", threads 256;
     { words: Global<Slot<K, u32>>, header: Global<u64>, bits: Global<u32>, plan: SlotsParams }
     |args, block| {
@@ -127,8 +130,9 @@ kernel! {
 }
 
 kernel! {
-    /// Every value becomes the number of smaller ones among those that are marked in `bits`; `before[i]` is how many are marked in the words
-    /// before `bits[i]`. One thread a slot, and one for the cell.
+    /// Replaces every value by its rank: the number of smaller values that are flagged in `bits`.
+    /// `before[i]` is the number of flags in the words before `bits[i]`. One thread a slot, and one
+    /// for the cell.
     RankSlotValues<K: Key>, "slots_rank_values", threads 256;
     { words: Global<Slot<K, u32>>, header: Global<u64>, bits: Global<u32>, before: Global<u32>, plan: SlotsParams }
     |args, block| {
@@ -144,7 +148,8 @@ kernel! {
     }
 }
 
-/// How many values below `value` are marked in `bits`; `before[i]` are marked in the words before `bits[i]`.
+/// The number of values below `value` that are flagged in `bits`; `before[i]` is the number of
+/// flags in the words before `bits[i]`.
 #[inline(always)]
 pub(crate) fn rank(value: u32, bits: Global<u32>, before: Global<u32>) -> u32 {
     let word = (value / 32) as u64;

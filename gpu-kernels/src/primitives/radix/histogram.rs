@@ -1,4 +1,4 @@
-//! How often each digit occurs, for several digits at once.
+//! Counting how often each digit occurs, for several digits at once.
 
 use super::Digit;
 use crate::seam::{Global, Shared};
@@ -7,25 +7,26 @@ use crate::types::Key;
 /// The most counters: digits times the values of each.
 pub const MAX_COUNTERS: u32 = 4096;
 
-/// Keys that a thread reads at once.
+/// The number of keys that a thread reads at once.
 const ITEMS: usize = 8;
 
-/// What is to be counted.
+/// The arguments of a histogram.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct HistogramParams {
-    /// The first digit; the others have as many bits each, and follow it upwards.
+    /// The first digit. The others have as many bits each, and follow it upwards.
     pub digit: Digit,
     /// The number of keys.
     pub items: u64,
-    /// The number of digits: with their values, at most [`MAX_COUNTERS`].
+    /// The number of digits. The digits have at most [`MAX_COUNTERS`] values together.
     pub digits: u32,
-    /// Nothing.
+    /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
 kernel! {
-    /// Adds to `counts[d << bits | v]` how many keys have value `v` in digit `d`. Any number of blocks share the keys.
+    /// Adds to `counts[d << bits | v]` how many keys have value `v` in digit `d`. Any number of
+    /// blocks share the keys.
     Histogram<K: Key>, "radix_histogram", threads 256, shared counters: u32 = MAX_COUNTERS as usize;
     { keys: Global<K>, counts: Global<u32>, plan: HistogramParams }
     |args, block| {

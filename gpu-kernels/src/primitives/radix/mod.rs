@@ -1,9 +1,10 @@
-//! Stable radix partition by any bit field, and from it a radix sort: one histogram of all digits, then one pass a digit, as
-//! in Adinets and Merrill, *Onesweep: A Faster Least Significant Digit Radix Sort for GPUs* (2022).
+//! Stable radix partition by any bit field, and from it a radix sort: one histogram of all digits,
+//! then one pass a digit. This follows Adinets and Merrill, *Onesweep: A Faster Least Significant
+//! Digit Radix Sort for GPUs* (2022).
 //!
-//! A pass moves every item to the place of its digit, in the order of the input ([`Partition`]). [`Histogram`] counts the
-//! digits of all passes in one reading of the keys; an exclusive [`Scan`](crate::primitives::scan::Scan) over the counts says where each
-//! digit's items begin.
+//! A pass moves every item to the offset of its digit, in the order of the input ([`Partition`]).
+//! [`Histogram`] counts the digits of all passes in one reading of the keys. An exclusive
+//! [`Scan`](crate::primitives::scan::Scan) over the counts says where each digit's items begin.
 
 mod histogram;
 mod partition;
@@ -19,37 +20,37 @@ use crate::types::{Key, Scalar};
 /// The most bits of a digit.
 pub const MAX_BITS: u32 = 10;
 
-/// What a digit is of.
+/// The word that digits are taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum DigitOf {
     /// The key.
     Key = 0,
-    /// The bucket that the first function gives it.
+    /// The bucket that the first hash function gives the key.
     Bucket = 1,
-    /// The key [`mixed`](Key::mixed) with the first function's constants. A pass writes the keys as they are mixed, so digits of
-    /// later passes are of what is the key then.
+    /// The key [`mixed`](Key::mixed) with the first function's constants. A pass writes the keys
+    /// mixed, so later passes take their digits from [`DigitOf::Key`].
     MixedKey = 2,
 }
 
-/// Which bits of a key, or of what is made from it, a digit is.
+/// The bits of a key, or of a word derived from it, that form a digit.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Digit {
-    /// Gives a key its bucket, by the first function.
+    /// The hash functions; the first gives a key its bucket.
     pub functions: HashFunctions,
-    /// A [`DigitOf`].
+    /// A [`DigitOf`] as a number.
     pub of: u32,
     /// The digit's lowest bit.
     pub shift: u32,
     /// The number of bits: 1 to [`MAX_BITS`].
     pub bits: u32,
-    /// Nothing.
+    /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
 impl Digit {
-    /// What digits are taken from.
+    /// The word that the digits of `key` are taken from.
     #[inline(always)]
     fn word<K: Key>(&self, key: K) -> u64 {
         if self.of == DigitOf::Key as u32 {
@@ -67,7 +68,7 @@ impl Digit {
         word.bits_from(self.shift) & (self.bins() - 1)
     }
 
-    /// Mixes the keys if digits are of mixed ones.
+    /// Mixes the keys if digits are of mixed keys.
     #[inline(always)]
     fn mix<K: Key, const N: usize>(&self, keys: &mut [K; N]) {
         if self.of == DigitOf::MixedKey as u32 {
@@ -77,8 +78,9 @@ impl Digit {
         }
     }
 
-    /// The digits of many keys, mixed already if they are to be. What digits are taken from is asked once, and not for each key: on the GPU the loops are
-    /// unrolled, and the way that is taken should be short.
+    /// The digits of many keys, which are mixed already if digits are of mixed keys. `of` is
+    /// checked once, and not for each key: on the GPU the loops are unrolled, and the path that is
+    /// taken should be short.
     #[inline(always)]
     fn of_each<K: Key, const N: usize>(&self, keys: &[K; N]) -> [u32; N] {
         let mut digits = [0; N];

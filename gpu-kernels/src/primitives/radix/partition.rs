@@ -14,12 +14,13 @@ use crate::types::{Key, Payload, WordOf};
 /// The most items of one launch: a tile publishes sums of 30 bits.
 pub const PORTION: u64 = 1 << 29;
 
-/// The number of words that a pass over `items` items (at most [`PORTION`]) publishes in; all must be 0.
+/// The number of words in which a pass over `items` items (at most [`PORTION`]) publishes its sums.
+/// All must be 0 at first.
 pub const fn state_words<K: Key, V: Payload>(items: u64, bits: u32) -> u64 {
     1 + items.div_ceil(tile::<K, V>()) * ((1 << bits) / 2)
 }
 
-/// What a pass is to do.
+/// The arguments of a pass.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PartitionParams {
@@ -27,35 +28,40 @@ pub struct PartitionParams {
     pub digit: Digit,
     /// The first item of this launch.
     pub first: u64,
-    /// The item behind its last one, at most [`PORTION`] further.
+    /// The item behind the last one of this launch, at most [`PORTION`] after `first`.
     pub end: u64,
-    /// What is taken off `digit_starts`, modulo 2^32: a scan over the counts of several digits goes on from digit to digit.
+    /// The number that is subtracted from `digit_starts`, modulo 2^32: a scan over the counts of
+    /// several digits goes on from digit to digit.
     pub base: u32,
-    /// Nothing.
+    /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
-/// What a thread holds: item `i` is of its warp's row `i`.
+/// The state of a thread: item `i` is of its warp's row `i`.
 struct Held<K, V> {
     keys: [K; MAX_ITEMS],
     values: [V; MAX_ITEMS],
-    /// The item's digit above its rank among the items of the warp with that digit; then the item's place in the tile.
+    /// The item's digit above its rank among the items of the warp with that digit; later the
+    /// item's offset in the tile.
     offsets: [u32; MAX_ITEMS],
-    /// Where the items go in the output that this thread takes from the room.
+    /// The output targets of the items that this thread writes from the staging words.
     targets: [u32; MAX_ITEMS],
 }
 
 kernel! {
-    /// Moves the pairs `first..end` to the places of their digits: those with digit `d` begin at `digit_starts[d]`, less
-    /// `base`, in the order of the input; keys are mixed first if digits are of mixed ones. `next_starts[d]` becomes where the next portion's pairs with digit `d` begin.
-    /// One block a [`tile`]; `state` has [`state_words`].
+    /// Moves the pairs `first..end` to the offsets of their digits, in the order of the input. The
+    /// pairs with digit `d` begin at `digit_starts[d]`, less `base`. Keys are mixed first if digits
+    /// are of mixed keys. `next_starts[d]` becomes the start of the next portion's pairs with digit
+    /// `d`. One block a [`tile`]; `state` has [`state_words`].
     ///
-    /// A warp ranks its items row by row ([`Tile::count_in_order`]), the block adds up its warps' counters, publishes each
-    /// digit's sum, and while the tiles before it do the same puts its keys in order in shared memory: neighbours there go to
-    /// neighbouring places, so that they can be written together. The values follow through the same room.
+    /// A warp ranks its items row by row ([`Tile::count_in_order`]). The block adds up its warps'
+    /// counters and publishes each digit's sum. While the tiles before it do the same, it orders
+    /// its keys in shared memory: neighbours there go to neighbouring targets, so that they can be
+    /// written together. The values follow through the same staging words.
     ///
-    /// The last tile is filled up with items of the last digit, which come after all others: only what is published and what
-    /// goes out leaves them away. Of keys with nothing the arrays of values are of no interest.
+    /// The last tile is filled up with items of the last digit, which come after all others. They
+    /// are left out only of the published sums and of the output. For keys without values the value
+    /// arrays are not used.
     Partition<K: Key, V: Payload>, "radix_partition", threads 512, resident 2,
         shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_BITS, shared sums: u32 = 16;
     {
@@ -73,7 +79,8 @@ kernel! {
             offsets: [0; MAX_ITEMS],
             targets: [0; MAX_ITEMS],
         });
-        // Two 16-bit counters a word: the counters of a warp take as many words as there are pairs of digits.
+        // A word has two 16-bit counters, so the counters of a warp take as many words as there are
+        // pairs of digits.
         block.each(&mut held, |thread, _| {
             let mut word = thread;
             while word < WARPS * pairs {
@@ -99,7 +106,7 @@ kernel! {
                     }
                 }
             });
-            // Four rows at a time, so that they need not wait for each other.
+            // Four rows are read at a time, so that they need not wait for each other.
             for group in 0..items::<K, V>() / 4 {
                 warp.count_in_order::<_, 4>(
                     held,
@@ -115,7 +122,7 @@ kernel! {
         });
         block.sync();
 
-        // What each pair of digits has in this tile.
+        // The sums of each pair of digits in this tile.
         let mut sum = block.local(|_| DigitSums { tile: 0, start: 0 });
         block.each(&mut sum, |thread, sum| {
             if thread < pairs {
@@ -128,14 +135,14 @@ kernel! {
             }
         });
         exclusive_sum(block, &mut sum, sums, pairs);
-        // The counters become the places where each warp's items of each digit begin.
+        // The counters become the offsets where each warp's items of each digit begin.
         block.phase(&mut sum, |thread, sum| {
             if thread < pairs {
                 begin_sets(counters, WARPS, pairs, thread, sum);
             }
         });
 
-        // Where each item belongs in the tile.
+        // The offset of each item in the tile.
         block.phase(&mut held, |thread, held| {
             let counters_of_warp = thread / 32 * pairs;
             for row in 0..items::<K, V>() {
@@ -153,7 +160,7 @@ kernel! {
             }
         });
 
-        // Where the digits' items begin in the output, less where they begin in the tile.
+        // The start of each digit's items in the output, less their start in the tile.
         block.phase(&mut sum, |thread, sum| {
             if thread < pairs {
                 let index = ticket.get(0);
@@ -177,7 +184,7 @@ kernel! {
             }
         });
 
-        // Out: thread after thread, as the items stand in the room.
+        // The items are written out thread after thread, in their staged order.
         block.phase(&mut held, |thread, held| {
             let (here, _) = here::<K, V>(&args.plan, ticket.get(0));
             for group in 0..items::<K, V>() / 4 {
@@ -217,7 +224,7 @@ kernel! {
     }
 }
 
-/// How many items a tile has, and the first of them.
+/// The number of items of a tile, and the first of them.
 #[inline(always)]
 fn here<K: Key, V: Payload>(plan: &PartitionParams, tile_index: u64) -> (u32, u64) {
     let first = plan.first + tile_index * tile::<K, V>();

@@ -1,44 +1,46 @@
-//! What the kernels share that put a tile of pairs in the order of a digit: where items stand, and the sums of digits.
+//! What the kernels that order a tile of pairs by a digit share: the offsets of items, and the sums
+//! of digits.
 //!
-//! Digits go in pairs, whose two 16-bit counters share a word, and whose sums are published in the halves of a word of 64 bits.
+//! Digits go in pairs: their two 16-bit counters share a word, and their sums are published in the
+//! halves of a 64-bit word.
 
 use crate::seam::{Atomic, Block, DeviceScope, Global, Shared, Tile, Word, opaque, pause};
 use crate::types::{Key, Payload};
 
-/// Threads of a block.
+/// The number of threads of a block.
 pub const THREADS: usize = 512;
 pub const WARPS: u32 = THREADS as u32 / 32;
 /// The most items of a thread.
 pub const MAX_ITEMS: usize = 16;
 
-/// Words of 64 bits for the warps' counters, and then for the items on their way out.
+/// The number of 64-bit words for the warps' counters, and then for staging the items.
 pub const STAGING_WORDS: usize = 4096;
-/// Counters of 16 bits: as many for each warp as a digit has values. They fill the room.
+/// The 16-bit counters, for each warp as many as a digit has values, fill the staging words.
 const _: () = assert!(STAGING_WORDS * 4 == (WARPS as usize) << super::MAX_BITS);
-/// The keys of a tile, or its values, fill it too.
+/// The keys of a tile, or its values, fill them too.
 const _: () = assert!(STAGING_WORDS as u64 == tile::<u64, u64>() && STAGING_WORDS as u64 * 2 == tile::<u32, u32>());
 
-/// Items of a thread: fewer of the wide ones, so that they fit the registers.
+/// The number of items of a thread: fewer for wide items, so that they fit the registers.
 pub const fn items<K: Key, V: Payload>() -> usize {
     if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_ITEMS } else { MAX_ITEMS / 2 }
 }
 
-/// Items of a tile, which is what one block moves.
+/// The number of items of a tile, which one block moves.
 pub const fn tile<K: Key, V: Payload>() -> u64 {
     (THREADS * items::<K, V>()) as u64
 }
 
-/// A rank is below the digit's bits.
+/// The number of bits of a rank, which stands below the digit.
 pub const RANK_BITS: u32 = 16;
 pub const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 
-/// Where in its tile item `row` of a thread stands.
+/// The offset in its tile of item `row` of a thread.
 #[inline(always)]
 pub fn item_of_row<K: Key, V: Payload>(thread: u32, row: usize) -> u32 {
     (thread & !31) * items::<K, V>() as u32 + row as u32 * 32 + thread % 32
 }
 
-/// Reads the items of a thread from a tile that has `here` of them, as far as it has them.
+/// Reads the items of a thread from a tile of `here` items; items beyond these are not read.
 #[inline(always)]
 pub fn load_rows<K: Key, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thread: u32, into: &mut [T; MAX_ITEMS]) {
     let from = tile_of.offset(item_of_row::<K, V>(thread, 0) as u64);
@@ -55,7 +57,8 @@ pub fn load_rows<K: Key, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thr
     }
 }
 
-/// Asks for the items of a thread's warp ahead of [`load_rows`]: each lane for a line of them.
+/// Prefetches the items of a thread's warp before [`load_rows`]: each lane asks for one line of
+/// them.
 #[inline(always)]
 pub fn prefetch_rows<K: Key, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thread: u32) {
     let line = (128 / size_of::<T>()) as u32;
@@ -65,11 +68,11 @@ pub fn prefetch_rows<K: Key, V: Payload, T: Word>(tile_of: Global<T>, here: u32,
     }
 }
 
-/// What the thread of two digits knows of them.
+/// The sums of a pair of digits, kept by one thread.
 pub struct DigitSums {
-    /// How many items of the tile have them, one in each half.
+    /// The numbers of items of the tile with these digits, one in each half.
     pub tile: u64,
-    /// How many items of the tile have smaller digits.
+    /// The number of items of the tile with smaller digits.
     pub start: u32,
 }
 
@@ -83,10 +86,11 @@ pub fn sum_of_sets(counters: impl Shared<u32>, sets: u32, pairs: u32, pair: u32)
     (counts & 0xffff) as u64 | (counts as u64 >> 16) << 32
 }
 
-/// Turns the counters into the places where each set's items of each digit begin. `sets` is at most the number of warps.
+/// Turns the counters into the offsets where each set's items of each digit begin. `sets` is at
+/// most the number of warps.
 #[inline(always)]
 pub fn begin_sets(counters: impl Shared<u32>, sets: u32, pairs: u32, pair: u32, sum: &DigitSums) {
-    // First all the reads: they need not wait for the writes.
+    // All reads come first, so that they need not wait for the writes.
     let mut counts = [0; WARPS as usize];
     for set in 0..WARPS {
         if set < sets {
@@ -102,8 +106,8 @@ pub fn begin_sets(counters: impl Shared<u32>, sets: u32, pairs: u32, pair: u32, 
     }
 }
 
-/// Where in the tile an item belongs, from its digit above its rank, once the counters of its set, from word `set` on, are the
-/// places where the digits begin.
+/// The offset of an item in the tile, from its digit above its rank. The counters of its set, from
+/// word `set` on, must be the offsets where the digits begin.
 #[inline(always)]
 pub fn offset_in_tile(counters: impl Shared<u32>, set: u32, ranked: u32) -> u32 {
     let (digit, rank) = (ranked >> RANK_BITS, ranked & RANK_MASK);
@@ -111,7 +115,8 @@ pub fn offset_in_tile(counters: impl Shared<u32>, set: u32, ranked: u32) -> u32 
     opaque(begin + rank)
 }
 
-/// Gives each thread the number of items with digits before its own, of `pairs` pairs. There is no barrier at the end.
+/// Gives each thread the number of items with digits before its own, of `pairs` pairs of digits.
+/// There is no barrier at the end.
 #[inline(always)]
 pub fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, sums: impl Shared<u32>, pairs: u32) {
     block.tiles_of::<32, _>(local, |warp, local| {
@@ -131,7 +136,7 @@ pub fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, s
     block.each(local, |thread, sum| {
         if thread < pairs {
             for warp in 0..WARPS {
-                // All are read, so that the reads need not wait for each other.
+                // All sums are read, so that the reads need not wait for each other.
                 let earlier = sums.get(warp);
                 sum.start += if warp < thread / 32 { earlier } else { 0 };
             }
@@ -139,15 +144,16 @@ pub fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, s
     });
 }
 
-/// A tile publishes the sums of two neighbouring digits in one word: in each half 30 bits and the status above them.
+/// The status of a word with the sums of two neighbouring digits of a tile: each half has 30 bits
+/// and the status above them.
 pub const SUM: u64 = 0x4000_0000_4000_0000;
 pub const PREFIX: u64 = 0x8000_0000_8000_0000;
 const SUMS: u64 = 0x3fff_ffff_3fff_ffff;
 
-/// Tiles that a step back reads.
+/// The number of tiles that one step back reads.
 const WINDOW: usize = 4;
 
-/// What the tiles that follow each other publish: a word for each pair of digits.
+/// The words that consecutive tiles publish: one word for each pair of digits.
 #[derive(Clone, Copy)]
 pub struct Published {
     pub words: Global<u64>,
@@ -155,27 +161,29 @@ pub struct Published {
 }
 
 impl Published {
-    /// The word in which `tile` publishes its sums for `pair`. Numbers of words fit 32 bits.
+    /// The word in which `tile` publishes its sums for `pair`. Word numbers fit 32 bits.
     #[inline(always)]
     pub fn word(&self, tile: u32, pair: u32) -> Atomic<u64, DeviceScope> {
         self.words.atomic((tile * self.pairs + pair) as u64)
     }
 
-    /// The sums of the tiles before `tile`: see [`look_back`](crate::primitives::look_back), here by one thread for two digits.
+    /// The sums of the tiles before `tile`: see [`look_back`](crate::primitives::look_back). Here
+    /// one thread looks back for two digits.
     #[inline(always)]
     pub fn before(&self, tile: u32, pair: u32) -> u64 {
         let mut sums = 0;
         let mut end = tile;
         let mut known = tile == 0;
         while !known {
-            // Several at a time: what they published is read at once, and each step back takes as long as one read.
+            // Several words are read at once, so that each step back takes as long as one read.
             let mut words = [PREFIX; WINDOW];
             for back in 0..WINDOW {
                 if (back as u32) < end {
                     words[back] = self.word(end - 1 - back as u32, pair).load();
                 }
             }
-            // No early exit: on the GPU the loop is to be unrolled. Both halves have the same status.
+            // There is no early exit: on the GPU the loop is to be unrolled. Both halves have the
+            // same status.
             let mut missing = false;
             for back in 0..WINDOW {
                 let low = words[back] as u32;

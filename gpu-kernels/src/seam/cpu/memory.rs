@@ -1,7 +1,8 @@
 //! Memory operations on the CPU. The scope of an atomic makes no difference here.
 //!
-//! Loads acquire and stores release, which the seam does not promise: a scan in place reads a tile, publishes its sum, and another
-//! block then writes the tile. On a GPU the sum's dependence on what was read orders them; Rust wants to be told.
+//! Loads acquire and stores release, which the seam does not promise. A scan in place reads a tile
+//! and publishes its sum, and another block then writes the tile. On a GPU the sum's dependence on
+//! what was read orders these accesses; Rust needs the order stated.
 
 use super::super::word::{GlobalWord, WholeWord};
 use super::super::{Scope, Work};
@@ -14,22 +15,23 @@ use portable_atomic::AtomicU128;
 /// Whether threads run in step, so that all of them pay for a branch that some take.
 pub const IN_STEP: bool = false;
 
-/// How many times as much as on a GPU may be prepared in an array that is
-/// [`staged`](super::super::Shared::staged): what fits the caches of a core.
+/// The factor by which an array that is [`staged`](super::super::Shared::staged) may be larger than
+/// on a GPU: what fits the caches of a core.
 pub const STAGED_TIMES: usize = 64;
 
-/// What a word must offer for shared memory, whose threads come one after the other.
+/// The operations of a word in shared memory, whose threads come one after the other.
 #[allow(missing_docs)]
 pub trait SharedWord: Sized {
     fn larger(self, other: Self) -> Self;
 }
 
-/// Blocks run on all cores and there may be more threads than those: whoever is waited for must get its turn.
+/// Yields to other threads. Blocks run on all cores, and there may be more threads than cores: the
+/// thread that is waited for must get its turn.
 pub fn pause() {
     super::super::std::thread::yield_now();
 }
 
-/// A CPU's compiler may do as it likes.
+/// Returns `word` as it is: the CPU's compiler may optimize as it likes.
 #[inline(always)]
 pub fn opaque(word: u32) -> u32 {
     word
@@ -55,7 +57,7 @@ pub fn vectorized<W: Work>(work: W) -> W::Output {
     work.run()
 }
 
-/// Four words compared at once.
+/// Compares four words at once.
 #[inline(always)]
 pub fn equal_of_four(words: [u32; 4], mask: u32, other: u32) -> u32 {
     #[cfg(target_arch = "x86_64")]
@@ -93,8 +95,8 @@ fn prefetch(at: *const u8) {
 
 macro_rules! cpu_whole_word {
     ($word:ty, $atomic:ty) => {
-        // SAFETY (all blocks): the caller vouches for the address; atomic words are accessed through atomics only
-        // while others may change them.
+        // SAFETY (all blocks): the caller vouches for the address; atomic words are accessed
+        // through atomics only while others may change them.
         #[allow(clippy::undocumented_unsafe_blocks)]
         impl WholeWord for $word {
             #[inline(always)]

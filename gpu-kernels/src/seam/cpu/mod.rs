@@ -1,4 +1,5 @@
-//! The CPU's back end: a block is one CPU thread, which runs the block's threads one after the other in each phase.
+//! The CPU's back end: a block is one CPU thread, which runs the block's threads one after the
+//! other in each phase.
 
 pub(super) mod memory;
 mod storage;
@@ -14,7 +15,7 @@ pub struct CpuBlock<const THREADS: usize> {
 }
 
 impl<const THREADS: usize> CpuBlock<THREADS> {
-    /// Block `index` of `grid`.
+    /// The block with number `index` of a grid of `grid` blocks.
     pub fn new(index: u32, grid: u32) -> Self {
         Self { alone: AloneBlock { index, grid } }
     }
@@ -81,7 +82,7 @@ impl<const THREADS: usize> Block for CpuBlock<THREADS> {
     fn sync(&mut self) {}
 }
 
-/// A block of one thread: what goes over its work in strides does it in one loop, in order.
+/// A block of one thread: strided work is done in one loop, in order.
 #[derive(Debug)]
 pub struct AloneBlock {
     index: u32,
@@ -143,7 +144,7 @@ impl Block for AloneBlock {
     fn sync(&mut self) {}
 }
 
-/// `LANES` threads of a block, run one after the other.
+/// A tile of `LANES` threads of a block, run one after the other.
 #[derive(Debug)]
 pub struct CpuTile<const LANES: usize> {
     pub(super) first: u32,
@@ -223,10 +224,12 @@ pub struct CpuShared<T> {
     length: u32,
 }
 
-// SAFETY: all threads of a block run on one CPU thread (`SharedStorage::handle` demands it); the bound is for closures.
+// SAFETY: all threads of a block run on one CPU thread (`SharedStorage::handle` demands it); the
+// bound is for closures.
 unsafe impl<T> Sync for CpuShared<T> {}
 
-/// Out of the way, and by value: a message that borrows index and length keeps them in memory.
+/// Panics out of line, and takes its arguments by value: a message that borrows index and length
+/// keeps them in memory.
 #[cold]
 #[inline(never)]
 fn beyond(index: u32, length: u32) -> ! {
@@ -263,7 +266,8 @@ impl<T: Word> Shared<T> for CpuShared<T> {
     }
     #[inline(always)]
     fn get(self, index: u32) -> T {
-        // SAFETY: `at` checked the index, and `SharedStorage::handle` that the storage lives and is used by this thread.
+        // SAFETY: `at` checked the index, and `SharedStorage::handle` that the storage lives and is
+        // used by this thread.
         unsafe { self.at(index).read() }
     }
     #[inline(always)]
@@ -304,8 +308,8 @@ impl<T: Word> Shared<T> for CpuShared<T> {
     }
 }
 
-/// What a kernel declaration adds on the host: the `Kernel` implementation, and an [`Entry`](crate::seam::Entry) for each
-/// choice of types, named as the GPU's entry points are.
+/// The items that a kernel declaration adds on the host: the `Kernel` implementation, and an
+/// [`Entry`](crate::seam::Entry) for each choice of types, named as the GPU's entry points are.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! backend_kernel {
@@ -351,7 +355,7 @@ macro_rules! backend_kernel {
     };
 }
 
-/// The `Kernel` implementation over a table of entries, which only the types choose from.
+/// The `Kernel` implementation over a table of entries, from which only the types choose.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! host_kernel {

@@ -6,12 +6,12 @@ use crate::seam::std::{boxed::Box, cell::RefCell, thread_local, vec, vec::Vec};
 use core::marker::PhantomData;
 
 thread_local! {
-    /// Memory that no block uses at the moment.
+    /// The memory that no block uses at the moment.
     static UNUSED: RefCell<Vec<Box<[u128]>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Storage of a shared array of `LENGTH` words. Like a GPU's, it holds what earlier blocks left
-/// there.
+/// The storage of a shared array of `LENGTH` words. Like a GPU's shared memory, it holds what
+/// earlier blocks left there.
 #[derive(Debug)]
 pub struct SharedStorage<T, const LENGTH: usize> {
     memory: Box<[u128]>,
@@ -19,8 +19,8 @@ pub struct SharedStorage<T, const LENGTH: usize> {
 }
 
 impl<T: Word, const LENGTH: usize> SharedStorage<T, LENGTH> {
-    /// Memory of this CPU thread; taken from the allocator only if the thread has none that is
-    /// large enough.
+    /// Takes memory of this CPU thread, or of the allocator if the thread has none that is large
+    /// enough.
     pub fn new() -> Self {
         let needed = (LENGTH * size_of::<T>()).div_ceil(size_of::<u128>());
         let memory = UNUSED.with_borrow_mut(|unused| {
@@ -31,7 +31,7 @@ impl<T: Word, const LENGTH: usize> SharedStorage<T, LENGTH> {
         Self { memory: memory.unwrap_or_else(|| vec![0; needed].into_boxed_slice()), words: PhantomData }
     }
 
-    /// What the block's threads hold.
+    /// The handle that the block's threads hold.
     ///
     /// # Safety
     /// The handle must not be used once the storage is gone or from another CPU thread.

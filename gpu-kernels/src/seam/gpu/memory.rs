@@ -1,4 +1,5 @@
-//! Memory operations in inline PTX. Loads, stores and atomics need no convergence, so inline assembly is right for them.
+//! Memory operations in inline PTX. Loads, stores and atomics need no convergence, so inline
+//! assembly is right for them.
 
 use super::super::Scope;
 use super::super::word::{GlobalWord, WholeWord};
@@ -8,24 +9,24 @@ use core::arch::asm;
 /// Whether threads run in step, so that all of them pay for a branch that some take.
 pub const IN_STEP: bool = true;
 
-/// Four words compared one after the other.
+/// Compares four words one after the other.
 #[inline(always)]
 pub fn equal_of_four(words: [u32; 4], mask: u32, other: u32) -> u32 {
     let bit = |i: usize| ((words[i] & mask == other) as u32) << (4 * i);
     bit(0) | bit(1) | bit(2) | bit(3)
 }
 
-/// Runs `work`: threads are a GPU's vectors.
+/// Runs `work` as it is: threads are a GPU's vectors.
 #[inline(always)]
 pub fn vectorized<W: super::super::Work>(work: W) -> W::Output {
     work.run()
 }
 
-/// How many times as much may be prepared in an array that is
-/// [`staged`](super::super::Shared::staged) as shared memory has words for.
+/// The factor by which an array that is [`staged`](super::super::Shared::staged) may be larger than
+/// shared memory has words for.
 pub const STAGED_TIMES: usize = 1;
 
-/// What a word must offer for shared memory.
+/// The operations of a word in shared memory.
 ///
 /// # Safety
 /// The methods access `at`, the address of a word in the block's shared memory.
@@ -48,7 +49,8 @@ pub fn pause() {
     unsafe { asm!("nanosleep.u32 32;", options(nomem, nostack)) };
 }
 
-/// `word`, made here and of unknown origin: see [`opaque`](crate::seam::opaque). Costs nothing: ptxas sees through it.
+/// Returns `word` as a word of unknown origin: see [`opaque`](crate::seam::opaque). It costs
+/// nothing: ptxas sees through it.
 #[inline(always)]
 pub fn opaque(word: u32) -> u32 {
     let same: u32;
@@ -57,7 +59,7 @@ pub fn opaque(word: u32) -> u32 {
     same
 }
 
-/// The same instruction in the three scopes.
+/// Expands to the same instruction in the three scopes.
 macro_rules! scoped {
     ($scope:ty, $before:literal, $after:expr, $($operands:tt)*) => {
         match <$scope>::LEVEL {
@@ -68,7 +70,7 @@ macro_rules! scoped {
     };
 }
 
-/// Four words, 16 bytes an access.
+/// Expands to accesses of 16 bytes each to four words.
 macro_rules! four {
     (load $hint:literal, "32", $register:ident, $at:ident) => {{
         let (a, b, c, d): (u32, u32, u32, u32);
@@ -92,7 +94,8 @@ macro_rules! four {
 
 macro_rules! gpu_word {
     ($word:ty, $register:ident, $bits:tt) => {
-        // SAFETY (all blocks): the caller vouches for the address; each block is one access of the word's size.
+        // SAFETY (all blocks): the caller vouches for the address; each block is one access of the
+        // word's size.
         impl WholeWord for $word {
             #[inline(always)]
             fn prefetch(_: *const Self) {}
@@ -195,8 +198,9 @@ macro_rules! gpu_word {
             }
         }
 
-        // SAFETY (all blocks): the caller vouches for the address. Shared memory is reachable by no Rust reference, so `nomem`
-        // holds; without `pure` these stay in order among themselves and around the barriers.
+        // SAFETY (all blocks): the caller vouches for the address. Shared memory is reachable by no
+        // Rust reference, so `nomem` holds; without `pure` these stay in order among themselves and
+        // around the barriers.
         impl SharedWord for $word {
             #[inline(always)]
             unsafe fn shared_load(at: u32) -> Self {
@@ -250,16 +254,16 @@ macro_rules! gpu_word {
 gpu_word!(u32, reg32, "32");
 gpu_word!(u64, reg64, "64");
 
-/// A word of 128 bits from its two registers.
+/// Joins two registers to a word of 128 bits.
 #[inline(always)]
 fn joined(low: u64, high: u64) -> u128 {
     (high as u128) << 64 | low as u128
 }
 
-/// The atomics need compute capability 9.0 and PTX 8.3, as the one load does that is whole beside them: two registers at once
-/// (`v2.b64`) may be of two moments.
-// SAFETY (all blocks): the caller vouches for the address; each block is one access of the word's size. A register of 128 bits is the
-// block's own.
+/// The accesses to words of 128 bits. The atomics need compute capability 9.0 and PTX 8.3. So does
+/// the only load that is whole beside them: two registers at once (`v2.b64`) may be of two moments.
+// SAFETY (all blocks): the caller vouches for the address; each block is one access of the word's
+// size. A register of 128 bits is the block's own.
 impl WholeWord for u128 {
     #[inline(always)]
     fn prefetch(_: *const Self) {}

@@ -1,8 +1,9 @@
-//! The GPU's back end: `core::arch::nvptx`, LLVM's NVPTX intrinsics and inline PTX, under rust-cuda's names.
+//! The GPU's back end: `core::arch::nvptx`, LLVM's NVPTX intrinsics and inline PTX, under
+//! rust-cuda's names.
 //!
-//! [`thread`] and [`warp`] carry the names of rust-cuda's `cuda_std`, which cannot be built with any compiler to be had
-//! (docs/toolchain.md). Two rules hold here and nowhere else matter: convergent operations are intrinsics, never inline
-//! assembly; atomic operations order nothing.
+//! [`thread`] and [`warp`] have the names of rust-cuda's `cuda_std`, which no available compiler
+//! can build (docs/toolchain.md). Two rules matter only here: convergent operations are intrinsics,
+//! never inline assembly; atomic operations order nothing.
 
 pub mod memory;
 #[macro_use]
@@ -17,7 +18,7 @@ use super::{Block, Shared, Tile, Word};
 /// The block that this thread belongs to.
 pub struct GpuBlock<const THREADS: u32>;
 
-/// A register: what this thread keeps.
+/// A register: the state that this thread keeps.
 pub struct Register<T>(T);
 
 impl<const THREADS: u32> Block for GpuBlock<THREADS> {
@@ -88,22 +89,23 @@ impl<const LANES: usize> GpuTile<LANES> {
         thread::thread_idx_x() % LANES as u32
     }
 
-    /// The warp's lane that is the first of this tile.
+    /// The first lane of this tile in the warp.
     #[inline(always)]
     fn shift() -> u32 {
         if LANES == 32 { 0 } else { warp::lane_id() & !(LANES as u32 - 1) }
     }
 
-    /// Those of the lanes `peers` that have the same `bit` of their class as this one.
+    /// The lanes of `peers` whose class has the same `bit` as this lane's class.
     #[inline(always)]
     fn peers(peers: u32, class: u32, bit: u32) -> u32 {
-        // Settled, because LLVM would test the bit in two ways, one for the vote and one for the choice.
+        // The bit is opaque, because LLVM would otherwise test it twice, once for the vote and once
+        // for the choice.
         let set = class & memory::opaque(1 << bit) != 0;
         let votes = warp::warp_vote_ballot(Self::mask(), set);
         peers & (votes ^ if set { 0 } else { u32::MAX })
     }
 
-    /// The tile's lanes in the warp's mask.
+    /// The lanes of this tile in the warp's mask.
     #[inline(always)]
     fn mask() -> u32 {
         if LANES == 32 { u32::MAX } else { ((1 << LANES) - 1) << Self::shift() }
@@ -143,7 +145,8 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
     ) {
         let lane = Self::lane();
         let value = read(lane, &local.0);
-        // Doubling steps (Hillis and Steele, 1986): after each one a lane has the sum of twice as many lanes up to itself.
+        // These are doubling steps (Hillis and Steele, 1986): after each step a lane has the sum of
+        // twice as many lanes up to itself.
         let mut sum = value;
         let mut distance = 1;
         while distance < LANES as u32 {
@@ -169,7 +172,7 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
     ) {
         let earlier_lanes = (1 << warp::lane_id()) - 1;
         let (mut peers, mut held) = ([Self::mask(); ROWS], [0; ROWS]);
-        // A vote a bit: faster than `match.any` (docs/two-level.md, "Tried and dropped").
+        // One vote a bit is faster than `match.any` (docs/two-level.md, "Tried and dropped").
         for row in 0..ROWS {
             for bit in 0..8 {
                 peers[row] = Self::peers(peers[row], class(&local.0, row), bit);
@@ -199,7 +202,8 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
     }
 }
 
-/// What a kernel declaration adds on the GPU: an entry point for each type that the kernel is generic over.
+/// The items that a kernel declaration adds on the GPU: an entry point for each type that the
+/// kernel is generic over.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! backend_kernel {
@@ -232,7 +236,7 @@ macro_rules! backend_kernel {
     };
 }
 
-/// Entry points, left out if they need atomics of 128 bits and the target has none.
+/// The entry points, left out if they need atomics of 128 bits and the target has none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_atomics {
@@ -245,7 +249,7 @@ macro_rules! with_atomics {
     };
 }
 
-/// One entry point in the PTX.
+/// An entry point in the PTX.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! entry_point {
@@ -255,7 +259,8 @@ macro_rules! entry_point {
         [$($shared:ident : $word:ty = $length:expr),*] [$($argument:ident : $type:ty),*]
     ) => {
         $(
-            // A comment in the PTX, which `cargo xtask build-ptx` turns into directives: Rust has no attribute for them.
+            // This is a comment in the PTX, which `cargo xtask build-ptx` turns into directives:
+            // Rust has no attribute for them.
             core::arch::global_asm!(concat!(
                 "//@launch_bounds ", $entry, " maxntid=", stringify!($threads), " minnctapersm=", stringify!($resident)
             ));
@@ -271,7 +276,8 @@ macro_rules! entry_point {
     };
 }
 
-/// A panic is a bug; with `-Cpanic=immediate-abort` none is compiled in, but the item must exist.
+/// Handles a panic, which is a bug. With `-Cpanic=immediate-abort` none is compiled in, but the
+/// item must exist.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
     // SAFETY: a trap ends the launch; it touches nothing.

@@ -1,4 +1,5 @@
-//! Shared memory: 32-bit addresses and inline PTX, because a generic pointer makes every access a slow one.
+//! Shared memory: 32-bit addresses and inline PTX, because accesses through a generic pointer are
+//! slow.
 
 use super::super::{Global, Shared, Word};
 use core::marker::PhantomData;
@@ -18,7 +19,8 @@ impl<T> GpuShared<T> {
     /// The array at `address`.
     ///
     /// # Safety
-    /// `address` must be that of a shared array of this kernel that is long enough for every index used.
+    /// `address` must be that of a shared array of this kernel that is long enough for every index
+    /// used.
     #[inline(always)]
     pub unsafe fn new(address: u32) -> Self {
         Self(address, PhantomData)
@@ -83,13 +85,15 @@ impl<T: Word> Shared<T> for GpuShared<T> {
     }
 }
 
-/// Declares a shared array. Each expansion is an array of its own, so only `kernel!` uses it, once an array and entry.
+/// Declares a shared array. Each expansion is an array of its own, so only `kernel!` uses it, once
+/// for each array and entry.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shared_array {
     ($word:ty, $length:expr) => {{
         let address: u32;
-        // SAFETY: the block declares its own array and reads its address; a kernel's indices stay below its length.
+        // SAFETY: the block declares its own array and reads its address; a kernel's indices stay
+        // below its length.
         unsafe {
             core::arch::asm!(
                 "{{ .shared .align 16 .b8 shared_words[{bytes}]; mov.u32 {address}, shared_words; }}",

@@ -18,7 +18,7 @@ pub fn lane_id() -> u32 {
     unsafe { read_lane() }
 }
 
-/// Waits for the lanes in `mask`; what they did to memory comes before what they do next.
+/// Waits for the lanes in `mask`; their memory accesses before it come before those after it.
 #[inline(always)]
 pub fn sync_warp(mask: u32) {
     // SAFETY: `Tile` calls it with all of the mask's lanes in step.
@@ -32,14 +32,15 @@ pub fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {
     unsafe { ballot(mask, predicate) }
 }
 
-/// `value` as lane `lane` of the warp holds it.
+/// The `value` that lane `lane` of the warp holds.
 #[inline(always)]
 pub fn warp_shuffle_idx(mask: u32, value: u32, lane: u32) -> u32 {
     // SAFETY: `Tile` calls it with all of the mask's lanes in step, and names a lane of the mask.
     unsafe { shuffle(mask, value, lane, 31) }
 }
 
-/// The number of the highest bit that is set; there must be one. One instruction, where `leading_zeros` takes two.
+/// The number of the highest bit that is set; there must be one. It takes one instruction, where
+/// `leading_zeros` takes two.
 #[inline(always)]
 pub fn highest_bit(word: u32) -> u32 {
     let bit: u32;
@@ -50,7 +51,7 @@ pub fn highest_bit(word: u32) -> u32 {
 
 /// A word that lanes pass to each other.
 pub trait LaneWord: Sized {
-    /// The word as lane `lane` of the warp holds it.
+    /// The word that lane `lane` of the warp holds.
     fn from_lane(self, mask: u32, lane: u32) -> Self;
 }
 

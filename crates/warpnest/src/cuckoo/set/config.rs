@@ -1,4 +1,4 @@
-//! What a cuckoo set is to be like.
+//! The configuration of a cuckoo set.
 
 use super::CuckooSet;
 use crate::{CuckooConfig, HashFamily, Key, Result};
@@ -28,58 +28,62 @@ crate::table::config::build_keys_methods! {
 }
 
 impl CuckooSetConfig {
-    /// How many hash functions: 2 to 5. More of them fill the table further and build it faster, fewer find faster.
+    /// Sets the number of hash functions: 2 to 5. More functions allow a larger load factor and a
+    /// faster build; fewer make lookups faster.
     #[must_use]
     pub fn functions(mut self, functions: u32) -> Self {
         self.table = self.table.functions(functions);
         self
     }
 
-    /// Slots for each key of the input, repeated or not; at least 2.1, 1.1, 1.03 or 1.02 for 2 to 5 functions, 1.25 by default. A table has at
-    /// least 8 slots.
+    /// Sets the number of slots for each key of the input, repeated or not; 1.25 by default. It is
+    /// at least 2.1, 1.1, 1.03 or 1.02 for 2, 3, 4 or 5 functions. A table has at least 8 slots.
     #[must_use]
     pub fn slots_per_key(mut self, slots: f64) -> Self {
         self.table = self.table.slots_per_pair(slots);
         self
     }
 
-    /// The number of slots, whatever the number of keys.
+    /// Sets the number of slots, whatever the number of keys.
     #[must_use]
     pub fn slots(mut self, slots: u64) -> Self {
         self.table = self.table.slots(slots);
         self
     }
 
-    /// The hash family.
+    /// Sets the hash family.
     #[must_use]
     pub fn hash(mut self, family: HashFamily) -> Self {
         self.table = self.table.hash(family);
         self
     }
 
-    /// The most exchanges that placing one key may take before the build restarts: [`CuckooConfig::chain_limit`].
+    /// Sets the most exchanges that storing one key may take before the build restarts:
+    /// [`CuckooConfig::chain_limit`].
     #[must_use]
     pub fn chain_limit(mut self, exchanges: u32) -> Self {
         self.table = self.table.chain_limit(exchanges);
         self
     }
 
-    /// How often a failed build may start again with fresh constants.
+    /// Sets how often a failed build may start again with fresh constants.
     #[must_use]
     pub fn restarts(mut self, restarts: u32) -> Self {
         self.table = self.table.restarts(restarts);
         self
     }
 
-    /// Where the random constants start, so that a build can be repeated. [`CuckooReport`](crate::CuckooReport) names it.
+    /// Sets the seed of the random constants, so that a build can be repeated.
+    /// [`CuckooReport`](crate::CuckooReport) names it.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.table = self.table.seed(seed);
         self
     }
 
-    /// Promises that no key is repeated, and saves the pass that looks for copies and erases them. If one is repeated all the same, it is found.
-    /// If a copy of any key met another one on its way, that pass follows; else [`CuckooSet::len`] counts every copy, and
+    /// Promises that no key is repeated, and saves the pass that looks for copies and erases them.
+    /// If a key is repeated all the same, it is found. If a copy of any key met another one during
+    /// its eviction chain, that pass follows. Otherwise [`CuckooSet::len`] counts every copy, and
     /// [`CuckooSet::to_keys`] names it.
     #[must_use]
     pub fn assume_unique(mut self) -> Self {
@@ -94,15 +98,17 @@ impl CuckooSetConfig {
         self
     }
 
-    /// Bytes that a set of `keys` keys will keep on the device.
+    /// Returns the bytes that a set of `keys` keys takes on the device.
     ///
     /// # Errors
-    /// As for [`CuckooSetConfig::build`], as far as they follow from the configuration and the number of keys.
+    /// As for [`CuckooSetConfig::build`], as far as they follow from the configuration and the
+    /// number of keys.
     pub fn memory_bytes<K: Key>(&self, keys: u64) -> Result<u64> {
         self.table.bytes::<K, Nothing>(keys)
     }
 
-    /// Bytes that a build takes on the device besides the set and its input: none, also if keys are repeated.
+    /// Returns the bytes that a build takes on the device besides the set and its input: none, also
+    /// if keys are repeated.
     ///
     /// # Errors
     /// As for [`CuckooSetConfig::memory_bytes`].

@@ -1,4 +1,4 @@
-//! Building a compacting table: a basic table of the keys, and numbers for them.
+//! The build of a compacting table: an id table of the keys, and ids for them.
 
 use super::{CompactingConfig, CompactingTable};
 use crate::layered::id_table::Numbers;
@@ -8,13 +8,15 @@ use crate::table::input::{Input, Known};
 use crate::{Buffer, Device, IdTable, IdTableConfig, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, ReverseRows, RowsParams};
 
-/// What a build works in, and a rebuild works in again.
+/// The memory that a build works in, and that a rebuild uses again.
 #[derive(Debug)]
 pub(super) struct Work<K> {
-    /// If ids are in order, the rows from the last one to the first, which are the map's values before they are ids; and their keys.
+    /// The rows from the last one to the first, and their keys, if ids are in order. The rows are
+    /// the map's values before the ids are.
     rows: Buffer<u32>,
     reversed: Buffer<K>,
-    /// A bit for each row: whether it is the first with its key. And how many are, in the words before.
+    /// A bit for each row, whether it is the first with its key, and the number of set bits in the
+    /// words before each word.
     first_rows: Buffer<u32>,
     before: Buffer<u32>,
     scan: Scratch,
@@ -50,12 +52,13 @@ impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
 
     /// Builds the table anew from other rows; waits until it is known that the build succeeded.
     ///
-    /// For data that changes as a whole, frame after frame: the memory of the map is used again if it is enough, that of the keys and of
-    /// what the build works in if as many are wanted. The latter stays for the next time ([`CompactingTable::shrink_to_fit`] gives it
-    /// back).
+    /// This is for data that changes as a whole, frame after frame. The memory of the map is used
+    /// again if it is enough, and that of the keys and the scratch if the same amount is wanted.
+    /// The scratch stays for the next time ([`CompactingTable::shrink_to_fit`] frees it).
     ///
     /// # Errors
-    /// As for [`CompactingConfig::build_on`]. If the request makes no sense the table is as it was; after another error it is empty.
+    /// As for [`CompactingConfig::build_on`]. If the request makes no sense the table is as it was;
+    /// after another error it is empty.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         keys.check_device("the keys", &self.device)?;
         stream.check_device(&self.device)?;
@@ -67,7 +70,7 @@ impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
         built
     }
 
-    /// Gives back what rebuilds work in. The next one takes it again.
+    /// Frees the scratch of rebuilds. The next rebuild allocates it again.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
@@ -79,7 +82,7 @@ impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
 
     fn fill(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let Self { device, config, ids, keys: keys_out, work } = self;
-        // In no order, which values there are does not matter.
+        // If ids are in no particular order, the values do not matter.
         let mut input = Input::with_any_values(keys);
         if config.in_order {
             work.rows.fit(device, keys.len())?;
@@ -92,12 +95,13 @@ impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
         if config.in_order {
             return number_in_order(stream, device, ids, work, (keys, &*keys_out));
         }
-        // SAFETY: as many keys as the map has; nobody else has the table.
+        // SAFETY: the output has as many keys as the map has; nothing else uses the table.
         unsafe { ids.numbers().assign_ids(stream, device, keys_out) }
     }
 }
 
-/// The keys from the last one to the first, and the rows that they are from: then of several rows of a key the first one is the last.
+/// Queues writing the keys from the last one to the first, and the rows that they are from. Among
+/// several rows of a key the first one is then the last.
 fn reverse<K: Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<()> {
     let reverse = ReverseRows::<K> {
         keys: keys.argument(),
@@ -105,11 +109,12 @@ fn reverse<K: Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<
         rows_out: work.rows.argument(),
         plan: RowsParams { rows: keys.len() as u64 },
     };
-    // SAFETY: three arrays of as many rows.
+    // SAFETY: the three arrays have as many rows.
     unsafe { stream.launch(&reverse, keys.len() as u64, &[keys], &[&work.reversed, &work.rows]) }
 }
 
-/// Gives the keys of `map`, whose values are the first rows with each, ids in the order of these rows, and writes them to `keys_out`.
+/// Gives the keys of `map` ids and writes them to `keys_out`. The values of the map are the first
+/// rows with each key, and ids are in the order of these rows.
 fn number_in_order<K: Key>(
     stream: &Stream,
     device: &Device,
@@ -126,12 +131,13 @@ fn number_in_order<K: Key>(
     unsafe { map.numbers().flag(stream, first_rows)? };
     let rows = RowsParams { rows: words as u64 };
     let count = CountBits { bits: first_rows.argument(), counts: before.argument(), plan: rows };
-    // SAFETY: as many counts as words of bits.
+    // SAFETY: there are as many counts as words of bits.
     unsafe { stream.launch(&count, words as u64, &[&*first_rows], &[&*before])? };
     exclusive_scan_in_place(stream, scan, before)?;
-    // SAFETY: as before; the values are those that were marked, and nobody else has the table.
+    // SAFETY: as before; the values are those that were flagged, and nothing else uses the
+    // table.
     unsafe { map.numbers().rank(stream, first_rows, before)? };
-    // The marked rows, in their order.
+    // The flagged rows are compacted in their order.
     let items = keys.len() as u64;
     if items == 0 {
         return Ok(());
@@ -142,7 +148,8 @@ fn number_in_order<K: Key>(
         batch.zero(state, 1 + state_words::<K>(items) as usize)?;
         let (count, state) = (state.argument::<u64>(), state.argument::<u64>().offset(1));
         let (input, keep) = (keys.argument(), first_rows.argument());
-        // SAFETY: a bit for each key, and as many are set as there is room for; a word for the count, and then the state.
+        // SAFETY: there is a bit for each key, and no more of them are set than the output has
+        // elements. There is a word for the count, and then the state.
         unsafe { launch_compact::<K>(batch, items, input, keep, keys_out.argument(), count.cast(), state) }
     })
 }

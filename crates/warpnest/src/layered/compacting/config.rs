@@ -1,4 +1,4 @@
-//! What a compacting table is to be like.
+//! The configuration of a compacting table.
 
 use super::{CompactingTable, Unique};
 use crate::primitives::state_words;
@@ -21,14 +21,15 @@ use gpu_kernels::primitives::scan;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// By default the table stands on a [`PageMap`](crate::PageMap); [`CompactingConfig::on`] puts it on a [`CuckooMap`](crate::CuckooMap) or a
-/// [`TwoLevelMap`](crate::TwoLevelMap):
+/// By default the table is built on a [`PageMap`](crate::PageMap). [`CompactingConfig::on`] builds
+/// it on a [`CuckooMap`](crate::CuckooMap) or a [`TwoLevelMap`](crate::TwoLevelMap):
 ///
 /// ```
 /// use warpnest::{CompactingConfig, CompactingTable, CuckooConfig, CuckooMap, Device};
 ///
 /// let config = CompactingConfig::on(CuckooConfig::default().functions(3).slots_per_pair(1.5));
-/// let table: CompactingTable<u64, CuckooMap<u64, u32>> = config.build(&Device::best()?, &[7, 8, 7])?;
+/// let table: CompactingTable<u64, CuckooMap<u64, u32>> =
+///     config.build(&Device::best()?, &[7, 8, 7])?;
 /// assert_eq!(table.len(), 2);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
@@ -38,9 +39,11 @@ pub struct CompactingConfig<C = PageConfig> {
     pub(super) in_order: bool,
 }
 
-// Not for any `C` with a default: which one `CompactingConfig::default()` means could then not be inferred.
+// There is no default for any other `C`: it could then not be inferred which one
+// `CompactingConfig::default()` means.
 impl Default for CompactingConfig {
-    /// On a page map with the default configuration, ids in no particular order.
+    /// The configuration on a page map with the default configuration, with ids in no particular
+    /// order.
     fn default() -> Self {
         Self::on(PageConfig::default())
     }
@@ -49,48 +52,55 @@ impl Default for CompactingConfig {
 crate::table::config::page_config_methods! { CompactingConfig, id_table }
 crate::table::config::build_keys_methods! {
     [C: IdTableConfig] CompactingConfig<C>, "CompactingConfig" builds CompactingTable<K, C::Map<K>>;
-    /// Those of the basic table's build: [`PageConfig::build`](crate::PageConfig::build), [`CuckooConfig::build`](crate::CuckooConfig::build),
+    /// The errors of the id table's build: [`PageConfig::build`](crate::PageConfig::build),
+    /// [`CuckooConfig::build`](crate::CuckooConfig::build),
     /// [`TwoLevelConfig::build`](crate::TwoLevelConfig::build).
 }
 
 impl<C: IdTableConfig> CompactingConfig<C> {
-    /// A table of keys like this under the ids: a [`PageConfig`], a [`CuckooConfig`](crate::CuckooConfig) or a
-    /// [`TwoLevelConfig`](crate::TwoLevelConfig). Ids are in no particular order.
+    /// The configuration of a table whose id table is such a table: a [`PageConfig`], a
+    /// [`CuckooConfig`](crate::CuckooConfig) or a [`TwoLevelConfig`](crate::TwoLevelConfig). Ids
+    /// are in no particular order.
     pub fn on(id_table: C) -> Self {
         Self { id_table, in_order: false }
     }
 
-    /// Promises that no key is repeated: the build is faster. If one is all the same, it may have several ids, and on a
-    /// [`CuckooMap`](crate::CuckooMap) some ids may have no key of the input.
+    /// Promises that no key is repeated: the build is faster. If a key is repeated all the same, it
+    /// may have several ids, and on a [`CuckooMap`](crate::CuckooMap) some ids may have no key of
+    /// the input.
     #[must_use]
     pub fn assume_unique(mut self) -> Self {
         self.id_table = self.id_table.assume_unique();
         self
     }
 
-    /// Gives ids in the order in which keys appear first in the input, so that they are the same in every build. That takes another copy
-    /// of the input, and one more pass over its rows. Otherwise ids are in no particular order, and may differ from build to build.
+    /// Gives ids in the order in which keys appear first in the input, so that they are the same in
+    /// every build. That takes another copy of the input, and one more pass over its rows.
+    /// Otherwise ids are in no particular order, and may differ from build to build.
     #[must_use]
     pub fn in_order_of_appearance(mut self) -> Self {
         self.in_order = true;
         self
     }
 
-    /// The most bytes that a table of `rows` rows keeps on the device: what it takes if no key is repeated.
+    /// The most bytes that a table of `rows` rows keeps on the device: what it takes if no key is
+    /// repeated.
     ///
     /// # Errors
-    /// As for [`CompactingConfig::build`], as far as they follow from the configuration and the number of rows.
+    /// As for [`CompactingConfig::build`], as far as they follow from the configuration and the
+    /// number of rows.
     pub fn memory_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
         Ok(self.id_table.memory_bytes::<K>(rows)? + rows * (K::BITS / 8) as u64)
     }
 
-    /// Bytes that a build of `rows` rows takes on the device besides the table and its input; a little more if copies of some keys are very
-    /// many ([`PageConfig::scratch_bytes`], [`TwoLevelConfig::scratch_bytes`](crate::TwoLevelConfig::scratch_bytes)).
+    /// The bytes that a build of `rows` rows takes on the device besides the table and its input.
+    /// It takes a little more if some keys have very many copies ([`PageConfig::scratch_bytes`],
+    /// [`TwoLevelConfig::scratch_bytes`](crate::TwoLevelConfig::scratch_bytes)).
     ///
     /// # Errors
     /// As for [`CompactingConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
-        // Refuses numbers of rows that the sums below would not hold.
+        // This refuses numbers of rows for which the sums below would overflow.
         self.memory_bytes::<K>(rows)?;
         let flag_words = rows.div_ceil(32);
         let numbering = if self.in_order {
@@ -102,7 +112,8 @@ impl<C: IdTableConfig> CompactingConfig<C> {
         Ok(self.id_table.scratch_bytes::<K>(rows, !self.in_order)? + numbering)
     }
 
-    /// The different keys among `keys`, which of them each row has, and how often each is there.
+    /// The different keys among `keys`, the id of each row's key, and the number of rows of each
+    /// key.
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`].
@@ -114,7 +125,8 @@ impl<C: IdTableConfig> CompactingConfig<C> {
         Ok(Unique { keys: keys.download(stream)?, ids: ids.download(stream)?, counts: counts.download(stream)? })
     }
 
-    /// [`CompactingConfig::unique`] with buffers, on `stream`; waits until it is known that the build succeeded.
+    /// The result of [`CompactingConfig::unique`] in buffers, on `stream`; waits until it is known
+    /// that the build succeeded.
     ///
     /// # Errors
     /// As for [`CompactingConfig::build_on`].

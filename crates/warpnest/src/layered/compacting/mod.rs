@@ -1,4 +1,5 @@
-//! [`CompactingTable`]: different keys and dense ids, both ways. docs/compacting.md has layout, guarantees and figures.
+//! [`CompactingTable`]: different keys and dense ids, both ways. docs/compacting.md has layout,
+//! guarantees and figures.
 
 mod build;
 mod config;
@@ -11,21 +12,26 @@ use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Device, IdTable, Key, PageMap, Result, Stream};
 use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
 
-/// A table that gives each different key of its input an id from 0 on: key to id and id to key, both in constant time.
+/// A table that gives each different key of its input an id from 0 on: key to id and id to key,
+/// both in constant time.
 ///
-/// Source: the compacting hash table of Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), section 4.4; the two-way index of
-/// their *Real-Time Parallel Hashing on the GPU* (2009).
+/// Source: the compacting hash table (Alcantara 2011, §4.4); the two-way index (Alcantara 2009).
 ///
-/// * **The table under it**, from keys to ids, is a [`PageMap`] by default. [`CompactingConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in the
-///   chapter, or a [`TwoLevelMap`](crate::TwoLevelMap), as in the poster.
-/// * **Keys** are `u32` or `u64`; all of them are legal, and may be repeated. Ids are `u32`, without gaps.
-/// * **Order.** By default ids are in no particular order, and may differ between two builds of the same keys, also with the same seed.
-///   [`CompactingConfig::in_order_of_appearance`] gives the same ids in every build: the first row's key has id 0, and so on.
-/// * **Complexity.** That of the map's build, and one more pass over the table. A key is looked up as in the map; an id by
-///   one access to an array.
-/// * **Memory.** The map's, and an array of the keys: [`CompactingConfig::memory_bytes`] says beforehand how much it is at most.
-/// * **Beside other work.** A table does not change after its build, so any number of streams may look up at the same time.
-///   [`CompactingTable::rebuild`] takes the table exclusively and waits for running lookups by itself.
+/// * **The table under it**, from keys to ids, is a [`PageMap`] by default.
+///   [`CompactingConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011),
+///   or a [`TwoLevelMap`](crate::TwoLevelMap), as in (Alcantara 2009).
+/// * **Keys** are `u32` or `u64`; all of them are legal, and may be repeated. Ids are `u32`,
+///   without gaps.
+/// * **Order.** By default ids are in no particular order, and may differ between two builds of the
+///   same keys, also with the same seed. [`CompactingConfig::in_order_of_appearance`] gives the
+///   same ids in every build: the first row's key has id 0, and so on.
+/// * **Complexity.** A build takes the map's build, and one more pass over the table. A key is
+///   looked up as in the map; an id by one access to an array.
+/// * **Memory.** The table keeps the map and an array of the keys.
+///   [`CompactingConfig::memory_bytes`] says beforehand how much it is at most.
+/// * **Concurrent use.** A table does not change after its build, so any number of streams may look
+///   up at the same time. [`CompactingTable::rebuild`] takes the table exclusively and waits for
+///   running lookups by itself.
 #[derive(Debug)]
 pub struct CompactingTable<K: Key, I: IdTable<K> = PageMap<K, u32>> {
     device: Device,
@@ -41,16 +47,17 @@ pub struct CompactingTable<K: Key, I: IdTable<K> = PageMap<K, u32>> {
 pub struct Unique<Keys, Ids> {
     /// The different keys.
     pub keys: Keys,
-    /// `keys[ids[row]]` is the key of the row.
+    /// The id of each row's key: `keys[ids[row]]` is the key of the row.
     pub ids: Ids,
-    /// `counts[id]` rows have the key `keys[id]`.
+    /// The number of rows of each key: `counts[id]` rows have the key `keys[id]`.
     pub counts: Ids,
 }
 
 crate::table::lookup::lookup_methods! { [K: Key, I: IdTable<K>] CompactingTable<K, I>, K, u32, by ids }
 
 impl<K: Key> CompactingTable<K> {
-    /// Builds a table of the different keys among `keys` with the default configuration; [`CompactingConfig::build`] takes another.
+    /// Builds a table of the different keys among `keys` with the default configuration;
+    /// [`CompactingConfig::build`] takes another.
     ///
     /// ```
     /// use warpnest::{CompactingTable, Device};
@@ -83,11 +90,12 @@ impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
         answers.download(stream)
     }
 
-    /// Queues [`CompactingTable::keys_of_many`] into answers that are there already; waits for nothing, allocates nothing.
+    /// Queues [`CompactingTable::keys_of_many`] into existing answers; waits for nothing, allocates
+    /// nothing.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn keys_of_many_into(&self, stream: &Stream, ids: &Buffer<u32>, answers: &mut Answers<K>) -> Result<()> {
         crate::error::same_length(("the ids", ids.len()), ("the answers", answers.len()))?;
         let keys_of = KeysOf::<K> {
@@ -97,16 +105,17 @@ impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
             found: answers.found.argument(),
             plan: KeysOfParams { ids: self.len().min(self.keys.len() as u64), queries: ids.len() as u64 },
         };
-        // SAFETY: as many answers as queries, and as many keys as ids.
+        // SAFETY: there are as many answers as queries, and as many keys as ids.
         unsafe { stream.launch(&keys_of, ids.len() as u64, &[ids, &self.keys], &[&answers.values, &answers.found]) }
     }
 
-    /// The different keys, in the order of their ids (after a rebuild that failed it may hold anything).
+    /// The different keys, in the order of their ids (after a failed rebuild the contents are
+    /// unspecified).
     pub fn keys(&self) -> &Buffer<K> {
         &self.keys
     }
 
-    /// All keys with their ids, in the order of these.
+    /// All keys with their ids, in the order of the ids.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
@@ -125,31 +134,32 @@ impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
         self.ids.len()
     }
 
-    /// Whether there are none.
+    /// Whether the table has no keys.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes that the table keeps on the device, without what rebuilds may have left to work in.
+    /// The bytes that the table keeps on the device, without the scratch that rebuilds may have
+    /// left.
     pub fn memory_bytes(&self) -> u64 {
         self.ids.memory_bytes() + self.len() * (K::BITS / 8) as u64
     }
 
-    /// The device that it is on.
+    /// The device that the table is on.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// How the build of the map went.
+    /// The report of the build of the map.
     pub fn report(&self) -> &I::Report {
         self.ids.report()
     }
 
-    /// A copy of the table on the same device, made on `stream`, with nothing to work in.
+    /// A copy of the table on the same device, made on `stream`, without scratch.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
         let ids = self.ids.try_clone(stream)?;
         let keys = self.keys.duplicate(stream, &self.device)?;

@@ -1,5 +1,5 @@
-//! The table on which a compacting table or a multimap stands: the chapter's "basic hash table", a map from keys to numbers, which may be any
-//! of three.
+//! The table on which a compacting table or a multimap is built: a map from keys to numbers, which
+//! may be any of three. It is the "basic hash table" of (Alcantara 2011, §4.4).
 
 mod slots;
 mod steps;
@@ -10,16 +10,17 @@ pub(crate) use steps::{Numbers, RunsQuery, Settings, Steps};
 use crate::{Buffer, Device, Key, Result, Stream};
 use std::fmt::Debug;
 
-/// The configuration of a [`IdTable`]: [`PageConfig`](crate::PageConfig), [`CuckooConfig`](crate::CuckooConfig) or
-/// [`TwoLevelConfig`](crate::TwoLevelConfig). Nobody else can implement it.
+/// The configuration of an [`IdTable`]: [`PageConfig`](crate::PageConfig),
+/// [`CuckooConfig`](crate::CuckooConfig) or [`TwoLevelConfig`](crate::TwoLevelConfig). The trait is
+/// sealed.
 pub trait IdTableConfig: Settings + Clone + Debug + PartialEq {
-    /// The map that it builds.
+    /// The map that the configuration builds.
     type Map<K: Key>: IdTable<K, Config = Self>;
 
     /// Builds the map of `keys[i]` to `values[i]`, as the method of the same name does.
     ///
     /// # Errors
-    /// Those of that method.
+    /// The errors of that method.
     fn build_on<K: Key>(
         &self,
         stream: &Stream,
@@ -28,10 +29,10 @@ pub trait IdTableConfig: Settings + Clone + Debug + PartialEq {
         values: &Buffer<u32>,
     ) -> Result<Self::Map<K>>;
 
-    /// Bytes that a map of `pairs` pairs will keep on the device.
+    /// The bytes that a map of `pairs` pairs will keep on the device.
     ///
     /// # Errors
-    /// Those of the method of the same name.
+    /// The errors of the method of the same name.
     fn memory_bytes<K: Key>(&self, pairs: u64) -> Result<u64>;
 
     /// Promises that no key is repeated, as the method of the same name does.
@@ -39,23 +40,25 @@ pub trait IdTableConfig: Settings + Clone + Debug + PartialEq {
     fn assume_unique(self) -> Self;
 }
 
-/// A map from keys to numbers on which a [`CompactingTable`](crate::CompactingTable) or a [`MultiMap`](crate::MultiMap) can stand:
-/// [`PageMap`](crate::PageMap), [`CuckooMap`](crate::CuckooMap) or [`TwoLevelMap`](crate::TwoLevelMap). Nobody else can implement it.
+/// A map from keys to numbers on which a [`CompactingTable`](crate::CompactingTable) or a
+/// [`MultiMap`](crate::MultiMap) can be built. It is a [`PageMap`](crate::PageMap), a
+/// [`CuckooMap`](crate::CuckooMap) or a [`TwoLevelMap`](crate::TwoLevelMap); the trait is sealed.
 pub trait IdTable<K: Key>: Steps<K> + Debug {
-    /// Its configuration.
+    /// The configuration of the map.
     type Config: IdTableConfig<Map<K> = Self>;
-    /// What tells how a build went.
+    /// The type of the report of a build.
     type Report: Clone + Debug + PartialEq;
 
-    /// How the build went.
+    /// The report of the build.
     fn report(&self) -> &Self::Report;
 
-    /// Bytes that the map keeps on the device.
+    /// The bytes that the map keeps on the device.
     fn memory_bytes(&self) -> u64;
 }
 
-/// Makes a map of any keys and values, and its configuration, basic ones. What they differ in: the bytes that a build takes beside the map, whether its values
-/// matter or not; and the steps that are a table's own.
+/// Implements the traits of id tables for a map of any keys and values, and for its configuration.
+/// The maps differ in the bytes that a build takes besides the map, whether its values matter or
+/// not, and in the steps that are a table's own.
 macro_rules! impl_id_table {
     (
         $config:ident builds $map:ident, $report:ident tells of it;
@@ -111,7 +114,7 @@ macro_rules! impl_id_table {
                 found: &crate::Buffer<u32>,
                 writes: &[&dyn crate::Tracked],
             ) -> crate::Result<()> {
-                // SAFETY: the caller's.
+                // SAFETY: the caller keeps the contract of this method, which is the same.
                 unsafe { self.find(stream, queries, values, found, writes) }
             }
             fn forget(&mut self, stream: &crate::Stream) {

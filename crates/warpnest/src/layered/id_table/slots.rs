@@ -1,4 +1,5 @@
-//! Numbers for the keys of a cuckoo or a two-level table: the same for both, since both keep their keys in slots, and one in a cell.
+//! Numbers for the keys of a cuckoo or a two-level table. The code is the same for both, since both
+//! keep their keys in slots, and one in a cell.
 
 use super::Numbers;
 use crate::{Buffer, Device, Key, Result, Stream};
@@ -11,28 +12,30 @@ pub(crate) struct SlotTable<'t, K> {
     words: &'t Buffer<u64>,
     header: &'t Buffer<u64>,
     plan: SlotsParams,
-    /// One for each slot and one for the cell, or none if the table is empty: whatever its words are then.
+    /// The number of threads: one for each slot and one for the cell. It is 0 if the table is
+    /// empty, whatever its words are then.
     threads: u64,
     types: PhantomData<K>,
 }
 
 impl<'t, K: Key> SlotTable<'t, K> {
-    /// A table of `keys` keys in `slots` slots; a key may have copies in several of them if `copies`, that of the earliest of `functions` counts.
+    /// The slots of a table of `keys` keys in `slots` slots. With `copies`, a key may have copies
+    /// in several of them, and that of the earliest of `functions` counts.
     ///
     /// # Safety
-    /// The words are those of so many slots, the header is the table's.
+    /// The words are those of so many slots, and the header is the table's.
     pub unsafe fn new(
         (words, header): (&'t Buffer<u64>, &'t Buffer<u64>),
         (slots, keys): (u64, u64),
         functions: HashFunctions,
         copies: bool,
     ) -> Self {
-        // Any value of 32 bits.
+        // Values may have any 32 bits.
         let plan = SlotsParams { functions, slots, end: 1 << 32, copies: copies as u32, capacity: 0 };
         Self { words, header, plan, threads: if keys == 0 { 0 } else { slots + 1 }, types: PhantomData }
     }
 
-    /// The plan for values that name these bits. A value that names none counts for nothing.
+    /// The plan for values that name these bits. A value that names none is ignored.
     fn of_bits(&self, bits: &Buffer<u32>) -> SlotsParams {
         SlotsParams { end: 32 * bits.len() as u64, ..self.plan }
     }
@@ -48,7 +51,7 @@ impl<K: Key> Numbers<K> for SlotTable<'_, K> {
             count: count.argument(),
             plan: SlotsParams { capacity: keys.len() as u32, ..self.plan },
         };
-        // SAFETY: the caller's.
+        // SAFETY: the caller keeps the contract of [`Numbers::assign_ids`].
         unsafe { stream.launch(&number, self.threads, &[], &[self.words, self.header, keys, &count]) }
     }
 
@@ -59,7 +62,7 @@ impl<K: Key> Numbers<K> for SlotTable<'_, K> {
             bits: bits.argument(),
             plan: self.of_bits(bits),
         };
-        // SAFETY: the caller's.
+        // SAFETY: the caller keeps the contract of [`Numbers::flag`].
         unsafe { stream.launch(&flag, self.threads, &[self.words, self.header], &[bits]) }
     }
 
@@ -71,7 +74,7 @@ impl<K: Key> Numbers<K> for SlotTable<'_, K> {
             before: before.argument(),
             plan: self.of_bits(bits),
         };
-        // SAFETY: the caller's.
+        // SAFETY: the caller keeps the contract of [`Numbers::rank`].
         unsafe { stream.launch(&rank, self.threads, &[bits, before], &[self.words, self.header]) }
     }
 }

@@ -1,4 +1,4 @@
-//! Building a multimap: a sort, the runs of equal keys, and a basic table of these.
+//! The build of a multimap: a sort, the runs of equal keys, and an id table of these.
 
 use super::{MultiConfig, MultiMap};
 use crate::layered::id_table::Settings;
@@ -8,7 +8,7 @@ use crate::{Buffer, Device, IdTable, IdTableConfig, Key, Result, Stream, Value};
 use gpu_kernels::layered::multi::{Numbers, NumbersParams};
 use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
 
-/// What a build works in, and a rebuild works in again.
+/// The memory that a build works in, and that a rebuild uses again.
 #[derive(Debug)]
 pub(super) struct Work<K> {
     /// The mixed keys of all pairs, equal ones side by side.
@@ -19,9 +19,9 @@ pub(super) struct Work<K> {
     numbers: Buffer<u32>,
     /// The different keys, at the front.
     distinct: Buffer<K>,
-    /// Where their runs end, at the front.
+    /// The ends of their runs, at the front.
     ends: Buffer<u32>,
-    /// How many.
+    /// The number of different keys.
     count: Buffer<u32>,
     scratch: Scratch,
 }
@@ -35,7 +35,7 @@ impl<K: Key> Work<K> {
         Ok(Self { keys, last, numbers, distinct, ends, count, scratch })
     }
 
-    /// Makes the buffers as long as they must be for `pairs` pairs.
+    /// Makes the buffers long enough for `pairs` pairs.
     fn fit(&mut self, stream: &Stream, device: &Device, pairs: usize) -> Result<()> {
         self.keys.fit(device, pairs)?;
         self.last.fit(device, pairs.div_ceil(32))?;
@@ -45,10 +45,10 @@ impl<K: Key> Work<K> {
             self.numbers.fit(device, pairs)?;
             let plan = NumbersParams { end: pairs as u64 };
             let numbers = Numbers { output: self.numbers.argument(), plan };
-            // SAFETY: as many elements.
+            // SAFETY: the output has as many elements.
             let launched = unsafe { stream.launch(&numbers, pairs as u64, &[], &[&self.numbers]) };
             if launched.is_err() {
-                // Else the next build would take them for what they should be.
+                // Otherwise the next build would take its contents for the numbers.
                 self.numbers.empty();
             }
             return launched;
@@ -79,11 +79,13 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
 
     /// Builds the map anew from other pairs; waits until it is known that the build succeeded.
     ///
-    /// For data that changes as a whole, frame after frame: memory is used again where as much is wanted, and what the build works in stays
-    /// for the next time ([`MultiMap::shrink_to_fit`] gives it back).
+    /// This is for data that changes as a whole, frame after frame. Memory is used again if the
+    /// same amount is wanted, and the scratch stays for the next time ([`MultiMap::shrink_to_fit`]
+    /// frees it).
     ///
     /// # Errors
-    /// As for [`MultiConfig::build_on`]. If the request makes no sense the map is as it was; after another error it is empty.
+    /// As for [`MultiConfig::build_on`]. If the request makes no sense the map is as it was; after
+    /// another error it is empty.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         crate::error::check_pairs(&self.device, stream, keys, values)?;
         self.config.memory_bytes::<K, V>(keys.len() as u64)?;
@@ -96,7 +98,7 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
         built
     }
 
-    /// Gives back what rebuilds work in. The next one takes it again.
+    /// Frees the scratch of rebuilds. The next rebuild allocates it again.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
@@ -106,13 +108,14 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
         Ok(())
     }
 
-    /// The chapter's algorithm 1: sort; find the runs of equal keys; a table from keys to their runs.
+    /// Fills the map by algorithm 1 of (Alcantara 2011, §4.4): a sort, the runs of equal keys, and
+    /// a table from keys to their runs.
     fn fill(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         let Self { device, config, runs, lasts, values: grouped, work } = self;
         work.fit(stream, device, keys.len())?;
         grouped.fit(device, values.len())?;
-        // Any order that brings equal keys together would do. In this one they are in the order of the table, too: of its pages, its buckets, or
-        // the slots of its first function.
+        // Any order that brings equal keys together would do. In this one the keys are also in the
+        // order of the table: of its pages, its buckets, or the slots of its first function.
         let seed = config.id_table.seed_or_random();
         let Work { keys: sorted, last, numbers, distinct, ends, count, scratch } = work;
         let constants = crate::table::hash::constants(seed);
@@ -135,7 +138,9 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
     }
 }
 
-/// Queues writing the keys whose bits are set, as they were before they were mixed, and where they stand, to the front of arrays as long; and their number.
+/// Queues the compaction of the keys whose bits are set, and of the ends of their runs, to the
+/// front of arrays as long. The keys are written as they were before they were mixed; the number of
+/// keys goes to `count`.
 fn compact_runs<K: Key>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -158,7 +163,8 @@ fn compact_runs<K: Key>(
             state: state.argument(),
             plan: RunsParams { items, a, b },
         };
-        // SAFETY: a bit for each key, and outputs as long as the input; the state is large enough and 0.
+        // SAFETY: there is a bit for each key, and the outputs are as long as the input; the state
+        // is large enough and 0.
         unsafe { batch.launch_blocks(&runs, items.div_ceil(tile::<K>())) }
     })
 }

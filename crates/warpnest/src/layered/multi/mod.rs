@@ -14,37 +14,43 @@ use gpu_kernels::seam::Global;
 
 /// A map that keeps all values of each key, in the order of the input; built in one go.
 ///
-/// Source: the multivalue hash table of Alcantara et al., *Building an Efficient Hash Table on the GPU* (2011), section 4.4, algorithm 1:
-/// pairs are sorted, and a table says where each key's values begin and how many there are; here the sort is by the table's hashed keys.
+/// Source: the multivalue hash table (Alcantara 2011, §4.4, algorithm 1). Pairs are sorted, and a
+/// table says where each key's values begin and how many there are. Here the sort is by the table's
+/// hashed keys.
 ///
-/// * **The table of keys** is a [`PageMap`] by default. [`MultiConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in the chapter, or a
+/// * **The table of keys** is a [`PageMap`] by default. [`MultiConfig::on`] makes it a
+///   [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011), or a
 ///   [`TwoLevelMap`](crate::TwoLevelMap).
 /// * **Keys and values** are `u32` or `u64`; all of them are legal.
-/// * **Values of a key** stand side by side, in the order of the input.
-/// * **Complexity.** A build sorts the pairs (each is moved four or eight times) and builds a table of the different keys. A
-///   query takes one lookup there, and one access to where runs end.
-/// * **Memory.** The values, and for each different key four bytes and what the table takes: [`MultiConfig::memory_bytes`] says
-///   beforehand how much it is at most.
-/// * **Two builds of the same pairs** answer alike, and with the same seed they group values alike.
-/// * **Beside other work.** A map does not change after its build, so any number of streams may query at the same time.
-///   [`MultiMap::rebuild`] takes the map exclusively and waits for running queries by itself.
+/// * **Values of a key** are side by side, in the order of the input.
+/// * **Complexity.** A build sorts the pairs (each is moved four or eight times) and builds a table
+///   of the different keys. A query takes one lookup there, and one access to the array of the
+///   runs' ends.
+/// * **Memory.** The map keeps the values, and for each different key four bytes and what the table
+///   takes. [`MultiConfig::memory_bytes`] says beforehand how much it is at most.
+/// * **Two builds of the same pairs** give equal answers, and with the same seed they group values
+///   in the same order.
+/// * **Concurrent use.** A map does not change after its build, so any number of streams may query
+///   at the same time. [`MultiMap::rebuild`] takes the map exclusively and waits for running
+///   queries by itself.
 #[derive(Debug)]
 pub struct MultiMap<K: Key, V: Value, I: IdTable<K> = PageMap<K, u32>> {
     device: Device,
     config: MultiConfig<I::Config>,
     /// The number of each key's run.
     runs: I,
-    /// Where runs end: the place of the last value of each.
+    /// The ends of the runs: the index of the last value of each.
     lasts: Buffer<u32>,
     values: Buffer<V>,
     work: build::Work<K>,
 }
 
-/// Values of several queries: those of query `i` are `values[offsets[i]..offsets[i + 1]]`.
+/// The values of several queries: those of query `i` are `values[offsets[i]..offsets[i + 1]]`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Retrieved<Offsets, Values> {
-    /// Where the values of each query begin, and behind the last one where they end.
+    /// The offsets at which the values of each query begin, and at the end the offset behind the
+    /// last value.
     pub offsets: Offsets,
     /// All values, query after query, each key's in the order of the input.
     pub values: Values,
@@ -73,7 +79,7 @@ impl<K: Key, V: Value> MultiMap<K, V> {
 }
 
 impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
-    /// How many values each of the keys has.
+    /// The number of values of each of the keys.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -85,24 +91,25 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
         counts.download(stream)
     }
 
-    /// Queues the question how many values each of the keys has; 0 if it is not there. Waits for nothing, allocates nothing.
+    /// Queues the lookup of the number of values of each of the keys; 0 if the key is not in the
+    /// map. Waits for nothing, allocates nothing.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn count_many_into(&self, stream: &Stream, queries: &Buffer<K>, counts: &mut Buffer<u32>) -> Result<()> {
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
         let query = RunsQuery { counts: counts.argument(), ..self.ask(queries) };
-        // SAFETY: as many counts as queries; the table has the numbers of the runs.
+        // SAFETY: there are as many counts as queries; the table has the numbers of the runs.
         unsafe { self.runs.find_runs(stream, &query, &[&*counts]) }
     }
 
-    /// Queues the question where the values of each key begin in [`MultiMap::values`], and how many there are; 0 and 0 if there are none. Waits
-    /// for nothing, allocates nothing.
+    /// Queues the lookup of where the values of each key begin in [`MultiMap::values`], and how
+    /// many there are; 0 and 0 if there are none. Waits for nothing, allocates nothing.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn runs_into(
         &self,
         stream: &Stream,
@@ -113,13 +120,13 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
         crate::error::same_length(("the queries", queries.len()), ("the starts", starts.len()))?;
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
         let query = RunsQuery { starts: starts.argument(), counts: counts.argument(), ..self.ask(queries) };
-        // SAFETY: as many answers as queries; the table has the numbers of the runs.
+        // SAFETY: there are as many answers as queries; the table has the numbers of the runs.
         unsafe { self.runs.find_runs(stream, &query, &[&*starts, &*counts]) }
     }
 
     /// A lookup of runs that has no outputs yet.
     fn ask<'b>(&'b self, queries: &'b Buffer<K>) -> RunsQuery<'b, K> {
-        // SAFETY: the kernels' texts allow it.
+        // SAFETY: the kernels' documentation allows null for these outputs.
         let (nothing, nothing_wide) = unsafe { (Global::null(), Global::null()) };
         RunsQuery { queries, lasts: &self.lasts, starts: nothing, counts: nothing, wide_counts: nothing_wide }
     }
@@ -135,19 +142,20 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
         Ok(Retrieved { offsets: offsets.download(stream)?, values: values.download(stream)? })
     }
 
-    /// [`MultiMap::retrieve_many`] with buffers: counts the values, takes exactly as much memory, and copies them; waits until that is done.
+    /// Retrieves into buffers, as [`MultiMap::retrieve_many`] does: counts the values, allocates
+    /// exactly that much memory, and copies them. Waits until that is done.
     ///
-    /// The work is shared out by values, so it does not matter how they are shared out among keys.
+    /// The work is divided by values, so their distribution among the keys does not matter.
     ///
     /// # Errors
     /// As for [`MultiMap::retrieve_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
     pub fn retrieve_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Retrieved<Buffer<u64>, Buffer<V>>> {
         let (device, number) = (&self.device, queries.len());
         let starts = Buffer::<u32>::uninitialized(device, number)?;
-        // One more, which is 0: the scan makes it the sum of all.
+        // There is one offset more, which is 0: the scan makes it the sum of all.
         let mut offsets = Buffer::<u64>::zeroed(device, number + 1)?;
         let query = RunsQuery { starts: starts.argument(), wide_counts: offsets.argument(), ..self.ask(queries) };
-        // SAFETY: as many answers as queries; the table has the numbers of the runs.
+        // SAFETY: there are as many answers as queries; the table has the numbers of the runs.
         unsafe { self.runs.find_runs(stream, &query, &[&starts, &offsets])? };
         exclusive_scan_in_place(stream, &mut Scratch::new(device), &mut offsets)?;
         let total = offsets.download_at(stream, number)?;
@@ -159,7 +167,8 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
             output: values.argument(),
             plan: GatherParams { queries: number as u64, total },
         };
-        // SAFETY: each query has a start and an offset, and as many values from both on; the output has room for all.
+        // SAFETY: each query has a start and an offset, and as many values from both on; the output
+        // has capacity for all.
         unsafe { stream.launch(&gather, total, &[&self.values, &starts, &offsets], &[&values])? };
         Ok(Retrieved { offsets, values })
     }
@@ -169,12 +178,13 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
         &self.values
     }
 
-    /// The map of keys to the numbers of their runs, for a kernel of your own: run `r` ends with value `lasts()[r]`, and runs follow each other.
+    /// The map of keys to the numbers of their runs, for a kernel of your own. Run `r` ends with
+    /// value `lasts()[r]`, and runs follow each other.
     pub fn runs(&self) -> &I {
         &self.runs
     }
 
-    /// The place of each run's last value.
+    /// The index of each run's last value.
     pub fn lasts(&self) -> &Buffer<u32> {
         &self.lasts
     }
@@ -189,30 +199,31 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
         self.runs.len()
     }
 
-    /// Whether it has no pairs.
+    /// Whether the map has no pairs.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Bytes that the map keeps on the device.
+    /// The bytes that the map keeps on the device.
     pub fn memory_bytes(&self) -> u64 {
         self.runs.memory_bytes() + self.len() * (V::BITS / 8) as u64 + 4 * self.key_count()
     }
 
-    /// The device that it is on.
+    /// The device that the map is on.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// How the build of the table of keys went.
+    /// The report of the build of the table of keys.
     pub fn report(&self) -> &I::Report {
         self.runs.report()
     }
 
-    /// All pairs: the keys in the order in which [`MultiMap::values`] has their values, and each key as often as it has values, with these in the
-    /// order of the input. Copies all of the map to the host.
+    /// All pairs, with the keys in the order in which [`MultiMap::values`] has their values. Each
+    /// key occurs as often as it has values, with these in the order of the input. Copies all of
+    /// the map to the host.
     ///
-    /// That order of the keys follows from the seed; it is none that means anything.
+    /// That order of the keys follows from the seed and has no meaning.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -232,8 +243,8 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
     /// A copy of the map on the same device, made on `stream`.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
         let runs = self.runs.try_clone(stream)?;
         let lasts = self.lasts.duplicate(stream, &self.device)?;

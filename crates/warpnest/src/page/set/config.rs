@@ -1,4 +1,4 @@
-//! What a set is to be like.
+//! The configuration of a page set.
 
 use super::PageSet;
 use crate::{Key, PageConfig, Result};
@@ -29,18 +29,21 @@ crate::table::config::build_keys_methods! {
 }
 
 impl PageSetConfig {
-    /// The load: the share of the slots that is taken if no key is repeated. Above 0, at most 1; .8 by default.
+    /// Sets the load factor: the share of the slots that is taken if no key is repeated. It is
+    /// above 0 and at most 1; .8 by default.
     ///
-    /// It is an upper limit: at most nine tenths of the slots are taken; and fewer if more buckets, which tell more of a key by their number,
-    /// have so many more slots that the table is smaller. [`PageSet::memory_bytes`] says what a table takes.
+    /// It is an upper limit: at most nine tenths of the slots are taken. Buckets with more slots
+    /// need a minimum number of buckets, whose numbers tell more of a key. Where that minimum makes
+    /// the smaller table, fewer slots are taken. [`PageSet::memory_bytes`] says what a table takes.
     #[must_use]
     pub fn load(mut self, load: f64) -> Self {
         self.pages = self.pages.load(load);
         self
     }
 
-    /// Promises that no key is repeated: the build is faster. If one is all the same, it is found, but [`PageSet::len`] and
-    /// [`PageSet::to_keys`] may have it several times, and many copies of a key may make the build fail.
+    /// Promises that no key is repeated: the build is faster. If a key is repeated all the same, it
+    /// is found, but [`PageSet::len`] and [`PageSet::to_keys`] may have it several times. Many
+    /// copies of a key may make the build fail.
     #[must_use]
     pub fn assume_unique(mut self) -> Self {
         self.pages = self.pages.assume_unique();
@@ -54,16 +57,18 @@ impl PageSetConfig {
         self
     }
 
-    /// Bytes that a set of `keys` keys will keep on the device.
+    /// Returns the bytes that a set of `keys` keys takes on the device.
     ///
     /// # Errors
-    /// As for [`PageSetConfig::build`], as far as they follow from the configuration and the number of keys.
+    /// As for [`PageSetConfig::build`], as far as they follow from the configuration and the number
+    /// of keys.
     pub fn memory_bytes<K: Key>(&self, keys: u64) -> Result<u64> {
         Ok(self.pages.bytes::<K, Nothing>(keys)?.0)
     }
 
-    /// Bytes that a build from `keys` keys takes on the device besides the set and its input. A build that meets so many copies of some keys
-    /// that a bin of an earlier split than the last overflows takes a little more: docs/page-map.md.
+    /// Returns the bytes that a build from `keys` keys takes on the device besides the set and its
+    /// input. A build takes a little more if copies of some keys overflow a bin of a split before
+    /// the last one: docs/page-map.md.
     ///
     /// # Errors
     /// As for [`PageSetConfig::memory_bytes`].

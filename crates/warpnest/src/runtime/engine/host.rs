@@ -1,4 +1,4 @@
-//! Engines whose device memory is the host's: the CPU engine, and what tests put in its place.
+//! Engines whose device memory is the host's: the CPU engine, and those that tests use instead.
 
 use super::{Engine, Memory, Queue, QueueEvent, host_memory};
 use crate::{Error, Result};
@@ -10,21 +10,22 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How an engine on host memory runs a launch.
+/// A runner, which runs the launches of an engine on host memory.
 ///
 /// # Safety
-/// `run` must do what the kernel's text says, touch no other memory than the kernel's arguments name,
-/// and be done with it when it returns, also after an error: safe code reads and frees that memory then.
-/// `has_wide_atomics` must not promise more than `run` keeps.
+/// `run` must do what the kernel's documentation says and touch no other memory than the kernel's
+/// arguments name. It must be done with that memory when it returns, also after an error: safe code
+/// reads and frees it then. `has_wide_atomics` must not promise more than `run` keeps.
 pub unsafe trait Runner: Debug + Send + Sync + 'static {
     /// The device's name.
     fn name(&self) -> &str;
     /// Runs `blocks` blocks of `kernel` and returns when they are done.
     ///
     /// # Safety
-    /// The kernel's pointers must be good for what it does with them, with nothing else using that memory in conflict.
+    /// The kernel's pointers must be valid for what it does with them, with no conflicting use of
+    /// that memory.
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()>;
-    /// [`Engine::cores`].
+    /// The answer of [`Engine::cores`].
     fn cores(&self) -> Option<usize> {
         None
     }
@@ -32,27 +33,28 @@ pub unsafe trait Runner: Debug + Send + Sync + 'static {
     fn has_wide_atomics(&self) -> bool {
         true
     }
-    /// [`Engine::shares_memory_with_host`].
+    /// The answer of [`Engine::shares_memory_with_host`].
     fn shares_memory_with_host(&self) -> bool {
         false
     }
-    /// Hears of memory that kernels may use from now on.
+    /// Is told of memory that kernels may use from now on.
     fn allocated(&self, _address: usize, _bytes: usize) {}
-    /// Hears of memory that kernels may no longer use.
+    /// Is told of memory that kernels may no longer use.
     fn freed(&self, _address: usize) {}
 }
 
-/// The CPU engine's runner: the blocks of a launch are spread over all cores.
+/// The CPU engine's runner: the blocks of a launch are distributed over all cores.
 #[derive(Debug)]
 pub struct Cores;
 
 /// The most blocks that one task runs: enough to hide the cost of a task.
 const MAX_BLOCKS_PER_TASK: u32 = 64;
-/// Tasks for each core, if there are as many blocks: enough to share the work evenly.
+/// The number of tasks for each core, if there are enough blocks: enough to balance the work.
 const TASKS_A_CORE: u32 = 8;
-/// A launch of fewer threads, an item or so each, is done before other cores have woken up.
+/// The number of threads below which a launch, of an item or so a thread, is done before other
+/// cores have woken up.
 const FEW_THREADS: u32 = 1 << 14;
-/// A block with so much shared memory in bytes works on as much.
+/// The bytes of shared memory of a large block, which works on as much data.
 const LARGE_BLOCK: usize = 1 << 14;
 
 // SAFETY: it runs every block of the grid once, and returns when all have run.
@@ -72,8 +74,8 @@ unsafe impl Runner for Cores {
         let blocks_a_task = blocks.div_ceil(cores.saturating_mul(TASKS_A_CORE)).min(MAX_BLOCKS_PER_TASK);
         (0..blocks.div_ceil(blocks_a_task)).into_par_iter().for_each(|task| {
             let first = task * blocks_a_task;
-            // SAFETY: the caller vouched for the kernel's pointers; blocks of one launch may run at the same time, for that
-            // is what a grid is.
+            // SAFETY: the caller vouched for the kernel's pointers; blocks of one launch may run at
+            // the same time, as a grid allows.
             unsafe { kernel.run_on_cpu(first..first.saturating_add(blocks_a_task).min(blocks), blocks) };
         });
         Ok(())
@@ -99,19 +101,20 @@ impl<R: Runner> HostEngine<R> {
     }
 }
 
-/// From so many bytes on, an allocation that the machine has no memory for is refused, and not left to
-/// fail on use. Of less, asking what is free would take longer than the allocation.
+/// The bytes from which on an allocation is compared with the free memory. If the machine does not
+/// have them, it is refused, and not left to fail on use. For fewer bytes, reading the free memory
+/// would take longer than the allocation.
 const ASKED_FOR: usize = 1 << 26;
-/// From so many bytes on, zeros come from the operating system where they can.
+/// The bytes from which on zeros come from the operating system where they can.
 const LARGE: usize = 1 << 20;
-/// What addresses are multiples of.
+/// The alignment of addresses, in bytes.
 const ALIGNMENT: usize = 256;
-/// What a large allocation asks of the allocator: more, and it would be cleared by hand, by writing
-/// every byte, instead of mapped as zeros.
+/// The alignment of a large allocation that the allocator is asked for. With more, the allocator
+/// would clear the memory by writing every byte, instead of mapping zeros.
 const PLAIN_ALIGNMENT: usize = 16;
 
-/// What the allocator is asked for: of large allocations more, to find an aligned address within, and
-/// to keep before it where the memory begins.
+/// The layout that the allocator is asked for. Large allocations ask for more bytes: to find an
+/// aligned address within, and to store before it where the memory begins.
 fn layout(bytes: usize) -> Option<Layout> {
     match bytes {
         ..LARGE => Layout::from_size_align(bytes, ALIGNMENT).ok(),
@@ -143,9 +146,11 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
         let address = if bytes < LARGE {
             start as usize
         } else {
-            // The next aligned address above, so that there are 16 bytes before it at least.
+            // The address is the next aligned one above, so that there are at least 16 bytes before
+            // it.
             let aligned = start.wrapping_add(ALIGNMENT - start as usize % ALIGNMENT);
-            // SAFETY: the word before `aligned` is one of the `ALIGNMENT` bytes that were asked for beyond `bytes`.
+            // SAFETY: the word before `aligned` is one of the `ALIGNMENT` bytes that were asked for
+            // beyond `bytes`.
             unsafe { aligned.cast::<*mut u8>().sub(1).write(start) };
             aligned as usize
         };
@@ -158,10 +163,11 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
         if let Some(layout) = layout(bytes) {
             let start = match bytes {
                 ..LARGE => address as *mut u8,
-                // SAFETY: `allocate` wrote it there.
+                // SAFETY: `allocate` wrote the pointer there.
                 _ => unsafe { (address as *const *mut u8).sub(1).read() },
             };
-            // SAFETY: `allocate` made it with this layout, and the caller says that nothing uses it.
+            // SAFETY: `allocate` made it with this layout, and the caller says that nothing uses
+            // it.
             unsafe { std::alloc::dealloc(start, layout) }
         }
     }
@@ -198,7 +204,8 @@ struct HostQueue<R> {
 
 impl<R: Runner> Queue for HostQueue<R> {
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
-        // SAFETY: the target is an allocation of that many bytes, and a borrowed slice cannot overlap it.
+        // SAFETY: the target is an allocation of that many bytes, and a borrowed slice cannot
+        // overlap it.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to as *mut u8, from.len()) };
         Ok(())
     }

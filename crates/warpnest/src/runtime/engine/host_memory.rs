@@ -1,16 +1,16 @@
-//! The machine's memory, as much of it as this process may use, by Linux's account.
+//! The machine's memory, as much of it as this process may use, according to Linux.
 
 use super::Memory;
 use std::fs;
 use std::path::Path;
 
 /// The memory of the machine, or what the control groups of this process leave of it. Without
-/// Linux's account all that can be said is `u64::MAX`, and allocation itself is the only test.
+/// Linux's files the answer is `u64::MAX`, and allocation itself is the only test.
 pub(super) fn memory() -> Memory {
     memory_under(Path::new("/"))
 }
 
-/// [`memory`] by the files under `root`.
+/// The same from the files under `root`.
 fn memory_under(root: &Path) -> Memory {
     let machine = fs::read_to_string(root.join("proc/meminfo")).unwrap_or_default();
     let kib = |name: &str| field(&machine, name).map_or(u64::MAX, |kib| kib.saturating_mul(1024));
@@ -31,7 +31,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
 }
 
 /// The hierarchy and the path of the control group that limits memory, if a line of
-/// `/proc/self/cgroup` tells of one: `number:controllers:path`.
+/// `/proc/self/cgroup` names one: `number:controllers:path`.
 fn group(line: &str) -> Option<(&'static Version, &str)> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, path) = (parts.next()?, parts.next()?);
@@ -42,12 +42,13 @@ fn group(line: &str) -> Option<(&'static Version, &str)> {
     }
 }
 
-/// Where a version of control groups says what.
+/// The files and the names of a version of control groups.
 struct Version {
     mounted: &'static str,
     limit: &'static str,
     usage: &'static str,
-    /// Names in `memory.stat` of memory in use that the kernel gives up if it must: copies of files.
+    /// The names in `memory.stat` of memory in use that the kernel frees if it must: copies of
+    /// files.
     cached: [&'static str; 2],
 }
 
@@ -65,7 +66,7 @@ const V2: Version = Version {
 };
 
 impl Version {
-    /// What the control group at `path` and those above it leave of the machine's memory.
+    /// The memory that the control group at `path` and those above it leave of the machine's.
     fn limits(&self, machine: Memory, root: &Path, path: &str) -> Memory {
         let mounted = root.join(self.mounted);
         // Within a container the path may be the host's: then only the mount itself can be read.
@@ -74,7 +75,7 @@ impl Version {
         groups.filter_map(|folder| self.limit(machine, folder)).fold(machine, least)
     }
 
-    /// What one group leaves, if it has a limit.
+    /// The memory that one group leaves, if it has a limit.
     fn limit(&self, machine: Memory, folder: &Path) -> Option<Memory> {
         let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
         let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// A folder with these files, which is removed in the end.
+    /// A folder with these files, which is removed at the end.
     struct Files(PathBuf);
 
     impl Files {
@@ -148,13 +149,13 @@ mod tests {
             ("sys/fs/cgroup/outer/inner/memory.current", "400000\n"),
         ];
         assert_eq!(found("outer", &files), (500_000, 300_000));
-        // A lower limit further down, most of it in use.
+        // This is a lower limit further down, most of it in use.
         files[5].1 = "410000\n";
         assert_eq!(found("inner", &files), (410_000, 10_000));
-        // More in use than allowed, as may be when a limit was lowered.
+        // More is in use than allowed, which can happen when a limit was lowered.
         files[6].1 = "420000\n";
         assert_eq!(found("over", &files), (410_000, 0));
-        // A higher limit further up, which others have nearly used up.
+        // This is a higher limit further up, which other processes have nearly used up.
         files[3].1 = "745000\n";
         files[6].1 = "200000\n";
         assert_eq!(found("others", &files), (410_000, 5_000));

@@ -1,8 +1,8 @@
-//! The seam on the host: what runs launches and holds memory.
+//! The seam on the host: the engines, which run launches and hold memory.
 //!
-//! With the feature `cpu`, `HostEngine<Cores>` runs kernels as functions on all cores; with the feature `cuda`, the CUDA
-//! engine runs PTX on a GPU. The trait is public so that tests can put other engines under the same tables: the checking
-//! back end, or an interpreter of the PTX.
+//! With the feature `cpu`, `HostEngine<Cores>` runs kernels as functions on all cores; with the
+//! feature `cuda`, the CUDA engine runs PTX on a GPU. The trait is public so that tests can run the
+//! same tables on other engines: the checking back end, or an interpreter of the PTX.
 
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
@@ -23,17 +23,18 @@ use std::sync::Arc;
 /// A device's memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// All of it.
+    /// The bytes of all memory.
     pub total: u64,
-    /// What can be allocated now.
+    /// The bytes that can be allocated now.
     pub free: u64,
 }
 
-/// What a device runs on.
+/// The engine that a device runs on.
 ///
 /// # Safety
-/// Memory that `allocate` returns must be the engine's queues' to read and write until `free`, a queue must do what its
-/// methods say, and what the engine says of its memory must be true: safe code relies on all of it.
+/// Memory that `allocate` returns must be the engine's queues' to read and write until `free`. A
+/// queue must do what its methods say, and what the engine says of its memory must be true. Safe
+/// code relies on all of it.
 pub unsafe trait Engine: Debug + Send + Sync + Any {
     /// The device's name.
     fn name(&self) -> &str;
@@ -41,7 +42,7 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     fn memory(&self) -> Result<Memory>;
     /// Allocates `bytes` bytes (not 0), aligned to 256.
     fn allocate(&self, bytes: usize) -> Result<usize>;
-    /// Gives an allocation back.
+    /// Frees an allocation.
     ///
     /// # Safety
     /// `address` must come from `allocate(bytes)` of this engine, and nothing may use it any more.
@@ -52,8 +53,8 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     fn allocates_zeros(&self) -> bool {
         false
     }
-    /// Whether kernels may read a slice of the program where it is, at an address that is a multiple
-    /// of 16, and the program may read the device's memory while no work uses it.
+    /// Whether kernels may read a slice of the program in place, at an address that is a multiple
+    /// of 16. Then the program may also read the device's memory while no work uses it.
     fn shares_memory_with_host(&self) -> bool {
         false
     }
@@ -61,7 +62,8 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     fn load_kernels(&self) -> Result<()> {
         Ok(())
     }
-    /// Makes the kernel of this name ready, so that its first launch takes neither time nor memory for that.
+    /// Makes the kernel of this name ready, so that its first launch takes neither time nor memory
+    /// for that.
     fn load_kernel(&self, _name: &str) -> Result<()> {
         Ok(())
     }
@@ -70,49 +72,53 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
         true
     }
     /// The number of CPU cores, if each block runs on one of them from beginning to end, with a
-    /// cache of its own; `None` if blocks are many and small, as on a GPU. Only speed depends on
-    /// the answer.
+    /// cache of its own. It is `None` if blocks are many and small, as on a GPU. Only speed depends
+    /// on the answer.
     fn cores(&self) -> Option<usize> {
         None
     }
-    /// For downcasts.
+    /// The engine as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }
 
-/// Work in order. Everything but the copies from and to the host may return before it is done.
+/// A queue of work that runs in order. All operations but the copies from and to the host may
+/// return before they are done.
 ///
-/// The `unsafe` methods demand that every address lies, with the bytes named, in allocations of the engine which no other
-/// queue uses in conflict, or in what [`Engine::shares_memory_with_host`] allows; [`Stream`](crate::Stream) sees to it through the buffers' events.
+/// The `unsafe` methods demand that every address lies, with the bytes named, in allocations of the
+/// engine which no other queue uses in conflict. It may also lie in what
+/// [`Engine::shares_memory_with_host`] allows. [`Stream`](crate::Stream) ensures this through the
+/// buffers' events.
 #[allow(clippy::missing_safety_doc, reason = "the trait's own text has it")]
 pub trait Queue: Debug + Send + Sync {
     /// Copies from the host and waits.
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()>;
     /// Copies to the host and waits.
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()>;
-    /// Copies on the device.
+    /// Copies bytes on the device.
     unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()>;
-    /// Fills with a byte.
+    /// Fills memory with a byte.
     unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()>;
     /// Runs `blocks` blocks of a kernel.
     unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()>;
-    /// Marks the end of what has been queued; `timed` if the mark will be asked for its time.
+    /// Records the end of what has been queued; `timed` if the event will be asked for its time.
     fn record(&self, timed: bool) -> Result<Arc<dyn QueueEvent>>;
-    /// Lets later work wait for a mark.
+    /// Makes later work wait for an event.
     fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()>;
-    /// Waits, on the host, until all is done.
+    /// Waits, on the host, until all work is done.
     fn synchronize(&self) -> Result<()>;
-    /// For downcasts.
+    /// The queue as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }
 
 /// A point in a queue.
 pub trait QueueEvent: Debug + Send + Sync {
-    /// Waits, on the host, until the queue has passed it.
+    /// Waits, on the host, until the queue has passed the event.
     fn synchronize(&self) -> Result<()>;
-    /// Whether the queue has passed it.
+    /// Whether the queue has passed the event.
     fn is_done(&self) -> Result<bool>;
-    /// Milliseconds from `earlier`, a mark of the same engine, to this one, both timed; waits for both.
+    /// The milliseconds from `earlier`, an event of the same engine, to this one, both timed; waits
+    /// for both.
     fn milliseconds_since(&self, earlier: &dyn QueueEvent) -> Result<f64>;
-    /// For downcasts.
+    /// The event as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }

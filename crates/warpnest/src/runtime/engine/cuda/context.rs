@@ -1,4 +1,5 @@
-//! A device's primary context: current while the engine calls the driver, and as before afterwards.
+//! The primary context of a device: current while the engine calls the driver, and the previous one
+//! is restored afterwards.
 
 use super::driver::{Called, Context, Driver, Failure, Ordinal, code, constant};
 use crate::{Error, Memory, Result};
@@ -6,7 +7,8 @@ use std::ffi::CStr;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A device's primary context, which other users of the driver share. Retained once, released when it is dropped.
+/// The primary context of a device, which other users of the driver share. It is retained once, and
+/// released when it is dropped.
 pub(crate) struct Primary {
     driver: &'static Driver,
     device: Ordinal,
@@ -29,12 +31,14 @@ impl fmt::Debug for Primary {
     }
 }
 
-/// The context is current on this thread while this lives. Then the one before is current again.
+/// A guard: the context is current on this thread while it lives. Then the previous one is current
+/// again.
 pub(crate) struct Entered<'p> {
     primary: &'p Primary,
-    /// What the driver is called by.
+    /// The driver to call.
     pub driver: &'static Driver,
-    /// The context that was current, if it was another one. A handle, and so this stays on its thread.
+    /// The context that was current, if it was another one. It is a raw handle, so this guard stays
+    /// on its thread.
     previous: Option<Context>,
 }
 
@@ -77,7 +81,7 @@ impl Primary {
         let mut name = [0; 256];
         // SAFETY: the driver writes no more than the length that it is given.
         unsafe { driver.cuDeviceGetName(name.as_mut_ptr(), name.len() as i32 - 1, device) }.map_err(failed)?;
-        // SAFETY: the last of the bytes is 0 still.
+        // SAFETY: the last of the bytes is still 0.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
         let mut context = std::ptr::null_mut();
         // SAFETY: the driver writes the handle.
@@ -85,7 +89,8 @@ impl Primary {
         Ok(Self { driver, device, context, name, capability: (major, minor), lost: AtomicBool::new(false) })
     }
 
-    /// Makes the context current on this thread until the result is dropped; every call of the driver needs it.
+    /// Makes the context current on this thread until the result is dropped; every call of the
+    /// driver needs it.
     pub fn enter(&self) -> Result<Entered<'_>> {
         self.try_enter().map_err(|failure| self.error(failure, 0))
     }
@@ -123,12 +128,13 @@ impl Primary {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Turns what a call gave into a result of this crate.
+    /// Converts the result of a call into a result of this crate.
     pub fn check(&self, called: Called) -> Result<()> {
         called.map_err(|failure| self.error(failure, 0))
     }
 
-    /// The error of a call, which asked for so many bytes, if that is known. Notes that the context is lost, if it is.
+    /// The error of a call. `asked` is the number of bytes that it asked for, if that is known.
+    /// Records that the context is lost, if it is.
     pub fn error(&self, failure: Failure, asked: u64) -> Error {
         let Failure { call, code } = failure;
         if code == code::OUT_OF_MEMORY {
@@ -144,7 +150,7 @@ impl Primary {
 }
 
 impl Entered<'_> {
-    /// Turns what a call gave into a result of this crate.
+    /// Converts the result of a call into a result of this crate.
     pub fn check(&self, called: Called) -> Result<()> {
         self.primary.check(called)
     }
@@ -160,7 +166,8 @@ impl Entered<'_> {
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
         if let Some(previous) = self.previous {
-            // SAFETY: it was current when this was made. With none before, the driver takes ours off its stack.
+            // SAFETY: the context was current when this was made. If there was none, the driver
+            // takes this one off its stack.
             let _ = unsafe { self.driver.cuCtxSetCurrent(previous) };
         }
     }

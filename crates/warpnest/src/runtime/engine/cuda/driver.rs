@@ -1,7 +1,7 @@
 //! The functions of NVIDIA's driver library that the engine calls, found when the program runs.
 //!
-//! Each answers a plain number. The bindings that there are, `cust`'s and `cudarc`'s, declare a Rust
-//! enum, and a newer driver returns numbers that their enums lack, which is undefined behaviour.
+//! Each returns a plain number. The existing bindings, `cust`'s and `cudarc`'s, declare a Rust
+//! enum. A newer driver returns numbers that their enums lack, which is undefined behaviour.
 
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 /// The name under which the loader finds the driver.
 const LIBRARY: &str = "libcuda.so.1";
 
-/// A number of the driver for a device.
+/// The driver's number of a device.
 pub(crate) type Ordinal = c_int;
 /// An address in a device's memory.
 pub(crate) type Address = u64;
@@ -41,29 +41,29 @@ pub(crate) mod constant {
     pub const JIT_ERROR_LOG_BUFFER_SIZE_BYTES: c_uint = 6;
 }
 
-/// The answers of the driver that the engine treats in a way of its own, as `cuda.h` numbers them.
+/// The driver's result codes that the engine handles specially, as `cuda.h` numbers them.
 pub(crate) mod code {
     pub const OUT_OF_MEMORY: u32 = 2;
     pub const NOT_READY: u32 = 600;
-    /// Refusals of PTX: invalid images, PTX and sources, of a version or for a GPU that the driver does
-    /// not know, or with no compiler for it.
+    /// The codes of refused PTX: invalid images, PTX and sources, of a version or for a GPU that
+    /// the driver does not know, or with no compiler for it.
     pub const REFUSALS: [u32; 7] = [200, 209, 218, 221, 222, 223, 300];
-    /// After these every call in the context fails: device unavailable, invalid context, ECC and NVLink
-    /// errors, a contained error, illegal address, time-out, destroyed context, assertion, and the faults
-    /// of kernels.
+    /// The codes after which every call in the context fails. They are device unavailable, invalid
+    /// context, ECC and NVLink errors, a contained error, illegal address, time-out, destroyed
+    /// context, assertion, and the faults of kernels.
     pub const LOST: [u32; 16] = [46, 201, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721];
 }
 
 /// A call that the driver did not answer with success.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failure {
-    /// The function.
+    /// The name of the function.
     pub call: &'static str,
-    /// The driver's number for what went wrong.
+    /// The driver's number for the error.
     pub code: u32,
 }
 
-/// What a call gives.
+/// The result of a call.
 pub(crate) type Called = Result<(), Failure>;
 
 macro_rules! functions {
@@ -79,7 +79,8 @@ macro_rules! functions {
                 Ok(Self {
                     $(
                         $(#[$attribute])*
-                        // SAFETY: the type is that of the driver's function of this name (`cuda.h`).
+                        // SAFETY: the type is that of the driver's function of this name
+                        // (`cuda.h`).
                         $name: unsafe { *library.get(stringify!($name))? },
                     )*
                 })
@@ -94,7 +95,7 @@ macro_rules! functions {
                 #[allow(non_snake_case, reason = "the driver's names")]
                 #[allow(clippy::too_many_arguments, reason = "the driver's functions have them")]
                 pub(crate) unsafe fn $name(&self, $($argument: $type),*) -> Called {
-                    // SAFETY: the caller's.
+                    // SAFETY: the caller keeps the contract of the driver's function.
                     match unsafe { (self.$name)($($argument),*) } {
                         0 => Ok(()),
                         code => Err(Failure { call: stringify!($name), code }),
@@ -155,7 +156,7 @@ impl Driver {
     /// The driver of this machine, loaded by the first call; the library stays open from then on.
     ///
     /// # Errors
-    /// What is missing, and what to do.
+    /// The text says what is missing, and what to do.
     pub fn get() -> Result<&'static Self, String> {
         static DRIVER: OnceLock<Driver> = OnceLock::new();
         if let Some(driver) = DRIVER.get() {
@@ -174,10 +175,11 @@ impl Driver {
         Ok(DRIVER.get_or_init(|| driver))
     }
 
-    /// The driver's name of an answer, by its number: newer drivers have answers that nothing here lists.
+    /// The driver's name of a result code: newer drivers have codes that are not listed here.
     pub fn name(&self, code: u32) -> String {
         let mut name = std::ptr::null();
-        // SAFETY: the driver sets the pointer to a string of its own, which lives as long as it does, or to null.
+        // SAFETY: the driver sets the pointer to a string of its own, which lives as long as it
+        // does, or to null.
         match unsafe { self.cuGetErrorName(code, &mut name) } {
             // SAFETY: as above.
             Ok(()) if !name.is_null() => unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned(),

@@ -19,7 +19,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The device of this ordinal: made once, then the same as long as it works, so that its kernels are loaded once.
+/// The device of this ordinal: created once, then the same as long as it works, so that its kernels
+/// are loaded once.
 pub(crate) fn device(ordinal: u32) -> Result<Device> {
     static DEVICES: Mutex<BTreeMap<u32, Device>> = Mutex::new(BTreeMap::new());
     let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -30,7 +31,7 @@ pub(crate) fn device(ordinal: u32) -> Result<Device> {
             // An error that the context survives may be gone at the next call.
             return answer.map(|_| device.clone());
         }
-        // If nobody else uses the context, the driver destroys it, and gives a new one.
+        // If there is no other user of the context, the driver destroys it, and creates a new one.
         devices.remove(&ordinal);
     }
     let device = CudaEngine::new(ordinal).and_then(Device::from_engine).map_err(|error| match error {
@@ -47,7 +48,7 @@ pub(crate) fn device(ordinal: u32) -> Result<Device> {
     Ok(device)
 }
 
-/// What the engine and its queues share.
+/// The state that the engine and its queues share.
 pub(super) struct Shared {
     kernels: Kernels,
     primary: Arc<Primary>,
@@ -71,7 +72,8 @@ impl fmt::Debug for CudaEngine {
     }
 }
 
-// SAFETY: memory comes from the driver, and the queue's methods are the driver's operations on one stream.
+// SAFETY: memory comes from the driver, and the queue's methods are the driver's operations on one
+// stream.
 unsafe impl Engine for CudaEngine {
     fn name(&self) -> &str {
         self.shared.primary.name()
@@ -92,7 +94,8 @@ unsafe impl Engine for CudaEngine {
 
     unsafe fn free(&self, address: usize, _bytes: usize) {
         if let Ok(entered) = self.shared.primary.enter() {
-            // SAFETY: `allocate` made it, and nothing uses it. An error means that the context is lost, with its memory.
+            // SAFETY: `allocate` made it, and nothing uses it. An error means that the context is
+            // lost, with its memory.
             let _ = entered.check(unsafe { entered.driver.cuMemFree_v2(address as Address) });
         }
     }

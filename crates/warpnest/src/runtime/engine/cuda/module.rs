@@ -1,4 +1,5 @@
-//! The kernels in a context: the PTX of each, compiled by the driver when it is first launched, and their entry points.
+//! The kernels in a context: the PTX of each, compiled by the driver when it is first launched, and
+//! their entry points.
 
 use super::context::Primary;
 use super::driver::{self, code, constant};
@@ -25,11 +26,13 @@ struct Kernel {
 unsafe impl Send for Kernel {}
 
 impl Kernels {
-    /// The kernels for a device. Loads one of them, since a driver that is too old should be found out before work begins.
+    /// The kernels for a device. Loads one of them, so that a driver that is too old is detected
+    /// before work begins.
     pub(super) fn load(primary: &Arc<Primary>) -> Result<Self> {
         if primary.capability >= (9, 0) {
             match Self::of(primary, HOPPER) {
-                // A driver before R545 does not know its version of PTX. The other file is for every driver, and every GPU.
+                // A driver before R545 does not know this version of PTX. The other file is for
+                // every driver, and every GPU.
                 Err(Error::Jit { .. }) => {}
                 answer => return answer,
             }
@@ -50,7 +53,7 @@ impl Kernels {
         self.ptx == HOPPER
     }
 
-    /// Loads all that are not loaded yet.
+    /// Loads all kernels that are not loaded yet.
     pub(super) fn load_all(&self) -> Result<()> {
         ptx::kernels(self.ptx).try_for_each(|kernel| self.function(kernel).map(drop))
     }
@@ -64,7 +67,8 @@ impl Kernels {
         if let Some(kernel) = self.loaded().get(name) {
             return Ok(kernel.function);
         }
-        // Nobody waits meanwhile. If two threads want the same kernel, it is loaded twice, and the second one goes again.
+        // The lock is not held meanwhile. If two threads want the same kernel, it is loaded twice,
+        // and the second one is unloaded.
         let (name, ptx) = ptx::entry(self.ptx, name).ok_or_else(|| missing(name, "it is not in the file"))?;
         let kernel = self.load_entry(name, &ptx)?;
         let mut loaded = self.loaded();
@@ -90,7 +94,8 @@ impl Kernels {
     /// Unloads a kernel that nothing uses.
     fn unload(&self, kernel: Kernel) {
         if let Ok(entered) = self.primary.enter() {
-            // SAFETY: the module is loaded, and nothing uses it. An error means that the context is lost.
+            // SAFETY: the module is loaded, and nothing uses it. An error means that the context is
+            // lost.
             let _ = unsafe { entered.driver.cuModuleUnload(kernel.module) };
         }
     }
@@ -116,10 +121,11 @@ fn load(primary: &Primary, ptx: &str) -> Result<driver::Module> {
     let entered = primary.enter()?;
     let mut log = vec![0u8; 16 << 10];
     let mut options = [constant::JIT_ERROR_LOG_BUFFER, constant::JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
-    // The driver takes the size in the place of a pointer.
+    // The driver takes the size in the array of pointers.
     let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
     let mut module = std::ptr::null_mut();
-    // SAFETY: the image ends with a zero byte; as many values as options, and the log has the size that is named.
+    // SAFETY: the image ends with a zero byte; there are as many values as options, and the log has
+    // the size that is named.
     let loaded = unsafe {
         entered.driver.cuModuleLoadDataEx(
             &mut module,
@@ -131,7 +137,7 @@ fn load(primary: &Primary, ptx: &str) -> Result<driver::Module> {
     };
     loaded.map(|()| module).map_err(|failure| {
         if !code::REFUSALS.contains(&failure.code) {
-            // Not of the PTX: of earlier work, or there is no memory.
+            // The error is not of the PTX: it is of earlier work, or there is no memory.
             return primary.error(failure, 0);
         }
         let length = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());

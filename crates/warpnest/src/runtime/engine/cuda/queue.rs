@@ -15,9 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct CudaQueue {
     pub(super) shared: Arc<Shared>,
     pub(super) stream: driver::Stream,
-    /// What keeps the stream alive if it is not the queue's own.
+    /// The owner that keeps the stream alive if it is not the queue's own.
     owner: Option<Box<dyn Any + Send + Sync>>,
-    /// Made when it is first wanted: page-locked memory may make the device wait. If there is none to be had, downloads go without.
+    /// The readback buffer, made when it is first needed: allocating page-locked memory may make
+    /// the device wait. If there is none available, downloads do without.
     readback: Mutex<Option<Result<ReadbackBuffer>>>,
 }
 
@@ -36,7 +37,7 @@ impl CudaQueue {
         Ok(Self { shared, stream, owner: None, readback: Mutex::default() })
     }
 
-    /// A queue on somebody else's stream.
+    /// A queue on a stream of another library.
     ///
     /// # Safety
     /// The stream must be of this context, and live as long as `owner`.
@@ -54,10 +55,12 @@ impl Drop for CudaQueue {
     fn drop(&mut self) {
         let Ok(entered) = self.shared.primary.enter() else { return };
         match self.owner.take() {
-            // Here, since what its drop leaves current is not what was.
+            // The owner is dropped here, while the context is entered, since its drop changes the
+            // current context.
             Some(owner) => drop(owner),
             None => {
-                // SAFETY: `new` made it. The driver destroys it once its work is done; an error means that the context is lost.
+                // SAFETY: `new` made it. The driver destroys it once its work is done; an error
+                // means that the context is lost.
                 let _ = entered.check(unsafe { entered.driver.cuStreamDestroy_v2(self.stream) });
             }
         }
@@ -74,8 +77,8 @@ impl Queue for CudaQueue {
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
         let entered = self.shared.primary.enter()?;
         let (source, bytes) = (from.as_ptr().cast(), from.len());
-        // SAFETY: the target has as many bytes as the slice; the wait below keeps the slice borrowed until it is copied, which
-        // matters if it is pinned memory.
+        // SAFETY: the target has as many bytes as the slice. The wait below keeps the slice
+        // borrowed until it is copied, which matters if it is pinned memory.
         let copied = unsafe { entered.driver.cuMemcpyHtoDAsync_v2(to as Address, source, bytes, self.stream) };
         entered.check(copied)?;
         self.synchronize()
@@ -86,14 +89,16 @@ impl Queue for CudaQueue {
         if ReadbackBuffer::takes(from, to.len()) {
             let mut readback = self.readback.lock().unwrap_or_else(PoisonError::into_inner);
             if let Ok(readback) = readback.get_or_insert_with(|| ReadbackBuffer::new(self.shared.clone())) {
-                // SAFETY: the source has as many bytes as the slice, by the caller.
+                // SAFETY: the source has as many bytes as the slice, as the caller promises.
                 return unsafe { readback.bring(self, from, to) };
             }
         }
         let (target, bytes) = (to.as_mut_ptr().cast(), to.len());
-        // SAFETY: the source has as many bytes as the slice, which stays borrowed until the copy is done.
+        // SAFETY: the source has as many bytes as the slice, which stays borrowed until the copy is
+        // done.
         let copied = unsafe { entered.driver.cuMemcpyDtoHAsync_v2(target, from as Address, bytes, self.stream) };
-        // Waited for even after an error, which may be one of earlier work: nothing may be written once this returns.
+        // The copy is waited for even after an error, which may be one of earlier work: nothing may
+        // be written once this returns.
         entered.check(copied).and(self.synchronize())
     }
 
@@ -115,8 +120,9 @@ impl Queue for CudaQueue {
         let function = self.shared.kernels.function(kernel.name())?;
         let mut arguments: Vec<*mut c_void> = Vec::new();
         kernel.arguments(&mut |argument, _bytes| arguments.push(argument.cast_mut().cast()));
-        // SAFETY: one declaration gave both the entry point's parameters and these arguments; the caller vouches for the
-        // pointers among them. The driver copies the arguments before it returns.
+        // SAFETY: one declaration gave both the entry point's parameters and these arguments; the
+        // caller vouches for the pointers among them. The driver copies the arguments before it
+        // returns.
         entered.check(unsafe {
             entered.driver.cuLaunchKernel(
                 function,
@@ -156,7 +162,7 @@ impl Queue for CudaQueue {
     }
 }
 
-/// An event that was recorded.
+/// A CUDA event that was recorded.
 pub(super) struct CudaEvent {
     primary: Arc<Primary>,
     pub(super) event: driver::Event,
@@ -168,7 +174,7 @@ unsafe impl Send for CudaEvent {}
 unsafe impl Sync for CudaEvent {}
 
 impl CudaEvent {
-    /// Records what has been queued on a stream of this context.
+    /// Records an event after what has been queued on a stream of this context.
     pub fn record(primary: &Arc<Primary>, stream: driver::Stream, timed: bool) -> Result<Self> {
         let entered = primary.enter()?;
         let mut event = std::ptr::null_mut();
@@ -185,7 +191,8 @@ impl CudaEvent {
 impl Drop for CudaEvent {
     fn drop(&mut self) {
         if let Ok(entered) = self.primary.enter() {
-            // SAFETY: `record` made it. The driver destroys it once it has been reached; an error means a lost context.
+            // SAFETY: `record` made it. The driver destroys it once it has been reached; an error
+            // means a lost context.
             let _ = entered.check(unsafe { entered.driver.cuEventDestroy_v2(self.event) });
         }
     }

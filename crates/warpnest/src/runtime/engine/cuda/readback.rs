@@ -1,7 +1,8 @@
-//! A little page-locked memory, to which a kernel brings a few words sooner than a copy does.
+//! The readback buffer: a little page-locked memory, to which a kernel copies a few words sooner
+//! than a copy of the driver does.
 //!
-//! A copy and the driver's wait for it take 9 µs after the last kernel, a fifth of a build of a million pairs; this
-//! takes 4 (docs/architecture.md).
+//! A copy and the driver's wait for it take 9 µs after the last kernel, a fifth of a build of a
+//! million pairs; this takes 4 µs (docs/architecture.md).
 
 use super::Shared;
 use super::driver::Address;
@@ -15,19 +16,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The most words of 32 bits that are brought.
+/// The most words of 32 bits that one readback copies.
 const MAX_WORDS: usize = 1024;
 
-/// How long the words of a download are waited for before the driver is asked to wait, which then also tells of errors.
+/// The time that a download waits for its words before the driver is asked to wait, which then also
+/// reports errors.
 const PATIENCE: Duration = Duration::from_millis(1);
 
 pub(super) struct ReadbackBuffer {
     shared: Arc<Shared>,
-    /// As the host sees it.
+    /// The address for the host.
     words: *mut AtomicU64,
-    /// As kernels see it.
+    /// The address for kernels.
     address: Address,
-    /// The epoch of the words that came last.
+    /// The epoch of the last words.
     epoch: u32,
 }
 
@@ -35,12 +37,13 @@ pub(super) struct ReadbackBuffer {
 unsafe impl Send for ReadbackBuffer {}
 
 impl ReadbackBuffer {
-    /// Whether so many bytes from this address can be brought.
+    /// Whether so many bytes from this address can be read back.
     pub fn takes(from: usize, bytes: usize) -> bool {
         from.is_multiple_of(4) && bytes.is_multiple_of(4) && (4..=4 * MAX_WORDS).contains(&bytes)
     }
 
-    /// Takes the memory and loads the kernel, for which there may be no memory left: so a landing that is made needs no more.
+    /// Allocates the memory and loads the kernel, for which there may be no memory left later. So a
+    /// readback buffer that exists needs no more.
     pub fn new(shared: Arc<Shared>) -> Result<Self> {
         shared.kernels.function("land")?;
         let entered = shared.primary.enter()?;
@@ -56,14 +59,15 @@ impl ReadbackBuffer {
         Ok(readback)
     }
 
-    /// Brings what stands from `from` on after what is queued, and waits for it.
+    /// Copies the bytes from `from` on, as they are after the queued work, to `to`, and waits for
+    /// them.
     ///
     /// # Safety
-    /// The landing [takes](ReadbackBuffer::takes) it; as many bytes stand there.
+    /// The buffer [takes](ReadbackBuffer::takes) it, and there are as many bytes from `from` on.
     pub unsafe fn bring(&mut self, queue: &CudaQueue, from: usize, to: &mut [u8]) -> Result<()> {
         let words = to.len() / 4;
         self.epoch = self.epoch.checked_add(1).unwrap_or_else(|| {
-            // All marks have been used: none may be found that is not new.
+            // All epochs have been used: no word with an old epoch may remain.
             //
             // SAFETY: it has that many words, and every kernel that writes them was waited for.
             unsafe { self.words.write_bytes(0, MAX_WORDS) };
@@ -71,15 +75,18 @@ impl ReadbackBuffer {
         });
         let ahead = from % 16;
         let readback_launch = Readback {
-            // SAFETY: the words stand there, by the caller, in an allocation that begins at a multiple of 16.
+            // SAFETY: the words are there, as the caller promises, in an allocation that begins at
+            // a multiple of 16.
             words: unsafe { Global::new(std::ptr::with_exposed_provenance_mut(from - ahead)) },
-            // SAFETY: the landing has that many words, at a multiple of the size of a page; it is only stored to whole words at once.
+            // SAFETY: the readback buffer has that many words, at a multiple of the size of a page;
+            // whole words alone are stored to it.
             readback: unsafe { Global::new(std::ptr::with_exposed_provenance_mut(self.address as usize)) },
             plan: ReadbackParams { first: ahead as u32 / 4, words: words as u32, epoch: self.epoch, padding: 0 },
         };
-        // SAFETY: a thread for each word of both arrays.
+        // SAFETY: there is a thread for each word of both arrays.
         unsafe { queue.launch(&readback_launch, (words as u32).div_ceil(readback_launch.threads()))? };
-        // SAFETY: initialized words; but for the kernel, which stores each atomically, nobody writes them.
+        // SAFETY: the words are initialized; only the kernel writes them, and it stores each
+        // atomically.
         let arrived = unsafe { std::slice::from_raw_parts(self.words, words) };
         let mut patient = Some(Instant::now() + PATIENCE);
         for (word, to) in arrived.iter().zip(to.chunks_exact_mut(4)) {
@@ -88,7 +95,8 @@ impl ReadbackBuffer {
         Ok(())
     }
 
-    /// The word that comes; waits until then, or until the driver has waited for the queue.
+    /// The word of this epoch; waits until it is there, or until the driver has waited for the
+    /// queue.
     fn wait_for(&self, word: &AtomicU64, patient: &mut Option<Instant>, queue: &CudaQueue) -> Result<u32> {
         loop {
             let found = word.load(Ordering::Acquire);
@@ -99,7 +107,8 @@ impl ReadbackBuffer {
                 Some(end) if Instant::now() < end => spin_loop(),
                 Some(_) => {
                     *patient = None;
-                    // Also after an error nothing may be written to the landing that is not waited for.
+                    // Even after an error, no write to the readback buffer may remain that was not
+                    // waited for.
                     queue.synchronize()?;
                 }
                 None => {
@@ -116,7 +125,8 @@ impl ReadbackBuffer {
 impl Drop for ReadbackBuffer {
     fn drop(&mut self) {
         if let Ok(entered) = self.shared.primary.enter() {
-            // SAFETY: `new` made it, and every kernel that writes it was waited for. An error means that the context is lost.
+            // SAFETY: `new` made it, and every kernel that writes it was waited for. An error means
+            // that the context is lost.
             let _ = entered.check(unsafe { entered.driver.cuMemFreeHost(self.words.cast()) });
         }
     }

@@ -1,4 +1,5 @@
-//! Buffers and streams to and from `cudarc`. Order is kept by events; nothing waits for a whole context, or on the host.
+//! Conversions of buffers and streams to and from `cudarc`. Order is kept by events; nothing waits
+//! for a whole context, or on the host.
 
 use super::{Other, foreign, primary};
 use crate::runtime::buffer::{Allocation, Owner};
@@ -14,39 +15,45 @@ use std::sync::Arc;
 
 const CUDARC: Other = Other { buffer: "what cudarc is to use", theirs: "what cudarc made" };
 
-/// `cudarc`'s streams as ours, and ours as `cudarc`'s.
+/// Conversions between `cudarc`'s streams and those of this library.
 impl Stream {
-    /// A stream of `cudarc` as one of this library: work on either is in the order in which it was queued. Needs the feature
-    /// `cudarc`.
+    /// A stream of `cudarc` as one of this library: work on either is in the order in which it was
+    /// queued. Needs the feature `cudarc`.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`] unless it is in the primary context of `device`, which must be a CUDA device.
+    /// [`Error::WrongDevice`] unless it is in the primary context of `device`, which must be a CUDA
+    /// device.
     pub fn from_cudarc(device: &Device, stream: Arc<CudaStream>) -> Result<Self> {
         over(device.engine(), stream)
     }
 
-    /// This stream as one of `cudarc`, in a context of `cudarc` for the same device. Needs the feature `cudarc`.
+    /// This stream as one of `cudarc`, in a context of `cudarc` for the same device. Needs the
+    /// feature `cudarc`.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`] unless this is a stream of a CUDA device, and the context its primary one.
+    /// [`Error::WrongDevice`] unless this is a stream of a CUDA device, and the context its primary
+    /// one.
     ///
     /// # Safety
-    /// This stream must live as long as what is returned, its clones, and what is allocated on them.
+    /// This stream must live as long as what is returned, its clones, and what is allocated on
+    /// them.
     pub unsafe fn to_cudarc(&self, context: &Arc<CudaContext>) -> Result<Arc<CudaStream>> {
         check_context(&**self.engine(), context)?;
         let stream = super::cuda_queue(self.queue()).stream;
-        // SAFETY: the stream is of this context, and lives, by the caller; its work is ordered by the stream itself.
+        // SAFETY: the stream is of this context, and the caller keeps it alive; its work is ordered
+        // by the stream itself.
         Ok(unsafe { context.wrap_borrowed_stream(stream.cast()) })
     }
 }
 
 /// Sharing memory with `cudarc`, without a copy. Needs the feature `cudarc`.
 impl<T: Word + DeviceRepr> Buffer<T> {
-    /// Takes over a slice of `cudarc`. Work with it waits, on the device, for what `cudarc` does with it.
+    /// Takes over a slice of `cudarc`. Work with it waits, on the device, for what `cudarc` does
+    /// with it.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`] unless it was allocated in the primary context of `device`, which must be a CUDA device;
-    /// [`Error::Driver`], and then the memory is freed.
+    /// [`Error::WrongDevice`] unless it was allocated in the primary context of `device`, which
+    /// must be a CUDA device; [`Error::Driver`], and then the memory is freed.
     pub fn from_cudarc(device: &Device, slice: CudaSlice<T>) -> Result<Self> {
         let theirs = Stream::from_cudarc(device, slice.stream().clone())?;
         let length = slice.len();
@@ -54,21 +61,23 @@ impl<T: Word + DeviceRepr> Buffer<T> {
             return Self::uninitialized(device, 0);
         }
         let entered = primary(&**device.engine(), CUDARC)?.enter()?;
-        // Their stream waits for what uses the slice.
+        // `cudarc`'s stream waits for what uses the slice.
         let address = slice.leak() as usize;
         drop(entered);
-        // The driver's cuMemFree frees what either of its allocators gave, once nothing uses it.
+        // The driver's cuMemFree frees the memory of either of its allocators, once nothing uses
+        // it.
         let allocation = Allocation::new(device.engine().clone(), address, length * size_of::<T>(), Owner::Engine);
         let buffer = Self::from_allocation(allocation, length);
         theirs.enqueue(&[], &[&buffer], |_| Ok(()))?;
         Ok(buffer)
     }
 
-    /// Gives the memory to `cudarc`, as a slice of this stream, which waits, on the device, for the work that uses the buffer.
+    /// Gives the memory to `cudarc`, as a slice of `stream`, which waits, on the device, for the
+    /// work that uses the buffer.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`] if the buffer and the stream are not in the primary context of one CUDA device,
-    /// [`Error::Driver`]; the buffer is gone then.
+    /// [`Error::WrongDevice`] if the buffer and the stream are not in the primary context of one
+    /// CUDA device, [`Error::Driver`]; the buffer is gone then.
     ///
     /// # Panics
     /// `cudarc` panics if it cannot make the events of a slice.
@@ -78,19 +87,19 @@ impl<T: Word + DeviceRepr> Buffer<T> {
         let _entered = primary(&**theirs.engine(), CUDARC)?.enter()?;
         let (address, length) = (self.address() as u64, self.len());
         self.allocation.hand_on();
-        // SAFETY: the driver's cuMemAlloc allocated that many elements, and nobody else frees them. Their stream waits for what
-        // initialized them.
+        // SAFETY: the driver's cuMemAlloc allocated that many elements, and no other owner frees
+        // them. `cudarc`'s stream waits for what initialized them.
         let mut slice = unsafe { stream.upgrade_device_ptr::<T>(address, length) };
         written(&mut slice, stream);
         Ok(slice)
     }
 
-    /// Lends the memory to `cudarc` for reading: `work` may queue work with the view on `stream`, which waits, on the device,
-    /// for what writes the buffer. The context is current meanwhile.
+    /// Lends the memory to `cudarc` for reading. `work` may queue work with the view on `stream`,
+    /// which waits, on the device, for what writes the buffer. The context is current meanwhile.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`] if the buffer and the stream are not in the primary context of one CUDA device,
-    /// [`Error::Driver`].
+    /// [`Error::WrongDevice`] if the buffer and the stream are not in the primary context of one
+    /// CUDA device, [`Error::Driver`].
     ///
     /// # Panics
     /// As for [`Buffer::into_cudarc`].
@@ -100,8 +109,9 @@ impl<T: Word + DeviceRepr> Buffer<T> {
         self.lent(CUDARC, &theirs, false, |_| work(unsafe { self.lent_to(stream) }.0.as_view()))
     }
 
-    /// Lends the memory to `cudarc` for reading and writing: `work` may queue work with the view on `stream`, which waits, on the
-    /// device, for what uses the buffer. The context is current meanwhile.
+    /// Lends the memory to `cudarc` for reading and writing. `work` may queue work with the view on
+    /// `stream`, which waits, on the device, for what uses the buffer. The context is current
+    /// meanwhile.
     ///
     /// # Errors
     /// As for [`Buffer::lend_cudarc`].
@@ -118,12 +128,13 @@ impl<T: Word + DeviceRepr> Buffer<T> {
         self.lent(CUDARC, &theirs, true, |_| work(unsafe { self.lent_to(stream) }.0.as_view_mut()))
     }
 
-    /// Borrows memory of `cudarc` for reading: inside `work` it is a [`Buffer`]. Work with it waits, on the device, for what writes
-    /// the slice, and what `cudarc` does with the slice later waits for that work.
+    /// Borrows memory of `cudarc` for reading: inside `work` it is a [`Buffer`]. Work with it
+    /// waits, on the device, for what writes the slice. What `cudarc` does with the slice later
+    /// waits for that work.
     ///
     /// # Errors
-    /// As for [`Buffer::from_cudarc`], but nothing is freed, and [`Error::Misaligned`] if the view does not begin at a multiple of
-    /// 16 bytes: the kernels read as many at once.
+    /// As for [`Buffer::from_cudarc`], but nothing is freed. Also [`Error::Misaligned`] if the view
+    /// does not begin at a multiple of 16 bytes: the kernels read as many at once.
     pub fn borrow_cudarc<R>(device: &Device, view: &CudaView<'_, T>, work: impl FnOnce(&Buffer<T>) -> R) -> Result<R> {
         let stream = view.stream();
         let theirs = Stream::from_cudarc(device, stream.clone())?;
@@ -135,11 +146,13 @@ impl<T: Word + DeviceRepr> Buffer<T> {
             let _entered = primary.enter()?;
             view.device_ptr(stream)
         };
-        // If `work` panics, or an event cannot be recorded, its drop waits for its last uses, on the host.
+        // If `work` panics, or an event cannot be recorded, the buffer's drop waits for its last
+        // uses, on the host.
         let buffer = Self::of_other(device, address, view.len())?;
         theirs.enqueue(&[], &[&buffer], |_| Ok(()))?;
         let answer = work(&buffer);
-        // Their stream waits for every stream that read the buffer, and their event tells so.
+        // `cudarc`'s stream waits for every stream that read the buffer, and its event records
+        // that.
         theirs.enqueue(&[], &[&buffer], |_| Ok(()))?;
         buffer.allocation.hand_on();
         let _entered = primary.enter()?;
@@ -152,12 +165,12 @@ impl<T: Word + DeviceRepr> Buffer<T> {
         over(self.allocation.engine(), stream.clone())
     }
 
-    /// The buffer as `cudarc` sees it, for as long as it is lent.
+    /// The buffer as a slice of `cudarc`, for as long as it is lent.
     ///
     /// # Safety
     /// Work on `stream` may use the buffer while this lives.
     unsafe fn lent_to(&self, stream: &Arc<CudaStream>) -> Lent<T> {
-        // SAFETY: the buffer has that many elements, and what is made here frees none of them.
+        // SAFETY: the buffer has that many elements, and the slice made here frees none of them.
         let slice = unsafe { stream.upgrade_device_ptr(self.address() as u64, self.len()) };
         let mut lent = Lent(ManuallyDrop::new(slice));
         written(&mut lent.0, stream);
@@ -170,12 +183,13 @@ struct Lent<T>(ManuallyDrop<CudaSlice<T>>);
 
 impl<T> Drop for Lent<T> {
     fn drop(&mut self) {
-        // SAFETY: nothing uses it after this.
+        // SAFETY: the slice is taken once, and nothing uses the field after this.
         unsafe { ManuallyDrop::take(&mut self.0) }.leak();
     }
 }
 
-/// Lets other streams of `cudarc` wait for this one before they use the slice, as after a write on it.
+/// Makes other streams of `cudarc` wait for this one before they use the slice, as after a write on
+/// it.
 fn written<T>(slice: &mut CudaSlice<T>, stream: &CudaStream) {
     let (_, written) = slice.device_ptr_mut(stream);
     drop(written);

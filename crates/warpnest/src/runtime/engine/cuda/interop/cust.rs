@@ -1,4 +1,4 @@
-//! Buffers and streams to and from `cust`.
+//! Conversions of buffers and streams to and from `cust`.
 
 use super::{Other, foreign, primary};
 use crate::runtime::buffer::{Allocation, Owner};
@@ -16,17 +16,18 @@ impl CudaQueue {
             assert!(size_of::<cust::stream::Stream>() == size_of::<*const ()>());
             assert!(align_of::<cust::stream::Stream>() == align_of::<*const ()>());
         }
-        // SAFETY: a `cust` stream is a struct of one field, the driver's handle, and no larger (above): so the field stands at its
-        // beginning. A reference is never dropped, and lives no longer than the handle.
+        // SAFETY: a `cust` stream is a struct of one field, the driver's handle, and no larger
+        // (above): so the field is at its beginning. A reference is never dropped, and lives no
+        // longer than the handle.
         let stream = unsafe { &*(&raw const self.stream).cast::<cust::stream::Stream>() };
         debug_assert_eq!(stream.as_inner().cast(), self.stream);
         stream
     }
 }
 
-/// `cust`'s view of a CUDA device's streams.
+/// The streams of a CUDA device as `cust` sees them.
 impl Stream {
-    /// The stream as `cust` knows it; `None` on another engine. Needs the feature `cust`.
+    /// The stream as a `cust` stream; `None` on another engine. Needs the feature `cust`.
     ///
     /// `cust`'s synchronous operations run on the default stream, which does not wait for this one.
     pub fn cust(&self) -> Option<&cust::stream::Stream> {
@@ -36,14 +37,15 @@ impl Stream {
 
 /// Sharing memory with `cust`, without a copy. Needs the feature `cust`.
 impl<T: Word + DeviceCopy> Buffer<T> {
-    /// Takes over a `cust` buffer. Waits for the work that is under way in the context, since nothing else tells when what
-    /// `cust` does with the buffer will be done.
+    /// Takes over a `cust` buffer. Waits for the work in progress in the context, since nothing
+    /// else tells when `cust`'s work with the buffer will be done.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice) unless it was allocated in the primary context of `device`, which must be a CUDA device.
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice) unless it was allocated in the primary
+    /// context of `device`, which must be a CUDA device.
     ///
     /// # Safety
-    /// No copy of the buffer's slice may be used any more: `cust` lets slices be copied.
+    /// No copy of the buffer's slice may be used any more: `cust` allows slices to be copied.
     pub unsafe fn from_cust(device: &Device, buffer: DeviceBuffer<T>) -> Result<Self> {
         check_context(device, &buffer)?;
         if buffer.is_empty() {
@@ -55,35 +57,38 @@ impl<T: Word + DeviceCopy> Buffer<T> {
         Ok(Self::from_allocation(allocation, length))
     }
 
-    /// Gives the memory to `cust`, after the work that uses it is done. `cust` frees it in the context that is current then,
-    /// which must be the primary one.
+    /// Gives the memory to `cust`, after the work that uses it is done. `cust` frees it in the
+    /// context that is current then, which must be the primary one.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the buffer is not on a CUDA device, [`Error::Driver`](crate::Error::Driver) if work that uses
-    /// it failed; the buffer is gone then.
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the buffer is not on a CUDA device,
+    /// [`Error::Driver`](crate::Error::Driver) if work that uses it failed; the buffer is gone
+    /// then.
     pub fn into_cust(self) -> Result<DeviceBuffer<T>> {
         primary(&**self.allocation.engine(), CUST)?;
         let (address, length) = (self.address(), self.len());
         if length == 0 {
-            // `cust` frees no empty buffer, and ours have an address.
-            // SAFETY: no elements, which nobody reads or frees.
+            // `cust` frees no empty buffer, and this library's have an address.
+            // SAFETY: there are no elements, so nothing reads or frees them.
             return Ok(unsafe { DeviceBuffer::from_raw_parts(DevicePointer::null(), 0) });
         }
         self.allocation.release()?;
-        // SAFETY: the memory was allocated by the driver's cuMemAlloc, and nobody else frees it.
+        // SAFETY: the memory was allocated by the driver's cuMemAlloc, and no other owner frees it.
         Ok(unsafe { DeviceBuffer::from_raw_parts(DevicePointer::from_raw(address as u64), length) })
     }
 
-    /// Lends the memory to `cust` for reading: `work` may queue work on the stream that it is given. The context is current
-    /// meanwhile.
+    /// Lends the memory to `cust` for reading: `work` may queue work on the stream that it is
+    /// given. The context is current meanwhile.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the buffer or the stream is not on one CUDA device, [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the buffer or the stream is not on one
+    /// CUDA device, [`Error::Driver`](crate::Error::Driver).
     ///
     /// # Safety
-    /// `work` must access the memory only by asynchronous operations on the stream that it is given (`cust`'s synchronous ones
-    /// run on the default stream, which does not wait for this one), must not write it, and must not keep the slice, which
-    /// `cust` lets be copied.
+    /// `work` must access the memory only by asynchronous operations on the stream that it is
+    /// given. `cust`'s synchronous ones run on the default stream, which does not wait for this
+    /// one. `work` must not write the memory, and must not keep the slice, which `cust` allows to
+    /// be copied.
     pub unsafe fn lend<R>(
         &self,
         stream: &Stream,
@@ -92,8 +97,8 @@ impl<T: Word + DeviceCopy> Buffer<T> {
         self.lent(CUST, stream, false, |queue| work(&self.slice(), queue.cust()))
     }
 
-    /// Lends the memory to `cust` for reading and writing: `work` may queue work on the stream that it is given. The context is
-    /// current meanwhile.
+    /// Lends the memory to `cust` for reading and writing: `work` may queue work on the stream that
+    /// it is given. The context is current meanwhile.
     ///
     /// # Errors
     /// As for [`Buffer::lend`].
@@ -113,16 +118,17 @@ impl<T: Word + DeviceCopy> Buffer<T> {
         unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(self.address() as u64), self.len()) }
     }
 
-    /// Borrows a `cust` buffer for reading: inside `work` it is a [`Buffer`]. Waits, at the beginning, for the work that is under
-    /// way in the context, since nothing else tells when what `cust` does with the buffer will be done; and at the end for the
-    /// work that uses it.
+    /// Borrows a `cust` buffer for reading: inside `work` it is a [`Buffer`]. Waits, at the
+    /// beginning, for the work in progress in the context, since nothing else tells when `cust`'s
+    /// work with the buffer will be done. Waits, at the end, for the work that uses the buffer.
     ///
     /// # Errors
-    /// As for [`Buffer::from_cust`], and [`Error::Misaligned`](crate::Error::Misaligned) if the slice does not begin at a multiple of 16 bytes: the
-    /// kernels read as many at once.
+    /// As for [`Buffer::from_cust`], and [`Error::Misaligned`](crate::Error::Misaligned) if the
+    /// slice does not begin at a multiple of 16 bytes: the kernels read as many at once.
     ///
     /// # Safety
-    /// Until this returns nobody may write or free the memory, through whichever copy of the slice: `cust` lets slices be copied.
+    /// Until this returns, no other code may write or free the memory, through whichever copy of
+    /// the slice: `cust` allows slices to be copied.
     pub unsafe fn borrow_cust<R>(
         device: &Device,
         slice: &DeviceSlice<T>,
@@ -132,13 +138,14 @@ impl<T: Word + DeviceCopy> Buffer<T> {
         if slice.is_empty() {
             return Ok(work(&Self::uninitialized(device, 0)?));
         }
-        // Its drop waits for its last uses, also when `work` panics.
+        // The buffer's drop waits for its last uses, also when `work` panics.
         let buffer = Self::of_other(device, slice.as_device_ptr().as_raw(), slice.len())?;
         Ok(work(&buffer))
     }
 }
 
-/// Fails unless the slice was allocated in the primary context of `device`. Waits for the work that is under way there.
+/// Fails unless the slice was allocated in the primary context of `device`. Waits for the work in
+/// progress there.
 fn check_context<T: DeviceCopy>(device: &Device, slice: &DeviceSlice<T>) -> Result<()> {
     let primary = primary(&**device.engine(), CUST)?;
     if slice.is_empty() {

@@ -13,15 +13,16 @@ use crate::{Buffer, Device, Error, Result, Stream, Tracked};
 use gpu_kernels::seam::AtomicWord;
 use std::sync::Arc;
 
-/// What the start of an array is aligned to, as [`Global::new`](gpu_kernels::seam::Global::new) demands.
+/// The alignment of the start of an array, in bytes, as
+/// [`Global::new`](gpu_kernels::seam::Global::new) demands.
 const ALIGNMENT: u64 = 16;
 
-/// Who memory is shared with.
+/// The other library, as errors name it.
 #[derive(Clone, Copy)]
 struct Other {
-    /// What is ours, if it is on another device.
+    /// The name of this library's object, if it is on another device.
     buffer: &'static str,
-    /// What is theirs, if it is in another context.
+    /// The name of the other library's object, if it is in another context.
     theirs: &'static str,
 }
 
@@ -35,7 +36,7 @@ fn primary(engine: &dyn Engine, other: Other) -> Result<&Arc<Primary>> {
     })
 }
 
-/// What their memory in another context gives.
+/// The error for memory of the other library in another context.
 fn foreign(other: Other, device: &str) -> Error {
     Error::WrongDevice { what: other.theirs, found: "another context".to_owned(), expected: device.to_owned() }
 }
@@ -46,7 +47,8 @@ fn cuda_queue(queue: &dyn Queue) -> &CudaQueue {
 }
 
 impl<T: AtomicWord> Buffer<T> {
-    /// Shows memory of this buffer to `work`, in order with its other uses and with the context current.
+    /// Lends memory of this buffer to `work`, in order with its other uses and with the context
+    /// current.
     fn lent<R>(&self, other: Other, stream: &Stream, written: bool, work: impl FnOnce(&CudaQueue) -> R) -> Result<R> {
         let primary = primary(&**self.allocation.engine(), other)?;
         let lent: [&dyn Tracked; 1] = [self];
@@ -60,7 +62,7 @@ impl<T: AtomicWord> Buffer<T> {
         Ok(answer.expect("the work ran"))
     }
 
-    /// Memory of somebody else as a buffer, which does not free it.
+    /// A buffer on memory of another library, which does not free it.
     ///
     /// # Errors
     /// [`Error::Misaligned`] unless kernels can read it.
