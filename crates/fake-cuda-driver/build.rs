@@ -1,4 +1,5 @@
-//! Names the library as NVIDIA's is named: who asks the loader for that name, once it is open, gets it.
+//! Names the library as NVIDIA's is named: who asks the loader for that name, once it is open, gets
+//! it.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

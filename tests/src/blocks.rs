@@ -1,11 +1,11 @@
-//! The CPU engine's cores, for plans that do not know of them.
+//! The CPU engine's block runner without its number of cores, so that plans are those of a GPU.
 
 use gpu_kernels::seam::Kernel;
 use warpnest::Result;
 use warpnest::engine::{Cores, Runner};
 
-/// Runs blocks as the CPU engine does, but says nothing of cores: so a page map has as many pages as on a GPU, and tests may
-/// count on which of them overflow.
+/// The CPU engine's runner of blocks, without its number of cores. A page map then has as many
+/// pages as on a GPU, and tests may count on which of them overflow.
 #[derive(Debug)]
 pub struct Blocks;
 
@@ -15,7 +15,7 @@ unsafe impl Runner for Blocks {
         Cores.name()
     }
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { Cores.run(kernel, blocks) }
     }
 }

@@ -1,4 +1,4 @@
-//! The checking engine: every block by the seam's checking back end.
+//! The checking engine, which runs every block on the seam's checking back end.
 
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::seam::checked::Checker;
@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use warpnest::engine::Runner;
 use warpnest::{Error, Result};
 
-/// Runs blocks one after the other, threads in shuffled order; a conflict within a phase is an error.
+/// Runs blocks one after the other, threads in shuffled order; a conflict within a phase is an
+/// error.
 #[derive(Debug)]
 pub struct CheckedRunner {
     seed: AtomicU64,

@@ -1,10 +1,10 @@
-//! How much of the committed PTX tests have executed.
+//! The share of the committed PTX that tests have executed.
 //!
 //! Counted are the statements of all entries of the PTX for Hopper, and of those entries of the PTX
-//! for every device that differ. When all tests of a process have run (or, with
-//! `WARPNEST_COVERAGE=1`, those that were picked), the figure is printed, and what was not executed
-//! is written to `ptx-coverage.txt` in the target folder, where
-//! `cargo xtask check` reads it.
+//! for every device that differ. The figure is printed when all tests of a process have run. With
+//! `WARPNEST_COVERAGE=1` it is printed for a selection of tests, too. The statements that were not
+//! executed are written to `ptx-coverage.txt` in the target folder, where `cargo xtask check` reads
+//! it.
 
 use crate::interpreted::{BASELINE, HOPPER};
 use ptx_tools::Module;
@@ -13,11 +13,11 @@ use std::path::PathBuf;
 use std::sync::Once;
 
 unsafe extern "C" {
-    /// The C library's.
+    /// Registers a function for the end of the process; it is the C library's.
     safe fn atexit(function: extern "C" fn()) -> i32;
 }
 
-/// Makes the process report when it ends, once.
+/// Makes the process report its coverage when it ends, once.
 pub(crate) fn report_at_exit() {
     static ASKED: Once = Once::new();
     ASKED.call_once(|| {
@@ -25,7 +25,7 @@ pub(crate) fn report_at_exit() {
     });
 }
 
-/// The entries that count: `(module, entry)`.
+/// The entries that count, as `(module, entry)`.
 fn entries() -> impl Iterator<Item = (&'static Module, &'static ptx_tools::Entry)> {
     let all = HOPPER.entries.iter().map(|entry| (&*HOPPER, entry));
     let differs =
@@ -34,7 +34,7 @@ fn entries() -> impl Iterator<Item = (&'static Module, &'static ptx_tools::Entry
 }
 
 extern "C" fn report() {
-    // Tests that were picked say nothing about all.
+    // A selection of the tests says nothing about all.
     let mut words = std::env::args().skip(1);
     if words.any(|word| !word.starts_with("--test-threads")) && std::env::var_os("WARPNEST_COVERAGE").is_none() {
         return;
@@ -58,7 +58,7 @@ extern "C" fn report() {
     }
 }
 
-/// `ptx-coverage.txt` in the target folder, if the program is in one.
+/// The path of `ptx-coverage.txt` in the target folder, if the program is in one.
 fn path() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let deps = program.parent().filter(|folder| folder.ends_with("deps"))?;

@@ -1,20 +1,21 @@
-//! What must hold of the words of a cuckoo set.
+//! Invariants of the words of a cuckoo set.
 
 use gpu_kernels::cuckoo::header;
 use gpu_kernels::hash::{HashFunctions, NO_SLOT};
 use std::collections::{HashMap, HashSet};
 use warpnest::{CuckooSet, Key};
 
-/// What the words of a set say.
+/// The contents of a set by its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said<K: Key> {
-    /// The keys, with that of the cell.
+    /// The keys, including the one in the cell.
     pub keys: HashSet<K>,
-    /// The slots in which there is a key that none of its functions leads to: copies were there.
+    /// The slots of fillers: keys whose hash functions do not lead to that slot. Copies were there.
     pub fillers: Vec<u32>,
 }
 
-/// The slots of keys, each as wide as a key, in words of 64 bits; `None` if one is empty.
+/// The key in a slot of an array of 64-bit words, or `None` if the slot is empty. Slots are as wide
+/// as a key.
 pub fn slot<K: Key>(words: &[u64], slot: u32) -> Option<K> {
     let bits = match K::BITS {
         32 => words[slot as usize / 2] >> (slot % 2 * 32) & u32::MAX as u64,
@@ -23,8 +24,8 @@ pub fn slot<K: Key>(words: &[u64], slot: u32) -> Option<K> {
     Some(K::from_u64(bits)).filter(|&key| key != K::ALL_ONES)
 }
 
-/// What the words say, or what is wrong with them: every key in one slot, which one of its functions leads to, and none of its slots before
-/// that empty.
+/// Decodes the words, or says what is wrong with them. Every key must be in one slot, to which one
+/// of its functions leads, and none of its earlier slots may be empty.
 pub fn keys_of_words<K: Key>(functions: &HashFunctions, words: &[u64], head: &[u64]) -> Result<Said<K>, String> {
     if (words.len() * 64) < functions.slots() as usize * K::BITS as usize {
         return Err(format!("{} words are too few for {} slots", words.len(), functions.slots()));
@@ -59,7 +60,7 @@ fn own_words(head: &[u64], word: u64) -> u64 {
     head.get(word as usize).copied().unwrap_or(u64::MAX)
 }
 
-/// What the words of a set say, or what is wrong with them.
+/// Decodes the words of a set, or says what is wrong with them.
 pub fn keys_of_set<K: Key>(set: &CuckooSet<K>) -> Result<Said<K>, String> {
     let stream = set.device().default_stream();
     let words = set.words().download(stream).map_err(|error| error.to_string())?;
@@ -72,7 +73,7 @@ pub fn keys_of_set<K: Key>(set: &CuckooSet<K>) -> Result<Said<K>, String> {
     keys_of_words(set.functions(), &words, &head)
 }
 
-/// Says what is wrong with the set, if its keys should be those of `reference`.
+/// Says what is wrong with the set, given that its keys should be those of `reference`.
 pub fn check_cuckoo_set<K: Key>(set: &CuckooSet<K>, reference: &HashSet<K>) -> Result<(), String> {
     let said = keys_of_set(set)?;
     if let Some(key) = said.keys.iter().find(|key| !reference.contains(key)) {

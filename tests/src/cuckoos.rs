@@ -1,20 +1,20 @@
-//! Configurations of the cuckoo map and set, and the keys that some of them cannot place.
+//! Configurations of the cuckoo map and set, and the keys that some of them cannot insert.
 
 use crate::family;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 use warpnest::{Arithmetic, CuckooConfig, CuckooSetConfig, Error, HashFamily, Key};
 
-/// A configuration that still has to learn the number of pairs.
+/// A configuration without the number of pairs.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// The number of hash functions.
     pub functions: u32,
-    /// At least as many as the functions need.
+    /// The slots per pair, at least as many as the functions need.
     pub slots_per_pair: f64,
     /// The hash family.
     pub family: HashFamily,
-    /// Where the constants start.
+    /// The seed of the constants.
     pub seed: u64,
     /// Whether chains are counted.
     pub statistics: bool,
@@ -22,7 +22,7 @@ pub struct Spec {
     pub unique: bool,
 }
 
-/// Gives a configuration such choices.
+/// Applies a [`Spec`] to a configuration.
 macro_rules! chosen {
     ($spec:ident, $config:ty, $pairs:ident, $per_item:ident) => {{
         let config = <$config>::default().functions($spec.functions).hash($spec.family).seed($spec.seed).restarts(200);
@@ -30,21 +30,22 @@ macro_rules! chosen {
         let config = if $spec.unique { config.assume_unique() } else { config };
         match $spec.family {
             HashFamily::Mix => config.$per_item($spec.slots_per_pair),
-            // The chapter's families are weak: keys that differ in high bits alone share all their slots if the number of
-            // slots divides the difference, and keys that agree modulo the prime share theirs (docs/cuckoo.md). An odd number
-            // of slots and some room spare these tests' many powers of two.
+            // The families of (Alcantara 2011) are weak. Keys that differ in high bits alone share
+            // all their slots if the number of slots divides the difference. Keys that agree modulo
+            // the prime share theirs (docs/cuckoo.md). An odd number of slots and some slack spare
+            // these tests' many powers of two.
             _ => config.slots((($pairs as f64 * $spec.slots_per_pair * 1.25).ceil() as u64 + 6) | 1),
         }
     }};
 }
 
 impl Spec {
-    /// The configuration of a map of so many pairs.
+    /// The configuration of a map of `pairs` pairs.
     pub fn map(&self, pairs: usize) -> CuckooConfig {
         chosen!(self, CuckooConfig, pairs, slots_per_pair)
     }
 
-    /// The configuration of a set of so many keys.
+    /// The configuration of a set of `keys` keys.
     pub fn set(&self, keys: usize) -> CuckooSetConfig {
         chosen!(self, CuckooSetConfig, keys, slots_per_key)
     }
@@ -59,13 +60,14 @@ impl Spec {
                 }
                 Err(format!("{alike} keys agree, and {functions} functions can place them"))
             }
-            // Where many keys share their slots in pairs, there may be no placement either, and no short proof of it.
+            // Where many keys share their slots in pairs, there may be no valid assignment either,
+            // and no short proof of that.
             Error::BuildFailed { .. } if 10 * self.keys_that_agree(keys) > keys.len() => Ok(()),
             _ => Err(format!("{self:?}: {error}")),
         }
     }
 
-    /// How many keys share all their slots with another one under the exact linear family.
+    /// Counts the keys that share all their slots with another one under the exact linear family.
     fn keys_that_agree<K: Key>(&self, keys: &HashSet<K>) -> usize {
         let HashFamily::Linear { prime, arithmetic: Arithmetic::Exact } = self.family else { return 0 };
         let mut residues: HashMap<u64, usize> = HashMap::new();
@@ -76,11 +78,11 @@ impl Spec {
     }
 }
 
-/// Any such configuration that looks for repeated keys.
+/// A strategy for any configuration that looks for repeated keys.
 pub fn spec() -> impl Strategy<Value = Spec> {
     (2u32..=5, 0.0..1.0, family(), any::<u64>(), any::<bool>()).prop_map(
         |(functions, slack, family, seed, statistics)| {
-            // From the fewest slots that the chapter names to twice as many.
+            // From the fewest slots of (Alcantara 2011) to twice as many.
             let slots_per_pair = [2.1, 1.1, 1.03, 1.02][functions as usize - 2] * (1.0 + slack);
             Spec { functions, slots_per_pair, family, seed, statistics, unique: false }
         },

@@ -1,22 +1,23 @@
-//! What must hold of the memory of an extendible map, read by a decoder of its own.
+//! Invariants of the memory of an extendible map, read by a decoder of its own.
 
 use gpu_kernels::extendible::{Layout, WordOf};
 use gpu_kernels::types::Scalar;
 use std::collections::{HashMap, HashSet};
 use warpnest::{ExtendibleMap, Key, Value};
 
-/// Buckets of a page, and the words of 64 bits that stand for each before their records.
+/// The number of buckets in a page, which is also the number of 64-bit words that precede their
+/// records.
 const PAGE: u64 = 1024;
 const HEADER_WORDS: u64 = 2;
-/// Words of 64 bits of a line.
+/// The number of 64-bit words in a line.
 const LINE: u64 = 8;
 
-/// What was found.
+/// The contents of an extendible map.
 #[derive(Debug)]
 pub struct Found<K, V> {
     /// All pairs.
     pub pairs: HashMap<K, V>,
-    /// Slots whose removed keys left tombstones.
+    /// The number of slots whose removed keys left tombstones.
     pub tombstones: u64,
     /// The depth of each bucket, by its number.
     pub depths: HashMap<u32, u32>,
@@ -24,7 +25,7 @@ pub struct Found<K, V> {
     pub shared: Vec<bool>,
 }
 
-/// The words at addresses, whatever buffer they are in.
+/// The words at addresses of any of the map's buffers.
 struct Memory(Vec<(u64, Vec<u64>)>);
 
 impl Memory {
@@ -47,7 +48,7 @@ macro_rules! ensure {
     };
 }
 
-/// Decodes the map and looks at all that must hold of it.
+/// Decodes the map and checks all its invariants.
 pub fn check_extendible_map<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> Result<Found<K, V>, String> {
     let stream = map.device().default_stream();
     let said = |error: warpnest::Error| error.to_string();
@@ -60,7 +61,7 @@ pub fn check_extendible_map<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> Resu
     let (groups, entries) = (layout.roots as u64 >> layout.table_bits, 1u64 << layout.table_bits);
     ensure!(segments.len() as u64 == groups << layout.depth, "{} segments at depth {}", segments.len(), layout.depth);
 
-    // The directory: every entry leads to a bucket whose part of the range it is in.
+    // The directory: every entry leads to a bucket whose part of the range contains it.
     let mut reached: HashMap<u32, (u64, u32)> = HashMap::new();
     let mut tables: HashMap<u64, Vec<usize>> = HashMap::new();
     for (number, &segment) in segments.iter().enumerate() {
@@ -114,7 +115,7 @@ pub fn check_extendible_map<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> Resu
         report.buckets,
         reached.len()
     );
-    // Parts that do not overlap and are all of the range.
+    // The parts do not overlap and cover all of the range.
     let covered: u64 = reached.values().map(|&(_, depth)| (1u64 << 32) >> depth).sum();
     ensure!(covered == (layout.roots as u64) << 32, "the buckets have {covered:#x} of the range");
 
@@ -139,7 +140,7 @@ pub fn check_extendible_map<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> Resu
     Ok(found)
 }
 
-/// Looks at a bucket; how many records it has.
+/// Checks a bucket and returns its number of records.
 fn check_bucket<K: Key, V: Value>(
     layout: &Layout,
     words: &[u64],
@@ -174,7 +175,7 @@ fn check_bucket<K: Key, V: Value>(
             (begin..begin + ((1u64 << 32) >> depth)).contains(&hash_position),
             "mixed key {word_key:#x} belongs elsewhere"
         );
-        // The way to it: no line with an empty slot before its own.
+        // The probe path to the key: no line with an empty slot before its own.
         let hashed = (word_key as u32).wrapping_mul(0x9e37_79b1) as u64;
         let home = ((hashed * lines as u64) >> 32) as usize;
         let mut at = home;

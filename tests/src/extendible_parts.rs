@@ -1,15 +1,16 @@
-//! Keys for the parts of the hashes' range that a test of the extendible map wants them in.
+//! Keys for chosen parts of the range of hashes, for tests of the extendible map.
 
 use gpu_kernels::extendible::{Layout, span};
 use warpnest::{ExtendibleConfig, Key};
 
-/// Two segments of four buckets, with eight records each: few enough to say what becomes of each.
+/// A configuration of two segments of four buckets with eight records each, so small that the fate
+/// of each bucket is known.
 pub fn small() -> ExtendibleConfig {
     ExtendibleConfig::default().segments(2).buckets(4).records(8).seed(11)
 }
 
-/// `n` different keys of a part of the range, spread evenly over it: the part that root `root` has after the halvings that `path` says, a
-/// `0` or a `1` each.
+/// Returns `n` different keys that are spread evenly over a part of the range of hashes. The part
+/// is what remains of root `root` after the halvings in `path`, a `0` or a `1` each.
 pub fn spread<K: Key>(layout: &Layout, root: u64, path: &str, n: usize) -> Vec<K> {
     let (hashes, n) = (hashes(layout, root, path), n as u64);
     assert!(n <= hashes.end - hashes.start, "{n} hashes are not in {hashes:?}");
@@ -17,7 +18,8 @@ pub fn spread<K: Key>(layout: &Layout, root: u64, path: &str, n: usize) -> Vec<K
     (0..n).map(|i| key(layout, at(i), i)).collect()
 }
 
-/// `n` different keys that agree as far as keys can: wide ones in all 32 bits of their hashes, the others have neighbouring hashes.
+/// Returns `n` different keys that agree as far as keys can. The hashes of wide keys agree in all
+/// 32 bits; those of other keys are neighbours.
 pub fn close<K: Key>(layout: &Layout, root: u64, path: &str, n: usize) -> Vec<K> {
     let first = hashes(layout, root, path).start;
     (0..n as u64).map(|i| key(layout, if K::BITS == 64 { first } else { first + i }, i)).collect()
@@ -31,7 +33,7 @@ fn hashes(layout: &Layout, root: u64, path: &str) -> std::ops::Range<u64> {
     begin..end
 }
 
-/// Key `number` of those with a hash.
+/// The key with index `number` among those with a hash.
 fn key<K: Key>(layout: &Layout, hash: u64, number: u64) -> K {
     let below = if K::BITS == 64 { number.wrapping_mul(0x0009_e377) & 0xffff_ffff } else { 0 };
     K::from_u64(hash << (K::BITS - 32) | below).unmixed(layout.a, layout.b)

@@ -1,4 +1,4 @@
-//! Devices that fail, count or are elsewhere.
+//! Devices that fail, that count, or that are not the expected one.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -17,24 +17,24 @@ unsafe impl Runner for Elsewhere {
         "another CPU"
     }
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { Cores.run(kernel, blocks) }
     }
 }
 
-/// A device that is none of the engines'.
+/// A device that belongs to none of the engines.
 pub fn elsewhere() -> Device {
     Device::from_engine(HostEngine::new(Elsewhere)).expect("a host engine always has a queue")
 }
 
-/// Fails unless the error says that `what` is on `found` and the operation runs on `expected`.
+/// Fails unless the error says that `what` is on `found` and that the operation runs on `expected`.
 pub fn assert_wrong_device(error: Error, what: &str, found: &Device, expected: &Device) {
     crate::says(&error, &[what, found.name(), expected.name(), "copy it there first"]);
     let Error::WrongDevice { what: figure, found: is_on, expected: runs_on } = error else { panic!("{error:?}") };
     assert_eq!((figure, is_on.as_str(), runs_on.as_str()), (what, found.name(), expected.name()));
 }
 
-/// The CPU, whose launch fails after some that do not.
+/// The CPU with one failing launch after a number of good ones.
 #[derive(Debug)]
 struct Faulty(Arc<AtomicU32>);
 
@@ -47,19 +47,19 @@ unsafe impl Runner for Faulty {
         if self.0.fetch_sub(1, Relaxed) == 0 {
             return Err(Error::Kernel { kernel: kernel.name().to_owned(), fault: "planted".to_owned() });
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { Cores.run(kernel, blocks) }
     }
 }
 
-/// The CPU, and how many launches go well before one fails.
+/// The CPU with one failing launch, and the number of good launches before it.
 pub fn faulty() -> (Device, Arc<AtomicU32>) {
     let good_launches = Arc::new(AtomicU32::new(u32::MAX));
     let engine = HostEngine::new(Faulty(good_launches.clone()));
     (Device::from_engine(engine).expect("a host engine always has a queue"), good_launches)
 }
 
-/// The CPU, whose launches all fail after some that do not.
+/// The CPU on which all launches fail after a number of good ones.
 #[derive(Debug)]
 struct Failing(Arc<AtomicU32>);
 
@@ -72,19 +72,19 @@ unsafe impl Runner for Failing {
         if self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err() {
             return Err(Error::Kernel { kernel: kernel.name().to_owned(), fault: "planted".to_owned() });
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { Cores.run(kernel, blocks) }
     }
 }
 
-/// The CPU, and how many launches go well before all fail.
+/// The CPU on which launches fail, and the number of good launches before that.
 pub fn failing() -> (Device, Arc<AtomicU32>) {
     let good_launches = Arc::new(AtomicU32::new(u32::MAX));
     let engine = HostEngine::new(Failing(good_launches.clone()));
     (Device::from_engine(engine).expect("a host engine always has a queue"), good_launches)
 }
 
-/// Does `work`, in which only `good` launches or allocations go well: `left` is how many a device still has.
+/// Runs `work` while only `good` launches or allocations succeed; `left` is the device's countdown.
 pub fn only<T>(left: &AtomicU32, good: u32, work: impl FnOnce() -> T) -> T {
     left.store(good, Relaxed);
     let done = work();
@@ -92,27 +92,28 @@ pub fn only<T>(left: &AtomicU32, good: u32, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The CPU with room for some more allocations, whose fresh memory is not 0, and which counts the bytes that are allocated now and the most at once.
+/// The CPU with a limited number of allocations, whose fresh memory is not 0. It counts the bytes
+/// that are allocated now and the most at once.
 #[derive(Debug)]
 struct Counting {
     inner: HostEngine<Cores>,
     counts: Arc<Counts>,
 }
 
-/// What a counting device has allocated, and may.
+/// The counts and limits of a counting device.
 #[derive(Debug)]
 pub struct Counts {
-    /// Allocations before one fails.
+    /// The allocations before one fails.
     pub allocations: AtomicU32,
-    /// Whether those after the one that fails go well again; else all fail.
+    /// Whether allocations after the failing one succeed again; otherwise all fail.
     pub once: AtomicBool,
-    /// Bytes that are allocated now.
+    /// The bytes that are allocated now.
     pub bytes: AtomicU64,
-    /// The most bytes at once.
+    /// The most bytes that were allocated at once.
     pub most: AtomicU64,
 }
 
-// SAFETY: all that counts is the inner engine's.
+// SAFETY: the inner engine does all the work; this one only counts.
 unsafe impl Engine for Counting {
     fn name(&self) -> &str {
         "counting CPU"
@@ -131,14 +132,14 @@ unsafe impl Engine for Counting {
         let now = counts.bytes.fetch_add(bytes as u64, Relaxed) + bytes as u64;
         counts.most.fetch_max(now, Relaxed);
         let address = self.inner.allocate(bytes)?;
-        // Fresh memory holds anything on a GPU, and so it does here.
+        // Fresh memory holds any bytes on a GPU, and so it does here.
         // SAFETY: the engine's memory is the host's, and as many bytes of it are new.
         unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(0xa5, bytes) };
         Ok(address)
     }
     unsafe fn free(&self, address: usize, bytes: usize) {
         self.counts.bytes.fetch_sub(bytes as u64, Relaxed);
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.inner.free(address, bytes) };
     }
     fn queue(&self) -> Result<Box<dyn Queue>> {
@@ -149,7 +150,7 @@ unsafe impl Engine for Counting {
     }
 }
 
-/// A counting device, at first with room for any number of allocations.
+/// A counting device without a limit of allocations at first, and its counts.
 pub fn counting() -> (Device, Arc<Counts>) {
     let (allocations, bytes, most) = (AtomicU32::new(u32::MAX), AtomicU64::new(0), AtomicU64::new(0));
     let counts = Arc::new(Counts { allocations, once: AtomicBool::new(false), bytes, most });

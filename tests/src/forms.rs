@@ -1,11 +1,13 @@
-//! The tables on which a compacting table or a multimap can stand: every test of these two is run on each.
+//! The tables that can be the base of a compacting table or a multimap. Every test of these two is
+//! run on each.
 
 use crate::maps::Map;
 use warpnest::{CuckooConfig, IdTableConfig, PageConfig, TwoLevelConfig};
 
-/// The configuration of such a table.
+/// The configuration of a base table.
 pub trait Form: IdTableConfig<Map<u32>: Map<u32, u32>, Map<u64>: Map<u64, u32>> + Default {
-    /// One with this seed that makes tables so full; 1 is as full as they are by default, or fuller.
+    /// A configuration with this seed for tables of this fullness; 1 is as full as they are by
+    /// default, or fuller.
     fn with(seed: u64, fullness: f64) -> Self;
 }
 
@@ -17,7 +19,7 @@ impl Form for PageConfig {
 
 impl Form for CuckooConfig {
     fn with(seed: u64, fullness: f64) -> Self {
-        // Of the functions the seed chooses, too.
+        // The number of functions, too, follows from the seed.
         let functions = 2 + (seed % 4) as u32;
         let fullest = [2.3, 1.25, 1.1, 1.05][functions as usize - 2];
         Self::default().seed(seed).functions(functions).slots_per_pair(fullest / fullness)
@@ -30,7 +32,7 @@ impl Form for TwoLevelConfig {
     }
 }
 
-/// Names tests, each a function of a [`Form`], for each of them.
+/// Expands to tests, each a function of a [`Form`], for each of the forms.
 #[macro_export]
 macro_rules! of_all_forms {
     ($($test:ident),+ $(,)?) => {

@@ -7,7 +7,7 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 use warpnest::engine::{Cores, Runner};
 use warpnest::{Error, Result};
 
-/// The PTX for every device, read once for all tests: so what they execute of it together is known.
+/// The PTX for every device, parsed once for all tests, so that their common coverage is known.
 pub static BASELINE: LazyLock<Module> = LazyLock::new(|| parse(warpnest::ptx::BASELINE));
 /// The PTX for Hopper and later.
 pub static HOPPER: LazyLock<Module> = LazyLock::new(|| parse(warpnest::ptx::HOPPER));
@@ -17,32 +17,32 @@ fn parse(ptx: &str) -> Module {
     Module::parse(ptx).unwrap_or_else(|error| panic!("the committed PTX cannot be read: {error}"))
 }
 
-/// Runs the entry points of a PTX module; accesses outside the buffers, divergent barriers and
-/// traps are errors.
+/// An interpreter of the entry points of a PTX module. Accesses outside the buffers, divergent
+/// barriers and traps are errors.
 #[derive(Debug)]
 pub struct PtxRunner {
     name: &'static str,
     module: &'static Module,
-    /// A module whose entries need no second execution: where it has the same code, the kernel's
-    /// functions for the CPU run.
+    /// A module whose entries need no second execution. Where its code is the same, the kernel's
+    /// functions for the CPU run instead.
     executed_elsewhere: Option<&'static Module>,
     regions: RwLock<Regions>,
     seed: AtomicU64,
 }
 
 impl PtxRunner {
-    /// The PTX for every device.
+    /// A runner of the PTX for every device.
     pub fn baseline(seed: u64) -> Self {
         Self::new("PTX for sm_75", &BASELINE, seed)
     }
 
-    /// The PTX for Hopper and later.
+    /// A runner of the PTX for Hopper and later.
     pub fn hopper(seed: u64) -> Self {
         Self::new("PTX for sm_90", &HOPPER, seed)
     }
 
-    /// The PTX for every device, of which only those kernels are interpreted that Hopper has
-    /// otherwise.
+    /// A runner of the PTX for every device that interprets only the kernels whose code for Hopper
+    /// differs.
     pub fn baseline_where_it_differs(seed: u64) -> Self {
         Self { executed_elsewhere: Some(&HOPPER), ..Self::baseline(seed) }
     }
@@ -72,7 +72,7 @@ unsafe impl Runner for PtxRunner {
 
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
         if self.is_executed_elsewhere(kernel.name()) {
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the contract.
             return unsafe { Cores.run(kernel, blocks) };
         }
         let mut arguments: Vec<&[u8]> = Vec::new();

@@ -1,14 +1,20 @@
-//! What the property tests share: the engines that they run on, and inputs worth trying.
+//! Shared parts of the property tests: the engines that they run on, and inputs worth trying.
 //!
 //! Every table runs the same tests on
-//! * the CPU engine's way to run blocks, with pages as on a GPU; properties also on the CPU engine itself, whose pages are larger,
-//! * the checking engine: threads of a phase in shuffled order, conflicts within a phase are failures,
-//! * the committed PTX in the interpreter, threads interleaved at random, for both targets,
-//! * the first CUDA device, if there is one. `WARPNEST_REQUIRE_CUDA=1` makes its absence a failure; with `WARPNEST_ONLY_CUDA=1` there is no
-//!   other engine and fewer cases, which is for compute-sanitizer: under it the interpreter would take nearly all of the time.
+//! * the CPU engine's runner of blocks, with pages as on a GPU (properties also run on the CPU
+//!   engine itself, whose pages are larger),
+//! * the checking engine, where threads of a phase run in shuffled order and conflicts within a
+//!   phase are failures,
+//! * the committed PTX in the interpreter, with threads interleaved at random, for both targets,
+//! * the first CUDA device, if there is one.
 //!
-//! Kernels whose code is the same for both targets are interpreted for one of them only; `WARPNEST_THOROUGH=1` has them interpreted for
-//! both. All random numbers follow from one seed ([`random::seed`]).
+//! `WARPNEST_REQUIRE_CUDA=1` makes the absence of a CUDA device a failure. With
+//! `WARPNEST_ONLY_CUDA=1` there is no other engine, and there are fewer cases. It is for
+//! compute-sanitizer, under which the interpreter would take nearly all of the time.
+//!
+//! Kernels whose code is the same for both targets are interpreted for one of them only;
+//! `WARPNEST_THOROUGH=1` has them interpreted for both. All random numbers follow from one seed
+//! ([`random::seed`]).
 
 mod blocks;
 pub mod built;
@@ -46,20 +52,21 @@ use warpnest::{Arithmetic, Device, Error, HashFamily, Key, Value};
 /// An engine under test.
 #[derive(Debug)]
 pub struct TestEngine {
-    /// Where tables are built.
+    /// The device on which tables are built.
     pub device: Device,
-    /// How many items a test should use at most: the interpreter runs a few million instructions a second.
+    /// The most items that a test should use: the interpreter runs a few million instructions a
+    /// second.
     pub max_items: usize,
-    /// How many cases of a property to try.
+    /// The number of cases of a property.
     pub cases: u32,
-    /// Whether one thread runs those of a block, one after the other and in their order.
+    /// Whether one host thread runs the threads of a block one after the other, in their order.
     pub in_turn: bool,
 }
 
-/// Every engine of this machine.
+/// The engines of this machine.
 ///
-/// Each thread has its own, and each test a thread: so no test waits for another's launches or reaches another's memory, and its
-/// schedules do not depend on what runs beside it.
+/// Each thread has its own, and each test has a thread. So no test waits for another's launches or
+/// reaches another's memory, and its schedules do not depend on concurrent tests.
 pub fn engines() -> &'static [TestEngine] {
     thread_local!(static ENGINES: &'static [TestEngine] = Vec::leak(new_engines()));
     ENGINES.with(|engines| *engines)
@@ -79,7 +86,7 @@ fn new_engines() -> Vec<TestEngine> {
     engines
 }
 
-/// `WARPNEST_ONLY_CUDA`: whether there is no engine but CUDA.
+/// Whether CUDA is the only engine (`WARPNEST_ONLY_CUDA`).
 pub fn only_cuda() -> bool {
     std::env::var_os("WARPNEST_ONLY_CUDA").is_some()
 }
@@ -94,14 +101,15 @@ fn engines_of_the_host() -> Vec<TestEngine> {
     ]
 }
 
-/// The CPU engine itself, whose pages are larger: properties run on it, too, unless there is to be no engine but CUDA.
+/// The CPU engine itself, whose pages are larger; `None` if CUDA is to be the only engine.
+/// Properties run on it, too.
 pub fn the_cpu_engine() -> Option<&'static TestEngine> {
     static CPU: LazyLock<TestEngine> =
         LazyLock::new(|| TestEngine { device: Device::cpu(), max_items: 100_000, cases: 200, in_turn: true });
     (!only_cuda()).then(|| &*CPU)
 }
 
-/// `WARPNEST_THOROUGH`: whether to take more time and try more.
+/// Whether to take more time and try more (`WARPNEST_THOROUGH`).
 pub fn is_thorough() -> bool {
     std::env::var_os("WARPNEST_THOROUGH").is_some()
 }
@@ -123,12 +131,12 @@ pub fn on_all(test: impl Fn(&Device)) {
     on_each_engine(|engine| test(&engine.device));
 }
 
-/// Where a test is. If it fails there, this is said.
+/// The location of a test, which is printed if the test fails there.
 #[derive(Debug)]
 #[must_use]
 pub struct Where(String);
 
-/// Says where a test is from here to the end of the result's scope.
+/// Sets the location of a test from here to the end of the result's scope.
 pub fn at(description: impl Into<String>) -> Where {
     Where(description.into())
 }
@@ -141,7 +149,8 @@ impl Drop for Where {
     }
 }
 
-/// Runs `property` on every engine with inputs from the strategy that `inputs` makes for the engine's size.
+/// Runs `property` on every engine with inputs from the strategy that `inputs` makes for the
+/// engine's size.
 #[track_caller]
 pub fn on_every_engine<S: Strategy>(
     inputs: impl Fn(&TestEngine) -> S,
@@ -150,7 +159,8 @@ pub fn on_every_engine<S: Strategy>(
     on_those(engines().iter().chain(the_cpu_engine()), inputs, property);
 }
 
-/// Runs `property` on some engines with inputs from the strategy that `inputs` makes for the engine's size.
+/// Runs `property` on some engines with inputs from the strategy that `inputs` makes for the
+/// engine's size.
 #[track_caller]
 pub fn on_those<'e, S: Strategy>(
     engines: impl IntoIterator<Item = &'e TestEngine>,
@@ -166,7 +176,7 @@ pub fn on_those<'e, S: Strategy>(
     }
 }
 
-/// Tests of a property of maps of each width of keys and values, a test each.
+/// Expands to tests of a property of maps, one for each width of keys and values.
 #[macro_export]
 macro_rules! of_all_widths {
     ($property:ident) => {
@@ -189,7 +199,7 @@ macro_rules! of_all_widths {
     };
 }
 
-/// Calls a function for keys and values of each width, which are the last of its types.
+/// Calls a function for keys and values of each width, which are the last of its type arguments.
 #[macro_export]
 macro_rules! in_all_widths {
     ($function:ident $(::<$first:ty>)? ($($argument:expr),*)) => {
@@ -200,7 +210,8 @@ macro_rules! in_all_widths {
     };
 }
 
-/// Calls a function for keys alone of each width, as a set has them: `Nothing` is the last of its types.
+/// Calls a function for keys alone of each width, as a set has them; `Nothing` is the last of its
+/// type arguments.
 #[macro_export]
 macro_rules! keys_alone_in_all_widths {
     ($function:ident ()) => {
@@ -209,7 +220,8 @@ macro_rules! keys_alone_in_all_widths {
     };
 }
 
-/// Tests of kernels by themselves, with pairs and with keys alone: a test each, so that a failure says which.
+/// Expands to tests of kernels by themselves: one with pairs and one with keys alone, so that a
+/// failure tells them apart.
 #[macro_export]
 macro_rules! of_pairs_and_keys_alone {
     ($function:ident) => {
@@ -224,15 +236,18 @@ macro_rules! of_pairs_and_keys_alone {
     };
 }
 
-/// `WARPNEST_CASE_FACTOR`: how many times as many cases to try as usual; 4 if tests are to be thorough.
+/// The factor for the number of cases (`WARPNEST_CASE_FACTOR`); the default is 4 if tests are to be
+/// thorough.
 fn case_factor() -> u32 {
     let usual = if is_thorough() { 4 } else { 1 };
     std::env::var("WARPNEST_CASE_FACTOR").ok().and_then(|factor| factor.parse().ok()).unwrap_or(usual)
 }
 
-/// Keys: some from a small range so that they repeat, the extremes, powers of two, and any.
+/// A strategy for keys: some from a small range so that they repeat, the extremes, powers of two,
+/// and any.
 pub fn key<K: Key>() -> impl Strategy<Value = K> {
-    // Not `prop_oneof`, each of whose values keeps a random number generator: inputs have many thousand keys.
+    // Not `prop_oneof`, each of whose values keeps a random number generator: inputs have many
+    // thousand keys.
     (0..14u32, any::<u64>()).prop_map(|(kind, word)| match kind {
         0..6 => K::from_u64(word % 64),
         6 => K::from_u64(1 << (word % K::BITS as u64)),
@@ -241,15 +256,16 @@ pub fn key<K: Key>() -> impl Strategy<Value = K> {
     })
 }
 
-/// `n` different keys that follow from `seed`, in no order.
+/// Returns `n` different keys that follow from `seed`, in no order.
 pub fn distinct_keys<K: Key>(n: usize, seed: u64) -> Vec<K> {
     let mask = if K::BITS == 32 { u32::MAX as u64 } else { u64::MAX };
-    // An odd multiplier and an addition are a bijection of the words, so different indices give different keys.
+    // An odd multiplier and an addition are a bijection of the words, so different indices give
+    // different keys.
     let multiplier = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0xda94_2042_e4dd_58b5) | 1;
     (0..n as u64).map(|i| K::from_u64(i.wrapping_add(seed).wrapping_mul(multiplier) & mask)).collect()
 }
 
-/// `n` values, each with its number in all of its words.
+/// Returns `n` values, each with its number in all of its words.
 pub fn values<V: Value>(n: usize) -> Vec<V> {
     (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
 }
@@ -259,7 +275,7 @@ pub fn linear(prime: u32) -> HashFamily {
     HashFamily::Linear { prime, arithmetic: Arithmetic::Exact }
 }
 
-/// A hash family of any kind, with primes from the papers.
+/// A strategy for hash families of any kind, with primes from the papers.
 pub fn family() -> impl Strategy<Value = HashFamily> {
     let arithmetic = prop_oneof![Just(Arithmetic::Exact), Just(Arithmetic::Wrapping)];
     let prime = prop_oneof![Just(334_214_459), Just(4_294_967_291), Just(1_900_813)];
@@ -270,7 +286,7 @@ pub fn family() -> impl Strategy<Value = HashFamily> {
     ]
 }
 
-/// Fails unless the error's text holds all of `words`.
+/// Fails unless the error's text contains all of `words`.
 pub fn says(error: &Error, words: &[&str]) {
     let text = error.to_string();
     assert!(words.iter().all(|word| text.contains(word)), "{text:?} should say {words:?}");
@@ -283,8 +299,9 @@ pub fn assert_lengths(error: Error, first: (&str, u64), second: (&str, u64)) {
     assert_eq!((first_length, second_length), (first.1, second.1));
 }
 
-/// No array, for the arguments of a launch that has no use for one.
+/// A null array, for launch arguments that are not used.
 pub fn null<T>() -> Global<T> {
-    // SAFETY: tests pass it where the kernel's text allows none, or where there is nothing to do.
+    // SAFETY: tests pass it where the kernel's contract allows null, or where there is nothing to
+    // do.
     unsafe { Global::null() }
 }

@@ -1,4 +1,5 @@
-//! What must hold of the words of a linear map, read by a decoder of its own, and of the answers of operations done at the same time.
+//! Invariants of the words of a linear map, read by a decoder of its own, and of the answers of
+//! concurrent operations.
 
 use crate::{TestEngine, engines};
 use gpu_kernels::double::{Double, Half, PackedPair};
@@ -7,7 +8,8 @@ use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
 use warpnest::{Error, Key, LinearConfig, LinearMap, LinearOperation, Value};
 
-/// The engines that can have a linear map of such keys and values: all of them if none has 64 bits.
+/// The engines that can have a linear map of such keys and values, which are all of them if neither
+/// has 64 bits.
 pub fn linear_engines<K: Key, V: Value>() -> impl Iterator<Item = &'static TestEngine> + Clone {
     engines().iter().filter(|engine| match LinearConfig::default().create::<K, V>(&engine.device) {
         Err(Error::NoWideAtomics { .. }) => false,
@@ -15,28 +17,28 @@ pub fn linear_engines<K: Key, V: Value>() -> impl Iterator<Item = &'static TestE
     })
 }
 
-/// Slots of a bucket.
+/// The number of slots in a bucket.
 pub const fn bucket<K: Key, V: Value>() -> u64 {
     32 / size_of::<PackedPair<K, V>>() as u64
 }
 
-/// Slots of a line, which a search looks at before it goes on to another one.
+/// The number of slots in a line, which a search reads before it goes on to another one.
 pub const fn line<K: Key, V: Value>() -> usize {
     2 * bucket::<K, V>() as usize
 }
 
-/// What is in a slot.
+/// The content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot<K, V> {
-    /// Nothing, ever.
+    /// A slot that was never used.
     Empty,
     /// A key and its value.
     Living(K, V),
-    /// What a removed key left.
+    /// The tombstone of a removed key.
     Removed(K),
 }
 
-/// The meaning of a word.
+/// The content of a slot by its word.
 pub fn slot_of<K: Key, V: Value>(word: PackedPair<K, V>) -> Slot<K, V> {
     let (upper, lower) = (word.upper().to_u64(), word.lower().to_u64());
     let all_ones = Half::<K, V>::ALL_ONES.to_u64();
@@ -59,7 +61,7 @@ pub fn removed_word<K: Key, V: Value>(key: K) -> PackedPair<K, V> {
     Double::of(Scalar::ALL_ONES, Scalar::from_u64(key.to_u64()))
 }
 
-/// All slots of a key's search, in its order.
+/// The slots of the search for a key, in its order.
 pub fn search_order<K: Key, V: Value>(layout: &Layout, key: K) -> impl Iterator<Item = u64> {
     let key = Scalar::from_u64(key.to_u64());
     let (layout, mut probe) = (*layout, layout.probe::<PackedPair<K, V>>(key));
@@ -72,20 +74,20 @@ pub fn search_order<K: Key, V: Value>(layout: &Layout, key: K) -> impl Iterator<
     })
 }
 
-/// What the words of a table say.
+/// The contents of a table by its words.
 #[derive(Debug, Default)]
 pub struct Decoded<K, V> {
-    /// All pairs, that of the cell, too.
+    /// All pairs, including that of the cell.
     pub pairs: HashMap<K, V>,
-    /// Slots that are not empty.
+    /// The number of slots that are not empty.
     pub taken: u64,
-    /// Slots of removed keys.
+    /// The number of slots of removed keys.
     pub removed: u64,
-    /// For every key in a slot, how many slots a search for it looks at.
+    /// The number of slots that a search reads, for every key in a slot.
     pub lengths: Vec<u64>,
 }
 
-/// Reads a table, or says what is wrong with it.
+/// Decodes a table, or says what is wrong with it.
 pub fn decode<K: Key, V: Value>(
     words: &[PackedPair<K, V>],
     beside: &[u64],
@@ -119,7 +121,8 @@ pub fn decode<K: Key, V: Value>(
                 break;
             }
             match slot_of(words[earlier as usize]) {
-                // Within its bucket a slot may have been emptied since; in a bucket that the key went past none ever is.
+                // Within the key's bucket a slot may have been emptied since; in a bucket that the
+                // key went past none ever is.
                 Slot::Empty if earlier / bucket::<K, V>() == slot as u64 / bucket::<K, V>() => {}
                 Slot::Empty => return Err(format!("key {key} in slot {slot} is behind the empty slot {earlier}")),
                 Slot::Removed(owner) if owner == key => {
@@ -147,7 +150,7 @@ pub fn words_of<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Vec<PackedPai
     map.words().download(map.device().default_stream()).map_err(|error| error.to_string())
 }
 
-/// Reads a map, or says what is wrong with its words or with what it says of itself.
+/// Decodes a map, or says what is wrong with its words or with what it reports.
 pub fn check_linear_map<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Decoded<K, V>, String> {
     let beside = map.header().download(map.device().default_stream()).map_err(|error| error.to_string())?;
     let found = decode::<K, V>(&words_of(map)?, &beside, map.layout())?;
@@ -164,7 +167,7 @@ pub fn check_linear_map<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Decod
     Ok(found)
 }
 
-/// Says what is wrong with the map, if its pairs should be those of `reference`.
+/// Says what is wrong with the map, given that its pairs should be those of `reference`.
 pub fn check_pairs<K: Key, V: Value>(
     map: &LinearMap<K, V>,
     reference: &HashMap<K, V>,
@@ -177,7 +180,7 @@ pub fn check_pairs<K: Key, V: Value>(
 /// An operation and its answer.
 pub type Done<K, V> = (LinearOperation<K, V>, Option<V>);
 
-/// The state that an operation leaves of its key.
+/// The state of a key after an operation.
 fn after<K, V>(operation: LinearOperation<K, V>, before: Option<V>) -> Option<V> {
     match operation {
         LinearOperation::Get(_) => before,
@@ -187,10 +190,12 @@ fn after<K, V>(operation: LinearOperation<K, V>, before: Option<V>) -> Option<V>
     }
 }
 
-/// Whether there is an order in which the operations, all on one key, give these answers and lead from one state to the other.
+/// Whether there is an order in which the operations, all on one key, give these answers and lead
+/// from `first` to `last`.
 ///
-/// Each operation is an edge from the state that it answered with to the one that it left. An order is a walk along all edges, once each:
-/// there is one exactly if the edges at each state balance, but for the first and the last, and all hang together with the first.
+/// Each operation is an edge from the state that it answered with to the one that it left. An order
+/// is a walk along all edges, once each. It exists exactly if the edges at each state balance,
+/// except at the first and the last, and all are connected to the first.
 pub fn in_some_order<K: Key, V: Value>(first: Option<V>, done: &[Done<K, V>], last: Option<V>) -> bool {
     let mut surplus: HashMap<Option<V>, i64> = HashMap::new();
     let mut neighbours: HashMap<Option<V>, Vec<Option<V>>> = HashMap::new();
@@ -210,7 +215,8 @@ pub fn in_some_order<K: Key, V: Value>(first: Option<V>, done: &[Done<K, V>], la
     surplus.values().all(|&surplus| surplus == 0) && neighbours.keys().all(|state| reached.contains(state))
 }
 
-/// Says for which key the answers of a batch have no order; keys that are not in the batch must be as they were.
+/// Says for which key the answers of a batch have no order; keys that are not in the batch must be
+/// unchanged.
 pub fn check_answers<K: Key, V: Value>(
     before: &HashMap<K, V>,
     done: impl IntoIterator<Item = Done<K, V>>,

@@ -1,4 +1,4 @@
-//! What every map says of its pairs, and must say: looked at by one piece for all of them.
+//! The common interface of all maps, and one check of all that a map says of its pairs.
 
 use crate::extendible_checker::check_extendible_map;
 use crate::page_checker::{check_page_map, same_pairs};
@@ -11,34 +11,35 @@ use warpnest::{
     Stream, TwoLevelMap, Value,
 };
 
-/// A map's methods for lookups, and what else all maps have.
+/// The lookups of a map, and the other methods that all maps have.
 pub trait Map<K: Key, V: Value>: Debug + Sized {
-    /// Where it is.
+    /// The device of the map.
     fn device(&self) -> &Device;
-    /// How many keys it has.
+    /// The number of keys.
     fn len(&self) -> u64;
-    /// Whether it has none.
+    /// Whether the map has no keys.
     fn is_empty(&self) -> bool;
-    /// Bytes that it keeps.
+    /// The bytes that the map keeps.
     fn memory_bytes(&self) -> u64;
-    /// Values of queries.
+    /// The values of queries.
     fn get_many(&self, queries: &[K]) -> warpnest::Result<Vec<Option<V>>>;
-    /// Which of the queries it has.
+    /// Whether the map has each of the queries.
     fn contains_many(&self, queries: &[K]) -> warpnest::Result<Vec<bool>>;
     /// Queues a lookup.
     fn get_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> warpnest::Result<Answers<V>>;
-    /// Queues a lookup into answers that are there.
+    /// Queues a lookup into existing answers.
     fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> warpnest::Result<()>;
-    /// Queues the question which of the queries it has.
+    /// Queues a membership test of the queries.
     fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>)
     -> warpnest::Result<()>;
-    /// All pairs.
+    /// Returns all pairs.
     fn to_pairs(&self) -> warpnest::Result<Vec<(K, V)>>;
-    /// Says what is wrong with the words of the table, or with what only such a map says of it.
+    /// Says what is wrong with the words of the table, or with the answers of methods that only
+    /// this map has.
     fn check_table(&self, reference: &HashMap<K, V>) -> Result<(), String>;
 }
 
-/// Makes a map a [`Map`] by its methods; `check` looks at its table.
+/// Makes a map a [`Map`] by its methods; `check` is the check of its table.
 macro_rules! is_map {
     ([$($generics:tt)*] $map:ty: $key:ty => $value:ty, check |$this:ident, $reference:ident| $check:expr) => {
         impl<$($generics)*> Map<$key, $value> for $map {
@@ -124,7 +125,7 @@ is_map! {
     [K: Key, V: Value] LinearMap<K, V>: K => V, check |map, reference| linear_checker::check_pairs(map, reference).map(drop)
 }
 
-/// Every key takes a probe but the one that has a cell of its own.
+/// Fails unless every key takes a probe, except the one that has a cell of its own.
 fn all_probed<K: Key, V>(histogram: warpnest::Result<Vec<u64>>, reference: &HashMap<K, V>) -> Result<(), String> {
     let probed: u64 = histogram.map_err(|error| error.to_string())?.iter().sum();
     match reference.keys().filter(|&&key| key != K::ALL_ONES).count() as u64 {
@@ -133,7 +134,8 @@ fn all_probed<K: Key, V>(histogram: warpnest::Result<Vec<u64>>, reference: &Hash
     }
 }
 
-/// Says what is wrong with a map, if its pairs should be those of `reference`; `queries` are keys to look up, there or not.
+/// Says what is wrong with a map, given that its pairs should be those of `reference`. The
+/// `queries` are keys to look up, present or not.
 pub fn check<K: Key, V: Value>(map: &impl Map<K, V>, reference: &HashMap<K, V>, queries: &[K]) -> Result<(), String> {
     let said = |error: warpnest::Error| error.to_string();
     let keys = reference.len() as u64;
@@ -158,13 +160,13 @@ pub fn check<K: Key, V: Value>(map: &impl Map<K, V>, reference: &HashMap<K, V>, 
     same_pairs(&pairs.into_iter().collect(), reference)
 }
 
-/// Fails unless the map has the pairs of `reference` and nothing else, and says so in every way it can.
+/// Fails unless the map has the pairs of `reference` and nothing else, by all of its methods.
 pub fn equals<K: Key, V: Value, M: Map<K, V>>(map: &M, reference: &HashMap<K, V>) {
     let keys: Vec<K> = reference.keys().copied().collect();
     looks_like(map, reference, &keys);
 }
 
-/// Fails unless the map has each key's last value and nothing else, and says so in every way it can.
+/// Fails unless the map has each key's last value and nothing else, by all of its methods.
 pub fn holds<K: Key, V: Value, M: Map<K, V>>(map: &M, keys: &[K], values: &[V]) {
     looks_like(map, &keys.iter().copied().zip(values.iter().copied()).collect(), keys);
 }
@@ -182,7 +184,7 @@ fn looks_like<K: Key, V: Value, M: Map<K, V>>(map: &M, reference: &HashMap<K, V>
     }
 }
 
-/// Fails unless lookups with too little or too much room for their answers are refused.
+/// Fails unless lookups whose answers are too short or too long are refused.
 pub fn refuses_other_lengths<K: Key, V: Value>(map: &impl Map<K, V>) {
     let (device, stream) = (map.device(), map.device().default_stream());
     for (length, words) in [(3, 1), (33, 2)] {
@@ -207,7 +209,7 @@ pub fn refuses_other_lengths<K: Key, V: Value>(map: &impl Map<K, V>) {
     }
 }
 
-/// Fails unless lookups with a stream, queries or room for answers of another device are refused.
+/// Fails unless lookups with a stream, queries or answers of another device are refused.
 pub fn refuses_another_device<K: Key, V: Value>(map: &impl Map<K, V>) {
     let (here, there) = (map.device(), &elsewhere());
     let (stream, foreign) = (here.default_stream(), there.default_stream());

@@ -1,11 +1,11 @@
-//! What must hold of the words of a page map or set, read by a decoder of its own.
+//! Invariants of the words of a page map or set, read by a decoder of its own.
 
 use gpu_kernels::page::{Layout, MAX_CANDIDATES, MIN_CANDIDATES};
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use std::collections::{HashMap, HashSet};
 use warpnest::{Buffer, Device, Key, PageMap, PageSet, Value};
 
-/// How a bucket of eight words is divided, as the pictures in `form.rs` have it.
+/// The fields of a bucket of eight words, as drawn in `form.rs`.
 struct Shape {
     slots: usize,
     tag_words: usize,
@@ -69,13 +69,14 @@ impl Words<'_> {
     }
 }
 
-/// The first of the mixed keys whose home is `bucket`: those below it, as a fraction of all, are as many as the buckets below.
+/// The first mixed key whose home is `bucket`. The share of mixed keys below it is that of the
+/// buckets below.
 fn first_of(bucket: u64, buckets: u64, key_bits: u32) -> u128 {
     ((bucket as u128) << key_bits).div_ceil(buckets as u128)
 }
 
-/// The pairs of the first `pages` pages of a table with `layout`, or what is wrong with them; keys alone have values of 0. Words behind
-/// those are of no interest.
+/// Decodes the first `pages` pages of a table with `layout`, or says what is wrong with them. Keys
+/// alone have values of 0. Words after those pages are ignored.
 pub fn pairs_of_pages<K: Key, V: Payload>(
     layout: &Layout,
     words: &[u64],
@@ -133,7 +134,8 @@ pub fn pairs_of_pages<K: Key, V: Payload>(
             }
             let (first, next) = (first_of(home, all, K::BITS), first_of(home + 1, all, K::BITS));
             let wide = if word_bits == 32 {
-                // The first mixed key that is so far, or farther, into the home's part of all.
+                // The first mixed key whose offset in the home's share of all is at least the
+                // remainder's.
                 let part = ((remainder as u128) << 32).div_ceil(remainders as u128);
                 (((home as u128) << 32) + part).div_ceil(all as u128)
             } else {
@@ -172,7 +174,7 @@ pub fn pairs_of_pages<K: Key, V: Payload>(
     Ok(pairs)
 }
 
-/// Compares pairs that were found with those that should be there.
+/// Compares the pairs that were found with those that were expected.
 pub fn same_pairs<K: Key, V: Value>(found: &HashMap<K, V>, expected: &HashMap<K, V>) -> Result<(), String> {
     for (key, value) in found {
         match expected.get(key) {
@@ -187,7 +189,7 @@ pub fn same_pairs<K: Key, V: Value>(found: &HashMap<K, V>, expected: &HashMap<K,
     }
 }
 
-/// The pairs of the map, or what is wrong with its words.
+/// Decodes the pairs of the map, or says what is wrong with its words.
 pub fn pairs_of_map<K: Key, V: Value>(map: &PageMap<K, V>) -> Result<HashMap<K, V>, String> {
     let pairs = pairs_of_words::<K, V>(map.device(), map.layout(), map.words(), map.slots())?;
     match (map.len(), map.is_empty()) {
@@ -196,7 +198,7 @@ pub fn pairs_of_map<K: Key, V: Value>(map: &PageMap<K, V>) -> Result<HashMap<K, 
     }
 }
 
-/// Says what is wrong with the set, if its keys should be those of `reference`.
+/// Says what is wrong with the set, given that its keys should be those of `reference`.
 pub fn check_page_set<K: Key>(set: &PageSet<K>, reference: &HashSet<K>) -> Result<(), String> {
     let keys = pairs_of_words::<K, Nothing>(set.device(), set.layout(), set.words(), set.slots())?;
     if (set.len(), set.is_empty()) != (keys.len() as u64, keys.is_empty()) {
@@ -219,7 +221,7 @@ fn pairs_of_words<K: Key, V: Payload>(
     Ok(pairs)
 }
 
-/// Says what is wrong with the map, if its pairs should be those of `reference`.
+/// Says what is wrong with the map, given that its pairs should be those of `reference`.
 pub fn check_page_map<K: Key, V: Value>(map: &PageMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
     same_pairs(&pairs_of_map(map)?, reference)
 }

@@ -1,4 +1,5 @@
-//! Some pages of a table that would be too large as a whole, by the kernels of the page map.
+//! The first pages of a table that would be too large as a whole, built by the kernels of the page
+//! map.
 
 use crate::null;
 use gpu_kernels::page::{
@@ -8,21 +9,22 @@ use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::{Payload, Scalar, WordOf};
 use warpnest::{Buffer, Device, Key, Result};
 
-/// Buckets that a block of [`Unpack`] writes out.
+/// The number of buckets that a block of [`Unpack`] writes out.
 const UNPACK_BUCKETS: u64 = 256;
 
-/// How the pairs stand from which pages are built.
+/// The arrangement of the pairs from which pages are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// In bins with room, as a split leaves them.
+    /// Bins with spare capacity, as a split leaves them.
     Bins,
-    /// In bins without room between them, as a split that is made again leaves them.
+    /// Bins without gaps, as a repeated split leaves them.
     Starts,
-    /// The same, without values: all are to be 0. Only where keys may be repeated.
+    /// Bins without gaps and without values: all values are to be 0. Only where keys may be
+    /// repeated.
     KeysAlone,
-    /// In the order of their pages, with keys that are not mixed, as radix passes leave them.
+    /// The order of the pages, with keys that are not mixed, as radix passes leave them.
     Sorted,
-    /// As the user gave them, for a single page.
+    /// The user's order, for a single page.
     Input,
 }
 
@@ -31,15 +33,15 @@ pub enum Source {
 pub struct Pages<K: Key, V: Payload> {
     /// The layout of the whole table.
     pub layout: Layout,
-    /// The words of its first pages, and some that are 0.
+    /// The words of its first pages, and some zeros.
     pub words: Buffer<u64>,
-    /// What the build found out.
+    /// The results of the build.
     pub header: Vec<u64>,
     pages: u32,
     types: std::marker::PhantomData<(K, V)>,
 }
 
-/// A key of page `page`: the one whose mixed key has `bits` behind the page's number.
+/// The key of page `page` whose mixed key has `bits` after the page's number.
 pub fn key_of_page<K: Key>(layout: &Layout, page: u32, bits: u64) -> K {
     let below = K::from_u64(bits).to_u64() >> layout.page_bits;
     let mixed = ((page as u128) << (K::BITS - layout.page_bits)) as u64 | below;
@@ -47,12 +49,14 @@ pub fn key_of_page<K: Key>(layout: &Layout, page: u32, bits: u64) -> K {
 }
 
 impl<K: Key, V: Payload> Pages<K, V> {
-    /// Builds the pages from the pairs of each (of keys alone the values mean nothing), as a split hands them over: in the order of the input, with their keys mixed.
+    /// Builds the pages from the pairs of each, as a split hands them over: in the order of the
+    /// input, with their keys mixed. Values of keys alone are ignored.
     pub fn build(device: &Device, layout: Layout, pairs: &[Vec<(K, WordOf<V>)>], repeats: bool) -> Result<Self> {
         Self::build_from(Source::Bins, device, layout, pairs, repeats)
     }
 
-    /// [`Pages::build`] from pairs that stand as `source` says, in the order of the input.
+    /// Builds pages as [`Pages::build`] does, from pairs that are arranged as `source` says, in the
+    /// order of the input.
     pub fn build_from(
         source: Source,
         device: &Device,
@@ -91,7 +95,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let counts = Buffer::from_slice(device, &counts)?;
         let starts = Buffer::from_slice(device, &starts)?;
         let plan = BuildParams { layout, page_capacity: capacity as u64, pairs: all, split: split as u32, zeroed: 0 };
-        // SAFETY: as many pages as counts, and words for all of them; the launch names the buffers.
+        // SAFETY: counts and words are there for all pages; the launch names the buffers.
         unsafe {
             let build = BuildPages::<K, V, false> {
                 keys: keys.global(),
@@ -110,12 +114,12 @@ impl<K: Key, V: Payload> Pages<K, V> {
         Ok(Self { layout, words, header, pages: pairs.len() as u32, types: std::marker::PhantomData })
     }
 
-    /// How many pages there are.
+    /// The number of pages.
     pub fn pages(&self) -> u32 {
         self.pages
     }
 
-    /// The values of `queries` (0 of keys alone), all of which must belong to these pages.
+    /// Returns the values of `queries` (0 for keys alone), all of which must belong to these pages.
     pub fn find(&self, device: &Device, queries: &[K]) -> Result<Vec<Option<WordOf<V>>>> {
         let stream = device.default_stream();
         for query in queries {
@@ -125,7 +129,8 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let on_device = Buffer::from_slice(device, queries)?;
         let values = Buffer::<V::Word>::zeroed(device, queries.len())?;
         let found = Buffer::<u32>::zeroed(device, queries.len().div_ceil(32))?;
-        // SAFETY: the answers have room for all queries, which look at no other pages; the launch names the buffers.
+        // SAFETY: the answers have capacity for all queries, which read no other pages; the launch
+        // names the buffers.
         unsafe {
             let find = Find::<K, V> {
                 queries: on_device.global(),
@@ -141,14 +146,15 @@ impl<K: Key, V: Payload> Pages<K, V> {
         Ok(values.into_iter().enumerate().map(|(i, value)| is_found(i).then_some(value)).collect())
     }
 
-    /// All pairs.
+    /// Returns all pairs.
     pub fn unpack(&self, device: &Device) -> Result<Vec<(K, WordOf<V>)>> {
         let stream = device.default_stream();
         let buckets = self.pages as u64 * self.layout.page_buckets as u64;
         let capacity = (buckets * self.layout.slots as u64) as usize;
         let (keys, values) = (Buffer::<K>::zeroed(device, capacity)?, Buffer::<V::Word>::zeroed(device, capacity)?);
         let count = Buffer::<u64>::zeroed(device, 1)?;
-        // SAFETY: the outputs have room for all slots; words for whole blocks are there; the launch names the buffers.
+        // SAFETY: the outputs have capacity for all slots; words for whole blocks are there; the
+        // launch names the buffers.
         unsafe {
             let unpack = Unpack::<K, V> {
                 words: self.words.global(),

@@ -1,4 +1,4 @@
-//! The CPU with a fault planted in any operation of its memory or of its queues.
+//! The CPU with a fault planted in any operation of its memory or its queues.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -8,7 +8,7 @@ use warpnest::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
 use warpnest::kernels::seam::Kernel;
 use warpnest::{Device, Error, Memory, Result};
 
-/// What a device does.
+/// An operation of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Takes memory.
@@ -23,24 +23,24 @@ pub enum Operation {
     Fill,
     /// Runs a kernel.
     Launch,
-    /// Marks a point in a queue.
+    /// Records a point in a queue.
     Record,
-    /// Lets a queue wait for such a point.
+    /// Makes a queue wait for such a point.
     Wait,
 }
 
-/// How an operation fails.
+/// The kind of failure of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fault {
-    /// Whether the operation is done all the same, and fails after that. An allocation never is.
+    /// Whether the operation is done all the same and fails after that. An allocation never is.
     pub done: bool,
-    /// Whether all operations after it fail, too.
+    /// Whether all later operations fail, too.
     pub lasting: bool,
-    /// Whether the error is that memory is wanting, and not one of the device.
+    /// Whether the error is that memory is exhausted, and not a device error.
     pub out_of_memory: bool,
 }
 
-/// Every way in which one operation fails, and those after it do not.
+/// The kinds of failure of a single operation, without later ones.
 pub const SINGLE_FAULTS: [Fault; 4] = [
     Fault { done: false, lasting: false, out_of_memory: false },
     Fault { done: true, lasting: false, out_of_memory: false },
@@ -48,7 +48,7 @@ pub const SINGLE_FAULTS: [Fault; 4] = [
     Fault { done: true, lasting: false, out_of_memory: true },
 ];
 
-/// Every way in which an operation and all that follow fail.
+/// The kinds of failure of an operation and all that follow.
 pub const LASTING_FAULTS: [Fault; 4] = [
     Fault { lasting: true, ..SINGLE_FAULTS[0] },
     Fault { lasting: true, ..SINGLE_FAULTS[1] },
@@ -56,7 +56,7 @@ pub const LASTING_FAULTS: [Fault; 4] = [
     Fault { lasting: true, ..SINGLE_FAULTS[3] },
 ];
 
-/// What is planted in a device, and what came of it.
+/// The fault that is planted in a device, and the failures that came of it.
 #[derive(Debug, Default)]
 pub struct FaultPlan {
     state: Mutex<Planted>,
@@ -65,13 +65,14 @@ pub struct FaultPlan {
 
 #[derive(Debug, Default)]
 struct Planted {
-    /// The fault, and how many operations go well before it.
+    /// The fault, and the number of good operations before it.
     next: Option<(Fault, u32)>,
     failed: Vec<Operation>,
 }
 
 impl FaultPlan {
-    /// Does `work` with a fault in the operation after `good` ones. Says which operations failed: none if there were not so many.
+    /// Runs `work` with a fault after `good` operations, and returns the operations that failed.
+    /// There are none if `work` has no more than `good` operations.
     pub fn with<T>(&self, fault: Fault, good: u32, work: impl FnOnce() -> T) -> (T, Vec<Operation>) {
         let state = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
         *state() = Planted { next: Some((fault, good)), failed: Vec::new() };
@@ -79,12 +80,12 @@ impl FaultPlan {
         (done, std::mem::take(&mut *state()).failed)
     }
 
-    /// Bytes that are allocated now.
+    /// The bytes that are allocated now.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
 
-    /// Counts an operation, does it unless it fails before, and says how it went.
+    /// Counts an operation, does it unless it fails before, and returns its outcome.
     fn go<T>(&self, operation: Operation, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let fault = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,7 +116,7 @@ impl FaultPlan {
     }
 }
 
-/// Whether the error is of a planted fault.
+/// Whether the error comes from a planted fault.
 pub fn is_planted(error: &Error) -> bool {
     match error {
         Error::OutOfMemory { device, .. } => device == "planted",
@@ -124,14 +125,14 @@ pub fn is_planted(error: &Error) -> bool {
     }
 }
 
-/// The CPU, whose fresh memory is not 0, with faults as planned.
+/// The CPU with planted faults, whose fresh memory is not 0.
 #[derive(Debug)]
 struct PlantedEngine {
     inner: HostEngine<Cores>,
     plan: Arc<FaultPlan>,
 }
 
-// SAFETY: all that goes well is the inner engine's.
+// SAFETY: the inner engine does all the work that succeeds.
 unsafe impl Engine for PlantedEngine {
     fn name(&self) -> &str {
         "planted"
@@ -148,7 +149,7 @@ unsafe impl Engine for PlantedEngine {
     }
     unsafe fn free(&self, address: usize, bytes: usize) {
         self.plan.bytes.fetch_sub(bytes as u64, Relaxed);
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.inner.free(address, bytes) };
     }
     fn queue(&self) -> Result<Box<dyn Queue>> {
@@ -167,23 +168,23 @@ struct PlantedQueue {
 
 impl Queue for PlantedQueue {
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         self.plan.go(Operation::Upload, || unsafe { self.inner.upload(from, to) })
     }
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         self.plan.go(Operation::Download, || unsafe { self.inner.download(from, to) })
     }
     unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         self.plan.go(Operation::Copy, || unsafe { self.inner.copy(from, to, bytes) })
     }
     unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         self.plan.go(Operation::Fill, || unsafe { self.inner.fill(at, byte, bytes) })
     }
     unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         self.plan.go(Operation::Launch, || unsafe { self.inner.launch(kernel, blocks) })
     }
     fn record(&self, timed: bool) -> Result<Arc<dyn QueueEvent>> {
@@ -200,15 +201,15 @@ impl Queue for PlantedQueue {
     }
 }
 
-/// A device with nothing planted yet.
+/// A device without a fault yet, and its plan.
 pub fn planted() -> (Device, Arc<FaultPlan>) {
     let plan = Arc::new(FaultPlan::default());
     let engine = PlantedEngine { inner: HostEngine::new(Cores), plan: plan.clone() };
     (Device::from_engine(engine).expect("a host engine always has a queue"), plan)
 }
 
-/// Lets each operation of a call fail in each of these ways, one call each, until there are no more
-/// operations; `check` sees what is left. Returns which operations failed.
+/// Lets each operation of a call fail by each of these faults, one call each, until there are no
+/// more operations. `check` sees the state after each; the result lists the operations that failed.
 pub fn in_each_operation<T, R>(
     plan: &FaultPlan,
     faults: &[Fault],

@@ -1,5 +1,5 @@
-//! Where the random numbers of tests come from: one seed for all, which is told when a test fails
-//! and can be given again.
+//! The random numbers of tests. One seed determines all; it is printed when a test fails and can be
+//! given again.
 
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::Cell;
@@ -7,10 +7,10 @@ use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::panic::Location;
 use std::sync::LazyLock;
 
-/// The seed of this run: `WARPNEST_SEED`, or another each time. If a test fails it is told.
+/// The seed of this run: `WARPNEST_SEED`, or another each time. It is printed if a test fails.
 ///
 /// Inputs of properties, interleavings of the interpreter and shuffles of the checking engine
-/// follow from it, of each test as if it ran alone.
+/// follow from it. They follow for each test as if it ran alone.
 pub fn seed() -> u64 {
     static SEED: LazyLock<u64> = LazyLock::new(|| {
         let given = std::env::var("WARPNEST_SEED").ok();
@@ -36,8 +36,8 @@ pub fn derived(purpose: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// What runs a property in some cases, with inputs that follow from the seed, the line that asks,
-/// and how often the thread has asked.
+/// A runner of a property. Its inputs follow from the seed, the calling line, and the number of
+/// runners that the thread has made.
 #[track_caller]
 pub fn property_runner(cases: u32) -> TestRunner {
     thread_local!(static ASKED: Cell<u64> = const { Cell::new(0) });

@@ -1,9 +1,10 @@
-//! What must hold of the arrays of a sorted map.
+//! Invariants of the arrays of a sorted map.
 
 use gpu_kernels::sorted::GROUP;
 use warpnest::{Key, SortedMap, Value};
 
-/// Says what is wrong with the keys and the index of a map of `length` keys: laid out here once more, from the words of docs/sorted.md.
+/// Says what is wrong with the keys and the index of a map of `length` keys. The layout is computed
+/// again here, from docs/sorted.md.
 pub fn check_sorted_map<K: Key, V: Value>(map: &SortedMap<K, V>) -> Result<(), String> {
     let length = map.len() as usize;
     let keys = map.keys().download(map.device().default_stream()).map_err(|error| error.to_string())?;
@@ -13,13 +14,13 @@ pub fn check_sorted_map<K: Key, V: Value>(map: &SortedMap<K, V>) -> Result<(), S
     check_index(&keys, length)
 }
 
-/// The same of the index alone, over keys that may be repeated.
+/// Says what is wrong with the index alone, over keys that may be repeated.
 pub fn check_index<K: Key>(keys: &[K], length: usize) -> Result<(), String> {
     let group = GROUP as usize;
     let (mut level, mut first, mut number) = (keys[..length].to_vec(), 0, 0);
     loop {
         let mut expected = level.clone();
-        // At least one that is all ones, and whole groups.
+        // At least one key that is all ones, and whole groups.
         expected.push(K::ALL_ONES);
         expected.resize(expected.len().next_multiple_of(group), K::ALL_ONES);
         let found = keys.get(first..first + expected.len()).ok_or("the keys have no room for the index")?;

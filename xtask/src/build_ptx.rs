@@ -1,4 +1,4 @@
-//! Compiling gpu-kernels to PTX. docs/toolchain.md says why each flag stands here.
+//! Compiling gpu-kernels to PTX. docs/toolchain.md gives the reasons for each flag.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,13 @@ use crate::{digest, launch_bounds, workspace};
 
 /// Compile gpu-kernels to PTX, lint it, and write it to crates/warpnest/ptx.
 ///
-/// Needs a rustc with the NVPTX target and the source of its library: the one that the variable WARPNEST_KERNEL_RUSTC
-/// names, else Debian's (apt-get install rustc-web rust-web-src), else a rustup toolchain >= 1.97 with rust-src.
+/// Needs a rustc with the NVPTX target and the source of its library. It is the one that the
+/// variable WARPNEST_KERNEL_RUSTC names, else Debian's (apt-get install rustc-web rust-web-src),
+/// else a rustup toolchain >= 1.97 with rust-src.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Write nothing: compare with the committed files (bytes where the recorded compiler is here, else the digest).
+    /// Write nothing: compare with the committed files (bytes where the recorded compiler is here,
+    /// else the digest).
     #[arg(long)]
     check: bool,
 }
@@ -31,15 +33,17 @@ pub struct Target {
     ptx_version: &'static str,
 }
 
-/// The modules: a floor that every supported GPU and driver (R470 and later) loads, and Hopper with what PTX 8.3
-/// (R545 and later) adds, 128-bit atomics among it.
+/// The modules, one for each floor of GPU and driver.
+///
+/// The first is a floor that every supported GPU and driver (R470 and later) loads. The second is
+/// Hopper with what PTX 8.3 (R545 and later) adds, 128-bit atomics among it.
 pub const TARGETS: [Target; 2] = [
     Target { file: "kernels_sm75.ptx", cpu: "sm_75", ptx_version: "ptx74" },
     Target { file: "kernels_sm90.ptx", cpu: "sm_90", ptx_version: "ptx83" },
 ];
 
 impl Target {
-    /// The committed file.
+    /// The path of the committed file.
     pub fn path(&self, root: &Path) -> PathBuf {
         root.join("crates/warpnest/ptx").join(self.file)
     }
@@ -50,7 +54,8 @@ impl Target {
         flags.extend(
             [
                 "-Zmir-enable-passes=-JumpThreading",
-                // Loops over what a thread holds must be unrolled before LLVM splits arrays into registers.
+                // Loops over what a thread holds must be unrolled before LLVM splits arrays into
+                // registers.
                 "-Cllvm-args=-unroll-threshold=4000",
                 "-Zunstable-options",
                 "-Cpanic=immediate-abort",
@@ -74,7 +79,7 @@ impl Target {
         Ok((text, header))
     }
 
-    /// Fails unless the committed file was built from the sources as they are now.
+    /// Checks that the committed file was built from the sources as they are now.
     pub fn check_digest(&self, root: &Path) -> Result<Header> {
         let (_, header) = self.committed(root)?;
         ensure!(
@@ -85,15 +90,18 @@ impl Target {
         Ok(header)
     }
 
-    /// Compiles and returns the whole file, header included. A quiet build shows cargo's words only if it fails.
+    /// Compiles and returns the whole file, header included. A quiet build shows cargo's output
+    /// only if it fails.
     pub fn build(&self, root: &Path, compiler: &Compiler, quiet: bool) -> Result<String> {
         let flags = self.flags().join(" ");
-        // A folder for each module, since changing the flags of a folder's builds means compiling core again.
+        // A folder for each module, since changing the flags of a folder's builds means compiling
+        // core again.
         let dir = workspace::target_dir(root).join("ptx-build").join(self.cpu);
         let raw = dir.join(self.file);
         fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-        // Cargo does not know this file, and an old one must not pass for the new. (Cargo runs the compiler each time:
-        // without a link step it never finds the library that would be up to date.)
+        // Cargo does not know this file, and an old one must not pass for the new. (Cargo runs the
+        // compiler each time: without a link step it never finds the library that would be up to
+        // date.)
         if raw.exists() {
             fs::remove_file(&raw).with_context(|| format!("cannot remove {}", raw.display()))?;
         }
@@ -133,11 +141,11 @@ fn interferes(name: &str) -> bool {
     name != "CARGO_BUILD_JOBS" && (names.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix)))
 }
 
-/// How a committed file compares with a new build.
+/// The result of comparing a committed file with a new build.
 pub enum Comparison {
     /// The same bytes.
     Identical,
-    /// The recorded compiler is not here, so only the digest was compared; the text says more.
+    /// The digest alone was compared, since the recorded compiler is not here; the text says more.
     DigestOnly(String),
 }
 
@@ -164,12 +172,12 @@ fn first_difference(committed: &str, built: &str) -> Option<String> {
     Some(format!("line {}: `{}` and not `{}`", same + 1, line(built), line(committed)))
 }
 
-/// One line for each finding of the lint; none if the PTX is clean.
+/// The findings of the lint, one line each; none if the PTX is clean.
 pub fn lint(target: &Target, ptx: &str) -> Vec<String> {
     ptx_tools::lint(ptx).iter().map(|finding| format!("{}: {finding}", target.file)).collect()
 }
 
-/// `cargo xtask build-ptx`.
+/// Runs `cargo xtask build-ptx`.
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     if args.check {

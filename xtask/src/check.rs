@@ -1,4 +1,4 @@
-//! `cargo xtask check`: every check that stands before a merge.
+//! `cargo xtask check`: every check before a merge.
 
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -8,19 +8,21 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::build_ptx::{Comparison, TARGETS, compare, lint};
 use crate::process::{capture, cargo, run};
 use crate::report::{Outcome, Report};
-use crate::{coverage, cuda_stub, outside, ptxas, workspace};
+use crate::{coverage, cuda_stub, outside, prose, ptxas, workspace};
 
-/// Run every check that stands before a merge.
+/// Run every check before a merge.
 ///
-/// rustfmt; clippy, also with the feature cust; rustdoc; a program outside the workspace; and of the committed PTX: that
-/// it was built from these sources, the lint, a new build that must give the same bytes, and ptxas with a table of what
-/// each kernel uses.
+/// The checks are rustfmt; the width and the beginnings of comments; clippy, also with the feature
+/// cust; rustdoc; and a program outside the workspace. The committed PTX must have been built from
+/// these sources. It goes through the lint, a new build that must give the same bytes, and ptxas
+/// with a table of what each kernel uses.
 ///
-/// And, if all tests have run before: how much of the PTX they executed, with a floor. `--thorough` runs all tests again, in
-/// release, with both targets' PTX interpreted in full and four times as many cases of each property.
+/// If all tests have run before, the last check is how much of the PTX they executed, with a floor.
+/// `--thorough` runs all tests again, in release, with both targets' PTX interpreted in full and
+/// four times as many cases of each property.
 ///
-/// All steps run even if one fails. What this machine lacks a tool for is skipped with a line that says how to get
-/// it. The exit status is not zero if a step failed.
+/// All steps run even if one fails. A step that lacks a tool on this machine is skipped with a line
+/// that says how to get it. The exit status is not zero if a step failed.
 #[derive(clap::Args)]
 pub struct Args {
     /// Leave out rustfmt.
@@ -46,7 +48,7 @@ pub struct Args {
     thorough: bool,
 }
 
-/// `cargo xtask check`.
+/// Runs `cargo xtask check`.
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let mut report = Report::default();
@@ -54,6 +56,10 @@ pub fn main(args: &Args) -> Result<()> {
     let rebuilt = beside(args.no_rebuild, &root, rebuild);
     let assembled = beside(args.no_ptxas, &root, assemble);
     report.step("rustfmt", args.no_fmt, || cargo_step(&root, &["fmt", "--all", "--check"]));
+    report.step("comments", false, || {
+        prose::check(&root)?;
+        Ok(Outcome::Passed(String::new()))
+    });
     report.step("clippy", args.no_clippy, || {
         cargo_step(&root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
     });
@@ -72,7 +78,8 @@ pub fn main(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The feature `cust`, which builds only where there is a CUDA toolkit, or what its build script takes for one.
+/// Checks the feature `cust`, which builds only where there is a CUDA toolkit, or what its build
+/// script takes for one.
 fn with_cust(root: &Path) -> Result<Outcome> {
     let words = ["clippy", "-p", "warpnest-tests", "--features", "cust", "--all-targets", "--", "-D", "warnings"];
     capture(cargo().args(words).env(cuda_stub::VARIABLE, cuda_stub::make(root)?).current_dir(root))?;
@@ -101,7 +108,7 @@ fn lints(root: &Path) -> Result<Outcome> {
 }
 
 fn rebuild(root: &Path) -> Result<Outcome> {
-    // One fault, one failure: a wrong digest failed in its own step.
+    // One fault gives one failure: a wrong digest failed in its own step.
     if digests(root).is_err() {
         return Ok(Outcome::Skipped("not built from these sources".into()));
     }
@@ -127,7 +134,7 @@ fn join(work: Work) -> Result<Outcome> {
     work.join().unwrap_or_else(|_| bail!("it panicked: see above"))
 }
 
-/// All tests with all that they can try.
+/// Runs all tests with all that they can try.
 fn thorough(root: &Path) -> Result<Outcome> {
     let mut command = cargo();
     command.args(["test", "--release", "--workspace"]).env("WARPNEST_THOROUGH", "1").current_dir(root);

@@ -1,4 +1,5 @@
-//! Finding a compiler for the kernels: a rustc that knows the NVPTX target, with the source of its library beside it.
+//! Finding a compiler for the kernels: a rustc that knows the NVPTX target, with the source of its
+//! library beside it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::capture;
 
-/// The variable that names a rustc by its path and goes before everything else.
+/// The variable that names a rustc by its path and has precedence over all else.
 pub const VARIABLE: &str = "WARPNEST_KERNEL_RUSTC";
 /// rustc's name for the GPU.
 pub const TRIPLE: &str = "nvptx64-nvidia-cuda";
@@ -18,16 +19,16 @@ const NEEDED_CPU: &str = "sm_90";
 /// A compiler that passed every test.
 #[derive(Debug)]
 pub struct Compiler {
-    /// Full path: a bare `rustc` would be rustup's proxy, which picks the host's toolchain.
+    /// The full path: a bare `rustc` would be rustup's proxy, which picks the host's toolchain.
     pub rustc: PathBuf,
     /// Its version.
     pub version: Version,
 }
 
-/// What `rustc -vV` says.
+/// The output of `rustc -vV`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// First line and LLVM's version: recorded in the PTX, since both decide its bytes.
+    /// The first line and LLVM's version: recorded in the PTX, since both decide its bytes.
     pub line: String,
     number: (u32, u32),
 }
@@ -46,7 +47,7 @@ impl Version {
     }
 }
 
-/// Where a candidate comes from.
+/// The source of a candidate.
 #[derive(Clone, Debug)]
 enum Origin {
     Variable,
@@ -55,8 +56,10 @@ enum Origin {
 }
 
 impl Origin {
-    /// The oldest release that is accepted: 1.96 was tried, as Debian packages it; of the official builds take those
-    /// which no longer copy barriers into divergent branches by themselves.
+    /// The oldest release that is accepted.
+    ///
+    /// As Debian packages it, that is 1.96, which was tried. Official builds are accepted that no
+    /// longer copy barriers into divergent branches by themselves.
     fn oldest(&self) -> (u32, u32) {
         if let Origin::Rustup(_) = self { (1, 97) } else { (1, 96) }
     }
@@ -80,7 +83,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What was asked of a candidate.
+/// The answers of a candidate.
 struct Facts {
     verbose_version: String,
     library: PathBuf,
@@ -93,7 +96,8 @@ pub fn find() -> Result<Compiler> {
     search(|_| true)
 }
 
-/// Like [`find`], but only a compiler whose version is `line`: the one that built a committed file.
+/// The first compiler like that of [`find`] whose version is `line`: the one that built a committed
+/// file.
 pub fn find_version(line: &str) -> Result<Compiler> {
     search(|version| version.line == line)
 }
@@ -101,7 +105,7 @@ pub fn find_version(line: &str) -> Result<Compiler> {
 fn search(wanted: impl Fn(&Version) -> bool) -> Result<Compiler> {
     let mut tried = Vec::new();
     let mut candidates = Vec::new();
-    // A compiler named by hand is used or refused; another in its place would be a surprise.
+    // A compiler named by hand is used or refused; another one instead would be a surprise.
     if let Some(path) = std::env::var_os(VARIABLE) {
         candidates.push((Origin::Variable, PathBuf::from(path)));
     } else {
@@ -125,7 +129,8 @@ fn search(wanted: impl Fn(&Version) -> bool) -> Result<Compiler> {
 /// Every installed toolchain with the path of its rustc (not rustup's proxy).
 fn rustup_toolchains() -> Result<Vec<(Origin, PathBuf)>> {
     let (list, _) = capture(Command::new("rustup").args(["toolchain", "list"]))?;
-    // A line is a name, perhaps with "(default)" behind it; with no toolchain there is a sentence instead.
+    // A line is a name, perhaps with "(default)" behind it; with no toolchain there is a sentence
+    // instead.
     let names = list.lines().filter(|line| !line.starts_with("no ")).filter_map(|line| line.split_whitespace().next());
     let rustc = |name: &str| {
         let sysroot = capture(Command::new("rustup").args(["run", name, "rustc", "--print", "sysroot"]));

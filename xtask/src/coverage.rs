@@ -1,4 +1,4 @@
-//! How much of the committed PTX the tests execute in the interpreter.
+//! The share of the committed PTX that the tests execute in the interpreter.
 
 use std::fs;
 use std::path::Path;
@@ -9,11 +9,14 @@ use crate::build_ptx::TARGETS;
 use crate::report::Outcome;
 use crate::workspace;
 
-/// The share of statements below which the check fails: a little less than the tests execute, since
-/// much of their input is random. About 1 % cannot be executed (docs/architecture.md).
+/// The share of statements below which the check fails.
+///
+/// It is a little less than the tests execute, since much of their input is random. About 1 %
+/// cannot be executed (docs/architecture.md).
 const FLOOR: f64 = 0.96;
 
-/// What the tests write when all of them have run (`tests/src/coverage.rs`), in the target folder.
+/// The file that the tests write when all of them have run (`tests/src/coverage.rs`), in the target
+/// folder.
 const FILE: &str = "ptx-coverage.txt";
 
 /// Compares the figure of the last run of all tests with the floor.
@@ -35,7 +38,7 @@ pub fn check(root: &Path) -> Result<Outcome> {
     Ok(Outcome::Passed(percent))
 }
 
-/// Executed statements and all, if the file is about one of these digests.
+/// The numbers of executed statements and of all, if the file is about one of these digests.
 fn figures(text: &str, digests: &[String]) -> Result<Option<(u64, u64)>> {
     let mut lines = text.lines();
     let (first, about) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());

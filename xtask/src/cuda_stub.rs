@@ -1,4 +1,5 @@
-//! A folder that the build script of `cust` takes for a CUDA toolkit: a library to link with, and nothing else.
+//! A folder that the build script of `cust` takes for a CUDA toolkit: a library to link with, and
+//! nothing else.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,11 +12,11 @@ use serde_json::Value;
 use crate::process::{capture, cargo};
 use crate::workspace;
 
-/// The variable by which that build script is told of the folder.
+/// The variable that tells that build script of the folder.
 pub const VARIABLE: &str = "CUDA_LIBRARY_PATH";
 
-/// Makes the folder, with every function of the driver that `cust` declares. A program that is linked with it wants the real
-/// library of that name to start.
+/// Makes the folder, with every function of the driver that `cust` declares. A program that is
+/// linked with it wants the real library of that name to start.
 pub fn make(root: &Path) -> Result<PathBuf> {
     let folder = workspace::target_dir(root).join("cuda-stub");
     let library = folder.join("lib64");

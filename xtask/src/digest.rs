@@ -1,7 +1,8 @@
 //! The digest that ties a committed PTX file to the sources it was built from.
 //!
-//! It covers what decides the PTX and is ours: gpu-kernels' manifest and sources for the GPU, the profile `ptx` of the root
-//! manifest, and the flags of the recipe. The compiler is not in it: its version is recorded beside it.
+//! It covers what decides the PTX and is ours: gpu-kernels' manifest and sources for the GPU, the
+//! profile `ptx` of the root manifest, and the flags of the recipe. The compiler is not in it: its
+//! version is recorded beside it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
 
-/// The host's back ends, which no build for the GPU compiles: a change of them leaves the PTX as it is.
+/// The host's back ends, which no build for the GPU compiles: a change of them leaves the PTX as it
+/// is.
 const HOST_ONLY: [&str; 2] = ["gpu-kernels/src/seam/cpu/", "gpu-kernels/src/seam/checked.rs"];
 
 /// The digest of the kernels' sources under `root` for a build with `flags`, in hexadecimal.
@@ -36,7 +38,8 @@ pub fn of_sources(root: &Path, flags: &[String]) -> Result<String> {
     Ok(hash(&parts))
 }
 
-/// Lengths stand before the bytes, so that moving a byte from one part to its neighbour changes the digest.
+/// Hashes the parts. Lengths stand before the bytes, so that moving a byte from one part to its
+/// neighbour changes the digest.
 fn hash(parts: &[(String, Vec<u8>)]) -> String {
     let mut state = Sha256::new();
     for (name, contents) in parts {
@@ -56,8 +59,9 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The settings of one table of a manifest, without comments and blank lines: `[profile.ptx]` is followed by others'
-/// text, which must not count.
+/// The settings of one table of a manifest, without comments and blank lines.
+///
+/// `[profile.ptx]` is followed by others' text, which must not count.
 fn table(manifest: &str, name: &str) -> String {
     let header = format!("[{name}]");
     let lines = manifest.lines().map(str::trim).skip_while(|line| *line != header).skip(1);
@@ -103,7 +107,7 @@ mod tests {
     #[test]
     fn the_digest_is_the_same_everywhere() {
         let (one, two) = (Sample::new("one"), Sample::new("two"));
-        // What does not decide the PTX does not count.
+        // Files that do not decide the PTX do not count.
         two.write("gpu-kernels/tests/t.rs", "");
         two.write("gpu-kernels/src/seam/cpu/mod.rs", "");
         two.write("gpu-kernels/src/seam/checked.rs", "");

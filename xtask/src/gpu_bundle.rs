@@ -1,4 +1,5 @@
-//! `cargo xtask gpu-bundle`: what a GPU machine needs, built on one that has neither GPU nor CUDA.
+//! `cargo xtask gpu-bundle`: the files that a GPU machine needs, built on one that has neither GPU
+//! nor CUDA.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ pub struct Args {
 }
 
 const RUN: &str = include_str!("gpu_bundle.sh");
-/// Its presence says that a folder is a bundle, so that only bundles are ever emptied.
+/// The file whose presence says that a folder is a bundle, so that only bundles are ever emptied.
 const MANIFEST: &str = "manifest.txt";
 
 /// The packages that the binaries come from.
@@ -31,12 +32,12 @@ const PACKAGES: [&str; 6] = ["-p", "warpnest", "-p", "warpnest-tests", "-p", "wa
 /// One executable that cargo built.
 #[derive(Debug, PartialEq, Eq)]
 struct Binary {
-    /// Where it goes in the bundle.
+    /// The path of the file in the bundle.
     bundle_path: String,
     built: PathBuf,
 }
 
-/// `cargo xtask gpu-bundle`.
+/// Runs `cargo xtask gpu-bundle`.
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let output = args.output.clone().unwrap_or_else(|| root.join("target/gpu-bundle"));
@@ -64,8 +65,8 @@ pub fn main(args: &Args) -> Result<()> {
     fs::write(&run, RUN)?;
     capture(Command::new("chmod").arg("+x").arg(&run))?;
     fs::write(output.join(MANIFEST), &manifest)?;
-    // Each binary has the kernels' PTX in it: a dictionary larger than a binary finds that again, and an archive of gzip is ten times
-    // as large.
+    // Each binary has the kernels' PTX in it: a dictionary larger than a binary finds that again,
+    // and an archive of gzip is ten times as large.
     let archive = output.with_extension("tar.xz");
     let name = output.file_name().context("the folder has no name")?;
     let parent = output.parent().context("the folder has no parent")?;
@@ -90,12 +91,13 @@ pub fn main(args: &Args) -> Result<()> {
 
 /// Builds some targets and returns their executables.
 ///
-/// The packages are the same each time: with others, cargo could join features differently and compile the library again.
+/// The packages are the same each time: with others, cargo could join features differently and
+/// compile the library again.
 fn build(root: &Path, words: &[&str]) -> Result<Vec<Binary>> {
     println!("building ({})", words.join(" "));
     let mut command = cargo();
     command.current_dir(root).args(words).args(PACKAGES);
-    // Only a machine with a driver can run what is shared with `cust`.
+    // Only a machine with a driver can run tests that are shared with `cust`.
     command.args(["--features", "warpnest-tests/cust"]).env(cuda_stub::VARIABLE, cuda_stub::make(root)?);
     command.args(["--release", "--message-format=json-render-diagnostics"]);
     let found = executables(&stdout_of(&mut command)?)?;
@@ -122,7 +124,7 @@ fn executables(messages: &str) -> Result<Vec<Binary>> {
     Ok(found)
 }
 
-/// Copies without symbols, or whole where there is no `strip`. Returns the size.
+/// Copies a file without symbols, or whole where there is no `strip`. Returns the size.
 fn copy_stripped(from: &Path, to: &Path) -> Result<u64> {
     fs::create_dir_all(to.parent().context("no folder to copy to")?)?;
     if capture(Command::new("strip").arg("-o").arg(to).arg(from)).is_err() {

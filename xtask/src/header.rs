@@ -1,8 +1,9 @@
-//! The comment lines at the head of a committed PTX file: what it was built from, and with what.
+//! The comment lines at the head of a committed PTX file: the sources and the compiler that it was
+//! built from.
 
 use anyhow::{Context, Result};
 
-/// What the header records.
+/// The records of the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The digest of the sources, the profile and the flags (`digest::of_sources`).

@@ -1,23 +1,25 @@
 //! Launch bounds, which rustc has no attribute for.
 //!
-//! A kernel asks for them with a comment that `global_asm!` carries into the PTX:
-//! `//@launch_bounds KERNEL maxntid=512 minnctapersm=4`. This step turns it into the directives `.maxntid` and
-//! `.minnctapersm` of that kernel. (Naming the kernel as `sym` also makes LLVM declare it a first time, without a
-//! body; that declaration goes too, since it would lack the directives.)
+//! A kernel asks for them with a comment that `global_asm!` carries into the PTX: `//@launch_bounds
+//! KERNEL maxntid=512 minnctapersm=4`. This step turns it into the directives `.maxntid` and
+//! `.minnctapersm` of that kernel. (Naming the kernel as `sym` also makes LLVM declare it a first
+//! time, without a body; that declaration goes too, since it would lack the directives.)
 
 use anyhow::{Context, Result, bail, ensure};
 
 const DIRECTIVE: &str = "//@launch_bounds ";
 
-/// What one comment asks for.
+/// The bounds that one comment asks for.
 #[derive(Debug, PartialEq, Eq)]
 struct Bounds<'a> {
     kernel: &'a str,
     directives: String,
 }
 
-/// Returns the PTX with every request carried out. A request that cannot be carried out is an error: without its
-/// bounds the kernel would still run, only with the wrong number of registers.
+/// Returns the PTX with every request carried out.
+///
+/// A request that cannot be carried out is an error: without its bounds the kernel would still run,
+/// only with the wrong number of registers.
 pub fn apply(ptx: &str) -> Result<String> {
     let (requests, rest): (Vec<&str>, Vec<&str>) =
         ptx.lines().partition(|line| line.trim_start().starts_with(DIRECTIVE));
@@ -55,7 +57,8 @@ fn parse(line: &str) -> Result<Bounds<'_>> {
     Ok(Bounds { kernel, directives })
 }
 
-/// Puts the directives between the parameter list and the body, and removes declarations without a body.
+/// Puts the directives between the parameter list and the body, and removes declarations without a
+/// body.
 fn insert(ptx: &str, bounds: &Bounds<'_>) -> Result<String> {
     let name = bounds.kernel;
     let (mut out, mut rest, mut done) = (String::with_capacity(ptx.len() + 64), ptx, 0);

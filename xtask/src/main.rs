@@ -12,6 +12,7 @@ mod launch_bounds;
 mod measure;
 mod outside;
 mod process;
+mod prose;
 mod ptxas;
 mod report;
 mod sanitize;
@@ -29,7 +30,8 @@ struct Cli {
     command: Command,
 }
 
-/// A command's help is the documentation of its arguments' struct, or that of the program which it runs.
+/// A command's help is the documentation of its arguments' struct, or that of the program which it
+/// runs.
 #[derive(Subcommand)]
 enum Command {
     /// Measure every table and operation beside the memory system's limits.
@@ -62,7 +64,8 @@ fn main() -> ExitCode {
         Command::Sanitize(args) => sanitize::main(&args),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };
-    // Only the words: with RUST_BACKTRACE set, returning the error would bury them under a backtrace.
+    // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
+    // backtrace.
     eprintln!("error: {error:#}");
     ExitCode::FAILURE
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::process::{cargo, run};
 use crate::workspace;
 
-/// What is handed on, `--help` included.
+/// The arguments that are handed on, `--help` included.
 #[derive(clap::Args)]
 pub struct Args {
     /// The command's own arguments; `--help` lists them.
@@ -17,7 +17,8 @@ pub struct Args {
 
 /// Builds `warpnest-bench` in release and has it carry out `command`.
 pub fn main(command: &str, args: &Args) -> Result<()> {
-    // Not from the workspace's root: paths among the arguments are relative to where the user stands.
+    // Not from the workspace's root: paths among the arguments are relative to the user's current
+    // folder.
     let mut cargo = cargo();
     cargo.args(["run", "--quiet", "--release", "--package", "warpnest-bench", "--manifest-path"]);
     cargo.arg(workspace::root()?.join("Cargo.toml")).args(["--", command]).args(&args.rest);

@@ -1,4 +1,5 @@
-//! A program outside the workspace, built as a user of the library builds his: from packages, without this workspace's settings.
+//! A program outside the workspace, built as a user of the library builds one: from packages,
+//! without this workspace's settings.
 
 use std::fs;
 use std::path::Path;
@@ -9,11 +10,11 @@ use anyhow::{Context, Result, ensure};
 use crate::process::{capture, cargo};
 use crate::workspace;
 
-/// The program.
+/// The path of the program.
 const PROGRAM: &str = "docs/examples/first-map";
-/// The packages that it needs, and where its manifest finds them.
+/// The packages that it needs, and the paths where its manifest finds them.
 const PACKAGES: [(&str, &str); 2] = [("gpu-kernels", "../../../gpu-kernels"), ("warpnest", "../../../crates/warpnest")];
-/// Variables by which a build could find CUDA, or be told which one.
+/// The variables by which a build could find CUDA, or be told which one.
 const CUDA_VARIABLES: [&str; 7] = [
     "CUDA_HOME",
     "CUDA_LIBRARY_PATH",
@@ -24,7 +25,8 @@ const CUDA_VARIABLES: [&str; 7] = [
     "RUSTFLAGS",
 ];
 
-/// Packs the library, builds the program with it, and runs that; gives what it says of its device.
+/// Packs the library, builds the program with it, and runs that; returns what the program says of
+/// its device.
 pub fn build_and_run(root: &Path) -> Result<String> {
     let folder = workspace::target_dir(root).join("outside");
     let packed = folder.join("package");
@@ -38,7 +40,7 @@ pub fn build_and_run(root: &Path) -> Result<String> {
     let mut manifest = fs::read_to_string(root.join(PROGRAM).join("Cargo.toml"))?;
     for (name, path) in PACKAGES {
         let unpacked = format!("{name}-{version}");
-        // Else files that a package no longer has would stay.
+        // Otherwise files that a package no longer has would stay.
         let _ = fs::remove_dir_all(folder.join(&unpacked));
         let archive = packed.join(format!("{unpacked}.crate"));
         capture(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&folder))?;

@@ -1,4 +1,4 @@
-//! Running other programs, with errors that show what was run and what it said.
+//! Running other programs, with errors that show the command and its output.
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
@@ -15,7 +15,8 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command and returns what it wrote: (standard output, standard error). If it fails, both are in the error.
+/// Runs a command and returns what it wrote: (standard output, standard error). If it fails, both
+/// are in the error.
 pub fn capture(command: &mut Command) -> Result<(String, String)> {
     let line = show(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start `{line}`"))?;

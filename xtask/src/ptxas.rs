@@ -1,4 +1,4 @@
-//! NVIDIA's assembler: whether it takes the PTX, and what each kernel will use.
+//! NVIDIA's assembler: whether it takes the PTX, and the resources that each kernel will use.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,13 +9,13 @@ use comfy_table::{CellAlignment, Table, presets};
 use crate::process::capture;
 use crate::workspace;
 
-/// The variable that names a ptxas by its path and goes before everything else.
+/// The variable that names a ptxas by its path and has precedence over all else.
 pub const VARIABLE: &str = "WARPNEST_PTXAS";
 
-/// What a skipped step tells the user to do.
+/// The instructions to the user in the line of a skipped step.
 pub const HOW_TO_GET: &str = "ptxas not found: skipped; pip install --no-deps 'nvidia-cuda-nvcc<14' into a venv at target/ptxas, or set WARPNEST_PTXAS";
 
-/// What one kernel uses. Stack and spills include those of the functions that it calls.
+/// The resources of one kernel. Stack and spills include those of the functions that it calls.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The entry point's name.
@@ -27,14 +27,20 @@ pub struct Usage {
     spill_loads: u32,
 }
 
-/// Exceptions to the rule, with the bytes that are allowed of each kind. A radix pass whose threads hold 16 items and spill a few
-/// words is faster than one whose threads hold 12 and spill none (docs/primitives.md); the ordered split is such a pass. A page is built
-/// fastest with four blocks a multiprocessor; what they spill, they spill where pairs search for a slot, which few do (docs/page-map.md).
+/// The exceptions to the rule, with the bytes that are allowed of each kind.
+///
+/// A radix pass whose threads hold 16 items and spill a few words is faster than one whose threads
+/// hold 12 and spill none (docs/primitives.md). The ordered split is such a pass. A page is built
+/// fastest with four blocks a multiprocessor. Its spills are in the code where pairs search for a
+/// slot, which few do (docs/page-map.md).
 const ALLOWED: [(&str, u32); 3] = [("radix_partition_", 96), ("page_split_in_order_", 256), ("page_build_", 160)];
 
 impl Usage {
-    /// The rule, here and nowhere else: a kernel's state lives in registers. A stack or a spill means memory traffic
-    /// that nobody wrote; usually an array indexed by a variable, or bounds that leave too few registers.
+    /// The violation of the rule that a kernel's state lives in registers, which stands here and
+    /// nowhere else.
+    ///
+    /// A stack or a spill means memory traffic that is not in the source. Mostly its cause is an
+    /// array indexed by a variable, or bounds that leave too few registers.
     pub fn violation(&self) -> Option<String> {
         let Usage { kernel, stack, spill_stores, spill_loads, .. } = self;
         let allowed = ALLOWED.iter().find(|(name, _)| kernel.starts_with(name)).map_or(0, |(_, bytes)| *bytes);
@@ -43,7 +49,8 @@ impl Usage {
     }
 }
 
-/// Looks at the variable, PATH, the usual folder of a CUDA toolkit, and the venv that `.ci/run` makes.
+/// Looks at the variable, PATH, the usual folder of a CUDA toolkit, and the venv that `.ci/run`
+/// makes.
 pub fn find(root: &Path) -> Result<Option<PathBuf>> {
     if let Some(path) = std::env::var_os(VARIABLE).map(PathBuf::from) {
         ensure!(path.is_file(), "{VARIABLE} names {}, which is not a file", path.display());
@@ -74,13 +81,16 @@ pub fn assemble(ptxas: &Path, cpu: &str, file: &Path) -> Result<(Vec<Usage>, Vec
     Ok((kernels, warnings(&text)))
 }
 
-/// Among them: launch bounds that this GPU cannot meet, which ptxas then ignores.
+/// The warnings in the output. Among them are launch bounds that this GPU cannot meet, which ptxas
+/// then ignores.
 fn warnings(text: &str) -> Vec<String> {
     text.lines().filter(|line| line.starts_with("ptxas warning")).map(str::to_string).collect()
 }
 
-/// Reads what `ptxas -v` says: for each kernel a line that names it, the properties of every function compiled with
-/// it (a called function has lines of its own), and the totals.
+/// Reads the output of `ptxas -v`.
+///
+/// It has for each kernel a line that names it, the properties of every function compiled with it
+/// (a called function has lines of its own), and the totals.
 fn parse(text: &str) -> Result<Vec<Usage>> {
     let mut kernels: Vec<Usage> = Vec::new();
     for line in text.lines() {

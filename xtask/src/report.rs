@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Error, Result};
 
-/// How a step ended that did not fail; the text stands in its line.
+/// The end of a step that did not fail; the text stands in its line.
 pub enum Outcome {
     Passed(String),
     Skipped(String),
@@ -23,7 +23,8 @@ impl Report {
     /// Does a step, unless it is left out, and prints its line.
     pub fn step(&mut self, name: &str, left_out: bool, work: impl FnOnce() -> Result<Outcome>) {
         print!("{name:<32} ");
-        // The name first: a step can take minutes. A closed pipe is noticed by the line that follows.
+        // The name first: a step can take minutes. A closed pipe is noticed by the line that
+        // follows.
         let _ = std::io::stdout().flush();
         let start = Instant::now();
         let outcome = if left_out { Ok(Outcome::Skipped("left out".into())) } else { work() };
@@ -45,7 +46,7 @@ impl Report {
         format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
     }
 
-    /// Prints the numbers, ends the process if a step failed, and gives how many passed.
+    /// Prints the numbers, ends the process if a step failed, and returns how many passed.
     pub fn end(self) -> u32 {
         println!("{}", self.summary());
         // The lines above say all there is to say: no error text after them.

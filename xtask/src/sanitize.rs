@@ -14,15 +14,15 @@ use crate::{compiler, workspace};
 /// Run the CPU engine under Miri, AddressSanitizer and ThreadSanitizer.
 ///
 /// What runs is crates/warpnest/tests/cpu_engine.rs: every operation of the library, so every
-/// kernel as functions for the CPU, on the CPU engine and on eight threads that take the blocks of
-/// even a small launch in random order.
+/// kernel as functions for the CPU. They run on the CPU engine and on eight threads that take the
+/// blocks of even a small launch in random order.
 ///
-/// AddressSanitizer needs the pinned toolchain as rustup installs it. ThreadSanitizer wants a
-/// standard library that it watches, so it takes the kernels' compiler (`cargo xtask build-ptx
-/// --help`), which has the library's source. Miri needs rustup's nightly.
+/// AddressSanitizer needs the pinned toolchain as rustup installs it. ThreadSanitizer needs a
+/// standard library that it has instrumented, so it takes the kernels' compiler (`cargo xtask
+/// build-ptx --help`), which has the library's source. Miri needs rustup's nightly.
 ///
-/// What this machine lacks a tool for is skipped with a line that says how to get it. The exit
-/// status is not zero if a tool found something, or if none could run.
+/// A tool that this machine lacks is skipped with a line that says how to get it. The exit status
+/// is not zero if a tool found something, or if none could run.
 #[derive(clap::Args)]
 pub struct Args {
     /// What to run; all if nothing is named.
@@ -44,8 +44,10 @@ enum Tool {
     Thread,
 }
 
-/// Tree borrows and permissive provenance, because to engines and to rayon's queues addresses are
-/// numbers. rayon's threads run until the process ends, which counts as a leak.
+/// The flags of Miri: tree borrows and permissive provenance, because to engines and to rayon's
+/// queues addresses are numbers.
+///
+/// rayon's threads run until the process ends, which counts as a leak.
 const MIRI_FLAGS: &str =
     "-Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-disable-isolation -Zmiri-ignore-leaks";
 const NO_MIRI: &str = "rustup toolchain install nightly --component miri --component rust-src";
@@ -53,7 +55,7 @@ const NO_RUNTIME: &str = "the host's rustc has no runtime for it, rustup's have 
 const NO_LIBRARY_SOURCE: &str = "no rustc with the source of its library: apt-get install rustc-web rust-web-src, \
     or rustup toolchain install nightly --component rust-src";
 
-/// `cargo xtask sanitize`.
+/// Runs `cargo xtask sanitize`.
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let mut report = Report::default();
@@ -95,8 +97,8 @@ fn thread(root: &Path, names: &[String]) -> Result<Outcome> {
     let Ok(compiler) = compiler::find() else { return Ok(Outcome::Skipped(NO_LIBRARY_SOURCE.into())) };
     let mut flags = vec!["-Zsanitizer=thread".to_string()];
     if runtime(&compiler.rustc, "tsan")?.is_none() {
-        // A distribution's rustc comes without one. That of the host's, of nearly the same LLVM,
-        // will do.
+        // A distribution's rustc comes without one. The one of the host's rustc, of nearly the same
+        // LLVM, will do.
         let Some(runtime) = runtime("rustc".as_ref(), "tsan")? else { return Ok(Outcome::Skipped(NO_RUNTIME.into())) };
         flags.push("-Zexternal-clangrt".into());
         let arguments = ["-Wl,--whole-archive", &runtime.to_string_lossy(), "-Wl,--no-whole-archive"];
@@ -109,8 +111,8 @@ fn thread(root: &Path, names: &[String]) -> Result<Outcome> {
     run_tests(command, root, names)
 }
 
-/// `cargo test` with these flags of rustc, in a target folder of their own: with other flags
-/// everything is compiled anew.
+/// Prepares `cargo test` with these flags of rustc, in a target folder of their own: with other
+/// flags everything is compiled anew.
 fn instrumented(root: &Path, name: &str, flags: &[&str]) -> Result<Command> {
     // With the target named, even if it is this machine, the flags are not for procedural macros.
     let (host, _) = capture(Command::new("rustc").args(["--print", "host-tuple"]))?;

@@ -1,12 +1,14 @@
-//! Where the workspace is.
+//! The folder of the workspace.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The workspace's root: the nearest folder, from the current one upwards, that holds `gpu-kernels`.
+/// The workspace's root: the nearest folder, from the current one upwards, that holds
+/// `gpu-kernels`.
 ///
-/// Found at run time and not baked in, since the binary of a GPU bundle runs on another machine.
+/// It is found at run time and not baked in, since the binary of a GPU bundle runs on another
+/// machine.
 pub fn root() -> Result<PathBuf> {
     let start = match std::env::var_os("CARGO_MANIFEST_DIR") {
         Some(dir) => PathBuf::from(dir),

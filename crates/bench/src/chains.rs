@@ -1,14 +1,15 @@
-//! `cargo xtask chains`: how long eviction chains become, from which the default limit follows.
+//! `cargo xtask chains`: the length of eviction chains, from which the default limit follows.
 
 use warpnest::{CuckooConfig, Device, Error};
 
 use crate::bench::parse_size;
 use crate::tables::new_table;
 
-/// Measure eviction chains over load and number of hash functions.
+/// Measure eviction chains over load factor and number of hash functions.
 ///
-/// Every build may follow chains of up to 100,000 exchanges. Printed: exchanges a pair, the longest chain over all builds, the
-/// same in units of lg n, and how many builds failed all the same. docs/cuckoo.md derives the default limit from it.
+/// Every build may follow chains of up to 100,000 exchanges. Printed are exchanges a pair, the
+/// longest chain over all builds, the same in units of lg n, and how many builds failed.
+/// docs/cuckoo.md derives the default limit from them.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.
@@ -20,7 +21,8 @@ pub struct Args {
     /// Builds of each kind, with different seeds.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     builds: u64,
-    /// Multiples of the chapter's smallest table (2.1, 1.1, 1.03 and 1.02 slots a pair for two to five functions).
+    /// Multiples of the smallest table of Alcantara 2011 (2.1, 1.1, 1.03 and 1.02 slots a pair for
+    /// two to five functions).
     #[arg(long, value_delimiter = ',', default_value = "1,1.02,1.05,1.1,1.2136,1.5,2")]
     sizes: Vec<f64>,
 }

@@ -1,4 +1,5 @@
-//! What is measured and drawn: `cargo xtask bench`, `chains`, `figures` and `rounds` run this program.
+//! The program behind `cargo xtask bench`, `chains`, `figures` and `rounds`: measurements and
+//! drawings.
 
 mod bench;
 mod chains;
@@ -35,7 +36,8 @@ fn main() -> ExitCode {
         Command::Rounds(args) => rounds::main(&args),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };
-    // Only the words: with RUST_BACKTRACE set, returning the error would bury them under a backtrace.
+    // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
+    // backtrace.
     eprintln!("error: {error:#}");
     ExitCode::FAILURE
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask rounds`: how many rounds the buckets of a two-level map take, and how often they need another seed.
+//! `cargo xtask rounds`: the rounds that the buckets of a two-level map take, and how often they
+//! need another seed.
 
 use comfy_table::Table;
 use warpnest::{Device, TwoLevelConfig, TwoLevelMap};
@@ -8,9 +9,9 @@ use crate::tables;
 
 /// Measure the rounds of parallel cuckoo hashing over the items of a bucket.
 ///
-/// The first table is of buckets with exactly so many items, each a map of its own; the second of whole maps, by their mean. Rounds
-/// are those with one seed; a seed that did not do counts with all its rounds. Sub-tables, seeds and rounds are the default ones.
-/// docs/two-level.md has the tables.
+/// The first table is of buckets with exactly so many items, each a map of its own; the second of
+/// whole maps, by their mean. Rounds are those with one seed; a seed that failed counts with all
+/// its rounds. Sub-tables, seeds and rounds are the default ones. docs/two-level.md has the tables.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.
@@ -30,7 +31,7 @@ pub struct Args {
     means: Vec<f64>,
 }
 
-/// What some maps took together.
+/// The sums over some maps.
 #[derive(Default)]
 struct Tally {
     buckets: u64,

@@ -8,7 +8,7 @@ use crate::state::{Answer, State, code, current, set_current, state};
 use crate::stream::{Event, Stream, Work};
 use crate::{CAPABILITIES, TOTAL_MEMORY};
 
-/// Does a call: counts it, and answers what was planted for it or what it gives.
+/// Does a call: counts it, and answers the fault planted for it or its own result.
 fn call(name: &'static str, work: impl FnOnce(&mut State) -> Answer) -> u32 {
     let mut state = state();
     match state.count(name).and_then(|()| work(&mut state)) {
@@ -17,7 +17,7 @@ fn call(name: &'static str, work: impl FnOnce(&mut State) -> Answer) -> u32 {
     }
 }
 
-/// [`call`] in a context, which must be current.
+/// Does a call like [`call`], in a context, which must be current.
 fn call_in(name: &'static str, work: impl FnOnce(&mut State) -> Answer) -> u32 {
     call(name, |state| {
         state.working(name)?;
@@ -25,7 +25,8 @@ fn call_in(name: &'static str, work: impl FnOnce(&mut State) -> Answer) -> u32 {
     })
 }
 
-/// The functions, each with what makes its call: `call`, or `call_in` if a context must be current.
+/// Defines the functions, each with what makes its call: `call`, or `call_in` if a context must be
+/// current.
 macro_rules! functions {
     ($($how:ident $name:ident($($argument:ident: $type:ty),* $(,)?) |$state:ident| $body:block)*) => {
         $(
@@ -43,7 +44,7 @@ macro_rules! functions {
     };
 }
 
-/// Writes what a call gives.
+/// Writes the result of a call.
 fn give<T>(to: *mut T, value: T) -> Answer {
     if to.is_null() {
         return Err(code::INVALID_VALUE);
@@ -100,7 +101,7 @@ functions! {
         if text.len() > length as usize {
             return Err(code::INVALID_VALUE);
         }
-        // SAFETY: the caller has room for `length` bytes.
+        // SAFETY: the caller's buffer has `length` bytes.
         unsafe { name.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len()) };
         Ok(())
     }
@@ -180,7 +181,7 @@ functions! {
     call_in cuMemFreeHost(pointer: usize) |state| { free(state, "cuMemFreeHost", pointer, true) }
 
     call_in cuMemcpyHtoDAsync_v2(to: usize, from: *const u8, bytes: usize, stream: usize) |state| {
-        // What is not page-locked the driver has read when it returns.
+        // Memory that is not page-locked has been read when the driver returns.
         // SAFETY: the caller has that many bytes there.
         let from = if bytes == 0 { Vec::new() } else { unsafe { slice::from_raw_parts(from, bytes) }.to_vec() };
         inside(state, "cuMemcpyHtoD", to, bytes)?;
@@ -189,9 +190,9 @@ functions! {
 
     call_in cuMemcpyDtoHAsync_v2(to: *mut u8, from: usize, bytes: usize, stream: usize) |state| {
         inside(state, "cuMemcpyDtoH", from, bytes)?;
-        // And what is not page-locked it has written.
+        // Memory that is not page-locked has been written when the driver returns.
         state.finish(stream)?;
-        // SAFETY: an allocation has these bytes, and the caller room for them.
+        // SAFETY: an allocation has these bytes, and the caller's buffer as many.
         unsafe { to.copy_from_nonoverlapping(std::ptr::with_exposed_provenance(from), bytes) };
         Ok(())
     }
@@ -214,7 +215,8 @@ functions! {
         names: *const c_uint,
         values: *const *mut c_void,
     ) |state| {
-        // SAFETY: the caller's image ends with a zero byte, and there are that many names and values.
+        // SAFETY: the caller's image ends with a zero byte, and there are that many names and
+        // values.
         let (ptx, names, values) = unsafe {
             let options = options as usize;
             (CStr::from_ptr(image), slice::from_raw_parts(names, options), slice::from_raw_parts(values, options))
@@ -299,7 +301,7 @@ functions! {
         if stream == 0 || !state.context()?.streams.contains_key(&stream) {
             return state.violation("cuStreamDestroy", "no such stream", code::INVALID_HANDLE);
         }
-        // Its work is done before it goes.
+        // Its work is done before it is destroyed.
         let done = state.finish(stream);
         state.context()?.streams.remove(&stream);
         done
@@ -330,7 +332,7 @@ functions! {
         let Some(found) = state.context()?.events.get(&event) else {
             return state.violation("cuEventDestroy", "no such event", code::INVALID_HANDLE);
         };
-        // The driver keeps it until it is reached.
+        // The driver keeps the record until it is reached.
         let record = found.recorded();
         let done = state.reach(event, record);
         state.context()?.events.remove(&event);

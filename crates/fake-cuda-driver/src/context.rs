@@ -8,19 +8,19 @@ use crate::state::{Answer, code};
 use crate::stream::{Event, Stream};
 use crate::{CAPABILITIES, TOTAL_MEMORY};
 
-/// What every allocation is aligned to.
+/// The alignment of every allocation.
 const ALIGNMENT: usize = 256;
 
 /// An allocation of the device, or of page-locked memory.
 pub(crate) struct Allocation {
-    /// Twice as aligned as vectors are, so that the address can be rounded up.
+    /// The memory, with spare bytes, so that the address can be rounded up.
     words: Vec<u128>,
     bytes: usize,
 }
 
 impl Allocation {
     fn new(bytes: usize, number: usize) -> Self {
-        // Not zeros: memory that nobody wrote holds anything.
+        // Not zeros: memory that was not written holds anything.
         let pattern = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834u128.wrapping_mul(2 * number as u128 + 1);
         Self { words: vec![pattern; (bytes + ALIGNMENT).div_ceil(16)], bytes }
     }
@@ -33,19 +33,19 @@ impl Allocation {
 pub(crate) struct Context {
     pub handle: usize,
     pub device: usize,
-    /// What every call answers, if it is not 0.
+    /// The answer to every call, if it is not 0.
     pub lost: u32,
     pub memory: BTreeMap<usize, Allocation>,
     pub pinned: BTreeMap<usize, Allocation>,
     pub modules: BTreeMap<usize, Module>,
-    /// The module and the name of each.
+    /// The module and the name of each function.
     pub functions: BTreeMap<usize, (usize, String)>,
     pub streams: BTreeMap<usize, Stream>,
     pub events: BTreeMap<usize, Event>,
     pub regions: Regions,
     launches: u64,
     allocations: usize,
-    /// What a kernel did that it must not do.
+    /// The faults of kernels.
     pub faults: Vec<Fault>,
 }
 
@@ -84,8 +84,8 @@ impl Context {
         self.allocations += 1;
         let allocation = Allocation::new(bytes, self.allocations);
         let address = allocation.address();
-        // SAFETY: the words are initialised, and stay where they are until `release` takes the region away. The driver's lock
-        // keeps others from them while a kernel runs.
+        // SAFETY: the words are initialised, and stay where they are until `release` takes the
+        // region away. The driver's lock keeps others from them while a kernel runs.
         unsafe { self.regions.insert(address, bytes) };
         let allocations = if pinned { &mut self.pinned } else { &mut self.memory };
         allocations.insert(address, allocation);
@@ -105,7 +105,8 @@ impl Context {
         })
     }
 
-    /// Compiles PTX, as far as the interpreter does that; else the number to answer, and the compiler's log.
+    /// Compiles PTX, as far as the interpreter does that; an error is the number to answer, and the
+    /// compiler's log.
     pub fn load(&mut self, handle: usize, ptx: &str) -> Result<(), (u32, String)> {
         let module = Module::parse(ptx).map_err(|error| (code::INVALID_PTX, error.to_string()))?;
         let number = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0u32);

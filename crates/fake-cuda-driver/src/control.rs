@@ -1,4 +1,5 @@
-//! What tests tell the driver, and ask it: functions that it exports beside its own, and the handle that calls them.
+//! The controls for tests: functions that the driver exports beside its own, and the handle that
+//! calls them.
 
 use std::ffi::{CStr, CString, c_char};
 use std::path::PathBuf;
@@ -11,60 +12,60 @@ use crate::state::{Planted, State, current, set_current, state};
 #[derive(Clone, Copy, Debug)]
 pub struct Fault<'c> {
     /// The function of the driver that fails, by its exported name. If it is `None`, any but
-    /// [`ONLY_BY_NAME`](crate::ONLY_BY_NAME).
+    /// [`ONLY_BY_NAME`](crate::ONLY_BY_NAME) fails.
     pub call: Option<&'c str>,
-    /// How many of its calls are made before the one that fails.
+    /// The number of its calls before the one that fails.
     pub before: u64,
-    /// What it answers.
+    /// The number that the call answers.
     pub code: u32,
-    /// Whether it costs the context, so that every later call in it answers the same.
+    /// Whether the fault loses the context, so that every later call in it answers the same.
     pub sticky: bool,
-    /// Whether all later calls of it fail as well.
+    /// Whether all later calls of the function fail as well.
     pub lasts: bool,
 }
 
 impl Fault<'static> {
-    /// The call that comes after so many others.
+    /// A fault in the call that comes after so many others.
     pub fn after(before: u64, code: u32) -> Self {
         Fault { call: None, before, code, sticky: false, lasts: false }
     }
 }
 
 impl<'c> Fault<'c> {
-    /// The next call of a function.
+    /// A fault in the next call of a function.
     pub fn next(call: &'c str, code: u32) -> Self {
         Fault { call: Some(call), before: 0, code, sticky: false, lasts: false }
     }
 
-    /// Not the next call, but the one that comes after so many more.
+    /// Moves the fault from the next call to the one that comes after so many more.
     pub fn skipping(self, before: u64) -> Self {
         Fault { before, ..self }
     }
 
-    /// It costs the context.
+    /// Makes the fault lose the context.
     pub fn sticky(self) -> Self {
         Fault { sticky: true, ..self }
     }
 
-    /// All later calls fail as well.
+    /// Makes all later calls fail as well.
     pub fn lasting(self) -> Self {
         Fault { lasts: true, ..self }
     }
 }
 
-/// What a device holds.
+/// The resources that a device holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Held {
-    /// How often its primary context is retained.
+    /// The number of times that its primary context is retained.
     pub retained: usize,
-    /// Allocations, page-locked ones included.
+    /// The allocations, page-locked ones included.
     pub allocations: usize,
-    /// Modules.
+    /// The modules.
     pub modules: usize,
-    /// Streams, without the default one.
+    /// The streams, without the default one.
     pub streams: usize,
-    /// Events.
+    /// The events.
     pub events: usize,
 }
 
@@ -103,7 +104,7 @@ impl FakeDriver {
         unsafe { plant(name, fault.before, fault.code, fault.sticky, fault.lasts) };
     }
 
-    /// Takes away the faults that have not come; `true` if there were any.
+    /// Removes the faults that have not come; `true` if there were any.
     pub fn clear(&self) -> bool {
         let clear: extern "C" fn() -> bool = self.function("fake_clear");
         clear()
@@ -115,7 +116,7 @@ impl FakeDriver {
         defer(deferred);
     }
 
-    /// How often a function was called.
+    /// The number of calls of a function.
     pub fn calls(&self, call: &str) -> u64 {
         let name = CString::new(call).expect("no zero byte");
         let calls: unsafe extern "C" fn(*const c_char) -> u64 = self.function("fake_calls");
@@ -123,19 +124,19 @@ impl FakeDriver {
         unsafe { calls(name.as_ptr()) }
     }
 
-    /// How many calls were made.
+    /// The number of all calls.
     pub fn all_calls(&self) -> u64 {
         let calls: unsafe extern "C" fn(*const c_char) -> u64 = self.function("fake_calls");
         // SAFETY: no name stands for all.
         unsafe { calls(std::ptr::null()) }
     }
 
-    /// How many calls were made that a fault of no name can be in.
+    /// The number of calls in which a fault of no name can be.
     pub fn working_calls(&self) -> u64 {
         self.all_calls() - crate::ONLY_BY_NAME.iter().map(|call| self.calls(call)).sum::<u64>()
     }
 
-    /// What was done that a driver's user must not do, and forgets it.
+    /// The violations of the driver's rules, which are then forgotten.
     pub fn violations(&self) -> Vec<String> {
         let next: extern "C" fn(*mut u8, usize) -> usize = self.function("fake_violation");
         let mut text = [0; 512];
@@ -146,7 +147,7 @@ impl FakeDriver {
         .collect()
     }
 
-    /// What a device holds.
+    /// The resources that a device holds.
     pub fn held(&self, device: usize) -> Held {
         let held: extern "C" fn(usize) -> Held = self.function("fake_held");
         held(device)
@@ -197,7 +198,7 @@ unsafe extern "C" fn fake_calls(call: *const c_char) -> u64 {
 extern "C" fn fake_violation(text: *mut u8, capacity: usize) -> usize {
     let Some(violation) = state().violations.pop() else { return 0 };
     let length = violation.len().min(capacity);
-    // SAFETY: the caller has room for that many bytes.
+    // SAFETY: the caller's buffer has that many bytes.
     unsafe { text.copy_from_nonoverlapping(violation.as_ptr(), length) };
     length
 }

@@ -1,9 +1,11 @@
-//! A CUDA driver for tests on machines without one: the functions that warpnest and `cudarc` call, over the interpreter of PTX.
+//! A CUDA driver for tests on machines without one: the functions that warpnest and `cudarc` call,
+//! over the interpreter of PTX.
 //!
-//! The library is named `libcuda.so.1`. A test opens it by [`FakeDriver::open`]; from then on the loader finds it under that name,
-//! in this process and nowhere else. It has four devices ([`CAPABILITIES`]). Every call is checked: the right context must be current,
-//! and every handle and address must be alive. What is wrong becomes an error of the driver and is noted as a *violation*.
-//! A test can let any call fail, and can put work off until it is waited for.
+//! The library is named `libcuda.so.1`. A test opens it by [`FakeDriver::open`]; from then on the
+//! loader finds it under that name, in this process and nowhere else. It has four devices
+//! ([`CAPABILITIES`]). Every call is checked: the right context must be current, and every handle
+//! and address must be alive. A wrong call becomes an error of the driver and is recorded as a
+//! *violation*. A test can let any call fail, and can put work off until it is waited for.
 
 mod api;
 mod context;
@@ -20,8 +22,10 @@ pub const CAPABILITIES: [((i32, i32), (u32, u32)); 4] =
 /// The bytes of each device's memory.
 pub const TOTAL_MEMORY: usize = 256 << 20;
 
-/// Under this name a fault is planted that a kernel has while it runs, and not when it is launched.
+/// The name under which a fault is planted that a kernel has while it runs, and not when it is
+/// launched.
 pub const IN_KERNEL: &str = "kernel";
 
-/// What fails only if a fault names it. There are so many of these calls that the others would hardly be tried.
+/// The calls that fail only if a fault names them. There are so many of these that the others would
+/// hardly be tried.
 pub const ONLY_BY_NAME: [&str; 4] = [IN_KERNEL, "cuCtxGetCurrent", "cuCtxSetCurrent", "cuGetErrorName"];

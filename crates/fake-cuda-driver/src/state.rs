@@ -1,4 +1,5 @@
-//! All that the driver knows: its devices, the calls that were made, and the faults that wait for one.
+//! The state of the driver: its devices, the calls that were made, and the faults that wait for
+//! one.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -21,16 +22,16 @@ pub(crate) mod code {
     pub const ILLEGAL_ADDRESS: u32 = 700;
 }
 
-/// What a function of the driver gives; an error is the number that it answers.
+/// The result of a function of the driver; an error is the number that it answers.
 pub(crate) type Answer<T = ()> = Result<T, u32>;
 
 /// A fault that waits for its call.
 pub(crate) struct Planted {
     /// The function; any if it is `None`.
     pub call: Option<String>,
-    /// How many of its calls are made before.
+    /// The number of its calls before the one that fails.
     pub before: u64,
-    /// What it answers then.
+    /// The number that the call answers then.
     pub code: u32,
     /// Whether the context is lost.
     pub sticky: bool,
@@ -66,7 +67,7 @@ pub(crate) fn current() -> usize {
     STACK.with_borrow(|stack| stack.last().copied().unwrap_or(0))
 }
 
-/// As `cuCtxSetCurrent`: replaces the top of the stack; 0 takes it off.
+/// Sets the current context like `cuCtxSetCurrent`: replaces the top of the stack; 0 removes it.
 pub(crate) fn set_current(context: usize) {
     STACK.with_borrow_mut(|stack| {
         stack.pop();
@@ -82,13 +83,13 @@ pub(crate) fn state() -> MutexGuard<'static, State> {
 }
 
 impl State {
-    /// A handle that no other thing has.
+    /// A handle that nothing else has.
     pub fn handle(&mut self) -> usize {
         self.handles += 1;
         0x10_0000 * self.handles
     }
 
-    /// Notes something that a driver's user must not do.
+    /// Records a violation of the driver's rules.
     pub fn violation<T>(&mut self, call: &str, what: &str, code: u32) -> Answer<T> {
         self.violations.push(format!("{call}: {what}"));
         Err(code)
@@ -129,7 +130,7 @@ impl State {
         contexts.into_iter().find(|context| context.handle == handle).ok_or(code::INVALID_CONTEXT)
     }
 
-    /// The context that is current on this thread, which must be one that works.
+    /// The context that is current on this thread, which must not be lost.
     pub fn working(&mut self, call: &str) -> Answer<&mut Context> {
         if self.context().is_err() {
             return self.violation(call, "no context of this driver is current", code::INVALID_CONTEXT);

@@ -1,13 +1,13 @@
-//! Streams and events: work in order, done at once or put off until somebody waits for it.
+//! Streams and events: work in order, done at once or put off until it is waited for.
 
 use std::collections::VecDeque;
 
 use crate::IN_KERNEL;
 use crate::state::{Answer, State, code};
 
-/// A piece of a stream's work.
+/// One item of a stream's work.
 pub(crate) enum Work {
-    /// Writes what the host gave.
+    /// Writes the host's bytes.
     Upload {
         from: Vec<u8>,
         to: usize,
@@ -28,7 +28,7 @@ pub(crate) enum Work {
         threads: u32,
         arguments: Vec<Vec<u8>>,
     },
-    /// The event's so manieth record.
+    /// Record number `record` of the event.
     Record {
         event: usize,
         record: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Stream {
     pub work: VecDeque<Work>,
 }
 
-/// An event: where it was recorded each time, and which of these records was reached last.
+/// An event: the stream of each of its records, and which of these records was reached last.
 #[derive(Default)]
 pub(crate) struct Event {
     pub streams: Vec<usize>,
@@ -53,7 +53,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// How often it was recorded.
+    /// The number of records.
     pub fn recorded(&self) -> u64 {
         self.streams.len() as u64
     }
@@ -95,7 +95,7 @@ impl State {
         }
     }
 
-    /// Does one piece of work. If that fails, the context is lost.
+    /// Does one item of work. If that fails, the context is lost.
     fn step(&mut self, work: Work) -> Answer {
         let done = match work {
             Work::Launch { .. } => self.faults(IN_KERNEL).and_then(|()| self.perform(work)),

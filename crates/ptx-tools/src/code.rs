@@ -1,7 +1,8 @@
-//! Decoded code: instructions of a fixed shape, whose operands are all slots of a thread's register file.
+//! Decoded code: instructions of a fixed shape, whose operands are all slots of a thread's register
+//! file.
 //!
-//! Constants live in slots too ([`Code::constants`]). So the hot loop never asks whether an operand is a register or a
-//! constant.
+//! Constants live in slots too ([`Code::constants`]). So the hot loop never asks whether an operand
+//! is a register or a constant.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,19 +12,19 @@ use crate::fault::Space;
 /// An index into a thread's register file.
 pub(crate) type Slot = u32;
 
-/// Always holds 1: the guard of instructions without one.
+/// The slot that always holds 1: the guard of instructions without one.
 pub(crate) const TRUE: Slot = 0;
-/// Where unwanted results (`_`) go.
+/// The slot for unwanted results (`_`).
 pub(crate) const SINK: Slot = 1;
-/// The carry flag.
+/// The slot of the carry flag.
 pub(crate) const CARRY: Slot = 2;
-/// Always holds 0.
+/// The slot that always holds 0.
 pub(crate) const ZERO: Slot = 3;
 
 /// The type an instruction works on. Registers hold values zero-extended to 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
-    /// 64 minus the width.
+    /// The number 64 minus the width.
     pub shift: u8,
     pub signed: bool,
     pub float: bool,
@@ -38,7 +39,7 @@ impl Kind {
         Kind { shift: (64 - bits) as u8, signed: false, float: false }
     }
 
-    /// From a name without its dot; 128-bit types are no `Kind`.
+    /// The kind of a name without its dot; 128-bit types are no `Kind`.
     pub fn parse(name: &str) -> Option<Kind> {
         if name == "pred" {
             return Some(Kind::PREDICATE);
@@ -78,7 +79,7 @@ impl Kind {
     }
 }
 
-/// How `setp` and `set` compare.
+/// The comparison of `setp` and `set`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
     Equal,
@@ -87,13 +88,13 @@ pub(crate) enum Comparison {
     LessEqual,
     Greater,
     GreaterEqual,
-    /// Of floats: neither is a NaN.
+    /// A comparison of floats: neither is a NaN.
     Ordered,
-    /// Of floats: one is a NaN.
+    /// A comparison of floats: one is a NaN.
     Unordered,
 }
 
-/// How `setp` joins its comparison with a third predicate.
+/// The operation by which `setp` joins its comparison with a third predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Join {
     And,
@@ -101,7 +102,7 @@ pub(crate) enum Join {
     Xor,
 }
 
-/// What an atomic does to its memory.
+/// The operation of an atomic on its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtomicOp {
     Add,
@@ -116,7 +117,7 @@ pub(crate) enum AtomicOp {
     Decrement,
 }
 
-/// How a float becomes an integer (or a whole float).
+/// The conversion of a float to an integer (or a whole float).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rounding {
     Nearest,
@@ -140,7 +141,7 @@ pub(crate) enum FloatOp {
     Reciprocal,
 }
 
-/// What the threads that named barrier `a` do with its predicate.
+/// The operation of the threads that named barrier `a` on its predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BarrierOp {
     Sync,
@@ -150,7 +151,7 @@ pub(crate) enum BarrierOp {
     Any,
 }
 
-/// What the lanes of a warp do together.
+/// The operations of the lanes of a warp together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WarpOp {
     Sync,
@@ -243,7 +244,7 @@ pub(crate) enum Op {
     },
     /// `set`: all ones, or 1.0 when `to` is a float.
     Mask(Comparison),
-    /// Of floats; both accept NaN with `or_nan`.
+    /// A comparison of floats; both accept NaN with `or_nan`.
     FloatCompare {
         how: Comparison,
         or_nan: bool,
@@ -294,13 +295,13 @@ impl Op {
     }
 }
 
-/// An instruction; what the fields mean is told by [`Op`].
+/// An instruction; [`Op`] tells what the fields mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
     pub op: Op,
     pub kind: Kind,
     pub to: Kind,
-    /// The instruction is skipped when its guard equals this.
+    /// The value of the guard with which the instruction is skipped.
     pub skip_if: bool,
     pub guard: Slot,
     pub d: Slot,
@@ -351,27 +352,27 @@ pub(crate) enum Special {
 #[derive(Debug, Default)]
 pub(crate) struct Code {
     pub instructions: Vec<Instruction>,
-    /// For each instruction whether a launch has executed it.
+    /// A flag for each instruction: whether a launch has executed it.
     pub reached: Vec<AtomicBool>,
-    /// For each instruction the statement it came from.
+    /// The statement that each instruction came from.
     pub statement_of: Vec<u32>,
-    /// Line and text of each statement.
+    /// The line and text of each statement.
     pub statements: Vec<(u32, String)>,
-    /// How many slots a thread has. No instruction names a slot beyond them.
+    /// The number of slots of a thread. No instruction names a slot beyond them.
     pub registers: u32,
-    /// Slots that always hold the same value.
+    /// The slots that always hold the same value.
     pub constants: Vec<(Slot, u64)>,
-    /// Slots that may be read before they are written: they hold 0 at the start of a thread.
+    /// The slots that may be read before they are written: they hold 0 at the start of a thread.
     pub zeroed: Vec<Slot>,
-    /// Slots to be filled at the start of a thread.
+    /// The slots to be filled at the start of a thread.
     pub specials: Vec<(Slot, Special)>,
-    /// Slot lists of vector operands, and targets of branch tables.
+    /// The slot lists of vector operands, and targets of branch tables.
     pub lists: Vec<u32>,
-    /// Start and end of each static shared array, as addresses.
+    /// The start and end of each static shared array, as addresses.
     pub shared: Vec<(u64, u64)>,
     /// Whether the entry names dynamic shared memory.
     pub has_dynamic: bool,
-    /// Bytes of local memory a thread needs.
+    /// The bytes of local memory that a thread needs.
     pub local_bytes: u64,
 }
 
@@ -389,7 +390,7 @@ impl Code {
             && self.local_bytes == other.local_bytes
     }
 
-    /// For each statement that is executed, by its number, whether a launch has done so.
+    /// The statements that can be executed, by their numbers, with whether a launch has done so.
     pub fn executed(&self) -> BTreeMap<u32, bool> {
         let mut executed = BTreeMap::new();
         for (place, reached) in self.statement_of.iter().zip(&self.reached) {

@@ -26,18 +26,21 @@ pub(crate) struct Unknown {
     pub reason: String,
 }
 
-/// Why a statement cannot be decoded.
+/// The reason why a statement cannot be decoded.
 pub(crate) type Reason = String;
 
-/// Names from outside of the entry: its parameters (by offset) and the module's variables (by address).
+/// Names from outside of the entry: its parameters (by offset) and the module's variables (by
+/// address).
 pub(crate) struct Outer<'a> {
     pub params: HashMap<&'a str, u64>,
     pub globals: &'a HashMap<String, u64>,
-    /// Shared arrays of the module: name, bytes and alignment. A size of 0 means the dynamic one.
+    /// The shared arrays of the module: name, bytes and alignment. A size of 0 means the dynamic
+    /// one.
     pub shared: &'a [(String, u64, u64)],
 }
 
-/// A branch whose target is not known yet: the list entry or instruction to be patched, the scope and the label.
+/// A branch whose target is not known yet: the list entry or instruction to be patched, the scope
+/// and the label.
 struct Fixup<'a> {
     at: Patch,
     scope: usize,
@@ -55,12 +58,12 @@ pub(crate) struct Decoder<'a> {
     slots: Slots,
     scopes: Scopes,
     labels: HashMap<(usize, &'a str), u32>,
-    /// Branch tables: start and length in the lists.
+    /// The branch tables: start and length in the lists.
     tables: HashMap<&'a str, (u32, u32)>,
     fixups: Vec<Fixup<'a>>,
     last_label: &'a str,
     outer: &'a Outer<'a>,
-    /// Guard of the statement being decoded, and the value that skips it.
+    /// The guard of the statement being decoded, and the value that skips it.
     guard: (Slot, bool),
     shared_end: u64,
 }
@@ -175,7 +178,7 @@ impl<'a> Decoder<'a> {
         self.code.statement_of.push(self.code.statements.len().saturating_sub(1) as u32);
     }
 
-    /// `.reg .b32 %r<40>` or `.reg .b32 x, y`.
+    /// Declares registers: `.reg .b32 %r<40>` or `.reg .b32 x, y`.
     fn registers(&mut self, tokens: &[Token<'a>]) -> Result<(), Reason> {
         let kind = tokens.get(1).ok_or("a type was expected")?.text.trim_start_matches('.');
         let bits = if kind == "b128" { 128 } else { Kind::parse(kind).ok_or("a register's type was expected")?.bits() };
@@ -245,7 +248,9 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Name, bytes and alignment of an array or scalar declaration such as `.shared .align 16 .b8 sm[1024]`.
+/// The name, bytes and alignment of an array or scalar declaration such as `.shared .align 16 .b8
+/// sm[1024]`.
+///
 /// An array without a size (`sm[]`) has 0 bytes.
 pub(crate) fn variable(tokens: &[Token]) -> Option<(String, u64, u64)> {
     let mut align = None;

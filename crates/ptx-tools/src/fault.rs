@@ -1,4 +1,4 @@
-//! What can go wrong in a launch.
+//! The faults of a launch.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub enum Space {
     Param,
     /// Memory of a thread.
     Local,
-    /// Any of these, told apart by the address.
+    /// Any of these spaces, told apart by the address.
     Generic,
 }
 
@@ -29,16 +29,16 @@ impl fmt::Display for Space {
     }
 }
 
-/// Where a fault happened.
+/// The location of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// The kernel.
     pub entry: String,
-    /// Block of the grid.
+    /// The block of the grid.
     pub block: u32,
-    /// Thread of the block.
+    /// The thread of the block.
     pub thread: u32,
-    /// Line in the PTX, counted from 1.
+    /// The line in the PTX, counted from 1.
     pub line: u32,
     /// The statement there.
     pub instruction: String,
@@ -51,7 +51,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// Why a launch ended early. Memory then holds what the threads had written so far.
+/// The reason why a launch ended early. Memory then holds what the threads had written so far.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The module has no such entry.
@@ -65,9 +65,9 @@ pub enum Fault {
     ArgumentCount {
         /// The kernel.
         entry: String,
-        /// How many parameters it has.
+        /// The number of its parameters.
         expected: usize,
-        /// How many arguments came.
+        /// The number of arguments given.
         given: usize,
     },
     /// An argument is larger or smaller than its parameter.
@@ -75,7 +75,7 @@ pub enum Fault {
     ArgumentSize {
         /// The kernel.
         entry: String,
-        /// Which argument, from 0.
+        /// The index of the argument, from 0.
         index: usize,
         /// The parameter's bytes.
         expected: usize,
@@ -87,49 +87,50 @@ pub enum Fault {
     BlockSize {
         /// The kernel.
         entry: String,
-        /// Threads of a block.
+        /// The threads of a block.
         threads: u32,
     },
-    /// The entry holds something that the interpreter does not know. Told at launch, wherever in the entry it is.
+    /// The entry holds something that the interpreter does not know. Launches report it, wherever
+    /// in the entry it is.
     #[error("{entry}, line {line}: unknown instruction ({reason}): {instruction}")]
     UnknownInstruction {
         /// The kernel.
         entry: String,
-        /// Line in the PTX, counted from 1.
+        /// The line in the PTX, counted from 1.
         line: u32,
         /// The statement there.
         instruction: String,
-        /// What about it is not known.
+        /// The reason why it is not known.
         reason: String,
     },
     /// An access outside of every region, array or parameter, or a store to read-only memory.
     #[error("out of bounds: {bytes} bytes at {space} address {address:#x} ({at})")]
     OutOfBounds {
-        /// Who did it.
+        /// The location of the access.
         at: Box<Location>,
         /// The memory space.
         space: Space,
-        /// Address of the access.
+        /// The address of the access.
         address: u64,
-        /// Its size.
+        /// The bytes of the access.
         bytes: u32,
     },
     /// An address that is no multiple of the access's size.
     #[error("misaligned: {bytes} bytes at {space} address {address:#x} ({at})")]
     Misaligned {
-        /// Who did it.
+        /// The location of the access.
         at: Box<Location>,
         /// The memory space.
         space: Space,
-        /// Address of the access.
+        /// The address of the access.
         address: u64,
-        /// Its size.
+        /// The bytes of the access.
         bytes: u32,
     },
     /// A `trap`: a failed assertion or bounds check.
     #[error("trap ({at})")]
     Trap {
-        /// Who did it.
+        /// The location of the trap.
         at: Box<Location>,
     },
     /// Threads of one block wait for the same barrier at different instructions.
@@ -137,21 +138,21 @@ pub enum Fault {
     DivergentBarrier {
         /// The thread that came last.
         at: Box<Location>,
-        /// Line where the others are.
+        /// The line where the others are.
         other_line: u32,
         /// The instruction where the others are.
         other: String,
     },
-    /// Barrier number or thread count that no block can have.
+    /// A barrier number or thread count that no block can have.
     #[error("bad barrier number or thread count ({at})")]
     BadBarrier {
-        /// Who did it.
+        /// The location of the barrier instruction.
         at: Box<Location>,
     },
     /// A lane executed a warp operation whose mask leaves it out.
     #[error("the lane is not in its own mask {mask:#010x} ({at})")]
     NotInMask {
-        /// Who did it.
+        /// The location of the warp operation.
         at: Box<Location>,
         /// The mask.
         mask: u32,
@@ -161,10 +162,11 @@ pub enum Fault {
     Deadlock {
         /// A thread that waits.
         at: Box<Location>,
-        /// How many do.
+        /// The number of threads that wait.
         waiting: usize,
     },
-    /// More instructions were executed than the launch allows: an endless loop, or a bound set too low.
+    /// More instructions were executed than the launch allows: an endless loop, or a bound set too
+    /// low.
     #[error("more than {limit} instructions ({at})")]
     StepLimit {
         /// The thread that was running.

@@ -1,4 +1,4 @@
-//! Executes kernels on the CPU, with the warps of several blocks, and the lanes of a warp,
+//! Execution of kernels on the CPU, with the warps of several blocks, and the lanes of a warp,
 //! interleaved at random.
 
 mod arithmetic;
@@ -13,20 +13,20 @@ use crate::fault::Fault;
 use crate::memory::Regions;
 use crate::module::{Entry, Module};
 
-/// How the threads of a launch are interleaved. The same schedule gives the same interleaving.
+/// The interleaving of the threads of a launch. The same schedule gives the same interleaving.
 ///
-/// A warp is picked at random, and lanes of it that are at the same instruction execute some
+/// A warp is picked at random. Lanes of it that are at the same instruction execute some
 /// instructions together, in memory one lane after the other from a random one on. Mostly these are
 /// all lanes at that instruction, and those that are behind catch up. From one barrier to the next,
-/// a quarter of the warps have their lanes on two random sides that move independently, and one in
-/// 32 has each lane move by itself.
+/// a quarter of the warps have their lanes on two random sides that move independently. One in 32
+/// has each lane move by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Seed of the random choices.
+    /// The seed of the random choices.
     pub seed: u64,
-    /// The lanes execute 1 to this many instructions before others are picked.
+    /// The most instructions, at least 1, that the lanes execute before others are picked.
     pub longest_slice: u32,
-    /// How many blocks are resident at a time; others start, in order, as these end.
+    /// The number of blocks that are resident at a time; others start, in order, as these end.
     pub concurrent_blocks: u32,
 }
 
@@ -39,25 +39,25 @@ impl Default for Schedule {
 /// The instructions a launch may execute unless told otherwise.
 pub const DEFAULT_STEP_LIMIT: u64 = 4_000_000_000;
 
-/// All that can be said about a launch; see [`Module::launch_with`].
+/// The parameters of a launch; see [`Module::launch_with`].
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
     /// The kernel's name.
     pub entry: &'a str,
-    /// Blocks.
+    /// The number of blocks.
     pub grid: u32,
-    /// Threads of a block.
+    /// The threads of a block.
     pub threads: u32,
-    /// Bytes of dynamic shared memory.
+    /// The bytes of dynamic shared memory.
     pub dynamic_shared: u32,
-    /// Instructions that all threads together may execute.
+    /// The instructions that all threads together may execute.
     pub step_limit: u64,
     /// The interleaving.
     pub schedule: Schedule,
 }
 
 impl<'a> Launch<'a> {
-    /// Without dynamic shared memory, with the default bound and schedule.
+    /// A launch without dynamic shared memory, with the default bound and schedule.
     pub fn new(entry: &'a str, grid: u32, threads: u32) -> Self {
         let schedule = Schedule::default();
         Launch { entry, grid, threads, dynamic_shared: 0, step_limit: DEFAULT_STEP_LIMIT, schedule }
@@ -81,7 +81,8 @@ impl Module {
         self.launch_with(&Launch { schedule, ..Launch::new(entry, grid, threads) }, arguments, regions).map(|_| ())
     }
 
-    /// [`Module::launch`] with all that can be chosen; gives the number of instructions executed.
+    /// Runs a kernel like [`Module::launch`], with all parameters; returns the number of
+    /// instructions executed.
     pub fn launch_with(&self, launch: &Launch, arguments: &[&[u8]], regions: &Regions) -> Result<u64, Fault> {
         let name = || launch.entry.to_string();
         let entry = self.entry(launch.entry).ok_or_else(|| Fault::MissingEntry { entry: name() })?;

@@ -1,6 +1,8 @@
-//! Tools for PTX, the assembly language of NVIDIA's GPUs, as rustc's LLVM writes it: a linter for what such PTX must
-//! not contain ([`lint()`]), and an interpreter that executes kernels on the CPU ([`Module::launch`]), with the threads
-//! interleaved at random and every memory access checked.
+//! Tools for PTX, the assembly language of NVIDIA's GPUs, as rustc's LLVM writes it.
+//!
+//! They are a linter for what such PTX must not contain ([`lint()`]), and an interpreter that
+//! executes kernels on the CPU ([`Module::launch`]). It interleaves the threads at random and
+//! checks every memory access.
 
 mod code;
 mod decode;

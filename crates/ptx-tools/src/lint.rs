@@ -1,16 +1,17 @@
-//! What PTX made by rustc must not contain: see [`Rule`].
+//! The linter for PTX made by rustc: see [`Rule`].
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::outline::{BodyItem, Function, Outline, Statement, outline, tokenise};
 
-/// What a finding is about.
+/// The rule that a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// The text could not be read as PTX.
     Unreadable,
-    /// `.extern .func` or `.extern .global`: nothing will ever define it, the driver refuses the module.
+    /// `.extern .func` or `.extern .global`: nothing will ever define it, the driver refuses the
+    /// module.
     Undefined,
     /// A stack frame: thread state went to local memory.
     StackFrame,
@@ -18,9 +19,11 @@ pub enum Rule {
     Call,
     /// A load, store or atomic which does not name its memory space.
     GenericAccess,
-    /// An operation of several threads written in `asm!`, which LLVM may duplicate or move into a branch.
+    /// An operation of several threads written in `asm!`, which LLVM may duplicate or move into a
+    /// branch.
     ConvergentAsm,
-    /// The same `asm!` block with a `.shared` array appears twice in an entry: it became two arrays.
+    /// The same `asm!` block with a `.shared` array appears twice in an entry: it became two
+    /// arrays.
     SharedTwice,
 }
 
@@ -56,10 +59,11 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Opcodes whose meaning depends on which threads execute them together.
+/// The opcodes whose meaning depends on which threads execute them together.
 const CONVERGENT: [&str; 8] = ["bar", "barrier", "activemask", "elect", "vote", "shfl", "match", "redux"];
 
-/// Everything in `text` that breaks a [`Rule`], in the order of the text within each function.
+/// The findings in `text`, one for each break of a [`Rule`], in the order of the text within each
+/// function.
 pub fn lint(text: &str) -> Vec<Finding> {
     let tokens = tokenise(text);
     let outline = match outline(text, &tokens) {
@@ -70,7 +74,8 @@ pub fn lint(text: &str) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     undefined(&outline, &mut findings);
-    // A `.func` that no entry calls is dead weight; one that is called shows as a call in that entry.
+    // A `.func` that no entry calls is dead weight; one that is called shows as a call in that
+    // entry.
     for function in outline.functions.iter().filter(|f| f.is_entry) {
         body(function, &mut findings);
     }
@@ -98,7 +103,8 @@ fn undefined(outline: &Outline, findings: &mut Vec<Finding>) {
 }
 
 fn body(function: &Function, findings: &mut Vec<Finding>) {
-    // The `.shared` blocks of inline assembly: their text with the register names taken out, and how often it came.
+    // The `.shared` blocks of inline assembly: their text with the register names taken out, and
+    // how often it came.
     let mut shared: HashMap<String, u32> = HashMap::new();
     let mut shared_block = 0;
     let statements =
@@ -138,7 +144,8 @@ fn body(function: &Function, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The text of statements with all registers alike: two expansions of one `asm!` differ only in those.
+/// The text of statements with all registers alike: two expansions of one `asm!` differ only in
+/// those.
 fn without_registers<'a: 't, 't>(statements: impl Iterator<Item = &'t Statement<'a, 't>>) -> String {
     let mut out = String::new();
     for s in statements {

@@ -4,13 +4,17 @@ use std::ptr;
 
 use crate::fault::Space;
 
-/// Where the first shared array begins: a null pointer into shared memory is out of bounds, as a mistake should be.
+/// The address of the first shared array: a null pointer into shared memory is out of bounds, as a
+/// mistake should be.
 pub(crate) const SHARED_START: u64 = 1024;
-/// Bytes between two shared arrays, so that running over the end of one is noticed.
+/// The bytes between two shared arrays, so that running over the end of one is found.
 pub(crate) const SHARED_GAP: u64 = 64;
-/// Where dynamic shared memory begins: above all static arrays.
+/// The address of dynamic shared memory: above all static arrays.
 pub(crate) const DYNAMIC_START: u64 = 1 << 18;
-/// Shared, parameter and local addresses made generic lie in windows above every address a host program can have.
+/// The first of the windows of generic addresses, that of shared memory.
+///
+/// Shared, parameter and local addresses made generic lie in windows above every address a host
+/// program can have.
 pub(crate) const SHARED_WINDOW: u64 = 1 << 60;
 pub(crate) const PARAM_WINDOW: u64 = 2 << 60;
 pub(crate) const LOCAL_WINDOW: u64 = 3 << 60;
@@ -19,17 +23,18 @@ const WINDOW_MASK: u64 = 7 << 60;
 /// The memory of the host which kernels may touch.
 #[derive(Clone, Debug, Default)]
 pub struct Regions {
-    /// Start and end, ascending.
+    /// The start and end of each region, ascending.
     ranges: Vec<(u64, u64)>,
 }
 
 impl Regions {
-    /// No memory at all.
+    /// Makes an empty set of regions.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets kernels read and write `bytes` bytes from `address` on. An earlier region that starts there is replaced.
+    /// Lets kernels read and write `bytes` bytes from `address` on. An earlier region that starts
+    /// there is replaced.
     ///
     /// # Panics
     ///
@@ -37,9 +42,10 @@ impl Regions {
     ///
     /// # Safety
     ///
-    /// Until the region is removed (or `self` and its clones are dropped), the memory must be initialised, and valid for reads and
-    /// writes whenever a launch runs, nothing else may access it while a launch runs, and its provenance must be
-    /// exposed (`pointer.expose_provenance()`, or `pointer as usize`, which does so).
+    /// These conditions hold until the region is removed, or `self` and its clones are dropped. The
+    /// memory must be initialised, and valid for reads and writes whenever a launch runs. Nothing
+    /// else may access it while a launch runs. Its provenance must be exposed
+    /// (`pointer.expose_provenance()`, or `pointer as usize`, which does so).
     pub unsafe fn insert(&mut self, address: usize, bytes: usize) {
         self.remove(address);
         let range = (address as u64, address.checked_add(bytes).expect("a region must not wrap around") as u64);
@@ -56,7 +62,7 @@ impl Regions {
     }
 }
 
-/// Why an access cannot be.
+/// The reason why an access is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
     OutOfBounds { space: Space, address: u64, bytes: u32 },
@@ -80,12 +86,12 @@ fn inside(ranges: &[(u64, u64)], address: u64, bytes: u64) -> bool {
 #[derive(Debug)]
 pub(crate) struct Constants {
     words: Box<[u128]>,
-    /// Start and end address of each array, ascending.
+    /// The start and end address of each array, ascending.
     ranges: Vec<(u64, u64)>,
 }
 
 impl Constants {
-    /// Room for arrays of `(bytes, alignment)`, all zero, with gaps between them.
+    /// Makes arrays of `(bytes, alignment)`, all zero, with gaps between them.
     pub fn new(arrays: &[(u64, u64)]) -> Self {
         let mut end = 0;
         let mut allocate = |&(bytes, align): &(u64, u64)| {
@@ -120,20 +126,20 @@ impl Constants {
     }
 }
 
-/// Everything the threads of a warp can reach while they run, one at a time.
+/// The memory that the threads of a warp can reach while they run, one at a time.
 pub(crate) struct View<'a> {
     pub global: &'a Regions,
-    /// The region of the last access to global memory; next to it the next one mostly is.
+    /// The region of the last access to global memory; the next one is mostly near it.
     pub recent: (u64, u64),
     pub constants: &'a Constants,
-    /// Start and end addresses of the shared arrays.
+    /// The start and end addresses of the shared arrays.
     pub shared_ranges: &'a [(u64, u64)],
-    /// Shared memory from [`SHARED_START`] on.
+    /// The shared memory from [`SHARED_START`] on.
     pub shared: &'a mut [u128],
-    /// Local memory of all threads of the warp: as much for each.
+    /// The local memory of all threads of the warp: as much for each.
     pub local: &'a mut [u128],
     pub local_words: usize,
-    /// Whose turn it is.
+    /// The lane whose turn it is.
     pub lane: u32,
     pub params: &'a mut [u128],
 }
@@ -145,8 +151,9 @@ fn byte_length(words: &[u128]) -> u64 {
 impl View<'_> {
     /// The host's pointer for an access, after all checks.
     ///
-    /// What comes back is valid for reads (and, if `write`, writes) of `bytes` bytes, and aligned to them:
-    /// a region's memory by the contract of [`Regions::insert`], the others by being inside of a slice held here.
+    /// The pointer is valid for reads (and, if `write`, writes) of `bytes` bytes, and aligned to
+    /// them. A region's memory is so by the contract of [`Regions::insert`], the others by being
+    /// inside of a slice held here.
     #[inline(always)]
     fn locate(&mut self, space: Space, address: u64, bytes: u32, write: bool) -> Result<*mut u8, Problem> {
         if address & u64::from(bytes - 1) != 0 {
@@ -259,13 +266,14 @@ impl View<'_> {
     ) -> Result<(), Problem> {
         let p = self.locate(space, address, bytes * count, true)?;
         for i in 0..count {
-            // SAFETY: `locate` checked `bytes * count` bytes from `p` on for writing, and `i < count`.
+            // SAFETY: `locate` checked `bytes * count` bytes from `p` on for writing, and `i <
+            // count`.
             unsafe { write(p.wrapping_add((i * bytes) as usize), bytes, give(i)) };
         }
         Ok(())
     }
 
-    /// Replaces the value at an address by `change` of it; gives the old one.
+    /// Replaces the value at an address by `change` of it; returns the old one.
     #[inline(always)]
     pub fn update(
         &mut self,

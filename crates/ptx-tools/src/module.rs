@@ -12,39 +12,39 @@ use crate::token::Token;
 /// A kernel's parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
-    /// Its name in the PTX.
+    /// The parameter's name in the PTX.
     pub name: String,
-    /// Where it lies among the parameters.
+    /// The offset among the parameters.
     pub offset: usize,
-    /// Its bytes.
+    /// The parameter's bytes.
     pub size: usize,
-    /// Its alignment.
+    /// The parameter's alignment.
     pub align: usize,
 }
 
 /// A kernel.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its name.
+    /// The kernel's name.
     pub name: String,
-    /// Its parameters, in order.
+    /// The kernel's parameters, in order.
     pub params: Vec<Param>,
-    /// `.maxntid`: the most threads a block may have, if the PTX says so.
+    /// The most threads a block may have (`.maxntid`), if the PTX says so.
     pub max_threads: Option<u32>,
-    /// Bytes of static shared memory.
+    /// The bytes of static shared memory.
     pub shared_bytes: usize,
     pub(crate) code: Result<Code, Unknown>,
 }
 
 impl Entry {
-    /// Whether the interpreter executes the same for both, whatever the text calls things.
+    /// Whether the interpreter executes the same for both, whatever names the text has.
     pub fn has_same_code(&self, other: &Entry) -> bool {
         let params = |entry: &Entry| entry.params.iter().map(|p| (p.offset, p.size)).collect::<Vec<_>>();
         let (Ok(ours), Ok(theirs)) = (&self.code, &other.code) else { return false };
         self.max_threads == other.max_threads && params(self) == params(other) && ours.is_same(theirs)
     }
 
-    /// How many statements are there to be executed.
+    /// The number of statements that can be executed.
     pub fn statements(&self) -> usize {
         self.code.as_ref().map_or(0, |code| code.executed().len())
     }
@@ -60,12 +60,13 @@ impl Entry {
     }
 }
 
-/// A PTX module. Threads may share it: all that launches change is which statements count as executed.
+/// A PTX module. Threads may share it: all that launches change is which statements count as
+/// executed.
 #[derive(Debug)]
 pub struct Module {
-    /// `.version`
+    /// The version of the PTX language (`.version`).
     pub version: String,
-    /// `.target`
+    /// The GPU (`.target`).
     pub target: String,
     /// The kernels, in the text's order.
     pub entries: Vec<Entry>,
@@ -74,7 +75,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// Reads PTX text. Instructions that the interpreter does not know are told when their entry is launched.
+    /// Reads PTX text. Unknown instructions are reported when their entry is launched.
     pub fn parse(text: &str) -> Result<Module, ParseError> {
         let tokens = tokenise(text);
         let outline = outline(text, &tokens)?;
@@ -139,7 +140,7 @@ fn params(function: &Function) -> Result<Vec<Param>, ParseError> {
     Ok(out)
 }
 
-/// Lays out and fills the module's variables in global memory; gives their addresses too.
+/// Lays out and fills the module's variables in global memory; returns their addresses too.
 fn constants(outline: &Outline) -> Result<(Constants, HashMap<String, u64>), ParseError> {
     let mut variables = Vec::new();
     for v in &outline.variables {
@@ -165,7 +166,8 @@ fn constants(outline: &Outline) -> Result<(Constants, HashMap<String, u64>), Par
     Ok((constants, addresses))
 }
 
-/// Writes what stands behind `=`: a number, a symbol or `generic(symbol)`, perhaps `+ number`; or many in braces.
+/// Writes the value behind `=`: a number, a symbol or `generic(symbol)`, perhaps `+ number`; or
+/// many in braces.
 fn initialise(v: &Statement, bytes_of: &mut [u8], addresses: &HashMap<String, u64>) -> Option<()> {
     let Some(equals) = v.tokens.iter().position(|t| t.is("=")) else { return Some(()) };
     let kind = v.tokens.iter().find_map(|t| Kind::parse(t.text.strip_prefix('.')?))?;

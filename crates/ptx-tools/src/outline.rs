@@ -1,19 +1,20 @@
-//! The outline of a PTX module: its functions, cut into statements, and its variables. Nothing is understood yet:
-//! both the linter and the interpreter's decoder begin here.
+//! The outline of a PTX module: its functions, cut into statements, and its variables.
+//!
+//! Nothing is understood yet: both the linter and the interpreter's decoder begin here.
 
 use crate::token::{Token, TokenKind, tokens};
 
-/// The text is not PTX as far as this crate can tell.
+/// An error in text that is not PTX as far as this crate can tell.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct ParseError {
-    /// Counted from 1.
+    /// The line, counted from 1.
     pub line: u32,
-    /// What was expected or found.
+    /// The text that was expected or found.
     pub message: String,
 }
 
-/// Tokens up to a `;` (which is left out).
+/// The tokens up to a `;` (which is left out).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Statement<'a, 't> {
     pub tokens: &'t [Token<'a>],
@@ -51,12 +52,12 @@ impl<'a, 't> Statement<'a, 't> {
     }
 }
 
-/// A piece of a function's body.
+/// A part of a function's body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BodyItem<'a, 't> {
     /// `{` where a statement could begin: a scope.
     Open,
-    /// Its `}`.
+    /// The `}` of a scope.
     Close,
     Label(&'a str),
     Statement(Statement<'a, 't>),
@@ -69,11 +70,11 @@ pub(crate) struct Function<'a, 't> {
     pub is_extern: bool,
     pub name: &'a str,
     pub line: u32,
-    /// What stands between the parentheses after the name.
+    /// The tokens between the parentheses after the name.
     pub params: &'t [Token<'a>],
-    /// What stands between those and the body: `.maxntid` and its like.
+    /// The tokens between the parameters and the body: `.maxntid` and its like.
     pub directives: &'t [Token<'a>],
-    /// Empty for a declaration.
+    /// The body; empty for a declaration.
     pub body: Vec<BodyItem<'a, 't>>,
 }
 
@@ -83,11 +84,11 @@ pub(crate) struct Outline<'a, 't> {
     pub version: &'a str,
     pub target: &'a str,
     pub functions: Vec<Function<'a, 't>>,
-    /// `.global`, `.const`, `.shared` at module level, linkage words included.
+    /// The variables at module level (`.global`, `.const`, `.shared`), linkage words included.
     pub variables: Vec<Statement<'a, 't>>,
 }
 
-/// Tokens of `text`, to be lent to [`outline`].
+/// The tokens of `text`, to be lent to [`outline`].
 pub(crate) fn tokenise(text: &str) -> Vec<Token<'_>> {
     tokens(text)
 }
@@ -128,7 +129,7 @@ impl<'a, 't> Reader<'a, 't> {
         }
     }
 
-    /// Tokens from here to the first of `ends` outside of brackets, which is not taken.
+    /// The tokens from here to the first of `ends` outside of brackets, which is not taken.
     fn until(&mut self, ends: &[&str]) -> Result<&'t [Token<'a>], ParseError> {
         let start = self.at;
         let mut depth = 0u32;

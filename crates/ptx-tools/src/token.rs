@@ -1,6 +1,6 @@
-//! Cuts PTX text into tokens, and notes which of them came out of an `asm!`.
+//! Tokens of PTX text, each with the `asm!` that it came out of.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     /// A name, number, directive or opcode: letters, digits and `_ $ % .`, and `::` inside.
@@ -16,11 +16,12 @@ pub(crate) enum TokenKind {
 pub(crate) struct Token<'a> {
     pub kind: TokenKind,
     pub text: &'a str,
-    /// Where the token begins in the whole text.
+    /// The offset of the token in the whole text.
     pub start: usize,
-    /// Counted from 1.
+    /// The line, counted from 1.
     pub line: u32,
-    /// 0 outside of inline assembly, else the number (from 1) of the `begin inline asm` it follows.
+    /// The number (from 1) of the `begin inline asm` that the token follows; 0 outside of inline
+    /// assembly.
     pub asm_block: u32,
 }
 
@@ -34,7 +35,8 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.')
 }
 
-/// Length of the word at the start of `bytes`; `::` belongs to it when a letter follows (`L2::cache_hint`).
+/// The length of the word at the start of `bytes`; `::` belongs to it when a letter follows
+/// (`L2::cache_hint`).
 fn word_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     loop {
@@ -46,12 +48,14 @@ fn word_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Length of the character at byte `at` of `text` (PTX is ASCII, comments and strings may not be).
+/// The length of the character at byte `at` of `text` (PTX is ASCII, comments and strings may not
+/// be).
 fn character_length(text: &str, at: usize) -> usize {
     (at + 1..=text.len()).find(|&end| text.is_char_boundary(end)).unwrap_or(text.len()) - at
 }
 
-/// Cuts `text` into tokens. Comments vanish, but those which LLVM writes around inline assembly are heeded.
+/// The tokens of `text`. Comments are dropped, except those which LLVM writes around inline
+/// assembly.
 pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(text.len() / 4);

@@ -63,8 +63,8 @@ fn each_rule_finds_its_own() {
         ),
         (
             Rule::SharedTwice,
-            "// begin inline asm\n{ .shared .align 16 .b8 sm[64]; mov.u32 %r1, sm; }\n// end inline asm\nmov.b32 %r2, 0;\n\
-             // begin inline asm\n{ .shared .align 16 .b8 sm[64]; mov.u32 %r7, sm; }\n// end inline asm",
+            "// begin inline asm\n{ .shared .align 16 .b8 sm[64]; mov.u32 %r1, sm; }\n// end inline asm\nmov.b32 %r2, 0;\
+             \n// begin inline asm\n{ .shared .align 16 .b8 sm[64]; mov.u32 %r7, sm; }\n// end inline asm",
         ),
     ] {
         assert_eq!(found(&kernel(&format!("{GOOD}\n{bad}"))), [("k".to_string(), rule)], "{bad}");

@@ -76,7 +76,8 @@ fn seeds_give_different_interleavings_and_the_same_seed_the_same() {
     };
     assert_eq!(tickets(1), tickets(1));
     assert_ne!(tickets(1), tickets(2));
-    // Three blocks are resident: any of them may be first, and the fourth begins when one has ended.
+    // Three blocks are resident: any of them may be first, and the fourth begins when one has
+    // ended.
     let blocks = |seed| -> Vec<(u32, u32)> {
         let ends = |block: &[u32]| (*block.iter().min().unwrap_or(&0), *block.iter().max().unwrap_or(&0));
         tickets(seed).chunks(64).map(ends).collect()

@@ -4,7 +4,8 @@ mod common;
 
 use common::run;
 
-/// Each thread's `%r9` after `body`; before it `%r0` is the thread, `%r1` the lane, `%p1` whether the lane is odd.
+/// Each thread's `%r9` after `body`; before it `%r0` is the thread, `%r1` the lane, `%p1` whether
+/// the lane is odd.
 fn threads(body: &str, count: u32, seed: u64) -> Vec<u32> {
     let text = format!(
         "mov.u32 %r0, %tid.x; mov.u32 %r1, %laneid; and.b32 %r2, %r1, 1; setp.ne.b32 %p1, %r2, 0;
@@ -156,8 +157,9 @@ fn lost_updates_show() {
     assert!(sums.iter().any(|s| *s != sums[0]), "{sums:?}");
 }
 
-/// In how many of 100 schedules one block of 128 threads, each of which reads the word that its neighbour at `distance` has written to
-/// shared memory, finds another than that one, with `between` them.
+/// In how many of 100 schedules one block of 128 threads, each of which reads the word that its
+/// neighbour at `distance` has written to shared memory, finds another than that one, with
+/// `between` them.
 fn wrong_neighbours(distance: u32, between: &str) -> usize {
     let body = format!(
         ".shared .align 4 .b8 words[512]; mov.b32 %r3, words; shl.b32 %r4, %r0, 2; add.s32 %r5, %r3, %r4;

@@ -1,4 +1,5 @@
-//! Any map that is built at the edges: extreme keys and values, copies of keys, rebuilds, on every engine.
+//! Edge cases of every map that is built: extreme keys and values, copies of keys, and rebuilds, on
+//! every engine.
 
 use super::{Built, Config, build, check, rebuild};
 use crate::maps::{Map, holds, is_empty};
@@ -6,7 +7,7 @@ use crate::{TestEngine, at, distinct_keys, on_all, on_each_engine, values};
 use std::collections::HashSet;
 use warpnest::{Device, Key, Value};
 
-/// By the configuration and by the map's own constructor.
+/// Checks builds from no pairs, by the configuration and by the map's own constructor.
 pub fn empty_input_and_empty_queries<C: Config>(config: &C) {
     fn with<K: Key, V: Value>(map: &impl Map<K, V>) {
         is_empty(map, &[0, 1, u64::MAX].map(K::from_u64));
@@ -27,7 +28,7 @@ pub fn empty_input_and_empty_queries<C: Config>(config: &C) {
     });
 }
 
-/// One alone, and all at once.
+/// Checks extreme pairs, one alone and all at once.
 pub fn one_pair_of_every_extreme_key_and_value<C: Config>(config: &C) {
     fn with<C: Config, K: Key, V: Value>(config: &C, device: &Device) {
         let extremes = [0, 1, 77, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX - 1, u64::MAX];
@@ -40,7 +41,7 @@ pub fn one_pair_of_every_extreme_key_and_value<C: Config>(config: &C) {
             let map = build(device, config, &[key], &[V::ALL_ONES]);
             assert_eq!(map.get_many(&neighbours).unwrap(), [None, None], "beside {key}");
         }
-        // The narrow keys have some of them twice.
+        // The narrow keys contain some of them twice.
         let keys = extremes.map(K::from_u64);
         build(device, config, &keys, &values::<V>(keys.len()));
     }
@@ -50,7 +51,7 @@ pub fn one_pair_of_every_extreme_key_and_value<C: Config>(config: &C) {
     });
 }
 
-/// In all pairs at once.
+/// Checks values that are all zeros or all ones, in all pairs at once.
 pub fn values_that_are_all_zeros_and_all_ones<C: Config>(config: &C) {
     on_all(|device| {
         let (keys, wide): (Vec<u32>, Vec<u64>) = (distinct_keys(290, 3), distinct_keys(290, 3));
@@ -63,7 +64,8 @@ pub fn values_that_are_all_zeros_and_all_ones<C: Config>(config: &C) {
     });
 }
 
-/// A slot with key all-ones, and perhaps value all-ones, may look empty.
+/// Checks the key that is all ones: a slot with that key, and perhaps an all-ones value, may look
+/// empty.
 pub fn the_key_that_is_all_ones_is_there_or_not_with_every_value<C: Config>(config: &C) {
     fn with<C: Config, K: Key, V: Value>(config: &C, device: &Device) {
         for value in [0, 1, 77, V::ALL_ONES.to_u64() - 1, V::ALL_ONES.to_u64()] {
@@ -75,7 +77,7 @@ pub fn the_key_that_is_all_ones_is_there_or_not_with_every_value<C: Config>(conf
             keys.insert(50, K::ALL_ONES);
             let map = build(device, config, &keys, &values[..keys.len()]);
             assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(V::from_u64(value))]);
-            // The last of its copies wins.
+            // The last copy wins.
             keys.extend([K::ALL_ONES; 2]);
             let mut values = values[..keys.len()].to_vec();
             values[keys.len() - 1] = V::from_u64(5);
@@ -89,7 +91,7 @@ pub fn the_key_that_is_all_ones_is_there_or_not_with_every_value<C: Config>(conf
     });
 }
 
-/// `report` sees how each build went.
+/// Checks wide keys that differ in one half only; `report` receives the report of each build.
 pub fn wide_keys_that_differ_in_one_half_only<C: Config>(config: &C, report: impl Fn(&C::Report)) {
     fn with<C: Config, V: Value>(config: &C, report: &impl Fn(&C::Report), most: usize, key: impl Fn(u64) -> u64) {
         let keys = |n: usize| (0..n as u64).map(&key).collect();
@@ -98,13 +100,13 @@ pub fn wide_keys_that_differ_in_one_half_only<C: Config>(config: &C, report: imp
     for (other, most) in [0, 1, u32::MAX as u64].into_iter().flat_map(|other| [290, 2000].map(|most| (other, most))) {
         with::<C, u64>(config, &report, most, |i| i << 32 | other);
         with::<C, u32>(config, &report, most, |i| other << 32 | i);
-        // To the highest words of a half, all ones among them.
+        // Differences up to the highest words of a half, all ones among them.
         with::<C, u32>(config, &report, most, |i| (u32::MAX as u64 - i) << 32 | other);
         with::<C, u64>(config, &report, most, |i| other << 32 | (u32::MAX as u64 - i));
     }
 }
 
-/// All orders of `n` things.
+/// Returns all orders of `n` items.
 fn orders(n: usize) -> Vec<Vec<usize>> {
     let mut all = vec![vec![]];
     for thing in 0..n {
@@ -114,7 +116,8 @@ fn orders(n: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// `report` sees how each build of so many pairs went; `config` is for so many.
+/// Checks that the last pair of a key wins in every order. `config` is for that many pairs;
+/// `report` receives each build's report and number of pairs.
 pub fn the_last_pair_wins_in_every_order_of_repeated_pairs<C: Config>(
     config: impl Fn(usize) -> C,
     report: impl Fn(&C::Report, usize),
@@ -152,7 +155,8 @@ pub fn the_last_pair_wins_in_every_order_of_repeated_pairs<C: Config>(
     });
 }
 
-/// From a small map to a large one; `config` is for maps of up to so many pairs.
+/// Checks rebuilds from a small map to a large one; `config` makes the configuration for up to a
+/// number of pairs.
 pub fn rebuilds_with_more_and_fewer_and_no_pairs<C: Config>(config: impl Fn(usize) -> C) {
     fn with<C: Config, K: Key, V: Value>(config: &C, device: &Device, most: usize) {
         let first: Vec<K> = distinct_keys(100, 1);
@@ -179,7 +183,8 @@ pub fn rebuilds_with_more_and_fewer_and_no_pairs<C: Config>(config: impl Fn(usiz
     });
 }
 
-/// The key that is all ones is among the pairs. Built again, the one does not change the other.
+/// Checks clones. The key that is all ones is among the pairs, and a rebuild of one map does not
+/// change the other.
 pub fn a_clone_keeps_what_the_map_has_no_more<C: Config>(config: &C) {
     fn with<C: Config, K: Key, V: Value>(engine: &TestEngine, config: &C) {
         let (device, most) = (&engine.device, engine.max_items.min(20_000));

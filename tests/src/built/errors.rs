@@ -1,11 +1,13 @@
-//! Errors that a user of any map that is built can cause: their figures, their advice, and what is left behind.
+//! Errors that a user of any map that is built can cause: their figures, their advice, and the
+//! state they leave.
 
 use super::{Built, Config, build, refused};
 use crate::maps::{Map, holds, refuses_another_device, refuses_other_lengths};
 use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, linear, on_all, says};
 use warpnest::{Arithmetic, Buffer, Device, Error, HashFamily, Key, Value};
 
-/// By builds, rebuilds and lookups, which leave the map as it was.
+/// Checks builds, rebuilds and lookups with inputs of different lengths, which leave the map as it
+/// was.
 pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<C: Config>(config: &C) {
     let _at = at(format!("{config:?}"));
     on_all(|device| {
@@ -29,7 +31,8 @@ pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<C: Config>(conf
     });
 }
 
-/// By builds, rebuilds and lookups, which leave the map as it was.
+/// Checks builds, rebuilds and lookups with another device's resources, which leave the map as it
+/// was.
 pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<C: Config>(config: &C) {
     fn with<C: Config, K: Key, V: Value>(config: &C, here: &Device) {
         let there = &elsewhere();
@@ -61,7 +64,7 @@ pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<C:
     });
 }
 
-/// By the questions for the memory: no test has so many.
+/// Checks the limit of pairs through the memory queries, since no test has that many pairs.
 pub fn more_pairs_than_a_map_can_have_are_refused(config: &impl Config, limit: u64) {
     let _at = at(format!("{config:?}"));
     for asked in [limit + 1, 1 << 32, 1 << 40, u64::MAX] {
@@ -73,7 +76,7 @@ pub fn more_pairs_than_a_map_can_have_are_refused(config: &impl Config, limit: u
     }
 }
 
-/// Whatever the family.
+/// Checks that every hash family refuses a modulus that is not prime.
 pub fn a_modulus_that_is_no_prime_is_refused<C: Config>(hashing_by: impl Fn(HashFamily) -> C) {
     on_all(|device| {
         for modulus in [0, 1, 4, 1_900_812, 334_214_458, 65_521 * 65_521, u32::MAX] {

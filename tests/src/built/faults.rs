@@ -1,4 +1,4 @@
-//! Failures of the device in the midst of a build, and the memory that builds take: for any map that is built.
+//! Device failures during a build, and the memory that builds take, for every map that is built.
 
 use super::{Before, Built, Config, build, rebuild};
 use crate::maps::{Map, holds};
@@ -6,8 +6,9 @@ use crate::{at, counting, distinct_keys, faulty, only, values};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use warpnest::{Buffer, Device, Error, Key, Value};
 
-/// Lets each launch or allocation of a rebuild fail once, from the keys `old` to `new`, in maps that were built and in maps that were
-/// rebuilt; `left` counts the device's. The map must be empty then, and can be built again. `own` sees it. Returns the errors.
+/// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns
+/// the errors. The maps were built, or built and rebuilt; `left` is the device's countdown. After a
+/// failure the map must be empty and can be built again. `own` makes the map's own checks.
 fn failing<C: Config, K: Key, V: Value>(
     (device, left): (&Device, &AtomicU32),
     config: &C,
@@ -42,8 +43,9 @@ fn failing<C: Config, K: Key, V: Value>(
     errors
 }
 
-/// Lets each launch of a rebuild with the keys `new` fail once. The map must be empty then, and can be built again; `own` sees it. Returns
-/// the names of the kernels.
+/// Lets each launch of a rebuild with the keys `new` fail once, and returns the names of the
+/// kernels. After a failure the map must be empty and can be built again; `own` makes the map's own
+/// checks.
 pub fn failing_launches<C: Config>(config: &C, new: &[u32], own: impl Fn(&C::Map<u32, u64>)) -> Vec<String> {
     let (device, good_launches) = faulty();
     let old: Vec<u32> = distinct_keys(100, 1);
@@ -55,7 +57,8 @@ pub fn failing_launches<C: Config>(config: &C, new: &[u32], own: impl Fn(&C::Map
     errors.into_iter().map(kernel).collect()
 }
 
-/// The same of its allocations. Returns how many there are.
+/// Lets each allocation of a rebuild fail once, as [`failing_launches`] does with launches, and
+/// returns their number.
 pub fn failing_allocations<C: Config>(config: &C, new: &[u64], own: impl Fn(&C::Map<u64, u64>)) -> usize {
     let (device, counts) = counting();
     let old: Vec<u64> = distinct_keys(100, 1);
@@ -67,7 +70,8 @@ pub fn failing_allocations<C: Config>(config: &C, new: &[u64], own: impl Fn(&C::
     errors.len()
 }
 
-/// Builds of pairs of each width take the memory that was said, and the map keeps its part; `own` sees that a build was a usual one.
+/// Checks that builds of pairs of each width take and keep the memory that was announced. `own`
+/// checks that a build was a usual one.
 pub fn memory_is_as_said<C: Config>(config: &C, pairs: usize, own: impl Fn(&C::Report)) {
     crate::in_all_widths!(memory_of_width::<C>(config, pairs, &own));
 }
@@ -102,7 +106,8 @@ fn memory_of_width<C: Config, K: Key, V: Value>(config: &C, pairs: usize, own: &
     assert_eq!(beside_input(&counts.bytes), 0);
 }
 
-/// A copy of a map that was rebuilt from so many pairs takes what a map keeps, to `rounding` bytes.
+/// Checks that a clone of a map that was rebuilt from `pairs` pairs takes the memory that a map
+/// keeps, to `rounding` bytes.
 pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<C: Config>(config: &C, pairs: usize, rounding: u64) {
     fn with<C: Config, K: Key, V: Value>(config: &C, pairs: usize, rounding: u64) {
         let (device, counts) = counting();
@@ -118,7 +123,8 @@ pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<C: Config>(config: &
     crate::in_all_widths!(with::<C>(config, pairs, rounding));
 }
 
-/// For maps that grow; `own` sees the map when it has few pairs in much memory.
+/// Checks the memory of rebuilds in maps that grow; `own` receives the map when it has few pairs in
+/// much memory.
 pub fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs<C: Config>(
     config: &C,
     own: impl Fn(&C::Map<u32, u32>),
@@ -152,7 +158,7 @@ pub fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs<C
     holds(&map, &more_keys, &more_keys);
 }
 
-/// How many of the kernels have these names.
+/// Counts the kernels with each of these names.
 pub fn times<const N: usize>(kernels: &[String], names: [&str; N]) -> [usize; N] {
     names.map(|name| kernels.iter().filter(|kernel| kernel.starts_with(name)).count())
 }

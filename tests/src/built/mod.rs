@@ -1,7 +1,8 @@
-//! Maps that are built in one go from a configuration, and can be built again: what they have in common, and the tests of that.
+//! Maps that are built in one call from a configuration and can be rebuilt: their common interface
+//! and common tests.
 //!
-//! A new map of this kind is made a [`Config`] here; then its test files name the tests, with configurations of its own:
-//! [`tests_of!`](crate::tests_of).
+//! A new map of this kind is made a [`Config`] here. Its test files then name the tests, with their
+//! own configurations, by [`tests_of!`](crate::tests_of).
 
 pub mod edges;
 pub mod errors;
@@ -15,29 +16,29 @@ use warpnest::{
     SortedConfig, SortedMap, SortedReport, Stream, TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value,
 };
 
-/// A map that is built in one go.
+/// A map that is built in one call.
 pub trait Built<K: Key, V: Value>: Map<K, V> {
-    /// What tells of a build.
+    /// The report of a build.
     type Report: Clone + Debug + PartialEq;
-    /// Builds it with the default configuration.
+    /// Builds the map with the default configuration.
     fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self>;
-    /// Builds it anew.
+    /// Builds the map again from other pairs.
     fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()>;
-    /// Tells of the last build.
+    /// The report of the last build.
     fn report(&self) -> &Self::Report;
-    /// Gives back what rebuilds left, if they leave anything.
+    /// Frees the spare memory of rebuilds, if there is any.
     fn shrink_to_fit(&mut self);
-    /// A copy.
+    /// Copies the map.
     fn try_clone(&self, stream: &Stream) -> Result<Self>;
-    /// How it is laid out, or how it hashes.
+    /// The layout of the table, or its hash functions.
     fn layout(&self) -> &(impl Debug + PartialEq);
 }
 
-/// The configuration of such a map.
+/// The configuration of a map that is built.
 pub trait Config: Clone + Debug {
-    /// What tells of a build.
+    /// The report of a build.
     type Report: Clone + Debug + PartialEq;
-    /// The map.
+    /// The map that it builds.
     type Map<K: Key, V: Value>: Built<K, V, Report = Self::Report>;
     /// Builds a map.
     fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<Self::Map<K, V>>;
@@ -49,13 +50,14 @@ pub trait Config: Clone + Debug {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Self::Map<K, V>>;
-    /// Bytes that the map will keep.
+    /// The bytes that the map will keep.
     fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>;
-    /// Bytes that a build takes beside them.
+    /// The bytes that a build takes besides those that the map keeps.
     fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>;
 }
 
-/// Makes a configuration a [`Config`] and its map [`Built`], by their methods. What differs: the scratch, and what says how the table is laid out.
+/// Makes a configuration a [`Config`] and its map [`Built`], by their methods. The arguments name
+/// what differs: the scratch, and the method for the table's layout.
 macro_rules! is_built {
     (
         $config:ident builds $map:ident, $report:ident tells of it;
@@ -135,7 +137,8 @@ is_built! {
     layout layout;
 }
 
-/// Tests of a map by the named functions of a module, a test each, with each of the configurations behind its name.
+/// Expands to tests of a map by the named functions of a module: one test for each function, with
+/// each of the configurations listed after its name.
 #[macro_export]
 macro_rules! tests_of {
     ($module:ident: $($name:ident($($config:expr),+);)+) => {
@@ -148,7 +151,7 @@ macro_rules! tests_of {
     };
 }
 
-/// Builds a map and looks at all of it.
+/// Builds a map and checks all of it.
 pub fn build<C: Config, K: Key, V: Value>(device: &Device, config: &C, keys: &[K], values: &[V]) -> C::Map<K, V> {
     let built = config.build(device, keys, values);
     let map = built.unwrap_or_else(|error| panic!("{} keys on {}: {error}: {config:?}", keys.len(), device.name()));
@@ -157,7 +160,8 @@ pub fn build<C: Config, K: Key, V: Value>(device: &Device, config: &C, keys: &[K
     map
 }
 
-/// Builds maps of up to `most` keys on every engine and looks at all of them; `report` sees how each build went, and the number of pairs.
+/// Builds maps of up to `most` keys on every engine and checks all of them. `report` receives each
+/// build's report and number of pairs.
 pub fn check<C: Config, K: Key, V: Value>(
     config: impl Fn(usize) -> C,
     most: usize,
@@ -172,7 +176,7 @@ pub fn check<C: Config, K: Key, V: Value>(
     });
 }
 
-/// Looks at a rebuild, whether it succeeds or fails.
+/// A check of a rebuild, whether it succeeds or fails.
 #[derive(Debug)]
 pub struct Before<K, R> {
     once: Vec<K>,
@@ -180,13 +184,14 @@ pub struct Before<K, R> {
 }
 
 impl<K: Key, R: Clone + Debug + PartialEq> Before<K, R> {
-    /// The map before it.
+    /// Records the map's state before the rebuild.
     pub fn of<V: Value>(map: &impl Built<K, V, Report = R>) -> Self {
         let pairs = map.to_pairs().expect("nothing fails before the rebuild");
         Self { once: pairs.into_iter().map(|(key, _)| key).collect(), report: map.report().clone() }
     }
 
-    /// After the rebuild the map must hold the pairs; if it was an error, the map must be empty, with the report of the build before.
+    /// Checks that the map has the pairs after the rebuild. If it was an error, the map must be
+    /// empty, with the report of the build before.
     pub fn check<V: Value>(
         mut self,
         map: &impl Built<K, V, Report = R>,
@@ -203,7 +208,8 @@ impl<K: Key, R: Clone + Debug + PartialEq> Before<K, R> {
     }
 }
 
-/// Rebuilds a map from such pairs, and looks at what is there then: the pairs, or after an error that is no refusal nothing.
+/// Rebuilds a map from these pairs and checks its contents. After an error other than a refusal the
+/// map must be empty.
 pub fn rebuild<K: Key, V: Value>(map: &mut impl Built<K, V>, keys: &[K], values: &[V]) -> Result<()> {
     let device = map.device().clone();
     let before = Before::of(map);
@@ -213,14 +219,15 @@ pub fn rebuild<K: Key, V: Value>(map: &mut impl Built<K, V>, keys: &[K], values:
     rebuilt
 }
 
-/// What `config` answers to `pairs` pairs: the same from slices, from buffers and from the questions for its memory.
+/// The error of `config` for `pairs` pairs, which must be the same from slices, from buffers and
+/// from the memory queries.
 pub fn refused(device: &Device, config: &impl Config, pairs: usize) -> Error {
     let _at = crate::at(format!("{config:?}"));
     let keys: Vec<u32> = distinct_keys(pairs, 1);
     let error = config.build(device, &keys, &keys).unwrap_err();
     let buffer = Buffer::from_slice(device, &keys).unwrap();
     let on_buffers = config.build_on(device.default_stream(), device, &buffer, &buffer).unwrap_err();
-    // As texts, since a figure may be NaN.
+    // Compared as text, since a figure may be NaN.
     assert_eq!(format!("{on_buffers:?}"), format!("{error:?}"));
     assert_eq!(format!("{:?}", config.memory_bytes::<u32, u32>(pairs as u64).unwrap_err()), format!("{error:?}"));
     assert_eq!(format!("{:?}", config.scratch_bytes::<u64, u32>(pairs as u64).unwrap_err()), format!("{error:?}"));

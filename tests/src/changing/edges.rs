@@ -1,4 +1,5 @@
-//! Any map that changes in place at the edges: batches of nothing, extreme keys, keys at every distance.
+//! Edge cases of every map that changes in place: empty batches, extreme keys, and keys at every
+//! distance.
 
 use super::{Changing, ChangingConfig, come_and_go, create, pairs, values};
 use crate::assert_lengths;
@@ -8,8 +9,9 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use warpnest::{Buffer, Device, Key, Value};
 
-/// In an empty map, and in one with a few keys. `own` does nothing in ways that only such a map has, and tells what else may not change. Returns the
-/// map after it was cleared.
+/// Checks empty batches in an empty map and in one with a few keys, and returns the map after it
+/// was cleared. `own` runs the empty operations that only this map has, and returns what else may
+/// not change.
 pub fn batches_of_nothing_do_nothing<C: ChangingConfig, K: Key, V: Value, S: Debug + PartialEq>(
     device: &Device,
     config: &C,
@@ -22,7 +24,7 @@ pub fn batches_of_nothing_do_nothing<C: ChangingConfig, K: Key, V: Value, S: Deb
         assert_eq!(map.insert_many(&[], &[]), Ok(0));
         assert_eq!(map.remove_many(&[]), Ok(vec![]));
         assert_eq!((map.get_many(&[]), map.contains_many(&[])), (Ok(vec![]), Ok(vec![])));
-        // Nothing that is there.
+        // Only keys that the map does not have.
         assert_eq!(map.remove_many(&[K::from_u64(2), K::from_u64(2)]), Ok(vec![None; 2]));
         assert_eq!(own(&mut map), before);
         equals(&map, &pairs(&there));
@@ -33,7 +35,8 @@ pub fn batches_of_nothing_do_nothing<C: ChangingConfig, K: Key, V: Value, S: Deb
     map
 }
 
-/// The ends of the range, its middle, and numbers that are equal or all ones in one half only.
+/// The extreme numbers: the ends of the range, its middle, and numbers that are equal or all ones
+/// in one half only.
 pub fn extremes<T: Scalar>() -> Vec<T> {
     let all = [0, 1, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX << 32, u64::MAX - 1, u64::MAX];
     let mut those: Vec<T> = all.map(T::from_u64).to_vec();
@@ -42,14 +45,14 @@ pub fn extremes<T: Scalar>() -> Vec<T> {
     those
 }
 
-/// At most `n` of them, at every distance that is `every` bits from the one before; the others are the same with their bits in reverse, which
-/// come in batches of `batch`.
+/// Checks at most `n` keys at every distance; distances are `every` bits apart. The same keys with
+/// their bits reversed follow, in batches of `batch`.
 pub fn sequential_and_strided_keys<C: ChangingConfig, K: Key, V: Value>(
     device: &Device,
     config: &C,
     (n, every, batch): (u64, usize, usize),
 ) {
-    // Wide keys at last differ in their upper halves alone.
+    // The widest strides make wide keys differ in their upper halves alone.
     for lg in (0..=K::BITS - 8).step_by(every) {
         // No more keys than the stride leaves, so that all differ.
         let keys: Vec<K> = (0..n.min(1 << (K::BITS - lg).min(32))).map(|i| K::from_u64(i << lg)).collect();
@@ -59,7 +62,7 @@ pub fn sequential_and_strided_keys<C: ChangingConfig, K: Key, V: Value>(
     }
 }
 
-/// Fails unless a map of two keys refuses to write its pairs where there is room for more or fewer.
+/// Fails unless a map of two keys refuses to write its pairs to buffers of other lengths.
 pub fn refuses_room_for_other_pairs<K: Key, V: Value>(map: &impl Changing<K, V>) {
     let (device, stream) = (map.device(), map.device().default_stream());
     let mut keys = [0, 1, 2, 3].map(|n| Buffer::zeroed(device, n).unwrap());

@@ -1,11 +1,12 @@
-//! Sets of any kind at the edges: extreme keys and numbers of keys, copies of keys, rebuilds, on every engine.
+//! Edge cases of sets of any kind: extreme keys and numbers of keys, copies of keys, and rebuilds,
+//! on every engine.
 
 use super::{Set, SetConfig, build, holds, wrong_operations};
 use crate::{TestEngine, at, distinct_keys, on_all, on_each_engine};
 use std::collections::HashSet;
 use warpnest::{Buffer, Device, Key};
 
-/// Builds such sets, with the promise that keys are unique too if they are.
+/// Builds sets without the promise that keys are unique, and with it if they are.
 pub fn with_and_without_the_promise<C: SetConfig, K: Key>(device: &Device, config: &C, keys: &[K]) {
     let _at = at(format!("{} keys of {}, {config:?}", keys.len(), std::any::type_name::<K>()));
     build(device, config, keys);
@@ -14,7 +15,7 @@ pub fn with_and_without_the_promise<C: SetConfig, K: Key>(device: &Device, confi
     }
 }
 
-/// Among them each power of two and its complement.
+/// Checks small sets; the extreme keys include each power of two and its complement.
 pub fn no_key_one_key_and_the_extremes<C: SetConfig>(config: &C) {
     fn with<C: SetConfig, K: Key>(device: &Device, config: &C) {
         let (zero, ones) = (K::default(), K::ALL_ONES);
@@ -34,7 +35,7 @@ pub fn no_key_one_key_and_the_extremes<C: SetConfig>(config: &C) {
     on_all(|device| with::<C, u64>(device, config));
 }
 
-/// As many keys as each of `borders`, one less and one more.
+/// Checks sets of as many keys as each of `borders`, one less and one more.
 pub fn numbers_of_keys_around<C: SetConfig>(config: &C, borders: &[usize]) {
     fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &C, borders: &[usize]) {
         for &border in borders.iter().filter(|&&border| border <= engine.max_items) {
@@ -48,7 +49,7 @@ pub fn numbers_of_keys_around<C: SetConfig>(config: &C, borders: &[usize]) {
     on_each_engine(|engine| with::<C, u64>(engine, config, borders));
 }
 
-/// Powers of two are the distances.
+/// Checks sequential keys and keys at distances that are powers of two.
 pub fn keys_one_after_the_other_and_at_every_distance<C: SetConfig>(config: &C) {
     fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &C) {
         let n = engine.max_items.min(3000) as u64;
@@ -63,7 +64,7 @@ pub fn keys_one_after_the_other_and_at_every_distance<C: SetConfig>(config: &C) 
     on_each_engine(|engine| with::<C, u64>(engine, config));
 }
 
-/// By each of the configurations for so many keys.
+/// Checks copies of keys by each of the configurations for that many keys.
 pub fn copies_of_one_key_and_half_of_the_keys_twice<C: SetConfig>(configs: impl Fn(usize) -> Vec<C>) {
     fn with<C: SetConfig, K: Key>(engine: &TestEngine, configs: &impl Fn(usize) -> Vec<C>) {
         for n in [2, 33, 300, 2000, 10_000, 70_000].into_iter().filter(|&n| n <= engine.max_items) {
@@ -85,7 +86,8 @@ pub fn copies_of_one_key_and_half_of_the_keys_twice<C: SetConfig>(configs: impl 
     on_each_engine(|engine| with::<C, u64>(engine, &configs));
 }
 
-/// `config` is told the most keys; `own_narrow` and `own_wide` see the set after each rebuild.
+/// Checks rebuilds with other numbers of keys. `config` receives the most keys; `own_narrow` and
+/// `own_wide` receive the set after each rebuild.
 pub fn rebuilds_with_more_and_fewer_and_no_keys<C: SetConfig>(
     config: impl Fn(usize) -> C,
     own_narrow: impl Fn(&mut C::Set<u32>),
@@ -106,7 +108,8 @@ pub fn rebuilds_with_more_and_fewer_and_no_keys<C: SetConfig>(
     on_each_engine(|engine| with::<C, u64>(engine, &config, &own_wide));
 }
 
-/// Of each two of such sets; more than a tile of a compaction has, and a bit more than a word of bits.
+/// Checks the operations on each two of these sets, of more keys than a tile of a compaction and a
+/// bit more than a word of flags.
 pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<C: SetConfig>(config: &C) {
     fn with<C: SetConfig, K: Key>(device: &Device, config: &C, most: usize) {
         let keys: Vec<K> = distinct_keys(most, 3);
@@ -126,7 +129,8 @@ pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<C: 
     with::<C, u64>(&Device::cpu(), config, 20_000);
 }
 
-/// The configuration has room for the copies. `own` sees the report, how many keys the set counts, and how many there are.
+/// Checks builds whose promise of unique keys is broken; the configuration has capacity for the
+/// copies. `own` receives the report, the number of keys that the set counts, and the true number.
 pub fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others<C: SetConfig>(
     config: &C,
     own: impl Fn(&C::Report, u64, u64),

@@ -1,10 +1,11 @@
-//! What sets of any kind refuse, and how they are left.
+//! The inputs that sets of any kind refuse, and the state of sets afterwards.
 
 use super::{Set, SetConfig, build, holds};
 use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all};
 use warpnest::{Buffer, Device, Error, Result};
 
-/// What `config` answers to so many keys: the same from a slice, from a buffer and to the questions for its memory.
+/// The error of `config` for so many keys, which must be the same from a slice, from a buffer and
+/// from the memory queries.
 pub fn refused(device: &Device, config: &impl SetConfig, keys: usize) -> Error {
     let _at = at(format!("{config:?}"));
     let keys: Vec<u32> = distinct_keys(keys, 1);
@@ -15,13 +16,13 @@ pub fn refused(device: &Device, config: &impl SetConfig, keys: usize) -> Error {
         config.memory_bytes::<u64>(keys.len() as u64).err(),
         config.scratch_bytes::<u32>(keys.len() as u64).err(),
     ];
-    // As texts, since a figure may be NaN.
+    // Compared as text, since a figure may be NaN.
     let said = format!("{:?}", Some(&error));
     assert!(others.iter().all(|other| format!("{other:?}") == said), "{error:?}, {others:?}");
     error
 }
 
-/// By builds, rebuilds, questions, copies and operations, which leave the set as it was.
+/// Checks builds, rebuilds, queries, copies and operations, which leave the set as it was.
 pub fn what_belongs_to_another_device_and_other_lengths_are_refused<C: SetConfig>(config: &C) {
     fn error<T>(refused: Result<T>) -> Error {
         refused.err().expect("it was not refused")
@@ -58,8 +59,8 @@ pub fn what_belongs_to_another_device_and_other_lengths_are_refused<C: SetConfig
     });
 }
 
-/// The result of an operation is like the first set, also in that it takes repeated keys when it is built again. `own` looks at each, and says
-/// how many different ones it is to take.
+/// Checks that the result of an operation has the first set's configuration, also for repeated keys
+/// in a rebuild. `own` checks each, and returns the number of different keys that it is to take.
 pub fn the_result_of_an_operation_has_the_configuration_of_the_first_set<C: SetConfig>(
     (config, keys): (&C, usize),
     (other, other_keys): (&C, usize),

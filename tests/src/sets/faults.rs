@@ -1,4 +1,5 @@
-//! Failures of the device in the midst of what is done with a set, and the memory that builds take: for sets of any kind.
+//! Device failures during the operations of a set, and the memory that builds take, for sets of any
+//! kind.
 
 use super::{Set, SetConfig, build, holds, wrong_operations};
 use crate::{Counts, at, counting, distinct_keys, faulty, only};
@@ -6,8 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warpnest::{Buffer, Device, Error, Key, Result};
 
-/// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once; `left` counts the device's. The set must be empty then, with
-/// the report of the build before, and can be built again. `own` sees the set of the rebuild that succeeds. Returns the errors.
+/// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns
+/// the errors. `left` is the device's countdown. After a failure the set must be empty, with the
+/// report of the build before, and can be built again. `own` checks the set of the rebuild that
+/// succeeds.
 pub fn failing_rebuilds<C: SetConfig, K: Key>(
     (device, left): (&Device, &AtomicU32),
     config: &C,
@@ -38,18 +41,19 @@ pub fn failing_rebuilds<C: SetConfig, K: Key>(
     errors
 }
 
-/// How many launches or allocations a build of 500 keys that come twice takes, a copy of the set, and a list of its keys.
+/// The number of launches or allocations of some operations on 500 keys that come twice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Takes {
-    /// A build.
+    /// The number in a build.
     pub build: u32,
-    /// A copy.
+    /// The number in a copy.
     pub copy: u32,
-    /// A list.
+    /// The number in listing the keys.
     pub keys: u32,
 }
 
-/// Whichever launch or allocation of a build, a copy, a list or an operation fails: an error, the sets are as they were, and no byte is lost.
+/// Lets each launch or allocation of a build, a copy, a list or an operation fail. It must be an
+/// error that leaves the sets as they were, and no byte may be lost.
 pub fn whatever_fails_beside_a_set_it_stays_whole<C: SetConfig>(config: &C, launches: Takes, allocations: Takes) {
     fn with<C: SetConfig>((device, left): (&Device, &AtomicU32), config: &C) -> Takes {
         let stream = device.default_stream();
@@ -84,12 +88,12 @@ pub fn whatever_fails_beside_a_set_it_stays_whole<C: SetConfig>(config: &C, laun
     assert_eq!(counts.bytes.load(Relaxed), 0);
 }
 
-/// A set on a counting device, and what it took.
+/// A set on a counting device, and the memory of its build.
 #[derive(Debug)]
 pub struct Measured<K: Key, S> {
-    /// Where it is.
+    /// The device of the set.
     pub device: Device,
-    /// What the device counts.
+    /// The device's counts.
     pub counts: Arc<Counts>,
     /// The keys.
     pub input: Buffer<K>,
@@ -99,7 +103,8 @@ pub struct Measured<K: Key, S> {
     pub most: u64,
 }
 
-/// Builds a set, which must keep the memory that was said; the build may take no more besides than was said.
+/// Builds a set, which must keep the memory that was announced; the build may take no more besides
+/// than was announced.
 pub fn memory_is_as_said<C: SetConfig, K: Key>(config: &C, keys: &[K]) -> Measured<K, C::Set<K>> {
     let n = keys.len() as u64;
     let _at = at(format!("{n} keys of {}, {config:?}", std::any::type_name::<K>()));

@@ -1,5 +1,5 @@
-//! What sets of any kind say of their keys, and must say; and the tests that all have in common: a test file names them, with configurations
-//! of its own.
+//! The common interface of sets of any kind, and their common tests. A test file names the tests,
+//! with its own configurations.
 
 pub mod edges;
 pub mod errors;
@@ -15,68 +15,70 @@ use warpnest::{
     Stream,
 };
 
-/// A set that is built in one go.
+/// A set that is built in one call.
 pub trait Set<K: Key>: Sized {
-    /// What tells of a build.
+    /// The report of a build.
     type Report: Clone + Debug + PartialEq;
-    /// Builds it with the default configuration.
+    /// Builds the set with the default configuration.
     fn build(device: &Device, keys: &[K]) -> Result<Self>;
-    /// Where it is.
+    /// The device of the set.
     fn device(&self) -> &Device;
     /// The number of keys.
     fn len(&self) -> u64;
-    /// Whether there are none.
+    /// Whether the set has no keys.
     fn is_empty(&self) -> bool;
-    /// Bytes that it keeps.
+    /// The bytes that the set keeps.
     fn memory_bytes(&self) -> u64;
-    /// Which of the queries are there.
+    /// Whether the set has each of the queries.
     fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>>;
-    /// Queues the question which of the queries are there.
+    /// Queues a membership test of the queries.
     fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()>;
-    /// All keys.
+    /// Returns all keys.
     fn to_keys(&self) -> Result<Vec<K>>;
-    /// All keys, into a buffer.
+    /// Writes all keys into a buffer.
     fn keys_into(&self, stream: &Stream, keys: &mut Buffer<K>) -> Result<()>;
-    /// Builds it anew.
+    /// Builds the set again from other keys.
     fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()>;
-    /// Gives back what rebuilds left, if they leave anything.
+    /// Frees the spare memory of rebuilds, if there is any.
     fn shrink_to_fit(&mut self);
-    /// A copy.
+    /// Copies the set.
     fn try_clone(&self, stream: &Stream) -> Result<Self>;
-    /// The keys that are in one of the two.
+    /// Makes the set of the keys that are in at least one of the two.
     fn union(&self, stream: &Stream, other: &Self) -> Result<Self>;
-    /// The keys that are in both.
+    /// Makes the set of the keys that are in both.
     fn intersection(&self, stream: &Stream, other: &Self) -> Result<Self>;
-    /// The keys that are only in this one.
+    /// Makes the set of the keys that are only in this one.
     fn difference(&self, stream: &Stream, other: &Self) -> Result<Self>;
-    /// Says what is wrong with the table's words, if its keys should be those of `reference`.
+    /// Says what is wrong with the table's words, given that its keys should be those of
+    /// `reference`.
     fn check_table(&self, reference: &HashSet<K>) -> std::result::Result<(), String>;
-    /// Tells of the last build.
+    /// The report of the last build.
     fn report(&self) -> &Self::Report;
-    /// How it hashes.
+    /// The hash functions of the set.
     fn hashing(&self) -> &(impl Debug + PartialEq);
 }
 
-/// The configuration of such a set.
+/// The configuration of a set.
 pub trait SetConfig: Clone + Debug {
-    /// What tells of a build.
+    /// The report of a build.
     type Report: Clone + Debug + PartialEq;
-    /// The set.
+    /// The set that it builds.
     type Set<K: Key>: Set<K, Report = Self::Report>;
     /// Builds a set.
     fn build<K: Key>(&self, device: &Device, keys: &[K]) -> Result<Self::Set<K>>;
     /// Builds a set from a buffer.
     fn build_on<K: Key>(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self::Set<K>>;
-    /// Bytes that the set will keep.
+    /// The bytes that the set will keep.
     fn memory_bytes<K: Key>(&self, keys: u64) -> Result<u64>;
-    /// Bytes that a build takes beside them.
+    /// The bytes that a build takes besides those that the set keeps.
     fn scratch_bytes<K: Key>(&self, keys: u64) -> Result<u64>;
     /// Promises unique keys.
     fn assume_unique(self) -> Self;
 }
 
-/// Makes a configuration a [`SetConfig`] and its set a [`Set`], by their methods. What differs: how the words are looked at, what says how they
-/// are hashed, and what gives memory back.
+/// Makes a configuration a [`SetConfig`] and its set a [`Set`], by their methods. The arguments
+/// name what differs: the check of the words, the method for the hash functions, and the method
+/// that frees memory.
 macro_rules! is_set {
     (
         $config:ident builds $set:ident, $report:ident tells of it;
@@ -177,7 +179,8 @@ is_set! {
     shrink |_| ();
 }
 
-/// Says what is wrong with a set, if its keys should be those of `reference`; `queries` are keys to ask for, there or not.
+/// Says what is wrong with a set, given that its keys should be those of `reference`. The `queries`
+/// are keys to look up, present or not.
 pub fn check<K: Key>(set: &impl Set<K>, reference: &HashSet<K>, queries: &[K]) -> std::result::Result<(), String> {
     let said = |error: Error| error.to_string();
     if (set.len(), set.is_empty()) != (reference.len() as u64, reference.is_empty()) {
@@ -197,7 +200,7 @@ pub fn check<K: Key>(set: &impl Set<K>, reference: &HashSet<K>, queries: &[K]) -
     Ok(())
 }
 
-/// Fails unless the set has these keys and no others, and says so in every way it can.
+/// Fails unless the set has these keys and no others, by all of its methods.
 pub fn holds<K: Key>(set: &impl Set<K>, keys: &[K]) {
     let others = |key: K| [key, K::from_u64(key.to_u64() ^ 0x5555), K::from_u64(!key.to_u64())];
     let queries: Vec<K> = keys.iter().flat_map(|&key| others(key)).chain([K::default(), K::ALL_ONES]).collect();
@@ -206,14 +209,14 @@ pub fn holds<K: Key>(set: &impl Set<K>, keys: &[K]) {
     }
 }
 
-/// Builds a set and looks at all of it.
+/// Builds a set and checks all of it.
 pub fn build<C: SetConfig, K: Key>(device: &Device, config: &C, keys: &[K]) -> C::Set<K> {
     let set = config.build(device, keys).unwrap_or_else(|error| panic!("{} keys: {error}: {config:?}", keys.len()));
     holds(&set, keys);
     set
 }
 
-/// Says what is wrong with the sets that two make.
+/// Says what is wrong with the results of the operations on two sets.
 pub fn wrong_operations<K: Key, S: Set<K>>(one: &S, other: &S) -> std::result::Result<(), String> {
     let said = |error: Error| error.to_string();
     let stream = one.device().default_stream();

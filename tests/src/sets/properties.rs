@@ -1,4 +1,5 @@
-//! Sets of any kind beside `std::collections::HashSet`, on every engine: any keys, and any steps.
+//! Properties of sets of any kind beside `std::collections::HashSet`, on every engine: any keys,
+//! and any steps.
 
 use super::{Set, SetConfig, check, wrong_operations};
 use crate::{TestEngine, key, on_every_engine};
@@ -6,21 +7,21 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use warpnest::{Buffer, Device, Error, Key};
 
-/// What is done with a set after its build.
+/// A step with a set after its build.
 #[derive(Clone, Debug)]
 pub enum Step<K> {
-    /// It is built anew from other keys.
+    /// Builds the set again from other keys.
     Rebuild(Vec<K>),
-    /// A copy takes its place.
+    /// Replaces the set by a copy.
     Clone,
-    /// Its keys are written to a buffer.
+    /// Writes the keys to a buffer.
     KeysInto,
-    /// It gives back what rebuilds left.
+    /// Frees the spare memory of rebuilds.
     Shrink,
 }
 
 impl<K> Step<K> {
-    /// The same step with other keys, if it has any.
+    /// Maps the keys of the step, if it has any.
     pub fn with(self, other: impl Fn(Vec<K>) -> Vec<K>) -> Self {
         match self {
             Self::Rebuild(keys) => Self::Rebuild(other(keys)),
@@ -29,7 +30,7 @@ impl<K> Step<K> {
     }
 }
 
-/// Any such step with at most so many keys.
+/// A strategy for any step with at most so many keys.
 pub fn step<K: Key>(most: usize) -> impl Strategy<Value = Step<K>> {
     prop_oneof![
         3 => keys(most).prop_map(Step::Rebuild),
@@ -39,13 +40,14 @@ pub fn step<K: Key>(most: usize) -> impl Strategy<Value = Step<K>> {
     ]
 }
 
-/// An error that is none of the set's, or that the set may not have.
+/// The failure for an error that is not the set's, or that the set may not have.
 pub fn fail(error: Error) -> TestCaseError {
     TestCaseError::fail(error.to_string())
 }
 
-/// Builds a set of the first keys, does the steps, and looks at all of the set after each. Rebuilds may fail if `excused` says so of the error and
-/// the keys; `report` looks at those that succeed.
+/// Builds a set of the first keys, does the steps, and checks all of the set after each. Rebuilds
+/// may fail if `excused` accepts the error for the keys; `report` receives the reports of those
+/// that succeed.
 pub fn any_steps<C: SetConfig, K: Key>(
     device: &Device,
     config: &C,
@@ -89,7 +91,8 @@ pub fn any_steps<C: SetConfig, K: Key>(
     Ok(())
 }
 
-/// Two sets of at most so many keys each, by two of such configurations, and all that they make.
+/// Checks two sets of at most so many keys each, of two such configurations, and the results of all
+/// operations on them.
 pub fn sets_of_any_keys_are_combined<C: SetConfig, K: Key>(most: usize, configs: &impl Strategy<Value = (C, C)>) {
     on_every_engine(
         |engine: &TestEngine| {
@@ -104,7 +107,8 @@ pub fn sets_of_any_keys_are_combined<C: SetConfig, K: Key>(most: usize, configs:
     );
 }
 
-/// Keys that repeat, any, copies of one, or one after the other at some distance.
+/// A strategy for keys that repeat, any keys, copies of one, or keys at some distance one after the
+/// other.
 pub fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     let steps = (any::<u64>(), 0u32..48, 0..=most)
         .prop_map(|(first, lg, n)| (0..n as u64).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect());

@@ -1,8 +1,9 @@
-//! An engine that puts work off, as a GPU does, and runs it in the least convenient order that streams and events allow.
+//! An engine that defers work, as a GPU does, and runs it in the least convenient order that
+//! streams and events allow.
 //!
-//! On the host engines every operation is done when its call returns, so a missing wait between streams would go unnoticed there.
-//! Here it does not: queued work runs when somebody waits for it, sometimes only what that wait needs, sometimes with other
-//! streams' work thrown in at random.
+//! On the host engines every operation is done when its call returns, so a missing wait between
+//! streams would go unnoticed there. Here queued work runs when somebody waits for it. Sometimes
+//! only what that wait needs is run, sometimes other streams' work at random, too.
 
 use gpu_kernels::seam::{Entry, Kernel};
 use std::any::Any;
@@ -34,11 +35,11 @@ pub fn on_all(test: impl Fn(&Device, usize)) {
     }
 }
 
-/// What the library did wrong: memory given back that queued work still uses.
+/// The errors of the library: frees of memory that queued work still uses.
 pub struct Complaints(Arc<World>);
 
 impl Complaints {
-    /// All so far.
+    /// All complaints so far.
     pub fn all(&self) -> Vec<String> {
         self.0.state().complaints.clone()
     }
@@ -46,9 +47,9 @@ impl Complaints {
 
 type Work = Box<dyn FnOnce(&dyn Queue) -> Result<()> + Send>;
 
-/// Something in a queue.
+/// A step in a queue.
 enum Step {
-    /// With the memory that it uses: first addresses and ends.
+    /// Work, with the first addresses and ends of the memory that it uses.
     Run {
         work: Work,
         uses: Vec<(usize, usize)>,
@@ -56,7 +57,7 @@ enum Step {
     WaitFor(Point),
 }
 
-/// After so many steps of a queue.
+/// The point after so many steps of a queue.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     queue: usize,
@@ -93,7 +94,8 @@ impl State {
         (self.random >> 33) as usize % below
     }
 
-    /// The queue whose next step has to run so that `queue` gets on: itself, or one that it waits for.
+    /// The queue whose next step has to run before `queue` can continue: itself, or one that it
+    /// waits for.
     fn needed(&self, queue: usize) -> usize {
         match self.lines[queue].pending.front() {
             Some(Step::WaitFor(point)) if !self.reached(*point) => self.needed(point.queue),
@@ -109,7 +111,7 @@ impl World {
 
     fn run_until(&self, point: Point) -> Result<()> {
         let mut state = self.state();
-        // Every other time nothing runs that need not.
+        // Every other time no more is run than is needed.
         let lazy = state.random(2) == 0;
         while !state.reached(point) {
             let queues = state.lines.len();
@@ -134,7 +136,8 @@ impl fmt::Debug for Deferred {
     }
 }
 
-// SAFETY: memory is the inner engine's, given back only when no queued work uses it; steps do what the queue's methods say.
+// SAFETY: memory is the inner engine's, freed only when no queued work uses it; steps do what the
+// queue's methods say.
 unsafe impl Engine for Deferred {
     fn name(&self) -> &str {
         "deferring engine"
@@ -144,7 +147,7 @@ unsafe impl Engine for Deferred {
     }
     fn allocate(&self, bytes: usize) -> Result<usize> {
         let address = self.0.inner.allocate(bytes)?;
-        // Memory of a GPU holds whatever was there before.
+        // The memory of a GPU holds any bytes at first.
         // SAFETY: the allocation has that many bytes and is nobody's yet.
         unsafe { self.0.immediate.fill(address, 0xa5, bytes)? };
         Ok(address)
@@ -160,7 +163,7 @@ unsafe impl Engine for Deferred {
             // The memory is leaked, so that the work that is still to run does no harm.
             return state.complaints.push(format!("{bytes} bytes were given back while queued work uses them"));
         }
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.0.inner.free(address, bytes) };
     }
     fn queue(&self) -> Result<Box<dyn Queue>> {
@@ -206,16 +209,16 @@ impl DeferredQueue {
 impl Queue for DeferredQueue {
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
         self.synchronize()?;
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.world.immediate.upload(from, to) }
     }
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
         self.synchronize()?;
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.world.immediate.download(from, to) }
     }
     unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
-        // SAFETY: the caller's; memory in use is not given back.
+        // SAFETY: the caller upholds the contract; memory in use is not freed.
         self.run(vec![(from, from + bytes), (to, to + bytes)], move |queue| unsafe { queue.copy(from, to, bytes) })
     }
     unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()> {
@@ -231,7 +234,7 @@ impl Queue for DeferredQueue {
             // A pointer, or a number that is no address.
             uses.extend(<[u8; 8]>::try_from(bytes).map(usize::from_ne_bytes).map(|at| (at, at.saturating_add(1))));
         });
-        // SAFETY: as in `copy`; the copy of the arguments says what the arguments said.
+        // SAFETY: as in `copy`; the recorded arguments are equal to the original ones.
         self.run(uses, move |queue| unsafe { queue.launch(&recorded, blocks) })
     }
     fn record(&self, _timed: bool) -> Result<Arc<dyn QueueEvent>> {
@@ -294,7 +297,7 @@ impl Recorded {
     }
 }
 
-// SAFETY: the values are a copy of the entry's struct, and the box keeps them where they are.
+// SAFETY: the values are a copy of the entry's struct, and the box keeps their address.
 unsafe impl Kernel for Recorded {
     fn entry(&self) -> &'static Entry {
         self.entry

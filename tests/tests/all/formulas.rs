@@ -16,7 +16,7 @@ const FAMILIES: [HashFamily; 5] = [
     HashFamily::Xor { prime: 334_214_459, arithmetic: Arithmetic::Wrapping },
 ];
 
-/// Some keys, of which some come twice, and the one that is in no slot.
+/// Returns some keys, of which some come twice, and the one that is in no slot.
 fn keys<K: Key>() -> Vec<K> {
     let mut keys: Vec<K> = distinct_keys(200, 5);
     keys.extend_from_within(..50);

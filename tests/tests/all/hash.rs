@@ -1,4 +1,5 @@
-//! The formulas of the hash functions: exact division, slots that lie inside, and where each one's keys collide.
+//! The formulas of the hash functions: exact division, slots within the table, and the collisions
+//! of each.
 
 use gpu_kernels::hash::{Divisor, Formula, HashFunctions, NO_SLOT};
 

@@ -1,4 +1,5 @@
-//! Every test of the tables, the primitives, the seam and the runtime on every engine, as one binary: what they share is compiled once.
+//! Every test of the tables, the primitives, the seam and the runtime on every engine. They are one
+//! binary, so that their shared code is compiled once.
 
 mod deferred;
 mod formulas;

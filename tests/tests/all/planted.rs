@@ -1,4 +1,5 @@
-//! Whatever fails of what a device does (memory, copies, fills, launches, events, waits), and in whatever way: what a table is then.
+//! The state of a table after any kind of failure of any device operation (memory, copies, fills,
+//! launches, events, waits).
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -25,14 +26,14 @@ fn all_failed(seen: &[Operation], expected: &[Operation]) {
     assert!(expected.iter().all(|operation| seen.contains(operation)), "only {seen:?} of {expected:?}");
 }
 
-/// An error, if it is one, must be the planted one.
+/// Fails if the result is an error other than the planted one.
 fn assert_planted<T: Debug>(done: &Result<T>) {
     if let Err(error) = done {
         assert!(is_planted(error), "{error}");
     }
 }
 
-/// 300 keys, of which some are equal, and one has a cell of its own in some tables.
+/// Returns 300 keys, of which some are equal, and one has a cell of its own in some tables.
 fn repeated() -> Vec<u32> {
     let mut keys: Vec<u32> = distinct_keys(300, 2);
     keys[100..130].fill(77);
@@ -40,7 +41,8 @@ fn repeated() -> Vec<u32> {
     keys
 }
 
-/// A rebuild leaves the new pairs or, if it is an error, none; and the next one goes well.
+/// Checks that a rebuild leaves the new pairs or, if it is an error, none, and that the next
+/// rebuild succeeds.
 fn rebuilds<C: Config>(config: &C, new: &[u32]) {
     let (device, plan) = planted();
     // The input and the table are of another stream, which this one waits for.
@@ -79,7 +81,7 @@ fn a_rebuild_that_fails_anywhere_leaves_an_empty_map_that_can_be_built_again() {
     rebuilds(&SortedConfig::default().assume_unique(), &unique);
 }
 
-/// What changes nothing: after a failure the map is as it was.
+/// Checks the calls that change nothing: after a failure the map is as it was.
 fn looks<M: Map<u32, u64>>(
     (device, plan): (&Device, &FaultPlan),
     map: &M,
@@ -217,10 +219,10 @@ fn whatever_fails_of_what_stands_on_another_table_it_is_whole_or_empty() {
     with::<TwoLevelConfig>();
 }
 
-/// What changes a linear map of the keys `old`.
+/// A change of a linear map of the keys `old`.
 type Change = fn(&mut LinearMap<u32, u64>, &Stream, old: &[u32], new: &[u32]) -> Result<()>;
 
-/// Every change, and how many keys it leaves if all goes well.
+/// The changes, each with the number of keys that it leaves if it succeeds.
 const CHANGES: [(Change, usize); 9] = [
     (|map, _, _, new| map.insert_many(new, &own_values(new)).map(drop), 1800),
     (|map, _, _, new| map.get_or_insert_many(new, &own_values(new)).map(drop), 1800),
@@ -242,8 +244,9 @@ const CHANGES: [(Change, usize); 9] = [
     ),
 ];
 
-/// Whether or not a map says that it is not whole, a change mends it; then what it says of itself is true, and every pair is one that was
-/// there or was to come. Returns whether it said so.
+/// Checks that a change recovers a map, whether or not it reports that it is not whole, and returns
+/// whether it did. Afterwards its figures are true, and every pair is one that was there or was to
+/// come.
 fn is_true(map: &mut LinearMap<u32, u64>, done: &Result<()>, keys: &[u32]) -> bool {
     assert_planted(done);
     let broken = map.get_many(&[1]).is_err();
@@ -281,7 +284,8 @@ fn a_linear_map_knows_what_is_in_it_whatever_fails() {
     for (number, (change, left)) in CHANGES.into_iter().enumerate() {
         let call = |map: &mut LinearMap<u32, u64>| change(map, &stream, &old[..300], &new);
         let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |mut map, done| {
-            // The header can be read after a single fault, and a table be emptied with the next change.
+            // The header can be read after a single fault, and a table be emptied with the next
+            // change.
             assert!(!is_true(&mut map, &done, &all) || number == 4);
             call(&mut map).unwrap();
             is_true(&mut map, &Ok(()), &all);
@@ -295,14 +299,14 @@ fn a_linear_map_knows_what_is_in_it_whatever_fails() {
             is_true(&mut map, &Ok(()), &all);
             assert_eq!(map.len(), left as u64);
         });
-        // Where a batch or a clearing can fail in its middle.
+        // The changes in which a batch or a clearing can fail in its middle.
         assert_eq!(broken > 0, number < 5 || number == 8, "change {number}: {broken} times");
     }
     assert_eq!(plan.bytes(), 0, "some bytes were not given back");
 }
 
-/// Before a large batch a table of removed keys is made anew, or emptied if nothing else is in it. For want of memory that is left undone,
-/// and the batch is done.
+/// Checks that a table of removed keys is rehashed before a large batch, or emptied if nothing else
+/// is in it. Without the memory for that it is not, and the batch is done.
 #[test]
 fn a_linear_map_does_without_memory_for_being_tidied() {
     let (device, plan) = planted();
@@ -329,7 +333,7 @@ fn a_linear_map_does_without_memory_for_being_tidied() {
                 assert_eq!(map.len(), (kept + new.len()) as u64);
             });
         }
-        // To empty it takes none.
+        // To empty the table takes no memory.
         assert_eq!(untidied > 0, kept > 0, "{kept} keys were kept: {untidied} times");
     }
 }

@@ -6,9 +6,11 @@ use super::roofline::{Roofline, median_ms};
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Answers, Buffer, CompactingConfig, Device, IdTable, IdTableConfig, Key};
 
-/// Builds tables of `n` rows, in both orders, looks up keys and ids, and counts the rows of every key; then builds from repeated keys. A
-/// build is a rebuild, in memory that is there; `unique` is a whole call, which takes its memory anew. The table on which they stand follows from
-/// `config`, and `name` is the name for both.
+/// Builds tables of `n` rows, in both orders, looks up keys and ids, and counts the rows of every
+/// key; then builds from repeated keys.
+///
+/// A build is a rebuild, in memory that is there; `unique` is a whole call, which allocates its
+/// memory anew. The table under them follows from `config`, and `name` is the name for both.
 pub fn measure<K: Key, C: IdTableConfig>(
     device: &Device,
     run: &Run,

@@ -28,7 +28,7 @@ pub fn measure<K: Key, V: Value>(
     let mut map = config.build_on(stream, device, &subjects.keys, &subjects.values)?;
     let any_ms = subjects.rebuild_ms(&mut map)?;
     let (lookups, wrong) = subjects.lookups(run, &map, find_limit)?;
-    // A build is as wrong as what it answers.
+    // A build has as many errors as its answers.
     let mut records = vec![
         run.record(subjects.subject(&map, "build"), build_ms, insert_limit, wrong),
         run.record(subjects.subject(&map, "build_any"), any_ms, insert_limit, wrong),
@@ -37,7 +37,8 @@ pub fn measure<K: Key, V: Value>(
     Ok(records)
 }
 
-/// The same input through `hashbrown::HashMap` on one thread, with its default hasher and `with_capacity`.
+/// The same input through `hashbrown::HashMap` on one thread, with its default hasher and
+/// `with_capacity`.
 pub fn measure_hashbrown(run: &Run, n: u64, runs: u32) -> Vec<Record> {
     let input = Input::<u32, u32>::new(n);
     let mut times = [Vec::new(), Vec::new(), Vec::new()];

@@ -7,11 +7,13 @@ use super::roofline::Roofline;
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Answers, Buffer, Device, ExtendibleConfig, Key, Value};
 
-/// Of the keys, how many are left after the removal of the others.
+/// The number of keys that are left after the removal of the others.
 const LEFT: u64 = 1 << 16;
 
-/// Grows an empty map to `n` pairs in batches of `batch`: the whole, the median batch and the slowest; looks up; gives the keys other values, in
-/// batches; removes all but 2^16 of the keys, in batches.
+/// Grows an empty map to `n` pairs in batches of `batch`, and measures each operation.
+///
+/// The rows are the whole growth, the median batch and the slowest. Then come lookups; new values
+/// for all keys, in batches; and the removal of all but 2^16 of the keys, in batches.
 pub fn measure<K: Key, V: Value>(
     device: &Device,
     run: &Run,
@@ -32,7 +34,7 @@ pub fn measure<K: Key, V: Value>(
     let mut map = ExtendibleConfig::default().seed(1).create::<K, V>(device)?;
     let (mut growth, mut updates) = (Vec::new(), Vec::new());
     let mut wrong = 0;
-    // The first time the kernels are compiled.
+    // The first run compiles the kernels.
     for _ in 0..2 {
         map.clear(stream)?;
         for (times, new) in [(&mut growth, true), (&mut updates, false)] {

@@ -1,4 +1,5 @@
-//! Input for benchmarks: unique pseudo-random keys, present and absent queries, and how many answers are wrong.
+//! Input for benchmarks: unique pseudo-random keys, present and absent queries, and the number of
+//! wrong answers.
 
 use rand_distr::{Distribution, Zipf};
 use rand_xoshiro::Xoshiro256StarStar;
@@ -11,12 +12,12 @@ pub struct Input<K, V> {
     pub values: Vec<V>,
     /// Every key once, in an order unrelated to that of `keys`.
     pub present: Vec<K>,
-    /// As many keys that are not among `keys`.
+    /// The same number of keys that are not among `keys`.
     pub absent: Vec<K>,
 }
 
 impl<K: Key, V: Value> Input<K, V> {
-    /// `n` is at most 2^31, so that there are as many absent keys.
+    /// Makes an input of `n` pairs, at most 2^31, so that there are as many absent keys.
     pub fn new(n: u64) -> Self {
         let keys: Vec<K> = (0..n).map(key).collect();
         // A prime step that does not divide n visits every index once.
@@ -31,15 +32,16 @@ impl<K: Key, V: Value> Input<K, V> {
     }
 }
 
-/// As many queries as an [`Input`] has keys, some of them for absent keys, in random order.
+/// Queries for present and absent keys in random order, as many as an [`Input`] has keys.
 pub struct Mixed<K> {
     pub queries: Vec<K>,
-    /// Whether each is for a key that is there.
+    /// A flag for each query: whether its key is there.
     present: Vec<bool>,
 }
 
 impl<K: Key> Mixed<K> {
-    /// `n` different keys, `absent` of which are not among those of `Input::new(n)`.
+    /// Makes queries for `n` different keys, `absent` of which are not among those of
+    /// `Input::new(n)`.
     pub fn new(n: u64, absent: u64) -> Self {
         let mut numbers: Vec<u64> = (absent..n + absent).collect();
         shuffle(&mut numbers);
@@ -47,7 +49,7 @@ impl<K: Key> Mixed<K> {
         Self { queries: numbers.into_iter().map(key).collect(), present }
     }
 
-    /// How many were answered wrongly.
+    /// The number of wrong answers.
     pub fn wrong<V: Value>(&self, answers: &[Option<V>]) -> u64 {
         let missing = self.queries.len().abs_diff(answers.len()) as u64;
         let expected = self.queries.iter().zip(&self.present).map(|(&query, present)| present.then(|| value(query)));
@@ -55,7 +57,7 @@ impl<K: Key> Mixed<K> {
     }
 }
 
-/// Brings `items` into random order, the same one for as many.
+/// Brings `items` into random order, which depends on their number alone.
 pub fn shuffle<T>(items: &mut [T]) {
     let mut random = Xoshiro256StarStar::seed_from_u64(2);
     for last in (1..items.len()).rev() {
@@ -65,7 +67,10 @@ pub fn shuffle<T>(items: &mut [T]) {
     }
 }
 
-/// A bijection of the words of the key's width (a multiplication by an odd number between two shifts), so that keys differ.
+/// The key of an index.
+///
+/// It is a bijection of the words of the key's width (a multiplication by an odd number between two
+/// shifts), so that keys differ.
 pub fn key<K: Key>(index: u64) -> K {
     if K::BITS == 32 {
         let mut x = (index as u32).wrapping_mul(0x9e37_79b1);
@@ -80,14 +85,15 @@ pub fn key<K: Key>(index: u64) -> K {
     }
 }
 
-/// How keys are repeated.
+/// The distribution of repeated keys.
 #[derive(Clone, Copy, Debug)]
 pub enum Repeats {
     /// Every key twice, far apart.
     Half,
-    /// One key a million times, or as half of the keys if they are fewer than two million; the others once.
+    /// One key a million times, or half of the time if there are fewer than two million keys; the
+    /// others once.
     Million,
-    /// Key `r` about in proportion to 1 / r^1.2.
+    /// Key `r` with a frequency about proportional to 1 / r^1.2.
     Zipf,
 }
 
@@ -102,12 +108,12 @@ impl Repeats {
     }
 }
 
-/// `n` keys, some of them repeated, and how many are different.
+/// `n` keys, some of them repeated, and the number of different ones.
 pub fn repeated<K: Key>(n: u64, repeats: Repeats) -> (Vec<K>, u64) {
     let ranks: Vec<u64> = match repeats {
         Repeats::Half => (0..n).map(|i| i % n.div_ceil(2)).collect(),
         Repeats::Million => {
-            // Every so manieth key is the one that is repeated.
+            // The repeated key comes once in every `step` keys.
             let step = n.div_ceil(1_000_000).max(2);
             (0..n).map(|i| if i % step == 0 { 0 } else { i }).collect()
         }
@@ -128,13 +134,13 @@ pub fn value<K: Key, V: Value>(key: K) -> V {
     V::from_u64(!key.to_u64().wrapping_mul(3))
 }
 
-/// How many queries for present keys were answered wrongly.
+/// The number of wrong answers to queries for present keys.
 pub fn wrong_hits<K: Key, V: Value>(queries: &[K], answers: &[Option<V>]) -> u64 {
     let missing = queries.len().abs_diff(answers.len()) as u64;
     missing + queries.iter().zip(answers).filter(|(query, answer)| **answer != Some(value(**query))).count() as u64
 }
 
-/// How many queries for absent keys were answered wrongly.
+/// The number of wrong answers to queries for absent keys.
 pub fn wrong_misses<V>(answers: &[Option<V>]) -> u64 {
     answers.iter().filter(|answer| answer.is_some()).count() as u64
 }

@@ -8,15 +8,18 @@ use warpnest::kernels::linear::Operation;
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Answers, Buffer, Device, Key, LinearConfig, LinearMap, Value};
 
-/// Of a round, the share of keys that go and come; and of all chunks of keys that there are, those that are in the map.
+/// The inverse of two shares: of the keys replaced in a round, and of the chunks of keys that are
+/// in the map.
 const ROUND: u64 = 10;
-/// Chunks of keys: so many rounds go by until a key comes back, less those that it stays.
+/// The number of chunks of keys. A key comes back after so many rounds, less those that it stays.
 const CHUNKS: u64 = 40;
-/// Rounds whose times are averaged.
+/// The number of rounds whose times are averaged.
 const AVERAGED: usize = 10;
 
-/// Inserts `n` pairs into an empty map that they fill to `load`, looks up, removes and inserts all of them again, and does mixed batches:
-/// of 20 operations 18 look up, one inserts and one removes.
+/// Inserts `n` pairs into an empty map that they fill to `load`, and measures each operation.
+///
+/// It looks up, removes and inserts all pairs again, and does mixed batches: of 20 operations 18
+/// look up, one inserts and one removes.
 pub fn measure<K: Key, V: Value>(
     device: &Device,
     run: &Run,
@@ -28,7 +31,7 @@ pub fn measure<K: Key, V: Value>(
     let stream = device.default_stream();
     let subjects = Subjects::<K, V>::new(device, n, runs)?;
     let mut map = config.clone().pairs(n).seed(1).create::<K, V>(device)?;
-    // The limits' words have 64 bits, whatever the slots'.
+    // The words of the limits have 64 bits, whatever the slots have.
     let words = map.memory_bytes() / 8;
     let change_limit = roofline.gops(Access::Insert, words, n)?;
     let find_limit = roofline.gops(Access::Find, words, n)?;
@@ -54,7 +57,7 @@ pub fn measure<K: Key, V: Value>(
     map.rebuild(stream, &subjects.keys, &subjects.values)?;
     let mut records = Vec::new();
     for (op, times) in ["insert", "remove", "insert_again"].into_iter().zip(&mut times) {
-        // The first one warms up.
+        // The first run warms up.
         let times = &mut times[1..];
         times.sort_by(f64::total_cmp);
         records.push(run.record(subjects.subject(&map, op), times[times.len() / 2], change_limit, wrong));
@@ -64,7 +67,8 @@ pub fn measure<K: Key, V: Value>(
     Ok(records)
 }
 
-/// One batch of `n` operations on present keys, but those that insert, which are absent before.
+/// Measures one batch of `n` operations on present keys, except the insertions, whose keys are
+/// absent before.
 fn mixed<K: Key, V: Value>(
     device: &Device,
     run: &Run,
@@ -82,7 +86,7 @@ fn mixed<K: Key, V: Value>(
     let keys: Vec<K> = (0..present.len()).map(|i| if i % 20 == 7 { absent[i] } else { present[i] }).collect();
     let (kinds_on, keys_on) = (Buffer::from_slice(device, &kinds)?, Buffer::from_slice(device, &keys)?);
     let mut answers = Answers::new(device, keys.len())?;
-    // Room for the new keys, so that the map need not grow.
+    // Capacity for the new keys, so that the map need not grow.
     map.reserve(stream, present.len() as u64 / ROUND)?;
     let start = stream.record()?;
     map.apply_many_into(stream, &kinds_on, &keys_on, &subjects.values, &mut answers)?;
@@ -92,8 +96,10 @@ fn mixed<K: Key, V: Value>(
     Ok(run.record(subjects.subject(map, "mixed_90_5_5"), ms, 0.0, wrong))
 }
 
-/// `rounds` times, a tenth of the keys, which are their own values, go and as many others come, in a map of fixed size that `n` keys fill to `load`. Two records: the
-/// first rounds, and the last ones.
+/// Replaces a tenth of the keys `rounds` times, in a map of fixed size that `n` keys fill to
+/// `load`.
+///
+/// The keys are their own values. The result is two records: the first rounds, and the last ones.
 pub fn rounds<K: Key + Value>(
     device: &Device,
     run: &Run,
@@ -136,7 +142,7 @@ pub fn rounds<K: Key + Value>(
         let subject = Subject { table: "LinearMap", op, n: 2 * chunk, load, key_bits: K::BITS, value_bits: K::BITS };
         run.record(subject, ms, 0.0, wrong)
     };
-    // The very first ones warm up.
+    // The very first rounds warm up.
     let first = &times[AVERAGED.min(times.len() - 1)..(2 * AVERAGED).min(times.len())];
     let last = &times[times.len().saturating_sub(AVERAGED)..];
     Ok(vec![record("round_first", mean(first)), record("round_last", mean(last))])

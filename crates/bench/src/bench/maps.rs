@@ -1,4 +1,4 @@
-//! What maps have in common, for measuring: building anew and looking up.
+//! What maps have in common for measurements: rebuilding and looking up.
 
 use super::input::{Input, wrong_hits, wrong_misses};
 use super::record::{Record, Run, Subject};
@@ -8,9 +8,9 @@ use warpnest::{
     Value,
 };
 
-/// A map that all pairs can be put into at once.
+/// A map that takes all pairs at once.
 pub trait BulkMap<K: Key, V: Value> {
-    /// The name of its type.
+    /// The name of the map's type.
     fn name(&self) -> &'static str;
     fn memory_bytes(&self) -> u64;
     fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()>;
@@ -18,7 +18,7 @@ pub trait BulkMap<K: Key, V: Value> {
     fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()>;
 }
 
-/// Makes maps [`BulkMap`]s by their methods; what they differ in is how they get other pairs.
+/// Implements [`BulkMap`] for maps by their methods; they differ in how they get other pairs.
 macro_rules! bulk_maps {
     ($($map:ident),+: |$this:ident, $stream:ident, $keys:ident, $values:ident| $rebuild:expr) => {
         $(impl<K: Key, V: Value> BulkMap<K, V> for $map<K, V> {
@@ -66,7 +66,7 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
         Ok(Self { device, input, keys, values, runs })
     }
 
-    /// What is measured in `map`.
+    /// The subject of a measurement of `op` in `map`.
     pub fn subject(&self, map: &dyn BulkMap<K, V>, op: &'static str) -> Subject<'static> {
         let n = self.input.keys.len() as u64;
         let load = (n * (K::BITS + V::BITS) as u64 / 8) as f64 / map.memory_bytes() as f64;
@@ -87,7 +87,8 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
         Ok((ms, answers.download(stream)?))
     }
 
-    /// Looks up every key, and as many absent ones. Returns the records and how many of the keys were answered wrongly.
+    /// Looks up every key, and as many absent ones. Returns the records and the number of keys with
+    /// wrong answers.
     pub fn lookups(&self, run: &Run, map: &dyn BulkMap<K, V>, limit: f64) -> Result<(Vec<Record>, u64)> {
         let stream = self.device.default_stream();
         let mut records = Vec::new();

@@ -28,38 +28,44 @@ use warpnest::{
 
 /// Measure every table and operation, beside what the memory system allows in the same run.
 ///
-/// Prints a table and, with `--output`, appends the records to `OUTPUT/DEVICE.jsonl`. Rates are in 10^9 operations a second. `limit` is what
-/// the memory system allows over as much memory as the table takes, measured just before, for as many operations: for a build a pair
-/// streamed in and one random 64-bit exchange, for a lookup a key streamed in, one random read, and its result streamed out. Times are the
-/// median of the runs, by the device's clock. `build` is with `assume_unique`, `build_any` without.
+/// Prints a table and, with `--output`, appends the records to `OUTPUT/DEVICE.jsonl`. Rates are in
+/// 10^9 operations a second. `limit` is what the memory system allows for as many operations, over
+/// as much memory as the table takes, measured just before. For a build that is a pair streamed in
+/// and one random 64-bit exchange; for a lookup, a key streamed in, one random read, and its result
+/// streamed out. Times are the median of the runs, by the device's clock. `build` is with
+/// `assume_unique`, `build_any` without.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.
     #[arg(long, default_value = "best")]
     device: String,
-    /// Numbers of pairs, as 1000000 or 2^20. Default: 2^20, 2^24 and 2^27 on a GPU, 2^20 and 2^22 on the CPU.
+    /// Numbers of pairs, as 1000000 or 2^20. Default: 2^20, 2^24 and 2^27 on a GPU, 2^20 and 2^22
+    /// on the CPU.
     #[arg(long, value_delimiter = ',', value_parser = parse_size)]
     n: Vec<u64>,
     /// Slots for each pair: 1.25 is a load of .8.
     #[arg(long, value_delimiter = ',', default_value = "1.25")]
     slots_per_pair: Vec<f64>,
-    /// Items of a bucket of `TwoLevelMap` on average; without it, the default, which shrinks with the number of pairs.
+    /// Items of a bucket of `TwoLevelMap` on average; without it, the default, which shrinks with
+    /// the number of pairs.
     #[arg(long)]
     items_per_bucket: Option<f64>,
-    /// Loads of `PageMap`, `PageSet`, `LinearMap`, and of the page maps of `CompactingTable` and `MultiMap`.
+    /// Load factors of `PageMap`, `PageSet`, `LinearMap`, and of the page maps of `CompactingTable`
+    /// and `MultiMap`.
     #[arg(long, value_delimiter = ',', default_value = "0.8,0.95")]
     load: Vec<f64>,
-    /// What `CompactingTable` and `MultiMap` stand on. The rows of those on other tables than a page map are named as their types are, like
-    /// `MultiMap<CuckooMap>`; `--slots-per-pair` and `--items-per-bucket` hold for them, too.
+    /// The tables under `CompactingTable` and `MultiMap`. The rows of those over other tables than
+    /// a page map are named as their types are, like `MultiMap<CuckooMap>`; `--slots-per-pair` and
+    /// `--items-per-bucket` hold for them, too.
     #[arg(long, value_delimiter = ',', value_enum, default_value = "page")]
     under: Vec<IdTableKind>,
-    /// Rounds in which a tenth of a `LinearMap`'s keys go and others come.
+    /// Rounds in which a tenth of a `LinearMap`'s keys are replaced by others.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Pairs of a batch of `ExtendibleMap`.
     #[arg(long, default_value = "2^22", value_parser = parse_size)]
     batch: u64,
-    /// `LinearMap` from a full line on to the next one, not by a step of each key's own.
+    /// Probe a `LinearMap` from a full line on to the next one, not by a step of each key's own.
     #[arg(long)]
     linear_probing: bool,
     /// Also measure 64-bit keys and values.
@@ -68,8 +74,8 @@ pub struct Args {
     /// Timed runs of each operation, after the warm-ups.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-    /// Measure the limits over these footprints in MiB. Default: 32, 256, 2048 and 32768 on a GPU, 4 and 256 on the CPU;
-    /// those that do not fit the device are left out.
+    /// Measure the limits over these footprints in MiB. Default: 32, 256, 2048 and 32768 on a GPU,
+    /// 4 and 256 on the CPU; those that do not fit the device are left out.
     #[arg(long, value_delimiter = ',')]
     footprints: Vec<u64>,
     /// Only the limits, no tables.
@@ -86,7 +92,7 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// A table on which others stand.
+/// A kind of table under another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum IdTableKind {
     Page,
@@ -94,7 +100,7 @@ enum IdTableKind {
     TwoLevel,
 }
 
-/// Four times as many keys must be different.
+/// The most pairs for the rounds: four times as many keys must be different.
 const MAX_ROUNDS_PAIRS: u64 = 1 << 29;
 
 /// A part of the library.
@@ -128,7 +134,7 @@ impl Args {
     }
 }
 
-/// Measures tables that stand on another one.
+/// The measurement of tables over another one.
 struct OnTop<'a> {
     device: &'a Device,
     run: &'a Run,
@@ -139,7 +145,7 @@ struct OnTop<'a> {
 }
 
 impl OnTop<'_> {
-    /// Those that are wanted, on a table with this configuration.
+    /// Measures the selected tables over a table with this configuration.
     fn measure<C: IdTableConfig>(&mut self, [compacting, multi]: [&str; 2], config: &C) -> anyhow::Result<()> {
         let Self { device, run, roofline, args, n, keep } = self;
         if args.wants(Part::Compacting) {
@@ -324,7 +330,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How records name a device: the CPU engine with its number of threads.
+/// The name of a device in the records: the CPU engine has its number of threads in it.
 pub fn device_name(device: &Device) -> String {
     if *device == Device::cpu() {
         format!("CPU, {} threads", std::thread::available_parallelism().map_or(1, usize::from))
@@ -343,7 +349,7 @@ fn limits(run: &Run, roofline: &Roofline, words: u64) -> anyhow::Result<Vec<Reco
         (Access::Find, "best_find"),
         (Access::Insert, "best_insert"),
     ];
-    // A limit's place in the table: its footprint stands in the name, since no table keeps it.
+    // The footprint of a limit stands in the name in the table, since no table keeps it.
     let table = format!("limit, {} MiB", words >> 17);
     let subject = |op, n| Subject { table: &table, op, n, load: 0.0, key_bits: 64, value_bits: 0 };
     let (mut records, all) = (Vec::new(), roofline.max_accesses());

@@ -6,7 +6,7 @@ use super::roofline::{Roofline, median_ms};
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Buffer, Device, IdTable, IdTableConfig, Key, MultiConfig, Value};
 
-/// How many values keys have, and what operations are called then.
+/// The numbers of values a key, and the names of the operations for each.
 const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [
     (1, ["build", "find", "retrieve"]),
     (16, ["build_16", "find_16", "retrieve_16"]),
@@ -14,9 +14,11 @@ const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [
     (1 << 20, ["build_2^20", "find_2^20", "retrieve_2^20"]),
 ];
 
-/// Builds maps of `n` pairs whose keys have each of some numbers of values, asks where their values are, and retrieves all of them. A build is
-/// a rebuild, in memory that is there; a retrieval is a whole call, which takes its memory anew. The table of keys follows from `config`, and `name` is
-/// the name for both.
+/// Builds maps of `n` pairs with various numbers of values a key, looks up the ranges of values,
+/// and retrieves all values.
+///
+/// A build is a rebuild, in memory that is there; a retrieval is a whole call, which allocates its
+/// memory anew. The table of keys follows from `config`, and `name` is the name for both.
 pub fn measure<K: Key, V: Value, C: IdTableConfig>(
     device: &Device,
     run: &Run,
@@ -64,7 +66,7 @@ pub fn measure<K: Key, V: Value, C: IdTableConfig>(
             found = map.retrieve_many_on(stream, &queries)?;
             Ok(())
         })?;
-        // A key's values are the numbers of its copies, in their order.
+        // The values of a key are the numbers of its copies, in their order.
         let offsets = found.offsets.download(stream)?;
         let retrieved = found.values.download(stream)?;
         let wrong = offsets.windows(2).map(|ends| {

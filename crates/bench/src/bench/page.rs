@@ -8,8 +8,10 @@ use super::roofline::{Roofline, median_stages};
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Buffer, Device, Key, PageConfig, PageStages, Value};
 
-/// Builds a map of `n` pairs and looks up present and absent keys; then builds from pairs with repeated keys. The limits of builds
-/// are [`Limits`].
+/// Builds a map of `n` pairs and looks up present and absent keys; then builds from pairs with
+/// repeated keys.
+///
+/// The limits of builds are [`Limits`].
 pub fn measure<K: Key, V: Value>(
     device: &Device,
     run: &Run,

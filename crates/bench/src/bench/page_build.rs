@@ -1,32 +1,36 @@
-//! What a build of a page table is measured against, whole and stage by stage.
+//! The limits of a build of a page table, whole and stage by stage.
 
 use super::roofline::{Copies, Roofline};
 use warpnest::PageStages;
 use warpnest::kernels::page::MAX_SPLIT_BITS;
 
-/// The limits of a build and its stages, which are what copies of as many bytes take: keys and values in and out for each split; keys
-/// and values in and the table out for the pages.
+/// The limits of a build and its stages: the times of copies of as many bytes.
+///
+/// Each split copies keys and values in and out; the pages copy keys and values in and the table
+/// out.
 pub struct Limits {
     copies: Copies,
     splits: u64,
-    /// The keys and values.
+    /// The bytes of the keys and values.
     bytes: u64,
     table_bytes: u64,
 }
 
 impl Limits {
-    /// Of a build of `n` items of so many bits each, as a table of so many bytes in 2^`page_bits` pages.
+    /// Measures the limits of a build of `n` items of `bits` bits each, into a table of
+    /// `table_bytes` bytes in 2^`page_bits` pages.
     pub fn new(roofline: &Roofline, n: u64, bits: u32, table_bytes: u64, page_bits: u32) -> anyhow::Result<Self> {
         let splits = page_bits.div_ceil(MAX_SPLIT_BITS) as u64;
         Ok(Self { copies: roofline.copies(n, bits)?, splits, bytes: n * bits as u64 / 8, table_bytes })
     }
 
-    /// That of the whole build.
+    /// The limit of the whole build.
     pub fn whole(&self) -> f64 {
         self.copies.gops(self.splits * 2 * self.bytes + self.bytes + self.table_bytes)
     }
 
-    /// The name, the time and the limit of each stage; of a build with `assume_unique`, then of one without.
+    /// The name, the time and the limit of each stage; first of a build with `assume_unique`, then
+    /// of one without.
     pub fn stages(&self, builds: [Option<PageStages>; 2]) -> Vec<(&'static str, f64, f64)> {
         let names =
             [["clear", "split_1", "split_2", "pages"], ["clear_any", "split_1_any", "split_2_any", "pages_any"]];

@@ -6,7 +6,8 @@ use super::roofline::{Roofline, median_ms};
 use warpnest::primitives::{BitField, Scratch, compact, exclusive_scan, histogram, partition_pairs, sort_pairs};
 use warpnest::{Buffer, Device, Key, Value};
 
-/// Measures all of them on `n` items. The limit of each is what a copy of as many bytes takes, read and written once.
+/// Measures all primitives on `n` items. The limit of each is what a copy of as many bytes takes,
+/// read and written once.
 pub fn measure<K: Key, V: Value>(
     device: &Device,
     run: &Run,

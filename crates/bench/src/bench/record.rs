@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::tables::new_table;
 
-/// A measurement. `limit_gops` is the roofline of the same run, `load` counts all bytes that the table keeps.
+/// A measurement. `limit_gops` is the roofline of the same run; `load` counts all bytes that the
+/// table keeps.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Record {
     pub date: String,
@@ -29,7 +30,7 @@ pub struct Record {
     pub wrong: u64,
 }
 
-/// What all records of a run share.
+/// The fields that all records of a run share.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub date: String,
@@ -37,7 +38,7 @@ pub struct Run {
     pub device: String,
 }
 
-/// What one measurement is of.
+/// The subject of one measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     pub table: &'a str,
@@ -81,7 +82,7 @@ impl Run {
     }
 }
 
-/// Four digits are more than the clock gives.
+/// Rounds to four digits, which are more than the clock gives.
 pub fn rounded(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return 0.0;
@@ -109,7 +110,7 @@ pub fn append(folder: &Path, records: &[Record]) -> anyhow::Result<Option<PathBu
     Ok(Some(path))
 }
 
-/// The records as a table for people.
+/// The records as a table for readers.
 pub fn table(records: &[Record]) -> Table {
     let mut table = new_table(["table", "op", "n", "load", "bits", "ms", "G/s", "limit", "of it", "wrong"], 2);
     for r in records {

@@ -1,9 +1,10 @@
-//! What the device's memory allows, measured with the library's own kernels.
+//! The limits of the device's memory, measured with the library's own kernels.
 
 use warpnest::kernels::primitives::roofline::{Access, Copy, Random, RandomParams};
 use warpnest::{Buffer, Device, Stream};
 
-/// Milliseconds of the median of `runs` calls of `work`, after `warm_ups`, by the device's clock.
+/// The milliseconds of the median of `runs` calls of `work`, after `warm_ups`, by the device's
+/// clock.
 pub fn median_ms(
     stream: &Stream,
     warm_ups: u32,
@@ -23,7 +24,8 @@ pub fn median_ms(
     Ok(times[times.len() / 2])
 }
 
-/// The stages of the build whose total is the median of `runs` builds, if builds tell of their stages.
+/// The stages of the build whose total is the median of `runs` builds, if builds report their
+/// stages.
 pub fn median_stages<S>(
     runs: u32,
     total: impl Fn(&S) -> f64,
@@ -38,7 +40,7 @@ pub fn median_stages<S>(
     Ok(found.into_iter().nth(middle))
 }
 
-/// Measures random accesses over footprints.
+/// The measurement of random accesses over footprints.
 pub struct Roofline<'d> {
     device: &'d Device,
     max_accesses: u64,
@@ -64,7 +66,8 @@ impl<'d> Roofline<'d> {
         self.max_accesses
     }
 
-    /// Milliseconds of one run of `accesses` accesses, if they are not too many, on memory of its own of `words` words of 64 bits.
+    /// The milliseconds of one run of `accesses` accesses, if they are not too many, on memory of
+    /// its own of `words` words of 64 bits.
     pub fn milliseconds(&self, access: Access, words: u64, accesses: u64) -> warpnest::Result<f64> {
         let accesses = accesses.min(self.max_accesses);
         let memory = Buffer::<u64>::zeroed(self.device, words as usize)?;
@@ -80,18 +83,21 @@ impl<'d> Roofline<'d> {
                 output,
                 plan: RandomParams { accesses, words, seed, access: access as u32, padding: 0 },
             };
-            // SAFETY: `memory` has that many words, input and output as many as the kernel's text asks for.
+            // SAFETY: `memory` has that many words, input and output as many as the kernel's text
+            // asks for.
             unsafe { stream.launch(&random, accesses, &[&self.input], &[&memory, &self.output]) }
         })
     }
 
-    /// G accesses a second on memory of `words` words, with what it costs to launch `accesses` of them, or the most if that is fewer.
+    /// The rate on memory of `words` words, in 10^9 accesses a second.
+    ///
+    /// It includes the cost of launching `accesses` of them, or the most of a run if that is fewer.
     pub fn gops(&self, access: Access, words: u64, accesses: u64) -> warpnest::Result<f64> {
         let accesses = accesses.min(self.max_accesses);
         Ok(accesses as f64 / self.milliseconds(access, words, accesses)? / 1e6)
     }
 
-    /// Milliseconds of copying `words` words of 64 bits.
+    /// The milliseconds of copying `words` words of 64 bits.
     pub fn copy_milliseconds(&self, words: u64) -> warpnest::Result<f64> {
         let source = Buffer::<u64>::zeroed(self.device, words as usize)?;
         let target = Buffer::<u64>::zeroed(self.device, words as usize)?;
@@ -104,26 +110,26 @@ impl<'d> Roofline<'d> {
         })
     }
 
-    /// Bytes in a nanosecond that are read and written in copying `words` words of 64 bits.
+    /// The bytes a nanosecond that are read and written in copying `words` words of 64 bits.
     pub fn copy_rate(&self, words: u64) -> warpnest::Result<f64> {
         Ok((16 * words) as f64 / self.copy_milliseconds(words)? / 1e6)
     }
 
-    /// The limits of work on `n` items of so many bits, which copying these measures.
+    /// The limits of work on `n` items of `bits` bits, measured by copying them.
     pub fn copies(&self, n: u64, bits: u32) -> warpnest::Result<Copies> {
         Ok(Copies { n, rate: self.copy_rate((n * bits as u64 / 64).next_multiple_of(2))? })
     }
 }
 
-/// How fast work is that reads and writes its memory as copies do.
+/// The rate of work that reads and writes its memory as copies do.
 pub struct Copies {
     n: u64,
-    /// Bytes in a nanosecond.
+    /// The bytes a nanosecond.
     rate: f64,
 }
 
 impl Copies {
-    /// G items a second if the work reads and writes so many bytes.
+    /// The rate in 10^9 items a second of work that reads and writes so many bytes.
     pub fn gops(&self, bytes: u64) -> f64 {
         self.rate * self.n as f64 / bytes.max(1) as f64
     }

@@ -7,13 +7,13 @@ use super::roofline::{Roofline, median_ms, median_stages};
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Buffer, CuckooSet, CuckooSetConfig, Device, Key, PageSet, PageSetConfig, PageStages, Result, Stream};
 
-/// What makes a set of two.
+/// An operation that makes one set of two.
 type Operation<S> = fn(&S, &Stream, &S) -> Result<S>;
 
 /// A set that is built in one go, and its configuration.
 trait BulkSet<K: Key>: Sized {
     type Config: Clone;
-    /// The name of its type.
+    /// The name of the set's type.
     const NAME: &'static str;
     fn build_on(config: &Self::Config, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self>;
     fn unique(config: &Self::Config) -> Self::Config;
@@ -21,7 +21,7 @@ trait BulkSet<K: Key>: Sized {
     fn len(&self) -> u64;
     fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()>;
     fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()>;
-    /// Union, intersection and difference.
+    /// The union, intersection and difference.
     const OPERATIONS: [Operation<Self>; 3];
 }
 
@@ -55,7 +55,7 @@ macro_rules! bulk_set {
 bulk_set!(PageSet, PageSetConfig);
 bulk_set!(CuckooSet, CuckooSetConfig);
 
-/// What is measured: a set of so many keys, and so often.
+/// The size of a set to measure, and the number of runs.
 pub struct Measured<'m> {
     pub device: &'m Device,
     pub run: &'m Run,
@@ -65,7 +65,7 @@ pub struct Measured<'m> {
 }
 
 impl Measured<'_> {
-    /// A `PageSet` with this load. The limits of builds are [`Limits`].
+    /// Measures a `PageSet` with this load factor. The limits of builds are [`Limits`].
     pub fn page_set<K: Key>(&self, load: f64) -> anyhow::Result<Vec<Record>> {
         let config = PageSetConfig::default().load(load).seed(1);
         let unique = config.clone().assume_unique();
@@ -87,7 +87,8 @@ impl Measured<'_> {
         Ok(records)
     }
 
-    /// A `CuckooSet` with so many slots a key. The limit of a build is a random exchange for each key.
+    /// Measures a `CuckooSet` with so many slots a key. The limit of a build is a random exchange
+    /// for each key.
     pub fn cuckoo_set<K: Key>(&self, slots_per_key: f64) -> anyhow::Result<Vec<Record>> {
         let config = CuckooSetConfig::default().slots_per_key(slots_per_key).seed(1);
         let limit = |set: &CuckooSet<K>| self.roofline.gops(Access::Insert, set.memory_bytes() / 8, self.n);
@@ -99,8 +100,11 @@ impl Measured<'_> {
         Subject { table: S::NAME, op, n: self.n, load, key_bits: K::BITS, value_bits: 0 }
     }
 
-    /// Builds a set, asks for present and absent keys, combines the set with one that has half of its keys and as many others, and builds from
-    /// repeated keys. A build is a rebuild, in memory that is there; an operation on sets is a whole call, which takes its memory anew.
+    /// Builds a set, looks up present and absent keys, combines the set with another, and builds
+    /// from repeated keys.
+    ///
+    /// The other set has half of its keys and as many others. A build is a rebuild, in memory that
+    /// is there; an operation on sets is a whole call, which allocates its memory anew.
     fn rows<K: Key, S: BulkSet<K>>(
         &self,
         config: &S::Config,
@@ -115,7 +119,7 @@ impl Measured<'_> {
         let whole = build_limit(&set)?;
         let mut records = Vec::new();
 
-        // Time, and how many keys too many or too few.
+        // The time, and the number of keys too many or too few.
         let built = |config: &S::Config, keys: &Buffer<K>, distinct: u64| -> anyhow::Result<_> {
             let mut set = S::build_on(config, stream, device, keys)?;
             let ms = median_ms(stream, 1, runs, || set.rebuild(stream, keys))?;
@@ -155,7 +159,8 @@ impl Measured<'_> {
             let (ms, wrong) = built(config, &Buffer::from_slice(device, &keys)?, distinct)?;
             records.push(run.record(self.subject(&set, repeats.op()), ms, whole, wrong));
         }
-        // In a set whose keys came twice, absent keys may be found absent sooner, since fewer slots are taken.
+        // In a set whose keys came twice, absent keys may be found absent sooner, since fewer slots
+        // are taken.
         let (keys, distinct) = repeated::<K>(n, Repeats::Half);
         let repeated = S::build_on(config, stream, device, &Buffer::from_slice(device, &keys)?)?;
         let (ms, contained) = self.asked(&repeated, &input.absent)?;
@@ -164,7 +169,7 @@ impl Measured<'_> {
         Ok(records)
     }
 
-    /// The time of asking for `queries`, and how many are there.
+    /// The time of looking up `queries`, and the number that are there.
     fn asked<K: Key>(&self, set: &impl BulkSet<K>, queries: &[K]) -> anyhow::Result<(f64, u64)> {
         let stream = self.device.default_stream();
         let queries = Buffer::from_slice(self.device, queries)?;

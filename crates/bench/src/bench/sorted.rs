@@ -7,9 +7,12 @@ use warpnest::kernels::primitives::roofline::Access;
 use warpnest::kernels::sorted::GROUP;
 use warpnest::{Buffer, Device, Key, SortedConfig, SortedMap, SortedStages, Value};
 
-/// Builds a map of `n` pairs, looks up present and absent keys, and asks for bounds and ranges. The limits of a build and its stages are what
-/// copies of as many bytes take: for the sort keys once for counting, and keys and values in and out for each pass; for leaving out
-/// repeats the keys once more, and keys and values in and out; for the index a sector of 32 bytes in for each group, and the index out.
+/// Builds a map of `n` pairs, looks up present and absent keys, and asks for bounds and ranges.
+///
+/// The limits of a build and its stages are what copies of as many bytes take. The sort reads keys
+/// once for counting, and keys and values in and out for each pass. Leaving out repeats reads the
+/// keys once more, and keys and values in and out. The index takes a sector of 32 bytes in for each
+/// group, and the index out.
 pub fn measure<K: Key, V: Value>(
     device: &Device,
     run: &Run,
@@ -54,7 +57,8 @@ pub fn measure<K: Key, V: Value>(
     Ok(records)
 }
 
-/// Asks where every key stands, and how many keys lie between one and the next, in an order unrelated to theirs.
+/// Looks up the rank of every key, and the number of keys between one and the next, in an order
+/// unrelated to theirs.
 fn bounds<K: Key, V: Value>(
     subjects: &Subjects<'_, K, V>,
     run: &Run,

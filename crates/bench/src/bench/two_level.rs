@@ -6,9 +6,11 @@ use super::roofline::{Roofline, median_stages};
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Device, Key, TwoLevelConfig, TwoLevelStages, Value};
 
-/// Builds a map of `n` pairs and looks up present and absent keys. The limits of a build and its stages are what copies of as
-/// many bytes take: keys once for counting; each pass over keys and values in and out for shuffling, and the keys once more for
-/// the buckets' starts; keys and values in and the slots out for the cuckoo hashing.
+/// Builds a map of `n` pairs and looks up present and absent keys.
+///
+/// The limits of a build and its stages are what copies of as many bytes take. Counting reads the
+/// keys once. Shuffling copies keys and values in and out for each pass, and reads the keys once
+/// more for the buckets' starts. The cuckoo hashing copies keys and values in and the slots out.
 pub fn measure<K: Key, V: Value>(
     device: &Device,
     run: &Run,

@@ -1,4 +1,4 @@
-//! What a figure shows, apart from how it is drawn: and its numbers as JSON lines.
+//! The content of a figure, apart from how it is drawn; and its numbers as JSON lines.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct Figure {
     /// The name of its file, without the extension.
     pub name: &'static str,
     pub title: String,
-    /// What one must know to read it, in one line.
+    /// The facts needed to read the figure, in one line.
     pub note: String,
     pub x: Axis,
     pub y: Axis,
@@ -31,11 +31,12 @@ pub struct Axis {
 pub struct Series {
     pub name: &'static str,
     pub points: Vec<(f64, f64)>,
-    /// If its numbers were not measured in this run: when and where they were, with the source as the commit.
+    /// The run of numbers that were not measured in this one: when and where they were, with the
+    /// source as the commit.
     pub cited: Option<Run>,
 }
 
-/// Where all lines end because there is nothing to measure.
+/// The end of all lines where there is nothing to measure.
 #[derive(Clone, Debug)]
 pub struct End {
     pub x: f64,

@@ -1,4 +1,5 @@
-//! The experiment of Farrell's post: batches of new keys into a table of fixed size, until it is almost full.
+//! The experiment of (Farrell 2020): batches of new keys into a table of fixed size, until it is
+//! almost full.
 
 use anyhow::{Context as _, ensure};
 use comfy_table::Table;
@@ -11,19 +12,20 @@ use crate::bench::input::{Input, wrong_hits};
 use crate::bench::record::{Run, rounded};
 use crate::tables::new_table;
 
-/// The slots are so many times a batch.
+/// The number of batches that would fill all slots.
 const SHARES: u64 = 32;
-/// In the end there is room for one more batch.
+/// The number of batches; in the end there is capacity for one more.
 const BATCHES: u64 = SHARES - 1;
-/// The post's table.
+/// The slots of Farrell's table.
 const MAX_SLOTS: u64 = 1 << 27;
 
-/// The loads before each batch, as the post has them under "Linear Probing Problems"; there a batch has [`FARRELL_BATCH`] keys.
+/// The loads before each batch, under "Linear Probing Problems" in (Farrell 2020); there a batch
+/// has [`FARRELL_BATCH`] keys.
 const FARRELL_LOADS: [f64; BATCHES as usize] = [
     0.00, 0.03, 0.06, 0.09, 0.12, 0.16, 0.19, 0.22, 0.25, 0.28, 0.31, 0.34, 0.37, 0.41, 0.44, 0.47, 0.50, 0.53, 0.56,
     0.59, 0.62, 0.66, 0.69, 0.72, 0.75, 0.78, 0.81, 0.84, 0.87, 0.90, 0.94,
 ];
-/// The milliseconds of the post's kernel for each batch. Its GPU is a GTX 1060.
+/// The milliseconds of Farrell's kernel for each batch, on a GTX 1060.
 const FARRELL_MS: [f64; BATCHES as usize] = [
     11.608448, 11.751424, 11.942592, 12.081120, 12.242560, 12.396448, 12.533024, 12.703328, 12.884512, 13.033472,
     13.239296, 13.392448, 13.624000, 13.875520, 14.126528, 14.399328, 14.690304, 15.039136, 15.478656, 15.985664,
@@ -31,18 +33,19 @@ const FARRELL_MS: [f64; BATCHES as usize] = [
     240.204636,
 ];
 const FARRELL_BATCH: u64 = 4_194_304;
-/// What the post has of probe lengths, with the load.
+/// The probe lengths of (Farrell 2020), with the load.
 const FARRELL_PASSED: [(f64, Passed); 2] =
     [(0.50, Passed { mean: 0.4774, longest: 60.0 }), (0.97, Passed { mean: 10.1757, longest: 6474.0 })];
 
-/// How many slots a search passes before it is at its key: the post's probe length. Of all keys the mean, and the most.
+/// The slots that a search passes before it is at its key, Farrell's probe length: the mean of all
+/// keys, and the most.
 #[derive(Clone, Copy)]
 struct Passed {
     mean: f64,
     longest: f64,
 }
 
-/// One of its numbers.
+/// A function that gives one of the numbers.
 type Of = fn(&Passed) -> f64;
 
 impl Passed {
@@ -52,18 +55,18 @@ impl Passed {
     }
 }
 
-/// What one way of probing gives.
+/// The results of one kind of probing.
 struct Filling {
     batch: u64,
     slots: u64,
-    /// Of each batch.
+    /// The milliseconds of each batch.
     ms: Vec<f64>,
-    /// After each batch, of all keys that are in then.
+    /// The slots passed after each batch, over all keys that are in the map then.
     passed: Vec<Passed>,
 }
 
 impl Filling {
-    /// The load when so many batches are in.
+    /// The load after so many batches.
     fn load(&self, batches: usize) -> f64 {
         rounded(batches as f64 * self.batch as f64 / self.slots as f64)
     }
@@ -89,13 +92,16 @@ fn millions_a_second(keys: u64, ms: f64) -> f64 {
     keys as f64 / ms / 1e3
 }
 
-/// Fills a `LinearMap` with steps of the keys' own and one that goes to the next line; prints the times beside the post's. The
-/// figures are of the rates, and of the slots passed.
+/// Fills a `LinearMap` with steps of the keys' own and one that goes to the next line; prints the
+/// times beside Farrell's.
+///
+/// The figures are of the rates, and of the slots passed.
 pub fn farrell(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
     let batch = lab.largest.min(MAX_SLOTS) / SHARES;
     let pairs = BATCHES * batch;
     let input = Input::<u32, u32>::new(pairs);
-    // 32 batches of slots exactly with the next line, and else a few more, since the number of lines is a prime.
+    // With the next line these are exactly 32 batches of slots; else a few more, since the number
+    // of lines is a prime.
     let config = LinearConfig::default().pairs(pairs).load(BATCHES as f64 / SHARES as f64).fixed().seed(1);
     lab.begin("filling", 2 * (1 + lab.runs as usize));
     let own = fill(lab, &config, &input, batch).context("steps of the keys' own")?;
@@ -143,7 +149,8 @@ pub fn farrell(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
     ])
 }
 
-/// Fills a map once to see how far keys are, and then `lab.runs` times by the clock; all keys must be in it afterwards.
+/// Fills a map once to count the slots passed, and then `lab.runs` times by the clock; all keys
+/// must be in it afterwards.
 fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -> anyhow::Result<Filling> {
     let (device, stream) = (&lab.device, lab.device.default_stream());
     let batches = || input.keys.chunks(batch as usize);
@@ -185,7 +192,7 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
     Ok(Filling { batch, slots: map.slots(), ms: times.into_iter().map(median).collect(), passed })
 }
 
-/// The post's table, with columns for both ways of probing.
+/// The table of (Farrell 2020), with columns for both kinds of probing.
 fn times_table(own: &Filling, next: &Filling) -> Table {
     let rate = "10⁶ keys/s";
     let mut table =
@@ -198,7 +205,8 @@ fn times_table(own: &Filling, next: &Filling) -> Table {
     table
 }
 
-/// The slots passed where the post has them: with half of the slots taken, and with all batches in.
+/// The slots passed at the loads of (Farrell 2020): with half of the slots taken, and with all
+/// batches in.
 fn passed_table(own: &Filling, next: &Filling) -> Table {
     let longest = "longest";
     let header = [
@@ -242,9 +250,9 @@ mod tests {
         }
         let (means, longest) = passed.series.split_at(3);
         assert!(means.iter().zip(longest).all(|(mean, longest)| mean.points[1].1 <= longest.points[1].1));
-        // Keys stay where they are.
+        // Keys stay in their slots.
         assert!(longest.iter().all(|series| series.points.is_sorted_by(|a, b| a.1 <= b.1)));
-        // Most keys of the first batch have their home to themselves.
+        // Most keys of the first batch share their home with no other.
         assert!(means[0].points[0].1 < 0.2, "{:?}", means[0].points[0]);
     }
 

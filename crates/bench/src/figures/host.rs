@@ -13,14 +13,15 @@ use crate::bench::input::{Input, shuffle, value, wrong_hits};
 
 /// The fewest pairs.
 const MIN_PAIRS: u64 = 1 << 6;
-/// Repetitions are so many that about as many pairs are built, if they are not fewer than asked for
-/// or more than the most.
+/// The pairs to build in all repetitions together, if these are not fewer than asked for or more
+/// than the most.
 const PAIRS_TIMED: u64 = 1 << 22;
 const MAX_REPETITIONS: u64 = 501;
-/// Tables of fewer pairs are timed several at once, since reading the clock takes as long as some.
+/// The pairs of several tables that are timed at once, if each has fewer, since reading the clock
+/// takes as long as some.
 const PAIRS_AT_ONCE: u64 = 1 << 12;
 
-/// What is measured; each beside what [`hashbrown_nanoseconds`] measures.
+/// The names of the measurements; each stands beside one of [`hashbrown_nanoseconds`].
 const SERIES: [&str; 5] = [
     "build, unique keys promised",
     "rebuild, unique keys promised",
@@ -63,7 +64,7 @@ fn figure(name: &'static str, threads: usize, lines: [Vec<(f64, f64)>; 5]) -> Fi
     }
 }
 
-/// For each pool of threads, the quotient for each of [`SERIES`], of `n` pairs.
+/// The quotients for each pool of threads and each of [`SERIES`], of `n` pairs.
 fn ratios(device: &Device, n: u64, runs: u32, pools: [&ThreadPool; 2]) -> anyhow::Result<[[f64; 5]; 2]> {
     let mut input = Input::<u32, u32>::new(n);
     let repetitions = (PAIRS_TIMED / n).clamp(runs as u64, MAX_REPETITIONS.max(runs as u64));
@@ -72,7 +73,8 @@ fn ratios(device: &Device, n: u64, runs: u32, pools: [&ThreadPool; 2]) -> anyhow
     let mut theirs: [Vec<f64>; 3] = Default::default();
     // The first repetition warms up.
     for repetition in 0..=repetitions {
-        // In another order each time: a processor learns how the branches of a sequence go that comes again and again.
+        // In another order each time: a processor learns the branches of a sequence that is
+        // repeated.
         shuffle(&mut input.present);
         input.keys.copy_from_slice(&input.present);
         shuffle(&mut input.present);
@@ -90,8 +92,11 @@ fn ratios(device: &Device, n: u64, runs: u32, pools: [&ThreadPool; 2]) -> anyhow
     Ok(ours.map(|ours| std::array::from_fn(|i| references[i] / median(ours[i].clone()))))
 }
 
-/// Nanoseconds of inserting all pairs into a map with room for them, which is taken and given back,
-/// of getting all keys into a vector that is there, and into a new one.
+/// The nanoseconds of inserting all pairs into a map reserved for them, of getting all keys into a
+/// vector, and into a new one.
+///
+/// The first includes the allocation of the map and its release; the second is into a vector that
+/// is there.
 fn hashbrown_nanoseconds(input: &Input<u32, u32>, at_once: u64) -> [f64; 3] {
     let build = || {
         let mut map = hashbrown::HashMap::<u32, u32>::with_capacity(input.keys.len());
@@ -114,7 +119,7 @@ fn hashbrown_nanoseconds(input: &Input<u32, u32>, at_once: u64) -> [f64; 3] {
     [insertions, lookups, collected]
 }
 
-/// Nanoseconds of each of [`SERIES`], on this thread's pool.
+/// The nanoseconds of each of [`SERIES`], on this thread's pool.
 fn page_map_nanoseconds(device: &Device, input: &Input<u32, u32>, at_once: u64) -> anyhow::Result<[f64; 5]> {
     let (stream, unique) = (device.default_stream(), PageConfig::default().assume_unique());
     let map: PageMap<u32, u32> = unique.build(device, &input.keys, &input.values)?;
@@ -141,12 +146,12 @@ fn page_map_nanoseconds(device: &Device, input: &Input<u32, u32>, at_once: u64) 
     Ok(times)
 }
 
-/// Drops what was made, which the compiler must not leave out.
+/// Drops a result, which the compiler must not leave out.
 fn used<T>(made: T) {
     black_box(&made);
 }
 
-/// Nanoseconds of one of `at_once` times `work`.
+/// The nanoseconds of one of `at_once` times `work`.
 fn nanoseconds(at_once: u64, mut work: impl FnMut()) -> f64 {
     let clock = Instant::now();
     (0..at_once).for_each(|_| work());

@@ -1,5 +1,6 @@
-//! `cargo xtask figures`: the figures of the poster of 2009, of the chapter of 2011, of Sahu's report of 2015, of Hu, Xi and Lin's paper of
-//! 2015 (gEHT) and of Farrell's post of 2020, measured anew.
+//! `cargo xtask figures`: the figures of five papers, measured anew.
+//!
+//! They are (Alcantara 2009), (Alcantara 2011), (Sahu 2015), (Hu 2015) on gEHT, and (Farrell 2020).
 
 mod alcantara;
 mod extendible;
@@ -26,21 +27,30 @@ use warpnest::{Device, TwoLevelConfig};
 use crate::bench::record::Run;
 use crate::bench::{device_name, parse_size};
 
-/// Measure and draw the figures of the poster of 2009, of the chapter of 2011, of Sahu's report of 2015, of the paper on gEHT of 2015 and of
-/// Farrell's post of 2020.
+/// Measure and draw the figures of Alcantara 2009, Alcantara 2011, Sahu 2015, Hu 2015 (gEHT) and
+/// Farrell 2020.
 ///
-/// Writes to OUTPUT, over what is there, each figure as .svg and as .png: sahu_kernels and default_kernels (time of each kernel over
-/// the number of pairs, with Sahu's configuration as far as it works, and with the default one), poster_stages (time of each stage),
-/// poster_voxels (hash table and sorted array, for finer and finer voxels of a mesh), farrell_insertions and farrell_probes (rate
-/// and probe lengths of a table that fills up), chapter_builds and chapter_lookups (rates over the number of pairs), chapter_misses
-/// (lookups of absent keys), chapter_compacting_builds, chapter_compacting_lookups, chapter_multi_builds and chapter_multi_lookups (keys that are
-/// repeated), chapter_strides (updates a stride apart), chapter_construction and chapter_exchanges (cuckoo tables of more and more slots, beside the
-/// theory), geht_mixed (rates of batches that look up, insert and remove, beside hash maps of the CPU), geht_directory_uniform,
-/// geht_directory_skewed and geht_buckets (sizes of extendible maps that grow: counts, the same on
-/// every device), cpu_one_thread and cpu_all_threads (the CPU engine beside hashbrown, from 64
-/// pairs on; only there); and figures.jsonl with the numbers drawn; those of figures that are not
-/// drawn stay there. Keys and values have 32 bits, the keys of the extendible maps that grow 64.
-/// Times are medians by the device's clock; a wrong answer is an error.
+/// Writes each figure to OUTPUT, over what is there, as .svg and as .png. The numbers drawn go to
+/// figures.jsonl; those of figures that are not drawn stay there. Keys and values have 32 bits, the
+/// keys of the extendible maps that grow 64. Times are medians by the device's clock; a wrong
+/// answer is an error.
+///
+/// The figures of Sahu 2015 are sahu_kernels and default_kernels: the time of each kernel over the
+/// number of pairs. The first is with Sahu's configuration as far as it works, the second with the
+/// default one. Those of Alcantara 2009 are poster_stages (time of each stage) and poster_voxels
+/// (hash table and sorted array, for finer and finer voxels of a mesh). Those of Farrell 2020 are
+/// farrell_insertions and farrell_probes (rate and probe lengths of a table that fills up).
+///
+/// Of Alcantara 2011, chapter_builds and chapter_lookups have rates over the number of pairs, and
+/// chapter_misses has lookups of absent keys. Keys are repeated in chapter_compacting_builds,
+/// chapter_compacting_lookups, chapter_multi_builds and chapter_multi_lookups. chapter_strides has
+/// updates a stride apart. chapter_construction and chapter_exchanges have cuckoo tables of more
+/// and more slots, beside the theory.
+///
+/// Of Hu 2015, geht_mixed has rates of batches that look up, insert and remove, beside hash maps of
+/// the CPU. geht_directory_uniform, geht_directory_skewed and geht_buckets have sizes of extendible
+/// maps that grow: counts, the same on every device. cpu_one_thread and cpu_all_threads show the
+/// CPU engine beside hashbrown, from 64 pairs on; only there.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.
@@ -49,11 +59,13 @@ pub struct Args {
     /// The folder for the figures.
     #[arg(long, value_name = "DIR", default_value = "docs/figures")]
     output: PathBuf,
-    /// The mesh to voxelize: .ply or .obj, plain or gzipped. Default: the torus knot of the example voxels.
+    /// The mesh to voxelize: .ply or .obj, plain or gzipped. Default: the torus knot of the example
+    /// voxels.
     #[arg(long, value_name = "FILE")]
     mesh: Option<PathBuf>,
-    /// The most pairs, or slots of the table that fills up, or words a stride apart, 512 or more, as 1000000 or 2^20. That table has no
-    /// more than the post's 2^27, and the poster's and the chapter's tables of ten million pairs have no more than these, nor the
+    /// The most pairs, or slots of the table that fills up, or words a stride apart, 512 or more,
+    /// as 1000000 or 2^20. The table that fills up has no more than the 2^27 of Farrell 2020. The
+    /// tables of ten million pairs of Alcantara 2009 and 2011 have no more than these, nor the
     /// extendible maps, which have 2^24 keys at most. Default: 2^27 on a GPU, 2^20 on the CPU.
     #[arg(long, value_name = "N", value_parser = parse_largest)]
     largest: Option<u64>,
@@ -65,34 +77,34 @@ pub struct Args {
     runs: u32,
 }
 
-/// Figures of one experiment.
+/// The figures of one experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Part {
-    /// Sahu's kernels.
+    /// The kernels of Sahu 2015.
     Kernels,
-    /// The poster's stages.
+    /// The stages of Alcantara 2009.
     Stages,
-    /// The poster's voxels.
+    /// The voxels of Alcantara 2009.
     Voxels,
-    /// The post's table that fills up.
+    /// The table of Farrell 2020 that fills up.
     Filling,
-    /// The chapter's rates over the number of pairs (figure 4.4).
+    /// The rates of Alcantara 2011 over the number of pairs (figure 4.4).
     Rates,
-    /// The chapter's lookups of absent keys (section 4.5.1).
+    /// The lookups of absent keys of Alcantara 2011 (section 4.5.1).
     Misses,
-    /// The chapter's keys that are repeated (figures 4.5 and 4.6).
+    /// The repeated keys of Alcantara 2011 (figures 4.5 and 4.6).
     Multiplicity,
-    /// The chapter's strided updates, and what follows for construction (figure 4.7).
+    /// The strided updates of Alcantara 2011, and what follows for construction (figure 4.7).
     Strides,
-    /// The paper's batches that look up, insert and remove (gEHT, figure 4).
+    /// The batches of Hu 2015 that look up, insert and remove (gEHT, figure 4).
     Mixed,
-    /// The paper's directory that grows (gEHT, figure 5).
+    /// The directory of Hu 2015 that grows (gEHT, figure 5).
     Directory,
     /// The CPU engine beside hashbrown, from 64 pairs on; on no other device.
     Hashbrown,
 }
 
-/// Sahu's figures start at 512 pairs.
+/// The fewest pairs, with which the figures of (Sahu 2015) start.
 const MIN_PAIRS: u64 = 512;
 
 fn parse_largest(text: &str) -> anyhow::Result<u64> {
@@ -101,7 +113,7 @@ fn parse_largest(text: &str) -> anyhow::Result<u64> {
     Ok(largest)
 }
 
-/// Where and how to measure.
+/// The device and the sizes to measure with.
 struct Lab {
     device: Device,
     runs: u32,
@@ -110,14 +122,14 @@ struct Lab {
 }
 
 impl Lab {
-    /// Says what `steps` steps are of; [`Lab::step`] counts them.
+    /// Announces `steps` steps of some work; [`Lab::step`] counts them.
     fn begin(&self, what: &'static str, steps: usize) {
         self.progress.reset();
         self.progress.set_prefix(what);
         self.progress.set_length(steps as u64);
     }
 
-    /// Numbers of pairs, from the fewest to the most and doubling.
+    /// The numbers of pairs, from the fewest to the most and doubling.
     fn doubling_sizes(&self) -> Vec<u64> {
         std::iter::successors(Some(MIN_PAIRS), |n| Some(2 * n)).take_while(|&n| n <= self.largest).collect()
     }
@@ -133,7 +145,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     if let Some(reason) = device.fallback_reason() {
         eprintln!("on the CPU engine: {reason}");
     }
-    // What can be wrong with the files should not cost the measurements.
+    // Errors in the files should not cost the measurements.
     let model = Model::load(args.mesh.as_deref())?;
     fs::create_dir_all(&args.output).with_context(|| format!("cannot make the folder {}", args.output.display()))?;
     let run = Run::new(&device_name(&device));
@@ -152,7 +164,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Measures `only` these, or all if they are none.
+/// Measures the experiments in `only`, or all if it is empty.
 fn measure(lab: &Lab, model: &Model, only: &[Part]) -> anyhow::Result<Vec<Figure>> {
     let wanted = |part| only.is_empty() || only.contains(&part);
     let mut figures = Vec::new();

@@ -1,5 +1,7 @@
-//! Drawing a figure as SVG, whose texts stay texts in whatever sans-serif font the reader has; and as PNG, with a font that is part of the
-//! program, so that a machine needs none.
+//! Drawing a figure as SVG or PNG.
+//!
+//! The texts of an SVG stay texts in whatever sans-serif font the reader has. A PNG is drawn with a
+//! font that is part of the program, so that a machine needs none.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -23,7 +25,8 @@ const INK: RGBColor = RGBColor(34, 34, 34);
 const GREY: RGBColor = RGBColor(110, 110, 110);
 const GRID: RGBColor = RGBColor(225, 225, 225);
 
-/// Okabe and Ito's colours, which the colour-blind can tell apart, too; without the ones too light for thin lines.
+/// Okabe and Ito's colours, which the colour-blind can tell apart, too; without the ones too light
+/// for thin lines.
 const COLOURS: [RGBColor; 6] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -33,7 +36,8 @@ const COLOURS: [RGBColor; 6] = [
     BLACK,
 ];
 
-/// The positions along an axis, for plotters: it knows linear axes only, and gets names and places of ticks from here.
+/// The positions along an axis, for plotters: it knows linear axes only, and gets the names and
+/// positions of ticks from here.
 struct Positions {
     scale: Scale,
     range: (f64, f64),
@@ -65,7 +69,7 @@ impl ValueFormatter<f64> for Positions {
 
 type Area<B> = DrawingArea<B, Shift>;
 
-/// Whatever is drawn on, with errors that `anyhow` takes.
+/// A drawing backend with errors that `anyhow` takes.
 trait Canvas: DrawingBackend<ErrorType: 'static> {}
 impl<B: DrawingBackend<ErrorType: 'static>> Canvas for B {}
 
@@ -161,7 +165,8 @@ fn draw_plot<B: Canvas>(area: &Area<B>, figure: &Figure) -> anyhow::Result<()> {
 
 /// The marker of a series: shapes differ, too, for print without colour.
 fn marker(index: usize, (x, y): (i32, i32)) -> Polygon<(i32, i32)> {
-    // Corners on a circle: a square, a triangle, a diamond, a triangle upside down, nearly a circle, and a pentagon.
+    // Corners on a circle: a square, a triangle, a diamond, a triangle upside down, nearly a
+    // circle, and a pentagon.
     const SHAPES: [(u32, f64, f64); COLOURS.len()] =
         [(4, 0.125, 5.0), (3, 0.25, 5.5), (4, 0.0, 5.5), (3, 0.75, 5.5), (12, 0.0, 4.5), (5, 0.25, 5.5)];
     let (corners, turn, radius) = SHAPES[index % SHAPES.len()];

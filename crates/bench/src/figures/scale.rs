@@ -1,22 +1,24 @@
-//! Linear and logarithmic axes: where a value stands, and which values are named.
+//! Linear and logarithmic axes: the positions of values, and the values that are named.
 
-/// How an axis is divided.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// From 0 on.
+    /// Linear, from 0 on.
     Linear,
-    /// Named at powers of 2.
+    /// Logarithmic, named at powers of 2.
     Log2,
-    /// Named at powers of 10.
+    /// Logarithmic, named at powers of 10.
     Log10,
 }
 
-/// More names than that along an axis would be crowded.
+/// The most names along an axis; more would be too close together.
 const MAX_TICKS: i32 = 11;
 
 impl Scale {
-    /// Where `value` stands, in units of the axis; `None` for what a logarithmic axis cannot show: times of 0, that is, below
-    /// the clock's resolution.
+    /// The position of `value`, in units of the axis.
+    ///
+    /// The result is `None` for what a logarithmic axis cannot show: times of 0, that is, below the
+    /// clock's resolution.
     pub fn position(self, value: f64) -> Option<f64> {
         match self {
             Scale::Linear => Some(value),
@@ -40,7 +42,7 @@ impl Scale {
                 (0.0, (high / step).ceil() * step)
             }
             Scale::Linear => (0.0, 1.0),
-            // A little room, so that no marker lies on the frame.
+            // A small margin, so that no marker lies on the frame.
             Scale::Log2 => (low - 0.3, high + 0.3),
             Scale::Log10 => (low.floor(), high.ceil().max(low.floor() + 1.0)),
         }
@@ -60,7 +62,7 @@ impl Scale {
     /// The name of a tick.
     pub fn name(self, position: f64) -> String {
         match self {
-            // Steps are round numbers: what rounding leaves behind them is cut off.
+            // Steps are round numbers: digits that rounding leaves behind them are cut off.
             Scale::Linear => format!("{}", (position * 1e9).round() / 1e9),
             Scale::Log2 => power_of_two(position.round() as u32),
             Scale::Log10 => {
@@ -79,7 +81,7 @@ fn nice_step(length: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
-/// As it is written: 2¹².
+/// The power as it is written: 2¹².
 pub fn power_of_two(exponent: u32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let raised = exponent.to_string().bytes().map(|digit| DIGITS[(digit - b'0') as usize]).collect::<String>();

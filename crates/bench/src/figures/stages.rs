@@ -1,4 +1,4 @@
-//! The stages of building a two-level map: Sahu's figures, and the poster's.
+//! The stages of building a two-level map: the figures of (Sahu 2015) and (Alcantara 2009).
 
 use anyhow::Context as _;
 use warpnest::{Answers, Buffer, Device, Error, TwoLevelConfig, TwoLevelStages};
@@ -12,7 +12,7 @@ use crate::bench::roofline::median_stages;
 /// A line of a figure: its name there, and the stage that it shows.
 type Line = (&'static str, fn(&TwoLevelStages) -> f64);
 
-/// Sahu's kernels, in the order of their work. He does not count the initialization.
+/// The kernels of (Sahu 2015), in the order of their work. He does not count the initialization.
 const KERNELS: [Line; 4] = [
     ("phase 1: assigning, counting", |stages| stages.count),
     ("prefix sum: scan", |stages| stages.scan),
@@ -20,7 +20,7 @@ const KERNELS: [Line; 4] = [
     ("phase 2: cuckoo hashing", |stages| stages.cuckoo),
 ];
 
-/// The poster's stages, in its legend's order.
+/// The stages of (Alcantara 2009), in the order of its legend.
 const STAGES: [Line; 5] = [
     ("cuckoo hashing", |stages| stages.cuckoo),
     ("assigning keys, counting", |stages| stages.count),
@@ -31,8 +31,9 @@ const STAGES: [Line; 5] = [
 
 const MILLISECONDS: &str = "time (ms)";
 
-/// The time of each of Sahu's kernels, from 512 pairs on and doubling: with the configuration `sahu` for as long as it works, and
-/// with the default one.
+/// The time of each kernel of (Sahu 2015), from 512 pairs on and doubling.
+///
+/// It is measured with the configuration `sahu` for as long as it works, and with the default one.
 pub fn kernels(lab: &Lab, sahu: &TwoLevelConfig) -> anyhow::Result<[Figure; 2]> {
     let sizes = lab.doubling_sizes();
     lab.begin("Sahu's kernels", sizes.len());
@@ -76,7 +77,8 @@ pub fn kernels(lab: &Lab, sahu: &TwoLevelConfig) -> anyhow::Result<[Figure; 2]> 
     Ok([his, figure("default_kernels", "Default configuration: time of each kernel", note, &default)])
 }
 
-/// The poster's stages over half a million to ten million pairs, or to fewer where that is the limit.
+/// The stages of (Alcantara 2009) over half a million to ten million pairs, or to fewer where that
+/// is the limit.
 pub fn alcantara_2009(lab: &Lab) -> anyhow::Result<Figure> {
     const POINTS: u64 = 20;
     let most = lab.largest.min(10_000_000);
@@ -121,13 +123,13 @@ impl<'d> Pairs<'d> {
         Ok(Self { device, keys, values, queries: input.present })
     }
 
-    /// The stages of the median build of a map like `config`, whose answers are all right. Attempts that did not succeed are
-    /// not in it.
+    /// The stages of the median build of a map like `config`, whose answers are all right. Attempts
+    /// that did not succeed are not in it.
     fn stages(&self, config: &TwoLevelConfig, runs: u32) -> anyhow::Result<TwoLevelStages> {
         let stream = self.device.default_stream();
         let config = config.clone().assume_unique().timings().seed(1);
         let mut map = config.build_on(stream, self.device, &self.keys, &self.values)?;
-        // A build keeps no scratch, a rebuild does: the first one is still to take it.
+        // A build keeps no scratch, a rebuild does: the first one has to allocate it.
         map.rebuild(stream, &self.keys, &self.values)?;
         let stages = median_stages(runs, TwoLevelStages::total, || {
             map.rebuild(stream, &self.keys, &self.values)?;

@@ -116,7 +116,8 @@ fn the_figures_of_alcantara_have_a_point_of_each_line_for_everything_that_is_var
             assert!(series.points.iter().all(|point| point.1 > 0.0), "{}: {}", figure.name, series.name);
         }
     }
-    // Few pairs leave much to chance, but not whether many slots take fewer exchanges, down to one a pair.
+    // Few pairs leave much to chance; but more slots still take fewer exchanges, down to one a
+    // pair.
     for series in &figures[9].series {
         let (few_slots, many_slots) = (series.points[0].1, series.points.last().unwrap().1);
         assert!((1.0..1.25).contains(&many_slots) && few_slots > many_slots, "{}: {:?}", series.name, series.points);
@@ -139,7 +140,7 @@ fn figures_that_are_not_drawn_keep_their_numbers() {
 
 #[test]
 fn where_a_configuration_builds_no_table_its_lines_end_and_the_point_is_marked() {
-    // 512 pairs leave two buckets room; 1024 would have to fall into three almost evenly.
+    // 512 pairs fit into two buckets; 1024 would have to fall into three almost evenly.
     let config = TwoLevelConfig::sahu().bucket_capacity(342).items_per_bucket(342.0).restarts(0);
     let [his, default] = stages::kernels(&lab(), &config).unwrap();
     assert!(his.series.iter().all(|series| series.points.len() == 1 && series.points[0].0 == 512.0));

@@ -14,7 +14,8 @@ use std::path::Path;
 
 use mesh::Mesh;
 
-/// The finest grid whose voxels have keys of 32 bits: ten for each coordinate, as in the poster.
+/// The finest grid whose voxels have keys of 32 bits: ten for each coordinate, as in (Alcantara
+/// 2009).
 pub const FINEST: u32 = voxelize::FINEST_NARROW;
 /// The coarsest grid that the voxelizer takes.
 pub const COARSEST: u32 = *voxelize::GRIDS.start();
@@ -38,8 +39,9 @@ impl Model {
         Self { name: "a torus knot".to_owned(), mesh: shapes::torus_knot(around_knot, around_tube) }
     }
 
-    /// The voxels that the surface touches on a grid of at most [`FINEST`] voxels a side: each once with one of its triangles,
-    /// in ascending order.
+    /// The voxels that the surface touches on a grid of at most [`FINEST`] voxels a side.
+    ///
+    /// Each comes once, with one of its triangles, in ascending order.
     pub fn voxels(&self, grid: u32) -> anyhow::Result<Vec<(u32, u32)>> {
         let (mesh, _) = voxelize::fit_to_grid(self.mesh.clone(), Mesh::default(), grid)?;
         let surface = voxelize::voxelize(&mesh, grid, |_| ());

@@ -1,4 +1,5 @@
-//! The poster's comparison of a hash table with a sorted array, for finer and finer voxels of a mesh.
+//! The comparison of a hash table with a sorted array in (Alcantara 2009), for finer and finer
+//! voxels of a mesh.
 
 use anyhow::{Context as _, ensure};
 use warpnest::primitives::{Scratch, binary_search, sort_pairs};
@@ -11,12 +12,14 @@ use super::voxelization::{COARSEST, FINEST, Model};
 use crate::bench::input;
 use crate::bench::roofline::median_ms;
 
-/// What is measured of each voxelization, as the poster names it.
+/// The names of the measurements of each voxelization, as in (Alcantara 2009).
 const NAMES: [&str; 4] =
     ["hash: construction", "hash: retrieval", "sorted array: radix sort", "sorted array: binary search"];
 
-/// Builds a map of each voxelization and looks all voxels up, in random order; sorts the same pairs, and looks them up
-/// by binary search.
+/// Measures a map and a sorted array of each voxelization.
+///
+/// The map is built, and all voxels are looked up in random order; the same pairs are sorted, and
+/// looked up by binary search.
 pub fn alcantara_2009(lab: &Lab, model: &Model) -> anyhow::Result<Figure> {
     let grids = grids(lab.largest);
     lab.begin("voxels", grids.len());
@@ -43,8 +46,11 @@ pub fn alcantara_2009(lab: &Lab, model: &Model) -> anyhow::Result<Figure> {
     })
 }
 
-/// Grids on which the voxels of a surface, whose number grows with the square of the side, are evenly more: ten of them, or
-/// fewer where they are coarse. A surface touches about five voxels for each voxel of the grid's face.
+/// The grids on which the number of a surface's voxels grows evenly: ten of them, or fewer where
+/// they are coarse.
+///
+/// That number grows with the square of the side. A surface touches about five voxels for each
+/// voxel of the grid's face.
 fn grids(largest: u64) -> Vec<u32> {
     let finest = (largest as f64 / 5.0).sqrt().min(FINEST as f64);
     let mut grids: Vec<u32> = (1..=10).map(|i| (finest * (i as f64 / 10.0).sqrt()) as u32).collect();
@@ -53,10 +59,11 @@ fn grids(largest: u64) -> Vec<u32> {
     grids
 }
 
-/// Milliseconds of what [`NAMES`] names. `voxels` are in ascending order of the keys.
+/// The milliseconds of what [`NAMES`] names. `voxels` are in ascending order of the keys.
 fn measure(lab: &Lab, voxels: &[(u32, u32)]) -> anyhow::Result<[f64; NAMES.len()]> {
     let (device, stream) = (&lab.device, lab.device.default_stream());
-    // A voxelizer on a GPU leaves its voxels in no order, and whoever asks for them has an order of its own.
+    // A voxelizer on a GPU leaves its voxels in no order, and its users query them in another
+    // order.
     let (keys, values) = in_random_order(voxels, |key| key);
     let (queries, expected) = in_random_order(voxels, |key| !key);
     let (keys, values) = (Buffer::from_slice(device, &keys)?, Buffer::from_slice(device, &values)?);
@@ -81,7 +88,7 @@ fn measure(lab: &Lab, voxels: &[(u32, u32)]) -> anyhow::Result<[f64; NAMES.len()
     Ok([construction, retrieval, sort, search])
 }
 
-/// The pairs in the order of their keys, and milliseconds of a sort.
+/// The pairs in the order of their keys, and the milliseconds of a sort.
 pub fn sorted(
     lab: &Lab,
     keys: &Buffer<u32>,
@@ -92,7 +99,8 @@ pub fn sorted(
     let (mut sorted_keys, mut sorted_values) =
         (Buffer::zeroed(device, keys.len())?, Buffer::zeroed(device, values.len())?);
     let mut times = Vec::new();
-    // A sort is in place, so that each needs its input anew; the first one, which takes the scratch, warms up.
+    // The sort works in place, so that each run needs its input anew; the first one, which
+    // allocates the scratch, warms up.
     for _ in 0..=lab.runs {
         sorted_keys.copy_from(stream, keys)?;
         sorted_values.copy_from(stream, values)?;
@@ -110,7 +118,8 @@ fn check(answers: &[Option<u32>], expected: &[u32]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Keys and values in an order that has nothing to do with that of the keys; each `salt` makes another one.
+/// Keys and values in an order that has nothing to do with that of the keys; each `salt` makes
+/// another one.
 fn in_random_order(voxels: &[(u32, u32)], salt: impl Fn(u32) -> u32) -> (Vec<u32>, Vec<u32>) {
     let mut voxels = voxels.to_vec();
     voxels.sort_unstable_by_key(|&(key, _)| input::key::<u32>(salt(key) as u64));

@@ -4,8 +4,8 @@ use crate::{Session, assert_tells, work};
 use fake_cuda_driver::Fault;
 use warpnest::{Device, Error, ExtendibleMap};
 
-/// Runs work with its calls failing one after the other, on a device whose kernels are loaded or not. Every so manieth call is
-/// tried of work that takes the interpreter long.
+/// Runs work with its calls failing one after the other, on a device whose kernels are loaded or
+/// not. Every so manieth call is tried of work that takes the interpreter long.
 fn each_call(session: &Session, device: impl Fn() -> Device, fault: Fault, work: work::Work, step: usize) -> u64 {
     let mut failed = 0;
     for before in (0..).step_by(step) {

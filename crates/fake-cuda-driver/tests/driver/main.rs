@@ -1,4 +1,5 @@
-//! The CUDA engine on the fake driver: every call of it, each failing in turn, and what it leaves behind.
+//! The CUDA engine on the fake driver: every call of it, each failing in turn, and what it leaves
+//! behind.
 
 mod contexts;
 mod devices;

@@ -1,5 +1,5 @@
-//! Memory and streams shared with `cudarc`, which finds the same driver. All work is put off until somebody waits for it, so an event
-//! that is missing is a wrong answer.
+//! Memory and streams shared with `cudarc`, which finds the same driver. All work is put off until
+//! somebody waits for it, so an event that is missing is a wrong answer.
 
 use crate::{Session, work};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};

@@ -7,7 +7,7 @@ use gpu_kernels::seam::Global;
 use warpnest::{Device, Error};
 
 kernel! {
-    /// It is in no PTX.
+    /// A kernel that is in no PTX.
     Stranger<>, "stranger", threads 32;
     { words: Global<u32> }
     |args, block| {
@@ -34,7 +34,8 @@ fn every_piece_of_work_is_right_on_both_kinds_of_ptx_and_leaves_nothing_behind()
     }
 }
 
-/// The functions that the engine calls, as its table names them, but for those that only the feature `cust` needs.
+/// The functions that the engine calls, as its table names them, but for those that only the
+/// feature `cust` needs.
 fn functions() -> Vec<&'static str> {
     let table =
         include_str!("../../../warpnest/src/runtime/engine/cuda/driver.rs").split("functions! {").nth(1).unwrap();

@@ -1,4 +1,5 @@
-//! Work that tests put on a device. Each piece checks its own answers, and calls back after each operation.
+//! Work that tests put on a device. Each piece checks its own answers, and calls back after each
+//! operation.
 
 use warpnest::{Buffer, Device, ExtendibleMap, LinearConfig, LinearMap, PageMap, Result};
 

@@ -1,13 +1,13 @@
-//! Gives registers whose values are not needed at the same time one slot.
+//! The allocation of slots: registers whose values are not needed at the same time share one.
 //!
-//! PTX has a register for each value, thousands in a kernel; what is live at a time are dozens. The
-//! fewer slots a warp has, the more of them the processor's caches hold.
+//! PTX has a register for each value, thousands in a kernel; dozens are live at a time. The fewer
+//! slots a warp has, the more of them the processor's caches hold.
 
 use std::collections::BTreeSet;
 
 use crate::code::{CARRY, Code, Instruction, Op, SINK, Slot, TRUE, ZERO};
 
-/// What an instruction does with a slot.
+/// The use of a slot by an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     Read,
@@ -64,7 +64,7 @@ fn slots(i: &mut Instruction, lists: &mut [Slot], mut visit: impl FnMut(&mut Slo
     }
 }
 
-/// Where control can go from instruction `at`.
+/// The instructions that control can go to from instruction `at`.
 fn successors(code: &Code, at: usize) -> Vec<usize> {
     let i = &code.instructions[at];
     let mut to = match i.op {
@@ -107,7 +107,7 @@ struct Block {
     start: usize,
     end: usize,
     next: Vec<usize>,
-    /// Slots that are read before they are written, and those that are surely written.
+    /// The slots that are read before they are written, and those that are surely written.
     read: Set,
     written: Set,
     live_in: Set,
@@ -136,7 +136,7 @@ fn blocks(code: &mut Code, count: usize) -> Vec<Block> {
         for i in &mut code.instructions[start..end] {
             let always = i.guard == TRUE;
             slots(i, &mut code.lists, |&mut slot, how| match how {
-                // What a guard may leave as it is, is needed from before.
+                // A slot that a guard may leave as it is, is needed from before.
                 Use::Written if always => written.insert(slot),
                 _ if written.has(slot) => {}
                 _ => read.insert(slot),
@@ -164,8 +164,8 @@ fn blocks(code: &mut Code, count: usize) -> Vec<Block> {
     }
 }
 
-/// Gives the code's slots new numbers, as few as do; `pinned` keep one of their own, neighbours
-/// staying so.
+/// Gives the code's slots new numbers, as few as possible; `pinned` keep one of their own,
+/// neighbours staying so.
 ///
 /// Sets `code.registers`, and `code.zeroed`: slots that may be read before they are written.
 pub(super) fn allocate(code: &mut Code, count: usize, mut pinned: Vec<Slot>) {
@@ -182,7 +182,7 @@ pub(super) fn allocate(code: &mut Code, count: usize, mut pinned: Vec<Slot>) {
     for (number, &slot) in pinned.iter().enumerate() {
         numbers[slot as usize] = number as Slot;
     }
-    // From where to where each slot is in use; slots that are live through a block, all of it.
+    // The span in which each slot is in use; slots that are live through a block, all of it.
     let mut spans = vec![(usize::MAX, 0); count];
     let mut widen = |slot: Slot, at: usize| {
         let span = &mut spans[slot as usize];

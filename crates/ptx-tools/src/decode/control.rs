@@ -37,7 +37,7 @@ fn reduction(mode: &str) -> Option<WarpOp> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Decodes what this file is about; false when the opcode is another's.
+    /// Decodes branches, barriers, warp operations and moves; false when the opcode is another's.
     pub(super) fn control(&mut self, parts: &[&str], ops: &[Operand<'a>]) -> Result<bool, Reason> {
         let base = Instruction::default();
         match (parts, ops) {
@@ -199,7 +199,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Moves of 128-bit registers, which are two slots: two moves.
+    /// Moves 128-bit registers, which are two slots, by two moves.
     fn mov_wide(&mut self, d: Operand<'a>, a: Operand<'a>) -> Result<(), Reason> {
         let ends = |s: &mut Self, operand, written: bool| -> Result<[u32; 2], Reason> {
             if is_list(operand) {

@@ -60,7 +60,8 @@ impl<'a> Decoder<'a> {
                 for mode in modes {
                     round = rounding(mode).ok_or_else(|| format!(".{mode}"))?;
                 }
-                // A float made of an integer or of a wider float is rounded by the host: to nearest.
+                // A float made of an integer or of a wider float is rounded by the host: to
+                // nearest.
                 if to.float && to.bits() < kind.bits() + 64 * u32::from(!kind.float) && round != Rounding::Nearest {
                     return Err("rounding".into());
                 }

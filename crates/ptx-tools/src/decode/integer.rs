@@ -4,7 +4,7 @@ use super::operand::Operand;
 use super::{Decoder, Reason};
 use crate::code::{Comparison, Instruction, Join, Kind, Op, TRUE};
 
-/// A comparison's name; true when its operands are taken as unsigned whatever the type.
+/// The comparison of a name; true when its operands are taken as unsigned whatever the type.
 pub(super) fn comparison(name: &str) -> Option<(Comparison, bool)> {
     Some(match name {
         "eq" => (Comparison::Equal, false),
@@ -30,7 +30,7 @@ pub(super) fn join(name: &str) -> Option<Join> {
     })
 }
 
-/// Operations of the plain forms `op.type` and their number of sources.
+/// The operation of the plain forms `op.type` and its number of sources.
 fn plain(name: &str) -> Option<(Op, usize)> {
     Some(match name {
         "add" => (Op::Add, 2),
@@ -83,7 +83,7 @@ fn plain(name: &str) -> Option<(Op, usize)> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Decodes what this file is about; false when the opcode is another's.
+    /// Decodes integer instructions; false when the opcode is another's.
     pub(super) fn integer(&mut self, parts: &[&str], ops: &[Operand<'a>]) -> Result<bool, Reason> {
         let base = Instruction::default();
         match (parts, ops) {
@@ -103,7 +103,7 @@ impl<'a> Decoder<'a> {
             }
             (["cvt", to, kind], [d, a]) => {
                 let (to, kind) = (Self::kind(to)?, Self::kind(kind)?);
-                // What is narrower than its register fills it up by its sign.
+                // A value narrower than its register fills it up by its sign.
                 let wide = if to.signed { self.width(d).min(64) } else { 64 };
                 let (d, a) = (self.target(d)?, self.source(a)?);
                 let c = self.constant_slot(u64::MAX >> (64 - wide));
@@ -141,7 +141,7 @@ impl<'a> Decoder<'a> {
         Kind::parse(name).filter(|k| !k.float).ok_or_else(|| format!(".{name}"))
     }
 
-    /// `setp.how.type p|q, a, b` and `setp.how.join.type p|q, a, b, {!}c`.
+    /// Decodes `setp.how.type p|q, a, b` and `setp.how.join.type p|q, a, b, {!}c`.
     fn compare(&mut self, parts: &[&str], ops: &[Operand<'a>]) -> Result<(), Reason> {
         let (how, how_joined, kind) = match parts {
             ["setp", how, kind] => (*how, None, *kind),

@@ -6,7 +6,8 @@ use crate::code::{AtomicOp, Instruction, Kind, Op, SINK};
 use crate::fault::Space;
 use crate::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 
-/// Qualifiers that change nothing here: memory is sequentially consistent, and there are no caches.
+/// Whether a qualifier changes nothing here: memory is sequentially consistent, and there are no
+/// caches.
 fn is_hint(part: &str) -> bool {
     let hints = [
         "weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio", "sc", "cta", "cluster", "gpu", "sys",
@@ -41,7 +42,7 @@ fn atomic_op(part: &str) -> Option<AtomicOp> {
     })
 }
 
-/// What the parts of a memory opcode say.
+/// The meaning of the parts of a memory opcode.
 struct Access {
     space: Space,
     kind: Kind,
@@ -202,7 +203,8 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// `cvta`: global addresses are generic as they are, the others move into or out of their window.
+    /// Decodes `cvta`: global addresses are generic as they are, the others move into or out of
+    /// their window.
     fn change_space(&mut self, parts: &[&str], ops: &[Operand<'a>]) -> Result<(), Reason> {
         let (from_generic, name, kind) = match parts {
             ["to", name, kind] => (true, *name, *kind),

@@ -1,10 +1,11 @@
-//! Names of an entry: registers, shared and local arrays, scope by scope; and the register file they get slots in.
+//! Names of an entry: registers, shared and local arrays, scope by scope; and the register file in
+//! which they get slots.
 
 use std::collections::HashMap;
 
 use crate::code::{Slot, Special, TRUE, ZERO};
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     /// A register; it gets its slot when it is first used. 128-bit registers take two.
@@ -22,7 +23,7 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// With the four slots that have fixed meanings.
+    /// Makes a register file with the four slots that have fixed meanings.
     pub fn new() -> Self {
         Slots { count: 4, specials: Vec::new(), constants: HashMap::new() }
     }
@@ -42,7 +43,7 @@ impl Slots {
         slot
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     pub fn count(&self) -> usize {
         self.count as usize
     }
@@ -68,7 +69,7 @@ impl Slots {
 /// The scopes of an entry: `{ … }` in inline assembly opens one.
 #[derive(Debug)]
 pub(crate) struct Scopes {
-    /// Each scope's parent; the first is the entry's own and its own parent.
+    /// The parent of each scope; the first is the entry's own and its own parent.
     parents: Vec<usize>,
     names: Vec<HashMap<String, Name>>,
     now: usize,
@@ -109,7 +110,7 @@ impl Scopes {
     }
 }
 
-/// The value of `%name`, if every thread can be told it at its start.
+/// The value of `%name`, if it can be set for every thread at its start.
 pub(crate) fn special(name: &str) -> Option<Special> {
     Some(match name {
         "%tid.x" => Special::Thread,
@@ -129,7 +130,7 @@ pub(crate) fn special(name: &str) -> Option<Special> {
     })
 }
 
-/// Special registers that are the same for every thread of every launch here.
+/// The value of a special register that is the same for every thread of every launch here.
 pub(crate) fn fixed_special(name: &str) -> Option<u64> {
     Some(match name {
         "%tid.y" | "%tid.z" | "%ctaid.y" | "%ctaid.z" => 0,
@@ -139,7 +140,8 @@ pub(crate) fn fixed_special(name: &str) -> Option<u64> {
     })
 }
 
-/// A number as PTX writes it: decimal, hexadecimal, octal, binary, perhaps with `U`; or a float by its bits.
+/// A number as PTX writes it: decimal, hexadecimal, octal, binary, perhaps with `U`; or a float by
+/// its bits.
 pub(crate) fn number(word: &str) -> Option<u64> {
     if let Some(bits) = word.strip_prefix("0f").or(word.strip_prefix("0F")) {
         return u32::from_str_radix(bits, 16).ok().map(u64::from);

@@ -5,10 +5,10 @@ use super::{Decoder, Reason};
 use crate::code::{SINK, Slot, ZERO};
 use crate::token::Token;
 
-/// Tokens of one operand.
+/// The tokens of one operand.
 pub(crate) type Operand<'a> = &'a [Token<'a>];
 
-/// Cuts at the commas outside of brackets.
+/// Splits the tokens at the commas outside of brackets.
 pub(crate) fn split<'t, 'a>(tokens: &'t [Token<'a>]) -> Result<Vec<&'t [Token<'a>]>, Reason> {
     let mut out = Vec::new();
     let (mut depth, mut start) = (0, 0);
@@ -61,7 +61,7 @@ impl<'a> Decoder<'a> {
         self.find_register(name).filter(|r| r.1 <= 64).map(|r| r.0).ok_or_else(|| format!("no register {name}"))
     }
 
-    /// Where a result goes.
+    /// The slot of a result.
     pub fn target(&mut self, operand: Operand) -> Result<Slot, Reason> {
         match operand {
             [name] => self.register(name.text),
@@ -69,7 +69,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Bits of the register that an operand names; 64 when it names none.
+    /// The bits of the register that an operand names; 64 when it names none.
     pub fn width(&mut self, operand: Operand) -> u32 {
         match operand {
             [name] => self.find_register(name.text).map_or(64, |r| r.1),
@@ -89,7 +89,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// `d` or `d|p`.
+    /// The slots of `d` or `d|p`.
     pub fn target_pair(&mut self, operand: Operand) -> Result<(Slot, Slot), Reason> {
         match operand {
             [d, bar, p] if bar.is("|") => Ok((self.register(d.text)?, self.register(p.text)?)),
@@ -105,7 +105,7 @@ impl<'a> Decoder<'a> {
         self.outer.params.get(name).or_else(|| self.outer.globals.get(name)).copied()
     }
 
-    /// A number, a symbol, or a sum of such.
+    /// The value of a number, a symbol, or a sum of such.
     fn constant(&mut self, operand: Operand) -> Result<u64, Reason> {
         let (mut sum, mut negative) = (0u64, false);
         for t in operand {
@@ -127,7 +127,7 @@ impl<'a> Decoder<'a> {
         if value == 0 { ZERO } else { self.slots.constant(value) }
     }
 
-    /// A value that is read: register, special register, symbol or number.
+    /// The slot of a value that is read: register, special register, symbol or number.
     pub fn source(&mut self, operand: Operand) -> Result<Slot, Reason> {
         if let [name] = operand {
             if name.is("_") {
@@ -144,7 +144,8 @@ impl<'a> Decoder<'a> {
         Ok(self.constant_slot(value))
     }
 
-    /// A predicate that is read, perhaps negated; `true` and `false` are numbers in PTX.
+    /// The slot of a predicate that is read, perhaps negated; `true` and `false` are numbers in
+    /// PTX.
     pub fn predicate(&mut self, operand: Operand) -> Result<(Slot, bool), Reason> {
         match operand {
             [not, rest @ ..] if not.is("!") => Ok((self.source(rest)?, true)),
@@ -157,7 +158,7 @@ impl<'a> Decoder<'a> {
         self.constant(operand)
     }
 
-    /// `[base]`, `[base+offset]` or `[number]`: two slots to be added.
+    /// The two slots to be added for `[base]`, `[base+offset]` or `[number]`.
     pub fn address(&mut self, operand: Operand<'a>) -> Result<(Slot, Slot), Reason> {
         let [open, inner @ .., close] = operand else { return Err("an address was expected".into()) };
         if !open.is("[") || !close.is("]") || inner.is_empty() {
@@ -171,7 +172,8 @@ impl<'a> Decoder<'a> {
         Ok((self.constant_slot(at), ZERO))
     }
 
-    /// Operands in `{…}`, or one alone: put into the lists by `slot`; their start and count come back.
+    /// Puts operands in `{…}`, or one alone, into the lists by `slot`; returns their start and
+    /// count.
     pub fn list(
         &mut self,
         operand: Operand<'a>,

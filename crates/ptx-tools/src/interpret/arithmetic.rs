@@ -1,4 +1,5 @@
-//! The arithmetic that takes more than a line. Values come zero-extended and leave cut to their type.
+//! The arithmetic that takes more than a line. Values come zero-extended and leave cut to their
+//! type.
 
 use crate::code::{AtomicOp, Comparison, FloatOp, Join, Kind, Rounding};
 
@@ -44,7 +45,7 @@ pub(crate) fn wide_product(kind: Kind, a: u64, b: u64) -> u64 {
     Kind::unsigned((2 * kind.bits()).min(64)).cut(kind.widen(a).wrapping_mul(kind.widen(b)))
 }
 
-/// Division as the GPU does it: by zero gives all ones.
+/// Divides as the GPU does: division by zero gives all ones.
 #[inline(always)]
 pub(crate) fn divide(kind: Kind, a: u64, b: u64) -> u64 {
     let (a, b) = (kind.widen(a), kind.widen(b));
@@ -65,14 +66,14 @@ pub(crate) fn remainder(kind: Kind, a: u64, b: u64) -> u64 {
     })
 }
 
-/// Sum and carry.
+/// The sum and the carry.
 #[inline(always)]
 pub(crate) fn add_carry(kind: Kind, a: u64, b: u64, carry: u64) -> (u64, u64) {
     let sum = u128::from(kind.cut(a)) + u128::from(kind.cut(b)) + u128::from(carry);
     (kind.cut(sum as u64), (sum >> kind.bits()) as u64)
 }
 
-/// Difference and borrow.
+/// The difference and the borrow.
 #[inline(always)]
 pub(crate) fn sub_borrow(kind: Kind, a: u64, b: u64, borrow: u64) -> (u64, u64) {
     let (a, b) = (kind.cut(a), u128::from(kind.cut(b)) + u128::from(borrow));
@@ -95,7 +96,8 @@ pub(crate) fn shift_right(kind: Kind, a: u64, by: u64) -> u64 {
     }
 }
 
-/// `bfe`: `len` bits of `a` from `pos` on, filled up by the sign of the field's last bit.
+/// The result of `bfe`: `len` bits of `a` from `pos` on, filled up by the sign of the field's last
+/// bit.
 pub(crate) fn extract(kind: Kind, a: u64, pos: u64, len: u64) -> u64 {
     let (pos, len) = (pos & 0xff, (len & 0xff).min(64));
     if len == 0 {
@@ -109,7 +111,7 @@ pub(crate) fn extract(kind: Kind, a: u64, pos: u64, len: u64) -> u64 {
     kind.cut(field | fill)
 }
 
-/// `bfi`: `len` bits of `a` put into `b` at `pos`.
+/// The result of `bfi`: `len` bits of `a` put into `b` at `pos`.
 pub(crate) fn insert(kind: Kind, a: u64, b: u64, pos: u64, len: u64) -> u64 {
     let (pos, len) = (pos & 0xff, (len & 0xff).min(64));
     if len == 0 || pos >= u64::from(kind.bits()) {
@@ -119,7 +121,7 @@ pub(crate) fn insert(kind: Kind, a: u64, b: u64, pos: u64, len: u64) -> u64 {
     kind.cut((b & !mask) | ((a << pos) & mask))
 }
 
-/// `bfind`: position of the highest bit that is not the sign.
+/// The result of `bfind`: the position of the highest bit that is not the sign.
 pub(crate) fn highest_bit(kind: Kind, a: u64, as_shift: bool) -> u64 {
     let a = kind.widen(a);
     let a = if kind.signed && (a as i64) < 0 { kind.cut(!a) } else { kind.cut(a) };
@@ -130,7 +132,7 @@ pub(crate) fn highest_bit(kind: Kind, a: u64, as_shift: bool) -> u64 {
     u64::from(if as_shift { kind.bits() - 1 - at } else { at })
 }
 
-/// `prmt` without a mode: each result byte is picked by four bits of `selector`.
+/// The result of `prmt` without a mode: each result byte is picked by four bits of `selector`.
 pub(crate) fn permute(a: u64, b: u64, selector: u64) -> u64 {
     let bytes = (b << 32 | (a & 0xffff_ffff)).to_le_bytes();
     (0..4).fold(0, |out, i| {
@@ -141,7 +143,7 @@ pub(crate) fn permute(a: u64, b: u64, selector: u64) -> u64 {
     })
 }
 
-/// `shf`: 32 bits out of `b:a`.
+/// The result of `shf`: 32 bits out of `b:a`.
 pub(crate) fn funnel(left: bool, clamp: bool, a: u64, b: u64, by: u64) -> u64 {
     let both = b << 32 | (a & 0xffff_ffff);
     let by = if clamp { (by as u32).min(32) } else { by as u32 & 31 };
@@ -149,7 +151,7 @@ pub(crate) fn funnel(left: bool, clamp: bool, a: u64, b: u64, by: u64) -> u64 {
     out & 0xffff_ffff
 }
 
-/// `lop3`: bit `4a + 2b + c` of the table.
+/// The result of `lop3`: bit `4a + 2b + c` of the table.
 pub(crate) fn logic3(a: u64, b: u64, c: u64, table: u32) -> u64 {
     let out = (0..8).filter(|i| table >> i & 1 == 1).fold(0, |out, i| {
         let pick = |x: u64, bit: u32| if i & bit != 0 { x } else { !x };
@@ -158,7 +160,7 @@ pub(crate) fn logic3(a: u64, b: u64, c: u64, table: u32) -> u64 {
     out & 0xffff_ffff
 }
 
-/// What an atomic leaves in memory.
+/// The value that an atomic leaves in memory.
 #[inline(always)]
 pub(crate) fn atomic(op: AtomicOp, kind: Kind, old: u64, b: u64, c: u64) -> u64 {
     let b = kind.cut(b);
@@ -258,7 +260,7 @@ pub(crate) fn float_compare(how: Comparison, or_nan: bool, kind: Kind, a: u64, b
     }
 }
 
-/// `cvt` with a float on at least one side.
+/// The result of `cvt` with a float on at least one side.
 pub(crate) fn float_convert(kind: Kind, to: Kind, a: u64, round: Rounding, whole: bool) -> u64 {
     if !kind.float {
         let a = kind.widen(a);

@@ -1,4 +1,4 @@
-//! What threads wait for together: warp operations, `activemask` and barriers.
+//! The operations at which threads wait for each other: warp operations, `activemask` and barriers.
 
 use super::lanes::{LANES, lanes};
 use super::machine::{Barrier, Machine};
@@ -7,7 +7,7 @@ use crate::code::{BarrierOp, Instruction, Op, SINK, WarpOp};
 use crate::fault::Fault;
 
 impl Machine<'_> {
-    /// A thread goes on behind the instruction it waited at.
+    /// Lets a thread go on behind the instruction it waited at.
     fn resume(&mut self, t: u32) {
         let warp = &mut self.warps[(t / LANES) as usize];
         warp.pcs[(t % LANES) as usize] += 1;
@@ -15,7 +15,7 @@ impl Machine<'_> {
         self.list(t / LANES);
     }
 
-    /// Lanes of a warp have come to an instruction of several threads.
+    /// Handles lanes of a warp that have come to an instruction of several threads.
     pub(super) fn wait(&mut self, w: u32, mask: u32) -> Result<(), Fault> {
         let i = self.instruction(w * LANES + mask.trailing_zeros());
         match i.op {
@@ -39,7 +39,9 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// A lane has come to a warp operation, which is executed if all lanes of its mask are there.
+    /// Handles a lane that has come to a warp operation, which is executed if all lanes of its mask
+    /// are there.
+    ///
     /// Lanes that the block does not have are none.
     fn vote(&mut self, w: u32, lane: u32, i: &Instruction, op: WarpOp) -> Result<(), Fault> {
         let t = w * LANES + lane;
@@ -68,7 +70,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Lanes of a warp that are at the same `activemask` see each other.
+    /// Lets lanes of a warp that are at the same `activemask` see each other.
     pub(super) fn release_gathered(&mut self, w: u32) {
         let warp = &mut self.warps[w as usize];
         let (gathered, pcs) = (std::mem::take(&mut warp.gathering), warp.pcs);
@@ -131,7 +133,7 @@ impl Machine<'_> {
         }
         let mut last = None;
         for t in waiting {
-            // Behind a barrier the lanes of a warp may move in another way.
+            // Behind a barrier the lanes of a warp may move with another gait.
             if last.replace(t / LANES) != Some(t / LANES) {
                 self.change_gait(t / LANES);
             }
@@ -139,8 +141,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Lanes of a warp are done: barriers wait for fewer, and the last ones make room for another
-    /// block.
+    /// Finishes lanes of a warp: barriers wait for fewer, and the last lanes free the resident for
+    /// another block.
     pub(super) fn finished(&mut self, w: u32, mask: u32) {
         let warp = &mut self.warps[w as usize];
         warp.running &= !mask;

@@ -1,10 +1,10 @@
-//! Registers of a warp, and the lanes of it that execute an instruction together.
+//! The registers of a warp, and the lanes of it that execute an instruction together.
 
 use std::array;
 
 use crate::code::Slot;
 
-/// Lanes of a warp.
+/// The lanes of a warp.
 pub(crate) const LANES: u32 = 32;
 
 /// One register of each lane.
@@ -23,12 +23,12 @@ impl Row {
         self.0[(lane % LANES) as usize] = value;
     }
 
-    /// The same value for each lane.
+    /// A row with the same value for each lane.
     pub fn all(value: u64) -> Self {
         Row([value; LANES as usize])
     }
 
-    /// A value for each lane.
+    /// A row with a value for each lane.
     pub fn of(value: impl Fn(u32) -> u64) -> Self {
         Row(array::from_fn(|lane| value(lane as u32)))
     }
@@ -54,7 +54,7 @@ pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Lanes that execute an instruction together.
+/// The lanes that execute an instruction together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     pub mask: u32,
@@ -63,7 +63,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Whether they are so few that each is better taken alone.
+    /// Whether the lanes are so few that each is better taken alone.
     #[inline(always)]
     pub fn is_few(&self) -> bool {
         self.mask.count_ones() <= 3
@@ -91,7 +91,7 @@ impl File<'_> {
         self.0[slot as usize].set(lane, value);
     }
 
-    /// Puts what `value` makes of a register into another, for all lanes of the group.
+    /// Puts `value` of a register into another, for all lanes of the group.
     #[inline(always)]
     pub fn each(&mut self, group: &Group, a: Slot, to: Slot, value: impl Fn(u64) -> u64) {
         let mut new = Row([0; LANES as usize]);
@@ -102,7 +102,7 @@ impl File<'_> {
         self.put(group, to, &new);
     }
 
-    /// The same of two registers.
+    /// Puts `value` of two registers into another, for all lanes of the group.
     #[inline(always)]
     pub fn each2(&mut self, group: &Group, a: Slot, b: Slot, to: Slot, value: impl Fn(u64, u64) -> u64) {
         let mut new = Row([0; LANES as usize]);
@@ -113,7 +113,7 @@ impl File<'_> {
         self.put(group, to, &new);
     }
 
-    /// The same of three registers.
+    /// Puts `value` of three registers into another, for all lanes of the group.
     #[inline(always)]
     pub fn each3(&mut self, group: &Group, from: [Slot; 3], to: Slot, value: impl Fn(u64, u64, u64) -> u64) {
         let mut new = Row([0; LANES as usize]);

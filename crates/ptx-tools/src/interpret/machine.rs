@@ -1,5 +1,7 @@
-//! The blocks in flight: picks warps and lanes at random, runs them, and lets those that wait for
-//! each other go on.
+//! The blocks in flight.
+//!
+//! The machine picks warps and lanes at random, runs them, and lets those that wait for each other
+//! go on.
 
 use std::cell::Cell;
 
@@ -18,51 +20,53 @@ use crate::memory::{Constants, DYNAMIC_START, Problem, Regions, SHARED_START, Vi
 pub(super) struct Barrier {
     pub(super) waiting: Vec<u32>,
     pub(super) arrived: u32,
-    /// How many must arrive, if not all.
+    /// The number of threads that must arrive, if not all.
     pub(super) count: Option<u32>,
 }
 
-/// A place for a block to run in.
+/// The state of a resident block, which the next block takes over.
 #[derive(Debug)]
 pub(super) struct Resident {
     block: u32,
     pub(super) live: u32,
     shared: Vec<u128>,
-    /// Local memory of all its threads.
+    /// The local memory of all its threads.
     local: Vec<u128>,
     pub(super) barriers: [Barrier; 16],
 }
 
-/// How the lanes of a warp move, until it leaves a barrier again.
+/// The movement of the lanes of a warp, until it leaves a barrier again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gait {
     /// Lanes at the same instruction execute it together, apart from those of the other side if
     /// there are two.
     Sides(u32),
-    /// Each by itself.
+    /// Each lane by itself.
     Alone,
 }
 
-/// The lanes of a warp and what each is doing: running, in one of these masks, at a barrier, or
+/// The lanes of a warp and the state of each: running, in one of these masks, at a barrier, or
 /// done.
 #[derive(Debug)]
 pub(super) struct WarpState {
     pub(super) pcs: [u32; LANES as usize],
-    /// The lanes that the block has in it.
+    /// The lanes that the block has in the warp.
     pub(super) lanes: u32,
     pub(super) running: u32,
-    /// At a warp operation.
+    /// The lanes at a warp operation.
     pub(super) voting: u32,
-    /// At `activemask`.
+    /// The lanes at `activemask`.
     pub(super) gathering: u32,
     pub(super) done: u32,
     gait: Gait,
-    /// Whether it is among the warps that can be picked.
+    /// Whether the warp is among those that can be picked.
     listed: bool,
 }
 
-/// A launch under way. Warps and threads are numbered through all residents; the last warp of a
-/// block may have lanes without a thread, which are numbered too.
+/// A launch in progress.
+///
+/// Warps and threads are numbered through all residents; the last warp of a block may have lanes
+/// without a thread, which are numbered too.
 pub(crate) struct Machine<'a> {
     code: &'a Code,
     pub(super) launch: &'a Launch<'a>,
@@ -152,7 +156,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs all blocks; gives the number of instructions executed.
+    /// Runs all blocks; returns the number of instructions executed.
     pub fn run(mut self) -> Result<u64, Fault> {
         for r in 0..self.residents.len() {
             self.start_block(r);
@@ -194,7 +198,9 @@ impl<'a> Machine<'a> {
     }
 
     /// Picks lanes of a warp that are at the same instruction, and the instruction before which
-    /// they should stop because others of their side wait there.
+    /// they should stop.
+    ///
+    /// They stop there because others of their side wait at it.
     fn choose(&mut self, w: u32) -> (Group, u32) {
         let random = self.random.next_u64() as u32;
         let warp = &self.warps[w as usize];
@@ -208,8 +214,8 @@ impl<'a> Machine<'a> {
             return (Group { mask: side, first }, u32::MAX);
         }
         let pc = |lane: u32| warp.pcs[lane as usize];
-        // Those that are behind catch up. Now and then it is another's turn, who may have what they
-        // wait for.
+        // Lanes that are behind catch up. Now and then it is another lane's turn, which may have
+        // what they wait for.
         let at = if random & 15 == 0 { pc(lead) } else { lanes(side).map(pc).min().unwrap_or(pc(lead)) };
         let (mut mask, mut until) = (0, u32::MAX);
         for lane in lanes(side) {
@@ -230,7 +236,7 @@ impl<'a> Machine<'a> {
         resident.block = self.next_block;
         resident.live = self.launch.threads;
         self.next_block += 1;
-        // What nobody has written yet must not look like something.
+        // Memory that has not been written yet must not look meaningful.
         for &(start, end) in &self.shared_ranges {
             let words = ((start - SHARED_START) / 16) as usize..(end - SHARED_START).div_ceil(16) as usize;
             for word in &mut resident.shared[words] {
@@ -263,8 +269,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Mostly all lanes together, as GPUs run them too; now and then on two sides, rarely each by
-    /// itself.
+    /// Draws a gait: mostly all lanes together, as GPUs run them too; now and then on two sides,
+    /// rarely each by itself.
     fn gait(&mut self) -> Gait {
         let random = self.random.next_u64();
         match random & 31 {
@@ -274,12 +280,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Lets the lanes of a warp move in another way.
+    /// Draws a new gait for the lanes of a warp.
     pub(super) fn change_gait(&mut self, w: u32) {
         self.warps[w as usize].gait = self.gait();
     }
 
-    /// The warp can be picked.
+    /// Adds a warp to those that can be picked.
     pub(super) fn list(&mut self, w: u32) {
         let warp = &mut self.warps[w as usize];
         if !warp.listed {

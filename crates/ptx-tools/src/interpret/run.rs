@@ -12,18 +12,18 @@ use super::{vector, warp};
 use crate::code::{CARRY, Code, Instruction, Kind, Op, TRUE};
 use crate::memory::{Problem, View};
 
-/// Why [`run`] came back.
+/// The reason why [`run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// The slice is over, or the lanes are no longer at the same instruction.
     Slice,
-    /// At an instruction of several threads; it is not executed yet.
+    /// The lanes are at an instruction of several threads; it is not executed yet.
     Together,
     /// The threads are done.
     Done,
 }
 
-/// What ends a launch.
+/// The reason why a launch ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     Memory(Problem),
@@ -43,11 +43,11 @@ pub(crate) struct Warp<'a> {
 
 /// A slice of time.
 pub(crate) struct Slice {
-    /// How many instructions to execute; counted down.
+    /// The number of instructions to execute; counted down.
     pub left: u32,
     /// The instruction to stop before, since others wait there.
     pub until: u32,
-    /// Instructions that the launch has executed before.
+    /// The instructions that the launch has executed before.
     pub clock: u64,
 }
 
@@ -90,7 +90,7 @@ fn run_here(warp: &mut Warp, group: Group, slice: &mut Slice) -> Result<Stop, (u
             }
             if mask != group.mask {
                 if i.op.is_control() {
-                    // The lanes part: those that take no part are behind the instruction, the
+                    // The lanes part: those that do not take part are behind the instruction, the
                     // others come back to it.
                     let taken = if i.op == Op::Jump { i.d } else { at };
                     set(warp.pcs, mask, taken);
@@ -146,10 +146,10 @@ fn run_here(warp: &mut Warp, group: Group, slice: &mut Slice) -> Result<Stop, (u
     stop
 }
 
-/// Notes that an instruction is executed.
+/// Records that an instruction is executed.
 #[inline(always)]
 fn reached(flag: &AtomicBool) {
-    // Mostly it is noted already, and then its cache line stays shared.
+    // Mostly the flag is set already, and then its cache line stays shared.
     if !flag.load(Ordering::Relaxed) {
         flag.store(true, Ordering::Relaxed);
     }
@@ -163,8 +163,9 @@ fn set(pcs: &mut [u32; LANES as usize], mask: u32, at: u32) {
     }
 }
 
-/// A jump through a table: where to, or nothing if the lanes go different ways, or the lane that is
-/// beyond the table.
+/// The target of a jump through a table.
+///
+/// It is nothing if the lanes part, and an error with the lane that is beyond the table.
 fn jump(warp: &mut Warp, group: &Group, i: &Instruction) -> Result<Option<u32>, u32> {
     let mut to = None;
     let mut same = true;
@@ -198,7 +199,7 @@ impl Registers<'_, '_> {
     }
 }
 
-/// An instruction on memory, by each lane of the group.
+/// Executes an instruction on memory, by each lane of the group.
 #[inline(always)]
 fn access_all(warp: &mut Warp, group: &Group, i: &Instruction) -> Result<(), (u32, Problem)> {
     for lane in group.in_order() {
@@ -209,7 +210,7 @@ fn access_all(warp: &mut Warp, group: &Group, i: &Instruction) -> Result<(), (u3
     Ok(())
 }
 
-/// Instructions on memory.
+/// Executes instructions on memory.
 #[inline(always)]
 fn access(code: &Code, i: &Instruction, file: &mut Registers, memory: &mut View) -> Result<(), Problem> {
     let kind = i.kind;
@@ -241,8 +242,8 @@ fn access(code: &Code, i: &Instruction, file: &mut Registers, memory: &mut View)
             if op == crate::code::AtomicOp::Exchange {
                 memory.store_list(space, address, 8, 2, |n| new[n as usize])?;
             } else {
-                // A failed comparison writes the old value back, so that read-only memory is
-                // noticed all the same.
+                // A failed comparison writes the old value back, so that read-only memory is found
+                // all the same.
                 let new = if old == new { pair(file, i.e) } else { old };
                 memory.store_list(space, address, 8, 2, |n| new[n as usize])?;
             }
@@ -254,7 +255,7 @@ fn access(code: &Code, i: &Instruction, file: &mut Registers, memory: &mut View)
     Ok(())
 }
 
-/// Instructions on registers alone.
+/// Executes instructions on registers alone.
 #[inline(always)]
 fn compute(code: &Code, i: &Instruction, file: &mut Registers) {
     let kind = i.kind;

@@ -1,12 +1,12 @@
 //! The frequent instructions on registers, for many lanes at once: each is a loop that the compiler
-//! makes vectors of.
+//! vectorizes.
 
 use super::arithmetic as arith;
 use super::lanes::{File, Group};
 use crate::code::{Code, Comparison, Instruction, Join, Op, SINK, TRUE};
 
-/// Executes the instruction for the group's lanes, if it is one of the frequent ones; else gives
-/// false.
+/// Executes the instruction for the group's lanes, if it is one of the frequent ones; otherwise
+/// returns false.
 #[inline(always)]
 pub(crate) fn compute(code: &Code, i: &Instruction, file: &mut File, group: &Group) -> bool {
     let cut = u64::MAX >> i.kind.shift;
@@ -65,11 +65,11 @@ pub(crate) fn compute(code: &Code, i: &Instruction, file: &mut File, group: &Gro
     true
 }
 
-/// `setp` with one result.
+/// Executes `setp` with one result.
 #[inline(always)]
 fn compare(i: &Instruction, how: Comparison, join: Join, negate: bool, file: &mut File, group: &Group) {
     let Instruction { kind, d, a, b, c, .. } = *i;
-    // Of predicates that are joined with another, few are executed.
+    // Comparisons that are joined with another predicate are rarely executed.
     if join != Join::And || c != TRUE || negate {
         return file.each3(group, [a, b, c], d, |a, b, c| {
             u64::from(arith::join(join, arith::compare(how, kind, a, b), (c != 0) != negate))

@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together, once all of them are there.
+//! The operations of the lanes of a warp together, once all of them are there.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
@@ -53,7 +53,7 @@ pub(super) fn together(op: WarpOp, i: &Instruction, mask: u32, file: &mut File, 
             return put(file, i.d2, mask, 0);
         }
         WarpOp::ShuffleIndex | WarpOp::ShuffleXor | WarpOp::ShuffleDown | WarpOp::ShuffleUp => {
-            // What a lane gets from one that takes no part.
+            // The value that a lane gets from one that does not take part.
             let garbage = random.next_u64() & 0xffff_ffff;
             let (bs, cs) = (file.0[i.b as usize], file.0[i.c as usize]);
             let from = |lane| shuffle(op, lane, bs.get(lane) as u32, cs.get(lane) as u32);
@@ -68,7 +68,7 @@ pub(super) fn together(op: WarpOp, i: &Instruction, mask: u32, file: &mut File, 
     put(file, i.d2, mask, 0);
 }
 
-/// The same value into a register of some lanes.
+/// Puts the same value into a register of some lanes.
 fn put(file: &mut File, slot: Slot, mask: u32, value: u64) {
     if mask == u32::MAX {
         file.0[slot as usize] = Row::all(value);
@@ -77,7 +77,7 @@ fn put(file: &mut File, slot: Slot, mask: u32, value: u64) {
     }
 }
 
-/// A value into a register of some lanes.
+/// Puts a value for each lane into a register of some lanes.
 fn put_each(file: &mut File, slot: Slot, mask: u32, value: impl Fn(u32) -> u64) {
     if slot != SINK {
         lanes(mask).for_each(|lane| file.set(slot, lane, value(lane)));

@@ -1,4 +1,5 @@
-//! What several test files need: memory to lend to kernels, and small modules around a few instructions.
+//! What several test files need: memory to lend to kernels, and small modules around a few
+//! instructions.
 #![allow(dead_code)]
 
 use ptx_tools::{Fault, Launch, Module, Regions, Schedule};
@@ -23,10 +24,12 @@ impl Device {
         self.buffers.push((start, count));
         // Kernels want vectors aligned to 16 bytes; the box may be aligned to 8 only.
         let data = start.cast::<u8>().wrapping_add((start.addr().wrapping_neg()) % 16);
-        // SAFETY: the box has two words more than the values' bytes rounded up, so they fit behind the alignment.
+        // SAFETY: the box has two words more than the values' bytes rounded up, so they fit behind
+        // the alignment.
         unsafe { std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), data, bytes) };
         let address = data.expose_provenance();
-        // SAFETY: the memory is initialised, exposed, and stays until `drop`; only launches and `download` use it.
+        // SAFETY: the memory is initialised, exposed, and stays until `drop`; only launches and
+        // `download` use it.
         unsafe { self.regions.insert(address, bytes) };
         address as u64
     }
@@ -70,7 +73,8 @@ pub fn kernel(body: &str) -> String {
     )
 }
 
-/// Runs `body` in `grid` blocks of `threads`: x points to `input`, y to `outputs` zeroed words, which come back.
+/// Runs `body` in `grid` blocks of `threads`: x points to `input`, y to `outputs` zeroed words,
+/// which come back.
 pub fn run(body: &str, grid: u32, threads: u32, input: &[u64], outputs: usize, seed: u64) -> Result<Vec<u64>, Fault> {
     let module = Module::parse(&kernel(body)).expect("the test's PTX is well-formed");
     let mut device = Device::new();
@@ -83,7 +87,8 @@ pub fn run(body: &str, grid: u32, threads: u32, input: &[u64], outputs: usize, s
     Ok(device.download(y, outputs))
 }
 
-/// One thread; `%rd0` to `%rd3` (and `%r0` to `%r3`, their low halves) hold the input; `%rd9` is the result.
+/// One thread; `%rd0` to `%rd3` (and `%r0` to `%r3`, their low halves) hold the input; `%rd9` is
+/// the result.
 pub fn eval(body: &str, input: &[u64]) -> u64 {
     let mut text = String::new();
     for i in 0..input.len() {

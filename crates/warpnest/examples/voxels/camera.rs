@@ -1,4 +1,4 @@
-//! A view of the grid along parallel rays, and what one voxel looks like in it.
+//! A view of the grid along parallel rays, and the picture of one voxel in it.
 
 use glam::{DVec2, DVec3};
 
@@ -16,7 +16,7 @@ pub struct Camera {
     pub toward: DVec3,
     /// Pixels for each unit of length.
     pub scale: f64,
-    /// What is to be added to pixel coordinates to have the bodies in the middle.
+    /// The shift of pixel coordinates that brings the bodies to the middle.
     shift: DVec2,
     pub size: (usize, usize),
 }
@@ -35,7 +35,8 @@ impl Camera {
             (low, high) = (low.min(at), high.max(at));
         }
         let size_in_pixels = DVec2::new(size.0 as f64, size.1 as f64);
-        // The limit is for what is seen end on: its many voxels would all be as large as the picture.
+        // The limit is for bodies seen end on: their many voxels would all be as large as the
+        // picture.
         let scale = (0.9 * size_in_pixels / (high - low + 2.0)).min_element().min(160.0);
         let shift = 0.5 * (size_in_pixels - scale * (low + high));
         Camera { right, up, toward, scale, shift, size }
@@ -49,12 +50,15 @@ impl Camera {
         (pixel.x as isize, self.size.1 as isize - 1 - pixel.y as isize, at.dot(self.toward) as f32)
     }
 
-    /// How much light reaches a voxel of a surface that faces `normal`, where this camera stands at the light and
-    /// `nearest` is what it sees.
+    /// The light that reaches a voxel of a surface that faces `normal`, where this camera stands at
+    /// the light.
+    ///
+    /// `nearest` is what the camera sees.
     pub fn light_at(&self, nearest: &[f32], key: u64, normal: DVec3) -> f64 {
         const REACH: isize = 3;
         let (x, y, depth) = self.place(key);
-        // A surface must not shade itself: its voxels lie behind each other, the further the flatter the light.
+        // A surface must not shade itself: its voxels lie behind each other, the further the
+        // flatter the light.
         let flat = (1.0 / normal.dot(self.toward).abs()).min(8.0);
         let slack = (3.0 + 1.5 * REACH as f64 / self.scale * flat) as f32;
         let mut lit = 0;
@@ -68,14 +72,16 @@ impl Camera {
     }
 }
 
-/// The pixels that a voxel covers: distance from its middle, how much nearer it is there, and the face's brightness.
+/// The pixels that a voxel covers: distance from its middle, how much nearer it is there, and the
+/// face's brightness.
 pub struct Stamp(Vec<(isize, isize, f32, f32)>);
 
 impl Stamp {
     /// The outline of a voxel that is wider by `more` pixels on all sides.
     pub fn new(camera: &Camera, more: f64) -> Stamp {
         let half = 0.5 + more / camera.scale;
-        // Where voxels are a few pixels large, their faces differ; where they are smaller that would only be noise.
+        // Where voxels are a few pixels large, their faces differ; where they are smaller that
+        // would only be noise.
         let contrast = ((camera.scale - 5.0) / 15.0).clamp(0.0, 1.0);
         let reach = (2.0 * half * camera.scale).ceil() as isize;
         let mut pixels = Vec::new();
@@ -83,7 +89,8 @@ impl Stamp {
             for x in -reach..=reach {
                 let (right, up) = (x as f64 / camera.scale, -y as f64 / camera.scale);
                 let at = camera.right * right + camera.up * up;
-                // Where the ray through this pixel enters and leaves the cube: between all of its three pairs of planes.
+                // Where the ray through this pixel enters and leaves the cube: between all of its
+                // three pairs of planes.
                 let (mut near, mut far, mut face) = (f64::INFINITY, f64::NEG_INFINITY, 0);
                 for (axis, (slope, at)) in camera.toward.to_array().into_iter().zip(at.to_array()).enumerate() {
                     let slope = if slope.abs() < 1e-9 { 1e-9 } else { slope };
@@ -102,7 +109,8 @@ impl Stamp {
         Stamp(pixels)
     }
 
-    /// Calls `pixel` with index, depth and brightness for all pixels of a voxel that are in the picture.
+    /// Calls `pixel` with index, depth and brightness for all pixels of a voxel that are in the
+    /// picture.
     pub fn set_down(
         &self,
         (x, y, depth): (isize, isize, f32),

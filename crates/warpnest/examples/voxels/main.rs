@@ -1,6 +1,8 @@
-//! Where do two surfaces meet? Both are turned into voxels of one grid, a hash table is built of each surface's voxels,
-//! and each table is asked for the other's. This is what the first GPU hash tables were made for (Alcantara and others:
-//! spatial hashing of voxelized models). The answer is a number, and a picture.
+//! The example asks where two surfaces meet.
+//!
+//! Both are turned into voxels of one grid, a hash table is built of each surface's voxels, and
+//! each table is asked for the other's. This is what the first GPU hash tables were made for:
+//! spatial hashing of voxelized models (Alcantara 2009). The answer is a number, and a picture.
 
 mod camera;
 mod mesh;
@@ -91,14 +93,15 @@ struct Side {
 
 fn main() -> ExitCode {
     let Err(error) = run(&Arguments::parse()) else { return ExitCode::SUCCESS };
-    // Only the words: with RUST_BACKTRACE set, returning the error would bury them under a backtrace.
+    // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
+    // backtrace.
     eprintln!("error: {error:#}");
     ExitCode::FAILURE
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let start = Instant::now();
-    // Not `println!`, which panics where the output is a pipe that nobody reads any more.
+    // Not `println!`, which panics where the output is a pipe that nothing reads any more.
     let out = &mut io::stdout();
     let device: Device = arguments.device.parse()?;
     writeln!(out, "device     {}", device.name())?;
@@ -124,7 +127,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Both meshes with their names, placed on the grid.
+/// Both meshes with their names, moved to the grid.
 fn meshes(arguments: &Arguments) -> anyhow::Result<[(String, Mesh); 2]> {
     let spinner = spinner("reading");
     let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
@@ -167,8 +170,10 @@ fn voxelized(label: &str, (name, mesh): (String, Mesh), grid: u32) -> Side {
     Side { name, mesh, surface, voxelized }
 }
 
-/// The voxels that both tables say are in common. Both must find the same ones, and each with the triangle that was
-/// stored; the lists are sorted, so one walk along both shows what is right.
+/// The voxels that both tables say are in common.
+///
+/// Both must find the same ones, and each with the triangle that was stored. The lists are sorted,
+/// so one walk along both shows what is right.
 fn common_voxels(
     [a, b]: [&Surface; 2],
     [in_a, in_b]: &[Measured; 2],
@@ -214,7 +219,7 @@ fn common_voxels(
     Ok(common)
 }
 
-/// Shows that something is going on; nothing where the output is not a terminal.
+/// A spinner while something is going on; nothing where the output is not a terminal.
 fn spinner(what: &'static str) -> ProgressBar {
     let spinner = ProgressBar::new_spinner().with_message(what);
     spinner.enable_steady_tick(Duration::from_millis(100));

@@ -1,7 +1,7 @@
 //! Triangle meshes, read from PLY or OBJ files, plain or gzipped.
 //!
-//! The whole file is read and unpacked before it is parsed. A damaged archive and a damaged mesh are then two different
-//! errors, which the parsers, handed a stream, would report as one.
+//! The whole file is read and unpacked before it is parsed. A damaged archive and a damaged mesh
+//! are then two different errors, which the parsers, handed a stream, would report as one.
 
 use std::{
     fs::File,
@@ -17,19 +17,20 @@ use ply_rs_bw::{
 };
 use thiserror::Error;
 
-/// No file, once unpacked, may be larger: a few kilobytes of gzip can stand for any amount of memory.
+/// The most bytes of a file, once unpacked: a few kilobytes of gzip can stand for any amount of
+/// memory.
 const MAX_BYTES: u64 = 2 << 30;
 
 /// Triangles over shared corners; every index is in range and every corner is finite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
-    /// Where each corner lies.
+    /// The position of each corner.
     pub corners: Vec<DVec3>,
     /// Three indices into `corners` for each triangle.
     pub triangles: Vec<[u32; 3]>,
 }
 
-/// Why there is no mesh, or no grid to put it on.
+/// The reason why there is no mesh, or no grid for it.
 #[derive(Debug, Error)]
 pub enum MeshError {
     #[error("{path}: cannot read the file; give the path of a .ply or .obj file, or no path for built-in shapes")]
@@ -84,7 +85,8 @@ pub fn load(path: &Path) -> Result<Mesh, MeshError> {
     parse(path, bytes.ok_or_else(|| MeshError::TooLarge { path: path.into() })?)
 }
 
-/// Reads a mesh from the bytes of a file; `path` decides only what the bytes leave open, and is named in errors.
+/// Reads a mesh from the bytes of a file; `path` decides only what the bytes leave open, and is
+/// named in errors.
 pub fn parse(path: &Path, mut bytes: Vec<u8>) -> Result<Mesh, MeshError> {
     let mut name = path.to_string_lossy().to_lowercase();
     if bytes.starts_with(&[0x1f, 0x8b]) || name.ends_with(".gz") {
@@ -117,7 +119,7 @@ fn read_all(source: impl Read) -> io::Result<Option<Vec<u8>>> {
     Ok((length as u64 <= MAX_BYTES).then_some(bytes))
 }
 
-/// A vertex of a PLY file: whatever else it has beside a position is passed over.
+/// A vertex of a PLY file: all that it has beside a position is passed over.
 struct Corner(DVec3);
 
 impl PropertyAccess for Corner {
@@ -144,7 +146,8 @@ impl PropertyAccess for Corner {
     }
 }
 
-/// A face of a PLY file. Indices are signed here because files exist whose writers said `int` and meant it.
+/// A face of a PLY file. Indices are signed here because files exist whose writers said `int` and
+/// meant it.
 struct Face(Vec<i64>);
 
 impl PropertyAccess for Face {
@@ -188,7 +191,8 @@ fn parse_ply(path: &Path, bytes: &[u8]) -> Result<Mesh, MeshError> {
     let header = Parser::<Skipped>::new().read_header(&mut reader).map_err(failed)?;
     let (mut corners, mut faces) = (Vec::new(), Vec::new());
     for (name, element) in &header.elements {
-        // An element without properties takes no bytes, so nothing but the header would bound how often it is read.
+        // An element without properties takes no bytes, so nothing but the header would bound how
+        // often it is read.
         if element.properties.is_empty() && element.count > 0 {
             return Err(malformed(format!("element {name} has no properties")));
         }
@@ -216,7 +220,8 @@ fn parse_ply(path: &Path, bytes: &[u8]) -> Result<Mesh, MeshError> {
             let what = format!("vertex {index} (face {face})");
             return Err(MeshError::IndexOutOfRange { path: path.into(), what, corners: corners.len() });
         }
-        // A fan around the first corner; what has fewer than three corners has no triangle in it.
+        // A fan around the first corner; a polygon with fewer than three corners has no triangle in
+        // it.
         for pair in polygon.get(1..).unwrap_or_default().windows(2) {
             triangles.push([polygon[0], pair[0], pair[1]].map(|index| index as u32));
         }
@@ -250,8 +255,11 @@ fn parse_obj(path: &Path, bytes: &[u8]) -> Result<Mesh, MeshError> {
     Ok(mesh)
 }
 
-/// Only what says where the surface is: positions, and faces without their texture and normal indices. So neither a
-/// missing material file, nor a comment in another encoding, nor a wrong texture index is in the way.
+/// The geometry of an OBJ file alone: positions, and faces without their texture and normal
+/// indices.
+///
+/// So neither a missing material file, nor a comment in another encoding, nor a wrong texture index
+/// is an error.
 fn obj_geometry(bytes: &[u8]) -> String {
     let mut kept = String::new();
     for line in bytes.split(|byte| *byte == b'\n') {

@@ -1,7 +1,9 @@
-//! The picture: on the left both surfaces in the light, on the right an x-ray of them; the voxels in common glow in both.
+//! The picture: on the left both surfaces in the light, on the right an x-ray of them; the voxels
+//! in common glow in both.
 //!
-//! Seen along parallel rays every voxel has the same outline, so its pixels are worked out once (`Stamp`) and then set
-//! down wherever a voxel is, the nearest voxel winning. Everything is drawn at twice the size and scaled down.
+//! Seen along parallel rays every voxel has the same outline, so its pixels are computed once
+//! (`Stamp`) and then drawn wherever a voxel is, the nearest voxel winning. Everything is drawn at
+//! twice the size and scaled down.
 
 use std::{fs::File, io, io::BufWriter, path::Path};
 
@@ -17,7 +19,8 @@ use super::{
 /// The size of the finished picture.
 pub const SIZE: (usize, usize) = (1600, 900);
 
-/// Pixels of a panel before it is scaled down: twice its height, and twice half the picture's width.
+/// Pixels of a panel before it is scaled down: twice its height, and twice half the picture's
+/// width.
 const PANEL: (usize, usize) = (SIZE.0, 2 * SIZE.1);
 
 type Colour = [f32; 3];
@@ -30,8 +33,9 @@ pub struct Body<'a> {
     pub surface: &'a Surface,
 }
 
-/// Draws both bodies and the voxels they have in common, as seen from `yaw` and `pitch` degrees. Three bytes a pixel,
-/// from the top left.
+/// Draws both bodies and the voxels they have in common, as seen from `yaw` and `pitch` degrees.
+///
+/// The result has three bytes a pixel, from the top left.
 pub fn draw(bodies: &[Body; 2], common: &[u64], [yaw, pitch]: [f64; 2]) -> Vec<u8> {
     let keys = || bodies.iter().flat_map(|body| &body.surface.keys);
     let toward = |yaw: f64, pitch: f64| {
@@ -69,7 +73,8 @@ pub fn draw(bodies: &[Body; 2], common: &[u64], [yaw, pitch]: [f64; 2]) -> Vec<u
         }
     }
 
-    // A curve must stay visible where voxels are smaller than pixels: at least two and a half pixels of the result.
+    // A curve must stay visible where voxels are smaller than pixels: at least two and a half
+    // pixels of the result.
     let mut hot = vec![Glow { depth: f32::NEG_INFINITY, face: 0.0 }; scene.len()];
     let thick = Stamp::new(&camera, (2.5 - 0.5 * camera.scale).max(0.5));
     for key in common {
@@ -94,7 +99,7 @@ pub fn write(path: &Path, pixels: &[u8]) -> io::Result<()> {
     Ok(writer.finish()?)
 }
 
-/// What the viewer sees of the bodies through one pixel.
+/// The view of the bodies through one pixel.
 #[derive(Clone, Copy)]
 struct Pixel {
     depth: f32,
@@ -116,7 +121,7 @@ impl Default for Pixel {
     }
 }
 
-/// For every corner the direction that its triangles face on average.
+/// The direction for every corner that its triangles face on average.
 fn corner_normals(mesh: &Mesh) -> Vec<DVec3> {
     let mut normals = vec![DVec3::ZERO; mesh.corners.len()];
     for (index, triangle) in mesh.triangles.iter().enumerate() {
@@ -127,7 +132,8 @@ fn corner_normals(mesh: &Mesh) -> Vec<DVec3> {
     normals.into_par_iter().map(DVec3::normalize_or_zero).collect()
 }
 
-/// The direction that the surface faces near `at`: between those of the triangle's corners, as on a rounded surface.
+/// The direction that the surface faces near `at`: between those of the triangle's corners, as on a
+/// rounded surface.
 fn normal_at(mesh: &Mesh, normals: &[DVec3], triangle: usize, at: DVec3) -> DVec3 {
     let [a, b, c] = mesh.triangle(triangle);
     let [ab, ac, ap] = [b, c, at].map(|to| to - a);
@@ -142,7 +148,8 @@ fn normal_at(mesh: &Mesh, normals: &[DVec3], triangle: usize, at: DVec3) -> DVec
     let mut normal = DVec3::ZERO;
     for (corner, weight) in mesh.triangles[triangle].iter().zip(weights) {
         let smooth = normals[*corner as usize];
-        // At a sharp edge a corner belongs to faces of several directions, and only this face's is right here.
+        // At a sharp edge a corner belongs to faces of several directions, and only this face's is
+        // right here.
         let direction = if smooth.dot(face) > 0.5 { smooth } else { face };
         normal += direction * weight;
     }
@@ -205,7 +212,8 @@ fn add_glow(panel: &mut [Colour], strength: Vec<f32>, halo: f32) {
 }
 
 fn lit_panel(scene: &[Pixel], hot: &[Glow], camera: &Camera) -> Vec<Colour> {
-    // Where the surroundings are on average nearer than a pixel, it lies in a hollow, and less light gets there.
+    // Where the surroundings are on average nearer than a pixel, it lies in a hollow, and less
+    // light gets there.
     let far = scene.iter().map(|pixel| pixel.depth).filter(|depth| depth.is_finite()).fold(f32::INFINITY, f32::min);
     let depths: Vec<f32> = scene.iter().map(|pixel| pixel.depth.max(far)).collect();
     let around = blur(depths.clone(), PANEL, 14);
@@ -221,7 +229,8 @@ fn lit_panel(scene: &[Pixel], hot: &[Glow], camera: &Camera) -> Vec<Colour> {
             COLOURS[scene[i].body].map(|channel| channel * light * 1.25 + scene[i].shine * (1.0 - hollow))
         })
         .collect();
-    // The curve lies between voxels of both bodies, so it may be a few voxels behind what hides it, and still be seen.
+    // The curve lies between voxels of both bodies, so it may be a few voxels behind what hides it,
+    // and still be seen.
     let slack = 3.0 + 4.0 / camera.scale as f32;
     let strength = |i: usize| match hot[i] {
         Glow { depth, face } if depth.is_finite() && depth + slack >= scene[i].depth => face,
@@ -245,7 +254,8 @@ fn xray_panel(haze: &[Vec<f32>; 2], hot: &[Glow]) -> Vec<Colour> {
 
 /// Both panels side by side, every four pixels made one.
 fn to_bytes(panels: &[Vec<Colour>; 2]) -> Vec<u8> {
-    // Highlights are compressed before the four are averaged: so a glowing edge is as smooth as any other.
+    // Highlights are compressed before the four are averaged: so a glowing edge is as smooth as any
+    // other.
     let display = |x: f32| x / (1.0 + x * x).sqrt();
     let mut bytes = vec![0; 3 * SIZE.0 * SIZE.1];
     bytes.par_chunks_mut(3).enumerate().for_each(|(pixel, out)| {

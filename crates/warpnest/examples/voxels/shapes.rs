@@ -1,4 +1,5 @@
-//! Two closed surfaces to start with, which need no file: a torus knot's tube and a wavy sphere that it winds through.
+//! Two closed surfaces to start with, which need no file: a torus knot's tube and a wavy sphere
+//! that it winds through.
 
 use std::f64::consts::TAU;
 
@@ -6,7 +7,8 @@ use glam::DVec3;
 
 use super::mesh::Mesh;
 
-/// A tube around a knot that lies on a torus: three times around its axis, and seven times through its hole.
+/// A tube around a knot that lies on a torus: three times around its axis, and seven times through
+/// its hole.
 pub fn torus_knot(around_knot: u32, around_tube: u32) -> Mesh {
     const TUBE: f64 = 0.135;
     let knot = |t: f64| {
@@ -19,7 +21,8 @@ pub fn torus_knot(around_knot: u32, around_tube: u32) -> Mesh {
         let t = TAU * f64::from(i) / f64::from(around_knot);
         let (at, ahead) = (knot(t), knot(t + 1e-3));
         let along = (ahead - at).normalize_or_zero();
-        // Any direction that depends on the place alone and never runs along the knot closes the tube without a twist.
+        // Any direction that depends on the position alone and never runs along the knot closes the
+        // tube without a twist.
         let side = along.cross(DVec3::new(0.3 * at.x, 1.0, 0.3 * at.z)).normalize_or_zero();
         let up = side.cross(along);
         for j in 0..around_tube {
@@ -37,7 +40,8 @@ pub fn torus_knot(around_knot: u32, around_tube: u32) -> Mesh {
     mesh
 }
 
-/// A sphere whose radius swells and shrinks with longitude and latitude; its poles are single corners.
+/// A sphere whose radius swells and shrinks with longitude and latitude; its poles are single
+/// corners.
 pub fn wavy_sphere(longitudes: u32, latitudes: u32) -> Mesh {
     let radius = |longitude: f64, latitude: f64| {
         // Waves die out towards the poles, where all longitudes meet.
@@ -75,7 +79,8 @@ mod tests {
 
     use super::*;
 
-    /// In a closed surface whose triangles all turn the same way, every edge is used once in each direction.
+    /// Asserts that every edge is used once in each direction, as in a closed surface whose
+    /// triangles all turn the same way.
     fn assert_closed(mesh: &Mesh) {
         let mut edges = HashMap::new();
         for [a, b, c] in &mesh.triangles {
@@ -89,7 +94,8 @@ mod tests {
         assert!(mesh.corners.iter().all(|corner| corner.is_finite()));
     }
 
-    /// The volume that the surface bounds, by the divergence theorem: positive where triangles face outwards.
+    /// The volume that the surface bounds, by the divergence theorem: positive where triangles face
+    /// outwards.
     fn volume(mesh: &Mesh) -> f64 {
         let tetrahedron = |[a, b, c]: [DVec3; 3]| a.dot(b.cross(c)) / 6.0;
         (0..mesh.triangles.len()).map(|index| tetrahedron(mesh.triangle(index))).sum()

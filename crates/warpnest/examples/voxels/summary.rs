@@ -1,4 +1,4 @@
-//! What the program prints of surfaces and tables.
+//! The program's output about surfaces and tables.
 
 use std::io::{self, Write};
 
@@ -34,7 +34,7 @@ pub fn print(grid: u32, sides: &[Side; 2], tables: &[Measured; 2], out: &mut imp
     writeln!(out)
 }
 
-/// Prints times and rates. Each table is asked for the voxels from which the other one is built.
+/// Prints times and rates. Each table is queried for the voxels from which the other one is built.
 fn print_times(out: &mut impl Write, tables: &[Measured; 2], [a, b]: [Times; 2]) -> io::Result<()> {
     let queries = tables.each_ref().map(|table| table.answers.len());
     let pairs = [queries[1], queries[0]];
@@ -52,7 +52,7 @@ fn print_row(out: &mut impl Write, title: &str, [a, b]: [String; 2], unit: &str)
     writeln!(out, "{}", format!("{title:<18}{a:>20}{b:>20}  {unit}").trim_end())
 }
 
-/// Prints what the tables save: the reason to have tables at all.
+/// Prints the memory that the tables save: the reason to have tables at all.
 pub fn print_memory(grid: u32, tables: &[Measured; 2], out: &mut impl Write) -> io::Result<()> {
     let size = |bytes: u64| match bytes >> 20 {
         0..10 => format!("{} KiB", grouped(bytes >> 10)),
@@ -64,12 +64,12 @@ pub fn print_memory(grid: u32, tables: &[Measured; 2], out: &mut impl Write) -> 
     writeln!(out, "           ({} for two full grids with a triangle's number in each voxel)", size(full))
 }
 
-/// Milliseconds, with more digits where they are few.
+/// The milliseconds, with more digits where they are few.
 fn milliseconds(time: f64) -> String {
     if time < 10.0 { format!("{time:.3}") } else { format!("{time:.1}") }
 }
 
-/// At most as much of a name as a column of the summary holds.
+/// A name, cut to what a column of the summary holds.
 fn shortened(name: &str) -> String {
     const MAX_NAME_LENGTH: usize = 18;
     if name.chars().count() <= MAX_NAME_LENGTH {
@@ -133,7 +133,7 @@ mod tests {
         let plain = printed(None);
         assert_eq!(rows(&plain, "key"), [["32", "32"]]);
         assert_eq!(rows(&plain, "voxelized in"), [["1234.0", "1234.0"]]);
-        // A has the 2,000 voxels that B's table is asked for.
+        // A has the 2,000 voxels for which B's table is queried.
         assert_eq!(rows(&plain, "built at"), [["0.2", "0.5"]]);
         assert_eq!(rows(&plain, "queried at"), [["0.2", "0.1"]]);
 

@@ -1,4 +1,4 @@
-//! The two tables of voxels: built, asked for each other's voxels, and timed.
+//! The two tables of voxels: built, queried for each other's voxels, and timed.
 
 use std::{iter::zip, time::Instant};
 
@@ -7,31 +7,34 @@ use warpnest::{Answers, Buffer, Device, Key, PageConfig, PageMap};
 
 use super::voxelize::{FINEST_NARROW, Surface, narrow};
 
-/// On the device each operation is timed this often, and the median counts.
+/// The number of timed runs of each operation on the device, of which the median counts.
 const RUNS: usize = 5;
 
-/// What was measured of the table of one surface.
+/// The measurements of the table of one surface.
 pub struct Measured {
     pub key_bits: u32,
     pub slots: u64,
     pub bytes: u64,
-    /// From slices of the host to a table, and from queries to answers there, by the host's clock.
+    /// The times from slices of the host to a table, and from queries to answers there, by the
+    /// host's clock.
     pub from_host: Times,
-    /// From buffers to buffers, by the device's clock: without the bus, and without allocations.
+    /// The times from buffers to buffers, by the device's clock: without the bus, and without
+    /// allocations.
     pub on_device: Option<Times>,
-    /// For each voxel of the other surface whether this table has it.
+    /// The answers for each voxel of the other surface: whether this table has it.
     pub answers: Vec<Option<u32>>,
 }
 
-/// Milliseconds of a build, and of the lookup of all queries.
+/// The milliseconds of a build, and of the lookup of all queries.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     pub build: f64,
     pub query: f64,
 }
 
-/// Builds the table of each surface and asks it for the voxels of the other. On a GPU the times
-/// without the bus are measured as well; the CPU engine has no bus.
+/// Builds the table of each surface and queries it for the voxels of the other.
+///
+/// On a GPU the times without the bus are measured as well; the CPU engine has no bus.
 pub fn measure(device: &Device, grid: u32, surfaces: [&Surface; 2]) -> anyhow::Result<[Measured; 2]> {
     let has_bus = *device != Device::cpu();
     if grid <= FINEST_NARROW {
@@ -42,7 +45,7 @@ pub fn measure(device: &Device, grid: u32, surfaces: [&Surface; 2]) -> anyhow::R
     }
 }
 
-/// The same with the surfaces' keys of either width.
+/// Builds and queries both tables with the surfaces' keys of either width.
 fn measure_both<K: Key>(
     device: &Device,
     has_bus: bool,
@@ -64,7 +67,8 @@ fn measure_one<K: Key>(
     // A surface has each voxel once.
     let config = PageConfig::default().assume_unique();
     if has_bus {
-        // The driver compiles a kernel at its first launch, which is no part of what a table costs.
+        // The driver compiles a kernel at its first launch, which is no part of the costs of a
+        // table.
         let map: PageMap<K, u32> = config.build(device, keys, triangles)?;
         map.get_many(queries)?;
     }
@@ -85,8 +89,8 @@ fn measure_one<K: Key>(
     Ok(Measured { key_bits: 8 * size_of::<K>() as u32, slots, bytes, from_host, on_device, answers })
 }
 
-/// Times between events of rebuilds and lookups in memory that the device already has;
-/// and the answers.
+/// The times between events of rebuilds and lookups in memory that the device already has; and the
+/// answers.
 fn measure_on_device<K: Key>(
     device: &Device,
     config: &PageConfig,
@@ -98,7 +102,7 @@ fn measure_on_device<K: Key>(
     let queries = Buffer::from_slice(device, queries)?;
     let mut answers = Answers::new(device, queries.len())?;
     let mut map: PageMap<K, u32> = config.build_on(stream, device, &keys, &triangles)?;
-    // The first rebuild takes the memory that it works in, and keeps it for the next ones.
+    // The first rebuild allocates the scratch, and keeps it for the next ones.
     map.rebuild(stream, &keys, &triangles)?;
     let (mut builds, mut lookups) = ([0.0; RUNS], [0.0; RUNS]);
     for (build, lookup) in zip(&mut builds, &mut lookups) {
@@ -135,7 +139,7 @@ mod tests {
         [a, b].map(|mesh| voxelize::voxelize(&mesh, 40, |_| ()))
     }
 
-    /// What the table of `own` must answer to the voxels of `other`.
+    /// The right answers of the table of `own` to the voxels of `other`.
     fn expected(own: &Surface, other: &Surface) -> Vec<Option<u32>> {
         let find = |key| own.keys.binary_search(key).ok().map(|index| own.triangles[index]);
         other.keys.iter().map(find).collect()

@@ -1,7 +1,8 @@
 //! From triangles to the voxels of a uniform grid that their surface touches.
 //!
-//! Every voxel (a closed cube) that shares a point with a triangle (closed, too) belongs to the surface. So the voxels of
-//! a closed surface have no gap: no walk from voxel to voxel, even over corners, leads from its outside to its inside.
+//! Every voxel (a closed cube) that shares a point with a triangle (closed, too) belongs to the
+//! surface. So the voxels of a closed surface have no gap: no walk from voxel to voxel, even over
+//! corners, leads from its outside to its inside.
 
 use std::ops::RangeInclusive;
 
@@ -10,21 +11,23 @@ use rayon::prelude::*;
 
 use super::mesh::{Mesh, MeshError};
 
-/// How many voxels the grid may have along a side: 4096 a side still leaves the memory of a workstation enough.
+/// The numbers of voxels that the grid may have along a side: 4096 still leaves the memory of a
+/// workstation enough.
 pub const GRIDS: RangeInclusive<u32> = 8..=4096;
 
-/// Triangles that one task of the thread pool voxelizes before it merges what they have in common.
+/// The triangles that one task of the thread pool voxelizes before it merges their common voxels.
 const TASK: usize = 2048;
 
-/// Voxel units by which cubes are taken too large, so that rounding can add a voxel to a surface but never lose one.
+/// The voxel units by which cubes are taken too large, so that rounding can add a voxel to a
+/// surface but never lose one.
 const SLACK: f64 = 1e-9;
 
 /// The voxels of one surface: each once, in ascending order of the key.
 #[derive(Debug, Default, PartialEq)]
 pub struct Surface {
-    /// The voxel's packed coordinates.
+    /// The voxels' packed coordinates.
     pub keys: Vec<u64>,
-    /// For each voxel the first triangle that touches it.
+    /// The first triangle that touches each voxel.
     pub triangles: Vec<u32>,
 }
 
@@ -42,23 +45,24 @@ pub fn unpack(key: u64) -> [u32; 3] {
     [0, 21, 42].map(|shift| (key >> shift) as u32 & 0x1f_ffff)
 }
 
-/// The same voxel's key of 32 bits, on a grid of at most [`FINEST_NARROW`] voxels a side. The order
-/// of keys stays.
+/// The 32-bit key of a voxel, on a grid of at most [`FINEST_NARROW`] voxels a side. The order of
+/// keys stays.
 pub fn narrow(key: u64) -> u32 {
     let [x, y, z] = unpack(key);
     x | y << NARROW_BITS | z << (2 * NARROW_BITS)
 }
 
-/// How the second mesh is placed beside the first.
+/// The position of the second mesh beside the first.
 #[derive(Clone, Debug)]
 pub struct Placement {
-    /// Whether to bring B to A's size and centre first. Files from different scanners share no coordinates.
+    /// Whether to bring B to A's size and centre first. Files from different scanners share no
+    /// coordinates.
     pub fit: bool,
-    /// Factor on B's size.
+    /// The factor on B's size.
     pub scale: f64,
-    /// Degrees about the x, then the y, then the z axis, through B's centre.
+    /// The degrees about the x, then the y, then the z axis, through B's centre.
     pub rotation: DVec3,
-    /// Shift, in widths of A's bounding box.
+    /// The shift, in widths of A's bounding box.
     pub offset: DVec3,
 }
 
@@ -78,8 +82,10 @@ impl Placement {
     }
 }
 
-/// Moves both meshes, as they lie to each other, to where a voxel is a unit cube: centred in the grid, as large as it
-/// can hold them with one empty layer of voxels around.
+/// Moves both meshes, as they lie to each other, to coordinates where a voxel is a unit cube.
+///
+/// They are centred in the grid, as large as it can hold them with one empty layer of voxels
+/// around.
 pub fn fit_to_grid(a: Mesh, b: Mesh, grid: u32) -> Result<(Mesh, Mesh), MeshError> {
     if !GRIDS.contains(&grid) {
         return Err(MeshError::Grid { grid, least: *GRIDS.start(), most: *GRIDS.end() });
@@ -89,7 +95,7 @@ pub fn fit_to_grid(a: Mesh, b: Mesh, grid: u32) -> Result<(Mesh, Mesh), MeshErro
     let extent = (high - low).max_element();
     // The slack keeps the outermost corners inside of their layer.
     let scale = (f64::from(grid) - 2.0 - 1e-6) / extent;
-    // A corner that is no number need not show in the bounds.
+    // A corner with a NaN need not show in the bounds.
     let finite =
         low.is_finite() && high.is_finite() && a.corners.iter().chain(&b.corners).all(|corner| corner.is_finite());
     if !scale.is_normal() || !finite {
@@ -99,8 +105,9 @@ pub fn fit_to_grid(a: Mesh, b: Mesh, grid: u32) -> Result<(Mesh, Mesh), MeshErro
     Ok((a.moved(place), b.moved(place)))
 }
 
-/// The voxels that the surface of `mesh` touches, on a grid of unit cubes with `grid` a side. `done` is told, now and
-/// then and from any thread, how many more triangles are finished.
+/// The voxels that the surface of `mesh` touches, on a grid of unit cubes with `grid` a side.
+///
+/// `done` is told, now and then and from any thread, how many more triangles are finished.
 pub fn voxelize(mesh: &Mesh, grid: u32, done: impl Fn(u64) + Sync) -> Surface {
     let tasks: Vec<Vec<(u64, u32)>> = (0..mesh.triangles.len())
         .step_by(TASK)
@@ -112,7 +119,8 @@ pub fn voxelize(mesh: &Mesh, grid: u32, done: impl Fn(u64) + Sync) -> Surface {
             for triangle in first..last {
                 touched(mesh.triangle(triangle), grid, &mut |voxel| voxels.push((pack(voxel), triangle as u32)));
             }
-            // Neighbours in a file are mostly neighbours in space: most repetitions are gone before the large sort.
+            // Neighbours in a file are mostly neighbours in space: most repetitions are gone before
+            // the large sort.
             sort_unique(&mut voxels);
             done((last - first) as u64);
             voxels
@@ -140,9 +148,11 @@ fn touched(corners: [DVec3; 3], grid: u32, found: &mut impl FnMut([u32; 3])) {
     Separation::new(corners).descend(low, high, found);
 }
 
-/// The test of separating axes: a triangle and a box are apart exactly if their shadows on one of thirteen lines are.
-/// Three of the lines are the box's own; `touched` has dealt with those. The other ten are kept side by side, so that the
-/// compiler tests several at once.
+/// The test of separating axes: a triangle and a box are apart exactly if their shadows on one of
+/// thirteen lines are.
+///
+/// Three of the lines are the box's own; `touched` has dealt with those. The other ten are kept
+/// side by side, so that the compiler tests several at once.
 struct Separation {
     axes: [[f64; 10]; 3],
     low: [f64; 10],
@@ -159,8 +169,8 @@ impl Separation {
                 9 => edges[0].cross(edges[1]),
                 _ => edges[line / 3].cross(DVec3::AXES[line % 3]),
             };
-            // Where an edge has no length, the axis is zero and separates nothing. However inexact, no axis ever
-            // separates what touches, since the shadows are cast on that very axis.
+            // Where an edge has no length, the axis is zero and separates nothing. However inexact,
+            // no axis ever separates what touches, since the shadows are cast on that very axis.
             let axis = axis.normalize_or_zero();
             let [a, b, c] = corners.map(|corner| axis.dot(corner));
             (0..3).for_each(|i| separation.axes[i][line] = axis[i]);
@@ -170,8 +180,9 @@ impl Separation {
         separation
     }
 
-    /// Halves the box from voxel `low` to voxel `high` for as long as it may touch the triangle. So a large triangle
-    /// costs what its surface is, not what its box holds.
+    /// Halves the box from voxel `low` to voxel `high` for as long as it may touch the triangle.
+    ///
+    /// So a large triangle costs what its surface is, not what its box holds.
     fn descend(&self, low: [u32; 3], high: [u32; 3], found: &mut impl FnMut([u32; 3])) {
         let sides: [u32; 3] = std::array::from_fn(|i| high[i] - low[i] + 1);
         let volume: u64 = sides.iter().map(|side| u64::from(*side)).product();
@@ -220,8 +231,10 @@ mod tests {
         (0..grid).flat_map(move |x| (0..grid).flat_map(move |y| (0..grid).map(move |z| [x, y, z])))
     }
 
-    /// Another way to the same answer: what is left of the triangle after cutting it at the six planes of the voxel, each
-    /// moved out by `slack`.
+    /// Tests the same by clipping: what is left of the triangle after cutting it at the six planes
+    /// of the voxel.
+    ///
+    /// Each plane is moved out by `slack`.
     fn clip_leaves_something(corners: [DVec3; 3], voxel: [u32; 3], slack: f64) -> bool {
         let mut polygon = corners.to_vec();
         for axis in 0..3 {
@@ -257,7 +270,8 @@ mod tests {
             }
         }
         assert!(sampled.is_subset(&voxels));
-        // Samples may miss a voxel of which the triangle cuts off less than their spacing, but only such.
+        // Samples may miss a voxel of which the triangle cuts off less than their spacing, but only
+        // such.
         assert!(voxels.iter().all(|voxel| clip_leaves_something(corners, *voxel, 0.0)));
         assert!(voxels.iter().all(|voxel| voxel[2] == 5));
     }
@@ -389,7 +403,7 @@ mod tests {
         let (a_low, a_high) = ball().bounds();
         assert!((high[1] - low[1] - 0.5 * (a_high[1] - a_low[1])).abs() < 1e-9);
         assert!((0.5 * (low[0] + high[0]) - (1.5 * a_high[0] - 0.5 * a_low[0])).abs() < 0.5);
-        // Even nonsense is placed without a panic, and refused afterwards.
+        // Even nonsense is moved without a panic, and refused afterwards.
         let wild = Placement { fit: true, scale: 1e300, rotation: DVec3::splat(1e300), offset: DVec3::MAX };
         assert!(fit_to_grid(ball(), wild.place(&point(), huge()), 64).is_err());
     }

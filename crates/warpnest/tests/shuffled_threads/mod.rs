@@ -34,12 +34,12 @@ unsafe impl Runner for ShuffledThreads {
             for first in 0..threads {
                 let (order, next) = (&order, &next);
                 scope.spawn(move || {
-                    // Each has one at least, also where the first thread could do all before another
-                    // has begun.
+                    // Each has one at least, also where the first thread could do all before
+                    // another has begun.
                     let mut place = first;
                     while let Some(&block) = order.get(place) {
-                        // SAFETY: the caller's; blocks of one launch may run at the same time and in
-                        // any order.
+                        // SAFETY: the caller's; blocks of one launch may run at the same time and
+                        // in any order.
                         unsafe { kernel.run_on_cpu(block..block + 1, blocks) };
                         place = next.fetch_add(1, Relaxed);
                     }

@@ -1,5 +1,5 @@
-//! The compacting table beside `std::collections`, on every engine and on every table that it can stand on: every different key has one id, ids
-//! have no gaps, and both ways agree.
+//! The compacting table beside `std::collections`, on every engine and on every base table. Every
+//! different key has one id, ids have no gaps, and both directions agree.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use warpnest_tests::{
     on_every_engine, only,
 };
 
-/// The different keys in the order in which they appear, and each row's number among them.
+/// Returns the different keys in the order in which they appear, and each row's number among them.
 fn in_order<K: Key>(rows: &[K]) -> (Vec<K>, Vec<u32>) {
     let (mut keys, mut ids) = (Vec::new(), HashMap::new());
     let of_rows = rows
@@ -29,7 +29,7 @@ fn in_order<K: Key>(rows: &[K]) -> (Vec<K>, Vec<u32>) {
     (keys, of_rows)
 }
 
-/// What is wrong with a table of these rows.
+/// Says what is wrong with a table of these rows.
 fn wrong<K: Key, I: IdTable<K> + Map<K, u32>>(
     table: &CompactingTable<K, I>,
     rows: &[K],
@@ -57,7 +57,8 @@ fn wrong<K: Key, I: IdTable<K> + Map<K, u32>>(
     Ok(())
 }
 
-/// Fails unless a table of these rows, and what [`CompactingConfig::unique`] says of them, are right in both orders.
+/// Fails unless a table of these rows, and of their [`CompactingConfig::unique`], is right in both
+/// orders.
 fn right<F: Form, K: Key>(device: &Device, config: &CompactingConfig<F>, rows: &[K])
 where
     F::Map<K>: Map<K, u32>,
@@ -129,7 +130,8 @@ fn edges<F: Form>() {
         // Few keys, some of which have most of the rows of a warp.
         let few: Vec<K> = (0..200u64).map(|row| K::from_u64([0, 1, 2, 7, row][(row * row % 5) as usize])).collect();
         right(device, &config, &few);
-        // The key of an empty slot is all ones: it is there, last and first, beside others, and among its copies.
+        // The key of an empty slot is all ones: it is there, last and first, beside others, and
+        // among its copies.
         let mut keys: Vec<K> = distinct_keys(300, 6);
         keys.retain(|&key| key != ones);
         for at in [0, 150, keys.len()] {
@@ -144,7 +146,8 @@ fn edges<F: Form>() {
     on_all(with::<F, u64>);
 }
 
-/// Many pages, so that blocks come in some order; and twice the same if the order is that of the rows.
+/// Checks many pages, so that blocks come in some order, and that the result is twice the same if
+/// the order is that of the rows.
 fn many_keys_are_numbered_without_gaps_and_in_order_always_alike<F: Form>() {
     let device = Device::best().unwrap();
     let rows: Vec<u32> = distinct_keys::<u32>(60_000, 9).iter().map(|key| key % 40_000).collect();
@@ -183,7 +186,7 @@ fn what_makes_no_sense_is_refused<F: Form>() {
     });
 }
 
-/// In no order, and in order.
+/// The two configurations: in no order, and in order.
 fn both<F: Form>() -> [(CompactingConfig<F>, bool); 2] {
     let config = CompactingConfig::on(F::default());
     [(config.clone(), false), (config.in_order_of_appearance(), true)]
@@ -212,7 +215,8 @@ fn a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing<F: Form>() {
     on_all(with::<F, u64>);
 }
 
-/// Whichever launch or allocation of a rebuild fails: an error, and no keys; and the next one goes well.
+/// Lets each launch or allocation of a rebuild fail: it must be an error that leaves no keys, and
+/// the next rebuild succeeds.
 fn after_a_failed_rebuild_the_table_is_empty<F: Form>() {
     let (old, rows): (Vec<u32>, Vec<u32>) = (distinct_keys(500, 1), distinct_keys(3000, 2));
     for (config, ordered) in both::<F>() {
@@ -252,7 +256,7 @@ fn after_a_failed_rebuild_the_table_is_empty<F: Form>() {
     }
 }
 
-/// Whichever launch or allocation fails: an error, and no table.
+/// Lets each launch or allocation of a build fail: it must be an error, without a table.
 fn a_build_that_fails_says_so<F: Form>() {
     let rows: Vec<u32> = distinct_keys::<u32>(3000, 1).iter().map(|key| key % 1000).collect();
     for (config, _) in both::<F>() {
@@ -274,7 +278,7 @@ fn a_build_that_fails_says_so<F: Form>() {
     }
 }
 
-/// The configuration says beforehand what a build takes.
+/// Checks the memory that the configuration announces for a build.
 fn memory_is_what_was_said<F: Form>() {
     use std::sync::atomic::Ordering::Relaxed;
     fn with<F: Form, K: Key>(config: CompactingConfig<F>, copies: usize) {
@@ -295,7 +299,8 @@ fn memory_is_what_was_said<F: Form>() {
             let allocated = table.memory_bytes()..=table.memory_bytes() + 128;
             assert!(allocated.contains(&keeps), "{rows} rows keep {keeps} bytes, and {kept} were said");
             let scratch = config.scratch_bytes::<K>(rows).unwrap();
-            // Besides those there may be eight small arrays, and what a table without keys takes.
+            // Besides those there may be eight small arrays, and the memory of a table without
+            // keys.
             assert!(most <= kept + scratch + 256, "{rows} rows took {most} bytes, and {kept} + {scratch} were said");
         }
     }
@@ -307,12 +312,12 @@ fn memory_is_what_was_said<F: Form>() {
     }
 }
 
-/// Whoever promises that keys are different, and lies, gets ids that lead back to the keys, if not one for each. (On the engines that run PTX, an
-/// access beside a buffer is a fault.)
+/// Checks that a broken promise of unique keys gives ids that lead back to the keys, if not one for
+/// each. On the engines that run PTX, an access beside a buffer is a fault.
 fn a_broken_promise_does_no_harm<F: Form>() {
     fn with<F: Form, K: Key>(device: &Device) {
         let many: Vec<K> = (0..290u64).map(|row| K::from_u64([row / 3, row % 5, u64::MAX][row as usize % 3])).collect();
-        // One copy, which may come to rest in another slot without a thread's ever having met both.
+        // One copy, which may end in another slot without any thread that has met both.
         let once: Vec<K> = distinct_keys(290, 11);
         let one = [&once[..], &once[..1]].concat();
         for (rows, seed) in (0..16).flat_map(|seed| [(&many, seed), (&one, seed)]) {
@@ -330,14 +335,15 @@ fn a_broken_promise_does_no_harm<F: Form>() {
     on_all(with::<F, u64>);
 }
 
-/// On a page map whose bins overflow: those of the last split, which is then made again, or those of the first, so that all keys are counted.
-/// Keys are moved there without values.
+/// Checks a page map whose bins overflow. Either those of the last split do, which is then
+/// repeated, or those of the first, so that all keys are counted. Keys are moved there without
+/// values.
 #[test]
 fn rows_whose_bins_overflow_are_numbered_all_the_same() {
     fn with<K: Key>(device: &Device, rows: usize, copies: usize, split_again: bool) {
         let mut keys: Vec<K> = distinct_keys(rows, 12);
         keys.iter_mut().step_by(rows.div_ceil(copies)).for_each(|key| *key = K::default());
-        // 2^10 pages.
+        // A load for 2^10 pages.
         let page = PageConfig::default().seed(7).load(rows as f64 * 8.0 / (2700.0 * 300.0 * 32.0));
         let config = CompactingConfig::on(page);
         let table = config.build(device, &keys).unwrap();
@@ -352,7 +358,7 @@ fn rows_whose_bins_overflow_are_numbered_all_the_same() {
         with::<u32>(&engine.device, 2000, 200, false);
         with::<u64>(&engine.device, 300, 75, true);
         with::<u64>(&engine.device, 300, 150, false);
-        // So many that bins have hardly more room than keys: none for values.
+        // So many that bins have hardly more capacity than keys: none for values.
         with::<u32>(&engine.device, 500_000, 3400, false);
     }
 }

@@ -1,4 +1,5 @@
-//! The checker of cuckoo sets can fail: every kind of damage to a table's words is found, and what has no meaning is not.
+//! The checker of cuckoo sets can fail: every kind of damage to a table's words is found, and words
+//! without a meaning are ignored.
 
 use gpu_kernels::cuckoo::header;
 use gpu_kernels::hash::HashFunctions;
@@ -8,7 +9,7 @@ use warpnest_tests::cuckoo_checker::{Said, check_cuckoo_set, keys_of_words, slot
 use warpnest_tests::distinct_keys;
 use warpnest_tests::sets::holds;
 
-/// A table on the host, for damage.
+/// A table on the host, to be damaged.
 #[derive(Clone)]
 struct Table<K: Key> {
     functions: HashFunctions,
@@ -18,7 +19,7 @@ struct Table<K: Key> {
 }
 
 impl<K: Key> Table<K> {
-    /// What the checker says of it, if it should have the keys that it had.
+    /// Returns the checker's verdict on the table, which should have its original keys.
     fn wrong(&self) -> Result<(), String> {
         let said = keys_of_words::<K>(&self.functions, &self.words, &self.head)?;
         match said.keys == self.said.keys {
@@ -40,7 +41,7 @@ impl<K: Key> Table<K> {
         }
     }
 
-    /// Does something to a copy for which the checker must find words.
+    /// Damages a copy such that the checker must report `says`.
     fn damaged(&self, says: &[&str], damage: impl FnOnce(&mut Self)) {
         let mut copy = self.clone();
         damage(&mut copy);
@@ -49,7 +50,7 @@ impl<K: Key> Table<K> {
     }
 }
 
-/// Of keys that came twice, so that copies were erased; and the key of the cell.
+/// Returns a table of keys that came twice, so that copies were erased, and of the key of the cell.
 fn table<K: Key>() -> Table<K> {
     let device = Device::cpu();
     let mut keys = distinct_keys::<K>(500, 3).repeat(2);
@@ -99,7 +100,7 @@ fn damage_is_found<K: Key>() {
     whole.damaged(&["too few"], |table| table.words.truncate(10));
     whole.damaged(&["the build failed"], |table| table.head.clear());
 
-    // Which filler is in a slot means nothing, nor does what lies behind the slots.
+    // Which filler is in a slot means nothing, nor do words behind the slots.
     let mut other = whole;
     for at in other.said.fillers.clone() {
         let filler = (1u64 << 20..).map(K::from_u64).find(|&key| !functions.slots_of(key).contains(&at));

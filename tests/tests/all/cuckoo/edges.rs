@@ -1,4 +1,4 @@
-//! The cuckoo map at the edges: extreme keys and sizes, load to the limit, forced restarts.
+//! Edge cases of the cuckoo map: extreme keys and sizes, load to the limit, and forced restarts.
 
 use warpnest::{CuckooConfig, CuckooMap, HashFamily, Key, Value};
 use warpnest_tests::built::{self, build, edges};
@@ -39,7 +39,8 @@ fn rebuilds_with_more_and_fewer_and_no_pairs() {
     edges::rebuilds_with_more_and_fewer_and_no_pairs(|most| default().slots(most as u64 * 5 / 4));
 }
 
-/// A 32-bit key beside a 64-bit value has words of its own, in which all-ones is not that key.
+/// Checks a 32-bit key beside a 64-bit value: such pairs have words of their own, in which all-ones
+/// is not that key.
 #[test]
 fn a_narrow_key_and_a_wide_value_that_are_all_ones() {
     on_all(|device| {
@@ -57,7 +58,8 @@ fn all_keys_equal() {
     check::<u64, u64>(&default().functions(2).slots_per_pair(2.1), 5000, |n| vec![u64::MAX; n]);
 }
 
-/// Two keys that share all their slots, with more copies than slots: the copies must not chase each other for ever.
+/// Checks two keys that share all their slots, with more copies than slots: the copies must not
+/// evict each other for ever.
 #[test]
 fn copies_of_keys_that_share_all_their_slots() {
     let config = default().functions(3).slots_per_pair(2.0).hash(linear(4_294_967_291));
@@ -103,8 +105,8 @@ fn load_to_the_limit() {
     }
 }
 
-/// With a chain limit of a few exchanges most attempts fail, and one succeeds in the end. Where threads race it may be the first, so the
-/// restarts of all engines count.
+/// Checks a chain limit of a few exchanges, with which most attempts fail, and one succeeds in the
+/// end. Where threads race it may be the first, so the restarts of all engines count.
 #[test]
 fn restarts_lead_to_a_whole_table() {
     let keys: Vec<u32> = distinct_keys(300, 3);
@@ -113,7 +115,8 @@ fn restarts_lead_to_a_whole_table() {
     assert!(restarts.sum::<u32>() > 5, "the limit was too easy");
 }
 
-/// The same seed draws the same constants; where threads do not race the tables are the same to the bit.
+/// Checks that the same seed draws the same constants; where threads do not race the tables are the
+/// same to the bit.
 #[test]
 fn a_seed_repeats_a_build() {
     let engine = engines().iter().find(|engine| !engine.in_turn).unwrap();
@@ -123,12 +126,14 @@ fn a_seed_repeats_a_build() {
     assert_eq!(a.probe_histogram().unwrap().len(), 4);
     assert_eq!(a.report().seed, 1);
     let slots = |map: &CuckooMap<u32, u32>| map.to_pairs().unwrap().iter().map(|&(key, _)| key).collect::<Vec<_>>();
-    // The order of insertion is shuffled anew, so a few keys may have changed places; another seed moves nearly all of them.
+    // The order of insertion is shuffled anew, so a few keys may have changed slots; another seed
+    // moves nearly all of them.
     let same = |x: &[u32], y: &[u32]| x.iter().zip(y).filter(|(x, y)| x == y).count();
     assert!(same(&slots(&a), &slots(&b)) > 4 * same(&slots(&a), &slots(&c)));
 }
 
-/// Statistics: a table of four functions at 1.25 slots a pair needs about two exchanges a pair (section 4.5.3).
+/// Checks the statistics: a table of four functions at 1.25 slots a pair needs about two exchanges
+/// a pair (Alcantara 2011, §4.5.3).
 #[test]
 fn statistics_agree_with_the_estimate_of_alcantara() {
     let engine = &engines()[0];

@@ -1,4 +1,5 @@
-//! Every error that a user of the cuckoo map can cause, on every engine: its figures, its advice, and what is left behind.
+//! Every error that a user of the cuckoo map can cause, on every engine: its figures, its advice,
+//! and the state it leaves.
 //!
 //! `cuckoo/faults.rs` has the failures that come from the device.
 
@@ -99,7 +100,7 @@ fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_b
             let mut map = config.clone().slots(min_slots).build(device, &keys, &keys).unwrap();
             holds(&map, &keys, &keys);
             assert_eq!(config.slots_per_pair(per_pair).build(device, &keys, &keys).unwrap().slots(), min_slots);
-            // One pair more in the slots that there are: refused, and the map is as it was.
+            // One pair more in the existing slots: refused, and the map is as it was.
             let more = Buffer::from_slice(device, &distinct_keys::<u64>(PAIRS as usize + 2, 9)).unwrap();
             let error = map.rebuild(device.default_stream(), &more, &more).unwrap_err();
             let Error::LoadTooHigh { pairs, slots, .. } = error else { panic!("{error}") };
@@ -113,7 +114,8 @@ fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_b
     });
 }
 
-/// 2.1, 1.1, 1.03 and 1.02 slots a pair are promised to be enough, in whole slots, whatever binary fractions make of them.
+/// Checks that the promised 2.1, 1.1, 1.03 and 1.02 slots a pair are accepted, in whole slots,
+/// despite the rounding of binary fractions.
 #[test]
 fn the_fewest_slots_are_the_promised_number_to_the_slot() {
     for (functions, hundredths) in [(2, 210u64), (3, 110), (4, 103), (5, 102)] {
@@ -143,7 +145,7 @@ fn a_prime_below_the_number_of_slots_is_refused_and_one_equal_to_it_is_not() {
     });
 }
 
-/// The CPU, counting the attempts of builds.
+/// The CPU with a count of the attempts of builds.
 #[derive(Debug)]
 struct Counting(Arc<AtomicU32>);
 
@@ -154,14 +156,14 @@ unsafe impl Runner for Counting {
     }
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> warpnest::Result<()> {
         self.0.fetch_add(kernel.name().starts_with("cuckoo_insert") as u32, Relaxed);
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { Cores.run(kernel, blocks) }
     }
 }
 
 const PRIME: u32 = 334_214_459;
 
-/// `alike` keys that agree modulo [`PRIME`], spread among 100 others.
+/// Returns `alike` keys that agree modulo [`PRIME`], spread among 100 others.
 fn with_keys_alike(alike: u64) -> Vec<u64> {
     let mut keys: Vec<u64> = (0..100).map(|i| 1_000_003 * (i + 1)).collect();
     (0..alike).for_each(|i| keys.insert(9 * i as usize, 40 + i * PRIME as u64));
@@ -216,7 +218,8 @@ fn keys_that_agree_are_found_within_a_few_attempts() {
     }
 }
 
-/// Copies of one key prove nothing about the others: four distinct keys fit four slots, however often they are repeated.
+/// Checks that copies of one key prove nothing about the others: four distinct keys fit four slots,
+/// however often they are repeated.
 #[test]
 fn copies_of_keys_that_agree_are_not_taken_for_more_keys() {
     let devices = || engines().iter().take(2).map(|engine| &engine.device);

@@ -1,4 +1,5 @@
-//! Failures that come from the device: too little memory, a wrong device, a launch that fails; and what a map is afterwards.
+//! Device failures: too little memory, a wrong device, a launch that fails; and the state of a map
+//! afterwards.
 
 use gpu_kernels::primitives::roofline::Copy;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,7 +22,8 @@ fn assert_out_of_memory(error: Error, device: &Device, asked: u64) {
 fn a_table_larger_than_the_memory_is_refused_with_what_was_asked_and_what_is_free() {
     for engine in engines() {
         let device = &engine.device;
-        // The largest table of wide slots has 64 GiB. Where there is room for it, only the buffers below are too large.
+        // The largest table of wide slots has 64 GiB. Where memory suffices for it, only the
+        // buffers below are too large.
         let bytes = ((1 << 32) - 2) * 16;
         if device.memory().unwrap().free < bytes {
             let config = CuckooConfig::default().slots((1 << 32) - 2);
@@ -35,7 +37,7 @@ fn a_table_larger_than_the_memory_is_refused_with_what_was_asked_and_what_is_fre
         // So many that their bytes cannot be counted.
         assert_out_of_memory(Buffer::<u64>::zeroed(device, usize::MAX).unwrap_err(), device, u64::MAX);
         assert_out_of_memory(Buffer::<u32>::zeroed(device, most * 4).unwrap_err(), device, u64::MAX);
-        // The device goes on as before.
+        // The device works as before.
         let map = CuckooMap::build(device, &[1u32], &[2u32]).unwrap();
         assert_eq!(map.get_many(&[1, 2]).unwrap(), [Some(2), None]);
     }

@@ -1,6 +1,5 @@
-//! The kernels that look at a cuckoo table after its insertion, with every formula, on tables that
-//! are filled here: maps draw a formula at random, and ask for some of the kernels after failures
-//! only.
+//! The kernels that read a cuckoo table after its insertion, with every formula, on tables that are
+//! filled here. Maps draw a formula at random, and run some of the kernels after failures only.
 
 use gpu_kernels::cuckoo::{Census, Last, PairsParams, Slot, Unplaceable, header, next_slot, slot_bytes, slot_words};
 use gpu_kernels::hash::{Formula, HashFunctions, MAX_FUNCTIONS, NO_SLOT};
@@ -30,7 +29,7 @@ struct Filled<K> {
 }
 
 impl<K: Key> Filled<K> {
-    /// Puts each key into the first of its slots that is free.
+    /// Inserts each key into the first of its slots that is free.
     fn new(functions: HashFunctions, keys: &[K]) -> Self {
         let mut filled = Self { functions, slots: vec![None; functions.slots() as usize], left: Vec::new() };
         for &key in keys {
@@ -48,12 +47,12 @@ impl<K: Key> Filled<K> {
         own.into_iter().filter(|&slot| slot != NO_SLOT).map(|slot| slot as usize).collect()
     }
 
-    /// Where lookups find a key.
+    /// The slot where lookups find a key.
     fn position(&self, key: K) -> Option<usize> {
         self.own(key).into_iter().find(|&slot| self.slots[slot] == Some(key))
     }
 
-    /// Puts copies of some keys into free slots of theirs; returns how many.
+    /// Puts copies of some keys into free slots of theirs, and returns their number.
     fn add_copies(&mut self) -> usize {
         let mut copies = 0;
         for key in self.slots.clone().into_iter().flatten() {
@@ -82,7 +81,7 @@ impl<K: Key> Filled<K> {
     }
 }
 
-/// The header that a kernel leaves, which is launched with this table's words and a header of zeros.
+/// The header after a kernel that is launched with this table's words and a header of zeros.
 fn launched<K: Key, V: Payload>(
     device: &Device,
     words: &Buffer<u64>,
@@ -94,7 +93,8 @@ fn launched<K: Key, V: Payload>(
     head.download(device.default_stream()).unwrap()
 }
 
-/// The number of the last pair of each key, where lookups find it; and whether a key is nowhere.
+/// Checks the number of the last pair of each key in the slot where lookups find it, and whether a
+/// key is nowhere.
 fn last_pairs<K: Key, V: Payload>(device: &Device, table: &Filled<K>) {
     let stream = device.default_stream();
     let there: Vec<K> = table.slots.iter().flatten().copied().collect();
@@ -114,8 +114,8 @@ fn last_pairs<K: Key, V: Payload>(device: &Device, table: &Filled<K>) {
         let last = Buffer::<u32>::zeroed(device, table.slots.len()).unwrap();
         for is_null in [false, true] {
             let head = launched::<K, V>(device, &words, |slots, head| {
-                // SAFETY: there are so many keys, and a word for each slot or none; the launch names the
-                // buffers.
+                // SAFETY: there are so many keys, and a word for each slot or none; the launch
+                // names the buffers.
                 unsafe {
                     let kernel = Last::<K, V> {
                         keys: on_device.global(),
@@ -133,7 +133,7 @@ fn last_pairs<K: Key, V: Payload>(device: &Device, table: &Filled<K>) {
     }
 }
 
-/// How many keys there are, and whether some are there twice: then a set's copies are erased.
+/// Checks the count of the keys, and whether some are there twice: then a set's copies are erased.
 fn census<K: Key, V: Payload>(device: &Device, table: &Filled<K>, keys: usize, copies: usize) {
     let (stream, slots) = (device.default_stream(), table.slots.len() as u64);
     let words = table.words::<V>(device);
@@ -170,7 +170,8 @@ fn after_an_insertion<K: Key, V: Payload>(device: &Device) {
     }
 }
 
-/// Which keys that found no slot have different slots only, all with other keys of their residue.
+/// Returns the keys without a slot whose slots are all different and all shared with other keys of
+/// their residue.
 fn unplaceable<K: Key>(table: &Filled<K>) -> HashSet<K> {
     let is = |key: K| {
         let own = table.own(key);
@@ -229,7 +230,7 @@ warpnest_tests::of_pairs_and_keys_alone!(every_kernel);
 
 #[test]
 fn the_walk_visits_every_distinct_slot_whichever_functions_agree() {
-    // Every way in which five functions can fall on up to five slots, and on fewer functions.
+    // Every case of five functions on up to five slots, and of fewer functions.
     for code in 0..5u32.pow(5) {
         for count in 2..=MAX_FUNCTIONS {
             let slots: [u32; MAX_FUNCTIONS] =

@@ -6,7 +6,7 @@ use warpnest::{CuckooConfig, Key, Value};
 use warpnest_tests::cuckoos::{Spec, spec};
 use warpnest_tests::{TestEngine, key, maps, on_every_engine};
 
-/// Builds a map of `pairs` and compares all that it says with the reference.
+/// Builds a map of `pairs` and compares all of its answers with the reference.
 fn check<K: Key, V: Value>(
     engine: &TestEngine,
     spec: &Spec,
@@ -44,7 +44,7 @@ fn property<K: Key, V: Value>() {
 
 warpnest_tests::of_all_widths!(property);
 
-/// Without repeated keys, `assume_unique` must make no difference.
+/// Checks that without repeated keys `assume_unique` makes no difference.
 #[test]
 fn unique_keys_need_no_settling() {
     on_every_engine(
@@ -57,7 +57,7 @@ fn unique_keys_need_no_settling() {
     );
 }
 
-/// Repeated keys under `assume_unique`: any one of the values, whole.
+/// Checks repeated keys under `assume_unique`: any one of the values, whole.
 #[test]
 fn a_broken_promise_of_unique_keys_gives_one_of_the_values() {
     on_every_engine(
@@ -74,7 +74,7 @@ fn a_broken_promise_of_unique_keys_gives_one_of_the_values() {
     );
 }
 
-/// A map that is built again holds the new pairs and nothing of the old ones.
+/// Checks that a map that is built again holds the new pairs and nothing of the old ones.
 #[test]
 fn a_rebuilt_map_holds_the_new_pairs_only() {
     on_every_engine(

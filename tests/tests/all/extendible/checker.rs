@@ -1,4 +1,5 @@
-//! The checker of extendible maps can fail: every kind of damage to a map's memory is found, and what has no meaning is not.
+//! The checker of extendible maps can fail: every kind of damage to a map's memory is found, and
+//! words without a meaning are ignored.
 
 use gpu_kernels::extendible::{PAGE, Segment, State, WordOf};
 use gpu_kernels::types::Scalar;
@@ -10,7 +11,7 @@ use warpnest_tests::extendible_parts::{small, spread};
 use warpnest_tests::in_all_widths;
 use warpnest_tests::maps::{Map, equals};
 
-/// A map on the CPU engine, for damage.
+/// A map on the CPU engine, to be damaged.
 struct Damaged<K: Key, V: Value> {
     map: ExtendibleMap<K, V>,
     there: HashMap<K, V>,
@@ -20,7 +21,8 @@ struct Damaged<K: Key, V: Value> {
 type Slot = (u64, u64);
 
 impl<K: Key, V: Value> Damaged<K, V> {
-    /// Root 1 is at depth 1, root 5 at depth 3, and the bucket of root 2 is full but for a slot.
+    /// Creates a map whose root 1 is at depth 1, root 5 at depth 3, and the bucket of root 2 full
+    /// but for a slot.
     fn new() -> Self {
         let mut map: ExtendibleMap<K, V> = small().records(16).create(&Device::cpu()).unwrap();
         let part = |root, path, n| spread::<K>(&map.layout(), root, path, n);
@@ -35,7 +37,8 @@ impl<K: Key, V: Value> Damaged<K, V> {
         let buffers = self.map.memory().chain([self.map.segments(), self.map.page_addresses()]);
         let ends = |first: u64, words: usize| first..first + 8 * words as u64;
         assert!(buffers.map(|buffer| ends(buffer.address() as u64, buffer.len())).any(|all| all.contains(&address)));
-        // SAFETY: the engine's memory is the host's, the word is in a buffer of the map, all work on it is done, and the map is borrowed.
+        // SAFETY: the engine's memory is the host's, the word is in a buffer of the map, all work
+        // on it is done, and the map is borrowed.
         unsafe { &mut *std::ptr::with_exposed_provenance_mut(address as usize) }
     }
 
@@ -44,7 +47,8 @@ impl<K: Key, V: Value> Damaged<K, V> {
         self.word((first + 8 * number) as u64)
     }
 
-    /// The entry of a bucket table for a place, as a word that has two of them, and by how much it is shifted.
+    /// The entry of a bucket table for a hash position, as the word that holds two entries, and the
+    /// entry's shift in it.
     fn entry(&mut self, hash_position: u64) -> (&mut u64, u32) {
         let layout = self.map.layout();
         let segment = Segment(*self.segment(layout.segment(hash_position, layout.depth) as usize));
@@ -52,7 +56,7 @@ impl<K: Key, V: Value> Damaged<K, V> {
         (self.word(segment.address() + 4 * (entry & !1)), 32 * (entry as u32 & 1))
     }
 
-    /// The bucket for a place.
+    /// The bucket for a hash position.
     fn bucket(&mut self, hash_position: u64) -> u64 {
         let (word, shift) = self.entry(hash_position);
         *word >> shift & 0xffff_ffff
@@ -62,7 +66,7 @@ impl<K: Key, V: Value> Damaged<K, V> {
         self.map.page_addresses().download(self.map.device().default_stream()).unwrap()[0]
     }
 
-    /// A bucket's header: where its part of the range begins, and its state.
+    /// A bucket's header: the start of its part of the range, and its state.
     fn header(&mut self, bucket: u64) -> [u64; 2] {
         let at = self.page() + 16 * bucket;
         [*self.word(at), *self.word(at + 8)]
@@ -77,12 +81,12 @@ impl<K: Key, V: Value> Damaged<K, V> {
         <WordOf<K, V> as Scalar>::BITS == 64
     }
 
-    /// Slots of a line, which has all their keys and then all their values.
+    /// The number of slots in a line, which has all their keys and then all their values.
     fn of_line() -> u64 {
         if Self::wide() { 4 } else { 8 }
     }
 
-    /// Where a word of a bucket is: that of 64 bits, and by how much it is shifted.
+    /// The 64-bit word that holds a word of a bucket, and the shift of the latter in it.
     fn word_of(&mut self, (bucket, slot): Slot, is_value: bool) -> (&mut u64, u32) {
         let lines = self.map.layout().lines as u64;
         let number =
@@ -105,7 +109,7 @@ impl<K: Key, V: Value> Damaged<K, V> {
         *word = if Self::wide() { to } else { *word & !(0xffff_ffff << shift) | to << shift };
     }
 
-    /// What an empty slot of a bucket holds, and one whose key was removed.
+    /// The contents of an empty slot of a bucket, and of one whose key was removed.
     fn free_words(&mut self, bucket: u64) -> [u64; 2] {
         let ones = K::ALL_ONES.to_u64();
         if self.header(bucket)[0] >> 32 == 0 { [ones, ones - 1] } else { [0, 1] }
@@ -118,7 +122,7 @@ impl<K: Key, V: Value> Damaged<K, V> {
     }
 }
 
-/// Does something to a map for which the checker must find words.
+/// Damages a map such that the checker must report `says`.
 fn found<K: Key, V: Value>(says: &str, damage: impl FnOnce(&mut Damaged<K, V>)) {
     let mut damaged = Damaged::new();
     equals(&damaged.map, &damaged.there);
@@ -127,7 +131,8 @@ fn found<K: Key, V: Value>(says: &str, damage: impl FnOnce(&mut Damaged<K, V>)) 
     assert!(wrong.contains(says), "{wrong:?} should say {says:?}");
 }
 
-/// Places: of root 1 in both buckets, of the deepest ones of root 5, and of roots with one bucket.
+/// Hash positions: of root 1 in both buckets, of the deepest ones of root 5, and of roots with one
+/// bucket.
 const LOWER: u64 = 1 << 32;
 const UPPER: u64 = LOWER + (1 << 31);
 const DEEP: u64 = (5 << 32) + (1 << 30);
@@ -136,7 +141,8 @@ const FULL: u64 = 2 << 32;
 #[test]
 fn damage_to_the_directory_is_found() {
     fn with<K: Key, V: Value>() {
-        // Segments of group 1, whose tables are deepest where the first halvings of root 5 are 01, and of group 0, at depth 1.
+        // Segments of group 1, whose tables are deepest where the first halvings of root 5 are 01,
+        // and of group 0, at depth 1.
         let deep = |damaged: &mut Damaged<K, V>| damaged.map.layout().segment(DEEP, 3) as usize;
         found::<K, V>("are in no buffer of the map", |damaged| *damaged.segment(1) += 1 << 40);
         found::<K, V>("is deeper than the directory: 4", |damaged| {
@@ -199,7 +205,7 @@ fn damage_to_what_is_known_of_a_bucket_is_found() {
             let at = damaged.page() + 16 * bucket;
             *damaged.word(at) -= 1 << 31;
         });
-        // A bucket that says that it has more of the range than it has.
+        // A bucket whose header has more of the range than the bucket.
         found::<K, V>("the buckets have", |damaged| {
             let bucket = damaged.bucket(LOWER);
             *damaged.state(bucket) -= 1;
@@ -226,7 +232,7 @@ fn damage_to_the_records_is_found() {
                 damaged.set(free, false, key);
                 *damaged.state(bucket) += 1 << 32;
             });
-            // A key that is gone, with its bucket's consent.
+            // A key that is missing, with its bucket's record count adjusted.
             found::<K, V>("keys, and the map says", |damaged| {
                 let bucket = damaged.bucket(hash_position);
                 let (slot, removed) = (damaged.slots(bucket, false)[0], damaged.free_words(bucket)[1]);
@@ -272,11 +278,12 @@ fn what_has_no_meaning_may_be_anything() {
             for slot in damaged.slots(bucket, true) {
                 damaged.set(slot, true, 0x5555_5555);
             }
-            // A mark in a line that has no empty slot beside it, or that has: both keep the way.
+            // A tombstone in a line that has no empty slot beside it, or that has one: both keep
+            // the probe path.
             let (slot, removed) = (damaged.slots(bucket, true)[0], damaged.free_words(bucket)[1]);
             damaged.set(slot, false, removed);
         }
-        // Buckets that there are not.
+        // Numbers of buckets that do not exist.
         let used = damaged.map.report().buckets + 20;
         *damaged.state(used) = u64::MAX;
         damaged.set((used, 3), false, 77);

@@ -1,4 +1,5 @@
-//! The extendible map at the edges: extreme keys and values, repeated keys, sizes around every bound, on every engine.
+//! Edge cases of the extendible map: extreme keys and values, repeated keys, and sizes around every
+//! bound, on every engine.
 
 use std::collections::HashMap;
 use warpnest::{Answers, Buffer, ExtendibleConfig, Key, Value};
@@ -28,7 +29,8 @@ fn batches_of_nothing_do_nothing() {
     in_all_widths!(with());
 }
 
-/// Also of mixed keys: those that say in buckets of other parts of the range that a slot is free.
+/// Checks extreme keys, also among mixed keys: those that denote a free slot in buckets of other
+/// parts of the range.
 #[test]
 fn every_operation_on_every_extreme_key_and_value() {
     fn with<K: Key, V: Value>() {
@@ -113,7 +115,7 @@ fn sequential_and_strided_keys() {
     in_all_widths!(with());
 }
 
-/// A first batch of one pair, and of thousands of times as many as the table has room for.
+/// Checks a first batch of one pair, and of thousands of times the table's capacity.
 #[test]
 fn sizes_around_powers_of_two_warps_and_blocks() {
     fn with<K: Key, V: Value>() {
@@ -142,7 +144,8 @@ fn as_many_records_as_a_bucket_holds_and_one_more_or_less() {
                     if engine.max_items < 1000 && (records > 8 || n != 9) {
                         continue;
                     }
-                    // In the lowest part of the range, in the highest and in another one; at once, and one more than half of them first.
+                    // In the lowest part of the range, in the highest and in another one; at once,
+                    // and one more than half of them first.
                     for (root, batch) in [(0, n), (7, n), (3, n / 2 + 1)] {
                         let mut map = create::<_, K, V>(&engine.device, &config);
                         let keys: Vec<K> = spread(&map.layout(), root, "", n);

@@ -1,4 +1,5 @@
-//! Every error that a user of the extendible map can cause, on every engine: its figures, its advice, and that nothing has changed.
+//! Every error that a user of the extendible map can cause, on every engine: its figures, its
+//! advice, and that nothing has changed.
 //!
 //! `extendible/faults.rs` has the failures that come from the device.
 
@@ -59,7 +60,7 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
                     says(&error, &["power of two", "4 or more", "2^31", "multiple of 8", "256"]);
                 }
             }
-            // What is just allowed.
+            // Figures that are just allowed.
             for (segments, buckets, records, max_segments) in [(1, 4, 8, 1), (3, 4, 256, 3), (257, 8, 8, no)] {
                 let config = ExtendibleConfig::default().segments(segments).buckets(buckets).records(records).seed(1);
                 let mut map = config.max_segments(max_segments).create::<K, V>(device).unwrap();
@@ -68,7 +69,7 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
                 equals(&map, &pairs(&keys));
             }
         });
-        // As large as can be: it is only asked what it would take.
+        // As large as can be: only the memory is queried.
         for (segments, buckets) in [(1 << 29, 4), (1, 1 << 31)] {
             let config =
                 ExtendibleConfig::default().segments(segments).buckets(buckets).records(8).max_segments(u64::MAX);

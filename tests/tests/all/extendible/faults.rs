@@ -1,4 +1,4 @@
-//! Failures of the device in the midst of an extendible map's work: what a map is afterwards.
+//! Device failures during the operations of an extendible map: the state of the map afterwards.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,7 +14,8 @@ fn insert<K: Key, V: Value>(map: &mut ExtendibleMap<K, V>, keys: &[K]) -> Result
     map.insert_many(keys, &values(keys))
 }
 
-/// What is there before anything fails: removed keys have left room for more buckets and bucket tables than there are.
+/// The map before anything fails, and its pairs. Removed keys have left capacity for more buckets
+/// and bucket tables than there are.
 fn begin<K: Key, V: Value>(device: &Device) -> (ExtendibleMap<K, V>, HashMap<K, V>) {
     let mut map = small().create(device).unwrap();
     let keys: Vec<K> = [K::ALL_ONES].into_iter().chain(distinct_keys(4000, 1)).collect();
@@ -24,10 +25,10 @@ fn begin<K: Key, V: Value>(device: &Device) -> (ExtendibleMap<K, V>, HashMap<K, 
     (map, pairs(&keys[..2000]))
 }
 
-/// A call that may need memory and launches: with keys that are there, and those that are not.
+/// A call that may need memory and launches, with present keys and with absent ones.
 type Call<K, V> = (&'static str, fn(&mut ExtendibleMap<K, V>, &[K], &[K]) -> Result<()>);
 
-/// What changes nothing that can be seen, and how many launches it makes at least.
+/// The calls without a visible change, and the fewest launches of each.
 fn others<K: Key, V: Value>() -> [(Call<K, V>, u32); 5] {
     [
         (("shrink_to_fit", |map, _, _| map.shrink_to_fit()), 3),
@@ -38,20 +39,21 @@ fn others<K: Key, V: Value>() -> [(Call<K, V>, u32); 5] {
     ]
 }
 
-/// Keys that are there get other values; with the new ones buckets are split and the directory grows.
+/// An insertion that gives present keys other values; for the new ones buckets are split and the
+/// directory grows.
 fn insertion<K: Key, V: Value>() -> Call<K, V> {
     ("insert_many", |map, old, new| insert(map, &[&old[..50], new].concat()).map(drop))
 }
 
-/// All keys but a few: the directory shrinks, and what is left moves next to each other.
+/// A removal of all keys but a few: the directory shrinks, and the remaining buckets are packed.
 fn removal<K: Key, V: Value>() -> Call<K, V> {
     ("remove_many", |map, old, _| map.remove_many(&old[KEPT..]).map(drop))
 }
 
-/// Keys that a removal leaves.
+/// The number of keys that a removal leaves.
 const KEPT: usize = 40;
 
-/// What a call is for, and what is there before it.
+/// The keys of a call, and the state before it.
 struct Before<K: Key, V: Value> {
     there: HashMap<K, V>,
     report: ExtendibleReport,
@@ -60,7 +62,7 @@ struct Before<K: Key, V: Value> {
 }
 
 impl<K: Key, V: Value> Before<K, V> {
-    /// Fails unless the map is as it was, but for memory that it may have taken already.
+    /// Fails unless the map is as it was, except for memory that it may have taken already.
     fn is(&self, map: &ExtendibleMap<K, V>) {
         equals(map, &self.there);
         let mut report = map.report();
@@ -69,8 +71,8 @@ impl<K: Key, V: Value> Before<K, V> {
     }
 }
 
-/// Lets a call fail at each of its allocations or launches, one call each, until nothing fails any more; `check` looks at what is left. Says how
-/// often.
+/// Lets a call fail at each of its allocations or launches, one call each, and returns the number
+/// of failures. `check` receives each result.
 fn hit_each<K: Key, V: Value>(
     call: &Call<K, V>,
     (device, left, once): (&Device, &AtomicU32, bool),
@@ -82,7 +84,8 @@ fn hit_each<K: Key, V: Value>(
     let new: Vec<K> = distinct_keys(4000, 1 << 20);
     let mut before = Before { there, report: begun.report(), old, new };
     for good in 0.. {
-        // A copy has no memory to spare: it must take all that it needs. What is to give memory back needs some.
+        // A copy has no spare memory: it must take all that it needs. A call that frees memory
+        // needs some.
         let mut map = match call.0 {
             "shrink_to_fit" => begin(device).0,
             _ => begun.try_clone(device.default_stream()).unwrap(),
@@ -91,7 +94,8 @@ fn hit_each<K: Key, V: Value>(
         left.store(good, Relaxed);
         let done = (call.1)(&mut map, &before.old, &before.new);
         let after = left.swap(u32::MAX, Relaxed);
-        // Whoever fails once counts on from the top. If all fail, an answer all the same may be that of a call that can do without.
+        // The counter wraps after a single failure. If all fail, a successful answer may be that of
+        // a call that can do without.
         let hit = if once { after > good } else { after == 0 && (done.is_err() || call.0 == "remove_many") };
         if !hit {
             done.unwrap_or_else(|error| panic!("{} that was not hit: {error}", call.0));
@@ -111,7 +115,7 @@ fn whichever_allocation_fails_the_map_is_as_it_was_and_the_call_can_be_repeated(
             counts.once.store(once, Relaxed);
             let is_insertion = call.0 == "insert_many";
             let hits = hit_each(&call, (&device, &counts.allocations, once), |map, before, done, case| {
-                // There may not be memory to pack a map in: then it stays where it is.
+                // There may not be memory to pack a map into: then it stays where it is.
                 match done {
                     Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }), "{case}: {error}"),
                     Ok(()) => assert_eq!(call.0, "shrink_to_fit", "{case}"),
@@ -131,7 +135,7 @@ fn whichever_allocation_fails_the_map_is_as_it_was_and_the_call_can_be_repeated(
     in_all_widths!(with());
 }
 
-/// Keys are removed all the same; their buckets are merged with the next removal.
+/// Checks that keys are removed all the same; their buckets are merged with the next removal.
 #[test]
 fn a_removal_does_without_memory_for_merging() {
     fn with<K: Key, V: Value>() {
@@ -151,11 +155,12 @@ fn a_removal_does_without_memory_for_merging() {
                 assert_eq!(map.remove_many(&kept[..1]).unwrap().iter().flatten().count(), 1, "{case}");
                 equals(map, &pairs(&kept[1..]));
                 assert!(map.report().buckets <= KEPT as u64, "{case}: {:?}", map.report());
-                // And what was not given back is used again.
+                // And memory that was not freed is used again.
                 insert(map, &before.new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
                 equals(map, &pairs(&[&kept[1..], &before.new].concat()));
             });
-            // Room for keys and answers; then the list of merged buckets, what the directory shrinks to, and a table of less memory.
+            // Memory for keys and answers; then the list of merged buckets, the smaller directory,
+            // and a table of less memory.
             assert_eq!(refused, 3);
             assert!(
                 unmerged >= 1 && hits >= refused + unmerged + 3 + 8,
@@ -180,7 +185,9 @@ fn is_of_a_launch(error: &Error) -> bool {
 fn whichever_launch_fails_the_map_is_as_it_was_or_empty_and_the_call_can_be_repeated() {
     fn with<K: Key, V: Value>() {
         let (device, launches) = faulty();
-        // How many of the last launches of a call change the map: those of an insertion copy bucket tables, build buckets, free others, insert records, and
+        // The number of the last launches of a call that change the map. Those of an insertion copy
+        // bucket tables, build buckets, free others, insert records, and give other keys their
+        // values. Of a removal all may.
         // give other keys their values. Of a removal all may.
         let all = u32::MAX;
         let calls = others().into_iter().map(|(call, least)| (call, least, 0));
@@ -215,7 +222,7 @@ fn whichever_launch_fails_the_map_is_as_it_was_or_empty_and_the_call_can_be_repe
     in_all_widths!(with());
 }
 
-/// Fails unless a map that is not whole says so, whatever it is asked.
+/// Fails unless lookups, lists and copies of a map that is not whole return that error.
 fn says_that_it_is_broken<K: Key, V: Value>(map: &ExtendibleMap<K, V>, why: &Error) {
     let keys = [K::from_u64(1), K::ALL_ONES];
     assert_eq!(map.get_many(&keys).unwrap_err(), *why);
@@ -232,7 +239,7 @@ fn a_map_that_cannot_be_cleared_says_so_until_a_change_goes_well() {
     fn with<K: Key, V: Value>() {
         let (device, counts) = counting();
         let stream = device.default_stream();
-        // With buckets where they were at the beginning, and with all of them elsewhere.
+        // With buckets at their initial addresses, and with all of them elsewhere.
         for (is_copy, once) in [(false, true), (false, false), (true, true), (true, false)] {
             counts.once.store(once, Relaxed);
             for good in 0.. {

@@ -1,4 +1,5 @@
-//! The memory that an extendible map takes, beside what it says of it, and what becomes of it when there is none.
+//! The memory that an extendible map takes, beside its own figures, and its behaviour when there is
+//! none.
 
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::{Buffer, Error, ExtendibleConfig, ExtendibleMap, Key, Result, Value};
@@ -16,8 +17,8 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
     fn with<K: Key, V: Value>() {
         let (device, counts) = counting();
         let stream = device.default_stream();
-        // Beside it fifteen lists that are empty, 16 bytes each, and eight counters; and a list of one segment or page takes 16 bytes,
-        // not 8.
+        // Besides these, fifteen lists that are empty, 16 bytes each, and eight counters. A list of
+        // one segment or page takes 16 bytes, not 8.
         let holds = |bytes: u64, maps: u64| {
             let now = counts.bytes.load(Relaxed);
             let beside = maps * (15 * 16 + 64);
@@ -57,8 +58,9 @@ fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand() {
         let (device, counts) = counting();
         let one = ExtendibleConfig::default().segments(1).buckets(4).seed(3);
         let default = ExtendibleConfig::default().seed(3);
-        // Batches, one after the other, and the share of what was said that one of them takes at least. The fewer records a bucket has, the
-        // more could be needed for buckets that overflow, and is not.
+        // Batches, one after the other, and the least share of the announced memory that one of
+        // them takes. The fewer records a bucket has, the more could be needed for buckets that
+        // overflow, and is not.
         for (config, batches, least) in [
             (small(), &[0, 1, 5000, 3, 20_000][..], 0.6),
             (small(), &[1], 0.0),
@@ -102,7 +104,8 @@ fn what_a_removal_could_not_do_for_want_of_memory_is_done_when_there_is_some() {
     fn with<K: Key, V: Value>() {
         let (device, counts) = counting();
         let keys: Vec<K> = distinct_keys(4000, 1);
-        // So few are left that each part of the range has one bucket: no later removal can merge any.
+        // So few are left that each part of the range has one bucket: no later removal can merge
+        // any.
         let (kept, gone) = keys.split_at(5);
         let begin = || {
             let mut map: ExtendibleMap<K, V> = small().create(&device).unwrap();

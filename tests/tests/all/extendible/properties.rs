@@ -1,11 +1,13 @@
-//! The extendible map beside `std::collections::HashMap`, through sequences of batches, on every engine; its structure is checked after each step.
+//! The extendible map beside `std::collections::HashMap`, through sequences of batches, on every
+//! engine. Its structure is checked after each step.
 
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 use warpnest::{Answers, Buffer, Error, ExtendibleConfig, ExtendibleMap, Key, Value};
 use warpnest_tests::{key, maps, of_all_widths, on_every_engine};
 
-/// Keys: few, so that they come again, any, or one after the other, also in their upper halves alone.
+/// A strategy for keys: few, so that they come again, any, or one after the other, also in their
+/// upper halves alone.
 fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     let few = prop_oneof![4 => 0u64..40, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 1)].prop_map(K::from_u64);
     let row = (any::<u64>(), 0..K::BITS, 0..=most)
@@ -18,12 +20,12 @@ fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     ]
 }
 
-/// A call.
+/// A call of a map.
 #[derive(Clone, Debug)]
 enum Step<K> {
     Insert(Vec<K>, u64),
     Remove(Vec<K>),
-    /// Removes all but every so many-th of the keys that are there.
+    /// Removes all but every n-th of the keys that are there.
     Thin(usize),
     Clear,
     Clone,
@@ -61,7 +63,8 @@ fn check<K: Key, V: Value>(
     maps::check(map, reference, queries).map_err(TestCaseError::fail)
 }
 
-/// Of equal keys one is answered with the value that there was, and nobody else gets any.
+/// Checks a removal: of equal keys one is answered with the value that there was, and the others
+/// with none.
 fn check_removed<K: Key, V: Value>(
     before: &HashMap<K, V>,
     keys: &[K],

@@ -1,5 +1,5 @@
-//! What becomes of buckets, bucket tables and the segment table of an extendible map: each kind of change is forced, by keys made for it, and
-//! nothing else may change.
+//! The changes of buckets, bucket tables and the segment table of an extendible map. Each kind of
+//! change is forced by keys made for it, and nothing else may change.
 
 use gpu_kernels::seam::Kernel;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use warpnest_tests::extendible_parts::{close, small, spread};
 use warpnest_tests::maps::equals;
 use warpnest_tests::{TestEngine, distinct_keys, faulty, in_all_widths, on_all, on_each_engine, only};
 
-/// A map, and what should be in it.
+/// A map, and the pairs that it should have.
 struct Both<K: Key, V: Value> {
     map: ExtendibleMap<K, V>,
     there: HashMap<K, V>,
@@ -24,19 +24,19 @@ impl<K: Key, V: Value> Both<K, V> {
         Self { map: config.create(device).unwrap(), there: HashMap::new() }
     }
 
-    /// Keys of a part of the range.
+    /// Returns keys of a part of the range.
     fn spread(&self, root: u64, path: &str, n: usize) -> Vec<K> {
         spread(&self.map.layout(), root, path, n)
     }
 
-    /// Inserts keys that are not there.
+    /// Inserts keys that the map does not have.
     fn insert(&mut self, keys: &[K]) -> Found<K, V> {
         assert_eq!(self.map.insert_many(keys, &values(keys)), Ok(keys.len() as u64));
         self.there.extend(pairs::<K, V>(keys));
         self.found()
     }
 
-    /// Removes keys that are there.
+    /// Removes keys that the map has.
     fn remove(&mut self, keys: &[K]) -> Found<K, V> {
         let answers = self.map.remove_many(keys).unwrap();
         assert_eq!(answers, keys.iter().map(|key| self.there.remove(key)).collect::<Vec<_>>());
@@ -49,19 +49,19 @@ impl<K: Key, V: Value> Both<K, V> {
         check_extendible_map(&self.map).unwrap()
     }
 
-    /// The global depth, segments, bucket tables and buckets.
+    /// The global depth, and the numbers of segments, bucket tables and buckets.
     fn shape(&self) -> [u64; 4] {
         let report = self.map.report();
         [report.global_depth as u64, report.segments, report.bucket_tables, report.buckets]
     }
 }
 
-/// On the interpreter, which is slow, only the first of some cases.
+/// The cases to try: on the interpreter, which is slow, only the first ones.
 fn few<T, const N: usize>(engine: &TestEngine, all: [T; N]) -> impl Iterator<Item = T> {
     all.into_iter().take(if engine.max_items < 1000 { 1 } else { N })
 }
 
-/// The four cases of the paper's section 2.1, one after the other.
+/// Checks the four cases of (Hu 2015, §2.1), one after the other.
 #[test]
 fn buckets_split_and_merge_and_only_what_must_grow_or_shrink_does() {
     fn with<K: Key, V: Value>() {
@@ -70,7 +70,9 @@ fn buckets_split_and_merge_and_only_what_must_grow_or_shrink_does() {
             assert_eq!((both.found().shared, both.shape()), (vec![false; 2], [0, 2, 2, 8]));
             let [first, second, third] = [0, 1, 4].map(|root| both.spread(root, "", 9));
 
-            // Case 3: a bucket is deeper than the segment table, which doubles. Only the bucket table of that bucket is split; the two
+            // Case 3: a bucket is deeper than the segment table, which doubles. Only the bucket
+            // table of that bucket is split; the two new segments of the other group share the one
+            // that was there.
             // new segments of the other group share the one that was there.
             let shared = both.insert(&first).shared;
             assert_eq!((shared, both.shape()), (vec![false, true, false, true], [1, 4, 3, 9]));
@@ -80,7 +82,8 @@ fn buckets_split_and_merge_and_only_what_must_grow_or_shrink_does() {
             // Case 1, where segments share a table that must be split first.
             let shared = both.insert(&third).shared;
             assert_eq!((shared, both.shape()), (vec![false; 4], [1, 4, 4, 11]));
-            // Case 3 once more: four of the nine keys are in the lower half, and five more come. Segments are numbered by group, first and
+            // Case 3 once more: four of the nine keys are in the lower half, and five more come.
+            // Segments are numbered by group, first and second halving, the lowest bit first.
             // second halving, the lowest bit first.
             let lower = [both.spread(0, "00", 3), both.spread(0, "01", 2)].concat();
             let found = both.insert(&lower);
@@ -92,13 +95,14 @@ fn buckets_split_and_merge_and_only_what_must_grow_or_shrink_does() {
             // Case 2: buckets merge, and their bucket tables are still told apart by others.
             both.remove(&second[..3]);
             assert_eq!(both.shape(), [2, 8, 5, 11]);
-            // Case 2: they merge, and so do their bucket tables, but the segment table is as deep as another one still.
+            // Case 2: they merge, and so do their bucket tables, but the segment table is as deep
+            // as another one still.
             let shared = both.remove(&third[..3]).shared;
             assert_eq!((both.shape(), &shared[1..4]), ([2, 8, 4, 10], &[true; 3][..]));
             // Case 4: the deepest buckets merge.
             let shared = both.remove(&lower[..3]).shared;
             assert_eq!((both.shape(), shared), ([1, 4, 3, 9], vec![false, true, false, true]));
-            // Case 4 down to what it was.
+            // Case 4 down to the initial shape.
             let shared = both.remove(&first[..5]).shared;
             assert_eq!((both.shape(), shared), ([0, 2, 2, 8], vec![false; 2]));
             let rest: Vec<K> = both.there.keys().copied().collect();
@@ -116,7 +120,7 @@ fn a_bucket_splits_over_many_levels_at_once_and_comes_back_over_many() {
             let mut both = Both::<K, V>::new(device, &small());
             let keys = [both.spread(5, "010011", 9), both.spread(5, "1", 2)].concat();
             both.insert(&keys);
-            // A bucket for each half that is left behind on the way, and two at the end.
+            // A bucket for each half that the splits leave behind, and two at the end.
             assert_eq!(both.shape(), [7, 2 << 7, 2 + 7, 8 + 7]);
             both.remove(&keys[..2]);
             assert_eq!(both.shape(), [7, 2 << 7, 2 + 7, 8 + 7], "seven records in two buckets");
@@ -164,7 +168,8 @@ fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again() {
         on_each_engine(|engine| {
             for records in few(engine, [8, 24]) {
                 let mut both = Both::<K, V>::new(&engine.device, &small().records(records));
-                // In the lowest part, whose words for what is free are others than those of all other parts.
+                // In the lowest part, whose words for free slots differ from those of all other
+                // parts.
                 for root in few(engine, [0, 6]) {
                     let n = records as usize;
                     let keys = both.spread(root, "", 2 * n);
@@ -181,7 +186,7 @@ fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again() {
                     both.map.clear(engine.device.default_stream()).unwrap();
                     assert_eq!(both.found().tombstones, 0);
                 }
-                // A line with an empty slot needs no mark.
+                // A line with an empty slot needs no tombstone.
                 let keys = both.spread(2, "", 1);
                 both.insert(&keys);
                 assert_eq!(both.remove(&keys).tombstones, 0);
@@ -206,7 +211,7 @@ fn keys_that_agree_in_more_bits_than_the_directory_may_tell_apart_are_refused_an
         on_each_engine(|engine| {
             for depth in few(engine, [1, 0, 5]) {
                 let path = &"10110"[..depth as usize];
-                // What is not a power of two times as many as at the beginning is rounded down.
+                // A limit that is no power-of-two multiple of the initial number is rounded down.
                 for most in few(engine, [(4 << depth) - 1, 2 << depth]) {
                     let refused = (8, depth);
                     let mut both = Both::<K, V>::new(&engine.device, &small().max_segments(most));
@@ -251,7 +256,8 @@ fn a_batch_of_keys_with_one_hash_is_refused_after_few_launches() {
     }
 }
 
-/// Small batches look at the buckets of their keys, a large one at all: in the end the same are merged.
+/// Checks that small batches look at the buckets of their keys, and a large one at all: in the end
+/// the same buckets are merged.
 #[test]
 fn removing_little_by_little_merges_as_much_as_all_at_once() {
     fn with<K: Key, V: Value>() {
@@ -276,7 +282,7 @@ fn removing_little_by_little_merges_as_much_as_all_at_once() {
     in_all_widths!(with());
 }
 
-/// The CPU, counting the blocks that it runs.
+/// The CPU with a count of the blocks that it runs.
 #[derive(Debug)]
 struct Blocks(Arc<AtomicU64>);
 
@@ -287,7 +293,7 @@ unsafe impl Runner for Blocks {
     }
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> warpnest::Result<()> {
         self.0.fetch_add(blocks as u64, Relaxed);
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { Cores.run(kernel, blocks) }
     }
 }
@@ -335,7 +341,7 @@ fn what_is_removed_gives_its_memory_back() {
             both.found();
             assert_eq!((both.map.report().buckets, both.map.len()), (report.buckets, left as u64));
             assert!(both.map.memory_bytes() <= of_fresh.memory_bytes.max(report.memory_bytes));
-            // And it grows again, to what it was.
+            // And it grows again, to its former shape.
             both.insert(&keys[left..]);
             assert_eq!(both.map.report().records, full.records);
             both.map.clear(engine.device.default_stream()).unwrap();

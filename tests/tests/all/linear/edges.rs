@@ -1,4 +1,5 @@
-//! The linear map at the edges: extreme keys and values, sizes around every bound, growth, full tables, removed slots, on every engine.
+//! Edge cases of the linear map: extreme keys and values, sizes around every bound, growth, full
+//! tables, and removed slots, on every engine.
 
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
@@ -9,18 +10,18 @@ use warpnest_tests::linear_checker::{check_answers, check_linear_map, linear_eng
 use warpnest_tests::maps::equals;
 use warpnest_tests::{TestEngine, distinct_keys, in_all_widths, is_thorough, on_all};
 
-/// Both ways to go on from a full line, each with a seed.
+/// The configurations with either continuation from a full line, each with a seed.
 fn configs() -> [LinearConfig; 2] {
     let config = LinearConfig::default().seed(11);
     [config.clone(), config.linear_probing()]
 }
 
-/// Each engine with each of them.
+/// Pairs each engine with each of the configurations.
 fn everywhere<K: Key, V: Value>() -> impl Iterator<Item = (&'static TestEngine, LinearConfig)> {
     linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config)))
 }
 
-/// Does the operations and fails unless there is an order for their answers, which it returns.
+/// Applies the operations and returns their answers; fails unless there is an order for these.
 fn apply<K: Key, V: Value>(map: &mut LinearMap<K, V>, operations: &[LinearOperation<K, V>]) -> Vec<Option<V>> {
     let before = check_linear_map(map).unwrap().pairs;
     let answers = map.apply_many(operations).unwrap();
@@ -74,7 +75,7 @@ fn every_operation_on_every_extreme_key_and_value() {
                     assert_eq!(map.to_pairs().unwrap(), [(key, value)]);
                     assert_eq!(map.remove_many(&[key, key]).unwrap().iter().flatten().collect::<Vec<_>>(), [&value]);
                 }
-                // What has a cell takes no slot.
+                // A key with a cell takes no slot.
                 assert!(map.is_empty() && map.taken() <= (key != K::ALL_ONES) as u64);
             }
         }
@@ -97,7 +98,7 @@ fn one_key_many_times_in_a_batch() {
                 assert_eq!(map.insert_many(&keys, &values).unwrap(), 1);
                 let pairs = map.to_pairs().unwrap();
                 assert!(pairs.len() == 1 && pairs[0].0 == key && values.contains(&pairs[0].1));
-                // Each value but the last one is given back, once, and so is the one before.
+                // Each value but the last one is returned, once, and so is the one before.
                 let mut answers = map.replace_many(&keys, &(n..2 * n).map(value).collect::<Vec<_>>()).unwrap();
                 answers.push(map.get_many(&[key]).unwrap()[0]);
                 answers.sort_unstable();
@@ -175,7 +176,8 @@ fn growth_by_one_batch_and_by_many_at_every_load() {
                             map.memory_bytes()
                         );
                     }
-                    // One by one, keys take the same steps at every load, only more or fewer of them.
+                    // Keys that are inserted one by one take the same steps at every load, only
+                    // more or fewer of them.
                     if n <= 300 && (load == 0.8 || is_thorough()) {
                         let mut map = create::<_, K, V>(&engine.device, &config);
                         keys.iter().for_each(|&key| drop(map.replace_many(&[key], &values(&[key])).unwrap()));
@@ -210,7 +212,8 @@ fn a_map_has_room_for_the_pairs_that_it_was_made_for() {
     in_all_widths!(with());
 }
 
-/// A tenth of the keys goes and as many others come, over and over: slots of removed keys must come back, and searches stay short.
+/// Checks that slots of removed keys are used again and that searches stay short, while a tenth of
+/// the keys is replaced over and over.
 #[test]
 fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was() {
     fn with<K: Key, V: Value>() {
@@ -237,7 +240,8 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was() {
                         assert_eq!(map.insert_many(new, &values(new)).unwrap(), new.len() as u64);
                     }
                     there.extend(pairs(new));
-                    // The slots of removed keys must leave a part of those empty that the load leaves.
+                    // The slots of removed keys must leave a part of those empty that the load
+                    // leaves.
                     let most = ((map.slots() as f64 * 0.9) as u64 + 3 * map.slots()) / 4;
                     assert!(map.taken() <= most, "{} of {} slots are taken", map.taken(), map.slots());
                     assert!(map.slots() <= if fixed { slots } else { 3 * slots.max(900) }, "{} slots", map.slots());
@@ -287,7 +291,7 @@ fn the_cell_goes_where_the_map_goes() {
     in_all_widths!(with());
 }
 
-/// The cell takes no slot: a map that has its key must find slots to give back as well as one that has not.
+/// Checks that the cell takes no slot: with and without its key, a map must find slots to empty.
 #[test]
 fn one_removed_key_leaves_with_a_compaction_whether_the_cell_is_full_or_not() {
     fn with<K: Key, V: Value>() {
@@ -339,7 +343,8 @@ fn probe_lengths_are_those_of_the_words() {
     in_all_widths!(with());
 }
 
-/// Keys that are there need no room: a map as full as it should be stays as large as it is.
+/// Checks that keys that are there need no spare capacity: a map as full as it should be stays as
+/// large as it is.
 #[test]
 fn giving_present_keys_other_values_makes_no_map_grow() {
     on_all(|device| {
@@ -357,7 +362,7 @@ fn giving_present_keys_other_values_makes_no_map_grow() {
     });
 }
 
-/// A full map that may not grow does a batch which frees the room that it wants.
+/// Checks that a full map that may not grow accepts a batch which frees the slots that it needs.
 #[test]
 fn a_full_map_gives_out_what_the_same_batch_gives_up() {
     on_all(|device| {

@@ -1,4 +1,5 @@
-//! Every error that a user of the linear map can cause, on every engine: its figures, its advice, and what is left behind.
+//! Every error that a user of the linear map can cause, on every engine: its figures, its advice,
+//! and the state it leaves.
 //!
 //! `linear/faults.rs` has the failures that come from the device.
 
@@ -55,7 +56,7 @@ fn a_device_without_wide_atomics_refuses_maps_that_need_them_and_says_what_to_do
             let Error::NoWideAtomics { what, device: named } = error else { panic!("{error:?}") };
             assert!(wide && what.contains("LinearMap") && named == device.name());
         }
-        // The PTX for older GPUs, and a GPU that is one.
+        // The PTX for older GPUs, and an older GPU if there is one.
         let least = if only_cuda() { 0 } else { 1 };
         assert!(if wide { (least..=2).contains(&refusals) } else { refusals == 0 }, "{refusals} engines refuse");
     }
@@ -78,7 +79,7 @@ fn more_pairs_than_a_map_can_have_are_refused() {
         for load in [f64::MIN_POSITIVE, 1e-300, 1e-9] {
             refused(config.clone().load(load).pairs(100).memory_bytes::<u64, u64>().unwrap_err(), 100);
         }
-        // A load of a half: 2^31 slots are as many as half of what can be.
+        // A load of a half: 2^31 slots are half of the most that can be.
         assert!(config.clone().load(0.5).pairs(1 << 30).memory_bytes::<u64, u64>().is_ok());
         assert!(config.clone().load(0.5).pairs(1 << 31).memory_bytes::<u32, u32>().is_err());
     }
@@ -144,7 +145,7 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
     on_all(|here| {
         let there = &elsewhere();
         let (stream, foreign) = (here.default_stream(), there.default_stream());
-        // As many as there is room for, and more.
+        // Exactly the spare capacity, and more.
         for n in [9usize, 100, 290] {
             let mut map: LinearMap = configs()[0].clone().create(here).unwrap();
             map.insert_many(&[1, u32::MAX], &[2, 3]).unwrap();
@@ -194,14 +195,14 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
     });
 }
 
-/// A map that may not grow, with room for about so many keys, and for how many exactly.
+/// A map that may not grow, with capacity for about `about` keys, and its exact capacity.
 fn fixed<K: Key, V: Value>(device: &Device, config: &LinearConfig, load: f64, about: u64) -> (LinearMap<K, V>, usize) {
     let map = config.clone().load(load).pairs(about).fixed().create::<K, V>(device).unwrap();
     let most = ((map.slots() as f64 * load) as u64).min(map.slots() - 1);
     (map, most as usize)
 }
 
-/// Fails unless the error says so.
+/// Fails unless the error has these figures.
 fn assert_full<K: Key, V: Value>(
     error: &Error,
     (refused, operations): (usize, usize),
@@ -235,7 +236,7 @@ fn a_map_that_may_not_grow_takes_as_many_keys_as_its_load_allows_and_says_how_ma
                         there == pairs(&keys.iter().copied().filter(|key| there.contains_key(key)).collect::<Vec<K>>())
                     );
                     equals(&map, &there);
-                    // Keys that are there take nothing, whatever is done with them.
+                    // Keys that are there take no slots, whatever is done with them.
                     let (present, absent): (Vec<K>, Vec<K>) = keys.iter().partition(|key| there.contains_key(key));
                     let (old, new): (Vec<V>, Vec<V>) =
                         values(&present).into_iter().map(|value: V| (value, !value)).unzip();
@@ -247,7 +248,7 @@ fn a_map_that_may_not_grow_takes_as_many_keys_as_its_load_allows_and_says_how_ma
                     let gets: Vec<_> = keys.iter().map(|&key| Get(key)).collect();
                     assert_eq!(map.apply_many(&gets), map.get_many(&keys));
                     equals(&map, &there);
-                    // Others are refused, one or many, and leave nothing.
+                    // Other keys are refused, one or many, and change nothing.
                     assert_full(&map.replace_many(&absent, &values(&absent)).unwrap_err(), (45, 45), &map, load);
                     assert_full(
                         &map.apply_many(&[GetOrInsert(absent[0], V::from_u64(1))]).unwrap_err(),
@@ -269,7 +270,8 @@ fn a_map_that_may_not_grow_takes_as_many_keys_as_its_load_allows_and_says_how_ma
     in_all_widths!(with());
 }
 
-/// Filled exactly, by a batch for which there is room; the key that has a cell counts, too.
+/// Checks that a map is filled exactly, by a batch for which there is capacity; the key with a cell
+/// counts, too.
 #[test]
 fn a_map_that_was_filled_to_its_limit_takes_no_key_more() {
     fn with<K: Key, V: Value>() {
@@ -305,7 +307,7 @@ fn a_map_that_was_filled_to_its_limit_takes_no_key_more() {
     in_all_widths!(with());
 }
 
-/// As many as went may come, however the ones went and the others come.
+/// Checks that as many keys can be inserted as were removed, by any kinds of removal and insertion.
 #[test]
 fn a_full_map_that_may_not_grow_has_room_again_when_keys_are_removed() {
     fn with<K: Key, V: Value>() {
@@ -356,15 +358,16 @@ fn a_full_map_that_may_not_grow_has_room_again_when_keys_are_removed() {
     in_all_widths!(with());
 }
 
-/// Copies of a key ask for slots together, but need only one.
+/// Checks copies of a key that ask for slots together, but need only one.
 #[test]
 fn repeated_keys_do_not_fill_a_map_that_may_not_grow() {
     fn with<K: Key, V: Value>() {
-        // Which operations ask together is the schedule's choice: one of six refused copies of a key that came in the same turn.
+        // Which operations ask together is the schedule's choice: one of six refused copies of a
+        // key that came in the same turn.
         let configs = |engine| (0..8).flat_map(move |_| configs().map(move |config| (engine, config)));
         for (engine, config) in linear_engines::<K, V>().flat_map(configs) {
             let (mut map, most) = fixed::<K, V>(&engine.device, &config, 0.8, 10);
-            // Just as many different keys as there is room for, most of them at the end.
+            // Just as many different keys as the capacity, most of them at the end.
             let keys: Vec<K> = (0..64).map(|i: u64| K::from_u64(i.saturating_sub(64 - most as u64))).collect();
             let inserted = map.insert_many(&keys, &values(&keys));
             let full = format!("{most} keys may come and {} are there on {}", map.len(), engine.device.name());

@@ -1,4 +1,5 @@
-//! Failures of the device in the midst of a linear map's work, and the memory that it takes: what a map is afterwards.
+//! Device failures during the operations of a linear map, and the memory that it takes: the state
+//! of the map afterwards.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -13,7 +14,8 @@ fn config() -> LinearConfig {
     LinearConfig::default().seed(2)
 }
 
-/// The keys that are there before anything fails, one with a cell of its own among them; a removed one has left its slot.
+/// The map before anything fails, and its pairs. One key has a cell of its own, and a removed one
+/// has left its slot.
 fn begin<K: Key, V: Value>(device: &Device) -> (LinearMap<K, V>, HashMap<K, V>) {
     let mut map = config().pairs(900).create(device).unwrap();
     let keys: Vec<K> = [K::ALL_ONES].into_iter().chain(distinct_keys(400, 1)).collect();
@@ -23,10 +25,10 @@ fn begin<K: Key, V: Value>(device: &Device) -> (LinearMap<K, V>, HashMap<K, V>) 
     (map, pairs(&keys[..300]))
 }
 
-/// A call that may need memory and launches, whether it changes anything, and how often it may fail at least.
+/// A call that may need memory and launches, with its name.
 type Call<K, V> = (&'static str, fn(&mut LinearMap<K, V>, &[K]) -> Result<()>);
 
-/// What inserts keys with their own values.
+/// The calls that insert keys with their own values.
 fn insertions<K: Key, V: Value>() -> [Call<K, V>; 3] {
     [
         ("insert_many", |map, keys| map.insert_many(keys, &values(keys)).map(drop)),
@@ -40,7 +42,7 @@ fn insertions<K: Key, V: Value>() -> [Call<K, V>; 3] {
     ]
 }
 
-/// What changes nothing that can be seen.
+/// The calls without a visible change.
 fn others<K: Key, V: Value>() -> [Call<K, V>; 8] {
     [
         ("reserve", |map, _| map.reserve(map.device().clone().default_stream(), 5000)),
@@ -54,7 +56,8 @@ fn others<K: Key, V: Value>() -> [Call<K, V>; 8] {
     ]
 }
 
-/// After an insertion that failed: what was there is there, and of the new keys some, with their values.
+/// Checks the map after an insertion that failed: all old pairs are there, and some of the new
+/// keys, with their values.
 fn check_some<K: Key, V: Value>(map: &LinearMap<K, V>, before: &HashMap<K, V>, new: &[K], after: &str) {
     let found = check_linear_map(map).unwrap_or_else(|wrong| panic!("{after}: {wrong}")).pairs;
     assert!(before.iter().all(|(key, value)| found.get(key) == Some(value)), "{after}");
@@ -63,7 +66,8 @@ fn check_some<K: Key, V: Value>(map: &LinearMap<K, V>, before: &HashMap<K, V>, n
     equals(map, &found);
 }
 
-/// Lets a call fail at each of its allocations or launches, and again until it does not; says how often it failed.
+/// Lets a call fail at each of its allocations or launches, until it does not fail, and returns the
+/// number of failures.
 fn failures<K: Key, V: Value>(
     (name, call): Call<K, V>,
     (device, inserts, new): (&Device, bool, &[K]),
@@ -164,7 +168,8 @@ fn a_removal_that_fails_removes_nothing() {
     in_all_widths!(with());
 }
 
-/// Its insertions are counted, and then it is one launch: there is room for them, if not for as many as it has operations.
+/// Checks a batch whose insertions are counted before a single launch: there is capacity for them,
+/// but not for all operations.
 #[test]
 fn a_mixed_batch_of_few_insertions_is_one_chunk() {
     let (device, launches) = faulty();
@@ -184,7 +189,7 @@ fn a_mixed_batch_of_few_insertions_is_one_chunk() {
     check_linear_map(&map).unwrap();
 }
 
-/// Pieces of a batch, and making the table anew, are few.
+/// Checks that chunks of a batch, and rehashes, are few.
 #[test]
 fn removing_a_tenth_and_inserting_as_many_again_and_again_takes_few_launches() {
     let (device, launches) = faulty();
@@ -208,8 +213,8 @@ fn removing_a_tenth_and_inserting_as_many_again_and_again_takes_few_launches() {
     }
 }
 
-/// Before a large batch a table of mostly removed keys is made anew, though there is room; not before a small one, and not if there is no
-/// memory for it.
+/// Checks that a table of mostly removed keys is rehashed before a large batch, despite spare
+/// capacity. It is not rehashed before a small one, or without the memory for it.
 #[test]
 fn removed_keys_do_not_stay_in_the_way_of_a_large_batch() {
     let (device, counts) = counting();
@@ -234,7 +239,7 @@ fn removed_keys_do_not_stay_in_the_way_of_a_large_batch() {
     }
 }
 
-/// A map that would have to grow and cannot: pairs stay for which there was room.
+/// Checks a map that would have to grow and cannot: the pairs stay for which there was capacity.
 #[test]
 fn pairs_for_which_there_was_room_are_in_a_map_that_could_not_grow() {
     fn with<K: Key, V: Value>() {

@@ -1,22 +1,27 @@
-//! The slot protocol of `LinearMap` under loom: small scenes, each in every order that threads and relaxed loads allow.
+//! The slot protocol of `LinearMap` under loom: small scenes, each in every order that threads and
+//! relaxed loads allow.
 //!
-//! Every scene is held to one measure: its answers and its last words must be those of the same operations one after the other,
-//! each thread's in its order, as the documentation defines them (`Op::alone`); and where two threads run in all orders each such
-//! outcome must come about. That no key stands twice, that just one of several threads is told `taken`, that values got were there,
-//! that a refusal had no slot: all of it follows. Words at rest are also read on their own (`Scene::unsound`).
+//! Every scene has one criterion. Its answers and its last words must be those of the same
+//! operations one after the other, each thread's in its order, as the documentation defines them
+//! (`Op::alone`). Where two threads run in all orders, each such outcome must occur.
+//!
+//! The other guarantees follow from it: no key is stored twice, just one of several threads gets
+//! `taken`, values that were returned were there, and a refusal had no slot. Words at rest are also
+//! checked on their own (`Scene::unsound`).
 
 use super::model_checker::{EMPTY, Inserted, Loads, Op, Op::*, Scene, View, held, key, sequence};
 use gpu_kernels::linear::slot::{Cells, IfHeld, IfHeld::*, removed, value_of};
 use warpnest_tests::is_thorough;
 
-/// The slot where the sequences of most keys here begin: two before the end of a bucket of 4, so that places 1 and 2 are in the
-/// order against that of the words. Place 4 is in the next bucket, place 8 in the next line.
+/// The slot where the probe sequences of most keys here begin. It is two before the end of a bucket
+/// of 4, so that indices 1 and 2 are in the order against that of the words. Index 4 is in the next
+/// bucket, index 8 in the next line.
 const START: usize = 2;
 
-/// A scene that must have no outcome but those of its operations one after the other.
+/// Checks a scene that must have no outcome but those of its operations one after the other.
 fn sound(scene: Scene) {
-    // Three threads have too many orders for all of them, and with older words two have, too.
-    // By default their orders have one switch of threads fewer, and there are a tenth of them.
+    // Three threads have too many orders for all of them, and with older words two have, too. By
+    // default their orders have one switch of threads fewer, and there are a tenth of them.
     let bounds = match scene.size() {
         (2, _) => [None, Some(4)],
         (_, 3) if is_thorough() => [Some(3), Some(2)],
@@ -31,14 +36,14 @@ fn sound(scene: Scene) {
     }
 }
 
-/// A scene against the rules, that must go wrong like this.
+/// Checks a scene against the rules, which must fail with this message.
 fn broken(scene: Scene, how: &str) {
     let fault = scene.explore(Loads::Newest, None).expect_err("the model finds nothing wrong");
     println!("{fault}");
     assert!(fault.contains(how), "{fault}");
 }
 
-/// Three keys with one sequence.
+/// Three keys with one probe sequence.
 fn keys() -> [u32; 3] {
     [0, 1, 2].map(|n| key(START, n))
 }
@@ -46,7 +51,8 @@ fn keys() -> [u32; 3] {
 #[test]
 fn a_new_key_in_place_takes_one_slot_for_all_its_threads() {
     let [k, ..] = keys();
-    // The first slot has a way of its own in the code; then within the bucket, from its end to its begin, and in the next bucket.
+    // The first slot has its own path in the code. Then follow the rest of the bucket, from its end
+    // to its begin, and the next bucket.
     for free in [&[0, 1][..], &[1], &[1, 2], &[3, 4], &[4, 5], &[7, 8], &[15]] {
         let scene = free.iter().fold(Scene::along(k), |scene, &index| scene.with(index, EMPTY));
         let two = scene.thread([InPlace(k, 1, Replace)]).thread([InPlace(k, 2, Replace)]);
@@ -66,7 +72,7 @@ fn different_keys_in_place_get_a_slot_each_while_there_are_any() {
         sound(two.clone());
         sound(two.thread([InPlace(m, 3, Replace)]));
     }
-    // Keys that come to the same slots on different ways.
+    // Keys that reach the same slots by different probe sequences.
     for other in [key(0, 0), key(3, 0), key(6, 0)] {
         for free in [&[1][..], &[1, 2], &[2, 4], &[1, 2, 4]] {
             let scene = free.iter().fold(Scene::along(k), |scene, &index| scene.with(index, EMPTY));
@@ -103,7 +109,7 @@ fn a_slot_that_was_a_keys_own_stays_so_while_others_come() {
             let three = scene.thread([InPlace(k, 1, Replace)]).thread([Remove(k)]);
             sound(three.thread([InPlace(j, 2, Replace), Remove(j)]));
         }
-        // Both are new, and one of them goes again.
+        // Both are new, and one of them is removed again.
         let scene = Scene::along(k).with(first, EMPTY).with(second, EMPTY);
         let two = scene.thread([InPlace(k, 1, Replace), Remove(k)]).thread([InPlace(j, 2, Replace)]);
         sound(two.clone());
@@ -140,7 +146,8 @@ fn a_look_beside_insertions_in_place_and_removals_finds_what_was_there() {
             sound(looks.thread([Remove(k), InPlace(k, 1, Replace)]).thread([InPlace(k, 2, Replace)]));
         }
     }
-    // The key is behind one that goes and comes, or comes behind one that is just coming.
+    // The key is behind one that is removed and inserted, or behind one that is just being
+    // inserted.
     let scene = Scene::along(k).with(1, held(j, 5)).with(2, held(k, 7)).constant(3, EMPTY);
     sound(scene.thread([Get(k)]).thread([Remove(j), InPlace(j, 6, Replace)]).thread([InPlace(k, 1, Replace)]));
     let scene = Scene::along(k).with(1, EMPTY).with(2, EMPTY).constant(3, EMPTY);
@@ -149,7 +156,8 @@ fn a_look_beside_insertions_in_place_and_removals_finds_what_was_there() {
 
 #[test]
 fn a_thread_may_see_two_keys_come_in_the_order_against_that_of_their_coming() {
-    // No promise binds different keys to each other. It also shows that the model's loads return older words.
+    // No promise orders operations on different keys. It also shows that the model's loads return
+    // older words.
     let [k, j, _] = keys();
     let scene = Scene::along(k).with(1, held(k, 1)).with(2, held(j, 1));
     let scene = scene.thread([Get(j), Get(k)]).thread([InPlace(k, 2, Replace), InPlace(j, 2, Replace)]);
@@ -158,7 +166,7 @@ fn a_thread_may_see_two_keys_come_in_the_order_against_that_of_their_coming() {
     assert!(fault.contains("no order of the operations explains this"), "{fault}");
 }
 
-/// Tables in which `k` is not, with something removed before something empty; the places that matter.
+/// The tables that matter in which `k` is not, with a removed slot before an empty one.
 fn with_removed_slots() -> Vec<Scene> {
     let [k, j, m] = keys();
     let scene = |words: &[(usize, u64)]| words.iter().fold(Scene::along(k), |scene, &(at, word)| scene.with(at, word));
@@ -170,7 +178,8 @@ fn with_removed_slots() -> Vec<Scene> {
         scene(&[(1, removed(k)), (2, EMPTY)]),
         scene(&[(1, removed(j)), (2, removed(k))]),
         scene(&[(1, removed(j)), (2, removed(m)), (3, EMPTY)]),
-        // The removed slots are in the first bucket and the empty one, or the key's own, in the second.
+        // The removed slots are in the first bucket, and the empty one or the key's own in the
+        // second.
         scene(&[(3, removed(j)), (4, EMPTY)]),
         scene(&[(2, removed(j)), (4, removed(k))]),
     ]
@@ -202,7 +211,7 @@ fn keys_that_want_the_same_removed_slot_all_get_in_while_there_is_room() {
         sound(two.clone().thread([Anywhere(m, 3, Replace)]));
         sound(two.thread([Anywhere(k, 3, Replace)]));
     }
-    // Keys that come to the same slots on different ways.
+    // Keys that reach the same slots by different probe sequences.
     for other in [key(0, 0), key(6, 0)] {
         for scene in with_removed_slots() {
             let two = scene.thread([Anywhere(k, 1, Replace)]).thread([Anywhere(other, 2, Replace)]);
@@ -213,7 +222,8 @@ fn keys_that_want_the_same_removed_slot_all_get_in_while_there_is_room() {
 
 #[test]
 fn a_key_further_on_than_a_removed_slot_stays_where_it_is() {
-    // cuCollections, issue 606: threads that take the first removed slot without looking further insert the key again.
+    // cuCollections, issue 606: threads that take the first removed slot without looking further
+    // insert the key again.
     let [k, j, _] = keys();
     for (before, at) in [(0, 1), (1, 2), (3, 4), (2, 8)] {
         let scene = Scene::along(k).with(before, removed(j)).with(at, held(k, 7)).constant(at + 1, EMPTY);
@@ -248,7 +258,7 @@ fn threads_that_keep_what_is_held_agree_on_one_value() {
             three(Scene::along(k).with(index, word), InPlace);
             three(Scene::along(k).with(index, word), Anywhere);
         }
-        // A removal between: who comes after it brings a new value.
+        // A removal between: an insertion after it brings a new value.
         let scene = Scene::along(k).with(1, word).constant(2, EMPTY);
         sound(scene.thread([InPlace(k, 1, Keep)]).thread([InPlace(k, 2, Keep)]).thread([Remove(k)]));
     }
@@ -262,7 +272,8 @@ fn threads_that_keep_what_is_held_agree_on_one_value() {
 fn threads_that_remove_and_empty_lose_no_key_and_take_each_once() {
     let [k, j, _] = keys();
     let looks = |scene: Scene| scene.thread([Empty(k)]).thread([Empty(j)]).thread([Get(k), Get(k)]);
-    // Beside an empty slot slots become empty, and in a full bucket they do not, however many go.
+    // Beside an empty slot slots become empty, and in a full bucket they do not, however many keys
+    // are removed.
     for empties in [&[2][..], &[3], &[4], &[]] {
         let scene = Scene::along(k).with(0, held(j, 5)).with(1, held(k, 7));
         let scene = empties.iter().fold(scene, |scene, &index| scene.constant(index, EMPTY));
@@ -277,7 +288,8 @@ fn threads_that_remove_and_empty_lose_no_key_and_take_each_once() {
 fn a_key_behind_an_emptied_slot_is_found_and_stands_once() {
     let [k, j, _] = keys();
     for op in [InPlace, Anywhere] {
-        // The emptied slot is the key's first one, or another before it; the key is there, was there, or was not.
+        // The emptied slot is the key's first one, or another before it; the key is there, was
+        // there, or was not.
         for (emptied, at) in [(0, 3), (1, 2)] {
             for word in [held(k, 7), removed(k), EMPTY] {
                 let scene = Scene::along(k).with(emptied, EMPTY).with(at, word);
@@ -292,12 +304,13 @@ fn a_key_behind_an_emptied_slot_is_found_and_stands_once() {
     sound(scene.thread([InPlace(k, 1, Replace)]).thread([Remove(k)]).thread([InPlace(j, 2, Replace)]));
 }
 
-/// How the blog that the table comes from would reuse removed slots: the first one does.
+/// Reuses removed slots as (Farrell 2020) would: the first one is taken.
 fn first_removed(cells: &View, key: u32, value: u32) -> Inserted {
     take(cells, key, value, 0)
 }
 
-/// The key is sought first; but who finds his free slot taken goes on from there and not all over again.
+/// Looks for the key first, but continues from a free slot that was taken meanwhile instead of
+/// starting over.
 fn no_second_look(cells: &View, key: u32, value: u32) -> Inserted {
     let order = sequence(key).map(|slot| (slot, cells.load(slot as u64)));
     let living = order.iter().position(|(_, word)| word >> 32 == key as u64);
@@ -305,7 +318,7 @@ fn no_second_look(cells: &View, key: u32, value: u32) -> Inserted {
     take(cells, key, value, living.or(free).unwrap_or(order.len()))
 }
 
-/// Into the first slot from a place on that is the key's own, empty or removed.
+/// Inserts into the first slot from index `from` on that is the key's own, empty or removed.
 fn take(cells: &View, key: u32, value: u32, from: usize) -> Inserted {
     for slot in sequence(key).into_iter().skip(from).map(|slot| slot as u64) {
         let seen = cells.load(slot);
@@ -326,7 +339,7 @@ fn the_model_catches_insertions_that_look_too_little() {
     // One thread is enough for this one.
     let scene = Scene::along(k).with(1, removed(j)).with(2, held(k, 7)).constant(3, EMPTY);
     broken(scene.thread([By(first_removed, k, 1)]).thread([Get(k)]), "stands in slots");
-    // And for this one it takes two, at the same time: one alone, or one after the other, do right.
+    // And for this one it takes two at the same time: one alone, or one after the other, do right.
     let scene = Scene::along(k).with(1, removed(j)).with(2, EMPTY);
     sound(scene.clone().thread([By(no_second_look, k, 1), By(no_second_look, k, 2)]));
     broken(scene.thread([By(no_second_look, k, 1)]).thread([By(no_second_look, k, 2)]), "stands in slots");
@@ -344,10 +357,11 @@ fn insertions_anywhere_bear_neither_removals_nor_insertions_in_place_beside_them
     // The slot before becomes free after one thread has passed it and before the other comes.
     let scene = one([(1, held(j, 5)), (2, EMPTY)]);
     broken(scene.thread([Remove(j), Anywhere(k, 2, Replace)]), "stands in slots");
-    // The key's slot is given to another one between the look and the exchange, which drops that one.
+    // The key's slot is given to another one between the look and the exchange, which drops that
+    // one.
     let scene = one([(1, held(k, 7)), (2, EMPTY)]);
     broken(scene.thread([Remove(k), Anywhere(m, 2, Replace)]), "no order of the operations explains this");
-    // The key's own removed slot is not where it would go anew.
+    // The key's own removed slot is not where it would be inserted anew.
     let scene = one([(1, removed(j)), (2, removed(k))]);
     broken(scene.thread([InPlace(k, 2, Replace)]), "stands in slots");
 }

@@ -1,11 +1,13 @@
-//! A few slots, a few threads, and every order in which they may meet: the protocol of `LinearMap` under loom.
+//! A few slots, a few threads, and every order of their operations: the protocol of `LinearMap`
+//! under loom.
 //!
-//! loom runs a scene once for each interleaving of its atomic operations, and for each older word that a relaxed load may still
-//! return. Version 0.7.2 forgets a thread's load when another thread loads the same word, and then omits orders in which a change
-//! comes before the first load; [`Loads`] gets round it, and [`Scene::explore`] watches that no outcome is missing.
+//! loom runs a scene once for each interleaving of its atomic operations, and for each older word
+//! that a relaxed load may still return. Version 0.7.2 forgets a thread's load when another thread
+//! loads the same word. It then omits orders in which a change comes before the first load.
+//! [`Loads`] works around that, and [`Scene::explore`] checks that no outcome is missing.
 //!
-//! Only slots that a scene can change are loom's atomics. The others are constants, which no order can alter, so that their loads
-//! need no place in it; an operation that tries to change one panics.
+//! Only slots that a scene can change are loom's atomics. The others are constants, which no order
+//! can alter, so that their loads take no part in it. An operation that tries to change one panics.
 
 use gpu_kernels::linear::Layout;
 use gpu_kernels::linear::slot::{self, Cells, IfHeld};
@@ -13,24 +15,25 @@ use loom::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Two lines of two buckets.
+/// The layout of the model's table: two lines of two buckets.
 pub const LAYOUT: Layout = Layout { a: 0x9e37_79b9_7f4a_7c15, b: 0xd1b5_4a32_d192_ed03, lines: 2, linear: 1 };
-/// Slots of a bucket: here words have 64 bits. The source is the same for all words, so wider ones have no other orders.
+/// The number of slots in a bucket: here words have 64 bits. The source is the same for all words,
+/// so wider ones have no other orders.
 const BUCKET: u32 = 4;
 const SLOTS: usize = 4 * BUCKET as usize;
 /// The word of an empty slot.
 pub const EMPTY: u64 = u64::MAX;
-/// What an insertion did.
+/// The result of an insertion.
 pub type Inserted = slot::Inserted<u32>;
 /// The key that is all ones.
 const K: u64 = u32::MAX as u64;
 
-/// The `n`th key that is sought first in this slot.
+/// The `n`th key whose first slot is this one.
 pub fn key(slot: usize, n: usize) -> u32 {
     (1..).filter(|&key| sequence(key)[0] == slot).nth(n).expect("every slot is the first of some keys")
 }
 
-/// The slots where a key is sought, in order.
+/// The slots of the search for a key, in order.
 pub fn sequence(key: u32) -> [usize; SLOTS] {
     let (mut probe, mut order) = (LAYOUT.probe::<u64>(key), [0; SLOTS]);
     for bucket in order.chunks_mut(BUCKET as usize) {
@@ -50,18 +53,18 @@ pub fn held(key: u32, value: u32) -> u64 {
 /// An insertion that only the model knows.
 pub type Variant = fn(&View, u32, u32) -> Inserted;
 
-/// What a thread does.
+/// An operation of a thread.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
-    /// `insert_in_place` with leave to take a slot.
+    /// An `insert_in_place` that may take a slot.
     InPlace(u32, u32, IfHeld),
-    /// `insert_in_place` without.
+    /// An `insert_in_place` that may not take a slot.
     InOwn(u32, u32, IfHeld),
-    /// `insert_anywhere` with leave to take a slot.
+    /// An `insert_anywhere` that may take a slot.
     Anywhere(u32, u32, IfHeld),
-    /// `insert_anywhere` without.
+    /// An `insert_anywhere` that may not take a slot.
     Change(u32, u32, IfHeld),
-    /// What ought to do as `insert_anywhere` does when it replaces.
+    /// A variant that should behave like an `insert_anywhere` that replaces.
     By(Variant, u32, u32),
     /// `remove`.
     Remove(u32),
@@ -72,14 +75,14 @@ pub enum Op {
 }
 use Op::*;
 
-/// What it is told.
+/// The answer to an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
-    /// By an insertion.
+    /// The answer to an insertion.
     Inserted(Inserted),
-    /// By a removal or a look.
+    /// The answer to a removal or a lookup.
     Value(Option<u32>),
-    /// By a removal that may empty the slot.
+    /// The answer to a removal that may empty the slot.
     Emptied(Option<(u32, bool)>),
 }
 
@@ -100,7 +103,8 @@ impl Op {
         }
     }
 
-    /// The same on words that nobody shares, written from the documentation and not from the code.
+    /// Runs the operation on words that nobody shares. This is written from the documentation and
+    /// not from the code.
     fn alone(self, words: &mut [u64; SLOTS]) -> Answer {
         let (InPlace(key, ..)
         | InOwn(key, ..)
@@ -153,7 +157,8 @@ impl Op {
     }
 }
 
-/// Where a key goes that may go anywhere: the first removed slot up to the first bucket with an empty one, or else that one.
+/// The slot for a new key that may go to any: the first removed slot up to the first bucket with an
+/// empty one, or else that empty one.
 fn free(words: &[u64; SLOTS], key: u32) -> Option<usize> {
     let order = sequence(key);
     let empty = order.iter().position(|&slot| words[slot] == EMPTY);
@@ -162,13 +167,14 @@ fn free(words: &[u64; SLOTS], key: u32) -> Option<usize> {
     removed.copied().or(empty.map(|index| order[index]))
 }
 
-/// How the model loads a shared word.
+/// The model's load of a shared word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loads {
-    /// As an exchange for itself: always the newest word.
+    /// An exchange of the word for itself, which always returns the newest word.
     Newest,
-    /// As a relaxed load, which may return an older one. Each access to the slot comes after an exchange in a gate of the slot, which
-    /// orders nothing, but loom tries all orders of these.
+    /// A relaxed load, which may return an older word. Each access to the slot comes after an
+    /// exchange in a gate of the slot. The gate orders nothing, but loom tries all orders of these
+    /// exchanges.
     Relaxed,
 }
 
@@ -184,11 +190,11 @@ struct Table {
     steps: Mutex<Vec<(usize, &'static str, usize, u64)>>,
 }
 
-/// The table as one thread has it before it, who signs what it does.
+/// The table as seen by one thread, and the thread's number.
 pub struct View(Arc<Table>, usize);
 
 impl View {
-    /// Does something to a word, which the scene takes for a constant if it is `unless`.
+    /// Accesses a word, which the scene takes for a constant if it is `unless`.
     fn at(&self, what: &'static str, slot: u64, unless: Option<u64>, act: impl FnOnce(&AtomicU64) -> u64) -> u64 {
         match &self.0.cells[slot as usize] {
             Cell::Constant(word) => {
@@ -233,7 +239,7 @@ impl Cells for View {
     }
 }
 
-/// A table and the threads that come to it.
+/// A table and the threads that work on it.
 #[derive(Clone)]
 pub struct Scene {
     words: [u64; SLOTS],
@@ -244,38 +250,40 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// A table full of keys that stay, each in its first slot; places are counted along the sequence of the given key.
+    /// Creates a table full of keys that stay, each in its first slot. Slots are counted along the
+    /// probe sequence of the given key.
     pub fn along(of: u32) -> Self {
         let words = std::array::from_fn(|slot| held(key(slot, 9), 900));
         Self { words, shared: [false; SLOTS], sequence: sequence(of), layout: LAYOUT, threads: Vec::new() }
     }
 
-    /// A word that may change, at this place of the sequence.
+    /// Sets a word that may change, at this index of the sequence.
     pub fn with(mut self, index: usize, word: u64) -> Self {
         self.shared[self.sequence[index]] = true;
         self.words[self.sequence[index]] = word;
         self
     }
 
-    /// A word that no thread will come to change.
+    /// Sets a word that no thread will change.
     pub fn constant(mut self, index: usize, word: u64) -> Self {
         self.words[self.sequence[index]] = word;
         self
     }
 
-    /// How many threads there are, and how many operations.
+    /// The number of threads, and of operations.
     pub fn size(&self) -> (usize, usize) {
         (self.threads.len(), self.threads.iter().map(Vec::len).sum())
     }
 
-    /// One thread more.
+    /// Adds a thread.
     pub fn thread<const N: usize>(mut self, ops: [Op; N]) -> Self {
         self.threads.push(ops.to_vec());
         self
     }
 
-    /// Runs the scene in every order, or in those that interrupt threads at most `bound` times. `Ok` says how many there were; all
-    /// that the operations can do one after the other was among them. `Err` tells of the first order that did anything else.
+    /// Runs the scene in every order, or in those that interrupt threads at most `bound` times.
+    /// `Ok` has the number of orders; all outcomes of the operations one after the other were among
+    /// theirs. `Err` describes the first order with any other outcome.
     pub fn explore(&self, loads: Loads, bound: Option<usize>) -> Result<usize, String> {
         let mut builder = loom::model::Builder::new();
         (builder.preemption_bound, builder.max_branches) = (bound, 10_000);
@@ -298,7 +306,7 @@ impl Scene {
         Ok(found.0)
     }
 
-    /// All that can come of the operations one after the other, each thread's in its order.
+    /// Collects all outcomes of the operations one after the other, each thread's in its order.
     fn one_by_one(&self, words: &[u64; SLOTS], done: &mut Vec<Vec<Answer>>, into: &mut Vec<Outcome>) {
         let mut ended = true;
         for thread in 0..self.threads.len() {
@@ -316,7 +324,7 @@ impl Scene {
         }
     }
 
-    /// One order; which of the possible outcomes it had.
+    /// Runs one order and returns which of the possible outcomes it had.
     fn once(&self, loads: Loads, possible: &[Outcome]) -> Result<usize, String> {
         let cells = std::array::from_fn(|slot| match self.shared[slot] {
             true => Cell::Shared { word: AtomicU64::new(self.words[slot]), gate: AtomicU64::new(0) },
@@ -342,7 +350,7 @@ impl Scene {
         Err(format!("{fault}\n{:x?}\n{:x?}\n{:x?}\n{steps}", self.threads, outcome.0, outcome.1))
     }
 
-    /// What is wrong with words at rest, whatever led to them.
+    /// Says what is wrong with words at rest, whatever led to them.
     fn unsound(&self, words: &[u64; SLOTS]) -> Option<String> {
         let mut living = BTreeMap::new();
         for (slot, word) in words.iter().enumerate().filter(|(_, word)| *word >> 32 != K) {
@@ -354,7 +362,7 @@ impl Scene {
         living.into_iter().find_map(|(key, at)| {
             let mut before = sequence(key).into_iter().take_while(|&slot| slot != at);
             let hides = before.find(|&slot| {
-                // In its own bucket an empty slot hides nothing.
+                // In the key's own bucket an empty slot hides nothing.
                 let empty = words[slot] == EMPTY && bucket(slot) != bucket(at);
                 empty || words[slot] == K << 32 | key as u64
             })?;

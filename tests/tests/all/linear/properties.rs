@@ -1,4 +1,5 @@
-//! The linear map beside `std::collections::HashMap`, through sequences of batches whose operations may meet, on every engine.
+//! The linear map beside `std::collections::HashMap`, through sequences of batches with concurrent
+//! operations, on every engine.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -7,7 +8,8 @@ use warpnest::{Answers, Buffer, Error, Key, LinearConfig, LinearMap, LinearOpera
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, linear_engines};
 use warpnest_tests::{TestEngine, key, on_those, the_cpu_engine};
 
-/// Keys: few, so that they meet in a batch, or any, or one after the other, also in their upper halves alone.
+/// A strategy for keys: few, so that they meet in a batch, or any, or one after the other, also in
+/// their upper halves alone.
 fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     let few = prop_oneof![4 => 0u64..6, 1 => Just(u64::MAX), 1 => any::<u64>().prop_map(|key| key % 40)];
     let upper = (0u64..6).prop_map(|key| K::from_u64(key << (K::BITS - 3)));
@@ -22,7 +24,7 @@ fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     ]
 }
 
-/// Pairs; their values repeat if `repeat`, and else say where they came from.
+/// A strategy for pairs. Their values repeat if `repeat`, and otherwise tell their origin.
 fn pairs<K: Key, V: Value>(most: usize) -> impl Strategy<Value = (Vec<K>, Vec<V>)> {
     (keys(most), any::<u64>(), any::<bool>()).prop_map(|(keys, seed, repeat)| {
         let number = |i: usize| if repeat { (i as u64 ^ seed) % 3 } else { seed.wrapping_add(i as u64) };
@@ -32,7 +34,7 @@ fn pairs<K: Key, V: Value>(most: usize) -> impl Strategy<Value = (Vec<K>, Vec<V>
     })
 }
 
-/// A call.
+/// A call of a map.
 #[derive(Clone, Debug)]
 enum Step<K, V> {
     Insert(Vec<K>, Vec<V>),
@@ -41,7 +43,7 @@ enum Step<K, V> {
     GetOrInsertInto(Vec<K>, Vec<V>),
     Remove(Vec<K>),
     RemoveOn(Vec<K>),
-    /// Removes every so many-th of the keys that are there.
+    /// Removes every n-th of the keys that are there.
     RemoveSome(usize),
     Apply(Vec<LinearOperation<K, V>>),
     Get(Vec<K>),
@@ -89,7 +91,8 @@ struct Case<K, V> {
     steps: Vec<Step<K, V>>,
 }
 
-/// Batches of up to so many operations on a map with room for so many pairs at first.
+/// A strategy for batches of up to `most` operations on a map with an initial capacity for `pairs`
+/// pairs.
 fn case<K: Key, V: Value>(most: usize, pairs: u64, max_steps: usize) -> impl Strategy<Value = Case<K, V>> {
     let load = prop_oneof![2 => Just(0.8), 2 => 0.3..1.0f64, 2 => Just(0.99), 1 => Just(0.05)];
     let fixed = prop_oneof![3 => Just(false), 1 => Just(true)];
@@ -121,7 +124,8 @@ fn answered<K: Key, V: Value>(
     Ok(operations.into_iter().zip(answers).collect())
 }
 
-/// After insertions without answers: each key has one of the values that the batch gave it; the others are as they were.
+/// Checks insertions without answers: each key has one of the values that the batch gave it; the
+/// others are unchanged.
 fn check_inserted<K: Key, V: Value>(
     before: &HashMap<K, V>,
     (keys, values): (&[K], &[V]),
@@ -139,7 +143,8 @@ fn check_inserted<K: Key, V: Value>(
     Ok(())
 }
 
-/// After insertions some of which were refused: each key is as it was, or as one of its operations left it.
+/// Checks insertions some of which were refused: each key is as it was, or as one of its operations
+/// left it.
 fn check_refused<K: Key, V: Value>(
     before: &HashMap<K, V>,
     step: &Step<K, V>,
@@ -168,7 +173,7 @@ fn check_refused<K: Key, V: Value>(
     Ok(())
 }
 
-/// Does a step; `Ok` says what was answered, if it was anything but insertions without answers.
+/// Does a step. `Ok` has the answers, unless the step was insertions without answers.
 fn work<K: Key, V: Value>(
     map: &mut LinearMap<K, V>,
     before: &HashMap<K, V>,
@@ -183,7 +188,8 @@ fn work<K: Key, V: Value>(
             prop_assert_eq!(new, map.len() - had);
             let after = check_linear_map(map).map_err(TestCaseError::fail)?.pairs;
             check_inserted(before, (&keys, &values), &after)?;
-            // As if each key's last operation had found the one before, so that only the reads below are left to check.
+            // As if each key's last operation had found the one before, so that only the reads
+            // below are left to check.
             let last: HashMap<K, V> = keys.iter().map(|key| (*key, after[key])).collect();
             Ok(last.into_iter().map(|(key, value)| (Insert(key, value), before.get(&key).copied())).collect())
         }
@@ -319,10 +325,11 @@ fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), Te
     Ok(())
 }
 
-/// A case takes less time than those of other tables, so there can be more of them.
+/// The factor for the number of cases. A case takes less time than those of other tables, so there
+/// can be more of them.
 const ROUNDS: usize = 3;
 
-/// Batches on maps of all sizes, whose operations must do what they would do in some order.
+/// Checks batches on maps of all sizes, whose operations must behave as in some order.
 fn large<K: Key, V: Value>() {
     for _ in 0..ROUNDS {
         let engines = linear_engines::<K, V>().chain(the_cpu_engine());
@@ -330,7 +337,7 @@ fn large<K: Key, V: Value>() {
     }
 }
 
-/// The same with a few lines, in which keys come and go many times.
+/// Checks batches on a few lines, in which keys come and go many times.
 fn small<K: Key, V: Value>() {
     for _ in 0..ROUNDS {
         on_those(linear_engines::<K, V>().chain(the_cpu_engine()), |_| case(14, 40, 40), run::<K, V>);

@@ -1,4 +1,5 @@
-//! The linear map where threads meet: many operations on few keys at the same time, and the check of their answers itself.
+//! The linear map under concurrency: many operations on few keys at the same time, and tests of the
+//! checker of their answers.
 
 use gpu_kernels::double::{Double, PackedPair};
 use gpu_kernels::linear::slot::IfHeld;
@@ -12,7 +13,8 @@ use warpnest::{Answers, Buffer, Device, Key, LinearConfig, LinearOperation, Valu
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, in_some_order, search_order};
 use warpnest_tests::{distinct_keys, of_all_widths};
 
-/// A value that says a number of less than 2^32 in each of its halves of 32 bits, by bits of all its bytes in the upper one.
+/// A value that has a number of less than 2^32 in each of its halves of 32 bits, in the upper one
+/// by bits of all its bytes.
 fn value<V: Value>(number: u64) -> V {
     V::from_u64(number | u64::from((number as u32).wrapping_mul(0x9e37_79b1)) << 32)
 }
@@ -22,7 +24,7 @@ mod threads_that_meet_at_few_keys_for_a_second_leave_answers_that_have_an_order 
     of_all_widths!(meet_at_few_keys);
 }
 
-/// Many batches on few keys, by all the threads that there are: what a race would break.
+/// Runs many batches on few keys, by all threads, to find races.
 fn meet_at_few_keys<K: Key, V: Value>() {
     let (begin, device) = (Instant::now(), Device::cpu());
     let mut next = 1u64;
@@ -31,13 +33,13 @@ fn meet_at_few_keys<K: Key, V: Value>() {
         (next >> 33) % below
     };
     for round in 0.. {
-        // Each round another map: small and full, or with room.
+        // Each round another map: small and full, or with spare capacity.
         let config = LinearConfig::default().load([0.99, 0.8][round % 2]).pairs([30_000, 0][round / 2 % 2]);
         let config = config.seed(round as u64);
         let mut map = if round % 3 == 0 { config.linear_probing() } else { config }.create::<K, V>(&device).unwrap();
         let mut before = HashMap::new();
         let distinct = [1, 3, 40, 2000][round % 4];
-        // Keys that share a home stand in each other's way; the last one has a cell of its own.
+        // Keys that share a home collide; the last one has a cell of its own.
         let home = |key: &K| search_order::<K, V>(map.layout(), *key).next();
         let candidates = (0..20_000).map(K::from_u64);
         let mut keys: Vec<K> = candidates.filter(|key| home(key) < Some(64)).take(distinct).collect();
@@ -46,7 +48,7 @@ fn meet_at_few_keys<K: Key, V: Value>() {
         for batch in 0..6 {
             let mut operation = |i: u64| {
                 let key = keys[random(keys.len() as u64) as usize];
-                // Every value of a batch is another one, so that answers say whose they are.
+                // Every value of a batch is unique, so that answers tell their origin.
                 let value = value(batch << 24 | i);
                 match random(8) {
                     0 => Get(key),
@@ -84,12 +86,12 @@ mod blocks_that_do_the_same_at_the_same_time_for_a_second_leave_answers_that_hav
     of_all_widths!(do_the_same);
 }
 
-/// Each block of a batch has the same keys in the same order, so that threads that begin together come to each key together: to its
-/// first slot, to that of a removed key, to its removal.
+/// Runs batches whose blocks all have the same keys in the same order. Threads that begin together
+/// come to each key together: to its first slot, to that of a removed key, to its removal.
 fn do_the_same<K: Key, V: Value>() {
     type Make<K, V> = fn(K, V) -> LinearOperation<K, V>;
     let in_turn: Make<K, V> = |key, value| if value.to_u64() % 2 == 0 { Remove(key) } else { GetOrInsert(key, value) };
-    // What all of a batch does, and whether it is one of a mixed batch.
+    // The operation of all of a batch, and whether it is one of a mixed batch.
     let batches: [(Make<K, V>, bool); 10] = [
         (Insert, true),
         (|key, _| Remove(key), true),
@@ -143,7 +145,8 @@ mod different_keys_that_want_the_same_slot_at_the_same_time_take_the_first_ones 
     of_all_widths!(want_the_same_slot);
 }
 
-/// Keys that begin at the same slot come to it at the same time: those that lose it must take the next one, and not go further.
+/// Checks keys that begin at the same slot at the same time: those that lose it must take the next
+/// one, and not go further.
 fn want_the_same_slot<K: Key, V: Value>() {
     let begin = Instant::now();
     let mut map = LinearConfig::default().seed(3).pairs(40_000).create::<K, V>(&Device::cpu()).unwrap();
@@ -174,19 +177,22 @@ mod no_word_is_torn_beside_replacements {
     of_all_widths!(whole);
 }
 
-/// Words where accesses of 16 bytes may begin.
+/// Words that are aligned for accesses of 16 bytes.
 #[repr(align(16))]
 struct Aligned<T, const N: usize>([T; N]);
 
-/// Two threads insert and remove, two look up, all without pause at the same keys of one table. A value says its key and its turn in every
-/// part, so halves of two words do not fit together.
+/// Checks that words are read whole. Two threads insert and remove, two look up, all without pause
+/// at the same keys of one table. A value has its key and its turn in every part, so halves of two
+/// words do not fit together.
 fn whole<K: Key, V: Value>() {
     let layout = Layout { a: 0x9e37_79b9_7f4a_7c15, b: 0xd1b5_4a32_d192_ed03, lines: 2, linear: 1 };
     let (mut words, mut header) = (Aligned([PackedPair::<K, V>::ALL_ONES; 16]), Aligned([0u64; header::WORDS]));
-    // SAFETY: the table lives until all threads have ended, and has as many slots as the layout says; all are changed by atomics alone.
+    // SAFETY: the table lives until all threads have ended, and has as many slots as the layout
+    // says; all are changed by atomics alone.
     let (slots, header) = unsafe { (Global::new(words.0.as_mut_ptr()), Global::new(header.0.as_mut_ptr())) };
     let table = InUse::<K, V>::new(slots, header, layout);
-    // Few, so that threads meet. One has the cell; the others differ in their upper halves alone, if they are wide.
+    // Few, so that threads meet. One has the cell; the others differ in their upper halves alone,
+    // if they are wide.
     let keys = [K::ALL_ONES.to_u64(), 3, 3 | 1 << (K::BITS - 1)].map(K::from_u64);
     let made = |key: usize, turn: u64| value::<V>((1 + turn % (1 << 23)) << 8 | key as u64);
     let check = |key: usize, found: Option<V>| {
@@ -212,7 +218,7 @@ fn whole<K: Key, V: Value>() {
     });
 }
 
-/// The walk along all operations beside a search through all their orders.
+/// Checks the walk along all operations against a search through all their orders.
 #[test]
 fn an_order_is_found_exactly_if_there_is_one() {
     fn search(state: Option<u32>, done: &mut Vec<Done<u32, u32>>, last: Option<u32>) -> bool {

@@ -1,5 +1,5 @@
-//! The slots of removed keys: that no key comes twice because of them, that they are used again where they may be; and that the
-//! checker of the words finds damage.
+//! The slots of removed keys: no key is inserted twice because of them, and they are reused where
+//! they may be. The checker of the words finds damage.
 
 use std::collections::HashMap;
 use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
@@ -18,19 +18,20 @@ fn configs() -> [LinearConfig; 2] {
     [config.clone(), config.linear_probing()]
 }
 
-/// Keys whose searches look at the same two lines first, in the same order.
+/// Returns keys whose searches read the same two lines first, in the same order.
 fn neighbours<K: Key, V: Value>(map: &LinearMap<K, V>, count: usize) -> Vec<K> {
     let first = |key| search_order::<K, V>(map.layout(), key).take(2 * line::<K, V>()).collect::<Vec<u64>>();
     let order = first(K::from_u64(1));
     (1..).map(K::from_u64).filter(|&key| first(key) == order).take(count).collect()
 }
 
-/// The value that goes with a key.
+/// The value that tests give a key.
 fn own<K: Key, V: Value>(key: K) -> V {
     V::from_u64(key.to_u64() | key.to_u64() << 33)
 }
 
-/// Inserts each key with its value, one after the other, so that each stands behind those before.
+/// Inserts each key with its value, one after the other, so that each is stored behind those
+/// before.
 fn insert_in_turn<K: Key, V: Value>(map: &mut LinearMap<K, V>, keys: &[K]) {
     keys.iter().for_each(|&key| assert_eq!(map.insert_many(&[key], &[own(key)]), Ok(1)));
 }
@@ -49,7 +50,8 @@ fn slot_number<K: Key, V: Value>(map: &LinearMap<K, V>, key: K) -> u64 {
     slot_number as u64
 }
 
-/// Ways to insert one key, all of which say what it had; the last two must leave the slots of other removed keys alone.
+/// An insertion of one key that returns the key's value before. The last two must leave the slots
+/// of other removed keys alone.
 type Insertion<K, V> = (&'static str, bool, fn(&mut LinearMap<K, V>, K, V) -> Option<V>);
 
 fn insertions<K: Key, V: Value>() -> [Insertion<K, V>; 4] {
@@ -66,13 +68,15 @@ fn insertions<K: Key, V: Value>() -> [Insertion<K, V>; 4] {
     ]
 }
 
-/// cuCollections' issue 606: the key is there, a slot before it was given up, and the key is inserted once more.
+/// Checks the case of cuCollections' issue 606: the key is there, a slot before it is freed, and
+/// the key is inserted once more.
 #[test]
 fn a_key_behind_a_removed_one_is_found_and_not_inserted_again() {
     fn with<K: Key, V: Value>() {
         for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
             for (name, keeps, insert) in insertions::<K, V>() {
-                // The key is in the same bucket as the removed one, in the other one of the line, or in the next line.
+                // The key is in the same bucket as the removed one, in the other one of the line,
+                // or in the next line.
                 for before in [1, bucket::<K, V>() as usize - 1, line::<K, V>() - 1, line::<K, V>(), line::<K, V>() + 2]
                 {
                     for (removed, alone) in
@@ -83,7 +87,8 @@ fn a_key_behind_a_removed_one_is_found_and_not_inserted_again() {
                         insert_in_turn(&mut map, &keys);
                         let key = keys[before];
                         let (slot, given_up) = (slot_number(&map, key), slot_number(&map, keys[removed]));
-                        // Removed alone, it may leave an empty slot; among other operations it never does.
+                        // Removed alone, the key may leave an empty slot; among other operations it
+                        // never does.
                         let answer = if alone {
                             map.remove_many(&[keys[removed]])
                         } else {
@@ -140,7 +145,7 @@ fn a_removed_slot_serves_its_own_key_always_and_others_if_nothing_is_removed_mea
     in_all_widths!(with());
 }
 
-/// A key that moves forward leaves its old removed slot behind it, which must not hide it, nor be hidden by it.
+/// Checks that a key that moves forward and its old removed slot do not hide each other.
 #[test]
 fn a_key_that_came_back_to_an_earlier_slot_is_not_hidden_by_the_one_that_it_left() {
     fn with<K: Key, V: Value>() {
@@ -160,7 +165,7 @@ fn a_key_that_came_back_to_an_earlier_slot_is_not_hidden_by_the_one_that_it_left
                 );
                 assert_eq!(map.get_many(&[key]).unwrap(), [Some(value(8))]);
                 assert_eq!(map.apply_many(&[GetOrInsert(key, value(9))]).unwrap(), [Some(value(8))]);
-                // Removed in both places now: it comes back to the first.
+                // Removed in both slots now: it comes back to the first.
                 assert_eq!(map.apply_many(&[Remove(key), Remove(key)]).unwrap().iter().flatten().count(), 1);
                 assert_eq!(
                     (map.get_many(&[key]).unwrap(), map.contains_many(&[key]).unwrap()),
@@ -186,7 +191,7 @@ fn a_key_that_came_back_to_an_earlier_slot_is_not_hidden_by_the_one_that_it_left
     in_all_widths!(with());
 }
 
-/// Slots and probes: every search comes to every slot once, if it must.
+/// Checks slots and probes: every search reads every slot once, if it must.
 #[test]
 fn every_search_leads_to_every_slot() {
     fn with<K: Key, V: Value>() {
@@ -219,7 +224,7 @@ fn operations_of_unknown_kinds_do_nothing_and_answer_nothing() {
         let words_in = |elements: &[u32]| Buffer::from_slice(device, elements).unwrap();
         let keys_in = |elements: &[K]| Buffer::from_slice(device, elements).unwrap();
         let values_in = |elements: &[V]| Buffer::from_slice(device, elements).unwrap();
-        // What was in the answers before must be gone.
+        // The old contents of the answers must be gone.
         let mut answers = map.get_many_on(stream, &keys_in(&vec![one; n])).unwrap();
         map.reserve(stream, n as u64).unwrap();
         let before = (*map.layout(), words_of(&map).unwrap());
@@ -251,7 +256,7 @@ fn operations_of_unknown_kinds_do_nothing_and_answer_nothing() {
     in_all_widths!(on_all());
 }
 
-/// Does something to the words of the slots, or to those beside them.
+/// A change of the words of the slots, or of those beside them.
 type Damage<'d, W> = dyn Fn(&mut [W], &mut [u64]) + 'd;
 
 #[test]
@@ -289,7 +294,7 @@ fn the_checker_finds_damage() {
     in_all_widths!(with());
 }
 
-/// What the map says of itself is compared with the words, too.
+/// Checks that the map's own figures are compared with the words, too.
 #[test]
 fn the_checker_finds_that_a_map_counts_wrong() {
     fn with<K: Key, V: Value>() {
@@ -307,7 +312,8 @@ fn the_checker_finds_that_a_map_counts_wrong() {
             (living, removed_word::<K, V>(two), "keys"),
             (removed, empty_word::<K, V>(), "slots"),
         ] {
-            // SAFETY: the buffer has this slot, its words are of this type, and no kernel runs on the CPU when no call does.
+            // SAFETY: the buffer has this slot, its words are of this type, and no kernel runs on
+            // the CPU when no call does.
             let all = unsafe { map.words().global::<PackedPair<K, V>>() };
             all.store(slot, word);
             let found = check_linear_map(&map).unwrap_err();

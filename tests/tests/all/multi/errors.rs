@@ -1,6 +1,7 @@
-//! Requests to the multimap that make no sense, on every engine and on every table that it can stand on: they are refused.
+//! Invalid requests to the multimap, on every engine and on every base table: they are refused.
 //!
-//! `multi/properties.rs` has the rebuilds that are refused, and the failures that come from the device.
+//! `multi/properties.rs` has the rebuilds that are refused, and the failures that come from the
+//! device.
 
 use warpnest::{Buffer, CuckooConfig, Error, MultiConfig, MultiMap, TwoLevelConfig};
 use warpnest_tests::forms::Form;

@@ -1,5 +1,5 @@
-//! The multimap beside `BTreeMap<K, Vec<V>>`, on every engine and on every table that it can stand on: every key has all of its values, in the
-//! order of the input.
+//! The multimap beside `BTreeMap<K, Vec<V>>`, on every engine and on every base table. Every key
+//! has all of its values, in the order of the input.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ fn reference<K: Key, V: Value>(keys: &[K], values: &[V]) -> BTreeMap<K, Vec<V>> 
     all
 }
 
-/// What is wrong with a map of these pairs; `absent` are more keys to look up, there or not.
+/// Says what is wrong with a map of these pairs; `absent` are more keys to look up, present or not.
 fn wrong<K: Key, V: Value, I: IdTable<K>>(
     map: &MultiMap<K, V, I>,
     keys: &[K],
@@ -63,11 +63,12 @@ fn wrong<K: Key, V: Value, I: IdTable<K>>(
     Ok(())
 }
 
-/// What is wrong with the list of all pairs.
+/// Says what is wrong with the list of all pairs.
 fn listed<K: Key, V: Value, I: IdTable<K>>(map: &MultiMap<K, V, I>, all: &BTreeMap<K, Vec<V>>) -> Result<(), String> {
     let said = |error: Error| error.to_string();
     let pairs = map.to_pairs().map_err(said)?;
-    // Every key's values in their order, and the values as the map has them: then copies of a key stand side by side.
+    // Every key's values in their order, and the values as the map has them: copies of a key are
+    // adjacent then.
     let (keys, values): (Vec<K>, Vec<V>) = pairs.iter().copied().unzip();
     let in_groups = map.values().download(map.device().default_stream()).map_err(said)?;
     if reference(&keys, &values) != *all || values != in_groups {
@@ -149,7 +150,7 @@ fn edges<F: Form>() {
     });
 }
 
-/// Many keys with one value, and one key with many.
+/// Checks many keys with one value, and one key with many.
 fn however_values_are_shared_out<F: Form>() {
     let device = Device::best().unwrap();
     let config = MultiConfig::on(F::default());
@@ -186,7 +187,8 @@ fn a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing<F: Form>() {
     on_all(with::<F, u64, u32>);
 }
 
-/// Whichever launch or allocation of a rebuild fails: an error, and no pairs; and the next one goes well.
+/// Lets each launch or allocation of a rebuild fail: it must be an error that leaves no pairs, and
+/// the next rebuild succeeds.
 fn after_a_failed_rebuild_the_map_is_empty<F: Form>() {
     fn with<F: Form>(device: &Device, left: &AtomicU32) -> u32 {
         let stream = device.default_stream();
@@ -212,7 +214,7 @@ fn after_a_failed_rebuild_the_map_is_empty<F: Form>() {
     assert!(with::<F>(&device, &counts.allocations) >= 8);
 }
 
-/// The same pairs and seed give the same arrays.
+/// Checks that the same pairs and seed give the same arrays.
 fn two_builds_with_one_seed_group_alike<F: Form>() {
     on_all(|device| {
         let stream = device.default_stream();
@@ -226,7 +228,8 @@ fn two_builds_with_one_seed_group_alike<F: Form>() {
     });
 }
 
-/// Keys that all fall into one page under the constants by which they were sorted: the table of keys takes others.
+/// Checks keys that all fall into one page under the constants by which they were sorted: the table
+/// of keys takes others.
 #[test]
 fn keys_that_all_fall_into_one_page_take_other_constants() {
     fn with<K: Key>(device: &Device) {
@@ -244,7 +247,7 @@ fn keys_that_all_fall_into_one_page_take_other_constants() {
     on_all(with::<u64>);
 }
 
-/// One key with most values, which would overflow a bin of any split: there is none.
+/// Checks one key with most values, which would overflow a bin of any split: there is none.
 #[test]
 fn a_key_with_most_of_the_values_is_not_counted_in_the_map_of_keys() {
     on_all(|device| {
@@ -256,8 +259,8 @@ fn a_key_with_most_of_the_values_is_not_counted_in_the_map_of_keys() {
     });
 }
 
-/// Keys are in the order of the table by the first constants: so no pass moves them again, and a cuckoo table's
-/// threads begin side by side.
+/// Checks that no pass moves the keys again, since they are in the table's order by the first
+/// constants. Adjacent threads of a cuckoo table then begin at adjacent slots.
 #[test]
 fn the_sorted_keys_need_not_be_put_in_the_order_of_the_table() {
     on_all(|device| {
@@ -275,7 +278,8 @@ fn the_sorted_keys_need_not_be_put_in_the_order_of_the_table() {
     });
 }
 
-/// A family that has no order: then a two-level table puts the keys in the order of its buckets as it always does.
+/// Checks a family without an order: a two-level table then puts the keys in the order of its
+/// buckets as it always does.
 #[test]
 fn another_family_than_the_mix_is_served_as_well() {
     on_all(|device| {
@@ -290,12 +294,13 @@ fn another_family_than_the_mix_is_served_as_well() {
     });
 }
 
-/// Keys that all fall into one bucket under the constants by which they were sorted: the table of keys takes others, and orders them.
+/// Checks keys that all fall into one bucket under the constants by which they were sorted: the
+/// table of keys takes others, and orders them.
 #[test]
 fn keys_that_all_fall_into_one_bucket_take_other_constants() {
     fn with<K: Key>(device: &Device) {
         let config = MultiConfig::on(TwoLevelConfig::default().seed(8));
-        // Those by which a page map on the same seed has its pages.
+        // The constants that give a page map on the same seed its pages.
         let layout = *MultiConfig::default().seed(8).build(device, &[K::default()], &[0u32]).unwrap().runs().layout();
         let keys: Vec<K> = (0..3000).map(|mixed| K::from_u64(mixed).unmixed(layout.a, layout.b)).collect();
         let map = config.build(device, &keys, &values::<u32>(keys.len())).unwrap();
@@ -306,9 +311,11 @@ fn keys_that_all_fall_into_one_bucket_take_other_constants() {
     on_all(with::<u64>);
 }
 
-/// Whichever launch or allocation fails: an error, and the map answers as before.
+/// Lets each launch or allocation of a call fail: it must be an error, and the map answers as
+/// before.
 fn what_fails_says_so<F: Form>() {
-    // So many different keys that a page map of them would begin with a split, if they were in no order.
+    // So many different keys that a page map of them would begin with a split, if they were in no
+    // order.
     let keys: Vec<u32> = distinct_keys::<u32>(6000, 1).iter().map(|key| key % 5000).collect();
     let numbers: Vec<u32> = values(keys.len());
     let (device, launches) = faulty();
@@ -318,7 +325,8 @@ fn what_fails_says_so<F: Form>() {
         let Error::Kernel { kernel, .. } = error else { panic!("{error}") };
         kernels.push(kernel);
     }
-    // The sort, and no split or pass of the table's own; different keys need no census, and no last pair.
+    // The sort, and no split or pass of the table's own; different keys need no census, and no last
+    // pair.
     let times = |name: &str| kernels.iter().filter(|kernel| kernel.starts_with(name)).count();
     assert_eq!(times("radix_partition"), 4, "{kernels:?}");
     let unwanted = ["page_split", "cuckoo_census", "cuckoo_last", "cuckoo_place"];
@@ -343,7 +351,8 @@ fn what_fails_says_so<F: Form>() {
     assert!(good >= 8, "{good} allocations");
 }
 
-/// The configuration says beforehand what a map keeps at most, and what its build takes.
+/// Checks the memory that the configuration announces: the most that a map keeps, and the most of
+/// its build.
 fn memory_is_what_was_said<F: Form>() {
     use std::sync::atomic::Ordering::Relaxed;
     fn with<F: Form, K: Key, V: Value>() {
@@ -362,7 +371,7 @@ fn memory_is_what_was_said<F: Form>() {
                     (config.memory_bytes::<K, V>(pairs as u64).unwrap(), counts.bytes.load(Relaxed) - before);
                 let kept = map.memory_bytes();
                 assert!(kept == said || multiplicity > 1 && kept < said, "{pairs} pairs: {kept} and {said}");
-                // What it would work in are arrays without elements, 16 bytes each.
+                // The map's own scratch consists of arrays without elements, 16 bytes each.
                 assert!((kept..=kept + 160).contains(&keeps), "{pairs} pairs keep {keeps} bytes, and {kept} were said");
                 let scratch = config.scratch_bytes::<K, V>(pairs as u64).unwrap();
                 let most = counts.most.load(Relaxed) - before;

@@ -1,4 +1,5 @@
-//! The checking engine on the build of a page: it finds a planted missing barrier, and none missing in the library's build.
+//! The checking engine on the build of a page: it finds a planted missing barrier, and none missing
+//! in the library's build.
 
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Global, Kernel, Shared, checked::Checker};
@@ -13,9 +14,10 @@ use warpnest_tests::random::derived;
 use warpnest_tests::{CheckedRunner, distinct_keys, is_thorough};
 
 kernel! {
-    /// A page's build in small, one pair a thread: empty tags, places by compare-and-exchange, of each key the last pair, and out.
-    /// `missing` is the number of the step after which the barrier is left out. `out` becomes the slots' pairs, counted from 1,
-    /// and behind them how many pairs had a key that was there.
+    /// A page's build in small, one pair a thread: empty tags, slots taken by compare-and-exchange,
+    /// the last pair of each key, and the output. `missing` is the number of the step after which
+    /// the barrier is left out. `out` becomes the slots' pairs, counted from 1, and behind them the
+    /// number of pairs with a key that was there.
     SmallPage<>, "test_small_page", threads 64, shared words: u32 = 64 + 64 + 1;
     { keys: Global<u32>, out: Global<u32>, missing: u32 }
     |args, block| {
@@ -64,7 +66,7 @@ kernel! {
     }
 }
 
-/// The conflicts of a run, and its answer. Each key comes twice.
+/// Returns the conflicts of a run, and its output. Each key comes twice.
 fn small_page(shuffle: u64, missing: u32) -> (u64, Vec<u32>) {
     let mut keys: Vec<u32> = (0..64).map(|i| i % 32 * 12_345).collect();
     let (mut out, checker) = (vec![0; 65], Checker::new(shuffle));
@@ -96,9 +98,11 @@ fn each_barrier_of_a_page_that_is_left_out_is_noticed() {
     }
 }
 
-/// Builds on a checking engine, where a conflict in any kernel is an error, and compares everything.
+/// Builds on a checking engine, where a conflict in any kernel is an error, and compares
+/// everything.
 ///
-/// A conflict shows in any order of the threads, but where the order decides what they do: so one order is tried, and another in the next run.
+/// A conflict shows in any order of the threads, except where the order decides what they do. So
+/// one order is tried, and another in the next run.
 fn no_conflicts<K: Key, V: Value>(config: &PageConfig, keys: &[K]) -> PageReport {
     let mut report = None;
     for shuffle in 0..if is_thorough() { 3 } else { 1 } {
@@ -128,7 +132,8 @@ fn inputs<K: Key, V: Value>() {
             no_conflicts::<K, V>(&config, &[]);
         }
     }
-    // Many pages, for which the copies of one key are a crowd; and few, whose bins they overflow.
+    // Many pages, for which the copies of one key make a skewed bin; and few, whose bins they
+    // overflow.
     let pair_bytes = (K::BITS + V::BITS) as f64 / 8.0;
     let bucket_bytes = if K::BITS + V::BITS == 64 { 32.0 } else { 64.0 };
     let split =
@@ -168,12 +173,12 @@ fn splits_of_several_tiles_whose_blocks_look_back_have_no_conflicts() {
     }
 }
 
-/// As many pages as one split cannot tell apart.
+/// Checks as many pages as one split cannot tell apart.
 #[test]
 fn two_splits_have_no_conflicts() {
     fn with<K: Key + Value>(keys: &[K], unique: bool) {
         let device = Device::from_engine(HostEngine::new(CheckedRunner::new(4))).unwrap();
-        // So many buckets, and they alone, make pages of the usual size too many for one split.
+        // With so many buckets, and only then, pages of the usual size are too many for one split.
         let (pair, bucket) = (2.0 * K::BITS as f64, 8.0 * K::BITS as f64);
         let config = PageConfig::default().seed(3).load(2000.0 * pair / (800_000.0 * bucket));
         let config = if unique { config.assume_unique() } else { config };
@@ -184,12 +189,13 @@ fn two_splits_have_no_conflicts() {
     let copies = |i: u64| if i.is_multiple_of(3) { 7 } else { i * i };
     with(&(0..2000).map(|i| copies(i) as u32).collect::<Vec<u32>>(), false);
     with(&(0..2000).map(copies).collect::<Vec<u64>>(), false);
-    // Without order, key and value stand side by side between the splits.
+    // Without order, key and value are stored side by side between the splits.
     with(&distinct_keys::<u32>(2000, 5), true);
     with(&distinct_keys::<u64>(2000, 5), true);
 }
 
-/// Pages so full that pairs are left when their candidates are full, and others make room.
+/// Checks pages so full that pairs are left when their candidates are full, and evictions free
+/// slots for them.
 #[test]
 fn pairs_that_need_room_are_moved_without_a_conflict() {
     fn with<K: Key, V: Value>(page_bits: u32, pairs: usize) {

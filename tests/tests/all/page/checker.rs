@@ -1,4 +1,5 @@
-//! The checker of page maps can fail: every kind of damage to a table's words is found, and what has no meaning is not.
+//! The checker of page maps can fail: every kind of damage to a table's words is found, and words
+//! without a meaning are ignored.
 
 use gpu_kernels::page::Layout;
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
@@ -9,7 +10,7 @@ use warpnest_tests::maps::holds;
 use warpnest_tests::page_checker::{check_page_map, pairs_of_pages, same_pairs};
 use warpnest_tests::pages::{Pages, key_of_page};
 
-/// A table on the host, for damage.
+/// A table on the host, to be damaged.
 struct Table<K: Key, V: Payload> {
     layout: Layout,
     words: Vec<u64>,
@@ -18,7 +19,7 @@ struct Table<K: Key, V: Payload> {
 }
 
 impl<K: Key, V: Payload> Table<K, V> {
-    /// What the checker says of it.
+    /// Returns the checker's verdict.
     fn wrong(&self) -> Result<(), String> {
         same_pairs(&pairs_of_pages::<K, V>(&self.layout, &self.words, self.pages)?, &self.pairs)
     }
@@ -27,7 +28,7 @@ impl<K: Key, V: Payload> Table<K, V> {
         <K::PackedWord<V> as Scalar>::BITS as usize
     }
 
-    /// How many tag words and slots a bucket has, tags a word, and bits a tag.
+    /// The numbers of tag words and slots in a bucket, of tags in a word, and of bits in a tag.
     fn shape(&self) -> (usize, usize, usize, usize) {
         match self.layout.slots {
             6 => (2, 6, 3, 10),
@@ -70,14 +71,14 @@ impl<K: Key, V: Payload> Table<K, V> {
         (bucket, self.shape().0 + slot)
     }
 
-    /// The slots whose tags are such.
+    /// The slots whose tags satisfy `of`.
     fn slots(&self, of: impl Fn(u64) -> bool) -> Vec<(usize, usize)> {
         let buckets = (self.layout.page_buckets * self.pages) as usize;
         let all = (0..buckets).flat_map(|bucket| (0..self.shape().1).map(move |slot| (bucket, slot)));
         all.filter(|&slot| of(self.tag(slot))).collect()
     }
 
-    /// Does something to a copy for which the checker must find words.
+    /// Damages a copy such that the checker must report `says`.
     fn damaged(&self, says: &[&str], damage: impl FnOnce(&mut Self)) {
         let mut copy =
             Self { layout: self.layout, words: self.words.clone(), pages: self.pages, pairs: self.pairs.clone() };
@@ -87,7 +88,7 @@ impl<K: Key, V: Payload> Table<K, V> {
     }
 }
 
-/// Two pages with so many pairs that many are not at home.
+/// A table of two pages with so many pairs that many are not at home.
 fn table<K: Key, V: Payload>(page_bits: u32, slots: u32) -> Table<K, V> {
     let device = Device::cpu();
     let layout = Layout::new::<K, V>(11, 22, page_bits, 20);
@@ -149,7 +150,8 @@ fn damage_is_found<K: Key, V: Payload>(page_bits: u32, slots: u32) {
                 }
             });
         }
-        // Another candidate's number is another key, unless both are one bucket: its home is elsewhere.
+        // Another candidate's number is another key, unless both are one bucket: its home is
+        // elsewhere.
         let home = |number: u32| layout.home_of(slot.0 as u32 % 20, remainder, number);
         for other in (0..layout.candidates).filter(|&other| home(other) != home(number)) {
             let says = ["should not be there", "no key", "filter", "not full", "too", "is nowhere"];
@@ -161,7 +163,7 @@ fn damage_is_found<K: Key, V: Payload>(page_bits: u32, slots: u32) {
         let page_first = slot.0 as u32 / 20 * 20;
         let (remainder, number) = untag(tag);
         let home = layout.home_of(slot.0 as u32 - page_first, remainder, number);
-        // All of the home's filter bits go.
+        // All of the home's filter bits are cleared.
         whole.damaged(&["filter does not say so"], |table| {
             let home = (page_first + home) as usize;
             let (tag_words, _, tags, bits) = table.shape();
@@ -180,7 +182,7 @@ fn damage_is_found<K: Key, V: Payload>(page_bits: u32, slots: u32) {
             });
         }
     }
-    // Two pages that change places hold other keys.
+    // Two pages that are exchanged hold other keys.
     whole.damaged(&["should not be there", "no key"], |table| {
         let words = table.bits() * 20 * 8 / 64;
         let (first, second) = table.words.split_at_mut(words);
@@ -206,7 +208,8 @@ fn damage_is_found<K: Key, V: Payload>(page_bits: u32, slots: u32) {
         table.pairs.insert(key_of_page(&table.layout, 0, 99), <V::Word>::from_u64(1));
     });
 
-    // Values of empty slots, and what lies behind the pages, mean nothing; nor does a filter bit too many.
+    // Values of empty slots, and words behind the pages, mean nothing; nor does a filter bit too
+    // many.
     let mut other = whole;
     for &slot in free.iter().filter(|_| V::VALUE_BITS != 0) {
         let (bucket, word) = other.value_at(slot);

@@ -1,5 +1,5 @@
 //! The page map on the CPU engine by the number of its threads: fewer and larger pages, which are
-//! built in place.
+//! built directly in the table's memory.
 
 use rayon::ThreadPoolBuilder;
 use std::collections::HashMap;
@@ -7,11 +7,11 @@ use warpnest::{Device, Key, PageConfig, PageMap, Value};
 use warpnest_tests::page_checker::check_page_map;
 use warpnest_tests::{distinct_keys, values};
 
-/// Sizes around what is done at once (32), what one block splits (8192 pairs), and what one core
-/// builds as a page.
+/// Sizes around the number of pairs that are processed at once (32), that one block splits (8192),
+/// and that one core builds as a page.
 const SIZES: [usize; 12] = [0, 1, 31, 32, 33, 1433, 8191, 8193, 20_000, 65_536, 70_000, 150_000];
 
-/// Builds a map in a pool of `threads` threads and checks all of it; returns it.
+/// Builds a map in a pool of `threads` threads, checks all of it, and returns it.
 fn checked<K: Key, V: Value>(threads: usize, config: &PageConfig, keys: &[K], values: &[V]) -> PageMap<K, V> {
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
@@ -57,7 +57,8 @@ fn wide_pairs_in_pages_for_any_number_of_threads() {
     every_size::<u32, u64>();
 }
 
-/// One core builds twice as many pairs in a page of their own as it does otherwise, since that saves the split.
+/// Checks that one core builds twice as many pairs in a page of their own as it does otherwise,
+/// since that saves the split.
 #[test]
 fn the_largest_single_page() {
     let keys = distinct_keys::<u32>(1 << 18, 4);
@@ -74,7 +75,7 @@ fn the_largest_single_page() {
     assert_eq!(checked(1, &config, &more, &values_of(&more)).layout().pages(), 2);
 }
 
-/// Copies of few keys fill buckets and the lists of pairs without a slot.
+/// Checks copies of few keys, which fill buckets and the lists of pairs without a slot.
 #[test]
 fn many_copies_of_few_keys_in_one_large_page() {
     for different in [1, 5, 300] {

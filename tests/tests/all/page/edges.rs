@@ -1,6 +1,7 @@
-//! The page map at the edges: extreme keys and values, sizes around every bound, every load, tables of every form, rebuilds.
+//! Edge cases of the page map: extreme keys and values, sizes around every bound, every load,
+//! tables of every form, and rebuilds.
 //!
-//! `page/skew.rs` has repeated keys and those that are chosen to be in each other's way.
+//! `page/skew.rs` has repeated keys and those that are chosen to collide.
 
 use warpnest::kernels::page::{Number, NumberParams, Unpack, UnpackParams, split_tile};
 use warpnest::kernels::seam::Kernel;
@@ -13,7 +14,7 @@ fn default() -> PageConfig {
     PageConfig::default().seed(11)
 }
 
-/// Builds maps of unique keys, which may be promised or not, on every engine that takes so many.
+/// Builds maps of unique keys, with and without that promise, on every engine that takes so many.
 fn unique<K: Key, V: Value>(config: &PageConfig, n: usize, keys: impl Fn(u64) -> u64) {
     for engine in engines().iter().filter(|engine| n <= engine.max_items) {
         let keys: Vec<K> = (0..n as u64).map(|i| K::from_u64(keys(i))).collect();
@@ -37,8 +38,9 @@ fn empty_input_at_the_lowest_load() {
     on_all(|device| drop(build::<_, u32, u64>(device, &default().load(1e-300), &[], &[])));
 }
 
-/// A thread counts the keys that it places, and takes away those that it finds repeated, which others
-/// may have placed: with most seeds some thread takes away more than it placed.
+/// Checks the count of keys. A thread adds the keys that it inserts and subtracts those that it
+/// finds repeated, which others may have inserted. With most seeds some thread subtracts more than
+/// it added.
 #[test]
 fn each_of_few_keys_twice_with_any_seed() {
     for seed in 0..20 {
@@ -50,7 +52,8 @@ fn each_of_few_keys_twice_with_any_seed() {
     }
 }
 
-/// What lists keys writes no farther than there is room, however many the table has.
+/// Checks that the kernels that list keys write no more than the capacity, however many keys the
+/// table has.
 #[test]
 fn keys_are_listed_as_far_as_there_is_room() {
     on_all(|device| {
@@ -59,14 +62,15 @@ fn keys_are_listed_as_far_as_there_is_room() {
         let map = build::<_, u32, u32>(device, &default(), &keys, &keys);
         let (words, layout) = (map.words(), *map.layout());
         let capacities = [0, 1, 100, 249, 250, 300];
-        // First the pairs, since numbers take the place of the values.
+        // First the pairs, since numbers overwrite the values.
         for (numbers, capacity) in
             [false, true].into_iter().flat_map(|numbers| capacities.map(|capacity| (numbers, capacity)))
         {
             let listed: Vec<Buffer<u32>> =
                 (0..2).map(|_| Buffer::from_slice(device, &[u32::MAX; 400]).unwrap()).collect();
             let count = Buffer::<u64>::zeroed(device, 1).unwrap();
-            // SAFETY: the outputs have more room than is said, the layout is the table's, and the launches name the buffers.
+            // SAFETY: the outputs have more capacity than is said, the layout is the table's, and
+            // the launches name the buffers.
             unsafe {
                 let (keys_out, values_out, count_out) = (listed[0].global(), listed[1].global(), count.global());
                 let table = words.global();
@@ -118,7 +122,7 @@ fn wide_keys_that_differ_in_one_half_only() {
 #[test]
 fn sizes_around_powers_of_two_tiles_and_pages() {
     let tiles = [split_tile::<u32, u32>() as usize, split_tile::<u64, u64>() as usize];
-    // 56 pairs are as many as the smallest table is for; 1431 are the fewest for two pages.
+    // The smallest table holds up to 56 pairs; 1431 are the fewest for two pages.
     let bounds = [2, 4, 8, 32, 56, 64, 128, 256, 512, 1024, 1431, 2048, 3277, 5000, 16_384, 32_768, 65_536];
     let mut sizes: Vec<usize> = bounds.into_iter().chain(tiles).chain(tiles.map(|tile| 2 * tile)).collect();
     sizes.sort_unstable();
@@ -167,7 +171,7 @@ fn no_table_is_fuller_than_the_load_that_was_asked_for() {
     with::<u64, u64>(16);
 }
 
-/// Tables with short tags need many buckets: with few pairs, thus of a low load.
+/// Checks tables with short tags, which need many buckets: with few pairs, thus of a low load.
 #[test]
 fn tables_of_five_slots_a_bucket_with_few_pairs_and_with_many() {
     let engine = &engines()[0];
@@ -187,7 +191,7 @@ fn tables_of_five_slots_a_bucket_with_few_pairs_and_with_many() {
     }
 }
 
-/// 2^25 buckets, which take a gigabyte.
+/// Checks a table of 2^25 buckets, which take a gigabyte.
 #[test]
 fn a_table_of_six_slots_a_bucket() {
     let device = Device::cpu();

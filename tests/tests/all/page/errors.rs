@@ -1,6 +1,8 @@
-//! Every error that a user of the page map can cause, on every engine: its figures, its advice, and what is left behind.
+//! Every error that a user of the page map can cause, on every engine: its figures, its advice, and
+//! the state it leaves.
 //!
-//! `page/skew.rs` has the builds that fail, `page/faults.rs` the failures that come from the device.
+//! `page/skew.rs` has the builds that fail, `page/faults.rs` the failures that come from the
+//! device.
 
 use warpnest::{Buffer, Device, Error, Key, PageConfig, Value};
 use warpnest_tests::built::{errors, refused};
@@ -32,7 +34,8 @@ fn loads_that_are_none_are_refused() {
     });
 }
 
-/// A table of more buckets than can be numbered: the load is too low for so many pairs, and no memory is asked for.
+/// Checks a table of more buckets than can be numbered: the load is too low for so many pairs, and
+/// no memory is requested.
 #[test]
 fn a_load_that_needs_more_buckets_than_there_can_be_is_refused() {
     on_all(|device| {
@@ -47,7 +50,7 @@ fn a_load_that_needs_more_buckets_than_there_can_be_is_refused() {
     assert!(matches!(bytes(1.0 / 1024.0, (1 << 23) + 1), Err(Error::Load { .. })));
     assert!(default().load(1.0 / 1024.0).memory_bytes::<u64, u64>((1 << 23) - 100_000).is_ok());
     assert!(default().load(1.0 / 1024.0).memory_bytes::<u64, u64>((1 << 23) + 1).is_err());
-    // Whatever is allowed has buckets that 32 bits can number.
+    // Every accepted configuration has buckets that 32 bits can number.
     for load in [1.0, 0.8, 0.3, 0.25, 0.249, 0.1] {
         for pairs in [1 << 30, (1 << 31) - 1, 1 << 31] {
             if let Ok(bytes) = bytes(load, pairs) {

@@ -1,5 +1,5 @@
-//! Failures of the device in the midst of a page map's build, and the memory that builds take: what a map is afterwards, and
-//! that no byte is taken beyond what was said.
+//! Device failures during a page map's build, and the memory that builds take. They check the state
+//! of the map afterwards, and that no byte is taken beyond what was announced.
 
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::{Buffer, Error, Key, PageConfig, PageReport};
@@ -11,17 +11,18 @@ fn default() -> PageConfig {
     PageConfig::default().seed(2)
 }
 
-/// Four pages for 300 pairs: so that there is a split, whose bins overflow if most of the pairs have one key.
+/// A configuration of four pages for 300 pairs, so that there is a split, whose bins overflow if
+/// most of the pairs have one key.
 fn split() -> PageConfig {
     default().load(300.0 * 8.0 / (6.0 * 300.0 * 32.0))
 }
 
-/// So many pages for few pairs that there are two splits.
+/// A configuration of so many pages for few pairs that there are two splits.
 fn split_twice() -> PageConfig {
     default().load(300.0 * 8.0 / (800_000.0 * 32.0))
 }
 
-/// What a build did because a bin overflowed.
+/// The reaction of a build to a bin's overflow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Overflow {
     None,
@@ -29,7 +30,7 @@ enum Overflow {
     Counted,
 }
 
-/// What this one did.
+/// The reaction of this build.
 fn overflow(report: &PageReport) -> Overflow {
     match (report.split_again, report.counted) {
         (false, false) => Overflow::None,
@@ -38,14 +39,14 @@ fn overflow(report: &PageReport) -> Overflow {
     }
 }
 
-/// 300 keys, `copies` of which are equal.
+/// Returns 300 keys, `copies` of which are equal.
 fn with_copies<K: Key>(copies: usize) -> Vec<K> {
     let mut keys = distinct_keys(300, 2);
     keys.iter_mut().step_by(300 / copies).for_each(|key| *key = K::from_u64(77));
     keys
 }
 
-/// Lets each launch of a rebuild fail once; gives the kernels that did.
+/// Lets each launch of a rebuild fail once, and returns the kernels that failed.
 fn failing_launches(config: &PageConfig, new: &[u32], expected: Overflow) -> Vec<String> {
     faults::failing_launches(config, new, |map| assert_eq!(overflow(map.report()), expected))
 }
@@ -60,7 +61,7 @@ fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again()
         let kernels = failing_launches(&config, &keys, Overflow::None);
         assert_eq!((times(&kernels, names), kernels.len()), ([1, 1, 0, 0], 2), "{kernels:?}");
     }
-    // Copies that overflow a bin: then the split is made once more.
+    // Copies that overflow a bin: then the split is repeated.
     let mut copies = keys.clone();
     copies[20..280].fill(77);
     let kernels = failing_launches(&split(), &copies, Overflow::SplitAgain);
@@ -161,7 +162,7 @@ fn a_clone_takes_as_much_as_the_map_without_its_scratch() {
     takes_as_much(&default().load(0.02).assume_unique(), 50_000);
 }
 
-/// The most bytes that a build of these keys takes, and those that were said beforehand.
+/// The most bytes that a build of these keys takes, and the bytes that were announced.
 fn max_bytes(config: &PageConfig, keys: &[u32], expected: Overflow) -> (u64, u64) {
     let (device, counts) = counting();
     let on_device = Buffer::from_slice(&device, keys).unwrap();
@@ -176,8 +177,8 @@ fn max_bytes(config: &PageConfig, keys: &[u32], expected: Overflow) -> (u64, u64
     (most, memory + config.scratch_bytes::<u32, u32>(pairs).unwrap())
 }
 
-/// A split that is made again works in the same memory. A build that counts takes more, but no more than the primitives that it is made of: counters,
-/// starts and published words.
+/// Checks that a repeated split works in the same memory. A build that counts takes more, but no
+/// more than its primitives take: counters, starts and published words.
 #[test]
 fn a_build_whose_bins_overflow_takes_little_more_memory_than_was_said() {
     let mut keys: Vec<u32> = distinct_keys(300_000, 4);

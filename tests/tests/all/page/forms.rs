@@ -1,4 +1,5 @@
-//! Single pages of tables of every form, filled until a pair finds no slot: what is built, found and unpacked.
+//! Single pages of tables of every form, filled until a pair finds no slot: building, lookups and
+//! unpacking.
 
 use gpu_kernels::page::{Layout, header};
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
@@ -9,7 +10,8 @@ use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::{Pages, key_of_page};
 use warpnest_tests::{TestEngine, distinct_keys, engines, on_every_engine};
 
-/// Layouts of small pages, with the slots of a bucket that each is to have: with seven candidates, and with five.
+/// Layouts of small pages with the slots that a bucket of each should have: with seven candidates,
+/// and with five.
 pub(super) fn narrow<V: Payload>() -> [(Layout, u32); 5] {
     let [many, middle, few] = if V::VALUE_BITS == 0 { [24, 15, 8] } else { [6, 5, 4] };
     let layout = |bits, buckets, slots, candidates| {
@@ -25,12 +27,12 @@ pub(super) fn wide<K: Key, V: Payload>() -> Layout {
     Layout::new::<K, V>(0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, 3, 20)
 }
 
-/// A value, which is 0 if there is none.
+/// A value with these bits, or 0 for keys alone.
 pub(super) fn value<V: Payload>(bits: u64) -> V::Word {
     Scalar::from_u64(if V::VALUE_BITS == 0 { 0 } else { bits })
 }
 
-/// `n` pairs of page `page`, all different.
+/// Returns `n` different pairs of page `page`.
 pub(super) fn pairs<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize, seed: u64) -> Vec<(K, WordOf<V>)> {
     let bits: Vec<K> = distinct_keys(n << layout.page_bits.min(6), seed);
     let mut pairs = Vec::new();
@@ -55,7 +57,7 @@ pub(super) fn build<K: Key, V: Payload>(
     compared(device, Pages::build(device, layout, pages, repeats), pages)
 }
 
-/// Compares pages with the pairs from which they were built, if they could be.
+/// Compares pages with the pairs from which they were built, if they could be built.
 pub(super) fn compared<K: Key, V: Payload>(
     device: &Device,
     built: warpnest::Result<Pages<K, V>>,
@@ -87,7 +89,8 @@ pub(super) fn compared<K: Key, V: Payload>(
     Ok(built)
 }
 
-/// Fills pages with more and more pairs: gives the most that could be built, and how many pairs had others make room at most.
+/// Fills pages with more and more pairs. Returns the most pairs that could be built, and the most
+/// pairs that needed evictions.
 fn fill<K: Key, V: Payload>(engine: &TestEngine, layout: Layout, step: usize) -> (usize, u64) {
     let slots = (layout.page_buckets * layout.slots) as usize;
     let (mut most, mut moved) = (0, 0);
@@ -163,9 +166,10 @@ fn pages_of_every_form_that_are_nearly_full_keep_the_last_of_repeated_pairs() {
     }
 }
 
-/// Keys of page 0: as many as slots for each home but bucket 0, and one more for bucket `over`. Whichever of that bucket's keys, or those of
-/// the one beside, comes last finds its candidates full, since bucket 0 is none of them; and room can be made for it, since others can
-/// go there.
+/// Returns keys of page 0: as many as slots for each home but bucket 0, and one more for bucket
+/// `over`. The last of that bucket's keys, or of the neighbouring bucket's, finds its candidates
+/// full, since bucket 0 is none of them. An eviction can free a slot for it, since other keys can
+/// be moved to bucket 0.
 fn one_too_many<V: Payload>(layout: &Layout, over: u32, seed: u64) -> Vec<u32> {
     let most = (1usize << (32 - layout.page_bits)) * 97 / 100;
     let all = pairs::<u32, V>(layout, 0, most.min(5000), seed);
@@ -196,7 +200,8 @@ fn a_pair_that_needs_room_gets_it_in_every_form_and_the_last_of_its_key_wins() {
         for (layout, slots) in narrow::<V>() {
             for (seed, over) in [2, 9, layout.page_buckets - 1].into_iter().enumerate() {
                 let once = one_too_many::<V>(&layout, over, seed as u64);
-                // Of the bucket with one too many each comes several times: it is not known which one it will be.
+                // Each key of the bucket with one too many comes several times: it is not known
+                // which one is left.
                 let home = |key: &u32| layout.home_in_page(key.mixed(layout.a, layout.b));
                 let again: Vec<u32> = once.iter().copied().filter(|key| home(key) == over).rev().collect();
                 for copies in [1, 2, 5] {
@@ -205,7 +210,8 @@ fn a_pair_that_needs_room_gets_it_in_every_form_and_the_last_of_its_key_wins() {
                     let built = build::<u32, V>(&engine.device, layout, &[page], copies > 1)
                         .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
                     let of = |word: u64| built.header[word as usize];
-                    // In turn a key may go beside before the bucket there is full: then it is one of that bucket's which is left.
+                    // If threads run in turn, a key may go to the neighbouring bucket before that
+                    // is full. Then one of that bucket's keys is left.
                     let left = if engine.in_turn && over.is_multiple_of(2) { 1 } else { copies as u64 };
                     assert_eq!((of(header::FAILED), of(header::LEFT)), (0, left), "{slots} slots");
                 }
@@ -260,7 +266,8 @@ fn a_page_with_more_pairs_than_16_bits_can_count_has_each_key_once() {
 fn a_page_with_repeated_pairs_against_the_promise_finds_each_key() {
     fn with<V: Payload>(engine: &TestEngine) {
         for (layout, slots) in narrow::<V>() {
-            // So many that not all copies find a slot at home, and few enough that each finds some slot.
+            // So many that not all copies find a slot at home, and few enough that each finds some
+            // slot.
             for (n, copies) in [(5, 2), (5, 3), (2, 7)] {
                 let once = pairs::<u32, V>(&layout, 0, slots as usize * n, 3);
                 let pages = [once.repeat(copies)];
@@ -269,7 +276,7 @@ fn a_page_with_repeated_pairs_against_the_promise_finds_each_key() {
                 let keys: Vec<u32> = once.iter().map(|pair| pair.0).collect();
                 let values: Vec<Option<V::Word>> = once.iter().map(|pair| Some(pair.1)).collect();
                 assert_eq!(broken.find(&engine.device, &keys).unwrap(), values, "{copies} copies");
-                // It may have a key several times.
+                // The page may have a key several times.
                 let held = broken.unpack(&engine.device).unwrap();
                 assert_eq!(broken.header[header::LENGTH as usize], held.len() as u64);
                 let all: HashMap<u32, V::Word> = once.iter().copied().collect();

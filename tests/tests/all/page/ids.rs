@@ -10,13 +10,13 @@ use warpnest_tests::engines;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::Pages;
 
-/// What the compacting table does to its pages: values become their ranks among those that are
-/// there, and keys are numbered. Then what the multimap asks of them, as if a key's number were that
-/// of its run.
+/// Checks the kernels of a compacting table and a multimap on pages. The compacting table replaces
+/// values by their ranks among those that are there, and numbers the keys. The multimap's queries
+/// follow, with a key's number as that of its run.
 fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let stream = device.default_stream();
-    // So full that many pairs are far from home. Whether so many can be placed depends on the order
-    // of the threads.
+    // So full that many pairs are far from home. Whether so many can be inserted depends on the
+    // order of the threads.
     let of_page = (layout.slots * layout.page_buckets * 9 / 10) as usize;
     let page = |page: u32, seed: u64| {
         let pairs = scattered::<K, u32>(&layout, page, of_page, seed).into_iter().enumerate();
@@ -37,7 +37,8 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     };
 
     let bits = Buffer::<u32>::zeroed(device, n * 5 / 32 + 1).unwrap();
-    // SAFETY: the words are those of two pages of this layout, and there is a bit for each value; the launch names the buffers.
+    // SAFETY: the words are those of two pages of this layout, and there is a bit for each value;
+    // the launch names the buffers.
     unsafe {
         let flag = FlagValues::<K> { words: built.words.global(), bits: bits.global(), plan };
         stream.launch(&flag, buckets, &[&built.words], &[&bits]).unwrap();
@@ -48,7 +49,7 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
 
     let before = flagged.iter().scan(0, |sum, word| Some(std::mem::replace(sum, *sum + word.count_ones())));
     let before = Buffer::from_slice(device, &before.collect::<Vec<u32>>()).unwrap();
-    // SAFETY: as above, with a word before each word of bits.
+    // SAFETY: as above, with a word before each word of flags.
     unsafe {
         let rank = RankValues::<K> { words: built.words.global(), bits: bits.global(), before: before.global(), plan };
         stream.launch(&rank, buckets, &[&bits, &before], &[&built.words]).unwrap();
@@ -57,7 +58,7 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     assert_eq!(same_pairs(&held(), &ranked), Ok(()));
 
     let (keys, count) = (Buffer::<K>::zeroed(device, n).unwrap(), Buffer::<u64>::zeroed(device, 1).unwrap());
-    // SAFETY: as above, with room for all keys.
+    // SAFETY: as above, with capacity for all keys.
     unsafe {
         let (words, keys_out, count_out) = (built.words.global(), keys.global(), count.global());
         let number =
@@ -89,8 +90,8 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let capacity = || Buffer::<u32>::zeroed(device, queries.len()).unwrap();
     let (starts, counts) = (capacity(), capacity());
     let wide_counts = Buffer::<u64>::zeroed(device, queries.len()).unwrap();
-    // SAFETY: there is an end for each value of the pages, and room for all answers; the launch names
-    // the buffers.
+    // SAFETY: there is an end for each value of the pages, and capacity for all answers; the launch
+    // names the buffers.
     unsafe {
         let runs = Runs::<K> {
             queries: queries.global(),

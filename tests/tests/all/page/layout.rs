@@ -1,4 +1,5 @@
-//! The arithmetic of the page map's layout: mixes, homes, remainders, candidates, and tags packed in words, beside naive models.
+//! The arithmetic of the page map's layout: mixes, homes, remainders, candidates, and tags packed
+//! in words, beside naive models.
 
 use gpu_kernels::page::form::{Eight, Fifteen, Five, Form, Four, Six, TwentyFour, equal, filter, tag_number, tags_in};
 use gpu_kernels::page::{Layout, MAX_CANDIDATES, MIN_BUCKETS, fit_page, max_page_buckets};
@@ -8,7 +9,7 @@ use std::collections::HashSet;
 use warpnest::Key;
 use warpnest_tests::distinct_keys;
 
-/// Words with few and many bits, and some of any kind.
+/// A strategy for words with few and many bits, and some of any kind.
 fn words() -> Vec<u64> {
     let powers = (0..64).flat_map(|bit| [1u64 << bit, !(1u64 << bit), (1u64 << bit) - 1]);
     powers.chain([u64::MAX, 0x5555_5555_5555_5555, 0x0123_4567_89ab_cdef]).chain(distinct_keys(100, 3)).collect()
@@ -50,7 +51,8 @@ fn every_bit_of_a_mixed_key_depends_on_every_bit_of_the_key() {
     with::<u64>();
 }
 
-/// Layouts with few and many pages and buckets, whose buckets a key's home can number.
+/// A strategy for layouts with few and many pages and buckets, whose buckets a key's home can
+/// number.
 fn layout<K: Key, V: Payload>() -> impl Strategy<Value = Layout> {
     (any::<u64>(), any::<u64>(), 0u32..=20, 16u32..=max_page_buckets::<K, V>()).prop_map(|(a, b, bits, buckets)| {
         let buckets = fit_page(buckets).min(max_page_buckets::<K, V>());
@@ -140,14 +142,16 @@ fn the_candidates_of_one_number_and_remainder_are_a_permutation_of_the_page() {
                 let distances: HashSet<u32> = (0..page_buckets)
                     .map(|home| (layout.candidate(home, remainder, number) + page_buckets - home) % page_buckets)
                     .collect();
-                // The line's other bucket is one above or below; all others are as far from every home.
+                // The line's other bucket is one above or below; all others are as far from every
+                // home.
                 assert_eq!(distances.len(), if number == 1 { 2 } else { 1 });
             }
         }
     }
 }
 
-/// A lookup that goes on from one candidate to the next would gain nothing from one that most keys share.
+/// Checks that keys are spread over the candidates: a candidate that most keys share would be of no
+/// use to a lookup.
 #[test]
 fn candidates_elsewhere_in_the_page_are_spread_evenly() {
     let layout = Layout::new::<u32, u32>(1, 2, 4, 100);
@@ -183,7 +187,8 @@ fn pages_fit_their_room_and_forms_have_the_slots_that_their_tags_allow() {
     for (buckets, word_bytes) in most {
         assert!(buckets == fit_page(buckets) && buckets * 8 * word_bytes <= 48 << 10, "{buckets} buckets");
     }
-    // Where the form or the number of candidates changes: `candidates` times 2^32 / buckets, rounded up, are to be below 2^10 or 2^16.
+    // The steps of the form or of the number of candidates: `candidates` times 2^32 / buckets,
+    // rounded up, are to be below 2^10 or 2^16.
     let steps = [
         (16, 4, 7),
         (327_686, 5, 5),
@@ -216,7 +221,7 @@ fn pages_fit_their_room_and_forms_have_the_slots_that_their_tags_allow() {
     }
 }
 
-/// The tags of a word one by one.
+/// Returns the tags of a word one by one.
 fn tags<F: Form, W: Scalar>(word: u64, count: u32) -> Vec<u64> {
     let bits = F::tag_bits::<W>();
     (0..count).map(|tag| word >> (tag * bits) & ((1 << bits) - 1)).collect()
@@ -284,7 +289,7 @@ fn tags_and_filter_bits_fill_the_words_without_overlap() {
                 assert_eq!((found, mask.to_u64()), (word, 1 << bit), "remainder {remainder}");
             }
         }
-        // Of every bit there is one use.
+        // Every bit has one use.
         assert!(used.iter().all(|&bits| bits == W::ALL_ONES.to_u64()), "{used:x?}");
     }
     with::<Six, u32>();

@@ -1,4 +1,5 @@
-//! The page map beside `std::collections::HashMap`, through sequences of operations, on every engine.
+//! The page map beside `std::collections::HashMap`, through sequences of operations, on every
+//! engine.
 
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -6,7 +7,8 @@ use warpnest::{Buffer, Key, PageConfig, PageMap, Value};
 use warpnest_tests::page_checker::{check_page_map, same_pairs};
 use warpnest_tests::{TestEngine, key, on_every_engine};
 
-/// Keys of one kind: few that repeat, any, or one after the other at some distance, round the end of their range.
+/// A strategy for keys of one kind: few that repeat, any, or one after the other at some distance,
+/// round the end of their range.
 fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     let steps = (any::<u64>(), 0u32..48, 0..=most)
         .prop_map(|(first, lg, n)| (0..n as u64).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect());
@@ -25,7 +27,7 @@ fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     ]
 }
 
-/// Pairs with values that follow from a number.
+/// A strategy for pairs with values that follow from a number.
 fn pairs<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Vec<(K, V)>> {
     (keys::<K>(most), any::<u64>()).prop_map(|(keys, seed)| {
         let value = |i: usize| V::from_u64((i as u64).wrapping_add(seed).wrapping_mul(seed | 1));
@@ -92,7 +94,7 @@ fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), Te
     let some = |queries: Vec<K>, reference: &HashMap<K, V>| -> Vec<K> {
         reference.keys().copied().take(500).chain(queries).collect()
     };
-    // Whatever the steps, all is looked up once at the end.
+    // After any steps, all is looked up once at the end.
     let last = [Step::Get(reference.keys().copied().collect()), Step::ToPairs];
     for step in case.steps.into_iter().chain(last) {
         match step {

@@ -1,4 +1,4 @@
-//! The page map with keys that are repeated, seldom or often, and with keys that are chosen to be in each other's way.
+//! Tests of the page map with repeated keys, few or many, and with keys that are chosen to collide.
 
 use std::collections::HashSet;
 use warpnest::kernels::page::{Layout, MAX_SPLIT_BITS};
@@ -13,7 +13,8 @@ fn default() -> PageConfig {
     PageConfig::default().seed(7)
 }
 
-/// So low a load that the slow engines' few pairs are split, into as many pages at least.
+/// A configuration of so low a load that the slow engines' few pairs are split, into at least
+/// `pages` pages.
 fn split_into(pages: u64, pairs: usize) -> PageConfig {
     default().load((pairs as f64 * 8.0 / (pages as f64 * 300.0 * 32.0)).min(0.8))
 }
@@ -22,7 +23,7 @@ fn build<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, keys: &[K])
     built::build(&engine.device, config, keys, &values(keys.len()))
 }
 
-/// Whether a bin did.
+/// Whether a bin overflowed.
 fn overflowed(report: &PageReport) -> bool {
     report.split_again || report.counted
 }
@@ -78,7 +79,7 @@ fn half_of_the_input_repeated_once_in_the_same_and_in_the_other_order() {
     }
 }
 
-/// One key among others that are all different, at every `every`-th place.
+/// Different keys, except that every `every`-th one is `key`.
 fn one_at_every<K: Key>(n: usize, every: usize, key: u64) -> Vec<K> {
     let mut keys: Vec<K> = distinct_keys(n, 12);
     keys.iter_mut().step_by(every).for_each(|case| *case = K::from_u64(key));
@@ -94,7 +95,7 @@ fn a_skewed_bin_of_one_key_in_every_tile_is_thinned_and_leaves_the_others_alone(
         let keys = one_at_every::<u64>(100_000, every, u64::MAX);
         skewed(build::<_, u64>(&engines()[0], &default(), &keys).report(), 0);
     }
-    // So many pages that the few pairs of a slow engine are a crowd.
+    // So many pages that the few pairs of a slow engine make a skewed bin.
     check::<_, u32, u32>(|n| split_into(100, n), 300, |n| vec![9; n], skewed);
     check::<_, u64, u64>(|n| split_into(100, n), 300, |n| one_at_every(n, 2, 0).split_off(n / 100), |_, _| {});
     check::<_, u64, u32>(|n| split_into(100, n), 300, |n| vec![u64::MAX - n as u64; n], skewed);
@@ -111,7 +112,8 @@ fn a_skewed_bin_in_one_tile_only_and_an_even_part_in_all_others() {
     }
 }
 
-/// No tile has a crowd of the key, and all together have more than its bin has room for: the split is made once more.
+/// Checks a split that is repeated: no tile has a skewed bin, but all tiles together have more
+/// copies than the bin's capacity.
 #[test]
 fn a_key_that_is_often_everywhere_has_the_last_split_made_again() {
     let again = |report: &PageReport, _| {
@@ -121,12 +123,12 @@ fn a_key_that_is_often_everywhere_has_the_last_split_made_again() {
     again(build::<_, u32>(&engines()[0], &default(), &keys).report(), 0);
     let keys = one_at_every::<u32>(300_000, 300, 3);
     again(build::<_, u64>(&engines()[0], &default(), &keys).report(), 0);
-    // On the slow engines: most of the pairs, which are few in four pages.
+    // On the slow engines the copies are most of the pairs, which are few in four pages.
     let most_of = |n: usize| (0..n).map(|i| if i % 10 == 7 { i as u64 } else { 1 << 30 });
     check::<_, u32, u32>(|n| split_into(4, n), 300, |n| most_of(n).map(|key| key as u32).collect(), again);
     check::<_, u64, u64>(|n| split_into(4, n), 300, |n| most_of(n).collect(), again);
     check::<_, u32, u64>(|n| split_into(5, n), 300, |n| most_of(n).map(|key| key as u32).collect(), again);
-    // The promise of unique keys is broken; but the split does not know that.
+    // The promise of unique keys is broken, but the split does not know that.
     let (device, keys) = (&engines()[0].device, one_at_every::<u32>(300_000, 480, 3));
     let map = default().assume_unique().build(device, &keys, &values::<u32>(keys.len())).unwrap();
     assert!(map.report().split_again && !map.report().counted, "{:?}", map.report());
@@ -134,7 +136,8 @@ fn a_key_that_is_often_everywhere_has_the_last_split_made_again() {
     assert_eq!(held, keys.iter().copied().collect());
 }
 
-/// Every 40th pair has the same key, at all sizes: no crowd, a crowd, or counted, and always right.
+/// Checks inputs whose every 40th pair has the same key, at all sizes: without a skewed bin, with
+/// one, or counted. The result is always right.
 #[test]
 fn every_fortieth_pair_and_other_shares_at_many_sizes() {
     for n in [300, 1700, 2000, 4000, 8192, 8193, 20_000, 60_000, 100_000] {
@@ -145,8 +148,8 @@ fn every_fortieth_pair_and_other_shares_at_many_sizes() {
     }
 }
 
-/// More copies of a key than a bin of the first of two splits has room for, or only than one of the second: and no crowds. Not on the engines
-/// that take minutes for so many pages.
+/// Checks more copies of a key than the capacity of a bin of the first of two splits, or only of
+/// the second, without skewed bins. Engines that take minutes for so many pages are left out.
 #[test]
 fn which_of_two_splits_overflows_says_what_comes_then() {
     fn with<K: Key, V: Value>(n: usize, copies: usize, split_again: bool) {
@@ -167,8 +170,8 @@ fn which_of_two_splits_overflows_says_what_comes_then() {
     with::<u64, u64>(300, 150, false);
 }
 
-/// So many pages, 2^14, that a scan of their counts writes the starts four at a time: they must stand where that can be. Not on the engines that
-/// take minutes for as many pages.
+/// Checks 2^14 pages, for which a scan of their counts writes the starts four at a time, so they
+/// must be aligned for that. Engines that take minutes for as many pages are left out.
 #[test]
 fn the_last_split_is_made_again_into_many_pages() {
     let n = 100_000;
@@ -181,8 +184,10 @@ fn the_last_split_is_made_again_into_many_pages() {
     }
 }
 
-/// The first split leaves out a fifth of the pairs, so the last one looks for repeated keys in every tile. Made again it must do so again: it has room
-/// only for the pairs that it did not leave out at first. Not on the engines that take minutes for so many pages.
+/// Checks that a repeated split drops the repeated keys again. The first split drops a fifth of the
+/// pairs, so the last one looks for repeated keys in every tile. When it is repeated it must do so
+/// again: its capacity is that of the pairs that were not dropped at first. Engines that take
+/// minutes for so many pages are left out.
 #[test]
 fn a_last_split_that_is_made_again_leaves_out_the_same_pairs() {
     let (n, page) = (100_000, 7);
@@ -195,7 +200,7 @@ fn a_last_split_that_is_made_again_leaves_out_the_same_pairs() {
             i if i % 5 == 0 => 3,
             // So many of one page that its bin overflows.
             1 => key_of_page(&layout, page, spread[i] as u64),
-            // The others mostly twice, in adjacent places.
+            // The others mostly twice, next to each other.
             _ => spread[i / 2],
         })
         .collect();
@@ -205,7 +210,8 @@ fn a_last_split_that_is_made_again_leaves_out_the_same_pairs() {
     }
 }
 
-/// As many pages as one split cannot tell apart: a crowd is met by the first one or the second, or by neither.
+/// Checks as many pages as one split cannot tell apart: a skewed bin occurs in the first split, in
+/// the second, or in neither.
 #[test]
 fn two_splits_with_repeated_keys() {
     let two_splits = |config: PageConfig, keys: &[u32]| {
@@ -233,7 +239,7 @@ fn two_splits_with_repeated_keys() {
 
 #[test]
 fn a_few_keys_very_often_and_many_seldom_as_in_texts() {
-    // As likely as 1 / key.
+    // A key's probability is as 1 / key.
     let zipf = |n: usize, i: u32| (n as f64).powf(i.mix(1, 2) as f64 / u32::MAX as f64) as u64;
     for n in [300, 2000, 100_000] {
         let keys = |n: usize| (0..n as u32).map(move |i| zipf(n, i));
@@ -256,7 +262,7 @@ fn a_broken_promise_of_unique_keys_gives_one_of_the_values_of_each_key() {
         for (key, value) in keys.iter().zip(map.get_many(keys).unwrap()) {
             is_of(*key, value.expect("every key is there"));
         }
-        // It may have a key several times.
+        // The map may have a key several times.
         let held = map.to_pairs().unwrap();
         assert_eq!(held.len() as u64, map.len(), "{case}");
         held.iter().for_each(|&(key, value)| is_of(key, value));
@@ -276,14 +282,15 @@ fn a_broken_promise_of_unique_keys_gives_one_of_the_values_of_each_key() {
     with::<u64>(&engines()[0], &default(), &[8; 100_000]);
 }
 
-/// The layout of a first attempt with this configuration and so many pairs.
+/// The layout of a first attempt with this configuration and `n` pairs.
 fn layout_of<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, n: usize) -> Layout {
     let map = build::<K, V>(engine, config, &distinct_keys(n, 1));
     assert_eq!(map.report().failures, 0);
     *map.layout()
 }
 
-/// Keys that no first attempt can place: it fails, the second one does not; without restarts that is an error, and all goes on.
+/// Checks keys that no first attempt can insert: it fails, and the second one succeeds. Without
+/// restarts that is an error, and the map stays usable.
 fn fails_at_first<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, keys: &[K]) {
     let device = &engine.device;
     for config in [config.clone(), config.clone().assume_unique()] {
@@ -329,7 +336,7 @@ fn keys_that_all_fall_into_one_page_take_other_constants() {
     with::<u64, u32>(&engines()[0], 20_000);
 }
 
-/// Keys of one home whose candidates are all among the first `within` buckets of the page.
+/// Returns keys of one home whose candidates are all among the first `within` buckets of the page.
 fn full_home_keys(layout: &Layout, within: u32, n: usize) -> Vec<u32> {
     let first = layout.mixed_of::<u32, u32>(0, 0).max(1);
     let last = (first..u32::MAX).find(|mixed| mixed.scaled(layout.buckets()) != 0).unwrap();

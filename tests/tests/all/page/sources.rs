@@ -1,5 +1,5 @@
-//! Larger pages of every form, whose threads read several pairs each, from pairs that stand in every
-//! way: a map that an interpreter can build has small pages, and its size says the form.
+//! Larger pages of every form, whose threads read several pairs each, from every arrangement of the
+//! pairs. A map that an interpreter can build has small pages, and its size determines the form.
 
 use super::forms::{compared, value, wide};
 use gpu_kernels::page::{Layout, header};
@@ -27,8 +27,8 @@ fn large<K: Key, V: Payload>() -> Vec<Layout> {
     layouts
 }
 
-/// `n` pairs of page `page`, all different, whose homes are as random as those of a map's keys: so
-/// that few find their candidates full.
+/// Returns `n` different pairs of page `page`. Their homes are as random as those of a map's keys,
+/// so that few find their candidates full.
 pub(super) fn scattered<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize, seed: u64) -> Vec<(K, WordOf<V>)> {
     let random = (0..).map(|i| key_of_page::<K>(layout, page, K::from_u64(i).mixed(seed, 77).to_u64()));
     let mut seen = HashSet::new();
@@ -39,7 +39,7 @@ pub(super) fn scattered<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize
         .collect()
 }
 
-/// Builds pages of such pairs from each source, and looks at all of them.
+/// Builds pages of such pairs from each source, and checks all of them.
 fn from_every_source<K: Key, V: Payload>(device: &Device, layout: Layout, repeats: bool) {
     let n = (layout.page_buckets * layout.slots * 3 / 4) as usize;
     let with = |first: Vec<(K, WordOf<V>)>| {
@@ -47,7 +47,8 @@ fn from_every_source<K: Key, V: Payload>(device: &Device, layout: Layout, repeat
     };
     let spread = || scattered::<K, V>(&layout, 0, n, 5);
     let inputs = if repeats {
-        // Some twice, and one so often that most of its pairs are not noted when their home is full.
+        // Some twice, and one so often that most of its pairs are not listed when their home is
+        // full.
         let mut often = spread();
         often.truncate(n / 3);
         let (twice, hot) = (often[..n / 5].to_vec(), often[0].0);
@@ -90,8 +91,8 @@ fn both_kernels<K: Key, V: Payload>() {
 
 warpnest_tests::of_pairs_and_keys_alone!(both_kernels);
 
-/// So many copies, against the promise, that they fill all candidates of their key, and that those
-/// without a slot are more than can be noted, once or in both lists.
+/// Checks copies against the promise. They are so many that they fill all candidates of their key,
+/// and that those without a slot are more than can be listed, once or in both lists.
 fn copies_against_the_promise<K: Key, V: Payload>(device: &Device, layout: Layout) {
     let once = scattered::<K, V>(&layout, 0, 20, 3);
     for copies in [300, 1300] {

@@ -1,6 +1,6 @@
-//! Splits by themselves: crowds, bins that overflow, several regions and tiles, bins of every size,
-//! beside what is known of each pair. Maps of the sizes that an interpreter can build meet few of
-//! these.
+//! Splits by themselves: skewed bins, bins that overflow, several regions and tiles, and bins of
+//! every size, beside what is known of each pair. Maps of the sizes that an interpreter can build
+//! meet few of these.
 
 use gpu_kernels::page::{MAX_SPLIT_BITS, Pairs, Split, SplitParams, header, split_state_words, split_tile};
 use gpu_kernels::seam::Kernel;
@@ -13,21 +13,21 @@ const CONSTANTS: [u64; 2] = [0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210];
 
 /// A split to try.
 struct Case<K> {
-    /// The keys of each region, as they are before they are mixed.
+    /// The keys of each region, before they are mixed.
     regions: Vec<Vec<K>>,
-    /// 0 for a split of the input, which is one region.
+    /// The level of the split: 0 for a split of the input, which is one region.
     level: u32,
     bits: u32,
     skew_limit: u32,
-    /// The room of every bin; or each has as much as it needs.
+    /// The capacity of every bin; if `None`, each has as much as it needs.
     bin_capacity: Option<u32>,
-    /// How many pairs the split before this one left out.
+    /// The number of pairs that the split before this one dropped.
     dropped_before: u64,
 }
 
-/// What came out.
+/// The result of a split.
 struct Done<K, W> {
-    /// The pairs of each bin, of which a bin that overflowed has none here.
+    /// The pairs of each bin; a bin that overflowed has none here.
     bins: Vec<Vec<(K, W)>>,
     counts: Vec<u32>,
     header: Vec<u64>,
@@ -91,8 +91,8 @@ impl<K: Key> Case<K> {
         let state_words = split_state_words(self.regions.len() as u64, tiles as u64, self.bits);
         let state = Buffer::<u64>::zeroed(device, state_words as usize).unwrap();
         let head = Buffer::from_slice(device, &head).unwrap();
-        // SAFETY: inputs have room for all regions, outputs for all bins; what is published in is 0, as
-        // are the counts; the launch names the buffers.
+        // SAFETY: inputs have capacity for all regions, outputs for all bins; the words for
+        // publishing are 0, as are the counts; the launch names the buffers.
         unsafe {
             let split = Split::<K, V, false> {
                 keys: keys.global(),
@@ -137,8 +137,8 @@ impl<K: Key> Case<K> {
         Done { bins: (0..bins).map(bin).collect(), header: head.download(stream).unwrap(), counts }
     }
 
-    /// Runs the split and looks at every pair: of one key in one tile the last must be there, and
-    /// others only may be left out if keys may be repeated. Returns how many were.
+    /// Runs the split, checks every pair, and returns the number of dropped pairs. Of one key in
+    /// one tile the last must be there. Others may be dropped only if keys may be repeated.
     fn check<const REPEATS: bool, V: Payload>(&self, device: &Device) -> u64 {
         let expected = self.expected::<V>();
         let done = self.run::<REPEATS, V>(device);
@@ -149,7 +149,7 @@ impl<K: Key> Case<K> {
             if here.len() < done.counts[bin] as usize {
                 continue;
             }
-            // Of keys alone, how often each is there; of pairs, which they are.
+            // Of keys alone, the number of copies of each; of pairs, the pairs themselves.
             let mut left: HashMap<(K, u64), usize> = HashMap::new();
             for (key, value) in here {
                 *left.entry((*key, if V::VALUE_BITS == 0 { 0 } else { value.to_u64() })).or_default() += 1;
@@ -173,7 +173,7 @@ impl<K: Key> Case<K> {
     }
 }
 
-/// `n` keys, of which every second one is one of five, and the others are all different.
+/// Returns `n` keys, of which every second one is one of five, and the others are all different.
 fn skewed<K: Key>(n: usize) -> Vec<K> {
     let hot: Vec<K> = (0..5).map(|i| K::from_u64(i * 77 + 1)).collect();
     distinct_keys::<K>(n, 3).into_iter().enumerate().map(|(i, key)| if i % 2 == 0 { hot[i % 5] } else { key }).collect()

@@ -1,5 +1,5 @@
-//! Counting and partition by digits of every kind, of pairs and of keys alone, in two portions: by
-//! the kernels themselves, since no table asks for all of that.
+//! Counting and partition by digits of every kind, of pairs and of keys alone, in two portions. The
+//! kernels run by themselves, since no table asks for all of that.
 
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::primitives::radix::{
@@ -12,7 +12,7 @@ use warpnest_tests::{at, distinct_keys, on_all};
 /// The constants of the functions.
 const CONSTANTS: [u64; 2] = [0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210];
 
-/// Digits of the key, of the mixed key, and of the buckets that each formula gives.
+/// Returns digits of the key, of the mixed key, and of the buckets that each formula gives.
 fn digits<K: Key>() -> Vec<Digit> {
     let digit = |of: DigitOf, formula, shift, bits| {
         let mut constants = CONSTANTS.into_iter().cycle();
@@ -43,8 +43,8 @@ fn reference<K: Key>(digit: &Digit, key: K) -> (K, usize) {
     (key, (word >> digit.shift) as usize & (digit.bins() as usize - 1))
 }
 
-/// Counts and moves such keys, and what is beside them, the first `portion` of them by a launch of
-/// its own.
+/// Counts and moves such keys and their payloads, the first `portion` of them by a launch of its
+/// own.
 fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: usize) {
     let (stream, n, bins) = (device.default_stream(), keys.len(), digit.bins() as usize);
     let values: Vec<WordOf<V>> = (0..n as u64).map(|i| Scalar::from_u64(i.wrapping_mul(0x1_0000_0001))).collect();
@@ -69,7 +69,7 @@ fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: 
     }
     assert_eq!(counted.download(stream).unwrap(), counts);
 
-    // As if other digits' counts came before these, by which a scan goes on from digit to digit.
+    // As if other digits' counts came before these, which a scan continues from digit to digit.
     let base = 0xffff_ff00u32;
     let mut digit_starts: Vec<u32> = starts.iter().map(|start| base.wrapping_add(*start)).collect();
     let keys_out = Buffer::<K>::zeroed(device, n).unwrap();
@@ -80,8 +80,8 @@ fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: 
         let items = (end - first) as u64;
         let state = Buffer::<u64>::zeroed(device, state_words::<K, V>(items, digit.bits) as usize).unwrap();
         let threads = items.div_ceil(tile::<K, V>()) * 512;
-        // SAFETY: inputs and outputs have that many pairs, what is published in is 0; the launch names
-        // the buffers.
+        // SAFETY: inputs and outputs have that many pairs, and the words for publishing are 0; the
+        // launch names the buffers.
         unsafe {
             let partition = Partition::<K, V> {
                 keys: keys_in.global(),

@@ -1,4 +1,5 @@
-//! Every error that a user of the primitives can cause, on every engine: its figures, its advice, and that nothing has changed.
+//! Every error that a user of the primitives can cause, on every engine: its figures, its advice,
+//! and that nothing has changed.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ fn lengths(error: Error, first: u64, second: u64) {
     assert_eq!((first_length, second_length), (first, second));
 }
 
-/// A buffer of `n` words that show whether anybody wrote them.
+/// A buffer of `n` words with values that show whether anybody wrote them.
 fn sentinels(device: &Device, n: usize) -> Buffer<u32> {
     Buffer::from_slice(device, &vec![0xabab; n]).unwrap()
 }
@@ -55,7 +56,7 @@ fn bit_fields_that_a_key_does_not_have_or_of_too_many_bits_are_refused() {
             assert_eq!(partition_pairs(stream, &mut scratch, field, input, output, &mut counts).unwrap_err(), error);
         }
         untouched(device, &[&counts, &keys_out, &values_out]);
-        // The highest fields that there are.
+        // The highest fields that exist.
         histogram(stream, &narrow, BitField { shift: 28, bits: 4 }, &mut counts).unwrap();
         assert_eq!(counts.download(stream).unwrap()[0], 10);
         histogram(stream, &wide, BitField { shift: 60, bits: 4 }, &mut counts).unwrap();
@@ -189,7 +190,8 @@ struct Boastful(HostEngine<Cores>);
 
 const LARGE: usize = 1 << 28;
 
-// SAFETY: small memory is the inner engine's. Large memory is there for calls that refuse it: nothing is filled or launched.
+// SAFETY: small memory is the inner engine's. Large memory is only for calls that refuse it:
+// nothing is filled or launched.
 unsafe impl Engine for Boastful {
     fn name(&self) -> &str {
         "boastful CPU"
@@ -202,7 +204,7 @@ unsafe impl Engine for Boastful {
     }
     unsafe fn free(&self, address: usize, bytes: usize) {
         if bytes < LARGE {
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the contract.
             unsafe { self.0.free(address, bytes) };
         }
     }
@@ -219,18 +221,18 @@ struct BoastfulQueue(Box<dyn Queue>);
 
 impl Queue for BoastfulQueue {
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.0.upload(from, to) }
     }
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.0.download(from, to) }
     }
     unsafe fn copy(&self, _from: usize, _to: usize, _bytes: usize) -> Result<()> {
         panic!("a call that is refused copied something")
     }
     unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()> {
-        // SAFETY: the caller's, where there is memory.
+        // SAFETY: the caller upholds the contract where there is memory.
         if bytes < LARGE { unsafe { self.0.fill(at, byte, bytes) } } else { Ok(()) }
     }
     unsafe fn launch(&self, kernel: &dyn Kernel, _blocks: u32) -> Result<()> {

@@ -1,8 +1,9 @@
-//! Primitives over many tiles, whose blocks look back at each other while they run: on the CPU engine's cores, and on more
-//! threads than those that take the blocks in random order. Repeated, because a race does not show each time.
+//! Primitives over many tiles, whose blocks look back at each other while they run. They run on the
+//! CPU engine's cores, and on more threads than those that take the blocks in random order. They
+//! are repeated, because a race does not show each time.
 //!
-//! Partitions work in portions of 2^29 pairs, which need more memory than a test may take: what passes
-//! from one portion to the next is tested in `digits`, with small ones.
+//! Partitions work in portions of 2^29 pairs, which need more memory than a test may take. The
+//! state that passes from one portion to the next is tested in `digits`, with small ones.
 
 #[path = "../../../../crates/warpnest/tests/shuffled_threads/mod.rs"]
 mod shuffled_threads;
@@ -16,12 +17,12 @@ use warpnest::primitives::{
 use warpnest::{Buffer, Device, Key, TwoLevelConfig, Value};
 use warpnest_tests::distinct_keys;
 
-/// The devices, and how often to try on each.
+/// The devices, and the number of repetitions on each.
 fn devices() -> [(Device, u64); 2] {
     [(Device::cpu(), 5), (Device::from_engine(HostEngine::new(ShuffledThreads::new(1))).unwrap(), 5)]
 }
 
-/// Words that look random.
+/// Returns words that look random.
 fn random<T: Key>(n: usize, seed: u64) -> Vec<T> {
     let low = |i: u64| i.mix(seed, 77) as u64;
     (0..n as u64).map(|i| T::from_u64((low(2 * i) << 32 | low(2 * i + 1)) & T::ALL_ONES.to_u64())).collect()
@@ -96,7 +97,7 @@ fn compactions_of_millions() {
     compactions::<u64>(1_000_000);
 }
 
-/// Keys of which many are equal, so that the order among them shows.
+/// Returns keys of which many are equal, so that the order among them shows.
 fn repeated_keys<K: Key>(n: usize, different: u64) -> Vec<K> {
     let spread = |word: u64| (word % different).wrapping_mul(0x9e37_79b9_7f4a_7c15) & K::ALL_ONES.to_u64();
     random::<u64>(n, 8).into_iter().map(|word| K::from_u64(spread(word))).collect()
@@ -160,7 +161,8 @@ fn partitions_of_millions() {
     partitions::<u64, u32>(1_000_000, BitField { shift: 31, bits: 1 });
 }
 
-/// One sort beside others: blocks of several launches share the cores, and those that wait let the others go on.
+/// Checks one sort beside others: blocks of several launches share the cores, and those that wait
+/// let the others go on.
 #[test]
 fn sorts_and_scans_of_several_host_threads_at_once() {
     for (device, times) in devices() {

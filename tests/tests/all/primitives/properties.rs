@@ -1,4 +1,5 @@
-//! Scan, histogram, partition, sort, compaction and binary search beside the standard library, on every engine.
+//! Scan, histogram, partition, sort, compaction and binary search beside the standard library, on
+//! every engine.
 
 use proptest::prelude::*;
 use warpnest::primitives::{
@@ -8,7 +9,7 @@ use warpnest::primitives::{
 use warpnest::{Answers, Buffer, Key, Value};
 use warpnest_tests::{TestEngine, key, on_every_engine};
 
-/// Items for an engine: some cases should take several tiles, which have up to 8,192.
+/// The most items for an engine: some cases should take several tiles, which have up to 8,192.
 fn most(engine: &TestEngine) -> usize {
     match engine.max_items {
         0..1000 => 9_000,
@@ -56,7 +57,7 @@ fn check_compact<T: Key>(engine: &TestEngine, items: &[T], keep: &[bool]) -> Res
     let mut words = vec![0u32; items.len().div_ceil(32)];
     keep.iter().enumerate().for_each(|(i, &keep)| words[i / 32] |= (keep as u32) << (i % 32));
     if let (Some(last), rest @ 1..) = (words.last_mut(), items.len() % 32) {
-        // Bits past the last item are not looked at.
+        // Bits past the last item are ignored.
         *last |= u32::MAX << rest;
     }
     let expected: Vec<T> = items.iter().zip(keep).filter_map(|(&item, &keep)| keep.then_some(item)).collect();

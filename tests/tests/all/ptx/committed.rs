@@ -1,4 +1,5 @@
-//! The committed PTX: clean, complete, as documented, and run by an interpreter that can fail.
+//! The committed PTX is clean, complete and as documented, and the interpreter that runs it can
+//! fail.
 
 use super::kernels::{kernels, wide_linear};
 use gpu_kernels::primitives::roofline::{Access, Copy, Random, RandomParams, Strided, StridedParams};
@@ -58,7 +59,7 @@ fn every_kernel_has_its_entry_and_every_entry_its_kernel() {
     }
 }
 
-/// The driver gets each kernel by itself.
+/// Checks that the driver gets each kernel by itself.
 #[test]
 fn every_kernel_is_a_module_by_itself() {
     for ptx in [BASELINE, HOPPER] {
@@ -78,7 +79,8 @@ fn every_kernel_is_a_module_by_itself() {
     }
 }
 
-/// Two registers at once may be of two moments.
+/// Checks the loads of words of 128 bits: two registers that are loaded separately may be of two
+/// moments.
 #[test]
 fn words_of_128_bits_that_others_change_are_loaded_as_one() {
     assert!(!BASELINE.contains("b128"));
@@ -101,7 +103,7 @@ fn parameters_in_the_ptx_are_the_arguments_of_the_kernels() {
             let given: Vec<usize> = arguments(&*kernel).iter().map(Vec::len).collect();
             let expected: Vec<usize> = entry.params.iter().map(|param| param.size).collect();
             assert_eq!(given, expected, "{}", kernel.name());
-            // Each argument is copied to where its alignment puts it, which is 8 at most.
+            // Each argument is copied to the offset that its alignment gives, which is 8 at most.
             assert!(entry.params.iter().all(|param| param.align <= 8));
             assert!(entry.max_threads.is_none_or(|most| kernel.threads() <= most), "{}", kernel.name());
             assert!(entry.shared_bytes <= 48 << 10, "{}: more needs an attribute of the function", kernel.name());
@@ -118,13 +120,14 @@ fn the_interpreter_knows_every_instruction() {
             let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
             let (regions, schedule) = (Regions::new(), Schedule::default());
             let done = module.launch(kernel.name(), 1, kernel.threads(), &arguments, &regions, schedule);
-            // With nothing to do most kernels end well, and some look at memory that is not there.
+            // With nothing to do most kernels succeed, and some read memory that is not there.
             assert!(matches!(done, Ok(()) | Err(Fault::OutOfBounds { .. })), "{done:?}");
         }
     }
 }
 
-/// The interpreter, where allocations of one size are told to be shorter than they are.
+/// The interpreter with shortened allocations: those of one size are announced as shorter than they
+/// are.
 #[derive(Debug)]
 struct CutShort {
     inner: PtxRunner,
@@ -138,7 +141,7 @@ unsafe impl Runner for CutShort {
         "cut short"
     }
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.inner.run(kernel, blocks) }
     }
     fn allocated(&self, address: usize, bytes: usize) {
@@ -153,7 +156,8 @@ unsafe impl Runner for CutShort {
 fn an_access_beyond_a_buffer_is_an_error_that_names_the_kernel() {
     let keys: Vec<u32> = distinct_keys(300, 2);
     let values: Vec<u64> = vec![1; 300];
-    // The last slot, the last key, the last value, and of the header all but the cell of the key that is all ones.
+    // The last slot, the last key, the last value, and of the header all but the cell of the key
+    // that is all ones.
     let cuts =
         [(16 * 401, 16, "cuckoo_"), (1200, 4, "cuckoo_insert"), (2400, 8, "cuckoo_place"), (72, 56, "cuckoo_insert")];
     for (bytes, by, kernel) in cuts {
@@ -206,7 +210,8 @@ fn an_access_of_the_page_map_beyond_a_buffer_is_an_error_that_names_the_kernel()
     }
 }
 
-/// Runs `Random` over `words` words that hold 1000000 + their number; gives the words and the output.
+/// Runs `Random` over `words` words that hold 1000000 + their number; returns the words and the
+/// output.
 fn random(device: &Device, access: Access, accesses: u64, words: u64) -> (Vec<u64>, Vec<u32>) {
     let initial: Vec<u64> = (0..words).map(|word| 1_000_000 + word).collect();
     let memory = Buffer::from_slice(device, &initial).unwrap();
@@ -214,7 +219,8 @@ fn random(device: &Device, access: Access, accesses: u64, words: u64) -> (Vec<u6
     let output = Buffer::<u32>::zeroed(device, accesses as usize).unwrap();
     let plan = RandomParams { accesses, words, seed: 9, access: access as u32, padding: 0 };
     let stream = device.default_stream();
-    // SAFETY: the buffers are as long as the kernel's text demands, and the launch names them.
+    // SAFETY: the buffers are as long as the kernel's documentation demands, and the launch names
+    // them.
     unsafe {
         let kernel = Random { memory: memory.global(), input: input.global(), output: output.global(), plan };
         stream.launch(&kernel, accesses, &[&input], &[&memory, &output]).unwrap();
@@ -227,7 +233,8 @@ fn the_rooflines_random_accesses_have_the_same_effects_everywhere() {
     const ACCESSES: u64 = 300;
     const WORDS: u64 = 97;
     let initial: Vec<u64> = (0..WORDS).map(|word| 1_000_000 + word).collect();
-    // A lookup writes down which word it read; so access i goes to word `goes_to[i]`, on every engine.
+    // A lookup writes down which word it read, so access i goes to word `goes_to[i]`, on every
+    // engine.
     let goes_to: Vec<u64> =
         random(&Device::cpu(), Access::Find, ACCESSES, WORDS).1.iter().map(|&read| read as u64 - 1_000_000).collect();
     let reached: BTreeSet<u64> = goes_to.iter().copied().collect();
@@ -254,7 +261,8 @@ fn the_rooflines_random_accesses_have_the_same_effects_everywhere() {
     }
 }
 
-/// Updates words that hold 7, but for one, with every stride; gives what they hold then, and how many were found to be wrong.
+/// Updates words that hold 7, but for one, with every stride; returns their contents and the number
+/// of words that were found wrong.
 fn strided<T: Key>(device: &Device, words_log2: u32, stride_log2: u32, atomic: u32) -> (Vec<T>, u32) {
     let stream = device.default_stream();
     let mut initial = vec![T::from_u64(7); 1 << words_log2];
@@ -262,7 +270,8 @@ fn strided<T: Key>(device: &Device, words_log2: u32, stride_log2: u32, atomic: u
     let memory = Buffer::from_slice(device, &initial).unwrap();
     let wrong = Buffer::<u32>::zeroed(device, 1).unwrap();
     let plan = StridedParams { before: 7, after: 9, words_log2, stride_log2, atomic, padding: 0 };
-    // SAFETY: the buffers are as long as the kernel's text demands, and the launch names them.
+    // SAFETY: the buffers are as long as the kernel's documentation demands, and the launch names
+    // them.
     unsafe {
         let kernel = Strided { memory: memory.global::<T>(), wrong: wrong.global(), plan };
         stream.launch(&kernel, 1 << words_log2, &[], &[&memory, &wrong]).unwrap();

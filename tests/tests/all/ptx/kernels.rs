@@ -1,4 +1,4 @@
-//! Every kernel, with nothing to do and nowhere to do it.
+//! Every kernel, with no work and null pointers.
 
 mod extendible;
 
@@ -39,7 +39,7 @@ use warpnest::ptx::HOPPER;
 use warpnest::{Key, Value};
 use warpnest_tests::null;
 
-/// The kernels of the cuckoo map or set for a key and what is beside it, with nothing to do and nowhere to do it.
+/// The kernels of the cuckoo map or set for a key and its payload, with no work and null pointers.
 fn cuckoo<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
     let functions = no_slots::<K>();
     let pairs = PairsParams { functions, pairs: 0 };
@@ -60,14 +60,14 @@ fn no_slots<K: Key>() -> HashFunctions {
     HashFunctions::new(Formula::Mix, 4, 1, 0, K::BITS, || 0)
 }
 
-/// What the cuckoo map has for one pair of types, and the set has not.
+/// The kernel for one pair of types that the cuckoo map has, and the set has not.
 fn cuckoo_values<K: Key, V: Value>() -> Box<dyn Kernel> {
     let plan = PairsParams { functions: no_slots::<K>(), pairs: 0 };
     let (keys, values) = (null::<K>(), null::<V>());
     Box::new(StoreValues::<K, V> { keys, values, words: null(), header: null(), last: null(), plan })
 }
 
-/// What the cuckoo set has for a type of keys, and the map has not.
+/// The kernel for a type of keys that the cuckoo set has, and the map has not.
 fn cuckoo_keys<K: Key>() -> Box<dyn Kernel> {
     let plan = KeysParams { functions: no_slots::<K>(), capacity: 0 };
     Box::new(Keys { words: null(), header: null(), keys_out: null::<K>(), count: null(), plan })
@@ -91,7 +91,7 @@ fn two_level<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     ]
 }
 
-/// The kernels of the page map or set for a key and what is beside it.
+/// The kernels of the page map or set for a key and its payload.
 fn page<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
     let layout = PageLayout::new::<K, V>(0, 0, 0, 20);
     let (keys, values, words, header) = (null::<K>(), null::<V::Word>(), null(), null());
@@ -242,7 +242,7 @@ fn multi<K: Key>() -> Vec<Box<dyn Kernel>> {
     ]
 }
 
-/// Those that know slots, and not what was put into them.
+/// The kernels of the linear map that read slots without interpreting them.
 fn linear_slots<H: Key>() -> Vec<Box<dyn Kernel>> {
     let layout = linear::Layout { a: 0, b: 0, lines: 2, linear: 0 };
     let (words, plan) = (null(), InspectParams { layout, capacity: 0 });
@@ -287,7 +287,8 @@ fn partition<K: Key, V: Payload>() -> Box<dyn Kernel> {
     Box::new(Partition::<K, V> { keys, values, keys_out, values_out, digit_starts, next_starts, state, plan })
 }
 
-/// Every kernel of a module, for every choice of its types. A new kernel belongs here: its entry in the PTX fails the tests until it is.
+/// Every kernel of a module, for every choice of its types. A new kernel belongs here: its entry in
+/// the PTX fails the tests until it is.
 pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
     let plan = RandomParams { accesses: 0, words: 1, seed: 0, access: 0, padding: 0 };
     let strided = StridedParams { before: 0, after: 0, words_log2: 0, stride_log2: 0, atomic: 0, padding: 0 };

@@ -1,18 +1,19 @@
-//! What the interpreter executes of the PTX only if there are more items than one tile holds:
-//! blocks that look back at others.
+//! The parts of the PTX that the interpreter executes only if there are more items than one tile
+//! holds: blocks that look back at others.
 
 use warpnest::{Device, Key, PageConfig, PageMap, PageSet, PageSetConfig, SortedConfig, Value};
 use warpnest_tests::{built, distinct_keys, engines, values};
 
-/// More than a tile of a split or of a radix pass, whose 512 threads have 16 items each at most.
+/// A number of items above a tile of a split or of a radix pass, whose 512 threads have 16 items
+/// each at most.
 const ITEMS: usize = 2 * 512 * 16 + 100;
 
-/// The interpreters.
+/// The devices of the interpreters.
 fn interpreters() -> impl Iterator<Item = &'static Device> {
     engines().iter().filter(|engine| engine.device.name().starts_with("PTX")).map(|engine| &engine.device)
 }
 
-/// Some keys, of which every eighth comes twice.
+/// Returns some keys, of which every eighth comes twice.
 fn keys<K: Key>() -> Vec<K> {
     let mut keys = distinct_keys::<K>(ITEMS - ITEMS / 8, 3);
     keys.extend_from_within(..ITEMS / 8);

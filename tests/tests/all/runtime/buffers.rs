@@ -1,10 +1,12 @@
-//! Buffers, devices and answers: what goes in comes out, on every engine. `runtime/streams.rs` has the order of work.
+//! Buffers, devices and answers on every engine: the data that was written is read back.
+//! `runtime/streams.rs` has the order of work.
 
 use std::collections::HashMap;
 use warpnest::{Answers, Buffer, CuckooConfig, CuckooMap, CuckooReport, Device, Error, Event, Key, Stream};
 use warpnest_tests::{TestEngine, distinct_keys, engines};
 
-/// Around 512 and 1,024, too: so many words are the most that come to the host another way than others.
+/// The sizes to try, also around 512 and 1,024: so many words are the most that take a different
+/// path to the host.
 fn sizes(engine: &TestEngine) -> [usize; 12] {
     [0, 1, 2, 3, 31, 64, 512, 513, 1001, 1024, 1025, engine.max_items]
 }
@@ -93,7 +95,7 @@ fn a_clone_of_a_device_is_the_same_device() {
         for (j, other) in engines().iter().enumerate() {
             assert_eq!(&other.device == device, i == j);
         }
-        // Work on both meets no wall between them, and what one allocated outlives it.
+        // Nothing separates the work on both, and memory that one allocated outlives it.
         let mut buffer = Buffer::from_slice(&clone, &[1u32, 2]).unwrap();
         drop(clone);
         buffer.copy_from(device.default_stream(), &Buffer::from_slice(device, &[3, 4]).unwrap()).unwrap();
@@ -113,7 +115,8 @@ fn absent_keys_get_the_value_0_and_bits_past_the_last_query_are_0() {
         let map = CuckooMap::build(device, &keys, &values).unwrap();
         let reference: HashMap<u32, u64> = keys.iter().copied().zip(values).collect();
         for length in [1, 2, 31, 32, 33, 95, 96, 97, 255, 256, 257, 300] {
-            // First all of the queries are found, then every third of them, then none, in the same buffers.
+            // First all of the queries are found, then every third of them, then none, in the same
+            // buffers.
             let mut answers = Answers::new(device, length).unwrap();
             let mut found = Buffer::zeroed(device, length.div_ceil(32)).unwrap();
             for absent in [|_: usize| false, |i: usize| !i.is_multiple_of(3), |_: usize| true] {

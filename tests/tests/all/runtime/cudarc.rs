@@ -1,5 +1,6 @@
-//! Sharing memory and streams with `cudarc` on a CUDA device, if there is one. What order is kept, the fake driver shows
-//! (`crates/fake-cuda-driver`); here the real one frees what the other side allocated.
+//! Sharing memory and streams with `cudarc` on a CUDA device, if there is one. The fake driver
+//! tests the order of work (`crates/fake-cuda-driver`); here the real one frees what the other side
+//! allocated.
 
 use ::cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ fn cuda() -> Option<(&'static Device, Arc<CudaStream>, Arc<CudaStream>)> {
     Some((device, context.new_stream().unwrap(), context.new_stream().unwrap()))
 }
 
-/// So large that work on it is under way still when the next is queued.
+/// The size of a buffer so large that work on it still runs when the next work is queued.
 const WORDS: usize = 1 << 22;
 
 #[test]

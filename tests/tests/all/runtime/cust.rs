@@ -1,10 +1,12 @@
-//! Sharing memory and streams with `cust`. What refuses a CPU device is tested wherever the feature `cust` links, the rest where there is a GPU.
+//! Sharing memory and streams with `cust`. The refusal of a CPU device is tested wherever the
+//! feature `cust` links, the rest where there is a GPU.
 
 use ::cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice};
 use warpnest::{Buffer, CuckooMap, Device, Error};
 use warpnest_tests::{distinct_keys, engines, only_cuda};
 
-/// The CUDA device, with its context current on this thread, as `cust` needs it; `None` where there is none.
+/// The CUDA device, with its context current on this thread, as `cust` needs it; `None` where there
+/// is none.
 fn cuda() -> Option<&'static Device> {
     let device =
         engines().iter().map(|engine| &engine.device).find(|device| device.default_stream().cust().is_some())?;
@@ -60,7 +62,8 @@ fn a_buffer_that_is_lent_shows_what_other_streams_wrote_before() {
     for round in 1..=20u8 {
         buffer.fill(&writer, round).unwrap();
         let mut host = vec![0; buffer.len()];
-        // SAFETY: the copy is asynchronous and on the stream that is given; `host` stays until it is done.
+        // SAFETY: the copy is asynchronous and on the stream that is given; `host` stays until it
+        // is done.
         let seen = unsafe {
             buffer.lend(&reader, |slice, stream| {
                 slice.async_copy_to(&mut host, stream).unwrap();
@@ -79,7 +82,8 @@ fn work_that_cust_queues_on_a_lent_buffer_comes_before_later_work_of_other_strea
     let mut buffer = Buffer::<u32>::zeroed(device, 1 << 22).unwrap();
     let mut copy = Buffer::<u32>::zeroed(device, 1 << 22).unwrap();
     for round in 1..=20 {
-        // SAFETY: the slice is used on the stream that is given, asynchronously; the buffer orders the work after it.
+        // SAFETY: the slice is used on the stream that is given, asynchronously; the buffer orders
+        // the work after it.
         let lent = unsafe { buffer.lend_mut(&writer, |slice, stream| slice.set_32_async(round, stream)) };
         lent.unwrap().unwrap();
         copy.copy_from(&reader, &buffer).unwrap();

@@ -2,7 +2,7 @@
 
 use warpnest::engine::{Cores, Engine, HostEngine};
 
-/// Around every size at which memory is taken in another way.
+/// Sizes around every one at which memory is allocated by another method.
 const SIZES: [usize; 9] = [1, 16, 255, 256, 4096, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, (8 << 20) + 24];
 
 #[test]
@@ -27,7 +27,8 @@ fn allocations_are_aligned_and_zero_and_all_of_them_can_be_written() {
     engine.allocate(0).unwrap_err();
 }
 
-/// Bytes of the mapping that `address` is in, and those of them that are in memory: by Linux's account.
+/// The bytes of the mapping that `address` is in, and the resident ones among them, as Linux
+/// reports them.
 #[cfg(target_os = "linux")]
 fn mapping(address: usize) -> (usize, usize) {
     let text = std::fs::read_to_string("/proc/self/smaps").unwrap();
@@ -43,7 +44,8 @@ fn mapping(address: usize) -> (usize, usize) {
     (kib("Size:") << 10, kib("Rss:") << 10)
 }
 
-/// A buffer that is about to be filled must not be cleared by hand first: that takes a second a gigabyte.
+/// Checks that a buffer that is about to be filled is not cleared by the host first: that takes a
+/// second a gigabyte.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_large_allocation_is_not_in_memory_before_it_is_used() {

@@ -1,4 +1,5 @@
-//! The sizes that configurations say beforehand, of counts up to the largest: a number, or an error at once.
+//! The sizes that configurations announce, for counts up to the largest: a number, or an error at
+//! once.
 
 use warpnest::{
     CompactingConfig, CuckooConfig, CuckooSetConfig, Device, Error, ExtendibleConfig, LinearConfig, MultiConfig,
@@ -12,12 +13,13 @@ fn counts() -> impl Iterator<Item = u64> {
     (20..64).flat_map(|lg| [(1 << lg) - 1, 1 << lg, (1 << lg) + 1]).chain([u64::MAX - 1, u64::MAX])
 }
 
-/// Whether the error is one that says that the count is too large.
+/// Whether the error says that the count is too large.
 fn is_of_size(error: &Error) -> bool {
     matches!(error, Error::TooManyItems { .. } | Error::TooManySlots { .. } | Error::Load { .. })
 }
 
-/// What is said of each count is a number, no less than a byte for eight items, or an error of size; and of the largest counts an error.
+/// Checks the size for each count: a number, no less than a byte for eight items, or an error of
+/// size, and an error for the largest counts.
 fn check(what: &str, bytes: impl Fn(u64) -> Result<u64>, some: impl Fn(u64) -> u64) {
     for count in counts() {
         let _at = at(format!("{what} of {count}"));
@@ -29,7 +31,7 @@ fn check(what: &str, bytes: impl Fn(u64) -> Result<u64>, some: impl Fn(u64) -> u
     assert!(bytes(u64::MAX).is_err_and(|error| is_of_size(&error)), "{what} of all");
 }
 
-/// Anything is right for what a build may take nothing of.
+/// The least size, 0, for builds that may take nothing.
 fn any(_: u64) -> u64 {
     0
 }

@@ -1,5 +1,5 @@
-//! A program with the feature `cuda` on a machine without a driver: it starts, says why it uses the
-//! CPU, and works.
+//! A program with the feature `cuda` on a machine without a driver: it starts, reports why it uses
+//! the CPU, and works.
 
 use warpnest::{CuckooMap, Device, Error};
 

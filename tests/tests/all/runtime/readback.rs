@@ -1,4 +1,4 @@
-//! How a few words come to the host: the kernel that brings them, and downloads that wait for it.
+//! The readback of a few words to the host: its kernel, and downloads that wait for it.
 
 use gpu_kernels::primitives::readback::{Readback, ReadbackParams};
 use std::thread;
@@ -14,7 +14,8 @@ fn words_arrive_below_their_epoch_and_nothing_else_changes() {
             let words: Vec<u32> = distinct_keys(n + first, 1);
             let source = Buffer::from_slice(device, &words).unwrap();
             let readback = Buffer::from_slice(device, &vec![3u64; n + 1]).unwrap();
-            // SAFETY: the landing has a word for each one that comes, and both buffers are named below.
+            // SAFETY: the readback buffer has a word for each one that is copied, and both buffers
+            // are named below.
             let readback_launch = unsafe {
                 Readback {
                     words: source.global(),

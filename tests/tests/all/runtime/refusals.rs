@@ -1,11 +1,12 @@
-//! What is found under the driver's name and is none. Not where `cust` is linked: then the system's loader needs the driver before
-//! the program starts.
+//! Files under the driver's name that are no driver. These tests do not run where `cust` is linked:
+//! then the system's loader needs the driver before the program starts.
 
 use std::path::Path;
 use std::process::Command;
 use warpnest::Device;
 
-/// Set in the processes that a test starts: what their refusal of a device must say.
+/// The variable with the refusal of a device that is expected. It is set in the processes that a
+/// test starts.
 const CHILD: &str = "WARPNEST_TEST_REFUSAL";
 
 /// Runs a test once more in a process that finds `library` under the driver's name, before any
@@ -40,7 +41,7 @@ fn was_refused() -> bool {
 fn a_driver_that_cannot_be_opened_is_refused() {
     if !was_refused() {
         let test = "a_driver_that_cannot_be_opened_is_refused";
-        // The loader's reason, and what to do.
+        // The loader's reason, and the advice.
         in_a_process_that_finds("", test, "too short); install the driver");
     }
 }

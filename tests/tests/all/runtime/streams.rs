@@ -1,6 +1,8 @@
-//! Work over several streams: buffers order it by themselves, and memory is given back only when nothing uses it.
+//! Work over several streams: buffers order it by themselves, and memory is freed only when nothing
+//! uses it.
 //!
-//! On every engine, and on one that puts work off and runs it in the least convenient order that the events allow.
+//! The tests run on every engine, and on one that defers work and runs it in the least convenient
+//! order that the events allow.
 
 use crate::deferred::{self, on_all};
 use gpu_kernels::primitives::roofline::Copy;
@@ -9,7 +11,8 @@ use warpnest::primitives::{BitField, Scratch, exclusive_scan, exclusive_scan_in_
 use warpnest::{Buffer, CuckooConfig, Device, Stream, TwoLevelConfig, TwoLevelMap};
 use warpnest_tests::{distinct_keys, on_every_engine};
 
-/// One stream rebuilds a map, another looks up in it, a third copies the answers away; nobody waits for anybody by hand.
+/// Checks three streams without explicit waits: one rebuilds a map, another looks up in it, a third
+/// copies the answers away.
 #[test]
 fn a_map_that_is_rebuilt_while_others_look_up_and_copy_gives_each_round_its_answers() {
     const ROUNDS: usize = 6;
@@ -84,7 +87,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Runs a program on the device, and in order on the host, and compares.
+/// Runs a program on the device, and in order on the host, and compares the results.
 fn run(device: &Device, words: usize, steps: &[Step]) -> Result<(), TestCaseError> {
     let streams: Vec<Stream> = (0..STREAMS).map(|_| device.stream().unwrap()).collect();
     let mut buffers: Vec<Buffer<u64>> = (0..BUFFERS).map(|_| Buffer::zeroed(device, words).unwrap()).collect();
@@ -102,7 +105,8 @@ fn run(device: &Device, words: usize, steps: &[Step]) -> Result<(), TestCaseErro
             }
             Step::Launch { from, to, stream } => {
                 let (from_buffer, to_buffer) = (&buffers[from], &buffers[to]);
-                // SAFETY: both buffers have that many words, two for each thread, and the launch names them.
+                // SAFETY: both buffers have that many words, two for each thread, and the launch
+                // names them.
                 unsafe {
                     let (source, target) = (from_buffer.global(), to_buffer.global());
                     let copy = Copy { source, target, words: words as u64 };
@@ -168,11 +172,11 @@ fn buffers_may_be_dropped_right_after_work_with_them_was_queued() {
             source.fill(&first, round).unwrap();
             target.copy_from(&second, &source).unwrap();
             drop(source);
-            // This one may lie where the source lay.
+            // This one may get the source's memory.
             let mut other = Buffer::<u32>::zeroed(device, n).unwrap();
             other.fill(&first, 0xee).unwrap();
             assert_eq!(target.download(&second).unwrap(), vec![u32::from_ne_bytes([round; 4]); n]);
-            // And here the writer goes, its work still queued.
+            // And here the writer is dropped, its work still queued.
             other.copy_from(&first, &target).unwrap();
             drop(other);
             drop(target);
@@ -220,7 +224,8 @@ fn an_event_is_not_done_before_its_work_and_streams_of_other_engines_can_wait_fo
     assert!(other.milliseconds_since(&event).is_err(), "two clocks");
 }
 
-/// A buffer does not remember every stream that ever read it, but those whose reads are still to come.
+/// Checks that a buffer remembers not every stream that ever read it, but those whose reads are not
+/// done.
 #[test]
 fn many_streams_read_a_buffer_before_it_is_written_and_before_it_is_dropped() {
     on_all(|device, most| {
@@ -258,7 +263,8 @@ fn answers_that_no_lookup_has_filled_have_found_nothing() {
     });
 }
 
-/// Two streams take turns with one scratch, which grows meanwhile, and none waits for the other by hand.
+/// Checks two streams that take turns with one scratch, which grows meanwhile, without explicit
+/// waits.
 #[test]
 fn streams_that_share_a_scratch_do_not_disturb_each_other() {
     on_all(|device, most| {
@@ -276,7 +282,8 @@ fn streams_that_share_a_scratch_do_not_disturb_each_other() {
                 let mut values = Buffer::from_slice(device, &values).unwrap();
                 let numbers = Buffer::from_slice(device, &(0..n as u64).collect::<Vec<_>>()).unwrap();
                 let mut sums = Buffer::zeroed(device, n + 1).unwrap();
-                // The one sorts, the other sums up something else: they have nothing in common but the scratch.
+                // The one sorts, the other sums up something else: they have nothing in common but
+                // the scratch.
                 sort_pairs(stream, &mut scratch, &mut on_device, &mut values).unwrap();
                 exclusive_scan(other, &mut scratch, &numbers, &mut sums).unwrap();
                 (keys, on_device, values, sums)
@@ -296,7 +303,8 @@ fn streams_that_share_a_scratch_do_not_disturb_each_other() {
     });
 }
 
-/// A lookup waits for the sort of its queries, and the next sort for the lookup that reads them.
+/// Checks that a lookup waits for the sort of its queries, and the next sort for the lookup that
+/// reads them.
 #[test]
 fn a_lookup_on_one_stream_sees_its_queries_between_two_sorts_on_another() {
     on_all(|device, most| {
@@ -311,7 +319,7 @@ fn a_lookup_on_one_stream_sees_its_queries_between_two_sorts_on_another() {
         let before = map.get_many_on(&look_up, &queries).unwrap();
         sort_pairs(&sort, &mut scratch, &mut queries, &mut order).unwrap();
         let sorted = map.get_many_on(&look_up, &queries).unwrap();
-        // Back into the order of the input, by the places that came along.
+        // Back into the order of the input, by the indices that were sorted with the queries.
         sort_pairs(&sort, &mut scratch, &mut order, &mut queries).unwrap();
         let after = map.get_many_on(&look_up, &queries).unwrap();
         exclusive_scan_in_place(&sort, &mut scratch, &mut queries).unwrap();
@@ -326,7 +334,8 @@ fn a_lookup_on_one_stream_sees_its_queries_between_two_sorts_on_another() {
     });
 }
 
-/// The two-level map in turns: a stream rebuilds, through the sort or without it, another looks up, buffers go at once.
+/// Checks the two-level map in turns: a stream rebuilds, with the sort or without it, another looks
+/// up, buffers are dropped at once.
 #[test]
 fn a_two_level_map_that_is_rebuilt_while_others_look_up_gives_each_round_its_answers() {
     on_all(|device, most| {

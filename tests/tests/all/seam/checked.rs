@@ -1,14 +1,16 @@
-//! The checking back end by kernels that are wrong on purpose, beside the same kernels put right.
+//! The checking back end by kernels that are wrong on purpose, beside the same kernels without the
+//! mistake.
 
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Global, Kernel, Shared, checked::Checker};
 
-/// What 50 checked runs of one block reported: conflicts and answers.
+/// Returns the conflicts and answers of 50 checked runs of one block.
 fn checked<K: Kernel>(words: usize, kernel: impl Fn(Global<u32>) -> K) -> Vec<(u64, Vec<u32>)> {
     let run = |seed| {
         let mut out = vec![0; words];
         let checker = Checker::new(seed);
-        // SAFETY: the kernels of this file stay inside the words that their tests name; the array outlives the run.
+        // SAFETY: the kernels of this file stay inside the words that their tests name; the array
+        // outlives the run.
         unsafe { kernel(Global::new(out.as_mut_ptr())).run_checked(0, 1, &checker) };
         (checker.conflicts(), out)
     };
@@ -42,7 +44,7 @@ fn a_missing_barrier_is_reported_once_a_word_and_a_right_kernel_never() {
 }
 
 kernel! {
-    /// Write and read in one closure, a neighbour's word read: the same mistake within a phase.
+    /// Writes a word and reads a neighbour's in one closure: the same mistake within a phase.
     OnePhase<>, "test_one_phase", threads 32, shared words: u32 = 32;
     { out: Global<u32> }
     |args, block| {
@@ -63,7 +65,7 @@ fn reading_what_another_thread_writes_in_the_phase_is_reported_and_its_answers_c
 }
 
 kernel! {
-    /// What threads do with word 0 in one phase, by number.
+    /// Lets threads access word 0 in one phase, by the kind of access that `deed` names.
     OneWord<>, "test_one_word", threads 32, shared words: u32 = 2;
     { out: Global<u32>, deed: u32 }
     |args, block| {
@@ -110,7 +112,7 @@ kernel! {
     }
 }
 
-/// The conflicts of a deed, which must be the same in every shuffle.
+/// Returns the conflicts of a deed, which must be the same in every shuffle.
 fn conflicts_of(deed: u32) -> u64 {
     let found = checked(1, |out| OneWord { out, deed });
     assert!(found.iter().all(|(conflicts, _)| *conflicts == found[0].0), "deed {deed}: it depends on the order");
@@ -135,7 +137,7 @@ fn a_plain_access_beside_another_threads_atomic_or_write_is_reported() {
 }
 
 kernel! {
-    /// A conflict in the last steps of a block, after which no barrier comes.
+    /// Conflicts in the last steps of a block, after which no barrier comes.
     AtTheEnd<>, "test_at_the_end", threads 32, shared words: u32 = 1;
     { out: Global<u32> }
     |args, block| {
@@ -151,7 +153,7 @@ fn a_conflict_after_the_last_barrier_is_reported() {
 }
 
 kernel! {
-    /// Writes before a count, reads after it: the count is the barrier.
+    /// Writes before a count and reads after it: the count is the barrier.
     CountIsABarrier<>, "test_count_is_a_barrier", threads 32, shared words: u32 = 32;
     { out: Global<u32> }
     |args, block| {
@@ -171,7 +173,7 @@ fn a_count_is_a_barrier_for_the_checking_back_end() {
 }
 
 kernel! {
-    /// A sum in shared memory; `zeroed` says whether the sum starts at 0.
+    /// Sums in shared memory; `zeroed` says whether the sum starts at 0.
     Sum<>, "test_sum", threads 32, shared sum: u32 = 1;
     { out: Global<u32>, zeroed: u32 }
     |args, block| {
@@ -200,7 +202,8 @@ fn shared_memory_that_nobody_zeroed_gives_wrong_answers() {
     assert!(checked(1, |out| Sum { out, zeroed: 1 }).iter().all(|(_, out)| out[0] == right));
     let wrong = checked(1, |out| Sum { out, zeroed: 0 });
     assert!(wrong.iter().all(|(conflicts, _)| *conflicts == 0));
-    // 50 random words of 32 bits: that one of them is 0 has a chance of one in 86 million, and the seeds are fixed.
+    // 50 random words of 32 bits: that one of them is 0 has a chance of one in 86 million, and the
+    // seeds are fixed.
     assert!(wrong.iter().all(|(_, out)| out[0] != right));
 }
 

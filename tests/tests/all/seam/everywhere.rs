@@ -3,14 +3,15 @@
 use gpu_kernels::seam::{Global, Kernel, checked::Checker};
 use std::fmt::Debug;
 
-/// The array as kernels take it.
+/// The array as a kernel argument.
 pub fn global<T>(words: &mut [T]) -> Global<T> {
-    // SAFETY: the callers launch kernels on it while the array lives and nothing else uses it; no kernel of theirs loads
-    // pairs, which alone need the alignment to 16 bytes.
+    // SAFETY: the callers launch kernels on it while the array lives and nothing else uses it; no
+    // kernel of theirs loads pairs, which alone need the alignment to 16 bytes.
     unsafe { Global::new(words.as_mut_ptr()) }
 }
 
-/// Runs `kernel`, which writes what `fresh` makes, on the CPU and 50 times checked: the answers agree, without a conflict.
+/// Runs `kernel` on the CPU and 50 times checked, on the words that `fresh` makes. The answers must
+/// agree, without a conflict.
 pub fn everywhere<T: Copy, A: PartialEq + Debug, K: Kernel>(
     blocks: u32,
     fresh: &[T],

@@ -1,5 +1,5 @@
-//! Global memory through the seam's CPU back end: every access, every atomic, in every scope, on both widths; and what words of 128 bits have
-//! of it.
+//! Global memory through the seam's CPU back end: every access and every atomic, in every scope, on
+//! both widths, and those of words of 128 bits.
 
 use gpu_kernels::double::Double;
 use gpu_kernels::seam::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope};
@@ -13,7 +13,8 @@ use warpnest_tests::null;
 struct Aligned<T, const N: usize>([T; N]);
 
 fn global<T, const N: usize>(words: &mut Aligned<T, N>) -> Global<T> {
-    // SAFETY: the tests stay inside the array while it lives; what several threads touch, they touch atomically.
+    // SAFETY: the tests stay inside the array while it lives; words that several threads access are
+    // accessed atomically.
     unsafe { Global::new(words.0.as_mut_ptr()) }
 }
 
@@ -65,7 +66,7 @@ fn null_is_null_and_a_cast_keeps_the_address() {
     assert_eq!(halves.cast::<u64>().load(1), 5);
 }
 
-/// Each operation on one word, by one thread.
+/// Checks each operation on one word, by one thread.
 fn one_thread<K: Key, S: Scope>() {
     let k = K::from_u64;
     let mut words = Aligned([k(10), k(20), k(30)]);
@@ -89,7 +90,7 @@ fn one_thread<K: Key, S: Scope>() {
     assert_eq!(words.0, [k(10), k(1 << (K::BITS - 1)), k(30)], "the neighbours are as they were");
 }
 
-/// Several threads at one word of each kind: nothing is lost and nothing is seen twice.
+/// Checks several threads at one word of each kind: nothing is lost and nothing is seen twice.
 fn many_threads<K: Key, S: Scope>() {
     const THREADS: u64 = 4;
     const ROUNDS: u64 = 3000;
@@ -194,7 +195,8 @@ fn words_of_two_halves_are_read_and_changed_as_one() {
     doubles::<u128>();
 }
 
-/// For a second two threads exchange a word, one compares and exchanges it, one looks: none may see halves that do not fit together.
+/// Checks that no thread sees halves that do not fit together. For a second two threads exchange a
+/// word, one compares and exchanges it, and one reads it.
 fn never_torn<W: Double>() {
     let mut words: Aligned<W, 1> = Aligned([complements(0)]);
     let memory = global(&mut words);

@@ -1,7 +1,8 @@
-//! The seam through kernels of a few lines: what a block, its shared memory and its tiles do on the CPU back ends.
+//! The seam through kernels of a few lines: a block, its shared memory and its tiles on the CPU
+//! back ends.
 //!
-//! Every kernel runs on the plain CPU back end and, 50 times, on the checking one in shuffled order. `seam/checked.rs` has the
-//! kernels that are wrong on purpose.
+//! Every kernel runs on the plain CPU back end and, 50 times, on the checking one in shuffled
+//! order. `seam/checked.rs` has the kernels that are wrong on purpose.
 
 use super::everywhere::{everywhere, global};
 use gpu_kernels::kernel;
@@ -10,7 +11,7 @@ use gpu_kernels::types::Key;
 use warpnest_tests::null;
 
 kernel! {
-    /// Writes where each thread stands: four words a thread.
+    /// Writes the indices of each thread: four words a thread.
     Places<>, "test_places", threads 64;
     { out: Global<u64> }
     |args, block| {
@@ -40,7 +41,8 @@ fn every_thread_of_every_block_runs_once_and_knows_its_place() {
 }
 
 kernel! {
-    /// Passes numbers around a ring `rounds` times, with state in registers and a barrier after each step.
+    /// Passes numbers around a ring `rounds` times, with state in registers and a barrier after
+    /// each step.
     Ring<>, "test_ring", threads 64, shared ring: u32 = 64;
     { out: Global<u32>, rounds: u32 }
     |args, block| {
@@ -64,7 +66,8 @@ fn a_phase_ends_with_a_barrier_and_local_state_lasts() {
 }
 
 kernel! {
-    /// Counts the threads whose input is odd, and says so by every thread; the count is a barrier too.
+    /// Counts the threads whose input is odd, and lets every thread write the count, which is a
+    /// barrier too.
     Odd<>, "test_odd", threads 32, shared seen: u32 = 32;
     { numbers: Global<u32>, out: Global<u32> }
     |args, block| {
@@ -105,7 +108,8 @@ fn a_count_tells_all_threads_for_how_many_it_was_true_and_ends_with_a_barrier() 
 }
 
 kernel! {
-    /// What each atomic operation on shared memory leaves and returns. Two words of a thread's returns, then six of the block.
+    /// Writes the results of each atomic operation on shared memory. Two words of a thread's
+    /// returns come first, then six of the block.
     SharedAtomics<K: Key>, "test_shared_atomics", threads 64, shared words: K = 3, shared bins: K = 8;
     { out: Global<K> }
     |args, block| {
@@ -143,7 +147,8 @@ fn shared_atomics<K: Key>() {
         &[K::default(); 139],
         |out| SharedAtomics { out },
         |found| {
-            // Which thread got which answer depends on the order; that all were handed out once does not.
+            // Which thread got which answer depends on the order; that all were handed out once
+            // does not.
             let mut added: Vec<u64> = found[..64].iter().map(|word| word.to_u64()).collect();
             added.sort_unstable();
             let wrapped = K::ALL_ONES.to_u64();
@@ -205,7 +210,8 @@ macro_rules! tile_kernel {
                     tile.each(&mut held, |lane, word| *word = word.wrapping_mul(3) ^ lane);
                     let odd = tile.ballot(&held, |_, word| word % 2 == 1);
                     let all = tile.ballot(&held, |lane, _| lane < $lanes);
-                    // The lane to pick follows from what is common to all: a vote. Lanes are counted modulo their number.
+                    // The lane to pick follows from a value that all lanes have: a vote. Lanes are
+                    // counted modulo their number.
                     let picked = tile.pick(&held, odd.count_ones() + $lanes / 2, |word| *word);
                     tile.each(&mut held, |lane, word| {
                         let row = 5 * (first + lane as u64);

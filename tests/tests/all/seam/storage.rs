@@ -12,7 +12,7 @@ fn arrays_of_one_block_do_not_overlap_and_the_next_block_gets_their_memory() {
             let mut large = SharedStorage::<u64, 1000>::new();
             // SAFETY: both outlive the handles, which stay on this thread.
             let (few, many) = unsafe { (small.handle(), large.handle()) };
-            // Zeros from the allocator, then what the block before left there.
+            // Zeros from the allocator, then the words of the block before.
             let left = if round == 0 { 0 } else { 9 };
             assert!((0..5).all(|i| few.get(i) == left) && (0..1000).all(|i| many.get(i) == left as u64));
             (0..5).for_each(|i| few.set(i, 9));

@@ -1,6 +1,8 @@
-//! What tiles do beyond votes: state that outlives the tile, sums, counting in order; and the block's barrier and casts.
+//! Tile operations beyond votes: state that outlives the tile, sums, and counting in order; and the
+//! block's barrier and casts.
 //!
-//! Every kernel runs on the plain CPU back end and, 50 times, on the checking one in shuffled order, beside a reference.
+//! Every kernel runs on the plain CPU back end and, 50 times, on the checking one in shuffled
+//! order, beside a reference.
 
 use super::everywhere::{everywhere, global};
 use gpu_kernels::kernel;
@@ -8,7 +10,7 @@ use gpu_kernels::seam::{Global, Kernel, Shared, Tile, Word, checked::Checker};
 use gpu_kernels::types::Key;
 use std::fmt::Debug;
 
-/// What `kernel` makes of `fresh`: always `expected`.
+/// Checks that `kernel` on the words of `fresh` always gives `expected`.
 fn makes<T: Copy + PartialEq + Debug, K: Kernel>(
     blocks: u32,
     fresh: &[T],
@@ -20,8 +22,8 @@ fn makes<T: Copy + PartialEq + Debug, K: Kernel>(
 
 const THREADS: usize = 64;
 
-/// A kernel over tiles of some number of lanes, in two blocks: each thread's state goes through tiles twice, with a phase
-/// of the block between them. Two words a thread.
+/// A kernel over tiles of some number of lanes, in two blocks. Each thread's state goes through
+/// tiles twice, with a phase of the block between them. Two words a thread.
 macro_rules! kept_kernel {
     ($name:ident, $entry:literal, $lanes:literal) => {
         kernel! {
@@ -79,7 +81,8 @@ fn what_a_tiles_lanes_keep_is_their_threads_part_of_the_blocks_state() {
 }
 
 kernel! {
-    /// Tiles write, and read what the other tile wrote; `missing` leaves out the barrier between.
+    /// Writes in tiles, and reads the words that the other tile wrote; `missing` leaves out the
+    /// barrier between.
     Sync<>, "test_sync", threads 64, shared words: u32 = 64;
     { out: Global<u32>, missing: u32 }
     |args, block| {
@@ -127,7 +130,8 @@ macro_rules! sum_kernel {
                     tile.exclusive_sum(held, |_, held| held[0], |_, held, before, total| {
                         (held[1], held[2]) = (before, total);
                     });
-                    // What lanes are told may be what they read, and every other lane adds nothing.
+                    // The lanes' arguments may be what they read, and every other lane adds
+                    // nothing.
                     tile.exclusive_sum(
                         held,
                         |lane, held| if lane % 2 == 0 { held[0] } else { K::default() },
@@ -181,10 +185,12 @@ fn every_lane_is_told_the_sum_before_it_and_the_sum_of_all() {
     all_sums::<u64>();
 }
 
-/// Words of counters: for each of two tiles 2^10 of them, two in a word, and some before and behind.
+/// Words of counters: for each of two tiles 2^10 of them, two in a word, and some before and
+/// behind.
 const COUNTER_WORDS: usize = 1024 + 64;
 
-/// A kernel in which two tiles of 32 lanes count 32·ROWS classes each, twice. Two words an item, then the counters.
+/// A kernel in which two tiles of 32 lanes count 32·ROWS classes each, twice. Two words an item,
+/// then the counters.
 macro_rules! count_kernel {
     ($name:ident, $entry:literal, $rows:literal) => {
         kernel! {
@@ -309,7 +315,8 @@ fn shared_memory_cast_to_words_of_another_type_is_the_same_memory() {
     let mut caught = |checked: bool| {
         let launch = Cast { out: global(&mut out), beyond: 1 };
         let run = || match checked {
-            // SAFETY: a word of the array for each store; the index beyond the shared array is refused before it is used.
+            // SAFETY: a word of the array for each store; the index beyond the shared array is
+            // refused before it is used.
             true => unsafe { launch.run_checked(0, 1, &Checker::new(1)) },
             // SAFETY: as above.
             false => unsafe { launch.run_on_cpu(0..1, 1) },
@@ -320,7 +327,8 @@ fn shared_memory_cast_to_words_of_another_type_is_the_same_memory() {
 }
 
 kernel! {
-    /// A conflict that only casting hides: one thread writes a wide word, another reads one of its halves.
+    /// A conflict that only casting hides: one thread writes a wide word, another reads one of its
+    /// halves.
     Halves<>, "test_halves", threads 32, shared wide: u64 = 2;
     { out: Global<u32>, half: u32 }
     |args, block| {

@@ -1,4 +1,5 @@
-//! The cuckoo set beside `std::collections::HashSet`: any keys and operations, edges, repeated keys, on every engine.
+//! The cuckoo set beside `std::collections::HashSet`: any keys and operations, edge cases, and
+//! repeated keys, on every engine.
 
 use gpu_kernels::cuckoo::header;
 use proptest::prelude::*;
@@ -86,7 +87,7 @@ fn no_key_one_key_and_the_extremes() {
     edges::no_key_one_key_and_the_extremes(&default());
 }
 
-/// What a warp and a block take; and one more and one less.
+/// Checks the numbers of keys that a warp and a block take, and one more and one less.
 #[test]
 fn numbers_of_keys_around_what_kernels_take_at_once() {
     edges::numbers_of_keys_around(&default(), &[2, 8, 32, 64, 128, 256, 512, 1024, 2048, 65_536]);
@@ -125,8 +126,9 @@ fn load_to_the_limit() {
     on_each_engine(with::<u64>);
 }
 
-/// Keys that come twice, far apart: most of the first ones have left their first slot when the second ones come, so many copies are left over.
-/// Each is erased, and the keys that passed through its slot are still found.
+/// Checks keys that come twice, far apart. Most of the first ones have left their first slot when
+/// the second ones come, so many copies are left over. Each is erased, and the keys that passed
+/// through its slot are still found.
 #[test]
 fn copies_that_come_to_rest_in_two_slots_are_erased() {
     fn with<K: Key>(engine: &TestEngine) {
@@ -134,7 +136,8 @@ fn copies_that_come_to_rest_in_two_slots_are_erased() {
             let _at = at(format!("{functions} functions, {slots} slots a key"));
             let once: Vec<K> = distinct_keys(engine.max_items.min(20_000) / 2, 3);
             let config = default().functions(functions).slots_per_key(slots).restarts(200);
-            // In another order the second time, so that no two threads of a kind come to the same keys together.
+            // In another order the second time, so that no two threads of a kind come to the same
+            // keys together.
             let again = (0..once.len()).map(|i| once[i * 7919 % once.len()]);
             let keys: Vec<K> = once.iter().copied().chain(again).collect();
             let set = build(&engine.device, &config, &keys);
@@ -147,8 +150,8 @@ fn copies_that_come_to_rest_in_two_slots_are_erased() {
     on_each_engine(with::<u64>);
 }
 
-/// Two keys that share all their slots, with more copies than slots: the copies must not chase each other for ever. Threads drop them, and
-/// that no key was lost is looked at.
+/// Checks two keys that share all their slots, with more copies than slots: the copies must not
+/// evict each other for ever. Threads drop copies, and the set must still have both keys.
 #[test]
 fn copies_of_keys_that_share_all_their_slots() {
     on_each_engine(|engine| {
@@ -164,8 +167,9 @@ fn copies_of_keys_that_share_all_their_slots() {
     });
 }
 
-/// In tables of a few slots most keys have every slot among theirs, and it takes a search to find one that does not belong where a copy was.
-/// If there is none the build starts again.
+/// Checks tables of a few slots, where most keys have every slot among theirs. It takes a search to
+/// find a filler: a key that does not belong in the slot of a copy. If there is none the build
+/// starts again.
 #[test]
 fn copies_in_the_smallest_tables() {
     let device = Device::cpu();
@@ -184,7 +188,8 @@ fn copies_in_the_smallest_tables() {
         }
     }
     assert!(erased > 1000, "{erased} copies were erased");
-    // Five residues, each of which a function leads to a slot of its own: at times one slot is among those of all keys.
+    // Five residues, each of which a function leads to a slot of its own: at times one slot is
+    // among those of all keys.
     for seed in 0..4000 {
         for keys in [[0u32, 5, 0, 5], [1, 6, 11, 1], [3, 8, 8, 3]] {
             let config = CuckooSetConfig::default().functions(5).seed(seed).restarts(1000).slots(5).hash(linear(5));
@@ -194,7 +199,7 @@ fn copies_in_the_smallest_tables() {
     assert!(restarts > 0);
 }
 
-/// With a chain limit of a few exchanges most attempts fail, and one succeeds in the end.
+/// Checks a chain limit of a few exchanges: most attempts fail, and one succeeds in the end.
 #[test]
 fn restarts_lead_to_a_whole_table() {
     let keys: Vec<u32> = distinct_keys(300, 3);
@@ -206,7 +211,8 @@ fn restarts_lead_to_a_whole_table() {
     assert!(restarts.sum::<u32>() > 5, "the limit was too easy");
 }
 
-/// Whatever the seed, the number of functions and the order of the keys: two sets of the same keys say the same.
+/// Checks that two sets of the same keys give the same answers, for any seed, number of functions
+/// and order of the keys.
 #[test]
 fn two_builds_of_the_same_keys_say_the_same() {
     on_each_engine(|engine| {
@@ -228,7 +234,7 @@ fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others() {
     });
 }
 
-/// Of a million copies, in the order in which the CPU's cores come.
+/// Checks a million copies, in the order in which the CPU's cores come.
 #[test]
 fn a_key_a_million_times_and_other_shares() {
     let device = &engines()[0].device;

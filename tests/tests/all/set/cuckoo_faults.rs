@@ -1,4 +1,5 @@
-//! What a cuckoo set refuses, what it takes, and what is left when a build or its device fails.
+//! The refusals of a cuckoo set, the memory that it takes, and its state when a build or its device
+//! fails.
 
 use gpu_kernels::cuckoo::header;
 use warpnest::{Buffer, CuckooSetConfig, Error, Key};
@@ -31,7 +32,7 @@ fn a_configuration_that_makes_no_sense_is_refused() {
     });
 }
 
-/// Keys count as often as they come, since that is how many there may be.
+/// Checks that keys count as often as they come, since that many may be different.
 #[test]
 fn more_keys_than_fit_are_refused_and_leave_the_set_as_it_was() {
     const KEYS: u64 = 250;
@@ -87,7 +88,8 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
     });
 }
 
-/// In the slots that it has; and refuses as that one does.
+/// Checks that the result of an operation has the first set's slots, and that the operation is
+/// refused as a build with these slots is.
 #[test]
 fn the_result_of_an_operation_has_the_configuration_of_the_first_set() {
     let (wide, dense) = (default().seed(8).slots_per_key(4.0), default().seed(6));
@@ -107,7 +109,8 @@ fn the_result_of_an_operation_has_the_configuration_of_the_first_set() {
     });
 }
 
-/// Keys of two classes that share their slots, many times, so that all kernels of a build run: threads drop copies.
+/// Returns keys of two classes that share their slots, many times, so that all kernels of a build
+/// run: threads drop copies.
 fn colliding_keys() -> (CuckooSetConfig, Vec<u64>) {
     let config = default().functions(3).slots_per_key(2.0).hash(linear(4_294_967_291)).slots(6000);
     (config, (0..3000).map(|i| 40 + i % 2 * 4_294_967_291).collect())
@@ -133,7 +136,8 @@ fn whatever_fails_beside_a_set_it_stays_whole() {
     faults::whatever_fails_beside_a_set_it_stays_whole(&default(), launches, allocations);
 }
 
-/// The configuration says beforehand what a set keeps. A build takes nothing besides, however often keys come; and a rebuild nothing at all.
+/// Checks the memory that the configuration announces for a set. A build takes nothing besides,
+/// however often keys come; and a rebuild nothing at all.
 #[test]
 fn memory_is_what_was_said_and_a_rebuild_takes_none() {
     fn with<K: Key>(config: &CuckooSetConfig) {

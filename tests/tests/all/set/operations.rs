@@ -1,5 +1,5 @@
-//! Union, intersection and difference beside `std::collections::HashSet`'s; what a set refuses, what it takes, and what is left when its device
-//! fails.
+//! Union, intersection and difference beside those of `std::collections::HashSet`. Also the
+//! refusals of a set, the memory that it takes, and its state when its device fails.
 
 use proptest::prelude::*;
 use std::sync::atomic::AtomicU32;
@@ -69,7 +69,7 @@ fn what_belongs_to_another_device_and_other_lengths_are_refused_and_change_nothi
     errors::what_belongs_to_another_device_and_other_lengths_are_refused(&PageSetConfig::default());
 }
 
-/// Keys that all belong to one page by the constants of a seed, and no restarts or some.
+/// Checks keys that all belong to one page by the constants of a seed, with no restarts or some.
 #[test]
 fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
     fn with<K: Key>(device: &Device) {
@@ -115,7 +115,7 @@ fn whatever_fails_beside_a_set_it_stays_whole() {
     faults::whatever_fails_beside_a_set_it_stays_whole(&PageSetConfig::default(), launches, allocations);
 }
 
-/// The configuration says beforehand what a build takes and a set keeps.
+/// Checks the memory that the configuration announces for a build and a set.
 #[test]
 fn memory_is_what_was_said() {
     fn with<K: Key>(config: PageSetConfig) {

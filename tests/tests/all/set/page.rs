@@ -1,4 +1,5 @@
-//! The set beside `std::collections::HashSet`: any keys and operations, edges, repeated keys, on every engine.
+//! The set beside `std::collections::HashSet`: any keys and operations, edge cases, and repeated
+//! keys, on every engine.
 
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -12,7 +13,7 @@ fn default() -> PageSetConfig {
     PageSetConfig::default().seed(7)
 }
 
-/// So low a load that few keys are split, into about as many pages.
+/// A configuration of so low a load that few keys are split, into about `pages` pages.
 fn split_into(pages: u64, keys: usize) -> PageSetConfig {
     default().load((keys as f64 / (pages as f64 * 300.0 * 8.0)).clamp(1e-6, 0.8))
 }
@@ -60,7 +61,8 @@ fn no_key_one_key_and_the_extremes() {
     edges::no_key_one_key_and_the_extremes(&default());
 }
 
-/// What a lookup's warp and block, a bucket, a page and a split's tile hold; and one more and one less.
+/// Checks the numbers of keys that a lookup's warp and block, a bucket, a page and a split's tile
+/// hold, and one more and one less.
 #[test]
 fn numbers_of_keys_around_what_kernels_take_at_once() {
     let borders = [8, 15, 16, 24, 32, 64, 128, 256, 384, 512, 1024, 1536, 2048, 4096, 6144, 8192, 16_384, 65_536];
@@ -72,7 +74,7 @@ fn keys_one_after_the_other_and_at_every_distance() {
     edges::keys_one_after_the_other_and_at_every_distance(&default());
 }
 
-/// The load is kept as far as it goes, and built.
+/// Checks that the load is kept as far as possible, and that such sets can be built.
 #[test]
 fn every_load_is_built_and_kept() {
     fn with<K: Key>(engine: &TestEngine) {
@@ -89,7 +91,8 @@ fn every_load_is_built_and_kept() {
     on_each_engine(with::<u64>);
 }
 
-/// On the CPU: of so many keys buckets have fifteen slots, and 32 bits need fewer bytes.
+/// Checks, on the CPU, numbers of keys for which buckets have fifteen slots and 32 bits need fewer
+/// bytes.
 #[test]
 fn many_keys_take_short_tags() {
     let n = 4_500_000;
@@ -111,7 +114,8 @@ fn copies_of_one_key_and_half_of_the_keys_twice() {
     edges::copies_of_one_key_and_half_of_the_keys_twice(|n| vec![default(), split_into(4, n), default().load(1.0)]);
 }
 
-/// On the CPU: copies that a tile's crowd drops, copies that make a bin overflow, and copies that do neither.
+/// Checks, on the CPU, copies that a tile drops in a skewed bin, copies that make a bin overflow,
+/// and copies that do neither.
 #[test]
 fn a_key_a_million_times_and_other_shares() {
     fn with<K: Key>(config: &PageSetConfig, n: usize, every: usize) -> (bool, bool) {
@@ -124,7 +128,7 @@ fn a_key_a_million_times_and_other_shares() {
     assert_eq!(with::<u32>(&default(), 1_000_000, 1), (true, false));
     assert_eq!(with::<u64>(&default(), 1_000_000, 1), (true, false));
     assert!(with::<u32>(&default(), 2_000_000, 2).0);
-    // In no tile a crowd, and all together more than the bin has room for.
+    // No tile has a skewed bin, and all together have more than the bin's capacity.
     assert_eq!(with::<u32>(&default(), 600_000, 480), (false, true));
     assert_eq!(with::<u64>(&default(), 600_000, 480), (false, true));
     for every in [3, 40, 100, 300, 1000, 3000] {
@@ -133,7 +137,7 @@ fn a_key_a_million_times_and_other_shares() {
     }
 }
 
-/// More pages than one split can tell apart.
+/// Checks more pages than one split can tell apart.
 #[test]
 fn two_splits() {
     fn with<K: Key>(slots: u64, buckets: u64) {

@@ -1,5 +1,6 @@
-//! The sorted map at the edges: extreme keys and values, copies of keys, sizes around every level of the index, bounds and ranges at
-//! both ends, rebuilds, clones, a kernel that searches by itself.
+//! Edge cases of the sorted map: extreme keys and values, copies of keys, and sizes around every
+//! level of the index. Also bounds and ranges at both ends, rebuilds, clones, and a kernel that
+//! searches by itself.
 
 use gpu_kernels::kernel;
 use gpu_kernels::seam::Global;
@@ -60,7 +61,8 @@ fn all_keys_equal() {
     with::<u64, u32>(1 << 40);
 }
 
-/// Around whole groups, of the keys and of the index: 16 keys begin a second level, 256 a third, and so on.
+/// Checks sizes around whole groups, of the keys and of the index: 16 keys begin a second level,
+/// 256 a third, and so on.
 #[test]
 fn sizes_around_every_level_of_the_index() {
     let around = |size: usize| [size - 1, size, size + 1];
@@ -75,7 +77,8 @@ fn sizes_around_every_level_of_the_index() {
     }
 }
 
-/// Six levels, a tile of the sort and the compaction begun anew many times, and repeated keys in all of them.
+/// Checks six levels, a tile of the sort and the compaction begun anew many times, and repeated
+/// keys in all of them.
 #[test]
 fn more_than_a_million_pairs() {
     let mut keys: Vec<u32> = distinct_keys((1 << 20) + 17, 5);
@@ -205,7 +208,7 @@ fn stages_are_reported_if_they_are_asked_for_and_only_then() {
     }
 }
 
-/// What is no pointer.
+/// The arguments of the launch that are not pointers.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct LookPlan {
@@ -214,7 +217,7 @@ pub struct LookPlan {
 }
 
 kernel! {
-    /// Writes where each query would stand, and where it stands or `u32::MAX`.
+    /// Writes the lower bound of each query, and its rank or `u32::MAX`.
     Look<K: Key>, "look", threads 64;
     { queries: Global<K>, keys: Global<K>, lower: Global<u32>, stands: Global<u32>, plan: LookPlan }
     |args, block| {
@@ -240,7 +243,8 @@ fn a_kernel_of_ones_own_searches_by_itself() {
     let map: SortedMap<u64, u32> = SortedMap::build(&device, &keys, &values(1000)).unwrap();
     let queries = Buffer::from_slice(&device, &[0u64, 1, 3, 2997, 2998, u64::MAX]).unwrap();
     let (lower, stands) = (Buffer::<u32>::zeroed(&device, 6).unwrap(), Buffer::<u32>::zeroed(&device, 6).unwrap());
-    // SAFETY: six queries and as much room; keys and layout belong together. The launch names all buffers.
+    // SAFETY: six queries and as many outputs; keys and layout belong together. The launch names
+    // all buffers.
     unsafe {
         let look = Look::<u64> {
             queries: queries.global(),

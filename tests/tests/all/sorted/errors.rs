@@ -1,4 +1,5 @@
-//! Every error that a user of the sorted map can cause, on every engine: its figures, its advice, and what is left behind.
+//! Every error that a user of the sorted map can cause, on every engine: its figures, its advice,
+//! and the state it leaves.
 //!
 //! `sorted/faults.rs` has the failures that come from the device.
 
@@ -25,7 +26,8 @@ fn more_pairs_than_a_map_can_have_are_refused() {
     }
 }
 
-/// Bytes a pair, so that no one has to take the rest on trust: 8 and 4/15 for narrow pairs, and as much again and a little to build.
+/// Checks the bytes a pair: 8 and 4/15 for narrow pairs, and as much again and a little for the
+/// build.
 #[test]
 fn the_memory_of_large_maps() {
     for pairs in [1 << 27, 1u64 << 31] {

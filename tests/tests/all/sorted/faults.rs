@@ -1,5 +1,5 @@
-//! Failures of the device in the midst of a sorted map's build, and the memory that builds take: what a map is afterwards, and
-//! that no byte is taken beyond what was said.
+//! Device failures during a sorted map's build, and the memory that builds take. They check the
+//! state of the map afterwards, and that no byte is taken beyond what was announced.
 
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::{Buffer, Error, Key, SortedConfig, SortedMap, Value};
@@ -11,7 +11,7 @@ fn default() -> SortedConfig {
     SortedConfig::default()
 }
 
-/// An empty map has no bounds and no ranges either.
+/// Checks that an empty map has no bounds and no ranges either.
 fn has_bounds<K: Key, V: Value>(map: &SortedMap<K, V>) {
     let all = map.len() as u32;
     assert_eq!(map.upper_bound_many(&[K::ALL_ONES, K::ALL_ONES]).unwrap(), [all, all]);
@@ -75,7 +75,7 @@ fn whichever_allocation_of_another_operation_fails_nothing_is_left_of_it() {
     holds(&map, &keys, &keys);
 }
 
-/// What takes buffers makes one launch, or none, and allocates nothing.
+/// Checks that a call on buffers makes one launch, or none, and allocates nothing.
 #[test]
 fn work_on_buffers_allocates_nothing_and_leaves_the_map_alone_if_it_fails() {
     let (device, counts) = counting();

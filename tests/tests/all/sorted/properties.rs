@@ -1,4 +1,5 @@
-//! The sorted map beside `std::collections::BTreeMap`: sequences of rebuilds, lookups, bounds and ranges, on every engine.
+//! The sorted map beside `std::collections::BTreeMap`: sequences of rebuilds, lookups, bounds and
+//! ranges, on every engine.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
@@ -23,7 +24,7 @@ enum Step<K, V> {
 
 fn pairs<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Vec<(K, V)>> {
     let of = |most| prop::collection::vec((key::<K>(), any::<u64>().prop_map(V::from_u64)), 0..most);
-    // Few ones as well: then the whole map is a group or two.
+    // Few keys as well: then the whole map is a group or two.
     prop_oneof![2 => of(most), 1 => of(40)]
 }
 
@@ -74,7 +75,7 @@ fn kept<K: Key, V: Value>(unique: bool, pairs: &[(K, V)]) -> (Vec<K>, Vec<V>) {
     pairs.iter().copied().filter(|pair| !unique || seen.insert(pair.0)).unzip()
 }
 
-/// The keys of a reference, and those beside them.
+/// Returns the keys of a reference, and their neighbours.
 fn around<K: Key, V>(reference: &BTreeMap<K, V>) -> Vec<K> {
     let beside = |key: K| [0, 1, u64::MAX].map(|step| K::from_u64(key.to_u64().wrapping_add(step)));
     reference.keys().flat_map(|&key| beside(key)).collect()

@@ -1,4 +1,5 @@
-//! The checking engine on the build of a bucket: it finds a planted missing barrier, and none missing in the library's build.
+//! The checking engine on the build of a bucket: it finds a planted missing barrier, and none
+//! missing in the library's build.
 
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Global, Kernel, Shared, checked::Checker};
@@ -7,9 +8,10 @@ use warpnest::{Device, Key, TwoLevelConfig, Value};
 use warpnest_tests::{CheckedRunner, distinct_keys};
 
 kernel! {
-    /// A bucket's build in small, one item a thread, two sub-tables of 64 slots: the same steps as in the library. Each step has
-    /// a number, and `missing` names the one after which the barrier is left out. `out` becomes each thread's slot, and behind
-    /// them for how many threads there was none in the end.
+    /// A bucket's build in small, one item a thread, two sub-tables of 64 slots: the same steps as
+    /// in the library. Each step has a number, and `missing` is the number of the one after which
+    /// the barrier is left out. `out` becomes each thread's slot, and behind them the number of
+    /// threads without a slot in the end.
     SmallBucket<>, "test_small_bucket", threads 64, shared slots: u32 = 128;
     { keys: Global<u32>, out: Global<u32>, seed: u32, missing: u32 }
     |args, block| {
@@ -73,7 +75,7 @@ kernel! {
     }
 }
 
-/// The conflicts of a run, and its answer.
+/// Returns the conflicts of a run, and its output.
 fn small_bucket(seed: u32, shuffle: u64, missing: u32) -> (u64, Vec<u32>) {
     let mut keys: Vec<u32> = distinct_keys(64, 5);
     let (mut out, checker) = (vec![0; 65], Checker::new(shuffle));
@@ -106,13 +108,15 @@ fn each_barrier_of_a_bucket_that_is_left_out_is_noticed() {
     let seed = good_seed();
     for missing in 1..=3 {
         let noticed = (0..50).filter(|&shuffle| small_bucket(seed, shuffle, missing).0 > 0).count();
-        // In a few orders no two items that lost in the first sub-table meet in the second: then nothing goes wrong there.
+        // In a few orders no two items that lost in the first sub-table meet in the second: then
+        // nothing goes wrong there.
         let least = if missing == 3 { 40 } else { 50 };
         assert!(noticed >= least, "barrier {missing}: noticed in {noticed} orders of 50");
     }
 }
 
-/// Builds on a checking engine, where a conflict in any kernel is an error, and looks everything up.
+/// Builds on a checking engine, where a conflict in any kernel is an error, and looks everything
+/// up.
 fn no_conflicts<K: Key, V: Value>(config: &TwoLevelConfig, keys: &[K]) {
     for shuffle in [1, 2, 3] {
         let device = Device::from_engine(HostEngine::new(CheckedRunner::new(shuffle))).unwrap();

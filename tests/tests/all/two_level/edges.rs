@@ -1,6 +1,8 @@
-//! The two-level map at the edges: extreme keys and values, copies of keys, sizes around every bound, rebuilds.
+//! Edge cases of the two-level map: extreme keys and values, copies of keys, sizes around every
+//! bound, and rebuilds.
 //!
-//! `two_level/faults.rs` has the memory that it takes, `two_level/restarts.rs` the attempts that fail.
+//! `two_level/faults.rs` has the memory that it takes, `two_level/restarts.rs` the attempts that
+//! fail.
 
 use warpnest::{HashFamily, Key, TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value};
 use warpnest_tests::built::{self, build, edges};
@@ -10,7 +12,8 @@ fn default() -> TwoLevelConfig {
     TwoLevelConfig::default().seed(11)
 }
 
-/// Small buckets, so that the few items of the slow engines fill several and their copies overflow one.
+/// A configuration with small buckets, so that the few items of the slow engines fill several and
+/// their copies overflow one.
 fn small() -> TwoLevelConfig {
     default().bucket_capacity(64).items_per_bucket(40.0).sub_tables(3, 32)
 }
@@ -150,19 +153,22 @@ fn sizes_around_powers_of_two_and_around_what_buckets_hold() {
 #[test]
 fn a_bucket_filled_to_its_capacity() {
     for engine in engines() {
-        // 512 items in 576 slots: more than one seed may be needed, and room for one attempt is enough.
+        // 512 items in 576 slots: more than one seed may be needed, and scratch for one attempt is
+        // enough.
         for (size, buckets) in [(511, 1), (512, 1), (513, 2)] {
             let keys: Vec<u64> = distinct_keys(size, 12);
             let config = default().items_per_bucket(512.0).restarts(10);
             let map = build::<_, _, u32>(&engine.device, &config, &keys, &values(size));
             assert_eq!((map.buckets(), map.report().overflows, map.report().sorted), (buckets, 0, false));
         }
-        // A capacity of one: a bucket for each key, which only luck fills without overflow. One pair needs none.
+        // A capacity of one: a bucket for each key, which only luck fills without overflow. One
+        // pair needs none.
         build(&engine.device, &default().bucket_capacity(1).items_per_bucket(1.0).sub_tables(2, 1), &[9u32], &[1u32]);
     }
 }
 
-/// As many pairs as buckets, so that the number of buckets is exact, and the digits that order the pairs by it.
+/// A configuration of one pair a bucket, so that the number of buckets is exact, and the digits
+/// that order the pairs by it.
 fn tiny_buckets() -> TwoLevelConfig {
     default().bucket_capacity(16).items_per_bucket(1.0).sub_tables(3, 8)
 }
@@ -205,7 +211,7 @@ fn numbers_of_buckets_around_what_two_passes_hold_and_more_than_a_million() {
 
 #[test]
 fn rebuilds_with_more_and_fewer_and_no_pairs() {
-    // With copies that take the way through the sort, or share buckets.
+    // With copies that cause a sort, or that share buckets.
     edges::rebuilds_with_more_and_fewer_and_no_pairs(|_| small());
 }
 
@@ -236,7 +242,8 @@ fn stages_and_rounds_are_reported_if_they_are_asked_for_and_only_then() {
             let each = [stages.initialization, stages.count, stages.scan, stages.shuffle, stages.cuckoo];
             assert!(each.iter().all(|&milliseconds| (0.0..60_000.0).contains(&milliseconds)), "{stages:?}");
             assert!((stages.total() - each.iter().sum::<f64>()).abs() < 1e-9);
-            // To build the buckets takes a while, and with several buckets so does each of the stages before.
+            // To build the buckets takes a while, and with several buckets so does each of the
+            // stages before.
             assert!(stages.cuckoo > 0.0 && (pairs < 250 || each.iter().all(|&time| time > 0.0)), "{stages:?}");
 
             let counted = build::<_, _, u32>(&engine.device, &small().statistics(), &keys, &values(pairs));
@@ -244,7 +251,7 @@ fn stages_and_rounds_are_reported_if_they_are_asked_for_and_only_then() {
             let (most, all) = counted.report().rounds.expect("they were asked for");
             let (buckets, reseeded) = (counted.buckets(), counted.report().reseeded);
             assert!((1..=50).contains(&most) && all >= buckets && all <= most * (buckets + reseeded), "{most}, {all}");
-            // Without two keys there is nothing to move, and a round says so.
+            // Without two keys there is nothing to move, and the round counts show it.
             assert!(pairs > 1 || (most, all) == (1, 1), "{most}, {all}");
         }
         // A bucket that is nearly full takes more than one round.

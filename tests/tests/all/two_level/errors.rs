@@ -1,6 +1,8 @@
-//! Every error that a user of the two-level map can cause, on every engine: its figures, its advice, and what is left behind.
+//! Every error that a user of the two-level map can cause, on every engine: its figures, its
+//! advice, and the state it leaves.
 //!
-//! `two_level/restarts.rs` has the builds that fail, `two_level/faults.rs` the failures that come from the device.
+//! `two_level/restarts.rs` has the builds that fail, `two_level/faults.rs` the failures that come
+//! from the device.
 
 use std::time::Duration;
 use warpnest::{Buffer, Error, TwoLevelConfig};
@@ -39,7 +41,7 @@ fn buckets_of_sizes_that_are_none_are_refused() {
     });
 }
 
-/// A capacity that is refused is refused at once: what the mean of such buckets would be is of no interest.
+/// Checks that an invalid capacity is refused at once, whatever the mean of such buckets would be.
 #[test]
 fn a_senseless_capacity_is_refused_without_delay() {
     for capacity in [50_000_000, 1 << 30, u32::MAX - 1000, u32::MAX] {

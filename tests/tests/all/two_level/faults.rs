@@ -1,5 +1,5 @@
-//! Failures of the device in the midst of a two-level build, and the memory that builds take: what a map is afterwards, and
-//! that no byte is taken beyond what was said.
+//! Device failures during a two-level build, and the memory that builds take. They check the state
+//! of the map afterwards, and that no byte is taken beyond what was announced.
 
 use warpnest::TwoLevelConfig;
 use warpnest_tests::built::faults::{self, failing_allocations, failing_launches, memory_is_as_said, times};
@@ -12,7 +12,7 @@ fn small() -> TwoLevelConfig {
 #[test]
 fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again() {
     let mut keys: Vec<u32> = distinct_keys(300, 2);
-    // Enough copies for the way through the sort, which has all the kernels; and the key with a cell of its own.
+    // Enough copies to cause a sort, so that all kernels run; and the key with a cell of its own.
     keys[100..200].fill(77);
     keys[7] = u32::MAX;
     let kernels = failing_launches(&small(), &keys, |map| assert!(map.report().sorted));

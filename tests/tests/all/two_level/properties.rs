@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use warpnest::{Error, Key, TwoLevelConfig, Value};
 use warpnest_tests::{TestEngine, family, key, maps, on_every_engine};
 
-/// Configurations that build tables of any keys: small buckets too, so that small inputs have many of them.
+/// A strategy for configurations that build tables of any keys: small buckets too, so that small
+/// inputs have many of them.
 fn config() -> impl Strategy<Value = TwoLevelConfig> {
     let shape = (16u32..=512, 0.05..0.6f64, 2u32..=4, 1.0..2.0f64);
     (shape, family(), family(), any::<u64>(), any::<bool>()).prop_map(
         |((capacity, fill, tables, slack), first, second, seed, statistics)| {
-            // Slots for each item of a full bucket: one that is not far from full must still find a seed.
+            // Slots for each item of a full bucket: one that is not far from full must still find a
+            // seed.
             let least = [2.6, 1.5, 1.4][tables as usize - 2];
             let capacity = capacity.min((1024.0 / least) as u32);
             let slots = ((capacity as f64 * least * slack / tables as f64).ceil() as u32).min(1024 / tables);
@@ -27,7 +29,7 @@ fn config() -> impl Strategy<Value = TwoLevelConfig> {
     )
 }
 
-/// Builds a map of `pairs` and compares all that it says with the reference.
+/// Builds a map of `pairs` and compares all of its answers with the reference.
 fn check<K: Key, V: Value>(
     engine: &TestEngine,
     config: &TwoLevelConfig,
@@ -39,7 +41,8 @@ fn check<K: Key, V: Value>(
     let reference: HashMap<K, V> = pairs.iter().copied().collect();
     let map = match config.build(&engine.device, &keys, &values) {
         Ok(map) => map,
-        // Keys that agree modulo the prime, or in all but high bits, share bucket and slots under the weak families.
+        // Keys that agree modulo the prime, or in all but high bits, share bucket and slots under
+        // the weak families.
         Err(Error::TwoLevelBuildFailed { .. }) if weak => return Ok(()),
         Err(error) => return Err(TestCaseError::fail(format!("{config:?}: {error}"))),
     };

@@ -1,5 +1,8 @@
-//! The three ways in which an attempt of a two-level build fails, each forced: a bucket that overflows by chance, one that
-//! overflows because its keys were chosen so, and one that finds no seed. And Sahu's variant up to where it ends.
+//! The three kinds of failure of an attempt of a two-level build, each forced, and Sahu's variant
+//! up to its limit.
+//!
+//! A bucket overflows by chance, a bucket overflows because its keys were chosen so, or a bucket
+//! finds no seed.
 
 use warpnest::{Arithmetic, Device, Error, HashFamily, Key, TwoLevelConfig, TwoLevelMap};
 use warpnest_tests::built::rebuild;
@@ -23,12 +26,14 @@ fn build(engine: &TestEngine, config: &TwoLevelConfig, keys: &[u32]) -> warpnest
     config.build(&engine.device, keys, &values_of(keys))
 }
 
-/// Small buckets with slots enough that only the first level can fail: about 20 of up to 16 items.
+/// A configuration of small buckets whose slots are so many that only the first level can fail:
+/// about 20 of up to 16 items.
 fn small_buckets() -> TwoLevelConfig {
     TwoLevelConfig::default().bucket_capacity(16).items_per_bucket(10.0).sub_tables(3, 32)
 }
 
-/// The first seed with which the CPU engine builds a map of `keys` after exactly so many overflows.
+/// The first seed with which the CPU engine builds a map of `keys` after exactly `overflows`
+/// overflows.
 fn seed_with_overflows(config: &TwoLevelConfig, keys: &[u32], overflows: u32) -> u64 {
     let found = (0..1000).find(|&seed| {
         let map = build(&engines()[0], &config.clone().seed(seed), keys).unwrap();
@@ -42,7 +47,7 @@ fn a_bucket_that_overflows_by_chance_costs_one_restart_and_no_sort() {
     let keys: Vec<u32> = distinct_keys(200, 31);
     let seed = seed_with_overflows(&small_buckets(), &keys, 1);
     for engine in engines() {
-        // Which keys go to which bucket follows from the seed alone, so it is the same on every engine.
+        // The seed alone decides which keys go to which bucket, so it is the same on every engine.
         let map = build(engine, &small_buckets().seed(seed), &keys).unwrap();
         let report = map.report();
         let name = engine.device.name();
@@ -66,7 +71,7 @@ fn two_overflows_of_unique_keys_sort_them_in_vain_and_lose_none() {
             let map = build(engine, &small_buckets().seed(seed), &keys).unwrap();
             assert_eq!((map.report().overflows, map.report().sorted), (overflows, true), "on {}", engine.device.name());
             holds(&map, &keys);
-            // Whoever promises unique keys does not pay for the sort.
+            // With the promise of unique keys there is no sort.
             let map = build(engine, &small_buckets().seed(seed).assume_unique(), &keys).unwrap();
             assert_eq!((map.report().overflows, map.report().sorted), (overflows, false));
             holds(&map, &keys);
@@ -74,7 +79,7 @@ fn two_overflows_of_unique_keys_sort_them_in_vain_and_lose_none() {
     }
 }
 
-/// So many unique keys that `map`'s constants send to bucket `bucket`.
+/// Returns `many` unique keys that `map`'s constants send to bucket `bucket`.
 fn keys_of_bucket<K: Key, V: warpnest::Value>(map: &TwoLevelMap<K, V>, bucket: u32, many: usize) -> Vec<K> {
     let candidates = (0..u32::MAX as u64).map(|i| K::from_u64(i.wrapping_mul(0x9e37_79b9) & 0xffff_ffff));
     candidates.filter(|&key| map.layout().bucket(key) == bucket).take(many).collect()
@@ -84,7 +89,8 @@ fn keys_of_bucket<K: Key, V: warpnest::Value>(map: &TwoLevelMap<K, V>, bucket: u
 fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants() {
     const PAIRS: usize = 200;
     let others: Vec<u32> = distinct_keys(PAIRS, 33);
-    // A seed with which the other keys need no restart, so that the layout is that of the first attempt.
+    // A seed with which the other keys need no restart, so that the layout is that of the first
+    // attempt.
     let seed = seed_with_overflows(&small_buckets(), &others, 0);
     for engine in engines() {
         let name = engine.device.name();
@@ -120,7 +126,8 @@ fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants() {
     }
 }
 
-/// Copies of one key overflow their bucket under every constants: two attempts show it, the third has sorted them out.
+/// Checks copies of one key, which overflow their bucket under all constants: two attempts show it,
+/// and the third has sorted them out.
 #[test]
 fn copies_of_a_key_take_three_attempts_and_cannot_be_built_by_who_promises_that_there_are_none() {
     let mut keys: Vec<u32> = distinct_keys(200, 37);
@@ -165,7 +172,7 @@ fn a_bucket_with_as_many_slots_as_items_finds_no_seed_and_every_attempt_is_count
     }
 }
 
-/// Buckets of about 10 items in 32 slots, most of which are built in one round.
+/// A configuration of buckets of about 10 items in 32 slots, most of which are built in one round.
 fn half_empty(seed: u64) -> TwoLevelConfig {
     small_buckets().bucket_capacity(32).sub_tables(2, 16).seed(seed)
 }
@@ -174,7 +181,7 @@ fn half_empty(seed: u64) -> TwoLevelConfig {
 fn a_bucket_that_finds_no_seed_restarts_the_build_with_other_constants() {
     let keys: Vec<u32> = distinct_keys(30, 35);
     for engine in engines() {
-        // Who wins a slot depends on the engine, and so does which attempts fail.
+        // The engine decides which key wins a slot, and so which attempts fail.
         let config = |seed| half_empty(seed).seeds(1, 1).restarts(1000);
         let maps = (0..).map(|seed| build(engine, &config(seed), &keys).unwrap());
         let map = maps.take(200).find(|map| map.report().failures > 0).expect("no attempt ever fails: it is too easy");
@@ -205,7 +212,7 @@ fn buckets_take_other_seeds_by_themselves_and_leave_the_other_buckets_alone() {
     }
 }
 
-/// `n` unique keys in a random-looking order, from a bijection of the 32-bit words.
+/// Returns `n` unique keys in a random-looking order, from a bijection of the 32-bit words.
 fn random_keys(n: u32) -> Vec<u32> {
     (0..n).map(|i| i.mix(0x1234_5678, 0x9e37_79b9)).collect()
 }
@@ -220,8 +227,9 @@ fn builds_and_answers(config: &TwoLevelConfig, n: u32) {
     assert!(!map.contains_many(&absent).unwrap().contains(&true), "{n} keys");
 }
 
-/// 2^20 keys go into 2,560 buckets, of 742 or 743 residues modulo the prime each: as good as even. At 2^23 it is 92 or 93, and
-/// still hardly a bucket overflows.
+/// Checks sizes far from the limit. 2^20 keys go into 2,560 buckets, of 742 or 743 residues modulo
+/// the prime each, which is as good as even. At 2^23 it is 92 or 93, and still hardly a bucket
+/// overflows.
 #[test]
 fn sahus_variant_builds_tables_of_a_million_keys_and_of_eight() {
     for lg in [10, 16, 20, 23] {
@@ -229,8 +237,9 @@ fn sahus_variant_builds_tables_of_a_million_keys_and_of_eight() {
     }
 }
 
-/// What ends the variant: once a bucket has only one or two residues, those with two get a third more keys than the mean and
-/// overflow for certain. With Sahu's prime that is so for about 400 to 750 million keys; here with a prime 1/2048 as large.
+/// Checks the limit of the variant. Once a bucket has only one or two residues, those with two get
+/// a third more keys than the mean and overflow for certain. With Sahu's prime that is so for about
+/// 400 to 750 million keys; here with a prime 1/2048 as large.
 #[test]
 fn a_prime_of_less_than_twice_the_number_of_buckets_overflows_with_every_constant() {
     let config = |prime| {

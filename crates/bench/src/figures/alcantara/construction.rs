@@ -1,4 +1,5 @@
-//! Figure 4.7, right: the construction of cuckoo tables of more and more slots, and what the chapter's theory says of it.
+//! Figure 4.7, right: the construction of cuckoo tables with more and more slots, beside the theory
+//! of (Alcantara 2011, §4.5).
 
 use anyhow::{Context as _, ensure};
 use warpnest::{Buffer, CuckooConfig, CuckooMap};
@@ -10,10 +11,11 @@ use crate::figures::figure::{Axis, Figure, Series};
 use crate::figures::scale::Scale;
 use crate::figures::{Lab, MIN_PAIRS};
 
-/// Slots a pair.
+/// The slots a pair.
 const SLOTS: [f64; 18] =
     [1.02, 1.03, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.42, 1.6, 1.8, 2.1, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0];
-/// Numbers of functions, the fewest slots a pair that a table with them takes, and the lines' names.
+/// The numbers of functions, the fewest slots a pair that a table with them takes, and the names of
+/// the lines.
 const FUNCTIONS: [(u32, f64, &str); 4] = [
     (4, 1.03, "measured, 4 functions"),
     (5, 1.02, "measured, 5 functions"),
@@ -21,19 +23,20 @@ const FUNCTIONS: [(u32, f64, &str); 4] = [
     (2, 2.1, "measured, 2 functions"),
 ];
 
-/// The chapter's estimate of the exchanges a pair: `-m ln(1 - N/m)` of them, if each finds a random slot.
+/// The estimate of the exchanges a pair (Alcantara 2011): `-m ln(1 - N/m)` of them, if each finds a
+/// random slot.
 fn exchanges(slots: f64) -> f64 {
     -slots * (1.0 - 1.0 / slots).ln()
 }
 
-/// Nanoseconds a pair: the exchanges, each slot emptied, and each pair read.
+/// The nanoseconds a pair: the exchanges, the emptying of each slot, and the read of each pair.
 fn pair_ns(slots: f64, update: Update) -> f64 {
     exchanges(slots) * update.scattered + (slots + 1.0) * update.streamed
 }
 
-/// Rates, and exchanges a pair.
+/// Measures the rates, and the exchanges a pair.
 pub fn construction(lab: &Lab, update: Update) -> anyhow::Result<[Figure; 2]> {
-    // The chapter's array, and the tables: about as much memory for both.
+    // The array of the strided updates and the tables take about as much memory.
     let n = (lab.largest / 8).max(MIN_PAIRS);
     let of_functions = |least: f64| SLOTS.into_iter().filter(move |&slots| slots >= least);
     let points = FUNCTIONS.iter().map(|&(_, least, _)| of_functions(least).count()).sum();
@@ -85,12 +88,12 @@ pub fn construction(lab: &Lab, update: Update) -> anyhow::Result<[Figure; 2]> {
     ])
 }
 
-/// Milliseconds of a build, and its exchanges a pair.
+/// The milliseconds of a build, and its exchanges a pair.
 fn measure(pairs: &Pairs<'_>, config: &CuckooConfig) -> anyhow::Result<(f64, f64)> {
     let (device, stream) = (pairs.device, pairs.device.default_stream());
     let mut map: CuckooMap<u32, u32> = config.build_on(stream, device, &pairs.keys, &pairs.values)?;
     let ms = pairs.rebuild_ms(&mut map)?;
-    // Whoever is found has its value: a slot is one word.
+    // A key that is found has its value: a slot is one word.
     let mut found = Buffer::zeroed(device, pairs.keys.len().div_ceil(32))?;
     map.contains_many_into(stream, &pairs.keys, &mut found)?;
     let found: u64 = found.download(stream)?.iter().map(|word| word.count_ones() as u64).sum();
@@ -110,7 +113,8 @@ mod tests {
     fn the_theory_is_that_of_alcantara() {
         // "only 2N attempts are needed if running in space m = 1.25N"
         assert!((exchanges(1.25) - 2.0).abs() < 0.02);
-        // "The best performance (78% of the upper bound) is achieved with 4.5N space; half of the upper bound is achieved with 1.3N space."
+        // "The best performance (78% of the upper bound) is achieved with 4.5N space; half of the
+        // upper bound is achieved with 1.3N space."
         let update = Update { scattered: 1.5, streamed: 0.05 };
         let of_the_bound = |slots| 1.5 / pair_ns(slots, update);
         assert!((of_the_bound(4.5) - 0.78).abs() < 0.02, "{}", of_the_bound(4.5));

@@ -1,4 +1,4 @@
-//! Section 4.5.1: lookups of which more and more find nothing.
+//! Section 4.5.1: lookups with more and more absent keys.
 
 use anyhow::ensure;
 use warpnest::Buffer;
@@ -11,7 +11,7 @@ use crate::figures::figure::{Axis, Figure};
 use crate::figures::scale::Scale;
 
 const CONTENDERS: [Contender; 5] = [CUCKOO_OF_FOUR, CUCKOO_OF_THREE, TWO_LEVEL, PAGE, SORTED];
-/// Absent keys, percent.
+/// The absent keys, in percent.
 const ABSENT: [u64; 11] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 
 pub fn misses(lab: &Lab) -> anyhow::Result<Figure> {

@@ -1,4 +1,4 @@
-//! Figures 4.5 and 4.6: tables of keys that are there more and more often.
+//! Figures 4.5 and 4.6: tables of keys that occur more and more often.
 
 use anyhow::{Context as _, ensure};
 use warpnest::{
@@ -14,7 +14,7 @@ use crate::figures::figure::{Axis, Figure, Series};
 use crate::figures::scale::Scale;
 use crate::figures::voxels::sorted;
 
-/// How often each key is there: powers of two.
+/// The most pairs with the same key; the numbers are powers of two.
 const MAX_MULTIPLICITY: u32 = 1024;
 
 /// The lines of figure 4.5, construction and retrievals, and of figure 4.6.
@@ -34,7 +34,7 @@ const MULTI: [&str; 5] = [
 ];
 const RETRIEVED: &str = "MultiMap, values retrieved";
 
-/// Milliseconds of building tables, and of looking up in them, or of what stands for that last.
+/// The milliseconds of building tables, and of looking up in them, or of what stands for that last.
 struct Times {
     builds: Vec<f64>,
     lookups: Vec<f64>,
@@ -106,7 +106,7 @@ struct Subjects<'l> {
     pairs: Repeated,
     keys: Buffer<u32>,
     values: Buffer<u32>,
-    /// Numbers of keys.
+    /// The numbers of the queried keys.
     asked: Vec<u32>,
     queries: Buffer<u32>,
 }
@@ -121,7 +121,7 @@ impl<'l> Subjects<'l> {
         Ok(Self { lab, pairs, keys, values, asked, queries })
     }
 
-    /// What [`COMPACTING`] names, and what [`MULTI`] names.
+    /// Measures what [`COMPACTING`] and [`MULTI`] name.
     fn measure(&self) -> anyhow::Result<[Times; 2]> {
         let (page, cuckoo, two_level) =
             (PageConfig::default().seed(1), CuckooConfig::default().seed(1), TwoLevelConfig::default().seed(1));
@@ -140,7 +140,7 @@ impl<'l> Subjects<'l> {
         Ok([Times { builds, lookups }, multi])
     }
 
-    /// Milliseconds of building the compacting table anew, and of looking up ids.
+    /// The milliseconds of building the compacting table anew, and of looking up ids.
     fn compacting(&self, id_table: &impl IdTableConfig) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         let mut table = CompactingConfig::on(id_table.clone()).build_on(stream, device, &self.keys)?;
@@ -152,7 +152,8 @@ impl<'l> Subjects<'l> {
         Ok([build, lookup])
     }
 
-    /// Milliseconds of building a sorted map of the different keys anew, and of looking up their places there.
+    /// The milliseconds of building a sorted map of the different keys anew, and of looking up
+    /// their ranks.
     fn sorted_once(&self) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         let mut map = SortedConfig::default().build_on(stream, device, &self.keys, &self.values)?;
@@ -163,7 +164,8 @@ impl<'l> Subjects<'l> {
         Ok([build, lookup])
     }
 
-    /// Milliseconds of building a multimap, of looking up where the values of the queries are, and of getting all values.
+    /// The milliseconds of building a multimap, of looking up the ranges of the queries' values,
+    /// and of getting all values.
     fn multi(&self, id_table: &impl IdTableConfig) -> anyhow::Result<[f64; 3]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         let config = MultiConfig::on(id_table.clone());
@@ -188,10 +190,11 @@ impl<'l> Subjects<'l> {
         Ok([build, lookup, retrieval])
     }
 
-    /// Milliseconds of building a sorted map of all pairs, and of looking up where those of the queries begin and end.
+    /// The milliseconds of building a sorted map of all pairs, and of looking up where those of the
+    /// queries begin and end.
     fn sorted_all(&self) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
-        // With that promise it keeps the pairs of a repeated key, in the order of the input.
+        // With that promise the map keeps the pairs of a repeated key, in the order of the input.
         let config = SortedConfig::default().assume_unique();
         let mut map: SortedMap<u32, u32> = config.build_on(stream, device, &self.keys, &self.values)?;
         let build = median_ms(stream, 1, *runs, || map.rebuild(stream, &self.keys, &self.values))?;

@@ -44,7 +44,7 @@ pub fn rates(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
     ])
 }
 
-/// Milliseconds of a build, and of looking up all keys.
+/// The milliseconds of a build, and of looking up all keys.
 fn measure(pairs: &Pairs<'_>, queries: &Buffer<u32>, table: &Contender) -> anyhow::Result<[f64; 2]> {
     let mut map = (table.build)(pairs)?;
     let build_ms = pairs.rebuild_ms(&mut *map)?;

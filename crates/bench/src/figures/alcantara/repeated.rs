@@ -1,4 +1,4 @@
-//! Pairs whose keys are all there equally often, and what tables of them must answer.
+//! Pairs whose keys all occur equally often, and the right answers of tables of them.
 
 use crate::bench::input::{key, shuffle};
 
@@ -8,14 +8,14 @@ pub struct Repeated {
     distinct: u32,
     /// The numbers of the keys, in the order of the keys.
     order: Vec<u32>,
-    /// Of key number `r`, the place among the keys in their order.
+    /// The rank of each key number among the keys in their order.
     ranks: Vec<u32>,
-    /// Of key number `r`, where its pairs begin if all are in the order of the keys.
+    /// The offset of the first pair of each key number, if all pairs are in the order of the keys.
     starts: Vec<u32>,
 }
 
 impl Repeated {
-    /// Each key is there `multiplicity` times, or some are once less.
+    /// Makes `n` pairs: each key occurs `multiplicity` times, or some occur once less.
     pub fn new(n: u32, multiplicity: u32) -> Self {
         let distinct = n.div_ceil(multiplicity);
         let mut order: Vec<u32> = (0..distinct).collect();
@@ -31,7 +31,7 @@ impl Repeated {
         repeated
     }
 
-    /// How often key number `number` is there.
+    /// The number of pairs with key number `number`.
     fn count(&self, number: u32) -> u32 {
         (self.n - number).div_ceil(self.distinct)
     }
@@ -63,12 +63,13 @@ impl Repeated {
         (number..self.n).step_by(self.distinct as usize)
     }
 
-    /// How many of `values`, which should be those of all pairs in the order of their keys, are wrong.
+    /// The number of wrong ones among `values`, which should be those of all pairs in the order of
+    /// their keys.
     pub fn wrong_values(&self, values: &[u32]) -> u64 {
         differences(self.order.iter().flat_map(|&number| self.values_of(number)), values)
     }
 
-    /// How many of the values that were retrieved for keys with these numbers are wrong.
+    /// The number of wrong values among those that were retrieved for keys with these numbers.
     pub fn wrong_retrieved(&self, queries: &[u32], offsets: &[u64], values: &[u32]) -> u64 {
         let mut end = 0u64;
         let ends = queries.iter().map(|&number| {
@@ -79,12 +80,13 @@ impl Repeated {
             + differences(queries.iter().flat_map(|&number| self.values_of(number)), values)
     }
 
-    /// How many keys with these numbers are not at their place among the keys in their order.
+    /// The number of wrong ranks among those of keys with these numbers.
     pub fn wrong_ranks(&self, queries: &[u32], ranks: &[u32]) -> u64 {
         differences(queries.iter().map(|&number| self.ranks[number as usize]), ranks)
     }
 
-    /// How many of the keys with these numbers have pairs elsewhere in the order of the keys, from `starts` up to `ends`.
+    /// The number of wrong ranges, from `starts` up to `ends`, of the pairs of these keys in the
+    /// order of the keys.
     pub fn wrong_runs(&self, queries: &[u32], starts: &[u32], ends: impl Iterator<Item = u32>) -> u64 {
         let begin = |number: &u32| self.starts[*number as usize];
         let expected_ends = queries.iter().map(|number| begin(number) + self.count(*number));
@@ -92,7 +94,10 @@ impl Repeated {
         differences(queries.iter().map(begin), starts) + differences(expected_ends, &ends)
     }
 
-    /// How many of the keys with these numbers do not have as many of `values` as they should, from `starts` up to `ends`, with the right ones first and last.
+    /// The number of wrong groups of values, from `starts` up to `ends`, of keys with these
+    /// numbers.
+    ///
+    /// A group is right if it has the right number of `values`, with the right ones first and last.
     pub fn wrong_groups(
         &self,
         queries: &[u32],
@@ -111,7 +116,8 @@ impl Repeated {
         differences(expected, &found.collect::<Vec<_>>())
     }
 
-    /// How many keys with these numbers have an id that is none, or another key's; `keys` are the keys in the order of their ids.
+    /// The number of keys with these numbers that have no id or another key's; `keys` are in the
+    /// order of their ids.
     pub fn wrong_ids(&self, queries: &[u32], ids: &[Option<u32>], keys: &[u32]) -> u64 {
         let key_of = |id: &Option<u32>| keys.get((*id)? as usize).copied();
         let answered: Vec<Option<u32>> = ids.iter().map(key_of).collect();
@@ -125,7 +131,7 @@ pub fn keys(numbers: &[u32]) -> Vec<u32> {
     numbers.iter().map(|&number| key(number as u64)).collect()
 }
 
-/// How many of `found` are not what was expected, or are too many or too few.
+/// The number of `found` that are not what was expected, or are too many or too few.
 fn differences<T: PartialEq>(expected: impl Iterator<Item = T>, found: &[T]) -> u64 {
     let (mut wrong, mut number) = (0, 0);
     for (expected, place) in expected.zip(0..) {

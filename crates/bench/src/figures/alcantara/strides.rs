@@ -10,7 +10,7 @@ use crate::figures::Lab;
 use crate::figures::figure::{Axis, Figure, Series};
 use crate::figures::scale::{Scale, power_of_two};
 
-/// Nanoseconds of an update of 64 bits: what a slot of a table with keys and values of 32 bits takes.
+/// The nanoseconds of an update of 64 bits, the slot of a table with keys and values of 32 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Update {
     /// An exchange without locality.
@@ -19,7 +19,8 @@ pub struct Update {
     pub streamed: f64,
 }
 
-/// The updates of every stride, in as many words of 32 bits as the limit allows and half as many of 64.
+/// Measures the updates of every stride, in as many words of 32 bits as the limit allows and half
+/// as many of 64.
 pub fn strides(lab: &Lab) -> anyhow::Result<(Figure, Update)> {
     let narrow_log2 = lab.largest.ilog2();
     lab.begin("figure 4.7", 2 * (2 * narrow_log2 as usize + 1));
@@ -53,7 +54,8 @@ pub fn strides(lab: &Lab) -> anyhow::Result<(Figure, Update)> {
     Ok((figure, update))
 }
 
-/// Milliseconds of updating all words, for each stride from 1 on and doubling: by reads and writes, and by exchanges.
+/// The milliseconds of updating all words, for each stride from 1 on and doubling: by reads and
+/// writes, and by exchanges.
 fn measure<T: Key>(lab: &Lab, words_log2: u32) -> anyhow::Result<[Vec<f64>; 2]> {
     let mut words = Words::<T>::new(&lab.device, words_log2)?;
     let mut times = [Vec::new(), Vec::new()];
@@ -67,7 +69,7 @@ fn measure<T: Key>(lab: &Lab, words_log2: u32) -> anyhow::Result<[Vec<f64>; 2]> 
     Ok(times)
 }
 
-/// Words that all hold how often they were updated.
+/// An array of words that all hold how often they were updated.
 struct Words<'d, T: Key> {
     device: &'d Device,
     words_log2: u32,
@@ -82,7 +84,7 @@ impl<'d, T: Key> Words<'d, T> {
         Ok(Self { device, words_log2, memory, wrong, updates: 0 })
     }
 
-    /// Milliseconds of updating every word.
+    /// The milliseconds of updating every word.
     fn update_ms(&mut self, stride_log2: u32, atomic: u32, runs: u32) -> warpnest::Result<f64> {
         let stream = self.device.default_stream();
         median_ms(stream, 1, runs, || {
@@ -96,7 +98,8 @@ impl<'d, T: Key> Words<'d, T> {
                 atomic,
                 padding: 0,
             };
-            // SAFETY: the buffers are as long as the kernel's text demands, and the launch names them.
+            // SAFETY: the buffers are as long as the kernel's text demands, and the launch names
+            // them.
             unsafe {
                 let kernel = Strided { memory: self.memory.global::<T>(), wrong: self.wrong.global(), plan };
                 stream.launch(&kernel, 1 << self.words_log2, &[], &[&self.memory, &self.wrong])
@@ -104,7 +107,7 @@ impl<'d, T: Key> Words<'d, T> {
         })
     }
 
-    /// Each update says whether the one before reached its word: so one more tells of all.
+    /// Checks all updates by one more: each update says whether the one before reached its word.
     fn check(&mut self) -> anyhow::Result<()> {
         self.update_ms(0, 0, 1)?;
         let wrong = self.wrong.download(self.device.default_stream())?[0];

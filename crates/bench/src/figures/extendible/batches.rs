@@ -1,4 +1,4 @@
-//! Batches of lookups, insertions and removals in the paper's shares, and what their answers must be.
+//! Batches of lookups, insertions and removals in the shares of (Hu 2015), and the right answers.
 
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -6,7 +6,7 @@ use warpnest::LinearOperation;
 
 use crate::bench::input::{key, shuffle, value};
 
-/// How many operations of a batch are of which kind.
+/// The number of operations of each kind in a batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
     pub lookups: u64,
@@ -15,25 +15,30 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// The paper's: of a hundred operations 90 look up, 6 insert and 4 remove. What does not divide looks up.
+    /// The shares of (Hu 2015): of a hundred operations 90 look up, 6 insert and 4 remove. The rest
+    /// of the division are lookups.
     pub fn of(operations: u64) -> Self {
         let (insertions, removals) = (operations * 6 / 100, operations * 4 / 100);
         Self { lookups: operations - insertions - removals, insertions, removals }
     }
 }
 
-/// One batch. No key is in two operations that could disturb each other, so its answers do not depend on their order.
+/// One batch. No key is in two operations that could disturb each other, so its answers do not
+/// depend on their order.
 pub struct Batch {
     pub removed: Vec<u32>,
     pub inserted: Vec<u32>,
     pub asked: Vec<u32>,
-    /// The same all together, in random order.
+    /// All operations together, in random order.
     pub operations: Vec<LinearOperation>,
 }
 
 impl Batch {
-    /// The batch that comes after `number` others of as many operations, into a table that held `keys` keys before all of them: it removes the
-    /// keys that are there longest, inserts new ones, and asks for keys that are there before and after it.
+    /// Makes the batch that comes after `number` others of as many operations, into a table that
+    /// held `keys` keys before all of them.
+    ///
+    /// It removes the oldest keys, inserts new ones, and looks up keys that are there before and
+    /// after it.
     pub fn new(keys: u64, operations: u64, number: u64) -> Self {
         let Shares { lookups, insertions, removals } = Shares::of(operations);
         let (oldest, newest) = (number * removals, keys + number * insertions);
@@ -51,7 +56,7 @@ impl Batch {
         Self { removed, inserted, asked, operations: mixed }
     }
 
-    /// How many of all operations' answers are wrong.
+    /// The number of wrong answers to all operations.
     pub fn wrong(&self, answers: &[Option<u32>]) -> u64 {
         let missing = self.operations.len().abs_diff(answers.len()) as u64;
         missing
@@ -60,7 +65,7 @@ impl Batch {
     }
 }
 
-/// What the key of an operation had.
+/// The value that the key of an operation had.
 fn right(operation: &LinearOperation) -> Option<u32> {
     match *operation {
         LinearOperation::Get(key) | LinearOperation::Remove(key) => Some(value(key)),

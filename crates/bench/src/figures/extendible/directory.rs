@@ -15,22 +15,22 @@ use crate::figures::figure::{Axis, Figure, Series};
 use crate::figures::scale::Scale;
 use crate::tables::new_table;
 
-/// More keys would show nothing new.
+/// The most keys; more would show nothing new.
 const MAX_KEYS: u64 = 1 << 24;
-/// All keys come in so many batches.
+/// The number of batches in which all keys come.
 const BATCHES: u64 = 64;
 
-/// What a directory begins with.
+/// The initial shape of a directory.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     segments: u32,
     buckets: u32,
     name: &'static str,
-    /// The name of what the paper predicts.
+    /// The name of the line that the paper predicts.
     predicted: &'static str,
 }
 
-/// The paper's, and one with as many buckets whose bucket tables are small.
+/// The shape of (Hu 2015), and one with as many buckets whose bucket tables are small.
 const SHAPES: [Shape; 2] = [
     Shape { segments: SEGMENTS, buckets: BUCKETS, name: "8 × 1024", predicted: "8 × 1024: sum of M + aN" },
     Shape { segments: BUCKETS, buckets: SEGMENTS, name: "1024 × 8", predicted: "1024 × 8: sum of M + aN" },
@@ -38,14 +38,15 @@ const SHAPES: [Shape; 2] = [
 
 const ONE_LEVEL: &str = "one level (counted)";
 
-/// How many keys come, and into what.
+/// The number of keys, and the map into which they come.
 struct Experiment {
     shapes: [Shape; 2],
     records: u32,
     batch: u64,
 }
 
-/// The sizes of directories of both shapes, and of their buckets, for evenly spread hashes and for skewed ones.
+/// The sizes of directories of both shapes, and of their buckets, for evenly spread hashes and for
+/// skewed ones.
 pub fn directory(lab: &Lab) -> anyhow::Result<[Figure; 3]> {
     Experiment { shapes: SHAPES, records: RECORDS, batch: lab.largest.min(MAX_KEYS) / BATCHES }.figures(lab)
 }
@@ -88,7 +89,8 @@ impl Experiment {
         ])
     }
 
-    /// Both shapes' sizes as keys come in. What one directory of one level would have must be the same for both.
+    /// Both shapes' sizes as keys come in. The size of a directory of one level must be the same
+    /// for both.
     fn courses(&self, lab: &Lab, spread: Spread) -> anyhow::Result<Courses> {
         let [few, many] = self.shapes;
         let grow = |shape: Shape| self.grow(lab, spread, shape).with_context(|| format!("{spread:?}, {}", shape.name));
@@ -237,7 +239,7 @@ fn series(name: &'static str, sizes: &[Size], of: impl Fn(&Size) -> f64) -> Seri
     Series { name, points: sizes.iter().map(|size| (size.keys as f64, of(size))).collect(), cited: None }
 }
 
-/// What the figures have in common.
+/// A figure with the texts that all figures have in common.
 fn empty() -> Figure {
     Figure {
         name: "",
@@ -256,7 +258,8 @@ mod tests {
     use indicatif::ProgressBar;
     use warpnest::Device;
 
-    /// 2 segments of 16 buckets and 8 of 4, of 8 records: 64 batches of 256 keys split them many times.
+    /// 2 segments of 16 buckets and 8 of 4, of 8 records: 64 batches of 256 keys split them many
+    /// times.
     const SMALL: Experiment = Experiment {
         shapes: [
             Shape { segments: 2, buckets: 16, name: "2 × 16", predicted: "2 × 16: sum of M + aN" },

@@ -1,20 +1,20 @@
-//! What the paper predicts of buckets and directory (section 3.2), and what is counted.
+//! The sizes of buckets and directory that (Hu 2015, §3.2) predicts, and those that are counted.
 
 use std::f64::consts::{E, LN_2};
 
 use warpnest::ExtendibleReport;
 
-/// How large a map is that holds so many keys.
+/// The size of a map that holds so many keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
     pub keys: u64,
-    /// Entries of the segment table.
+    /// The entries of the segment table.
     pub segments: u64,
     pub tables: u64,
-    /// Entries of a bucket table.
+    /// The entries of a bucket table.
     pub entries_of_table: u64,
     pub buckets: u64,
-    /// Entries of a directory of one level, of the same buckets.
+    /// The entries of a directory of one level, of the same buckets.
     pub one_level: u64,
     pub depth: u32,
 }
@@ -34,7 +34,7 @@ impl From<ExtendibleReport> for Size {
 }
 
 impl Size {
-    /// Entries of the directory, of both levels.
+    /// The entries of the directory, of both levels.
     pub fn directory(&self) -> u64 {
         self.segments + self.tables * self.entries_of_table
     }
@@ -43,22 +43,22 @@ impl Size {
 /// An expansion of the segment table, and the bucket tables that were new after the same batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expansion {
-    /// When the batch was in.
+    /// The number of keys after the batch.
     pub keys: u64,
-    /// How deep the directory is then.
+    /// The depth of the directory then.
     pub depth: u32,
-    /// Entries of the segment table before it (M).
+    /// The entries of the segment table before the expansion (M).
     pub segments: u64,
-    /// Those that it got: M if it doubled once.
+    /// The entries that the segment table got: M if it doubled once.
     pub new_segments: u64,
     /// The new bucket tables (a).
     pub new_tables: u64,
-    /// Entries of each (N).
+    /// The entries of each new bucket table (N).
     pub entries_of_table: u64,
 }
 
 impl Expansion {
-    /// What happened between two sizes, if the segment table was expanded.
+    /// The expansion between two sizes, if the segment table was expanded.
     pub fn between(before: &Size, after: &Size) -> Option<Self> {
         (after.segments > before.segments).then(|| Self {
             keys: after.keys,
@@ -70,29 +70,31 @@ impl Expansion {
         })
     }
 
-    /// All that happened in the course of some sizes.
+    /// All expansions in the course of some sizes.
     pub fn all(sizes: &[Size]) -> Vec<Self> {
         sizes.windows(2).filter_map(|pair| Self::between(&pair[0], &pair[1])).collect()
     }
 
-    /// Entries that the directory gets by it: M + aN.
+    /// The entries that the directory gets by the expansion: M + aN.
     pub fn entries(&self) -> u64 {
         self.new_segments + self.new_tables * self.entries_of_table
     }
 
-    /// Those that a directory of one level would get: MN.
+    /// The entries that a directory of one level would get: MN.
     pub fn one_level_entries(&self) -> u64 {
         self.new_segments * self.entries_of_table
     }
 
-    /// The part of the new segments that have bucket tables of their own: a / M.
+    /// The share of the new segments that have bucket tables of their own: a / M.
     pub fn share(&self) -> f64 {
         self.new_tables as f64 / self.new_segments as f64
     }
 }
 
-/// For each size what the directory would have if it got entries by expansions of the segment table only: the first one's, and M + aN for
-/// each expansion since.
+/// The entries of the directory for each size, if it got them by expansions of the segment table
+/// only.
+///
+/// They are the first one's, and M + aN for each expansion since.
 pub fn predicted(sizes: &[Size]) -> Vec<u64> {
     let mut entries = sizes.first().map_or(0, Size::directory);
     let mut predicted: Vec<u64> = sizes.first().map(|_| entries).into_iter().collect();
@@ -103,20 +105,26 @@ pub fn predicted(sizes: &[Size]) -> Vec<u64> {
     predicted
 }
 
-/// Buckets of `records` records that hold so many keys: filled to ln 2.
+/// The expected buckets of `records` records that hold so many keys: filled to ln 2.
 pub fn expected_buckets(keys: u64, records: u32) -> f64 {
     keys as f64 / (records as f64 * LN_2)
 }
 
-/// Entries of a directory of one level for so many evenly spread keys, on average over all that their number can be, as it is when the keys
-/// are many beyond measure (Flajolet 1983): e / ln 2 · keys^(1 + 1/b) / b. The paper has the order of it.
+/// The entries of a directory of one level for so many evenly spread keys, in the limit of very
+/// many keys.
+///
+/// It is an average over the number of keys (Flajolet 1983): e / ln 2 · keys^(1 + 1/b) / b. The
+/// order of it stands in (Hu 2015).
 pub fn asymptotic_one_level(keys: u64, records: u32) -> f64 {
     let b = records as f64;
     E / LN_2 * (keys as f64).powf(1.0 + 1.0 / b) / b
 }
 
-/// The same for this number of keys, and with `roots` entries at first: the directory has a depth if no part of the range overflows at it, and the
-/// parts' keys are as good as independent, by Poisson's distribution.
+/// The expected entries of a directory of one level for this number of keys, and with `roots`
+/// entries at first.
+///
+/// The directory has a depth if no part of the range overflows at it. The parts' keys are taken as
+/// independent, by Poisson's distribution.
 pub fn expected_one_level(keys: u64, records: u32, roots: u64) -> f64 {
     let (mut expected, mut less_deep) = (0.0, 0.0);
     for depth in 0..=32 {
@@ -128,8 +136,10 @@ pub fn expected_one_level(keys: u64, records: u32, roots: u64) -> f64 {
     expected
 }
 
-/// Entries of a directory of two levels for so many evenly spread keys, with `segments` and as many `buckets` each at first: a bucket table is
-/// split where any of its parts of the range overflows, and so there is one more.
+/// The entries of a directory of two levels for so many evenly spread keys, with `segments` and as
+/// many `buckets` each at first.
+///
+/// A bucket table is split where any of its parts of the range overflows, and so there is one more.
 pub fn expected_directory(keys: u64, records: u32, (segments, buckets): (u32, u32)) -> f64 {
     let (segments, buckets) = (segments as f64, buckets as f64);
     let of_segments = expected_one_level(keys, records, (segments * buckets) as u64) / buckets;
@@ -142,13 +152,14 @@ pub fn expected_directory(keys: u64, records: u32, (segments, buckets): (u32, u3
     of_segments + buckets * (segments + splits.sum::<f64>())
 }
 
-/// How probably a part of the range that has `mean` keys on average has more than `records`.
+/// The probability that a part of the range that has `mean` keys on average has more than
+/// `records`.
 fn overflowing(mean: f64, records: u32) -> f64 {
     if mean == 0.0 {
         return 0.0;
     }
     let mut log_factorial: f64 = (1..=records).map(|k| (k as f64).ln()).sum();
-    // Terms as far above the mean as this are nothing.
+    // Terms this far above the mean are negligible.
     let last = records + (mean + 20.0 * mean.sqrt()) as u32 + 40;
     let terms = (records + 1..=last).map(|k| {
         log_factorial += (k as f64).ln();
@@ -198,7 +209,7 @@ mod tests {
         // With a mean of 1 each e-th part has no key, and as many have one.
         assert!((overflowing(1.0, 1) - (1.0 - 2.0 / E)).abs() < 1e-12);
         assert!((overflowing(5000.0, 64) - 1.0).abs() < 1e-9 && overflowing(0.0, 64) == 0.0);
-        // Drawn: 2000 keys, 4 segments of 4 roots, 8 records a bucket.
+        // Random draws: 2000 keys, 4 segments of 4 roots, 8 records a bucket.
         let (keys, records, draws) = (2000, 8, 400);
         let mut random = Xoshiro256StarStar::seed_from_u64(9);
         let (mut one_level, mut two_levels) = (0, 0);
@@ -208,7 +219,8 @@ mod tests {
             loop {
                 let mut counts = vec![0; 16 << depth];
                 hashes.iter().for_each(|hash| counts[(hash >> (60 - depth)) as usize] += 1);
-                // A bucket table is of the parts that agree in the first two bits, and in those behind the first four.
+                // The parts of a bucket table agree in the first two bits, and in those behind the
+                // first four.
                 let table = |part: usize| (part >> (2 + depth), part & ((1 << depth) - 1));
                 let overflowing = (0..counts.len()).filter(|&part| counts[part] > records).map(table);
                 let split = overflowing.collect::<HashSet<_>>().len();

@@ -1,4 +1,5 @@
-//! Concurrent hash maps of the CPU, which get the same batches: all cores share the operations of a batch.
+//! Concurrent hash maps of the CPU, which get the same batches: all cores share the operations of a
+//! batch.
 
 use std::time::Instant;
 
@@ -12,18 +13,19 @@ use super::batches::Batch;
 use super::maps::{Contender, Content, no_wrong};
 use crate::bench::input::value;
 
-/// Both hash with the hasher that hashbrown has by default: the standard library's would take longer.
+/// papaya's map. Both maps hash with the hasher that hashbrown has by default: the standard
+/// library's would take longer.
 type Papaya = papaya::HashMap<u32, u32, DefaultHashBuilder>;
 type Dash = DashMap<u32, u32, DefaultHashBuilder>;
 
 /// A map that threads may change at the same time.
 trait Shared: Send + Sync {
-    /// What a thread holds while it works on several operations.
+    /// The guard that a thread holds while it works on several operations.
     type Held<'m>
     where
         Self: 'm;
     fn hold(&self) -> Self::Held<'_>;
-    /// Does an operation; the value that the key had.
+    /// Does an operation; returns the value that the key had.
     fn apply(held: &mut Self::Held<'_>, operation: &LinearOperation) -> Option<u32>;
     fn keys(&self) -> u64;
 }

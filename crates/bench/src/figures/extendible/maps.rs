@@ -7,24 +7,24 @@ use super::batches::Batch;
 use super::{BUCKETS, RECORDS, SEGMENTS};
 use crate::bench::input::{value, wrong_hits};
 
-/// The pairs that a table holds before the batches, and the most that it comes to hold.
+/// The number of pairs in a table before the batches, and the most that it comes to hold.
 pub struct Content {
     pub keys: Vec<u32>,
     pub most: u64,
 }
 
-/// What takes batches.
+/// A table that takes batches.
 pub trait Contender {
     /// Does all operations of a batch; returns milliseconds. A wrong answer is an error.
     fn run(&mut self, batch: &Batch) -> anyhow::Result<f64>;
-    /// How many keys it holds.
+    /// The number of keys that the table holds.
     fn len(&self) -> u64;
 }
 
-/// Makes a contender that holds the content.
+/// A function that makes a contender that holds the content.
 pub type New = fn(&Device, &Content) -> anyhow::Result<Box<dyn Contender>>;
 
-/// What a map must be able to do, in calls of their own.
+/// A map's operations, in calls of their own.
 trait Changing {
     fn insert(&mut self, stream: &Stream, keys: &Buffer<u32>, values: &Buffer<u32>) -> Result<u64>;
     fn remove(&mut self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<u64>;
@@ -130,7 +130,7 @@ pub fn no_wrong(wrong: u64, what: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Begins as the paper's does, and grows.
+/// An extendible map that begins as the one of (Hu 2015) does, and grows.
 pub fn extendible(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
     let config = ExtendibleConfig::default().segments(SEGMENTS).buckets(BUCKETS).records(RECORDS).seed(1);
     let map = fill(device, config.create::<u32, u32>(device)?, content)?;
@@ -142,12 +142,12 @@ fn linear_map(device: &Device, content: &Content) -> anyhow::Result<LinearMap> {
     fill(device, config.create::<u32, u32>(device)?, content)
 }
 
-/// Has room for the most keys from the beginning.
+/// A linear map with capacity for the most keys from the beginning.
 pub fn linear(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
     Ok(Box::new(ThreeCalls { device: device.clone(), map: linear_map(device, content)? }))
 }
 
-/// The same map, but each batch is one call.
+/// A linear map that gets each batch in one call.
 pub fn linear_mixed(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
     Ok(Box::new(OneCall { device: device.clone(), map: linear_map(device, content)? }))
 }
@@ -195,7 +195,7 @@ mod tests {
         let empty = LinearConfig::default().pairs(1400).create::<u32, u32>(&device).unwrap();
         let map = fill(&device, Forgetful(empty), &content).unwrap();
         let mut forgetful = ThreeCalls { device, map };
-        // Every key that stays is asked for about a hundred times.
+        // Every key that stays is looked up about a hundred times.
         let error = forgetful.run(&Batch::new(1000, 20_000, 0)).unwrap_err();
         assert!(error.to_string().contains("removed") || error.to_string().contains("lookups are wrong"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! Keys whose hashes fall where one wants them.
+//! Keys with chosen hashes.
 
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::Xoshiro256StarStar;
@@ -6,28 +6,33 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use warpnest::Key;
 use warpnest::kernels::extendible::Layout;
 
-/// How hashes are spread over their range.
+/// The spread of hashes over their range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// Evenly.
+    /// Even.
     Uniform,
-    /// Around the middle of the range, by the normal distribution with a standard deviation of 1/64 of the range: 95 % are in its
-    /// sixteenth part, where they are up to 25.5 times as dense as evenly spread ones.
+    /// Around the middle of the range, by the normal distribution with a standard deviation of 1/64
+    /// of the range.
+    ///
+    /// 95 % of the hashes are in the sixteenth part of the range, where they are up to 25.5 times
+    /// as dense as evenly spread ones.
     Skewed,
 }
 
-/// Of the whole range.
+/// The standard deviation, as a share of the whole range.
 const DEVIATION: f64 = 1.0 / 64.0;
 
 impl Spread {
-    /// `n` different keys, at most 2^32, that a map with this layout hashes so. The directory goes by the upper half of a mixed key; the lower
-    /// half numbers the keys, so that they differ; and mixing can be undone.
+    /// `n` different keys, at most 2^32, whose hashes in a map with this layout have this spread.
+    ///
+    /// The directory goes by the upper half of a mixed key. The lower half numbers the keys, so
+    /// that they differ. Mixing can be undone.
     pub fn keys(self, layout: &Layout, n: u64) -> anyhow::Result<Vec<u64>> {
         let mut random = Xoshiro256StarStar::seed_from_u64(3);
         let normal = Normal::new(0.5, DEVIATION)?;
         let mut hash = || match self {
             Self::Uniform => random.next_u64() >> 32,
-            // So far from the middle that it is outside is nothing; `as` would keep it inside.
+            // Hashes outside the range are as good as impossible; `as` would keep them inside.
             Self::Skewed => (normal.sample(&mut random) * 2f64.powi(32)) as u32 as u64,
         };
         Ok((0..n).map(|number| (hash() << 32 | number).unmixed(layout.a, layout.b)).collect())
@@ -44,7 +49,8 @@ mod tests {
     fn keys_differ_and_their_hashes_are_where_they_should_be() {
         let layout = ExtendibleConfig::default().seed(5).create::<u64, u32>(&Device::cpu()).unwrap().layout();
         let n = 100_000;
-        // Of the sixteen parts of the range, the two beside the middle are one deviation wide in each half.
+        // Of the sixteen parts of the range, the two beside the middle are one deviation wide in
+        // each half.
         for (spread, share, most_off) in [(Spread::Uniform, 1.0 / 16.0, 0.005), (Spread::Skewed, 0.9545, 0.005)] {
             let keys = spread.keys(&layout, n).unwrap();
             assert_eq!(keys.iter().collect::<HashSet<_>>().len() as u64, n);

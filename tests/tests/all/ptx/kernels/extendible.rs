@@ -14,7 +14,7 @@ fn layout() -> Layout {
     Layout { a: 0, b: 0, roots: 4, table_bits: 2, lines: 1, records: 1, depth: 0, padding: 0 }
 }
 
-/// Those for one pair of types.
+/// The kernels for one pair of types.
 pub fn pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     let layout = layout();
     let (keys, values, segments, pages) = (null::<K>(), null::<V>(), null(), null());
@@ -41,14 +41,14 @@ pub fn pairs<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     ]
 }
 
-/// That for one type of keys.
+/// The kernel for one type of keys.
 pub fn keys<K: Key>() -> Box<dyn Kernel> {
     let plan = AroundParams { layout: layout(), keys: 0, most: 0 };
     let (segments, pages, merged, counts) = (null(), null(), null(), null());
     Box::new(MergeAround { keys: null::<K>(), segments, pages, merged, counts, plan })
 }
 
-/// Those that know neither keys nor values.
+/// The kernels that depend neither on keys nor on values.
 pub fn of_no_type() -> [Box<dyn Kernel>; 6] {
     let layout = layout();
     let (addresses, segments, pages, merged, counts) = (null(), null(), null(), null(), null());
