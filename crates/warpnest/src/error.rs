@@ -282,7 +282,7 @@ pub enum Error {
 
     /// The ranks are ones that a sorted map does not have.
     #[error(
-        "the places {start}..{end} were asked for, and the map has 0..{length}: take those that `range` gave for this map"
+        "the ranks {start}..{end} were asked for, and the map has 0..{length}: take those that `range` gave for this map"
     )]
     Ranks {
         /// The first rank asked for.

@@ -60,7 +60,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     }
 
     fn bounds_into(&self, stream: &Stream, queries: &Buffer<K>, ranks: &mut Buffer<u32>, side: Side) -> Result<()> {
-        crate::error::same_length(("the queries", queries.len()), ("the places", ranks.len()))?;
+        crate::error::same_length(("the queries", queries.len()), ("the ranks", ranks.len()))?;
         let bounds = Bounds::<K> {
             queries: queries.argument(),
             keys: self.keys.argument(),
@@ -128,8 +128,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
             return Err(Error::Ranks { start, end, length: self.len() });
         }
         let (first, pairs) = (start as usize, (end - start) as usize);
-        crate::error::same_length(("the places", pairs), ("the keys", keys.len()))?;
-        crate::error::same_length(("the places", pairs), ("the values", values.len()))?;
+        crate::error::same_length(("the ranks", pairs), ("the keys", keys.len()))?;
+        crate::error::same_length(("the ranks", pairs), ("the values", values.len()))?;
         let (key_bytes, value_bytes) = (size_of::<K>(), size_of::<V>());
         let from = (self.keys.address() + first * key_bytes, self.values.address() + first * value_bytes);
         stream.batch(&[&self.keys, &self.values], &[&*keys, &*values], |batch| {

@@ -52,9 +52,9 @@ fn bounds_ranges_and_pairs_go_to_buffers_of_their_number_only() {
         for capacity in [0, 3, 5] {
             let mut ranks = Buffer::zeroed(device, capacity).unwrap();
             let error = map.lower_bound_many_into(stream, &queries, &mut ranks).unwrap_err();
-            assert_lengths(error, ("the queries", 4), ("the places", capacity as u64));
+            assert_lengths(error, ("the queries", 4), ("the ranks", capacity as u64));
             let error = map.upper_bound_many_into(stream, &queries, &mut ranks).unwrap_err();
-            assert_lengths(error, ("the queries", 4), ("the places", capacity as u64));
+            assert_lengths(error, ("the queries", 4), ("the ranks", capacity as u64));
             let error = map.count_ranges_many_into(stream, &queries, &queries, &mut ranks).unwrap_err();
             assert_lengths(error, ("the ranges", 4), ("the counts", capacity as u64));
             let error = map.count_ranges_many_into(stream, &queries, &few, &mut ranks).unwrap_err();
@@ -68,7 +68,7 @@ fn bounds_ranges_and_pairs_go_to_buffers_of_their_number_only() {
             let error = map.pairs_into(stream, &mut keys, &mut values).unwrap_err();
             assert_lengths(error, ("the map", 3), (what, found));
             let error = map.pairs_at_into(stream, 0..3, &mut keys, &mut values).unwrap_err();
-            assert_lengths(error, ("the places", 3), (what, found));
+            assert_lengths(error, ("the ranks", 3), (what, found));
         }
         holds(&map, &[1, 2, 3], &[1, 2, 3]);
     });
