@@ -18,12 +18,12 @@ use warpnest::{
     LinearConfig, MultiConfig, PageConfig, PageSetConfig, SortedConfig, TwoLevelConfig, Value,
 };
 
-/// A launch of so many is shared out among the CPU engine's cores; a crowd shares out one of few,
-/// too.
+/// The numbers of pairs. A launch of the larger one is divided among the CPU engine's cores;
+/// `ShuffledThreads` divides one of few blocks, too.
 const SIZES: &[usize] = if cfg!(miri) { &[70] } else { &[1000, 20_000] };
 
-/// Runs a test of keys and values of every width, on the CPU engine and on a crowd, with few and
-/// with many pairs.
+/// Runs a test of keys and values of every width, on the CPU engine and on shuffled
+/// threads, with few and with many pairs.
 macro_rules! everywhere {
     ($test:ident) => {
         for device in [Device::cpu(), Device::from_engine(HostEngine::new(ShuffledThreads::new(1))).unwrap()] {

@@ -117,7 +117,7 @@ pub fn farrell(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
             name: "farrell_insertions",
             title: "Insertion into a table that fills up".to_owned(),
             note: format!(
-                "Batches of {batch} new keys, LinearMap with {} or (next line) {} slots; the post: {FARRELL_BATCH} keys, 2²⁷ slots.",
+                "Batches of {batch} new keys, LinearMap with {} or (next line) {} slots; Farrell 2020: {FARRELL_BATCH} keys, 2²⁷ slots.",
                 own.slots, next.slots
             ),
             x: load("load before the batch"),
@@ -125,24 +125,24 @@ pub fn farrell(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
             series: vec![
                 own.rates("own steps (default)"),
                 next.rates("to the next line"),
-                of_farrell("the post, GTX 1060", farrell_rates.collect()),
+                of_farrell("Farrell 2020, GTX 1060", farrell_rates.collect()),
             ],
             end: None,
         },
         Figure {
             name: "farrell_probes",
             title: "Slots passed on the way to a key".to_owned(),
-            note: "Of all keys in the table, after each of the same batches; the post has them at two loads."
+            note: "Of all keys in the table, after each of the same batches; Farrell 2020 has them at two loads."
                 .to_owned(),
             x: load("load"),
             y: Axis { label: "slots passed", scale: Scale::Log10 },
             series: vec![
                 own.passed("own steps: mean", mean),
                 next.passed("to the next line: mean", mean),
-                of_farrell("the post: mean", farrell_passed(mean)),
+                of_farrell("Farrell 2020: mean", farrell_passed(mean)),
                 own.passed("own steps: longest", longest),
                 next.passed("to the next line: longest", longest),
-                of_farrell("the post: longest", farrell_passed(longest)),
+                of_farrell("Farrell 2020: longest", farrell_passed(longest)),
             ],
             end: None,
         },
@@ -195,8 +195,10 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
 /// The table of (Farrell 2020), with columns for both kinds of probing.
 fn times_table(own: &Filling, next: &Filling) -> Table {
     let rate = "10⁶ keys/s";
-    let mut table =
-        new_table(["load", "own steps: ms", rate, "to the next line: ms", rate, "the post (GTX 1060): ms", rate], 0);
+    let mut table = new_table(
+        ["load", "own steps: ms", rate, "to the next line: ms", rate, "Farrell 2020 (GTX 1060): ms", rate],
+        0,
+    );
     for (i, &farrell_ms) in FARRELL_MS.iter().enumerate() {
         let times = [(own.batch, own.ms[i]), (next.batch, next.ms[i]), (FARRELL_BATCH, farrell_ms)];
         let cells = times.map(|(keys, ms)| [format!("{ms:.3}"), format!("{:.1}", millions_a_second(keys, ms))]);
@@ -215,7 +217,7 @@ fn passed_table(own: &Filling, next: &Filling) -> Table {
         longest,
         "to the next line: mean",
         longest,
-        "the post: mean",
+        "Farrell 2020: mean",
         longest,
     ];
     let mut table = new_table(header, 0);

@@ -62,7 +62,7 @@ fn every_figure_is_an_svg_with_all_series_and_has_its_numbers_in_the_file() {
     let sizes = lines.iter().filter(|line| line.figure == "sahu_kernels" && line.series == "store: shuffle");
     assert_eq!(sizes.map(|line| line.x).collect::<Vec<_>>(), [512.0, 1024.0, 2048.0]);
     assert!(lines.iter().all(|line| line.y.is_some()));
-    let (cited, measured): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.series.starts_with("the post"));
+    let (cited, measured): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.series.starts_with("Farrell 2020"));
     assert!(measured.iter().all(|line| line.device == run.device && line.commit == run.commit));
     assert_eq!(cited.len(), 31 + 2 + 2);
     assert!(cited.iter().all(|line| line.device == "NVIDIA GTX 1060" && line.date == "2020-03-06"));

@@ -21,6 +21,7 @@ fn checked<K: Key, V: Value>(threads: usize, config: &PageConfig, keys: &[K], va
             .unwrap_or_else(|wrong| panic!("{} pairs, {threads} threads: {wrong}", keys.len()));
         assert_eq!(map.memory_bytes(), config.memory_bytes::<K, V>(keys.len() as u64).unwrap());
         let answers = map.get_many(keys).unwrap();
+        assert_eq!(answers.len(), keys.len(), "{threads} threads");
         assert!(keys.iter().zip(answers).all(|(key, answer)| answer == reference.get(key).copied()));
         map
     })

@@ -201,11 +201,11 @@ fn every_case<const REPEATS: bool, K: Key, V: Payload>(device: &Device) {
         plain(&Case { bin_capacity: Some(64), ..case(spread(tile), MAX_SPLIT_BITS, tile) });
     }
     {
-        let _at = at("crowds in few of many bins");
+        let _at = at("few of many bins are skewed");
         thinned(&case(skewed(tile + 100), MAX_SPLIT_BITS, tile / 32));
     }
     {
-        let _at = at("crowds in one of few bins, so that the others are looked at, too");
+        let _at = at("one of few bins is skewed, so that the others are looked at, too");
         thinned(&case(skewed(tile), 3, tile / 9));
     }
     {
