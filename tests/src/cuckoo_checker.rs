@@ -63,14 +63,18 @@ fn own_words(head: &[u64], word: u64) -> u64 {
 /// Decodes the words of a set, or says what is wrong with them.
 pub fn keys_of_set<K: Key>(set: &CuckooSet<K>) -> Result<Said<K>, String> {
     let stream = set.device().default_stream();
-    let words = set.words().download(stream).map_err(|error| error.to_string())?;
-    let head = set.header().download(stream).map_err(|error| error.to_string())?;
-    if set.slots() != set.functions().slots() as u64
-        || set.functions().slots_of(K::default()).contains(&NO_SLOT) != (set.functions().count() < 5)
+    let words = set.table().words().download(stream).map_err(|error| error.to_string())?;
+    let head = set.table().header().download(stream).map_err(|error| error.to_string())?;
+    if set.table().slots() != set.table().functions().slots() as u64
+        || set.table().functions().slots_of(K::default()).contains(&NO_SLOT) != (set.table().functions().count() < 5)
     {
-        return Err(format!("the set says it has {} slots and {} functions", set.slots(), set.functions().count()));
+        return Err(format!(
+            "the set says it has {} slots and {} functions",
+            set.table().slots(),
+            set.table().functions().count()
+        ));
     }
-    keys_of_words(set.functions(), &words, &head)
+    keys_of_words(set.table().functions(), &words, &head)
 }
 
 /// Says what is wrong with the set, given that its keys should be those of `reference`.
@@ -82,7 +86,7 @@ pub fn check_cuckoo_set<K: Key>(set: &CuckooSet<K>, reference: &HashSet<K>) -> R
     if let Some(key) = reference.iter().find(|key| !said.keys.contains(key)) {
         return Err(format!("key {key} is nowhere"));
     }
-    let probed: u64 = set.probe_histogram().map_err(|error| error.to_string())?.iter().sum();
+    let probed: u64 = set.table().probe_histogram().map_err(|error| error.to_string())?.iter().sum();
     let in_slots = said.keys.len() as u64 - said.keys.contains(&K::ALL_ONES) as u64;
     if probed != in_slots {
         return Err(format!("{in_slots} keys are in slots, and {probed} in the histogram of probes"));

@@ -3,7 +3,7 @@
 use crate::family;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
-use warpnest::{Arithmetic, CuckooConfig, CuckooSetConfig, Error, HashFamily, Key};
+use warpnest::{Arithmetic, CuckooConfig, Error, HashFamily, Key};
 
 /// A configuration without the number of pairs.
 #[derive(Clone, Debug)]
@@ -22,32 +22,20 @@ pub struct Spec {
     pub unique: bool,
 }
 
-/// Applies a [`Spec`] to a configuration.
-macro_rules! chosen {
-    ($spec:ident, $config:ty, $pairs:ident, $per_item:ident) => {{
-        let config = <$config>::default().functions($spec.functions).hash($spec.family).seed($spec.seed).restarts(200);
-        let config = if $spec.statistics { config.statistics() } else { config };
-        let config = if $spec.unique { config.assume_unique() } else { config };
-        match $spec.family {
-            HashFamily::Mix => config.$per_item($spec.slots_per_pair),
+impl Spec {
+    /// The configuration of a map or set of `items` pairs or keys.
+    pub fn config(&self, items: usize) -> CuckooConfig {
+        let config = CuckooConfig::default().functions(self.functions).hash(self.family).seed(self.seed).restarts(200);
+        let config = if self.statistics { config.statistics() } else { config };
+        let config = if self.unique { config.assume_unique() } else { config };
+        match self.family {
+            HashFamily::Mix => config.slots_per_pair(self.slots_per_pair),
             // The families of (Alcantara 2011) are weak. Keys that differ in high bits alone share
             // all their slots if the number of slots divides the difference. Keys that agree modulo
             // the prime share theirs (docs/cuckoo.md). An odd number of slots and some slack spare
             // these tests' many powers of two.
-            _ => config.slots((($pairs as f64 * $spec.slots_per_pair * 1.25).ceil() as u64 + 6) | 1),
+            _ => config.slots(((items as f64 * self.slots_per_pair * 1.25).ceil() as u64 + 6) | 1),
         }
-    }};
-}
-
-impl Spec {
-    /// The configuration of a map of `pairs` pairs.
-    pub fn map(&self, pairs: usize) -> CuckooConfig {
-        chosen!(self, CuckooConfig, pairs, slots_per_pair)
-    }
-
-    /// The configuration of a set of `keys` keys.
-    pub fn set(&self, keys: usize) -> CuckooSetConfig {
-        chosen!(self, CuckooSetConfig, keys, slots_per_key)
     }
 
     /// Fails unless a build of these keys may end with the error.

@@ -52,12 +52,12 @@ macro_rules! ensure {
 pub fn check_extendible_map<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> Result<Found<K, V>, String> {
     let stream = map.device().default_stream();
     let said = |error: warpnest::Error| error.to_string();
-    let layout = map.layout();
-    let segments = map.segments().download(stream).map_err(said)?;
-    let pages = map.page_addresses().download(stream).map_err(said)?;
-    let buffers = map.memory().map(|buffer| Ok((buffer.address() as u64, buffer.download(stream)?)));
+    let layout = map.table().layout();
+    let segments = map.table().segments().download(stream).map_err(said)?;
+    let pages = map.table().page_addresses().download(stream).map_err(said)?;
+    let buffers = map.table().memory().map(|buffer| Ok((buffer.address() as u64, buffer.download(stream)?)));
     let memory = Memory(buffers.collect::<Result<_, _>>().map_err(said)?);
-    let report = map.report();
+    let report = map.table().report();
     let (groups, entries) = (layout.roots as u64 >> layout.table_bits, 1u64 << layout.table_bits);
     ensure!(segments.len() as u64 == groups << layout.depth, "{} segments at depth {}", segments.len(), layout.depth);
 

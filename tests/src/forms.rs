@@ -1,34 +1,32 @@
 //! The tables that can be the base of a compacting table or a multimap. Every test of these two is
 //! run on each.
 
-use crate::maps::Map;
-use warpnest::{CuckooConfig, IdTableConfig, PageConfig, TwoLevelConfig};
+use crate::maps::Checked;
+use warpnest::{Config, Cuckoo, CuckooConfig, Key, Numbers, Page, PageConfig};
 
-/// The configuration of a base table.
-pub trait Form: IdTableConfig<Map<u32>: Map<u32, u32>, Map<u64>: Map<u64, u32>> + Default {
+/// The design of a base table of keys `K`.
+pub trait FormOf<K: Key>: Numbers<K> + Checked<K, u32> {}
+impl<K: Key, D: Numbers<K> + Checked<K, u32>> FormOf<K> for D {}
+
+/// The design of a base table.
+pub trait Form: FormOf<u32> + FormOf<u64> {
     /// A configuration with this seed for tables of this fullness; 1 is as full as they are by
     /// default, or fuller.
-    fn with(seed: u64, fullness: f64) -> Self;
+    fn with(seed: u64, fullness: f64) -> Config<Self>;
 }
 
-impl Form for PageConfig {
-    fn with(seed: u64, fullness: f64) -> Self {
-        Self::default().seed(seed).load(fullness)
+impl Form for Page {
+    fn with(seed: u64, fullness: f64) -> PageConfig {
+        PageConfig::default().seed(seed).load(fullness)
     }
 }
 
-impl Form for CuckooConfig {
-    fn with(seed: u64, fullness: f64) -> Self {
+impl Form for Cuckoo {
+    fn with(seed: u64, fullness: f64) -> CuckooConfig {
         // The number of functions, too, follows from the seed.
         let functions = 2 + (seed % 4) as u32;
         let fullest = [2.3, 1.25, 1.1, 1.05][functions as usize - 2];
-        Self::default().seed(seed).functions(functions).slots_per_pair(fullest / fullness)
-    }
-}
-
-impl Form for TwoLevelConfig {
-    fn with(seed: u64, fullness: f64) -> Self {
-        Self::default().seed(seed).items_per_bucket((409.0 * fullness).max(1.0))
+        CuckooConfig::default().seed(seed).functions(functions).slots_per_pair(fullest / fullness)
     }
 }
 
@@ -36,16 +34,15 @@ impl Form for TwoLevelConfig {
 #[macro_export]
 macro_rules! of_all_forms {
     ($($test:ident),+ $(,)?) => {
-        $crate::of_all_forms! { @on page warpnest::PageConfig; $($test),+ }
-        $crate::of_all_forms! { @on cuckoo warpnest::CuckooConfig; $($test),+ }
-        $crate::of_all_forms! { @on two_level warpnest::TwoLevelConfig; $($test),+ }
+        $crate::of_all_forms! { @on page warpnest::Page; $($test),+ }
+        $crate::of_all_forms! { @on cuckoo warpnest::Cuckoo; $($test),+ }
     };
-    (@on $form:ident $config:ty; $($test:ident),+) => {
+    (@on $form:ident $design:ty; $($test:ident),+) => {
         mod $form {
             $(
                 #[test]
                 fn $test() {
-                    super::$test::<$config>();
+                    super::$test::<$design>();
                 }
             )+
         }

@@ -147,22 +147,22 @@ pub fn decode<K: Key, V: Value>(
 
 /// The words of a map's slots.
 pub fn words_of<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Vec<PackedPair<K, V>>, String> {
-    map.words().download(map.device().default_stream()).map_err(|error| error.to_string())
+    map.table().words().download(map.device().default_stream()).map_err(|error| error.to_string())
 }
 
 /// Decodes a map, or says what is wrong with its words or with what it reports.
 pub fn check_linear_map<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Decoded<K, V>, String> {
-    let beside = map.header().download(map.device().default_stream()).map_err(|error| error.to_string())?;
-    let found = decode::<K, V>(&words_of(map)?, &beside, map.layout())?;
+    let beside = map.table().header().download(map.device().default_stream()).map_err(|error| error.to_string())?;
+    let found = decode::<K, V>(&words_of(map)?, &beside, map.table().layout())?;
     let keys = found.pairs.len() as u64;
     if (map.len(), map.is_empty()) != (keys, keys == 0) {
         return Err(format!("there are {keys} keys, and the map says {}", map.len()));
     }
-    if map.taken() != found.taken {
-        return Err(format!("{} slots are not empty, and the map says {}", found.taken, map.taken()));
+    if map.table().taken() != found.taken {
+        return Err(format!("{} slots are not empty, and the map says {}", found.taken, map.table().taken()));
     }
-    if map.slots() != map.words().len() as u64 {
-        return Err(format!("the map says it has {} slots", map.slots()));
+    if map.table().slots() != map.table().words().len() as u64 {
+        return Err(format!("the map says it has {} slots", map.table().slots()));
     }
     Ok(found)
 }

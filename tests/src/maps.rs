@@ -1,111 +1,42 @@
-//! The common interface of all maps, and one check of all that a map says of its pairs.
+//! Checks of all that a map of any design says of its pairs.
 
 use crate::extendible_checker::check_extendible_map;
 use crate::page_checker::{check_page_map, same_pairs};
 use crate::sorted_checker::check_sorted_map;
 use crate::{assert_lengths, assert_wrong_device, elsewhere, linear_checker};
 use std::collections::HashMap;
-use std::fmt::Debug;
 use warpnest::{
-    Answers, Buffer, CompactingTable, CuckooMap, Device, ExtendibleMap, IdTable, Key, LinearMap, PageMap, SortedMap,
-    Stream, TwoLevelMap, Value,
+    Answers, Buffer, BulkMap, Cuckoo, CuckooMap, Extendible, ExtendibleMap, Key, Linear, LinearMap, Page, PageMap,
+    Sorted, SortedMap, Stores, TwoLevel, TwoLevelMap, Value,
 };
 
-/// The lookups of a map, and the other methods that all maps have.
-pub trait Map<K: Key, V: Value>: Debug + Sized {
-    /// The device of the map.
-    fn device(&self) -> &Device;
-    /// The number of keys.
-    fn len(&self) -> u64;
-    /// Whether the map has no keys.
-    fn is_empty(&self) -> bool;
-    /// The bytes that the map keeps.
-    fn memory_bytes(&self) -> u64;
-    /// The values of queries.
-    fn get_many(&self, queries: &[K]) -> warpnest::Result<Vec<Option<V>>>;
-    /// Whether the map has each of the queries.
-    fn contains_many(&self, queries: &[K]) -> warpnest::Result<Vec<bool>>;
-    /// Queues a lookup.
-    fn get_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> warpnest::Result<Answers<V>>;
-    /// Queues a lookup into existing answers.
-    fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> warpnest::Result<()>;
-    /// Queues a membership test of the queries.
-    fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>)
-    -> warpnest::Result<()>;
-    /// Returns all pairs.
-    fn to_pairs(&self) -> warpnest::Result<Vec<(K, V)>>;
+/// A design whose maps can be checked.
+pub trait Checked<K: Key, V: Value>: Stores<K, V> {
     /// Says what is wrong with the words of the table, or with the answers of methods that only
     /// this map has.
-    fn check_table(&self, reference: &HashMap<K, V>) -> Result<(), String>;
+    fn check_table(map: &BulkMap<K, V, Self>, reference: &HashMap<K, V>) -> Result<(), String>;
 }
 
-/// Makes a map a [`Map`] by its methods; `check` is the check of its table.
-macro_rules! is_map {
-    ([$($generics:tt)*] $map:ty: $key:ty => $value:ty, check |$this:ident, $reference:ident| $check:expr) => {
-        impl<$($generics)*> Map<$key, $value> for $map {
-            fn device(&self) -> &Device {
-                self.device()
-            }
-            fn len(&self) -> u64 {
-                self.len()
-            }
-            fn is_empty(&self) -> bool {
-                self.is_empty()
-            }
-            fn memory_bytes(&self) -> u64 {
-                self.memory_bytes()
-            }
-            fn get_many(&self, queries: &[$key]) -> warpnest::Result<Vec<Option<$value>>> {
-                self.get_many(queries)
-            }
-            fn contains_many(&self, queries: &[$key]) -> warpnest::Result<Vec<bool>> {
-                self.contains_many(queries)
-            }
-            fn get_many_on(&self, stream: &Stream, queries: &Buffer<$key>) -> warpnest::Result<Answers<$value>> {
-                self.get_many_on(stream, queries)
-            }
-            fn get_many_into(
-                &self,
-                stream: &Stream,
-                queries: &Buffer<$key>,
-                answers: &mut Answers<$value>,
-            ) -> warpnest::Result<()> {
-                self.get_many_into(stream, queries, answers)
-            }
-            fn contains_many_into(
-                &self,
-                stream: &Stream,
-                queries: &Buffer<$key>,
-                found: &mut Buffer<u32>,
-            ) -> warpnest::Result<()> {
-                self.contains_many_into(stream, queries, found)
-            }
-            fn to_pairs(&self) -> warpnest::Result<Vec<($key, $value)>> {
-                self.to_pairs()
-            }
-            fn check_table(&self, $reference: &HashMap<$key, $value>) -> Result<(), String> {
-                let $this = self;
-                $check
-            }
-        }
-    };
+impl<K: Key, V: Value> Checked<K, V> for Cuckoo {
+    fn check_table(map: &CuckooMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
+        all_probed(map.table().probe_histogram(), reference)
+    }
 }
 
-is_map! {
-    [K: Key, V: Value] CuckooMap<K, V>: K => V, check |map, reference| all_probed(map.probe_histogram(), reference)
+impl<K: Key, V: Value> Checked<K, V> for TwoLevel {
+    fn check_table(map: &TwoLevelMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
+        all_probed(map.table().probe_histogram(), reference)
+    }
 }
-is_map! {
-    [K: Key, V: Value] TwoLevelMap<K, V>: K => V, check |map, reference| all_probed(map.probe_histogram(), reference)
+
+impl<K: Key, V: Value> Checked<K, V> for Page {
+    fn check_table(map: &PageMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
+        check_page_map(map, reference)
+    }
 }
-is_map! {
-    [K: Key, V: Value] PageMap<K, V>: K => V, check |map, reference| check_page_map(map, reference)
-}
-is_map! {
-    [K: Key, I: IdTable<K> + Map<K, u32>] CompactingTable<K, I>: K => u32,
-    check |table, reference| table.ids().check_table(reference)
-}
-is_map! {
-    [K: Key, V: Value] SortedMap<K, V>: K => V, check |map, reference| {
+
+impl<K: Key, V: Value> Checked<K, V> for Sorted {
+    fn check_table(map: &SortedMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
         check_sorted_map(map)?;
         let mut sorted: Vec<(K, V)> = reference.iter().map(|(&key, &value)| (key, value)).collect();
         sorted.sort_unstable();
@@ -115,14 +46,20 @@ is_map! {
         }
     }
 }
-is_map! {
-    [K: Key, V: Value] ExtendibleMap<K, V>: K => V, check |map, reference| match check_extendible_map(map)? {
-        found if found.pairs == *reference => Ok(()),
-        found => Err(format!("the table has {} pairs, and should have {}", found.pairs.len(), reference.len())),
+
+impl<K: Key, V: Value> Checked<K, V> for Extendible {
+    fn check_table(map: &ExtendibleMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
+        match check_extendible_map(map)? {
+            found if found.pairs == *reference => Ok(()),
+            found => Err(format!("the table has {} pairs, and should have {}", found.pairs.len(), reference.len())),
+        }
     }
 }
-is_map! {
-    [K: Key, V: Value] LinearMap<K, V>: K => V, check |map, reference| linear_checker::check_pairs(map, reference).map(drop)
+
+impl<K: Key, V: Value> Checked<K, V> for Linear {
+    fn check_table(map: &LinearMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
+        linear_checker::check_pairs(map, reference).map(drop)
+    }
 }
 
 /// Fails unless every key takes a probe, except the one that has a cell of its own.
@@ -136,13 +73,17 @@ fn all_probed<K: Key, V>(histogram: warpnest::Result<Vec<u64>>, reference: &Hash
 
 /// Says what is wrong with a map, given that its pairs should be those of `reference`. The
 /// `queries` are keys to look up, present or not.
-pub fn check<K: Key, V: Value>(map: &impl Map<K, V>, reference: &HashMap<K, V>, queries: &[K]) -> Result<(), String> {
+pub fn check<K: Key, V: Value, D: Checked<K, V>>(
+    map: &BulkMap<K, V, D>,
+    reference: &HashMap<K, V>,
+    queries: &[K],
+) -> Result<(), String> {
     let said = |error: warpnest::Error| error.to_string();
     let keys = reference.len() as u64;
     if (map.len(), map.is_empty()) != (keys, keys == 0) {
         return Err(format!("there should be {keys} keys, and the map says {}, {}", map.len(), map.is_empty()));
     }
-    map.check_table(reference)?;
+    D::check_table(map, reference)?;
     let (values, contained) = (map.get_many(queries).map_err(said)?, map.contains_many(queries).map_err(said)?);
     if (values.len(), contained.len()) != (queries.len(), queries.len()) {
         return Err(format!("{} queries have {} and {} answers", queries.len(), values.len(), contained.len()));
@@ -161,31 +102,31 @@ pub fn check<K: Key, V: Value>(map: &impl Map<K, V>, reference: &HashMap<K, V>, 
 }
 
 /// Fails unless the map has the pairs of `reference` and nothing else, by all of its methods.
-pub fn equals<K: Key, V: Value, M: Map<K, V>>(map: &M, reference: &HashMap<K, V>) {
+pub fn equals<K: Key, V: Value, D: Checked<K, V>>(map: &BulkMap<K, V, D>, reference: &HashMap<K, V>) {
     let keys: Vec<K> = reference.keys().copied().collect();
     looks_like(map, reference, &keys);
 }
 
 /// Fails unless the map has each key's last value and nothing else, by all of its methods.
-pub fn holds<K: Key, V: Value, M: Map<K, V>>(map: &M, keys: &[K], values: &[V]) {
+pub fn holds<K: Key, V: Value, D: Checked<K, V>>(map: &BulkMap<K, V, D>, keys: &[K], values: &[V]) {
     looks_like(map, &keys.iter().copied().zip(values.iter().copied()).collect(), keys);
 }
 
 /// Fails unless the map is empty; `once` are keys that it had or was to have.
-pub fn is_empty<K: Key, V: Value, M: Map<K, V>>(map: &M, once: &[K]) {
+pub fn is_empty<K: Key, V: Value, D: Checked<K, V>>(map: &BulkMap<K, V, D>, once: &[K]) {
     looks_like(map, &HashMap::new(), once);
 }
 
-fn looks_like<K: Key, V: Value, M: Map<K, V>>(map: &M, reference: &HashMap<K, V>, keys: &[K]) {
+fn looks_like<K: Key, V: Value, D: Checked<K, V>>(map: &BulkMap<K, V, D>, reference: &HashMap<K, V>, keys: &[K]) {
     let others = |key: K| [key, K::from_u64(key.to_u64() ^ 0x5555), K::from_u64(!key.to_u64())];
     let queries: Vec<K> = keys.iter().flat_map(|&key| others(key)).collect();
     if let Err(wrong) = check(map, reference, &queries) {
-        panic!("{} of {} keys on {}: {wrong}", std::any::type_name::<M>(), reference.len(), map.device().name());
+        panic!("{}Map of {} keys on {}: {wrong}", D::NAME, reference.len(), map.device().name());
     }
 }
 
 /// Fails unless lookups whose answers are too short or too long are refused.
-pub fn refuses_other_lengths<K: Key, V: Value>(map: &impl Map<K, V>) {
+pub fn refuses_other_lengths<K: Key, V: Value>(map: &BulkMap<K, V, impl Stores<K, V>>) {
     let (device, stream) = (map.device(), map.device().default_stream());
     for (length, words) in [(3, 1), (33, 2)] {
         let queries = Buffer::<K>::zeroed(device, length).unwrap();
@@ -209,8 +150,20 @@ pub fn refuses_other_lengths<K: Key, V: Value>(map: &impl Map<K, V>) {
     }
 }
 
-/// Fails unless lookups with a stream, queries or answers of another device are refused.
-pub fn refuses_another_device<K: Key, V: Value>(map: &impl Map<K, V>) {
+/// Fails unless a map refuses to write its pairs to buffers of other lengths.
+pub fn refuses_buffers_of_other_lengths<K: Key, V: Value>(map: &BulkMap<K, V, impl Stores<K, V>>) {
+    let (device, n) = (map.device(), map.len() as usize);
+    for (keys, values, wrong) in
+        [(n + 1, n, ("the keys", n + 1)), (n, n - 1, ("the values", n - 1)), (0, n, ("the keys", 0))]
+    {
+        let (mut keys, mut values) = (Buffer::zeroed(device, keys).unwrap(), Buffer::zeroed(device, values).unwrap());
+        let error = map.pairs_into(device.default_stream(), &mut keys, &mut values).unwrap_err();
+        assert_lengths(error, ("the map", n as u64), (wrong.0, wrong.1 as u64));
+    }
+}
+
+/// Fails unless lookups and copies with a stream or buffers of another device are refused.
+pub fn refuses_another_device<K: Key, V: Value>(map: &BulkMap<K, V, impl Stores<K, V>>) {
     let (here, there) = (map.device(), &elsewhere());
     let (stream, foreign) = (here.default_stream(), there.default_stream());
     let keys = [K::ALL_ONES, K::from_u64(1), K::from_u64(2)];
@@ -222,6 +175,12 @@ pub fn refuses_another_device<K: Key, V: Value>(map: &impl Map<K, V>) {
     is_there(map.get_many_into(stream, &ours, &mut Answers::new(there, 3).unwrap()).unwrap_err());
     is_there(map.contains_many_into(stream, &ours, &mut Buffer::zeroed(there, 1).unwrap()).unwrap_err());
     is_here(map.contains_many_into(foreign, &ours, &mut Buffer::zeroed(here, 1).unwrap()).unwrap_err());
+    let buffers = |device| (Buffer::zeroed(device, map.len() as usize), Buffer::zeroed(device, map.len() as usize));
+    let (our_keys, our_values) = buffers(here);
+    let (their_keys, their_values) = buffers(there);
+    is_there(map.pairs_into(stream, &mut their_keys.unwrap(), &mut our_values.unwrap()).unwrap_err());
+    is_there(map.pairs_into(stream, &mut our_keys.unwrap(), &mut their_values.unwrap()).unwrap_err());
+    assert_wrong_device(map.try_clone(foreign).unwrap_err(), "the stream", there, here);
     let answers = map.get_many_on(stream, &ours).unwrap();
     is_here(answers.download(foreign).unwrap_err());
     assert_eq!(answers.download(stream).unwrap(), map.get_many(&keys).unwrap());

@@ -7,7 +7,7 @@ use warpnest::{Key, SortedMap, Value};
 /// again here, from docs/sorted.md.
 pub fn check_sorted_map<K: Key, V: Value>(map: &SortedMap<K, V>) -> Result<(), String> {
     let length = map.len() as usize;
-    let keys = map.keys().download(map.device().default_stream()).map_err(|error| error.to_string())?;
+    let keys = map.table().keys().download(map.device().default_stream()).map_err(|error| error.to_string())?;
     if let Some(index) = keys[..length].windows(2).position(|pair| pair[0] >= pair[1]) {
         return Err(format!("keys {} and {} stand at {index} and behind it", keys[index], keys[index + 1]));
     }

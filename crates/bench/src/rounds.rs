@@ -45,7 +45,7 @@ impl Tally {
     fn add(&mut self, map: &TwoLevelMap<u32, u32>) {
         let report = map.report();
         let (most, rounds) = report.rounds.expect("statistics were asked for");
-        self.buckets += map.buckets();
+        self.buckets += map.table().buckets();
         self.rounds += rounds;
         self.most = self.most.max(most);
         self.reseeded += report.reseeded;
@@ -83,7 +83,8 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         let map = config.clone().items_per_bucket(mean).restarts(1000).seed(1).build(&device, &keys, &keys)?;
         let mut tally = Tally::default();
         tally.add(&map);
-        let probes = map.probe_histogram()?.into_iter().map(|found| format!("{:.4}", found as f64 / args.n as f64));
+        let probes =
+            map.table().probe_histogram()?.into_iter().map(|found| format!("{:.4}", found as f64 / args.n as f64));
         let probes = probes.collect::<Vec<_>>().join(" ");
         whole.add_row([mean.to_string()].into_iter().chain(tally.cells()).chain([probes]));
     }

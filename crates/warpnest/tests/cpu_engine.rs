@@ -14,8 +14,8 @@ use warpnest::primitives::{
     partition_pairs, sort_pairs,
 };
 use warpnest::{
-    Answers, Buffer, CompactingConfig, CuckooConfig, CuckooSetConfig, Device, ExtendibleConfig, IdTableConfig, Key,
-    LinearConfig, MultiConfig, PageConfig, PageSetConfig, SortedConfig, TwoLevelConfig, Value,
+    Answers, Buffer, Builds, BulkMap, CompactingConfig, Config, CuckooConfig, Device, ExtendibleConfig, Key,
+    LinearConfig, MultiConfig, Nothing, Numbers, PageConfig, SortedConfig, Stores, TwoLevelConfig, Value,
 };
 
 /// The numbers of pairs. A launch of the larger one is divided among the CPU engine's cores;
@@ -59,42 +59,35 @@ fn absent<K: Key>(n: usize) -> Vec<K> {
 }
 
 /// Fails unless a map has these pairs, of which the last of each key counts.
-macro_rules! holds {
-    ($map:expr, $keys:expr, $values:expr) => {{
-        let (map, absent) = (&$map, absent($keys.len()));
-        let pairs: HashMap<_, _> = $keys.iter().copied().zip($values.iter().copied()).collect();
-        let queries: Vec<_> = $keys.iter().chain(&absent).copied().collect();
-        let expected: Vec<_> = queries.iter().map(|key| pairs.get(key).copied()).collect();
-        assert!(map.get_many(&queries).unwrap() == expected);
-        assert!(map.contains_many(&queries).unwrap() == expected.iter().map(Option::is_some).collect::<Vec<_>>());
-        assert!(
-            map.len() == pairs.len() as u64 && map.to_pairs().unwrap().into_iter().collect::<HashMap<_, _>>() == pairs
-        );
-    }};
+fn holds<K: Key, V: Value, D: Stores<K, V>>(map: &BulkMap<K, V, D>, keys: &[K], values: &[V]) {
+    let pairs: HashMap<K, V> = keys.iter().copied().zip(values.iter().copied()).collect();
+    let queries: Vec<K> = keys.iter().copied().chain(absent(keys.len())).collect();
+    let expected: Vec<Option<V>> = queries.iter().map(|key| pairs.get(key).copied()).collect();
+    assert!(map.get_many(&queries).unwrap() == expected);
+    assert!(map.contains_many(&queries).unwrap() == expected.iter().map(Option::is_some).collect::<Vec<_>>());
+    assert!(map.len() == pairs.len() as u64 && map.to_pairs().unwrap().into_iter().collect::<HashMap<_, _>>() == pairs);
 }
 
-/// Builds a map of each configuration, without repeated keys and with some, and then of fewer pairs
-/// in its place.
-macro_rules! built {
-    ($device:expr, $n:expr, [$K:ty, $V:ty], $($config:expr),+) => {$(
-        let (device, stream, config) = ($device, $device.default_stream(), $config);
-        for keys in [distinct::<$K>($n), repeated::<$K>($n)] {
-            let values = values::<$V>($n);
-            let mut map = config.build(device, &keys, &values).unwrap();
-            holds!(map, keys, values);
-            holds!(map.try_clone(stream).unwrap(), keys, values);
-            let (keys, values) = (&keys[$n / 3..], &values[$n / 3..]);
-            let buffers = (Buffer::from_slice(device, keys).unwrap(), Buffer::from_slice(device, values).unwrap());
-            map.rebuild(stream, &buffers.0, &buffers.1).unwrap();
-            holds!(map, keys, values);
-        }
-    )+};
+/// Builds a map, without repeated keys and with some, and then of fewer pairs in its place.
+fn built<K: Key, V: Value, D: Builds<K, V>>(device: &Device, n: usize, config: &Config<D>) {
+    let stream = device.default_stream();
+    for keys in [distinct::<K>(n), repeated::<K>(n)] {
+        let values = values::<V>(n);
+        let mut map = config.build(device, &keys, &values).unwrap();
+        holds(&map, &keys, &values);
+        holds(&map.try_clone(stream).unwrap(), &keys, &values);
+        let (keys, values) = (&keys[n / 3..], &values[n / 3..]);
+        let buffers = (Buffer::from_slice(device, keys).unwrap(), Buffer::from_slice(device, values).unwrap());
+        map.rebuild(stream, &buffers.0, &buffers.1).unwrap();
+        holds(&map, keys, values);
+    }
 }
 
 #[test]
 fn cuckoo_maps() {
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
-        built!(device, n, [K, V], CuckooConfig::default(), CuckooConfig::default().functions(2).slots_per_pair(2.3));
+        built::<K, V, _>(device, n, &CuckooConfig::default());
+        built::<K, V, _>(device, n, &CuckooConfig::default().functions(2).slots_per_pair(2.3));
     }
     everywhere!(with);
 }
@@ -102,7 +95,7 @@ fn cuckoo_maps() {
 #[test]
 fn two_level_maps() {
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
-        built!(device, n, [K, V], TwoLevelConfig::default());
+        built::<K, V, _>(device, n, &TwoLevelConfig::default());
     }
     everywhere!(with);
 }
@@ -110,9 +103,10 @@ fn two_level_maps() {
 #[test]
 fn page_maps() {
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
-        built!(device, n, [K, V], PageConfig::default(), PageConfig::default().load(0.95));
+        built::<K, V, _>(device, n, &PageConfig::default());
+        built::<K, V, _>(device, n, &PageConfig::default().load(0.95));
         let (keys, values) = (distinct::<K>(n), values::<V>(n));
-        holds!(PageConfig::default().assume_unique().build(device, &keys, &values).unwrap(), keys, values);
+        holds(&PageConfig::default().assume_unique().build(device, &keys, &values).unwrap(), &keys, &values);
     }
     everywhere!(with);
 }
@@ -120,7 +114,7 @@ fn page_maps() {
 #[test]
 fn sorted_maps() {
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
-        built!(device, n, [K, V], SortedConfig::default());
+        built::<K, V, _>(device, n, &SortedConfig::default());
         let mut keys = distinct::<K>(n);
         let map = SortedConfig::default().assume_unique().build(device, &keys, &values::<V>(n)).unwrap();
         let ranges: Vec<_> = keys.iter().map(|&key| K::default()..key).collect();
@@ -144,7 +138,7 @@ fn linear_maps() {
         for config in [LinearConfig::default(), LinearConfig::default().linear_probing().load(0.95)] {
             let mut map = config.create(device).unwrap();
             assert_eq!(map.insert_many(&keys, &values), Ok(n as u64));
-            holds!(map, keys, values);
+            holds(&map, &keys, &values);
             // Threads that meet at one key.
             assert!(map.get_or_insert_many(&repeated(n), &values).unwrap().len() == n);
             let operations: Vec<_> = (0..n)
@@ -161,9 +155,9 @@ fn linear_maps() {
             map.probe_lengths(stream).unwrap();
             map.remove_many(&keys[..n / 2]).unwrap();
             map.drop_tombstones(stream).unwrap();
-            map.shrink_to_fit(stream).unwrap();
+            map.shrink_to_fit().unwrap();
             map.replace_many(&keys, &values).unwrap();
-            holds!(map, keys, values);
+            holds(&map, &keys, &values);
         }
     }
     everywhere!(with);
@@ -177,8 +171,8 @@ fn extendible_maps() {
         for batch in [0..n / 4, n / 4..n] {
             map.insert_many(&keys[batch.clone()], &values[batch]).unwrap();
         }
-        holds!(map, keys, values);
-        holds!(map.try_clone(device.default_stream()).unwrap(), keys, values);
+        holds(&map, &keys, &values);
+        holds(&map.try_clone(device.default_stream()).unwrap(), &keys, &values);
         assert_eq!(map.remove_many(&keys).unwrap().len(), n);
         assert!(map.is_empty());
         map.insert_many(&keys[..5], &values[..5]).unwrap();
@@ -190,23 +184,21 @@ fn extendible_maps() {
 
 #[test]
 fn sets() {
-    macro_rules! combined {
-        ($device:expr, $config:expr, $n:expr, $K:ty) => {{
-            let (stream, n, keys) = ($device.default_stream(), $n, repeated::<$K>($n));
-            let [all, some] = [&keys[..], &keys[..n / 3]].map(|keys| $config.build($device, keys).unwrap());
-            let others = $config.build($device, &absent::<$K>(n)).unwrap();
-            assert!(all.contains_many(&keys).unwrap().iter().all(|&is_in| is_in));
-            assert!(!all.contains_many(&absent(n)).unwrap().contains(&true));
-            assert_eq!(all.to_keys().unwrap().len() as u64, all.len());
-            assert_eq!(all.union(stream, &others).unwrap().len(), all.len() + n as u64);
-            assert_eq!(all.intersection(stream, &some).unwrap().len(), some.len());
-            assert_eq!(all.difference(stream, &some).unwrap().len(), all.len() - some.len());
-        }};
+    fn combined<K: Key, D: Builds<K, Nothing>>(device: &Device, n: usize, config: &Config<D>) {
+        let (stream, keys) = (device.default_stream(), repeated::<K>(n));
+        let [all, some] = [&keys[..], &keys[..n / 3]].map(|keys| config.build_set(device, keys).unwrap());
+        let others = config.build_set(device, &absent::<K>(n)).unwrap();
+        assert!(all.contains_many(&keys).unwrap().iter().all(|&is_in| is_in));
+        assert!(!all.contains_many(&absent(n)).unwrap().contains(&true));
+        assert_eq!(all.to_keys().unwrap().len() as u64, all.len());
+        assert_eq!(all.union(stream, &others).unwrap().len(), all.len() + n as u64);
+        assert_eq!(all.intersection(stream, &some).unwrap().len(), some.len());
+        assert_eq!(all.difference(stream, &some).unwrap().len(), all.len() - some.len());
     }
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
         if V::BITS == 32 {
-            combined!(device, PageSetConfig::default(), n, K);
-            combined!(device, CuckooSetConfig::default(), n, K);
+            combined::<K, _>(device, n, &PageConfig::default());
+            combined::<K, _>(device, n, &CuckooConfig::default());
         }
     }
     everywhere!(with);
@@ -214,13 +206,11 @@ fn sets() {
 
 #[test]
 fn compacting_tables_and_multimaps() {
-    fn on<C: IdTableConfig + Clone, K: Key, V: Value>(device: &Device, n: usize, id_table: C) {
+    fn on<K: Key, V: Value, D: Numbers<K>>(device: &Device, n: usize, config: Config<D>) {
         let (keys, values) = (repeated::<K>(n), values::<V>(n));
         if V::BITS == 32 {
-            for config in [
-                CompactingConfig::on(id_table.clone()),
-                CompactingConfig::on(id_table.clone()).in_order_of_appearance(),
-            ] {
+            let in_any_order = CompactingConfig::on(config.clone());
+            for config in [in_any_order.clone(), in_any_order.in_order_of_appearance()] {
                 let unique = config.unique(device, &keys).unwrap();
                 assert!(keys.iter().zip(unique.ids).all(|(&key, id)| unique.keys[id as usize] == key));
                 let table = config.build(device, &keys).unwrap();
@@ -228,7 +218,7 @@ fn compacting_tables_and_multimaps() {
                 assert!(table.keys_of_many(&ids).unwrap().into_iter().eq(keys.into_iter().map(Some)));
             }
         }
-        let map = MultiConfig::on(id_table).build(device, &keys, &values).unwrap();
+        let map = MultiConfig::on(config).build(device, &keys, &values).unwrap();
         let mut all: HashMap<K, Vec<V>> = HashMap::new();
         keys.iter().zip(&values).for_each(|(&key, &value)| all.entry(key).or_default().push(value));
         let queries: Vec<K> = all.keys().copied().chain(absent(n)).collect();
@@ -241,9 +231,8 @@ fn compacting_tables_and_multimaps() {
         assert_eq!(map.to_pairs().unwrap().len(), n);
     }
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
-        on::<_, K, V>(device, n, PageConfig::default());
-        on::<_, K, V>(device, n, CuckooConfig::default());
-        on::<_, K, V>(device, n, TwoLevelConfig::default());
+        on::<K, V, _>(device, n, PageConfig::default());
+        on::<K, V, _>(device, n, CuckooConfig::default());
     }
     everywhere!(with);
 }

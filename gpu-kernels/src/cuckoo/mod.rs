@@ -11,22 +11,21 @@
 //! (the alternative in Alcantara 2011, §4.3.1.2).
 //!
 //! **Sets** (Alcantara 2011, §4.4) are tables whose payload is [`Nothing`](crate::types::Nothing).
-//! They use the same kernels, but [`Census`] also erases copies of keys ([`fillers`]), and [`Keys`]
-//! writes the keys out.
+//! They use the same kernels, but [`Census`] also erases copies of keys ([`fillers`]).
 
 mod build;
 pub mod fillers;
 mod find;
 mod inspect;
-mod keys;
 mod repeats;
+mod unpack;
 
 pub(crate) use build::has_earlier_copy;
 pub use build::{Census, Insert, InsertParams, next_slot};
 pub use find::{Find, FindParams};
 pub use inspect::{Histogram, Unplaceable};
-pub use keys::{Keys, KeysParams};
 pub use repeats::{Last, PairsParams, StoreValues};
+pub use unpack::{Unpack, UnpackParams};
 
 pub use crate::table::slots::{EMPTY, Slot, packed, slot_bytes, slot_words};
 

@@ -2,11 +2,11 @@
 //! getting them. The id table is a page table ([`crate::page`]), a cuckoo table or a two-level
 //! table.
 
+use crate::cuckoo;
 use crate::page::{self, Layout};
 use crate::seam::{Block, Global, Shared};
 use crate::table::slots::{Slot, cell};
 use crate::types::{Key, Scalar};
-use crate::{cuckoo, two_level};
 
 /// The arguments of [`Numbers`].
 #[derive(Clone, Copy, Debug)]
@@ -111,23 +111,6 @@ kernel! {
     |args, block| {
         let cuckoo::FindParams { functions, queries: count } = args.plan;
         let table = cuckoo::Table::<K, u32>::new(args.words, functions);
-        let (queries, lasts, starts) = (args.queries, args.lasts, args.starts);
-        let lookup =
-            Lookup { queries, count, lasts, starts, counts: args.counts, wide_counts: args.wide_counts };
-        answer(block, &lookup, |key| if key == K::ALL_ONES { cell::value(args.header) } else { table.get(key) });
-    }
-}
-
-kernel! {
-    /// Finds runs as [`Runs`] does, by a two-level table.
-    RunsOfTwoLevel<K: Key>, "multi_runs_of_two_level", threads 256;
-    {
-        queries: Global<K>, words: Global<Slot<K, u32>>, seeds: Global<u32>, header: Global<u64>, lasts: Global<u32>,
-        starts: Global<u32>, counts: Global<u32>, wide_counts: Global<u64>, plan: two_level::FindParams,
-    }
-    |args, block| {
-        let two_level::FindParams { layout, queries: count } = args.plan;
-        let table = two_level::Table::<K, u32>::new(args.words, args.seeds, layout);
         let (queries, lasts, starts) = (args.queries, args.lasts, args.starts);
         let lookup =
             Lookup { queries, count, lasts, starts, counts: args.counts, wide_counts: args.wide_counts };

@@ -157,21 +157,24 @@ impl<K: Key, V: Payload> Slots<K, V> {
         }
         (Self::key_of(item) == key).then_some(Some(found))
     }
+
+    /// The first word of a slot and its value, which means nothing if the slot is empty or there
+    /// are keys alone. No other thread may change the slot.
+    #[inline(always)]
+    pub fn pair_at(&self, slot: u32) -> (SlotWordOf<K, V>, WordOf<V>) {
+        if V::VALUE_BITS == 0 {
+            return (self.words.load_streaming(Self::word_of(slot)), Scalar::from_u64(0));
+        }
+        if packed::<K, V>() {
+            let item = self.words.load_streaming(Self::word_of(slot));
+            return (item, Scalar::from_u64(item.to_u64() & u32::MAX as u64));
+        }
+        let [item, value] = self.words.load_pair_streaming(Self::word_of(slot));
+        (item, Scalar::from_u64(value.to_u64()))
+    }
 }
 
 impl<K: Key, V: Value> Slots<K, V> {
-    /// The first word of a slot and its value, which means nothing if the slot is empty. No other
-    /// thread may change the slot.
-    #[inline(always)]
-    pub fn pair_at(&self, slot: u32) -> (SlotWordOf<K, V>, V) {
-        if packed::<K, V>() {
-            let item = self.words.load_streaming(Self::word_of(slot));
-            return (item, V::from_u64(item.to_u64() & u32::MAX as u64));
-        }
-        let [item, value] = self.words.load_pair_streaming(Self::word_of(slot));
-        (item, V::from_u64(value.to_u64()))
-    }
-
     /// Writes a slot whose first word is `item`, with another value if one is given. Other threads
     /// may read its key. A slot of one word is written in any case, so that the threads of a warp
     /// write whole sectors.

@@ -1,20 +1,20 @@
 //! Errors that a user of any map that is built can cause: their figures, their advice, and the
 //! state they leave.
 
-use super::{Built, Config, build, refused};
-use crate::maps::{Map, holds, refuses_another_device, refuses_other_lengths};
+use super::{AllWidths, Tested, build, refused};
+use crate::maps::{holds, refuses_another_device, refuses_buffers_of_other_lengths, refuses_other_lengths};
 use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, linear, on_all, says};
-use warpnest::{Arithmetic, Buffer, Device, Error, HashFamily, Key, Value};
+use warpnest::{Arithmetic, Buffer, BulkMap, Config, Device, Error, HashFamily, Key, Value};
 
 /// Checks builds, rebuilds and lookups with inputs of different lengths, which leave the map as it
 /// was.
-pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<C: Config>(config: &C) {
+pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<D: AllWidths>(config: &Config<D>) {
     let _at = at(format!("{config:?}"));
     on_all(|device| {
         let stream = device.default_stream();
         let error = config.build(device, &[1u32, 2, 3], &[1u64, 2]).unwrap_err();
         assert_lengths(error, ("the keys", 3), ("the values", 2));
-        let error = C::Map::<u32, u32>::build(device, &[1], &[]).unwrap_err();
+        let error = BulkMap::<u32, u32, D>::build(device, &[1], &[]).unwrap_err();
         assert_lengths(error, ("the keys", 1), ("the values", 0));
         let (keys, few) =
             (Buffer::from_slice(device, &[1u64, 2, 3]).unwrap(), Buffer::from_slice(device, &[7u64]).unwrap());
@@ -26,6 +26,7 @@ pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<C: Config>(conf
         let error = map.rebuild(stream, &few, &keys).unwrap_err();
         assert_lengths(error, ("the keys", 1), ("the values", 3));
         refuses_other_lengths(&map);
+        refuses_buffers_of_other_lengths(&map);
         holds(&map, &[1, 2, 3], &[1, 2, 3]);
         assert_eq!(*map.report(), report);
     });
@@ -33,8 +34,8 @@ pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<C: Config>(conf
 
 /// Checks builds, rebuilds and lookups with another device's resources, which leave the map as it
 /// was.
-pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<C: Config>(config: &C) {
-    fn with<C: Config, K: Key, V: Value>(config: &C, here: &Device) {
+pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<D: AllWidths>(config: &Config<D>) {
+    fn with<D: Tested<K, V>, K: Key, V: Value>(config: &Config<D>, here: &Device) {
         let there = &elsewhere();
         let (stream, foreign) = (here.default_stream(), there.default_stream());
         let keys: Vec<K> = distinct_keys(100, 3);
@@ -42,7 +43,7 @@ pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<C:
         let (ours, theirs) = (Buffer::from_slice(here, &keys).unwrap(), Buffer::from_slice(there, &keys).unwrap());
         let (our_values, their_values) =
             (Buffer::from_slice(here, &values).unwrap(), Buffer::from_slice(there, &values).unwrap());
-        let mut map = build::<C, K, V>(here, config, &keys, &values);
+        let mut map = build::<D, K, V>(here, config, &keys, &values);
         let report = map.report().clone();
         for (stream, keys, values, what) in [
             (foreign, &ours, &our_values, "the stream"),
@@ -59,13 +60,13 @@ pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<C:
     }
     let _at = at(format!("{config:?}"));
     on_all(|device| {
-        with::<C, u32, u32>(config, device);
-        with::<C, u64, u64>(config, device);
+        with::<D, u32, u32>(config, device);
+        with::<D, u64, u64>(config, device);
     });
 }
 
 /// Checks the limit of pairs through the memory queries, since no test has that many pairs.
-pub fn more_pairs_than_a_map_can_have_are_refused(config: &impl Config, limit: u64) {
+pub fn more_pairs_than_a_map_can_have_are_refused(config: &Config<impl AllWidths>, limit: u64) {
     let _at = at(format!("{config:?}"));
     for asked in [limit + 1, 1 << 32, 1 << 40, u64::MAX] {
         let error = config.memory_bytes::<u32, u32>(asked).unwrap_err();
@@ -77,7 +78,7 @@ pub fn more_pairs_than_a_map_can_have_are_refused(config: &impl Config, limit: u
 }
 
 /// Checks that every hash family refuses a modulus that is not prime.
-pub fn a_modulus_that_is_no_prime_is_refused<C: Config>(hashing_by: impl Fn(HashFamily) -> C) {
+pub fn a_modulus_that_is_no_prime_is_refused<D: AllWidths>(hashing_by: impl Fn(HashFamily) -> Config<D>) {
     on_all(|device| {
         for modulus in [0, 1, 4, 1_900_812, 334_214_458, 65_521 * 65_521, u32::MAX] {
             for family in [linear(modulus), HashFamily::Xor { prime: modulus, arithmetic: Arithmetic::Wrapping }] {

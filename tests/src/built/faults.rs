@@ -1,19 +1,19 @@
 //! Device failures during a build, and the memory that builds take, for every map that is built.
 
-use super::{Before, Built, Config, build, rebuild};
-use crate::maps::{Map, holds};
+use super::{AllWidths, Before, Tested, build, rebuild};
+use crate::maps::holds;
 use crate::{at, counting, distinct_keys, faulty, only, values};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use warpnest::{Buffer, Device, Error, Key, Value};
+use warpnest::{Buffer, BulkMap, Config, Device, Error, Key, Value};
 
 /// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns
 /// the errors. The maps were built, or built and rebuilt; `left` is the device's countdown. After a
 /// failure the map must be empty and can be built again. `own` makes the map's own checks.
-fn failing<C: Config, K: Key, V: Value>(
+fn failing<D: Tested<K, V>, K: Key, V: Value>(
     (device, left): (&Device, &AtomicU32),
-    config: &C,
+    config: &Config<D>,
     (old, new): (&[K], &[K]),
-    own: impl Fn(&C::Map<K, V>),
+    own: impl Fn(&BulkMap<K, V, D>),
 ) -> Vec<Error> {
     let stream = device.default_stream();
     let (old_values, new_values) = (values::<V>(old.len()), values::<V>(new.len()));
@@ -22,7 +22,7 @@ fn failing<C: Config, K: Key, V: Value>(
     let mut errors = Vec::new();
     for good in 0.. {
         let _at = at(format!("{config:?}, {good} good ones, after {:?}", errors.last()));
-        let mut map = build::<C, K, V>(device, config, old, &old_values);
+        let mut map = build::<D, K, V>(device, config, old, &old_values);
         let mut failed = None;
         for _ in 0..2 {
             let before = Before::of(&map);
@@ -46,7 +46,11 @@ fn failing<C: Config, K: Key, V: Value>(
 /// Lets each launch of a rebuild with the keys `new` fail once, and returns the names of the
 /// kernels. After a failure the map must be empty and can be built again; `own` makes the map's own
 /// checks.
-pub fn failing_launches<C: Config>(config: &C, new: &[u32], own: impl Fn(&C::Map<u32, u64>)) -> Vec<String> {
+pub fn failing_launches<D: AllWidths>(
+    config: &Config<D>,
+    new: &[u32],
+    own: impl Fn(&BulkMap<u32, u64, D>),
+) -> Vec<String> {
     let (device, good_launches) = faulty();
     let old: Vec<u32> = distinct_keys(100, 1);
     let errors = failing((&device, &good_launches), config, (&old, new), own);
@@ -59,7 +63,11 @@ pub fn failing_launches<C: Config>(config: &C, new: &[u32], own: impl Fn(&C::Map
 
 /// Lets each allocation of a rebuild fail once, as [`failing_launches`] does with launches, and
 /// returns their number.
-pub fn failing_allocations<C: Config>(config: &C, new: &[u64], own: impl Fn(&C::Map<u64, u64>)) -> usize {
+pub fn failing_allocations<D: AllWidths>(
+    config: &Config<D>,
+    new: &[u64],
+    own: impl Fn(&BulkMap<u64, u64, D>),
+) -> usize {
     let (device, counts) = counting();
     let old: Vec<u64> = distinct_keys(100, 1);
     let errors = failing((&device, &counts.allocations), config, (&old, new), own);
@@ -72,11 +80,11 @@ pub fn failing_allocations<C: Config>(config: &C, new: &[u64], own: impl Fn(&C::
 
 /// Checks that builds of pairs of each width take and keep the memory that was announced. `own`
 /// checks that a build was a usual one.
-pub fn memory_is_as_said<C: Config>(config: &C, pairs: usize, own: impl Fn(&C::Report)) {
-    crate::in_all_widths!(memory_of_width::<C>(config, pairs, &own));
+pub fn memory_is_as_said<D: AllWidths>(config: &Config<D>, pairs: usize, own: impl Fn(&D::Report)) {
+    crate::in_all_widths!(memory_of_width::<D>(config, pairs, &own));
 }
 
-fn memory_of_width<C: Config, K: Key, V: Value>(config: &C, pairs: usize, own: &impl Fn(&C::Report)) {
+fn memory_of_width<D: Tested<K, V>, K: Key, V: Value>(config: &Config<D>, pairs: usize, own: &impl Fn(&D::Report)) {
     let _at = at(format!("{pairs} pairs of {} and {} bits, {config:?}", K::BITS, V::BITS));
     let (device, counts) = counting();
     let (stream, n) = (device.default_stream(), pairs as u64);
@@ -100,7 +108,7 @@ fn memory_of_width<C: Config, K: Key, V: Value>(config: &C, pairs: usize, own: &
     assert_eq!(map.memory_bytes(), memory);
     let most = beside_input(&counts.most);
     assert!(most.abs_diff(memory + scratch) < 32, "{most} bytes with the rebuild, {memory} + {scratch} said");
-    map.shrink_to_fit();
+    map.shrink_to_fit().unwrap();
     assert!(beside_input(&counts.bytes).abs_diff(memory) < 16);
     drop(map);
     assert_eq!(beside_input(&counts.bytes), 0);
@@ -108,8 +116,12 @@ fn memory_of_width<C: Config, K: Key, V: Value>(config: &C, pairs: usize, own: &
 
 /// Checks that a clone of a map that was rebuilt from `pairs` pairs takes the memory that a map
 /// keeps, to `rounding` bytes.
-pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<C: Config>(config: &C, pairs: usize, rounding: u64) {
-    fn with<C: Config, K: Key, V: Value>(config: &C, pairs: usize, rounding: u64) {
+pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<D: AllWidths>(
+    config: &Config<D>,
+    pairs: usize,
+    rounding: u64,
+) {
+    fn with<D: Tested<K, V>, K: Key, V: Value>(config: &Config<D>, pairs: usize, rounding: u64) {
         let (device, counts) = counting();
         let (keys, values) = (distinct_keys::<K>(pairs, 4), values::<V>(pairs));
         let mut map = build(&device, config, &keys, &values);
@@ -120,14 +132,14 @@ pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<C: Config>(config: &
         let taken = counts.bytes.load(Relaxed) - before;
         assert!(taken.abs_diff(clone.memory_bytes()) <= rounding, "{taken} bytes: {config:?}, {pairs} pairs");
     }
-    crate::in_all_widths!(with::<C>(config, pairs, rounding));
+    crate::in_all_widths!(with::<D>(config, pairs, rounding));
 }
 
 /// Checks the memory of rebuilds in maps that grow; `own` receives the map when it has few pairs in
 /// much memory.
-pub fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs<C: Config>(
-    config: &C,
-    own: impl Fn(&C::Map<u32, u32>),
+pub fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs<D: AllWidths>(
+    config: &Config<D>,
+    own: impl Fn(&BulkMap<u32, u32, D>),
 ) {
     let _at = at(format!("{config:?}"));
     let (device, counts) = counting();

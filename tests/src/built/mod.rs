@@ -1,141 +1,24 @@
-//! Maps that are built in one call from a configuration and can be rebuilt: their common interface
-//! and common tests.
+//! The tests that all maps have that are built in one call from a configuration and can be rebuilt.
 //!
-//! A new map of this kind is made a [`Config`] here. Its test files then name the tests, with their
-//! own configurations, by [`tests_of!`](crate::tests_of).
+//! A new map of this kind is made [`Checked`]. Its test files then name the tests, with their own
+//! configurations, by [`tests_of!`](crate::tests_of).
 
 pub mod edges;
 pub mod errors;
 pub mod faults;
 
-use crate::maps::{Map, holds, is_empty};
+use crate::maps::{Checked, holds, is_empty};
 use crate::{distinct_keys, on_each_engine, values};
 use std::fmt::Debug;
-use warpnest::{
-    Buffer, CuckooConfig, CuckooMap, CuckooReport, Device, Error, Key, PageConfig, PageMap, PageReport, Result,
-    SortedConfig, SortedMap, SortedReport, Stream, TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value,
-};
+use warpnest::{Buffer, Builds, BulkMap, Config, Device, Error, Key, Result, Value};
 
-/// A map that is built in one call.
-pub trait Built<K: Key, V: Value>: Map<K, V> {
-    /// The report of a build.
-    type Report: Clone + Debug + PartialEq;
-    /// Builds the map with the default configuration.
-    fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self>;
-    /// Builds the map again from other pairs.
-    fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()>;
-    /// The report of the last build.
-    fn report(&self) -> &Self::Report;
-    /// Frees the spare memory of rebuilds, if there is any.
-    fn shrink_to_fit(&mut self);
-    /// Copies the map.
-    fn try_clone(&self, stream: &Stream) -> Result<Self>;
-    /// The layout of the table, or its hash functions.
-    fn layout(&self) -> &(impl Debug + PartialEq);
-}
+/// A design whose maps are built in one call and can be checked.
+pub trait Tested<K: Key, V: Value>: Builds<K, V> + Checked<K, V> {}
+impl<K: Key, V: Value, D: Builds<K, V> + Checked<K, V>> Tested<K, V> for D {}
 
-/// The configuration of a map that is built.
-pub trait Config: Clone + Debug {
-    /// The report of a build.
-    type Report: Clone + Debug + PartialEq;
-    /// The map that it builds.
-    type Map<K: Key, V: Value>: Built<K, V, Report = Self::Report>;
-    /// Builds a map.
-    fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<Self::Map<K, V>>;
-    /// Builds a map from buffers.
-    fn build_on<K: Key, V: Value>(
-        &self,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<Self::Map<K, V>>;
-    /// The bytes that the map will keep.
-    fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>;
-    /// The bytes that a build takes besides those that the map keeps.
-    fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>;
-}
-
-/// Makes a configuration a [`Config`] and its map [`Built`], by their methods. The arguments name
-/// what differs: the scratch, and the method for the table's layout.
-macro_rules! is_built {
-    (
-        $config:ident builds $map:ident, $report:ident tells of it;
-        scratch $scratch:expr;
-        shrink $shrink:expr;
-        layout $layout:ident;
-    ) => {
-        impl<K: Key, V: Value> Built<K, V> for $map<K, V> {
-            type Report = $report;
-            fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
-                $map::build(device, keys, values)
-            }
-            fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-                self.rebuild(stream, keys, values)
-            }
-            fn report(&self) -> &$report {
-                self.report()
-            }
-            fn shrink_to_fit(&mut self) {
-                ($shrink)(self);
-            }
-            fn try_clone(&self, stream: &Stream) -> Result<Self> {
-                self.try_clone(stream)
-            }
-            fn layout(&self) -> &(impl Debug + PartialEq) {
-                self.$layout()
-            }
-        }
-
-        impl Config for $config {
-            type Report = $report;
-            type Map<K: Key, V: Value> = $map<K, V>;
-            fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<$map<K, V>> {
-                self.build(device, keys, values)
-            }
-            fn build_on<K: Key, V: Value>(
-                &self,
-                stream: &Stream,
-                device: &Device,
-                keys: &Buffer<K>,
-                values: &Buffer<V>,
-            ) -> Result<$map<K, V>> {
-                self.build_on(stream, device, keys, values)
-            }
-            fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-                self.memory_bytes::<K, V>(pairs)
-            }
-            fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-                ($scratch)(self, pairs)
-            }
-        }
-    };
-}
-
-is_built! {
-    CuckooConfig builds CuckooMap, CuckooReport tells of it;
-    scratch |config: &Self, pairs| config.memory_bytes::<K, V>(pairs).map(|_| 0);
-    shrink |_| ();
-    layout functions;
-}
-is_built! {
-    TwoLevelConfig builds TwoLevelMap, TwoLevelReport tells of it;
-    scratch Self::scratch_bytes::<K, V>;
-    shrink Self::shrink_to_fit;
-    layout layout;
-}
-is_built! {
-    PageConfig builds PageMap, PageReport tells of it;
-    scratch Self::scratch_bytes::<K, V>;
-    shrink Self::shrink_to_fit;
-    layout layout;
-}
-is_built! {
-    SortedConfig builds SortedMap, SortedReport tells of it;
-    scratch Self::scratch_bytes::<K, V>;
-    shrink Self::shrink_to_fit;
-    layout layout;
-}
+/// A design that is [`Tested`] with keys and values of all widths.
+pub trait AllWidths: Tested<u32, u32> + Tested<u32, u64> + Tested<u64, u32> + Tested<u64, u64> {}
+impl<D: Tested<u32, u32> + Tested<u32, u64> + Tested<u64, u32> + Tested<u64, u64>> AllWidths for D {}
 
 /// Expands to tests of a map by the named functions of a module: one test for each function, with
 /// each of the configurations listed after its name.
@@ -152,7 +35,12 @@ macro_rules! tests_of {
 }
 
 /// Builds a map and checks all of it.
-pub fn build<C: Config, K: Key, V: Value>(device: &Device, config: &C, keys: &[K], values: &[V]) -> C::Map<K, V> {
+pub fn build<D: Tested<K, V>, K: Key, V: Value>(
+    device: &Device,
+    config: &Config<D>,
+    keys: &[K],
+    values: &[V],
+) -> BulkMap<K, V, D> {
     let built = config.build(device, keys, values);
     let map = built.unwrap_or_else(|error| panic!("{} keys on {}: {error}: {config:?}", keys.len(), device.name()));
     let _at = crate::at(format!("{config:?}: {:?}", map.report()));
@@ -162,17 +50,17 @@ pub fn build<C: Config, K: Key, V: Value>(device: &Device, config: &C, keys: &[K
 
 /// Builds maps of up to `most` keys on every engine and checks all of them. `report` receives each
 /// build's report and number of pairs.
-pub fn check<C: Config, K: Key, V: Value>(
-    config: impl Fn(usize) -> C,
+pub fn check<D: Tested<K, V>, K: Key, V: Value>(
+    config: impl Fn(usize) -> Config<D>,
     most: usize,
     keys: impl Fn(usize) -> Vec<K>,
-    report: impl Fn(&C::Report, usize),
+    report: impl Fn(&D::Report, usize),
 ) {
     on_each_engine(|engine| {
         let keys = keys(engine.max_items.min(most));
         let config = config(keys.len());
         let _at = crate::at(format!("{} pairs, {config:?}", keys.len()));
-        report(build::<C, K, V>(&engine.device, &config, &keys, &values(keys.len())).report(), keys.len());
+        report(build::<D, K, V>(&engine.device, &config, &keys, &values(keys.len())).report(), keys.len());
     });
 }
 
@@ -185,7 +73,7 @@ pub struct Before<K, R> {
 
 impl<K: Key, R: Clone + Debug + PartialEq> Before<K, R> {
     /// Records the map's state before the rebuild.
-    pub fn of<V: Value>(map: &impl Built<K, V, Report = R>) -> Self {
+    pub fn of<V: Value>(map: &BulkMap<K, V, impl Tested<K, V, Report = R>>) -> Self {
         let pairs = map.to_pairs().expect("nothing fails before the rebuild");
         Self { once: pairs.into_iter().map(|(key, _)| key).collect(), report: map.report().clone() }
     }
@@ -194,7 +82,7 @@ impl<K: Key, R: Clone + Debug + PartialEq> Before<K, R> {
     /// empty, with the report of the build before.
     pub fn check<V: Value>(
         mut self,
-        map: &impl Built<K, V, Report = R>,
+        map: &BulkMap<K, V, impl Tested<K, V, Report = R>>,
         rebuilt: &Result<()>,
         keys: &[K],
         values: &[V],
@@ -210,7 +98,7 @@ impl<K: Key, R: Clone + Debug + PartialEq> Before<K, R> {
 
 /// Rebuilds a map from these pairs and checks its contents. After an error other than a refusal the
 /// map must be empty.
-pub fn rebuild<K: Key, V: Value>(map: &mut impl Built<K, V>, keys: &[K], values: &[V]) -> Result<()> {
+pub fn rebuild<K: Key, V: Value>(map: &mut BulkMap<K, V, impl Tested<K, V>>, keys: &[K], values: &[V]) -> Result<()> {
     let device = map.device().clone();
     let before = Before::of(map);
     let on_device = (Buffer::from_slice(&device, keys)?, Buffer::from_slice(&device, values)?);
@@ -221,7 +109,7 @@ pub fn rebuild<K: Key, V: Value>(map: &mut impl Built<K, V>, keys: &[K], values:
 
 /// The error of `config` for `pairs` pairs, which must be the same from slices, from buffers and
 /// from the memory queries.
-pub fn refused(device: &Device, config: &impl Config, pairs: usize) -> Error {
+pub fn refused(device: &Device, config: &Config<impl AllWidths>, pairs: usize) -> Error {
     let _at = crate::at(format!("{config:?}"));
     let keys: Vec<u32> = distinct_keys(pairs, 1);
     let error = config.build(device, &keys, &keys).unwrap_err();

@@ -1,13 +1,13 @@
 //! Edge cases of sets of any kind: extreme keys and numbers of keys, copies of keys, and rebuilds,
 //! on every engine.
 
-use super::{Set, SetConfig, build, holds, wrong_operations};
+use super::{BothWidths, Tested, build, holds, wrong_operations};
 use crate::{TestEngine, at, distinct_keys, on_all, on_each_engine};
 use std::collections::HashSet;
-use warpnest::{Buffer, Device, Key};
+use warpnest::{Buffer, BulkSet, Config, Device, Key};
 
 /// Builds sets without the promise that keys are unique, and with it if they are.
-pub fn with_and_without_the_promise<C: SetConfig, K: Key>(device: &Device, config: &C, keys: &[K]) {
+pub fn with_and_without_the_promise<D: Tested<K>, K: Key>(device: &Device, config: &Config<D>, keys: &[K]) {
     let _at = at(format!("{} keys of {}, {config:?}", keys.len(), std::any::type_name::<K>()));
     build(device, config, keys);
     if keys.iter().collect::<HashSet<_>>().len() == keys.len() {
@@ -16,8 +16,8 @@ pub fn with_and_without_the_promise<C: SetConfig, K: Key>(device: &Device, confi
 }
 
 /// Checks small sets; the extreme keys include each power of two and its complement.
-pub fn no_key_one_key_and_the_extremes<C: SetConfig>(config: &C) {
-    fn with<C: SetConfig, K: Key>(device: &Device, config: &C) {
+pub fn no_key_one_key_and_the_extremes<D: BothWidths>(config: &Config<D>) {
+    fn with<D: Tested<K>, K: Key>(device: &Device, config: &Config<D>) {
         let (zero, ones) = (K::default(), K::ALL_ONES);
         for keys in [&[][..], &[zero], &[ones], &[zero, ones], &[ones, zero, ones], &[zero; 33], &[ones; 500]] {
             with_and_without_the_promise(device, config, keys);
@@ -27,17 +27,17 @@ pub fn no_key_one_key_and_the_extremes<C: SetConfig>(config: &C) {
         }
         let powers: Vec<K> = (0..K::BITS).flat_map(|bit| [K::from_u64(1 << bit), K::from_u64(!(1 << bit))]).collect();
         with_and_without_the_promise(device, config, &powers);
-        let set = config.build::<K>(device, &[]).unwrap();
+        let set = config.build_set::<K>(device, &[]).unwrap();
         assert_eq!(set.contains_many(&[]).unwrap(), Vec::<bool>::new());
         assert_eq!(set.contains_many(&[zero, ones]).unwrap(), [false, false]);
     }
-    on_all(|device| with::<C, u32>(device, config));
-    on_all(|device| with::<C, u64>(device, config));
+    on_all(|device| with::<D, u32>(device, config));
+    on_all(|device| with::<D, u64>(device, config));
 }
 
 /// Checks sets of as many keys as each of `borders`, one less and one more.
-pub fn numbers_of_keys_around<C: SetConfig>(config: &C, borders: &[usize]) {
-    fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &C, borders: &[usize]) {
+pub fn numbers_of_keys_around<D: BothWidths>(config: &Config<D>, borders: &[usize]) {
+    fn with<D: Tested<K>, K: Key>(engine: &TestEngine, config: &Config<D>, borders: &[usize]) {
         for &border in borders.iter().filter(|&&border| border <= engine.max_items) {
             for n in [border - 1, border, border + 1] {
                 let keys: Vec<K> = distinct_keys(n, n as u64);
@@ -45,13 +45,13 @@ pub fn numbers_of_keys_around<C: SetConfig>(config: &C, borders: &[usize]) {
             }
         }
     }
-    on_each_engine(|engine| with::<C, u32>(engine, config, borders));
-    on_each_engine(|engine| with::<C, u64>(engine, config, borders));
+    on_each_engine(|engine| with::<D, u32>(engine, config, borders));
+    on_each_engine(|engine| with::<D, u64>(engine, config, borders));
 }
 
 /// Checks sequential keys and keys at distances that are powers of two.
-pub fn keys_one_after_the_other_and_at_every_distance<C: SetConfig>(config: &C) {
-    fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &C) {
+pub fn keys_one_after_the_other_and_at_every_distance<D: BothWidths>(config: &Config<D>) {
+    fn with<D: Tested<K>, K: Key>(engine: &TestEngine, config: &Config<D>) {
         let n = engine.max_items.min(3000) as u64;
         for lg in (0..K::BITS).step_by(5) {
             for first in [0, u64::MAX, 1 << 31] {
@@ -60,13 +60,13 @@ pub fn keys_one_after_the_other_and_at_every_distance<C: SetConfig>(config: &C) 
             }
         }
     }
-    on_each_engine(|engine| with::<C, u32>(engine, config));
-    on_each_engine(|engine| with::<C, u64>(engine, config));
+    on_each_engine(|engine| with::<D, u32>(engine, config));
+    on_each_engine(|engine| with::<D, u64>(engine, config));
 }
 
 /// Checks copies of keys by each of the configurations for that many keys.
-pub fn copies_of_one_key_and_half_of_the_keys_twice<C: SetConfig>(configs: impl Fn(usize) -> Vec<C>) {
-    fn with<C: SetConfig, K: Key>(engine: &TestEngine, configs: &impl Fn(usize) -> Vec<C>) {
+pub fn copies_of_one_key_and_half_of_the_keys_twice<D: BothWidths>(configs: impl Fn(usize) -> Vec<Config<D>>) {
+    fn with<D: Tested<K>, K: Key>(engine: &TestEngine, configs: &impl Fn(usize) -> Vec<Config<D>>) {
         for n in [2, 33, 300, 2000, 10_000, 70_000].into_iter().filter(|&n| n <= engine.max_items) {
             for config in configs(n) {
                 let (device, once) = (&engine.device, distinct_keys::<K>(n / 2, 3));
@@ -82,21 +82,25 @@ pub fn copies_of_one_key_and_half_of_the_keys_twice<C: SetConfig>(configs: impl 
             }
         }
     }
-    on_each_engine(|engine| with::<C, u32>(engine, &configs));
-    on_each_engine(|engine| with::<C, u64>(engine, &configs));
+    on_each_engine(|engine| with::<D, u32>(engine, &configs));
+    on_each_engine(|engine| with::<D, u64>(engine, &configs));
 }
 
 /// Checks rebuilds with other numbers of keys. `config` receives the most keys; `own_narrow` and
 /// `own_wide` receive the set after each rebuild.
-pub fn rebuilds_with_more_and_fewer_and_no_keys<C: SetConfig>(
-    config: impl Fn(usize) -> C,
-    own_narrow: impl Fn(&mut C::Set<u32>),
-    own_wide: impl Fn(&mut C::Set<u64>),
+pub fn rebuilds_with_more_and_fewer_and_no_keys<D: BothWidths>(
+    config: impl Fn(usize) -> Config<D>,
+    own_narrow: impl Fn(&mut BulkSet<u32, D>),
+    own_wide: impl Fn(&mut BulkSet<u64, D>),
 ) {
-    fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &impl Fn(usize) -> C, own: &impl Fn(&mut C::Set<K>)) {
+    fn with<D: Tested<K>, K: Key>(
+        engine: &TestEngine,
+        config: &impl Fn(usize) -> Config<D>,
+        own: &impl Fn(&mut BulkSet<K, D>),
+    ) {
         let (device, stream) = (&engine.device, engine.device.default_stream());
         let most = engine.max_items.min(20_000);
-        let mut set = build::<C, K>(device, &config(most), &distinct_keys(100, 1));
+        let mut set = build::<D, K>(device, &config(most), &distinct_keys(100, 1));
         for (round, size) in [most, most / 2, 0, 1, most - 1, 0, 0, 65, most].into_iter().enumerate() {
             let keys: Vec<K> = distinct_keys(size, 20 + round as u64);
             set.rebuild(stream, &Buffer::from_slice(device, &keys).unwrap()).unwrap();
@@ -104,17 +108,17 @@ pub fn rebuilds_with_more_and_fewer_and_no_keys<C: SetConfig>(
             own(&mut set);
         }
     }
-    on_each_engine(|engine| with::<C, u32>(engine, &config, &own_narrow));
-    on_each_engine(|engine| with::<C, u64>(engine, &config, &own_wide));
+    on_each_engine(|engine| with::<D, u32>(engine, &config, &own_narrow));
+    on_each_engine(|engine| with::<D, u64>(engine, &config, &own_wide));
 }
 
 /// Checks the operations on each two of these sets, of more keys than a tile of a compaction and a
 /// bit more than a word of flags.
-pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<C: SetConfig>(config: &C) {
-    fn with<C: SetConfig, K: Key>(device: &Device, config: &C, most: usize) {
+pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<D: BothWidths>(config: &Config<D>) {
+    fn with<D: Tested<K>, K: Key>(device: &Device, config: &Config<D>, most: usize) {
         let keys: Vec<K> = distinct_keys(most, 3);
         let inputs = [&[][..], &keys[..1], &keys[..33], &keys[5..most / 2], &keys[most / 2..], &keys[..]];
-        let sets: Vec<C::Set<K>> = inputs.iter().map(|keys| config.build(device, keys).unwrap()).collect();
+        let sets: Vec<BulkSet<K, D>> = inputs.iter().map(|keys| config.build_set(device, keys).unwrap()).collect();
         for (i, one) in sets.iter().enumerate() {
             for (j, other) in sets.iter().enumerate() {
                 assert_eq!(wrong_operations(one, other), Ok(()), "{i} and {j} of {most} keys on {}", device.name());
@@ -122,24 +126,24 @@ pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<C: 
         }
     }
     on_all(|device| {
-        with::<C, u32>(device, config, 200);
-        with::<C, u64>(device, config, 200);
+        with::<D, u32>(device, config, 200);
+        with::<D, u64>(device, config, 200);
     });
-    with::<C, u32>(&Device::cpu(), config, 20_000);
-    with::<C, u64>(&Device::cpu(), config, 20_000);
+    with::<D, u32>(&Device::cpu(), config, 20_000);
+    with::<D, u64>(&Device::cpu(), config, 20_000);
 }
 
 /// Checks builds whose promise of unique keys is broken; the configuration has capacity for the
 /// copies. `own` receives the report, the number of keys that the set counts, and the true number.
-pub fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others<C: SetConfig>(
-    config: &C,
-    own: impl Fn(&C::Report, u64, u64),
+pub fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others<D: BothWidths>(
+    config: &Config<D>,
+    own: impl Fn(&D::Report, u64, u64),
 ) {
-    fn with<C: SetConfig, K: Key>(engine: &TestEngine, config: &C, own: &impl Fn(&C::Report, u64, u64)) {
+    fn with<D: Tested<K>, K: Key>(engine: &TestEngine, config: &Config<D>, own: &impl Fn(&D::Report, u64, u64)) {
         let once: Vec<K> = distinct_keys(engine.max_items.min(2000) / 2, 8);
         let twice = [once.repeat(2), once.iter().flat_map(|&key| [key, key]).collect(), vec![K::ALL_ONES; 100]];
         for keys in twice {
-            let set = config.clone().assume_unique().build(&engine.device, &keys).unwrap();
+            let set = config.clone().assume_unique().build_set(&engine.device, &keys).unwrap();
             let expected: HashSet<K> = keys.iter().copied().collect();
             assert!((expected.len() as u64..=keys.len() as u64).contains(&set.len()));
             assert!(set.contains_many(&keys).unwrap().iter().all(|&found| found));
@@ -149,6 +153,6 @@ pub fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others<C: SetConf
             own(set.report(), set.len(), expected.len() as u64);
         }
     }
-    on_each_engine(|engine| with::<C, u32>(engine, config, &own));
-    on_each_engine(|engine| with::<C, u64>(engine, config, &own));
+    on_each_engine(|engine| with::<D, u32>(engine, config, &own));
+    on_each_engine(|engine| with::<D, u64>(engine, config, &own));
 }

@@ -1,20 +1,20 @@
 //! The inputs that sets of any kind refuse, and the state of sets afterwards.
 
-use super::{Set, SetConfig, build, holds};
+use super::{BothWidths, build, holds};
 use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all};
-use warpnest::{Buffer, Device, Error, Result};
+use warpnest::{Buffer, BulkSet, Config, Device, Error, Nothing, Result};
 
 /// The error of `config` for so many keys, which must be the same from a slice, from a buffer and
 /// from the memory queries.
-pub fn refused(device: &Device, config: &impl SetConfig, keys: usize) -> Error {
+pub fn refused(device: &Device, config: &Config<impl BothWidths>, keys: usize) -> Error {
     let _at = at(format!("{config:?}"));
     let keys: Vec<u32> = distinct_keys(keys, 1);
-    let error = config.build(device, &keys).err().expect("it makes no sense");
+    let error = config.build_set(device, &keys).expect_err("it makes no sense");
     let on_device = Buffer::from_slice(device, &keys).unwrap();
     let others = [
-        config.build_on(device.default_stream(), device, &on_device).err(),
-        config.memory_bytes::<u64>(keys.len() as u64).err(),
-        config.scratch_bytes::<u32>(keys.len() as u64).err(),
+        config.build_set_on(device.default_stream(), device, &on_device).err(),
+        config.memory_bytes::<u64, Nothing>(keys.len() as u64).err(),
+        config.scratch_bytes::<u32, Nothing>(keys.len() as u64).err(),
     ];
     // Compared as text, since a figure may be NaN.
     let said = format!("{:?}", Some(&error));
@@ -23,20 +23,20 @@ pub fn refused(device: &Device, config: &impl SetConfig, keys: usize) -> Error {
 }
 
 /// Checks builds, rebuilds, queries, copies and operations, which leave the set as it was.
-pub fn what_belongs_to_another_device_and_other_lengths_are_refused<C: SetConfig>(config: &C) {
+pub fn what_belongs_to_another_device_and_other_lengths_are_refused<D: BothWidths>(config: &Config<D>) {
     fn error<T>(refused: Result<T>) -> Error {
         refused.err().expect("it was not refused")
     }
     on_all(|device| {
         let (stream, there) = (device.default_stream(), elsewhere());
         let keys = [4u32, 5, 4];
-        let mut set = C::Set::<u32>::build(device, &keys).unwrap();
+        let mut set = BulkSet::<u32, D>::build(device, &keys).unwrap();
         let report = set.report().clone();
         let (ours, theirs) = (Buffer::from_slice(device, &keys).unwrap(), Buffer::from_slice(&there, &keys).unwrap());
         for (stream, keys, what) in
             [(there.default_stream(), &ours, "the stream"), (stream, &theirs, "the buffer of keys")]
         {
-            assert_wrong_device(error(config.build_on(stream, device, keys)), what, &there, device);
+            assert_wrong_device(error(config.build_set_on(stream, device, keys)), what, &there, device);
             assert_wrong_device(error(set.rebuild(stream, keys)), what, &there, device);
         }
         let mut found = Buffer::zeroed(device, 1).unwrap();
@@ -45,9 +45,9 @@ pub fn what_belongs_to_another_device_and_other_lengths_are_refused<C: SetConfig
         assert_lengths(refused, ("the queries, in words of 32,", 1), ("the found-words", 2));
         let refused = error(set.keys_into(stream, &mut Buffer::zeroed(device, 3).unwrap()));
         assert_lengths(refused, ("the set", 2), ("the keys", 3));
-        assert_wrong_device(error(set.try_clone(there.default_stream())), "a buffer", device, &there);
+        assert_wrong_device(error(set.try_clone(there.default_stream())), "the stream", &there, device);
 
-        let foreign = C::Set::<u32>::build(&there, &keys).unwrap();
+        let foreign = BulkSet::<u32, D>::build(&there, &keys).unwrap();
         for (stream, other, what) in [(stream, &foreign, "the other set"), (there.default_stream(), &set, "the stream")]
         {
             for made in [set.union(stream, other), set.intersection(stream, other), set.difference(stream, other)] {
@@ -61,15 +61,15 @@ pub fn what_belongs_to_another_device_and_other_lengths_are_refused<C: SetConfig
 
 /// Checks that the result of an operation has the first set's configuration, also for repeated keys
 /// in a rebuild. `own` checks each, and returns the number of different keys that it is to take.
-pub fn the_result_of_an_operation_has_the_configuration_of_the_first_set<C: SetConfig>(
-    (config, keys): (&C, usize),
-    (other, other_keys): (&C, usize),
-    own: impl Fn(&C::Set<u32>) -> usize,
+pub fn the_result_of_an_operation_has_the_configuration_of_the_first_set<D: BothWidths>(
+    (config, keys): (&Config<D>, usize),
+    (other, other_keys): (&Config<D>, usize),
+    own: impl Fn(&BulkSet<u32, D>) -> usize,
 ) {
     on_all(|device| {
         let stream = device.default_stream();
-        let one = build::<C, u32>(device, config, &distinct_keys(keys, 1));
-        let other = build::<C, u32>(device, other, &distinct_keys(other_keys, 1));
+        let one = build::<D, u32>(device, config, &distinct_keys(keys, 1));
+        let other = build::<D, u32>(device, other, &distinct_keys(other_keys, 1));
         for made in [one.union(stream, &other), one.intersection(stream, &other), one.difference(stream, &other)] {
             let mut made = made.unwrap();
             let twice = distinct_keys::<u32>(own(&made), 9).repeat(2);

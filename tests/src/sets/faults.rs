@@ -1,21 +1,21 @@
 //! Device failures during the operations of a set, and the memory that builds take, for sets of any
 //! kind.
 
-use super::{Set, SetConfig, build, holds, wrong_operations};
+use super::{BothWidths, Tested, build, holds, wrong_operations};
 use crate::{Counts, at, counting, distinct_keys, faulty, only};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use warpnest::{Buffer, Device, Error, Key, Result};
+use warpnest::{Buffer, BulkSet, Config, Device, Error, Key, Nothing, Result};
 
 /// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns
 /// the errors. `left` is the device's countdown. After a failure the set must be empty, with the
 /// report of the build before, and can be built again. `own` checks the set of the rebuild that
 /// succeeds.
-pub fn failing_rebuilds<C: SetConfig, K: Key>(
+pub fn failing_rebuilds<D: Tested<K>, K: Key>(
     (device, left): (&Device, &AtomicU32),
-    config: &C,
+    config: &Config<D>,
     (old, new): (&[K], &[K]),
-    own: impl Fn(&C::Set<K>),
+    own: impl Fn(&BulkSet<K, D>),
 ) -> Vec<Error> {
     let stream = device.default_stream();
     let input = Buffer::from_slice(device, new).unwrap();
@@ -54,8 +54,12 @@ pub struct Takes {
 
 /// Lets each launch or allocation of a build, a copy, a list or an operation fail. It must be an
 /// error that leaves the sets as they were, and no byte may be lost.
-pub fn whatever_fails_beside_a_set_it_stays_whole<C: SetConfig>(config: &C, launches: Takes, allocations: Takes) {
-    fn with<C: SetConfig>((device, left): (&Device, &AtomicU32), config: &C) -> Takes {
+pub fn whatever_fails_beside_a_set_it_stays_whole<D: BothWidths>(
+    config: &Config<D>,
+    launches: Takes,
+    allocations: Takes,
+) {
+    fn with<D: BothWidths>((device, left): (&Device, &AtomicU32), config: &Config<D>) -> Takes {
         let stream = device.default_stream();
         let old = distinct_keys::<u32>(500, 1).repeat(2);
         let (one, other) = (build(device, config, &old), build(device, config, &distinct_keys::<u32>(3000, 1)[200..]));
@@ -68,12 +72,12 @@ pub fn whatever_fails_beside_a_set_it_stays_whole<C: SetConfig>(config: &C, laun
             }
             good
         };
-        for operation in [C::Set::union, C::Set::intersection, C::Set::difference] {
+        for operation in [BulkSet::<u32, D>::union, BulkSet::<u32, D>::intersection, BulkSet::<u32, D>::difference] {
             let good = fails(&|| operation(&one, stream, &other).map(drop));
             assert!(good >= 4, "{good} good ones");
         }
         let takes = Takes {
-            build: fails(&|| config.build_on(stream, device, &input).map(drop)),
+            build: fails(&|| config.build_set_on(stream, device, &input).map(drop)),
             copy: fails(&|| one.try_clone(stream).map(drop)),
             keys: fails(&|| one.to_keys().map(drop)),
         };
@@ -105,16 +109,17 @@ pub struct Measured<K: Key, S> {
 
 /// Builds a set, which must keep the memory that was announced; the build may take no more besides
 /// than was announced.
-pub fn memory_is_as_said<C: SetConfig, K: Key>(config: &C, keys: &[K]) -> Measured<K, C::Set<K>> {
+pub fn memory_is_as_said<D: Tested<K>, K: Key>(config: &Config<D>, keys: &[K]) -> Measured<K, BulkSet<K, D>> {
     let n = keys.len() as u64;
     let _at = at(format!("{n} keys of {}, {config:?}", std::any::type_name::<K>()));
     let (device, counts) = counting();
     let input = Buffer::from_slice(&device, keys).unwrap();
     let before = counts.bytes.load(Relaxed);
     counts.most.store(before, Relaxed);
-    let set = config.build_on(device.default_stream(), &device, &input).unwrap();
+    let set = config.build_set_on(device.default_stream(), &device, &input).unwrap();
     let (most, keeps) = (counts.most.load(Relaxed) - before, counts.bytes.load(Relaxed) - before);
-    let (kept, scratch) = (config.memory_bytes::<K>(n).unwrap(), config.scratch_bytes::<K>(n).unwrap());
+    let (kept, scratch) =
+        (config.memory_bytes::<K, Nothing>(n).unwrap(), config.scratch_bytes::<K, Nothing>(n).unwrap());
     assert_eq!((set.memory_bytes(), keeps), (kept, kept));
     // An allocation has 16 bytes at least.
     assert!(most <= kept + scratch + 64, "{most} bytes, and {kept} + {scratch} were said");

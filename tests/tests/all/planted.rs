@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use warpnest::primitives::{BitField, Scratch, compact, exclusive_scan, partition_pairs, sort_pairs};
 use warpnest::{
-    Buffer, CompactingConfig, CuckooConfig, CuckooSetConfig, Device, Error, ExtendibleMap, LinearConfig, LinearMap,
-    MultiConfig, PageConfig, PageSetConfig, Result, SortedConfig, Stream, TwoLevelConfig,
+    Buffer, BulkMap, BulkSet, CompactingConfig, Config, Cuckoo, CuckooConfig, Device, Error, ExtendibleMap,
+    LinearConfig, LinearMap, MultiConfig, Page, PageConfig, Result, SortedConfig, Stream, TwoLevelConfig,
 };
-use warpnest_tests::built::{self, Before, Built, Config};
+use warpnest_tests::built::{self, Before, Tested};
 use warpnest_tests::changing::{pairs, values as own_values};
 use warpnest_tests::extendible_parts::small;
 use warpnest_tests::forms::Form;
 use warpnest_tests::linear_checker::check_linear_map;
-use warpnest_tests::maps::{Map, equals, is_empty};
+use warpnest_tests::maps::{Checked, equals, is_empty};
 use warpnest_tests::planted::Operation::{Allocate, Copy, Download, Fill, Launch, Record, Upload, Wait};
 use warpnest_tests::planted::{
     FaultPlan, LASTING_FAULTS, Operation, SINGLE_FAULTS, in_each_operation, is_planted, planted,
 };
-use warpnest_tests::sets::{self, Set, SetConfig};
+use warpnest_tests::sets;
 use warpnest_tests::{distinct_keys, values};
 
 /// Fails unless all of `expected` are among `seen`.
@@ -43,17 +43,17 @@ fn repeated() -> Vec<u32> {
 
 /// Checks that a rebuild leaves the new pairs or, if it is an error, none, and that the next
 /// rebuild succeeds.
-fn rebuilds<C: Config>(config: &C, new: &[u32]) {
+fn rebuilds<D: Tested<u32, u64>>(config: &Config<D>, new: &[u32]) {
     let (device, plan) = planted();
     // The input and the table are of another stream, which this one waits for.
     let stream = device.stream().unwrap();
     let (old, new_values) = (distinct_keys::<u32>(100, 1), values::<u64>(new.len()));
     let begin = || {
-        let map = built::build::<C, u32, u64>(&device, config, &old, &values(old.len()));
+        let map = built::build::<D, u32, u64>(&device, config, &old, &values(old.len()));
         let input = (Buffer::from_slice(&device, new).unwrap(), Buffer::from_slice(&device, &new_values).unwrap());
         (Before::of(&map), map, input)
     };
-    let rebuild = |(_, map, input): &mut (_, C::Map<u32, u64>, (_, _))| map.rebuild(&stream, &input.0, &input.1);
+    let rebuild = |(_, map, input): &mut (_, BulkMap<u32, u64, D>, (_, _))| map.rebuild(&stream, &input.0, &input.1);
     let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, rebuild, |(before, mut map, _), done| {
         assert_planted(&done);
         before.check(&map, &done, new, &new_values);
@@ -82,10 +82,9 @@ fn a_rebuild_that_fails_anywhere_leaves_an_empty_map_that_can_be_built_again() {
 }
 
 /// Checks the calls that change nothing: after a failure the map is as it was.
-fn looks<M: Map<u32, u64>>(
+fn looks<D: Checked<u32, u64>>(
     (device, plan): (&Device, &FaultPlan),
-    map: &M,
-    copy: impl Fn(&M, &Stream) -> Result<M>,
+    map: &BulkMap<u32, u64, D>,
     keys: &[u32],
 ) -> Vec<Operation> {
     let stream = device.stream().unwrap();
@@ -96,7 +95,7 @@ fn looks<M: Map<u32, u64>>(
             1 => map.contains_many(keys).map(drop),
             2 => map.to_pairs().map(drop),
             3 => map.get_many_on(&stream, &Buffer::from_slice(device, keys)?)?.download(&stream).map(drop),
-            _ => copy(map, &stream).map(drop),
+            _ => map.try_clone(&stream).map(drop),
         }
     };
     let mut seen = Vec::new();
@@ -112,17 +111,17 @@ fn looks<M: Map<u32, u64>>(
             },
         ));
     }
-    equals(&copy(map, &stream).unwrap(), &there);
+    equals(&map.try_clone(&stream).unwrap(), &there);
     seen
 }
 
 #[test]
 fn whatever_fails_of_a_lookup_or_a_copy_is_an_error_and_the_map_stays_as_it_is() {
-    fn with<C: Config>(config: &C) {
+    fn with<D: Tested<u32, u64>>(config: &Config<D>) {
         let (device, plan) = planted();
         let keys = repeated();
-        let map = built::build::<C, u32, u64>(&device, config, &keys, &values(keys.len()));
-        let seen = looks((&device, &plan), &map, Built::try_clone, &keys);
+        let map = built::build::<D, u32, u64>(&device, config, &keys, &values(keys.len()));
+        let seen = looks((&device, &plan), &map, &keys);
         all_failed(&seen, &[Allocate, Upload, Download, Launch, Record, Wait]);
     }
     with(&PageConfig::default());
@@ -133,21 +132,21 @@ fn whatever_fails_of_a_lookup_or_a_copy_is_an_error_and_the_map_stays_as_it_is()
     let keys: Vec<u32> = distinct_keys(300, 1);
     let mut map = LinearConfig::default().create::<u32, u64>(&device).unwrap();
     map.insert_many(&keys, &values(300)).unwrap();
-    looks((&device, &plan), &map, LinearMap::try_clone, &keys);
+    looks((&device, &plan), &map, &keys);
     let mut map = small().create::<u32, u64>(&device).unwrap();
     map.insert_many(&keys, &values(300)).unwrap();
-    looks((&device, &plan), &map, ExtendibleMap::try_clone, &keys);
+    looks((&device, &plan), &map, &keys);
 }
 
 #[test]
 fn whatever_fails_of_a_set_it_is_whole_or_empty() {
-    fn with<C: SetConfig>(config: &C) {
+    fn with<D: sets::Tested<u32>>(config: &Config<D>) {
         let (device, plan) = planted();
         let stream = device.stream().unwrap();
         let (old, new) = (distinct_keys::<u32>(100, 1), repeated());
         let input = Buffer::from_slice(&device, &new).unwrap();
         let begin = || sets::build(&device, config, &old);
-        let rebuild = |set: &mut C::Set<u32>| set.rebuild(&stream, &input);
+        let rebuild = |set: &mut BulkSet<u32, D>| set.rebuild(&stream, &input);
         let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, rebuild, |mut set, done| {
             assert_planted(&done);
             sets::holds(&set, if done.is_ok() { &new } else { &[] });
@@ -156,15 +155,15 @@ fn whatever_fails_of_a_set_it_is_whole_or_empty() {
         });
         all_failed(&seen, &[Download, Launch, Record]);
         let (one, other) = (begin(), sets::build(&device, config, &new));
-        for operation in [C::Set::union, C::Set::intersection, C::Set::difference] {
+        for operation in [BulkSet::union, BulkSet::intersection, BulkSet::difference] {
             let call = |_: &mut ()| operation(&one, &stream, &other).map(drop);
             let seen = in_each_operation(&plan, &SINGLE_FAULTS, || (), call, |_, done| assert_planted(&done));
             all_failed(&seen, &[Allocate, Download, Launch, Record]);
         }
         assert_eq!(sets::wrong_operations(&one, &other), Ok(()));
     }
-    with(&PageSetConfig::default().seed(1));
-    with(&CuckooSetConfig::default().slots(600).seed(1));
+    with(&PageConfig::default().seed(1));
+    with(&CuckooConfig::default().slots(600).seed(1));
 }
 
 #[test]
@@ -214,9 +213,8 @@ fn whatever_fails_of_what_stands_on_another_table_it_is_whole_or_empty() {
         let call = |_: &mut ()| map.retrieve_many_on(&stream, &input).map(drop);
         in_each_operation(&plan, &SINGLE_FAULTS, || (), call, |_, done| assert!(is_planted(&done.unwrap_err())));
     }
-    with::<PageConfig>();
-    with::<CuckooConfig>();
-    with::<TwoLevelConfig>();
+    with::<Page>();
+    with::<Cuckoo>();
 }
 
 /// A change of a linear map of the keys `old`.
@@ -230,7 +228,7 @@ const CHANGES: [(Change, usize); 9] = [
     (|map, stream, old, _| map.remove_many_on(stream, &Buffer::from_slice(map.device(), old)?).map(drop), 0),
     (|map, stream, _, _| map.clear(stream), 0),
     (|map, stream, _, _| map.reserve(stream, 5000), 300),
-    (|map, stream, _, _| map.shrink_to_fit(stream), 300),
+    (|map, _, _, _| map.shrink_to_fit(), 300),
     (|map, stream, _, _| map.drop_tombstones(stream), 300),
     (
         |map, stream, old, new| {
@@ -326,7 +324,7 @@ fn a_linear_map_does_without_memory_for_being_tidied() {
         let mut untidied = 0;
         for faults in [SINGLE_FAULTS, LASTING_FAULTS] {
             in_each_operation(&plan, &faults, begin, call, |mut map, done| {
-                untidied += (done.is_ok() && map.taken() != map.len()) as u32;
+                untidied += (done.is_ok() && map.table().taken() != map.len()) as u32;
                 is_true(&mut map, &done, &all);
                 call(&mut map).unwrap();
                 is_true(&mut map, &Ok(()), &all);

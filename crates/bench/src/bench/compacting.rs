@@ -1,46 +1,36 @@
 //! Benchmarks of the compacting table.
 
 use super::input::{Input, Repeats, repeated, wrong_misses};
-use super::record::{Record, Run, Subject};
-use super::roofline::{Roofline, median_ms};
+use super::record::{Record, Subject};
+use super::roofline::median_ms;
+use super::{Bench, name_on};
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{Answers, Buffer, CompactingConfig, Device, IdTable, IdTableConfig, Key};
+use warpnest::{Answers, Buffer, CompactingConfig, Config, Key, Numbers};
 
 /// Builds tables of `n` rows, in both orders, looks up keys and ids, and counts the rows of every
 /// key; then builds from repeated keys.
 ///
 /// A build is a rebuild, in memory that is there; `unique` is a whole call, which allocates its
-/// memory anew. The table under them follows from `config`, and `name` is the name for both.
-pub fn measure<K: Key, C: IdTableConfig>(
-    device: &Device,
-    run: &Run,
-    roofline: &Roofline,
-    n: u64,
-    (name, config): (&str, &CompactingConfig<C>),
-    runs: u32,
-) -> anyhow::Result<Vec<Record>> {
+/// memory anew. The map under the tables has the configuration `config`.
+pub fn measure<K: Key, D: Numbers<K>>(at: Bench<'_>, config: &Config<D>) -> anyhow::Result<Vec<Record>> {
+    let Bench { device, run, roofline, n, runs } = at;
     let stream = device.default_stream();
+    let unique_rows = CompactingConfig::on(config.clone().assume_unique());
+    let config = CompactingConfig::on(config.clone());
     let input = Input::<K, u32>::new(n);
     let rows = Buffer::from_slice(device, &input.keys)?;
     let table = config.build_on(stream, device, &rows)?;
     let kept = table.memory_bytes();
-    let subject = |op| Subject {
-        table: name,
-        op,
-        n,
-        load: (n * (K::BITS / 8 + 4) as u64) as f64 / kept as f64,
-        key_bits: K::BITS,
-        value_bits: 32,
-    };
+    let subject = |op| Subject::new(name_on::<D>("CompactingTable"), op, n, [K::BITS, 32], kept);
     let mut records = Vec::new();
 
-    let built = |config: &CompactingConfig<C>, rows: &Buffer<K>, distinct: u64| -> anyhow::Result<(f64, u64)> {
+    let built = |config: &CompactingConfig<D>, rows: &Buffer<K>, distinct: u64| -> anyhow::Result<(f64, u64)> {
         let mut table = config.build_on(stream, device, rows)?;
         let ms = median_ms(stream, 1, runs, || table.rebuild(stream, rows))?;
         Ok((ms, table.len().abs_diff(distinct)))
     };
     let builds = [
-        ("build", config.clone().assume_unique()),
+        ("build", unique_rows),
         ("build_any", config.clone()),
         ("build_in_order", config.clone().in_order_of_appearance()),
     ];
@@ -50,7 +40,7 @@ pub fn measure<K: Key, C: IdTableConfig>(
     }
 
     let keys = table.keys().download(stream)?;
-    let find_limit = roofline.gops(Access::Find, table.ids().memory_bytes() / 8, n)?;
+    let find_limit = roofline.gops(Access::Find, (*table).memory_bytes() / 8, n)?;
     for (op, queries, present) in [("find_hit", &input.present, true), ("find_miss", &input.absent, false)] {
         let buffer = Buffer::from_slice(device, queries)?;
         let mut answers = Answers::new(device, queries.len())?;
@@ -95,7 +85,7 @@ pub fn measure<K: Key, C: IdTableConfig>(
     for (repeats, op) in names {
         let (keys, distinct) = repeated::<K>(n, repeats);
         let rows = Buffer::from_slice(device, &keys)?;
-        let (ms, wrong) = built(config, &rows, distinct)?;
+        let (ms, wrong) = built(&config, &rows, distinct)?;
         records.push(run.record(subject(repeats.op()), ms, 0.0, wrong));
         let (ms, wrong) = unique(&rows, distinct)?;
         records.push(run.record(subject(op), ms, 0.0, wrong));

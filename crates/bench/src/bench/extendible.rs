@@ -1,11 +1,11 @@
 //! Benchmarks of the extendible map.
 
+use super::Bench;
 use super::input::value;
 use super::maps::Subjects;
-use super::record::{Record, Run, Subject};
-use super::roofline::Roofline;
+use super::record::{Record, Subject};
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{Answers, Buffer, Device, ExtendibleConfig, Key, Value};
+use warpnest::{Answers, Buffer, ExtendibleConfig, Key, Value};
 
 /// The number of keys that are left after the removal of the others.
 const LEFT: u64 = 1 << 16;
@@ -14,14 +14,8 @@ const LEFT: u64 = 1 << 16;
 ///
 /// The rows are the whole growth, the median batch and the slowest. Then come lookups; new values
 /// for all keys, in batches; and the removal of all but 2^16 of the keys, in batches.
-pub fn measure<K: Key, V: Value>(
-    device: &Device,
-    run: &Run,
-    roofline: &Roofline,
-    n: u64,
-    batch: u64,
-    runs: u32,
-) -> anyhow::Result<Vec<Record>> {
+pub fn measure<K: Key, V: Value>(at: Bench<'_>, batch: u64) -> anyhow::Result<Vec<Record>> {
+    let Bench { device, run, roofline, n, runs } = at;
     let stream = device.default_stream();
     let subjects = Subjects::<K, V>::new(device, n, runs)?;
     let input = &subjects.input;
@@ -60,7 +54,7 @@ pub fn measure<K: Key, V: Value>(
     let subject = |op| Subject { n: batch.min(n), ..subjects.subject(&map, op) };
     records.push(run.record(subject("grow_median_batch"), growth[growth.len() / 2], change_limit, 0));
     records.push(run.record(subject("grow_slowest_batch"), growth[growth.len() - 1], change_limit, 0));
-    println!("{:.2?}\n{:?}", growth, map.report());
+    println!("{:.2?}\n{:?}", growth, map.table().report());
     records.extend(subjects.lookups(run, &map, find_limit)?.0);
 
     let (mut times, mut removed) = (Vec::new(), 0);
@@ -80,7 +74,7 @@ pub fn measure<K: Key, V: Value>(
         let wrong = wrong.max(gone.len() as u64 - removed);
         records.push(run.record(subject, times.iter().sum(), change_limit, wrong));
         times.sort_by(f64::total_cmp);
-        println!("{:.2?}\n{:?}", times, map.report());
+        println!("{:.2?}\n{:?}", times, map.table().report());
     }
     Ok(records)
 }

@@ -1,12 +1,12 @@
 //! Benchmarks of the linear map.
 
+use super::Bench;
 use super::input::key;
-use super::maps::{BulkMap, Subjects};
+use super::maps::Subjects;
 use super::record::{Record, Run, Subject};
-use super::roofline::Roofline;
 use warpnest::kernels::linear::Operation;
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{Answers, Buffer, Device, Key, LinearConfig, LinearMap, Value};
+use warpnest::{Answers, Buffer, Key, LinearConfig, LinearMap, Value};
 
 /// The inverse of two shares: of the keys replaced in a round, and of the chunks of keys that are
 /// in the map.
@@ -20,14 +20,8 @@ const AVERAGED: usize = 10;
 ///
 /// It looks up, removes and inserts all pairs again, and does mixed batches: of 20 operations 18
 /// look up, one inserts and one removes.
-pub fn measure<K: Key, V: Value>(
-    device: &Device,
-    run: &Run,
-    roofline: &Roofline,
-    n: u64,
-    config: &LinearConfig,
-    runs: u32,
-) -> anyhow::Result<Vec<Record>> {
+pub fn measure<K: Key, V: Value>(at: Bench<'_>, config: &LinearConfig) -> anyhow::Result<Vec<Record>> {
+    let Bench { device, run, roofline, n, runs } = at;
     let stream = device.default_stream();
     let subjects = Subjects::<K, V>::new(device, n, runs)?;
     let mut map = config.clone().pairs(n).seed(1).create::<K, V>(device)?;
@@ -54,7 +48,8 @@ pub fn measure<K: Key, V: Value>(
         times[1].push(after_removal.milliseconds_since(&events[1])?);
         times[2].push(end.milliseconds_since(&after_removal)?);
     }
-    map.rebuild(stream, &subjects.keys, &subjects.values)?;
+    map.clear(stream)?;
+    map.insert_many_on(stream, &subjects.keys, &subjects.values)?;
     let mut records = Vec::new();
     for (op, times) in ["insert", "remove", "insert_again"].into_iter().zip(&mut times) {
         // The first run warms up.
@@ -63,19 +58,18 @@ pub fn measure<K: Key, V: Value>(
         records.push(run.record(subjects.subject(&map, op), times[times.len() / 2], change_limit, wrong));
     }
     records.extend(subjects.lookups(run, &map, find_limit)?.0);
-    records.push(mixed(device, run, &mut map, &subjects)?);
+    records.push(mixed(run, &mut map, &subjects)?);
     Ok(records)
 }
 
 /// Measures one batch of `n` operations on present keys, except the insertions, whose keys are
 /// absent before.
 fn mixed<K: Key, V: Value>(
-    device: &Device,
     run: &Run,
     map: &mut LinearMap<K, V>,
     subjects: &Subjects<'_, K, V>,
 ) -> anyhow::Result<Record> {
-    let stream = device.default_stream();
+    let (device, stream) = (subjects.device, subjects.device.default_stream());
     let (present, absent) = (&subjects.input.present, &subjects.input.absent);
     let kind = |i: usize| match i % 20 {
         7 => Operation::Insert as u32,
@@ -101,9 +95,7 @@ fn mixed<K: Key, V: Value>(
 ///
 /// The keys are their own values. The result is two records: the first rounds, and the last ones.
 pub fn rounds<K: Key + Value>(
-    device: &Device,
-    run: &Run,
-    n: u64,
+    Bench { device, run, n, .. }: Bench<'_>,
     config: &LinearConfig,
     rounds: usize,
 ) -> anyhow::Result<Vec<Record>> {
@@ -131,15 +123,16 @@ pub fn rounds<K: Key + Value>(
     println!(
         "after {rounds} rounds {} keys, {} of {} slots taken, searches look at {:.2} slots, at most {}",
         map.len(),
-        map.taken(),
-        map.slots(),
+        map.table().taken(),
+        map.table().slots(),
         lengths.mean,
         lengths.longest
     );
     let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
-    let load = map.len() as f64 / map.slots() as f64;
+    let load = map.len() as f64 / map.table().slots() as f64;
     let record = |op, ms| {
-        let subject = Subject { table: "LinearMap", op, n: 2 * chunk, load, key_bits: K::BITS, value_bits: K::BITS };
+        let table = "LinearMap".to_owned();
+        let subject = Subject { table, op, n: 2 * chunk, load, key_bits: K::BITS, value_bits: K::BITS };
         run.record(subject, ms, 0.0, wrong)
     };
     // The very first rounds warm up.

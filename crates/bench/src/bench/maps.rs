@@ -1,53 +1,11 @@
-//! What maps have in common for measurements: rebuilding and looking up.
+//! What maps have in common for measurements: building and looking up.
 
+use super::Bench;
 use super::input::{Input, wrong_hits, wrong_misses};
 use super::record::{Record, Run, Subject};
-use super::roofline::median_ms;
-use warpnest::{
-    Answers, Buffer, CuckooMap, Device, ExtendibleMap, Key, LinearMap, PageMap, Result, SortedMap, Stream, TwoLevelMap,
-    Value,
-};
-
-/// A map that takes all pairs at once.
-pub trait BulkMap<K: Key, V: Value> {
-    /// The name of the map's type.
-    fn name(&self) -> &'static str;
-    fn memory_bytes(&self) -> u64;
-    fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()>;
-    fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> Result<()>;
-    fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()>;
-}
-
-/// Implements [`BulkMap`] for maps by their methods; they differ in how they get other pairs.
-macro_rules! bulk_maps {
-    ($($map:ident),+: |$this:ident, $stream:ident, $keys:ident, $values:ident| $rebuild:expr) => {
-        $(impl<K: Key, V: Value> BulkMap<K, V> for $map<K, V> {
-            fn name(&self) -> &'static str {
-                stringify!($map)
-            }
-            fn memory_bytes(&self) -> u64 {
-                self.memory_bytes()
-            }
-            fn rebuild(&mut self, $stream: &Stream, $keys: &Buffer<K>, $values: &Buffer<V>) -> Result<()> {
-                let $this = self;
-                $rebuild
-            }
-            fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> Result<()> {
-                self.get_many_into(stream, queries, answers)
-            }
-            fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
-                self.contains_many_into(stream, queries, found)
-            }
-        })+
-    };
-}
-bulk_maps! { CuckooMap, TwoLevelMap, PageMap, SortedMap: |map, stream, keys, values| map.rebuild(stream, keys, values) }
-bulk_maps! {
-    LinearMap, ExtendibleMap: |map, stream, keys, values| {
-        map.clear(stream)?;
-        map.insert_many_on(stream, keys, values).map(drop)
-    }
-}
+use super::roofline::{median_ms, median_stages};
+use warpnest::kernels::primitives::roofline::Access;
+use warpnest::{Answers, Buffer, Builds, BulkMap, Config, Device, Key, Result, Stores, Value};
 
 /// The input of one measurement, on a device.
 pub struct Subjects<'d, K, V> {
@@ -58,6 +16,9 @@ pub struct Subjects<'d, K, V> {
     pub runs: u32,
 }
 
+/// The name, the time and the limit of a stage of a build.
+pub type Stage = (&'static str, f64, f64);
+
 impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
     pub fn new(device: &'d Device, n: u64, runs: u32) -> Result<Self> {
         let input = Input::new(n);
@@ -67,20 +28,36 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
     }
 
     /// The subject of a measurement of `op` in `map`.
-    pub fn subject(&self, map: &dyn BulkMap<K, V>, op: &'static str) -> Subject<'static> {
+    pub fn subject<D: Stores<K, V>>(&self, map: &BulkMap<K, V, D>, op: &'static str) -> Subject<'static> {
         let n = self.input.keys.len() as u64;
-        let load = (n * (K::BITS + V::BITS) as u64 / 8) as f64 / map.memory_bytes() as f64;
-        Subject { table: map.name(), op, n, load, key_bits: K::BITS, value_bits: V::BITS }
+        Subject::new(format!("{}Map", D::NAME), op, n, [K::BITS, V::BITS], map.memory_bytes())
+    }
+
+    pub fn build<D: Builds<K, V>>(&self, config: &Config<D>) -> Result<BulkMap<K, V, D>> {
+        config.build_on(self.device.default_stream(), self.device, &self.keys, &self.values)
     }
 
     /// Milliseconds of building `map` anew.
-    pub fn rebuild_ms(&self, map: &mut dyn BulkMap<K, V>) -> Result<f64> {
+    pub fn rebuild_ms<D: Builds<K, V>>(&self, map: &mut BulkMap<K, V, D>) -> Result<f64> {
         let stream = self.device.default_stream();
         median_ms(stream, 1, self.runs, || map.rebuild(stream, &self.keys, &self.values))
     }
 
+    /// The stages of building `map` anew, if its reports have any.
+    pub fn stages<D: Builds<K, V>, S>(
+        &self,
+        map: &mut BulkMap<K, V, D>,
+        total: impl Fn(&S) -> f64,
+        of: impl Fn(&D::Report) -> Option<S>,
+    ) -> Result<Option<S>> {
+        median_stages(self.runs, total, || {
+            map.rebuild(self.device.default_stream(), &self.keys, &self.values)?;
+            Ok(of(map.report()))
+        })
+    }
+
     /// Milliseconds of looking up `queries` in `map`, and the answers.
-    pub fn find(&self, map: &dyn BulkMap<K, V>, queries: &Buffer<K>) -> Result<(f64, Vec<Option<V>>)> {
+    pub fn find<D: Stores<K, V>>(&self, map: &BulkMap<K, V, D>, queries: &Buffer<K>) -> Result<(f64, Vec<Option<V>>)> {
         let stream = self.device.default_stream();
         let mut answers = Answers::new(self.device, queries.len())?;
         let ms = median_ms(stream, 2, self.runs, || map.get_many_into(stream, queries, &mut answers))?;
@@ -89,7 +66,12 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
 
     /// Looks up every key, and as many absent ones. Returns the records and the number of keys with
     /// wrong answers.
-    pub fn lookups(&self, run: &Run, map: &dyn BulkMap<K, V>, limit: f64) -> Result<(Vec<Record>, u64)> {
+    pub fn lookups<D: Stores<K, V>>(
+        &self,
+        run: &Run,
+        map: &BulkMap<K, V, D>,
+        limit: f64,
+    ) -> Result<(Vec<Record>, u64)> {
         let stream = self.device.default_stream();
         let mut records = Vec::new();
         let mut wrong_keys = 0;
@@ -109,5 +91,29 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
             }
         }
         Ok((records, wrong_keys))
+    }
+
+    /// Builds a map with a promise of unique keys and one without, and looks up present and absent
+    /// keys in the second. Returns that one.
+    ///
+    /// From the first map `details` makes the limits of both builds, and the stages of builds.
+    pub fn builds<D: Builds<K, V>>(
+        &self,
+        Bench { run, roofline, n, .. }: Bench<'_>,
+        config: &Config<D>,
+        details: impl FnOnce(BulkMap<K, V, D>) -> anyhow::Result<([f64; 2], Vec<Stage>)>,
+    ) -> anyhow::Result<(BulkMap<K, V, D>, Vec<Record>)> {
+        let mut map = self.build(&config.clone().assume_unique())?;
+        let find_limit = roofline.gops(Access::Find, map.memory_bytes() / 8, n)?;
+        let build_ms = self.rebuild_ms(&mut map)?;
+        let ([limit, any_limit], stages) = details(map)?;
+        let mut map = self.build(config)?;
+        let any_ms = self.rebuild_ms(&mut map)?;
+        let (lookups, wrong) = self.lookups(run, &map, find_limit)?;
+        // A build has as many errors as its answers.
+        let builds = [("build", build_ms, limit), ("build_any", any_ms, any_limit)].into_iter().chain(stages);
+        let records = builds.map(|(op, ms, limit)| run.record(self.subject(&map, op), ms, limit, wrong));
+        let records = records.chain(lookups).collect();
+        Ok((map, records))
     }
 }

@@ -22,9 +22,7 @@ use anyhow::Context as _;
 use record::{Record, Run, Subject};
 use roofline::Roofline;
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{
-    CompactingConfig, CuckooConfig, Device, IdTableConfig, LinearConfig, MultiConfig, PageConfig, TwoLevelConfig,
-};
+use warpnest::{Config, CuckooConfig, Design, Device, LinearConfig, Numbers, Page, PageConfig};
 
 /// Measure every table and operation, beside what the memory system allows in the same run.
 ///
@@ -54,11 +52,11 @@ pub struct Args {
     /// and `MultiMap`.
     #[arg(long, value_delimiter = ',', default_value = "0.8,0.95")]
     load: Vec<f64>,
-    /// The tables under `CompactingTable` and `MultiMap`. The rows of those over other tables than
-    /// a page map are named as their types are, like `MultiMap<CuckooMap>`; `--slots-per-pair` and
-    /// `--items-per-bucket` hold for them, too.
+    /// The maps under `CompactingTable` and `MultiMap`. The rows of those over another map than a
+    /// page map have its name with theirs, as `MultiMap<CuckooMap>`; `--slots-per-pair` holds for
+    /// it, too.
     #[arg(long, value_delimiter = ',', value_enum, default_value = "page")]
-    under: Vec<IdTableKind>,
+    under: Vec<Under>,
     /// Rounds in which a tenth of a `LinearMap`'s keys are replaced by others.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
@@ -92,12 +90,11 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// A kind of table under another one.
+/// The design of a map under another table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum IdTableKind {
+enum Under {
     Page,
     Cuckoo,
-    TwoLevel,
 }
 
 /// The most pairs for the rounds: four times as many keys must be different.
@@ -134,36 +131,38 @@ impl Args {
     }
 }
 
-/// The measurement of tables over another one.
-struct OnTop<'a> {
-    device: &'a Device,
-    run: &'a Run,
-    roofline: &'a Roofline<'a>,
-    args: &'a Args,
-    n: u64,
-    keep: &'a mut dyn FnMut(Vec<Record>),
+/// The device, the number of pairs, and what else all measurements have in common.
+#[derive(Clone, Copy)]
+pub struct Bench<'b> {
+    pub device: &'b Device,
+    pub run: &'b Run,
+    pub roofline: &'b Roofline<'b>,
+    pub n: u64,
+    pub runs: u32,
 }
 
-impl OnTop<'_> {
-    /// Measures the selected tables over a table with this configuration.
-    fn measure<C: IdTableConfig>(&mut self, [compacting, multi]: [&str; 2], config: &C) -> anyhow::Result<()> {
-        let Self { device, run, roofline, args, n, keep } = self;
-        if args.wants(Part::Compacting) {
-            let subject = (compacting, &CompactingConfig::on(config.clone()));
-            keep(compacting::measure::<u32, C>(device, run, roofline, *n, subject, args.runs)?);
-            if args.wide {
-                keep(compacting::measure::<u64, C>(device, run, roofline, *n, subject, args.runs)?);
-            }
-        }
-        if args.wants(Part::Multi) {
-            let subject = (multi, &MultiConfig::on(config.clone()));
-            keep(multi::measure::<u32, u32, C>(device, run, roofline, *n, subject, args.runs)?);
-            if args.wide {
-                keep(multi::measure::<u64, u64, C>(device, run, roofline, *n, subject, args.runs)?);
-            }
-        }
-        Ok(())
+/// A measurement with keys of one width.
+type Measure<'m> = &'m dyn Fn() -> anyhow::Result<Vec<Record>>;
+
+/// Measures the selected tables over a map with this configuration.
+fn measure_on<D: Numbers<u32> + Numbers<u64>>(
+    at: Bench<'_>,
+    args: &Args,
+    config: &Config<D>,
+    keep_both: &mut dyn FnMut(Measure, Measure) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    if args.wants(Part::Compacting) {
+        keep_both(&|| compacting::measure::<u32, D>(at, config), &|| compacting::measure::<u64, D>(at, config))?;
     }
+    if args.wants(Part::Multi) {
+        keep_both(&|| multi::measure::<u32, u32, D>(at, config), &|| multi::measure::<u64, u64, D>(at, config))?;
+    }
+    Ok(())
+}
+
+/// The name of a table over a map: with that of the map, unless it is a page map.
+fn name_on<D: Design>(table: &str) -> String {
+    if D::NAME == Page::NAME { table.to_owned() } else { format!("{table}<{}Map>", D::NAME) }
 }
 
 pub fn parse_size(text: &str) -> anyhow::Result<u64> {
@@ -186,8 +185,9 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     let roofline = Roofline::new(&device, if on_gpu { 1 << 27 } else { 1 << 22 }, args.runs)?;
     let mut records = Vec::new();
     let progress = indicatif::ProgressBar::new_spinner();
-    let mut keep = |new: Vec<Record>| {
-        records.extend(new);
+    let show = |text: String| {
+        progress.set_message(text);
+        progress.tick();
     };
 
     let footprints: &[u64] = match (&args.footprints[..], on_gpu) {
@@ -196,10 +196,9 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         (given, _) => given,
     };
     for &mib in footprints {
-        progress.set_message(format!("limits over {mib} MiB"));
-        progress.tick();
+        show(format!("limits over {mib} MiB"));
         if device.memory()?.free > (2 * mib) << 20 {
-            keep(limits(&run, &roofline, mib << 17)?);
+            records.extend(limits(&run, &roofline, mib << 17)?);
         }
     }
     let sizes: &[u64] = match (&args.n[..], on_gpu) {
@@ -208,114 +207,79 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         (given, _) => given,
     };
     let wanted = |part| args.wants(part);
+    // Keeps the records of 32-bit keys, and those of 64-bit ones if they are wanted.
+    let mut keep_both = |narrow: Measure, wide: Measure| -> anyhow::Result<()> {
+        records.extend(narrow()?);
+        if args.wide {
+            records.extend(wide()?);
+        }
+        Ok(())
+    };
     for &n in if args.only_limits { &[] } else { sizes } {
-        let sets = set::Measured { device: &device, run: &run, roofline: &roofline, n, runs: args.runs };
+        let at = Bench { device: &device, run: &run, roofline: &roofline, n, runs: args.runs };
         if wanted(Part::Primitives) {
-            progress.set_message(format!("primitives, {n} items"));
-            progress.tick();
-            keep(primitives::measure::<u32, u32>(&device, &run, &roofline, n, args.runs)?);
-            if args.wide {
-                keep(primitives::measure::<u64, u64>(&device, &run, &roofline, n, args.runs)?);
-            }
+            show(format!("primitives, {n} items"));
+            keep_both(&|| primitives::measure::<u32, u32>(at), &|| primitives::measure::<u64, u64>(at))?;
         }
         for &slots in args.slots_per_pair.iter().filter(|_| wanted(Part::Cuckoo)) {
-            progress.set_message(format!("CuckooMap, {n} pairs, {slots} slots a pair"));
-            progress.tick();
-            keep(cuckoo::measure::<u32, u32>(&device, &run, &roofline, n, slots, args.runs)?);
-            if args.wide {
-                keep(cuckoo::measure::<u64, u64>(&device, &run, &roofline, n, slots, args.runs)?);
-            }
-            progress.set_message(format!("CuckooSet, {n} keys, {slots} slots a key"));
-            progress.tick();
-            keep(sets.cuckoo_set::<u32>(slots)?);
-            if args.wide {
-                keep(sets.cuckoo_set::<u64>(slots)?);
-            }
+            show(format!("CuckooMap, {n} pairs, {slots} slots a pair"));
+            keep_both(&|| cuckoo::measure::<u32, u32>(at, slots), &|| cuckoo::measure::<u64, u64>(at, slots))?;
+            show(format!("CuckooSet, {n} keys, {slots} slots a key"));
+            keep_both(&|| at.cuckoo_set::<u32>(slots), &|| at.cuckoo_set::<u64>(slots))?;
         }
         if wanted(Part::TwoLevel) {
-            progress.set_message(format!("TwoLevelMap, {n} pairs"));
-            progress.tick();
+            show(format!("TwoLevelMap, {n} pairs"));
             let mean = args.items_per_bucket;
-            keep(two_level::measure::<u32, u32>(&device, &run, &roofline, n, mean, args.runs)?);
-            if args.wide {
-                keep(two_level::measure::<u64, u64>(&device, &run, &roofline, n, mean, args.runs)?);
-            }
+            keep_both(&|| two_level::measure::<u32, u32>(at, mean), &|| two_level::measure::<u64, u64>(at, mean))?;
         }
         for &load in args.load.iter().filter(|_| wanted(Part::Page)) {
-            progress.set_message(format!("PageMap, {n} pairs, load {load}"));
-            progress.tick();
-            keep(page::measure::<u32, u32>(&device, &run, &roofline, n, load, args.runs)?);
-            if args.wide {
-                keep(page::measure::<u64, u64>(&device, &run, &roofline, n, load, args.runs)?);
-            }
+            show(format!("PageMap, {n} pairs, load {load}"));
+            keep_both(&|| page::measure::<u32, u32>(at, load), &|| page::measure::<u64, u64>(at, load))?;
         }
         for &load in args.load.iter().filter(|_| wanted(Part::Set)) {
-            progress.set_message(format!("PageSet, {n} keys, load {load}"));
-            progress.tick();
-            keep(sets.page_set::<u32>(load)?);
-            if args.wide {
-                keep(sets.page_set::<u64>(load)?);
-            }
+            show(format!("PageSet, {n} keys, load {load}"));
+            keep_both(&|| at.page_set::<u32>(load), &|| at.page_set::<u64>(load))?;
         }
         if wanted(Part::Extendible) {
-            progress.set_message(format!("ExtendibleMap, {n} pairs"));
-            progress.tick();
-            keep(extendible::measure::<u32, u32>(&device, &run, &roofline, n, args.batch, args.runs)?);
-            if args.wide {
-                keep(extendible::measure::<u64, u64>(&device, &run, &roofline, n, args.batch, args.runs)?);
-            }
+            show(format!("ExtendibleMap, {n} pairs"));
+            let batch = args.batch;
+            keep_both(&|| extendible::measure::<u32, u32>(at, batch), &|| extendible::measure::<u64, u64>(at, batch))?;
         }
         if wanted(Part::Sorted) {
-            progress.set_message(format!("SortedMap, {n} pairs"));
-            progress.tick();
-            keep(sorted::measure::<u32, u32>(&device, &run, &roofline, n, args.runs)?);
-            if args.wide {
-                keep(sorted::measure::<u64, u64>(&device, &run, &roofline, n, args.runs)?);
-            }
+            show(format!("SortedMap, {n} pairs"));
+            keep_both(&|| sorted::measure::<u32, u32>(at), &|| sorted::measure::<u64, u64>(at))?;
         }
         for &load in args.load.iter().filter(|load| wanted(Part::Linear) && **load < 1.0) {
-            progress.set_message(format!("LinearMap, {n} pairs, load {load}"));
-            progress.tick();
+            show(format!("LinearMap, {n} pairs, load {load}"));
             let config = LinearConfig::default().load(load);
-            let config = if args.linear_probing { config.linear_probing() } else { config };
-            keep(linear::measure::<u32, u32>(&device, &run, &roofline, n, &config, args.runs)?);
-            if args.wide {
-                keep(linear::measure::<u64, u64>(&device, &run, &roofline, n, &config, args.runs)?);
-            }
+            let config = &if args.linear_probing { config.linear_probing() } else { config };
+            keep_both(&|| linear::measure::<u32, u32>(at, config), &|| linear::measure::<u64, u64>(at, config))?;
             if n <= MAX_ROUNDS_PAIRS {
-                keep(linear::rounds::<u32>(&device, &run, n, &config, args.rounds as usize)?);
-                if args.wide {
-                    keep(linear::rounds::<u64>(&device, &run, n, &config, args.rounds as usize)?);
-                }
+                let rounds = args.rounds as usize;
+                keep_both(&|| linear::rounds::<u32>(at, config, rounds), &|| {
+                    linear::rounds::<u64>(at, config, rounds)
+                })?;
             }
         }
-        let mut on_top = OnTop { device: &device, run: &run, roofline: &roofline, args, n, keep: &mut keep };
         for &under in &args.under {
-            progress.set_message(format!("CompactingTable and MultiMap on {under:?}, {n} rows"));
-            progress.tick();
+            show(format!("CompactingTable and MultiMap on {under:?}, {n} rows"));
             match under {
-                IdTableKind::Page => {
+                Under::Page => {
                     for &load in &args.load {
-                        on_top.measure(["CompactingTable", "MultiMap"], &PageConfig::default().load(load).seed(1))?;
+                        measure_on(at, args, &PageConfig::default().load(load).seed(1), &mut keep_both)?;
                     }
                 }
-                IdTableKind::Cuckoo => {
+                Under::Cuckoo => {
                     for &slots in &args.slots_per_pair {
                         let config = CuckooConfig::default().slots_per_pair(slots).seed(1);
-                        on_top.measure(["CompactingTable<CuckooMap>", "MultiMap<CuckooMap>"], &config)?;
+                        measure_on(at, args, &config, &mut keep_both)?;
                     }
-                }
-                IdTableKind::TwoLevel => {
-                    let config = TwoLevelConfig::default().seed(1);
-                    let config = args.items_per_bucket.map_or(config.clone(), |mean| config.items_per_bucket(mean));
-                    on_top.measure(["CompactingTable<TwoLevelMap>", "MultiMap<TwoLevelMap>"], &config)?;
                 }
             }
         }
         if args.beside_hashbrown {
-            progress.set_message(format!("hashbrown::HashMap, {n} pairs"));
-            progress.tick();
-            keep(cuckoo::measure_hashbrown(&run, n, args.runs));
+            show(format!("hashbrown::HashMap, {n} pairs"));
+            keep_both(&|| Ok(cuckoo::measure_hashbrown(at)), &|| Ok(Vec::new()))?;
         }
     }
     progress.finish_and_clear();
@@ -351,7 +315,7 @@ fn limits(run: &Run, roofline: &Roofline, words: u64) -> anyhow::Result<Vec<Reco
     ];
     // The footprint of a limit stands in the name in the table, since no table keeps it.
     let table = format!("limit, {} MiB", words >> 17);
-    let subject = |op, n| Subject { table: &table, op, n, load: 0.0, key_bits: 64, value_bits: 0 };
+    let subject = |op, n| Subject { table: table.clone(), op, n, load: 0.0, key_bits: 64, value_bits: 0 };
     let (mut records, all) = (Vec::new(), roofline.max_accesses());
     for (access, op) in kinds {
         records.push(run.record(subject(op, all), roofline.milliseconds(access, words, all)?, 0.0, 0));

@@ -1,10 +1,11 @@
 //! Benchmarks of the multimap.
 
 use super::input::key;
-use super::record::{Record, Run, Subject};
-use super::roofline::{Roofline, median_ms};
+use super::record::{Record, Subject};
+use super::roofline::median_ms;
+use super::{Bench, name_on};
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{Buffer, Device, IdTable, IdTableConfig, Key, MultiConfig, Value};
+use warpnest::{Buffer, Config, Key, MultiConfig, Numbers, Value};
 
 /// The numbers of values a key, and the names of the operations for each.
 const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [
@@ -18,16 +19,10 @@ const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [
 /// and retrieves all values.
 ///
 /// A build is a rebuild, in memory that is there; a retrieval is a whole call, which allocates its
-/// memory anew. The table of keys follows from `config`, and `name` is the name for both.
-pub fn measure<K: Key, V: Value, C: IdTableConfig>(
-    device: &Device,
-    run: &Run,
-    roofline: &Roofline,
-    n: u64,
-    (name, config): (&str, &MultiConfig<C>),
-    runs: u32,
-) -> anyhow::Result<Vec<Record>> {
-    let stream = device.default_stream();
+/// memory anew. The table of keys has the configuration `config`.
+pub fn measure<K: Key, V: Value, D: Numbers<K>>(at: Bench<'_>, config: &Config<D>) -> anyhow::Result<Vec<Record>> {
+    let Bench { device, run, roofline, n, runs } = at;
+    let (stream, config) = (device.default_stream(), MultiConfig::on(config.clone()));
     let mut records = Vec::new();
     for (multiplicity, [build, find, retrieve]) in MULTIPLICITIES {
         if multiplicity > n {
@@ -40,15 +35,7 @@ pub fn measure<K: Key, V: Value, C: IdTableConfig>(
         let (keys, values) = (Buffer::from_slice(device, &keys)?, Buffer::from_slice(device, &numbers)?);
         let mut map = config.build_on(stream, device, &keys, &values)?;
         let kept = map.memory_bytes();
-        let pair_bytes = (K::BITS + V::BITS) as u64 / 8;
-        let subject = |op, n| Subject {
-            table: name,
-            op,
-            n,
-            load: (n * pair_bytes) as f64 / kept as f64,
-            key_bits: K::BITS,
-            value_bits: V::BITS,
-        };
+        let subject = |op, n| Subject::new(name_on::<D>("MultiMap"), op, n, [K::BITS, V::BITS], kept);
         let build_ms = median_ms(stream, 1, runs, || map.rebuild(stream, &keys, &values))?;
         records.push(run.record(subject(build, n), build_ms, 0.0, map.key_count().abs_diff(distinct)));
 

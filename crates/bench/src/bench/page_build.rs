@@ -1,5 +1,6 @@
 //! The limits of a build of a page table, whole and stage by stage.
 
+use super::maps::Stage;
 use super::roofline::{Copies, Roofline};
 use warpnest::PageStages;
 use warpnest::kernels::page::MAX_SPLIT_BITS;
@@ -29,9 +30,8 @@ impl Limits {
         self.copies.gops(self.splits * 2 * self.bytes + self.bytes + self.table_bytes)
     }
 
-    /// The name, the time and the limit of each stage; first of a build with `assume_unique`, then
-    /// of one without.
-    pub fn stages(&self, builds: [Option<PageStages>; 2]) -> Vec<(&'static str, f64, f64)> {
+    /// The stages, first of a build with `assume_unique`, then of one without.
+    pub fn stages(&self, builds: [Option<PageStages>; 2]) -> Vec<Stage> {
         let names =
             [["clear", "split_1", "split_2", "pages"], ["clear_any", "split_1_any", "split_2_any", "pages_any"]];
         let later = if self.splits > 1 { self.copies.gops((self.splits - 1) * 2 * self.bytes) } else { 0.0 };

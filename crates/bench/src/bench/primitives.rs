@@ -1,27 +1,30 @@
 //! Benchmarks of scan, compaction, histogram, partition and sort.
 
+use super::Bench;
 use super::input::Input;
-use super::record::{Record, Run, Subject};
-use super::roofline::{Roofline, median_ms};
+use super::record::{Record, Subject};
+use super::roofline::median_ms;
 use warpnest::primitives::{BitField, Scratch, compact, exclusive_scan, histogram, partition_pairs, sort_pairs};
-use warpnest::{Buffer, Device, Key, Value};
+use warpnest::{Buffer, Key, Value};
 
 /// Measures all primitives on `n` items. The limit of each is what a copy of as many bytes takes,
 /// read and written once.
-pub fn measure<K: Key, V: Value>(
-    device: &Device,
-    run: &Run,
-    roofline: &Roofline,
-    n: u64,
-    runs: u32,
-) -> anyhow::Result<Vec<Record>> {
+pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
+    let Bench { device, run, roofline, n, runs } = at;
     let stream = device.default_stream();
     let input = Input::<K, V>::new(n);
     let (key_bytes, value_bytes) = (K::BITS as u64 / 8, V::BITS as u64 / 8);
     let words = (n * (key_bytes + value_bytes) / 8).next_multiple_of(2);
     let copy_rate = roofline.copy_rate(words)?;
     let limit = |bytes: f64| copy_rate / bytes;
-    let subject = |table, op, value_bits| Subject { table, op, n, load: 0.0, key_bits: K::BITS, value_bits };
+    let subject = |table: &str, op, value_bits| Subject {
+        table: table.to_owned(),
+        op,
+        n,
+        load: 0.0,
+        key_bits: K::BITS,
+        value_bits,
+    };
     let mut scratch = Scratch::new(device);
     let mut records = Vec::new();
 

@@ -39,14 +39,23 @@ pub struct Run {
 }
 
 /// The subject of one measurement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Subject<'a> {
-    pub table: &'a str,
+    pub table: String,
     pub op: &'a str,
     pub n: u64,
     pub load: f64,
     pub key_bits: u32,
     pub value_bits: u32,
+}
+
+impl<'a> Subject<'a> {
+    /// An operation on a table of `n` pairs, of keys and values of so many bits, that takes `bytes`
+    /// bytes.
+    pub fn new(table: String, op: &'a str, n: u64, [key_bits, value_bits]: [u32; 2], bytes: u64) -> Self {
+        let load = (n * (key_bits + value_bits) as u64 / 8) as f64 / bytes as f64;
+        Self { table, op, n, load, key_bits, value_bits }
+    }
 }
 
 impl Run {
@@ -68,7 +77,7 @@ impl Run {
             date: self.date.clone(),
             commit: self.commit.clone(),
             device: self.device.clone(),
-            table: subject.table.to_owned(),
+            table: subject.table,
             op: subject.op.to_owned(),
             n: subject.n,
             load: rounded(subject.load),
@@ -137,8 +146,8 @@ mod tests {
 
     #[test]
     fn a_record_has_the_rate_of_its_time_and_reads_back() {
-        let subject =
-            Subject { table: "CuckooMap", op: "build", n: 3_000_000, load: 0.8, key_bits: 32, value_bits: 32 };
+        let table = "CuckooMap".to_owned();
+        let subject = Subject { table, op: "build", n: 3_000_000, load: 0.8, key_bits: 32, value_bits: 32 };
         let record = Run::new("Some GPU").record(subject, 1.5, 15.6789, 0);
         assert_eq!((record.gops, record.limit_gops), (2.0, 15.68));
         let line = serde_json::to_string(&record).unwrap();

@@ -1,11 +1,12 @@
 //! Benchmarks of the sorted map.
 
+use super::Bench;
 use super::maps::Subjects;
 use super::record::{Record, Run};
-use super::roofline::{Roofline, median_ms, median_stages};
+use super::roofline::median_ms;
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::kernels::sorted::GROUP;
-use warpnest::{Buffer, Device, Key, SortedConfig, SortedMap, SortedStages, Value};
+use warpnest::{Buffer, Key, SortedConfig, SortedMap, SortedStages, Value};
 
 /// Builds a map of `n` pairs, looks up present and absent keys, and asks for bounds and ranges.
 ///
@@ -13,47 +14,29 @@ use warpnest::{Buffer, Device, Key, SortedConfig, SortedMap, SortedStages, Value
 /// once for counting, and keys and values in and out for each pass. Leaving out repeats reads the
 /// keys once more, and keys and values in and out. The index takes a sector of 32 bytes in for each
 /// group, and the index out.
-pub fn measure<K: Key, V: Value>(
-    device: &Device,
-    run: &Run,
-    roofline: &Roofline,
-    n: u64,
-    runs: u32,
-) -> anyhow::Result<Vec<Record>> {
-    let stream = device.default_stream();
-    let subjects = Subjects::<K, V>::new(device, n, runs)?;
+pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
+    let subjects = Subjects::<K, V>::new(at.device, at.n, at.runs)?;
     let config = SortedConfig::default();
-    let mut map = config.clone().assume_unique().build_on(stream, device, &subjects.keys, &subjects.values)?;
-    let find_limit = roofline.gops(Access::Find, map.memory_bytes() / 8, n)?;
-    let copies = roofline.copies(n, K::BITS + V::BITS)?;
-    let limit = |bytes| copies.gops(bytes);
-    let (key_bytes, pair_bytes) = (n * K::BITS as u64 / 8, n * (K::BITS + V::BITS) as u64 / 8);
-    let sort = key_bytes + K::BITS as u64 / 8 * 2 * pair_bytes;
-    let (repeats, index) = (key_bytes + 2 * pair_bytes, n / GROUP * 32 + key_bytes / (GROUP - 1));
-
-    let build_ms = subjects.rebuild_ms(&mut map)?;
-    drop(map);
-    let mut map = config.clone().timings().build_on(stream, device, &subjects.keys, &subjects.values)?;
-    let stages = median_stages(runs, SortedStages::total, || {
-        map.rebuild(stream, &subjects.keys, &subjects.values)?;
-        Ok(map.report().stages)
+    let (map, mut records) = subjects.builds(at, &config, |map| {
+        drop(map);
+        let copies = at.roofline.copies(at.n, K::BITS + V::BITS)?;
+        let limit = |bytes| copies.gops(bytes);
+        let (key_bytes, pair_bytes) = (at.n * K::BITS as u64 / 8, at.n * (K::BITS + V::BITS) as u64 / 8);
+        let sort = key_bytes + K::BITS as u64 / 8 * 2 * pair_bytes;
+        let (repeats, index) = (key_bytes + 2 * pair_bytes, at.n / GROUP * 32 + key_bytes / (GROUP - 1));
+        let mut map = subjects.build(&config.clone().timings())?;
+        let stages = subjects.stages(&mut map, SortedStages::total, |report| report.stages)?.map(|stages| {
+            vec![
+                ("initialization", stages.initialization, 0.0),
+                ("sort", stages.sort, limit(sort)),
+                ("repeats", stages.repeats, limit(repeats)),
+                ("index", stages.index, limit(index)),
+            ]
+        });
+        Ok(([limit(sort + index), limit(sort + repeats + index)], stages.unwrap_or_default()))
     })?;
-    drop(map);
-    let mut map = config.build_on(stream, device, &subjects.keys, &subjects.values)?;
-    let any_ms = subjects.rebuild_ms(&mut map)?;
-    let (lookups, wrong) = subjects.lookups(run, &map, find_limit)?;
-    let mut records = Vec::new();
-    let mut keep = |op, ms, limit| records.push(run.record(subjects.subject(&map, op), ms, limit, wrong));
-    keep("build", build_ms, limit(sort + index));
-    keep("build_any", any_ms, limit(sort + repeats + index));
-    if let Some(stages) = stages {
-        keep("initialization", stages.initialization, 0.0);
-        keep("sort", stages.sort, limit(sort));
-        keep("repeats", stages.repeats, limit(repeats));
-        keep("index", stages.index, limit(index));
-    }
-    records.extend(lookups);
-    records.extend(bounds(&subjects, run, &map, find_limit)?);
+    let find_limit = at.roofline.gops(Access::Find, map.memory_bytes() / 8, at.n)?;
+    records.extend(bounds(&subjects, at.run, &map, find_limit)?);
     Ok(records)
 }
 

@@ -162,7 +162,7 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
     let mut times = vec![Vec::new(); on_device.len()];
     let mut passed = Vec::new();
     for run in 0..=lab.runs {
-        lab.step(format!("{} slots, run {run}", map.slots()));
+        lab.step(format!("{} slots, run {run}", map.table().slots()));
         map.clear(stream)?;
         for ((keys, values), times) in on_device.iter().zip(&mut times) {
             let start = stream.record()?;
@@ -189,7 +189,7 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     };
-    Ok(Filling { batch, slots: map.slots(), ms: times.into_iter().map(median).collect(), passed })
+    Ok(Filling { batch, slots: map.table().slots(), ms: times.into_iter().map(median).collect(), passed })
 }
 
 /// The table of (Farrell 2020), with columns for both kinds of probing.

@@ -1,13 +1,13 @@
 //! The stages of building a two-level map: the figures of (Sahu 2015) and (Alcantara 2009).
 
 use anyhow::Context as _;
-use warpnest::{Answers, Buffer, Device, Error, TwoLevelConfig, TwoLevelStages};
+use warpnest::{Error, TwoLevelConfig, TwoLevelStages};
 
 use super::Lab;
 use super::figure::{Axis, End, Figure, Series};
 use super::scale::{Scale, power_of_two};
-use crate::bench::input::{Input, wrong_hits};
-use crate::bench::roofline::median_stages;
+use crate::bench::input::wrong_hits;
+use crate::bench::maps::Subjects;
 
 /// A line of a figure: its name there, and the stage that it shows.
 type Line = (&'static str, fn(&TwoLevelStages) -> f64);
@@ -41,9 +41,9 @@ pub fn kernels(lab: &Lab, sahu: &TwoLevelConfig) -> anyhow::Result<[Figure; 2]> 
     let mut end = None;
     for n in sizes {
         lab.step(format!("{n} pairs"));
-        let pairs = Pairs::new(&lab.device, n).with_context(|| format!("{n} pairs"))?;
+        let pairs = Subjects::new(&lab.device, n, lab.runs).with_context(|| format!("{n} pairs"))?;
         if end.is_none() {
-            match pairs.stages(sahu, lab.runs) {
+            match stages_of(&pairs, sahu) {
                 Ok(stages) => his.push((n, stages)),
                 Err(error) => match error.downcast_ref() {
                     Some(&Error::TwoLevelBuildFailed { overflows, failures, .. }) => {
@@ -53,7 +53,7 @@ pub fn kernels(lab: &Lab, sahu: &TwoLevelConfig) -> anyhow::Result<[Figure; 2]> 
                 },
             }
         }
-        default.push((n, pairs.stages(&TwoLevelConfig::default(), lab.runs).with_context(|| format!("{n} pairs"))?));
+        default.push((n, stages_of(&pairs, &TwoLevelConfig::default()).with_context(|| format!("{n} pairs"))?));
     }
     let mut note = "Prime 1900813, wrapping 32-bit products, buckets of 512 filled to 80 %.".to_owned();
     if let Some((n, overflows, failures)) = end {
@@ -86,8 +86,8 @@ pub fn alcantara_2009(lab: &Lab) -> anyhow::Result<Figure> {
     let mut measured = Vec::new();
     for n in (1..=POINTS).map(|i| most * i / POINTS) {
         lab.step(format!("{n} pairs"));
-        let pairs = Pairs::new(&lab.device, n).with_context(|| format!("{n} pairs"))?;
-        let stages = pairs.stages(&TwoLevelConfig::default(), lab.runs).with_context(|| format!("{n} pairs"))?;
+        let pairs = Subjects::new(&lab.device, n, lab.runs).with_context(|| format!("{n} pairs"))?;
+        let stages = stages_of(&pairs, &TwoLevelConfig::default()).with_context(|| format!("{n} pairs"))?;
         measured.push((n, stages));
     }
     Ok(Figure {
@@ -107,39 +107,15 @@ fn series(lines: &[Line], measured: &[(u64, TwoLevelStages)], x_unit: f64) -> Ve
     lines.iter().map(|&(name, of)| Series { name, points: points(of), cited: None }).collect()
 }
 
-/// Pairs on a device, and the queries for them.
-struct Pairs<'d> {
-    device: &'d Device,
-    keys: Buffer<u32>,
-    values: Buffer<u32>,
-    queries: Vec<u32>,
-}
-
-impl<'d> Pairs<'d> {
-    fn new(device: &'d Device, n: u64) -> anyhow::Result<Self> {
-        let input = Input::<u32, u32>::new(n);
-        let keys = Buffer::from_slice(device, &input.keys)?;
-        let values = Buffer::from_slice(device, &input.values)?;
-        Ok(Self { device, keys, values, queries: input.present })
-    }
-
-    /// The stages of the median build of a map like `config`, whose answers are all right. Attempts
-    /// that did not succeed are not in it.
-    fn stages(&self, config: &TwoLevelConfig, runs: u32) -> anyhow::Result<TwoLevelStages> {
-        let stream = self.device.default_stream();
-        let config = config.clone().assume_unique().timings().seed(1);
-        let mut map = config.build_on(stream, self.device, &self.keys, &self.values)?;
-        // A build keeps no scratch, a rebuild does: the first one has to allocate it.
-        map.rebuild(stream, &self.keys, &self.values)?;
-        let stages = median_stages(runs, TwoLevelStages::total, || {
-            map.rebuild(stream, &self.keys, &self.values)?;
-            Ok(map.report().stages)
-        })?;
-        let queries = Buffer::from_slice(self.device, &self.queries)?;
-        let mut answers = Answers::new(self.device, self.queries.len())?;
-        map.get_many_into(stream, &queries, &mut answers)?;
-        let wrong = wrong_hits::<u32, u32>(&self.queries, &answers.download(stream)?);
-        anyhow::ensure!(wrong == 0, "{wrong} of {} answers are wrong", self.queries.len());
-        stages.context("the build measured no stages")
-    }
+/// The stages of the median build of a map like `config`, whose answers are all right.
+///
+/// Attempts that did not succeed are not in it.
+fn stages_of(pairs: &Subjects<'_, u32, u32>, config: &TwoLevelConfig) -> anyhow::Result<TwoLevelStages> {
+    let mut map = pairs.build(&config.clone().assume_unique().timings().seed(1))?;
+    // A build keeps no scratch, a rebuild does: the first one has to allocate it.
+    map.rebuild(pairs.device.default_stream(), &pairs.keys, &pairs.values)?;
+    let stages = pairs.stages(&mut map, TwoLevelStages::total, |report| report.stages)?;
+    let wrong = wrong_hits(&pairs.input.present, &map.get_many(&pairs.input.present)?);
+    anyhow::ensure!(wrong == 0, "{wrong} of {} answers are wrong", map.len());
+    stages.context("the build measured no stages")
 }

@@ -85,7 +85,7 @@ fn measure_one<K: Key>(
         ensure!(same_answers == answers, "the table answers otherwise when keys and queries are on the device");
         on_device = Some(times);
     }
-    let (slots, bytes) = (map.slots(), map.memory_bytes());
+    let (slots, bytes) = (map.table().slots(), map.memory_bytes());
     Ok(Measured { key_bits: 8 * size_of::<K>() as u32, slots, bytes, from_host, on_device, answers })
 }
 

@@ -1,9 +1,10 @@
 //! The build of a cuckoo table: attempts until one succeeds, then the repeated keys.
 
 use super::config::table_words;
-use super::{CuckooConfig, CuckooMap};
+use super::{Cuckoo, CuckooConfig, CuckooTable};
+use crate::table::design::BuiltTable;
 use crate::table::input::{Input, Known};
-use crate::{Buffer, Device, Error, Key, Result, Stream, Tracked, Value};
+use crate::{Buffer, Device, Error, Key, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::{Census, Insert, InsertParams, Last, PairsParams, StoreValues, Unplaceable, header, packed};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::seam::Global;
@@ -26,8 +27,8 @@ pub struct CuckooReport {
     /// Whether a key was met twice. Not all slots are searched for that under
     /// [`CuckooConfig::assume_unique`].
     pub repeated_keys: bool,
-    /// The eviction chains of the attempt that succeeded, if [`CuckooConfig::statistics`] asked for
-    /// them.
+    /// The eviction chains of the attempt that succeeded, if
+    /// [`CuckooConfig::statistics`](crate::Config::statistics) asked for them.
     pub chains: Option<EvictionChains>,
 }
 
@@ -42,46 +43,20 @@ pub struct EvictionChains {
     pub mean: f64,
 }
 
-impl<K: Key, V: Value> CuckooMap<K, V> {
-    pub(super) fn create(
-        config: CuckooConfig,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<Self> {
-        Self::create_from(config, stream, device, Input::of(device, stream, keys, values)?)
+impl<K: Key, V: Payload> BuiltTable<K, V> for CuckooTable<K, V> {
+    type Design = Cuckoo;
+
+    /// Returns no scratch: a build works in the table, unless keys are repeated.
+    fn sizes(config: &CuckooConfig, items: u64) -> Result<(u64, u64)> {
+        Ok((8 * (table_words::<K, V>(config.check(items)?) + header::WORDS as u64), 0))
     }
 
-    /// Rebuilds the map from other pairs, in the slots that it has; waits until it is known that
-    /// the build succeeded.
-    ///
-    /// It is for data that changes as a whole, frame after frame: nothing is allocated, unless keys
-    /// are repeated.
-    ///
-    /// # Errors
-    /// As for [`CuckooConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense,
-    /// the map is unchanged. After another error it is empty, and [`CuckooMap::report`] still
-    /// describes the last build that succeeded.
-    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        let input = Input::of(&self.device, stream, keys, values)?;
-        self.rebuild_from(stream, input)
-    }
-}
-
-impl<K: Key, V: Payload> CuckooMap<K, V> {
-    /// Builds a map from input that has been checked to be on the same device as the stream.
-    pub(super) fn create_from(
-        config: CuckooConfig,
-        stream: &Stream,
-        device: &Device,
-        input: Input<'_, K, V>,
-    ) -> Result<Self> {
+    fn create(config: CuckooConfig, stream: &Stream, device: &Device, input: Input<'_, K, V>) -> Result<Self> {
         let slots = config.check(input.pairs)?;
         let words = Buffer::uninitialized(device, table_words::<K, V>(slots) as usize)?;
         let mut map = Self {
             device: device.clone(),
-            functions: HashFunctions::new(Formula::Mix, config.functions, slots as u32, 0, K::BITS, || 0),
+            functions: HashFunctions::new(Formula::Mix, config.design.functions, slots as u32, 0, K::BITS, || 0),
             words,
             header: Buffer::uninitialized(device, header::WORDS)?,
             length: 0,
@@ -93,16 +68,29 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         Ok(map)
     }
 
-    /// Rebuilds the map, in the slots that it has, from input that has been checked to be on its
-    /// device, like the stream.
-    pub(super) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+    /// Rebuilds the table in the slots that it has.
+    fn rebuild(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
         self.config.clone().slots(self.slots()).check_size(input.pairs)?;
         self.rebuild_in_place(stream, &input)
     }
 
-    /// Rebuilds the map from such input, in as many slots as its configuration has for so many
+    fn config(&self) -> &CuckooConfig {
+        &self.config
+    }
+
+    fn config_mut(&mut self) -> &mut CuckooConfig {
+        &mut self.config
+    }
+
+    fn report(&self) -> &CuckooReport {
+        &self.report
+    }
+}
+
+impl<K: Key, V: Payload> CuckooTable<K, V> {
+    /// Rebuilds the table in as many slots as its configuration has for so many
     /// pairs. Uses the memory that it has, if that is enough.
-    pub(super) fn rebuild_resized(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+    pub(super) fn resize_and_rebuild(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
         let slots = self.config.check_size(input.pairs)?;
         let words = table_words::<K, V>(slots) as usize;
         if self.words.len() < words {
@@ -122,7 +110,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         self.length = 0;
         let built = self.attempt_until_built(stream, input);
         if built.is_err() {
-            self.forget(stream);
+            self.empty(stream);
         }
         built
     }
@@ -130,11 +118,11 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
     /// Sets functions onto `slots` slots, which the words must have the capacity for. Their
     /// constants are drawn when there is something to build.
     fn give_slots(&mut self, slots: u32) {
-        self.functions = HashFunctions::new(Formula::Mix, self.config.functions, slots, 0, K::BITS, || 0);
+        self.functions = HashFunctions::new(Formula::Mix, self.config.design.functions, slots, 0, K::BITS, || 0);
     }
 
     /// Removes all keys, as after a rebuild that failed.
-    pub(super) fn forget(&mut self, stream: &Stream) {
+    pub(super) fn empty(&mut self, stream: &Stream) {
         self.length = 0;
         // If this fails too, the device is lost; the first error says more.
         let _ = self.clear(stream);
@@ -154,7 +142,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let chain_limit = self.config.chain_limit_for(pairs, self.slots());
         for restarts in 0..=self.config.restarts {
-            let (hash, count, slots) = (self.config.hash, self.config.functions, self.functions.slots());
+            let (hash, count, slots) = (self.config.design.hash, self.config.design.functions, self.functions.slots());
             let prime = hash.prime().unwrap_or(0);
             self.functions = HashFunctions::new(hash.formula(), count, slots, prime, K::BITS, || random.next_u64());
             self.clear(stream)?;
@@ -197,7 +185,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             attempts: self.config.restarts.saturating_add(1),
             pairs,
             slots: self.slots(),
-            functions: self.config.functions,
+            functions: self.config.design.functions,
             chain_limit,
         })
     }
@@ -278,7 +266,9 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
 
     /// Returns an error after a failure if no constants can place the keys.
     fn check_residues(&self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
-        let Some(prime) = self.config.hash.prime().filter(|_| self.config.hash.formula() == Formula::Linear) else {
+        let Some(prime) =
+            self.config.design.hash.prime().filter(|_| self.config.design.hash.formula() == Formula::Linear)
+        else {
             return Ok(());
         };
         let unplaceable = Unplaceable::<K, V> {
@@ -294,7 +284,7 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
             return Ok(());
         }
         let key = found[header::UNPLACEABLE_KEY as usize];
-        Err(Error::KeysAgreeModuloPrime { key, prime, functions: self.config.functions })
+        Err(Error::KeysAgreeModuloPrime { key, prime, functions: self.config.design.functions })
     }
 }
 

@@ -1,15 +1,17 @@
 //! The configuration of a cuckoo map, and the sizes that follow from it.
 
-use super::CuckooMap;
-use crate::{Error, HashFamily, Key, Result, Value};
-use gpu_kernels::cuckoo::{header, slot_bytes};
+use crate::table::config::Config;
+use crate::{Error, HashFamily, Key, Result};
+use gpu_kernels::cuckoo::slot_bytes;
 use gpu_kernels::hash::MAX_FUNCTIONS;
 use gpu_kernels::types::Payload;
 
-/// The configuration of a [`CuckooMap`].
+/// The configuration of a [`CuckooMap`](crate::CuckooMap) or a [`CuckooSet`](crate::CuckooSet).
+///
+/// By default, there are four functions of [`HashFamily::Mix`], and 1.25 slots for each pair.
 ///
 /// ```
-/// use warpnest::{CuckooConfig, CuckooMap, Device, HashFamily};
+/// use warpnest::{CuckooConfig, CuckooMap, CuckooSet, Device, HashFamily, Nothing};
 ///
 /// let device = Device::cpu();
 /// let hash = HashFamily::ALCANTARA_2011;
@@ -17,19 +19,23 @@ use gpu_kernels::types::Payload;
 /// let keys: Vec<u64> = (0..1000).collect();
 /// assert_eq!(config.memory_bytes::<u64, u32>(1000)?, 16 * 1500 + 72);
 /// let map: CuckooMap<u64, u32> = config.build(&device, &keys, &[5; 1000])?;
-/// assert_eq!(map.slots(), 1500);
+/// assert_eq!(map.table().slots(), 1500);
+///
+/// assert_eq!(config.memory_bytes::<u64, Nothing>(1000)?, 8 * 1500 + 72);
+/// let set: CuckooSet<u64> = config.build_set(&device, &keys)?;
+/// assert_eq!(set.table().slots(), 1500);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+pub type CuckooConfig = Config<Cuckoo>;
+
+/// The design of [`CuckooMap`](crate::CuckooMap) and [`CuckooSet`](crate::CuckooSet), with its
+/// settings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CuckooConfig {
+pub struct Cuckoo {
     pub(super) functions: u32,
     size: Size,
     pub(super) hash: HashFamily,
     chain_limit: Option<u32>,
-    pub(super) restarts: u32,
-    pub(super) seed: Option<u64>,
-    pub(super) unique: bool,
-    pub(super) statistics: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,62 +51,40 @@ const LEAST_PERCENT: [u64; MAX_FUNCTIONS - 1] = [210, 110, 103, 102];
 /// The fewest slots of any table, so that the hash functions of a key or two need not agree.
 const LEAST_SLOTS: u64 = 8;
 
-impl Default for CuckooConfig {
-    /// The defaults: four functions, 1.25 slots a pair, [`HashFamily::Mix`], 25 restarts, a random
-    /// seed, repeated keys handled, no statistics.
+impl Default for Cuckoo {
     fn default() -> Self {
-        Self {
-            functions: 4,
-            size: Size::PerPair(1.25),
-            hash: HashFamily::Mix,
-            chain_limit: None,
-            restarts: 25,
-            seed: None,
-            unique: false,
-            statistics: false,
-        }
+        Self { functions: 4, size: Size::PerPair(1.25), hash: HashFamily::Mix, chain_limit: None }
     }
 }
 
-crate::table::config::config_methods! {
-    CuckooConfig builds CuckooMap, CuckooReport tells of it;
-    check |config, pairs| config.check(pairs);
-    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::FunctionCount`],
-    ///   [`Error::SlotsPerPair`], [`Error::ChainLimit`], [`Error::TooManySlots`],
-    ///   [`Error::LoadTooHigh`], [`Error::NotPrime`], [`Error::PrimeBelowSlots`].
-    /// * The build cannot succeed or did not: [`Error::KeysAgreeModuloPrime`],
-    ///   [`Error::BuildFailed`].
-    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
-}
-
-impl CuckooConfig {
+impl Config<Cuckoo> {
     /// Sets the number of hash functions: 2 to 5. More functions allow a larger load factor and a
     /// faster build; fewer make lookups faster.
     #[must_use]
     pub fn functions(mut self, functions: u32) -> Self {
-        self.functions = functions;
+        self.design.functions = functions;
         self
     }
 
-    /// Sets the number of slots for each pair: at least 2.1, 1.1, 1.03 or 1.02 for 2, 3, 4 or 5
-    /// functions. A table has at least 8 slots.
+    /// Sets the number of slots for each pair, or each key of a set, repeated or not: at least 2.1,
+    /// 1.1, 1.03 or 1.02 for 2, 3, 4 or 5 functions. A table has at least 8 slots.
     #[must_use]
     pub fn slots_per_pair(mut self, slots: f64) -> Self {
-        self.size = Size::PerPair(slots);
+        self.design.size = Size::PerPair(slots);
         self
     }
 
     /// Sets the number of slots, whatever the number of pairs.
     #[must_use]
     pub fn slots(mut self, slots: u64) -> Self {
-        self.size = Size::Slots(slots);
+        self.design.size = Size::Slots(slots);
         self
     }
 
     /// Sets the hash family.
     #[must_use]
     pub fn hash(mut self, family: HashFamily) -> Self {
-        self.hash = family;
+        self.design.hash = family;
         self
     }
 
@@ -109,64 +93,27 @@ impl CuckooConfig {
     /// the load factor, and with a falling number of functions (docs/cuckoo.md).
     #[must_use]
     pub fn chain_limit(mut self, exchanges: u32) -> Self {
-        self.chain_limit = Some(exchanges);
+        self.design.chain_limit = Some(exchanges);
         self
-    }
-
-    /// Sets how often a failed build may start again with fresh constants.
-    #[must_use]
-    pub fn restarts(mut self, restarts: u32) -> Self {
-        self.restarts = restarts;
-        self
-    }
-
-    /// Promises that no key is repeated, and saves the pass that looks for repeats. If a key is
-    /// repeated all the same, the build succeeds, and a lookup gives one of its values, as a whole.
-    /// [`CuckooMap::len`] then counts the key several times.
-    #[must_use]
-    pub fn assume_unique(mut self) -> Self {
-        self.unique = true;
-        self
-    }
-
-    /// Counts eviction chains during the build.
-    #[must_use]
-    pub fn statistics(mut self) -> Self {
-        self.statistics = true;
-        self
-    }
-
-    /// Returns the bytes that a map of `pairs` pairs takes on the device.
-    ///
-    /// # Errors
-    /// As for [`CuckooConfig::build`], as far as they follow from the configuration and the number
-    /// of pairs.
-    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        self.bytes::<K, V>(pairs)
-    }
-
-    /// Returns [`CuckooConfig::memory_bytes`] of a map or a set.
-    pub(super) fn bytes<K: Key, V: Payload>(&self, pairs: u64) -> Result<u64> {
-        Ok(8 * (table_words::<K, V>(self.check(pairs)?) + header::WORDS as u64))
     }
 
     /// Returns the number of slots for `pairs` pairs, if the configuration makes sense and the
     /// slots can hold them.
     pub(super) fn check(&self, pairs: u64) -> Result<u64> {
-        self.hash.check_prime()?;
+        self.design.hash.check_prime()?;
         self.check_size(pairs)
     }
 
-    /// Does [`CuckooConfig::check`] without the test of the prime, for a configuration that has
+    /// Does [`Config::check`] without the test of the prime, for a configuration that has
     /// passed it.
     pub(super) fn check_size(&self, pairs: u64) -> Result<u64> {
-        if !(2..=MAX_FUNCTIONS as u32).contains(&self.functions) {
-            return Err(Error::FunctionCount { asked: self.functions });
+        if !(2..=MAX_FUNCTIONS as u32).contains(&self.design.functions) {
+            return Err(Error::FunctionCount { asked: self.design.functions });
         }
-        if self.chain_limit == Some(0) {
+        if self.design.chain_limit == Some(0) {
             return Err(Error::ChainLimit);
         }
-        let asked = match self.size {
+        let asked = match self.design.size {
             Size::PerPair(slots) if slots.is_finite() && slots >= 1.0 => {
                 ((pairs as f64 * slots).ceil() as u64).max(LEAST_SLOTS)
             }
@@ -174,11 +121,11 @@ impl CuckooConfig {
             Size::Slots(slots) => slots,
         };
         crate::error::check_slots(asked)?;
-        let min_slots = pairs.saturating_mul(LEAST_PERCENT[self.functions as usize - 2]).div_ceil(100).max(1);
+        let min_slots = pairs.saturating_mul(LEAST_PERCENT[self.design.functions as usize - 2]).div_ceil(100).max(1);
         if asked < min_slots {
-            return Err(Error::LoadTooHigh { pairs, slots: asked, functions: self.functions, min_slots });
+            return Err(Error::LoadTooHigh { pairs, slots: asked, functions: self.design.functions, min_slots });
         }
-        match self.hash.prime() {
+        match self.design.hash.prime() {
             Some(prime) if (prime as u64) < asked => Err(Error::PrimeBelowSlots { prime, slots: asked }),
             _ => Ok(asked),
         }
@@ -186,7 +133,7 @@ impl CuckooConfig {
 
     /// Returns the most exchanges of one chain, for `pairs` pairs in `slots` slots.
     pub(super) fn chain_limit_for(&self, pairs: u64, slots: u64) -> u32 {
-        self.chain_limit.unwrap_or_else(|| default_chain_limit(self.functions, pairs, slots))
+        self.design.chain_limit.unwrap_or_else(|| default_chain_limit(self.design.functions, pairs, slots))
     }
 }
 

@@ -1,29 +1,80 @@
-//! A cuckoo map under a compacting table or a multimap.
+//! A cuckoo map under a compacting table or a multimap. Its keys are in slots, and one in a cell.
 
-use super::{CuckooConfig, CuckooMap, CuckooReport};
-use crate::layered::id_table::{Numbers, RunsQuery, SlotTable};
+use super::{CuckooConfig, CuckooTable};
+use crate::layered::id_table::{IdTable, RunsQuery};
 use crate::table::input::Input;
-use crate::{Result, Stream, Tracked};
+use crate::{Buffer, Key, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::FindParams;
+use gpu_kernels::layered::compacting::{FlagSlotValues, NumberSlots, RankSlotValues, SlotsParams};
 use gpu_kernels::layered::multi::RunsOfCuckoo;
 
-crate::layered::id_table::impl_id_table! {
-    CuckooConfig builds CuckooMap, CuckooReport tells of it;
-    scratch |config, pairs, any_values| {
+impl<K: Key> CuckooTable<K, u32> {
+    /// Returns the plan of kernels over the keys whose values are below `end`.
+    fn slots_below(&self, end: u64, capacity: usize) -> SlotsParams {
+        let (functions, slots) = (self.functions, self.slots());
+        SlotsParams { functions, slots, end, copies: self.report.repeated_keys as u32, capacity: capacity as u32 }
+    }
+
+    /// Returns the number of threads of such kernels: one for each slot and one for the cell. It is
+    /// 0 if the table is empty, whatever its words are then.
+    fn rows(&self) -> u64 {
+        if self.length == 0 { 0 } else { self.slots() + 1 }
+    }
+}
+
+impl<K: Key> IdTable<K> for CuckooTable<K, u32> {
+    fn scratch_bytes(config: &CuckooConfig, pairs: u64, any_values: bool) -> Result<u64> {
         // There is a word for each slot, to find the last pair of each key.
         let slots = config.check(pairs)?;
         Ok(if any_values || config.unique { 0 } else { 4 * slots })
-    };
-    fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
-        self.rebuild_resized(stream, input)
     }
-    // There is no scratch to give back: a build works in the table.
-    fn shrink_to_fit(&mut self) {}
-    fn numbers(&self) -> impl Numbers<K> {
-        let buffers = (&self.words, &self.header);
-        // SAFETY: the buffers are this table's.
-        unsafe { SlotTable::new(buffers, (self.slots(), self.length), self.functions, self.report.repeated_keys) }
+
+    fn rebuild_resized(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
+        self.resize_and_rebuild(stream, input)
     }
+
+    fn forget(&mut self, stream: &Stream) {
+        self.empty(stream);
+    }
+
+    unsafe fn assign_ids(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+        let count = Buffer::<u64>::zeroed(&self.device, 1)?;
+        let number = NumberSlots::<K> {
+            words: self.words.argument(),
+            header: self.header.argument(),
+            keys_out: keys.argument(),
+            count: count.argument(),
+            // Values may have any 32 bits.
+            plan: self.slots_below(1 << 32, keys.len()),
+        };
+        // SAFETY: the caller keeps the contract of this method.
+        unsafe { stream.launch(&number, self.rows(), &[], &[&self.words, &self.header, keys, &count]) }
+    }
+
+    unsafe fn flag(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
+        let flag = FlagSlotValues::<K> {
+            words: self.words.argument(),
+            header: self.header.argument(),
+            bits: bits.argument(),
+            // A value that names no bit is ignored.
+            plan: self.slots_below(32 * bits.len() as u64, 0),
+        };
+        // SAFETY: the caller keeps the contract of this method.
+        unsafe { stream.launch(&flag, self.rows(), &[&self.words, &self.header], &[bits]) }
+    }
+
+    unsafe fn rank(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()> {
+        let rank = RankSlotValues::<K> {
+            words: self.words.argument(),
+            header: self.header.argument(),
+            bits: bits.argument(),
+            before: before.argument(),
+            plan: self.slots_below(32 * bits.len() as u64, 0),
+        };
+        // SAFETY: the caller keeps the contract of this method.
+        unsafe { stream.launch(&rank, self.rows(), &[bits, before], &[&self.words, &self.header]) }
+    }
+
     unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>, writes: &[&dyn Tracked]) -> Result<()> {
         let runs = RunsOfCuckoo::<K> {
             queries: query.queries.argument(),

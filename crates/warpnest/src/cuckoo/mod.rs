@@ -1,17 +1,16 @@
-//! The single-level cuckoo map of 2011, [`CuckooMap`], and [`CuckooSet`], the same table without
-//! values. docs/cuckoo.md describes layout, algorithm, guarantees and figures.
+//! The single-level cuckoo table of 2011, of [`CuckooMap`] and [`CuckooSet`]. docs/cuckoo.md and
+//! docs/set.md describe layout, algorithm, guarantees and figures.
 
 mod build;
 mod config;
 mod id_table;
-mod set;
 
 pub use build::{CuckooReport, EvictionChains};
-pub use config::CuckooConfig;
-pub use set::{CuckooSet, CuckooSetConfig};
+pub use config::{Cuckoo, CuckooConfig};
 
-use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
-use gpu_kernels::cuckoo::{EMPTY, Find, FindParams, Histogram, Slot, header, packed, slot_words};
+use crate::table::design::{Built, Counted, Design, RawTable, Seeded, Stores, sealed::Sealed};
+use crate::{Buffer, BulkMap, BulkSet, Config, Device, Key, Result, Stream, Tracked};
+use gpu_kernels::cuckoo::{Find, FindParams, Histogram, Slot, Unpack, UnpackParams};
 use gpu_kernels::hash::{HashFunctions, MAX_FUNCTIONS};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Payload, WordOf};
@@ -25,20 +24,81 @@ use std::marker::PhantomData;
 ///
 /// * **Keys and values** are `u32` or `u64`; all values of these types are legal.
 /// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins.
-///   [`CuckooConfig::assume_unique`] omits that work.
+///   [`Config::assume_unique`] saves the pass that looks for repeats. If a key is repeated all the
+///   same, the build succeeds, and [`BulkMap::len`] counts the key several times.
 /// * **Complexity.** A build makes about `-m·ln(1 - n/m)` random accesses for n pairs in m slots
 ///   (section 4.5.3). That is 2 n by default, and more near the largest load factors. A lookup
 ///   makes between one and as many accesses as there are hash functions.
 /// * **Memory.** A slot takes 8 bytes for `u32` keys and values and 16 otherwise; a map takes 72
-///   more. [`CuckooConfig::memory_bytes`] says so beforehand. A build that meets repeated keys
-///   takes 4 more bytes a slot while it runs.
+///   more. [`Config::memory_bytes`] says so beforehand. A build that meets repeated keys takes 4
+///   more bytes a slot while it runs, and any other build nothing besides.
+/// * **Rebuilds** are in the slots that the map has.
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may look
-///   up at the same time. [`CuckooMap::rebuild`] takes the map exclusively and waits for running
+///   up at the same time. [`BulkMap::rebuild`] takes the map exclusively and waits for running
 ///   lookups by itself.
+///
+/// ```
+/// use warpnest::{CuckooMap, Device};
+///
+/// let device = Device::best()?;
+/// let map: CuckooMap<u32, u32> = CuckooMap::build(&device, &[7, 8, 7], &[1, 2, 3])?;
+/// assert_eq!(map.get_many(&[7, 8, 9])?, [Some(3), Some(2), None]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+pub type CuckooMap<K, V> = BulkMap<K, V, Cuckoo>;
+
+/// A set that is built in one go and then answers every query with at most as many probes as it has
+/// hash functions (2 to 5; by default 4). It is a [`CuckooMap`] without values, whose slots are
+/// keys.
+///
+/// Source: Alcantara et al., *Building an Efficient Hash Table on the GPU*, GPU Computing Gems,
+/// Jade edition (2011), chapter 4, section 4.4.
+///
+/// * **Keys** are `u32` or `u64`; all values of these types are legal, and may be repeated. Copies
+///   that racing threads leave in several slots are erased after the insertion.
+///   [`Config::assume_unique`] saves that pass. If a key is repeated all the same, it is found. If
+///   a copy of any key met another one during its eviction chain, the pass follows. Otherwise
+///   [`BulkSet::len`] counts every copy, and [`BulkSet::to_keys`] names it.
+/// * **Complexity.** A build makes about `-m·ln(1 - n/m)` random exchanges of one word for n
+///   distinct keys in m slots, 2 n by default. A query reads between one and as many slots as there
+///   are hash functions, and ends at an empty one.
+/// * **Memory.** A slot is one key of 4 or 8 bytes; a set takes 72 bytes more. A build takes
+///   nothing besides.
+/// * **Two builds of the same keys** answer every query alike, and have the same [`BulkSet::len`].
+///   The slots of the keys, and so the order of [`BulkSet::to_keys`], may differ, also with the
+///   same seed.
+///
+/// [`PageSet`](crate::PageSet) is built faster and takes less memory; docs/choosing.md compares
+/// them.
+///
+/// ```
+/// use warpnest::{CuckooSet, Device};
+///
+/// let set = CuckooSet::build(&Device::best()?, &[7u32, 8, 7])?;
+/// assert_eq!(set.len(), 2);
+/// assert_eq!(set.contains_many(&[7, 8, 9])?, [true, true, false]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+pub type CuckooSet<K> = BulkSet<K, Cuckoo>;
+
+impl Sealed for Cuckoo {}
+impl Design for Cuckoo {
+    const NAME: &'static str = "Cuckoo";
+}
+impl Built for Cuckoo {
+    type Report = CuckooReport;
+}
+impl Seeded for Cuckoo {}
+impl Counted for Cuckoo {}
+impl<K: Key, V: Payload> Stores<K, V> for Cuckoo {
+    type Table = CuckooTable<K, V>;
+}
+
+/// The table of a [`CuckooMap`], or of a [`CuckooSet`] if the payload is nothing.
 #[derive(Debug)]
-pub struct CuckooMap<K: Key, V: Payload> {
+pub struct CuckooTable<K: Key, V: Payload> {
     device: Device,
-    config: CuckooConfig,
+    config: Config<Cuckoo>,
     functions: HashFunctions,
     words: Buffer<u64>,
     header: Buffer<u64>,
@@ -47,109 +107,24 @@ pub struct CuckooMap<K: Key, V: Payload> {
     types: PhantomData<(K, V)>,
 }
 
-crate::table::lookup::lookup_methods!(CuckooMap);
-
-impl<K: Key, V: Value> CuckooMap<K, V> {
-    /// Builds a map of `keys[i]` to `values[i]` with the default configuration;
-    /// [`CuckooConfig::build`] takes another.
-    ///
-    /// ```
-    /// use warpnest::{CuckooMap, Device};
-    ///
-    /// let device = Device::best()?;
-    /// let map: CuckooMap<u32, u32> = CuckooMap::build(&device, &[7, 8, 7], &[1, 2, 3])?;
-    /// assert_eq!(map.get_many(&[7, 8, 9])?, [Some(3), Some(2), None]);
-    /// # Ok::<(), warpnest::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`CuckooConfig::build`].
-    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
-        CuckooConfig::default().build(device, keys, values)
-    }
-
-    /// Returns all pairs, in no particular order. Copies the whole table to the host.
-    ///
-    /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
-        let stream = self.device.default_stream();
-        let (words, header) = (self.words.download(stream)?, self.header.download(stream)?);
-        let cell = (header[header::CELL as usize] != 0)
-            .then(|| (K::ALL_ONES, V::from_u64(header[header::CELL_VALUE as usize])));
-        let slots = slot_words::<K, V>() as usize;
-        let key_at = |slot: u32| match words[slot as usize * slots] {
-            EMPTY => None,
-            word => Some(K::from_u64(if packed::<K, V>() { word >> 32 } else { word })),
-        };
-        let pairs = (0..self.functions.slots()).filter_map(|slot| {
-            let key = key_at(slot)?;
-            // There may be copies of a repeated key in several slots; lookups find the one of the
-            // earliest function.
-            let found = self.functions.search(key, |slot| (key_at(slot) == Some(key)).then_some(slot));
-            let word = words[slot as usize * slots + slots - 1];
-            (found == Some(slot)).then(|| (key, V::from_u64(word)))
-        });
-        Ok(cell.into_iter().chain(pairs).collect())
-    }
-}
-
-impl<K: Key, V: Payload> CuckooMap<K, V> {
-    /// Queues a lookup; `values` may be null.
-    ///
-    /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for every 32 of them. The
-    /// launch writes `writes`.
-    unsafe fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Global<WordOf<V>>,
-        found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
-    ) -> Result<()> {
-        let find = Find::<K, V> {
-            queries: queries.argument(),
-            words: self.slots_pointer(),
-            header: self.header.argument(),
-            values,
-            found: found.argument(),
-            plan: FindParams { functions: self.functions, queries: queries.len() as u64 },
-        };
-        // SAFETY: there are as many values, if any, as queries, and a found-word for every 32 of
-        // them. The table and its functions belong together.
-        unsafe { stream.launch(&find, queries.len() as u64, &[queries, &self.words, &self.header], writes) }
-    }
-
+impl<K: Key, V: Payload> CuckooTable<K, V> {
     /// Returns the hash functions of the last build, for a kernel of your own: with
-    /// [`CuckooMap::words`] they make a [`Table`](gpu_kernels::cuckoo::Table).
+    /// [`CuckooTable::words`] they make a [`Table`](gpu_kernels::cuckoo::Table).
     pub fn functions(&self) -> &HashFunctions {
         &self.functions
     }
 
-    /// Returns the slots, of [`slot_words`] 64-bit words each.
+    /// Returns the slots, of [`slot_words`](gpu_kernels::table::slots::slot_words) 64-bit words
+    /// each. In a set they are a key each, two to a word if keys have 32 bits. A key in a slot that
+    /// none of its functions leads to is a filler and not in the set: an erased copy was there
+    /// ([`fillers`](gpu_kernels::cuckoo::fillers)).
     pub fn words(&self) -> &Buffer<u64> {
         &self.words
     }
 
-    /// Returns the words beside the slots, which [`header`] names.
+    /// Returns the words beside the slots, which [`header`](gpu_kernels::cuckoo::header) names.
     pub fn header(&self) -> &Buffer<u64> {
         &self.header
-    }
-
-    fn slots_pointer(&self) -> Global<Slot<K, V>> {
-        self.words.argument()
-    }
-
-    /// Returns the number of keys. With [`CuckooConfig::assume_unique`], it is the number of pairs
-    /// that the map was built from.
-    pub fn len(&self) -> u64 {
-        self.length
-    }
-
-    /// Returns whether the map has no keys.
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
     }
 
     /// Returns the number of slots.
@@ -157,37 +132,8 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         self.functions.slots() as u64
     }
 
-    /// Returns the bytes that the map takes on the device.
-    pub fn memory_bytes(&self) -> u64 {
-        8 * (self.words.len() as u64 + self.header.len() as u64)
-    }
-
-    /// Returns the device that the map is on.
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// Copies the map on the same device; the copy is made on `stream`.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            device: self.device.clone(),
-            config: self.config.clone(),
-            functions: self.functions,
-            words: self.words.duplicate(stream, &self.device)?,
-            header: self.header.duplicate(stream, &self.device)?,
-            length: self.length,
-            report: self.report.clone(),
-            types: PhantomData,
-        })
-    }
-
-    /// Returns how the build went.
-    pub fn report(&self) -> &CuckooReport {
-        &self.report
+    fn slots_pointer(&self) -> Global<Slot<K, V>> {
+        self.words.argument()
     }
 
     /// Counts the keys that a lookup finds with its first probe, its second, and so on: one number
@@ -208,4 +154,100 @@ impl<K: Key, V: Payload> CuckooMap<K, V> {
         probes.truncate(self.functions.count() as usize);
         Ok(probes)
     }
+}
+
+impl<K: Key, V: Payload> RawTable<K, V> for CuckooTable<K, V> {
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        8 * (self.words.len() as u64 + self.header.len() as u64)
+    }
+
+    unsafe fn find(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<K>,
+        values: Global<WordOf<V>>,
+        found: &Buffer<u32>,
+        writes: &[&dyn Tracked],
+    ) -> Result<()> {
+        let find = Find::<K, V> {
+            queries: queries.argument(),
+            words: self.slots_pointer(),
+            header: self.header.argument(),
+            values,
+            found: found.argument(),
+            plan: FindParams { functions: self.functions, queries: queries.len() as u64 },
+        };
+        // SAFETY: the caller guarantees the outputs. The table and its functions belong together.
+        unsafe { stream.launch(&find, queries.len() as u64, &[queries, &self.words, &self.header], writes) }
+    }
+
+    unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<WordOf<V>>>) -> Result<u64> {
+        // Where a promise of unique keys was broken, copies may be in several slots.
+        let copies = self.report.repeated_keys || self.config.unique;
+        let plan = UnpackParams {
+            functions: self.functions,
+            slots: self.slots(),
+            capacity: keys.len() as u64,
+            copies: copies as u32,
+            padding: 0,
+        };
+        // SAFETY: the caller guarantees the outputs. The table and its functions belong together.
+        unsafe { write_slots::<K, V>((stream, &self.device), (&self.words, &self.header), plan, keys, values) }
+    }
+
+    fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        Ok(Self {
+            device: self.device.clone(),
+            config: self.config.clone(),
+            functions: self.functions,
+            words: self.words.duplicate(stream, &self.device)?,
+            header: self.header.duplicate(stream, &self.device)?,
+            length: self.length,
+            report: self.report.clone(),
+            types: PhantomData,
+        })
+    }
+
+    /// Does nothing: a build works in the table.
+    fn shrink_to_fit(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes the pairs of slots and a cell to buffers, as [`RawTable::write`] does. The two-level
+/// table uses it, too.
+///
+/// # Safety
+/// The words have as many slots as the plan says, the header is theirs, and `keys` and `values` are
+/// as [`RawTable::write`] has them.
+pub(crate) unsafe fn write_slots<K: Key, V: Payload>(
+    (stream, device): (&Stream, &Device),
+    (words, header): (&Buffer<u64>, &Buffer<u64>),
+    plan: UnpackParams,
+    keys: &Buffer<K>,
+    values: Option<&Buffer<WordOf<V>>>,
+) -> Result<u64> {
+    let count = Buffer::<u64>::zeroed(device, 1)?;
+    let unpack = Unpack::<K, V> {
+        words: words.argument(),
+        header: header.argument(),
+        keys_out: keys.argument(),
+        // SAFETY: the kernel's documentation allows null for values of a set.
+        values_out: values.map_or_else(|| unsafe { Global::null() }, Buffer::argument),
+        count: count.argument(),
+        plan,
+    };
+    let mut writes: Vec<&dyn Tracked> = vec![keys, &count];
+    writes.extend(values.map(|values| values as &dyn Tracked));
+    // SAFETY: the caller guarantees slots and outputs; the plan has their capacity.
+    unsafe { stream.launch(&unpack, plan.slots + 1, &[words, header], &writes)? };
+    count.download_at(stream, 0)
 }

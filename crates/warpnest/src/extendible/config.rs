@@ -1,11 +1,14 @@
 //! The configuration of an extendible map, and the sizes that follow from it.
 
-use super::ExtendibleMap;
 use super::work::{Batch, Kept};
-use crate::{Device, Error, Key, Result, Value};
+use crate::table::config::Config;
+use crate::{Error, Key, Result, Value};
 use gpu_kernels::extendible::{MAX_DEPTH, MAX_RECORDS, PAGE, WordOf, bucket, page_words};
 
-/// The configuration of an [`ExtendibleMap`].
+/// The configuration of an [`ExtendibleMap`](crate::ExtendibleMap).
+///
+/// By default, a map begins with 8 segments of 1024 buckets of 64 records each, as in the
+/// experiments of (Hu 2015), and has at most 2^22 segments.
 ///
 /// ```
 /// use warpnest::{Device, ExtendibleConfig};
@@ -13,23 +16,23 @@ use gpu_kernels::extendible::{MAX_DEPTH, MAX_RECORDS, PAGE, WordOf, bucket, page
 /// let config = ExtendibleConfig::default().segments(1).buckets(16).records(32).seed(7);
 /// let mut map = config.create::<u64, u32>(&Device::best()?)?;
 /// assert_eq!(map.insert_many(&[1, 1 << 40], &[10, 20])?, 2);
-/// assert_eq!(map.report().buckets, 16);
+/// assert_eq!(map.table().report().buckets, 16);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+pub type ExtendibleConfig = Config<Extendible>;
+
+/// The design of [`ExtendibleMap`](crate::ExtendibleMap), with its settings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ExtendibleConfig {
+pub struct Extendible {
     segments: u32,
     buckets: u32,
     records: u32,
     max_segments: u64,
-    pub(super) seed: Option<u64>,
 }
 
-impl Default for ExtendibleConfig {
-    /// The defaults: 8 segments of 1024 buckets of 64 records each, as in the experiments of (Hu
-    /// 2015); at most 2^22 segments; a random seed.
+impl Default for Extendible {
     fn default() -> Self {
-        Self { segments: 8, buckets: 1024, records: 64, max_segments: 1 << 22, seed: None }
+        Self { segments: 8, buckets: 1024, records: 64, max_segments: 1 << 22 }
     }
 }
 
@@ -81,11 +84,11 @@ const MIN_BUCKETS: u32 = 4;
 /// The most buckets at the beginning.
 const MAX_ROOTS: u64 = 1 << 31;
 
-impl ExtendibleConfig {
+impl Config<Extendible> {
     /// Sets the number of segments of the directory at the beginning (M in Hu 2015).
     #[must_use]
     pub fn segments(mut self, segments: u32) -> Self {
-        self.segments = segments;
+        self.design.segments = segments;
         self
     }
 
@@ -94,7 +97,7 @@ impl ExtendibleConfig {
     /// directory grow in small steps.
     #[must_use]
     pub fn buckets(mut self, buckets: u32) -> Self {
-        self.buckets = buckets;
+        self.design.buckets = buckets;
         self
     }
 
@@ -102,7 +105,7 @@ impl ExtendibleConfig {
     /// 256.
     #[must_use]
     pub fn records(mut self, records: u32) -> Self {
-        self.records = records;
+        self.design.records = records;
         self
     }
 
@@ -111,14 +114,7 @@ impl ExtendibleConfig {
     /// ([`Error::TooDeep`]).
     #[must_use]
     pub fn max_segments(mut self, segments: u64) -> Self {
-        self.max_segments = segments;
-        self
-    }
-
-    /// Sets the seed of the random constants, so that a run can be repeated.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
+        self.design.max_segments = segments;
         self
     }
 
@@ -132,7 +128,7 @@ impl ExtendibleConfig {
     /// pair, and 35.6 with 64 bits each (2^24 pairs).
     ///
     /// # Errors
-    /// As for [`ExtendibleConfig::create`], except for errors of the device.
+    /// [`Error::Directory`] if the request makes no sense.
     pub fn memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
         let shape = self.shape::<K, V>()?;
         let pages = Shape::pages(shape.roots as u64) as u64;
@@ -142,7 +138,8 @@ impl ExtendibleConfig {
 
     /// Returns the most bytes that the first batch of `pairs` insertions takes on the device
     /// besides its input and the map, at the size that the map has then. Most of them stay for the
-    /// next batch. [`ExtendibleMap::scratch_bytes`] returns it for any other batch.
+    /// next batch. The method of the same name of
+    /// [`ExtendibleTable`](super::ExtendibleTable) returns it for any other batch.
     ///
     /// This holds for keys whose hashes are spread evenly, and for all but one in a million of
     /// their batches. If too many hashes agree in their first bits, the directory becomes deeper
@@ -150,24 +147,15 @@ impl ExtendibleConfig {
     /// bucket, and 4 for each further segment.
     ///
     /// # Errors
-    /// [`Error::TooManyItems`], and as for [`ExtendibleConfig::memory_bytes`].
+    /// [`Error::Directory`], [`Error::TooManyItems`].
     pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         let shape = self.shape::<K, V>()?;
         let batch = Batch { pairs, records: pairs, buckets: shape.roots as u64, depth: 0, lists: shape.list_bytes() };
         batch.scratch_bytes::<K, V>(&shape, Kept::default())
     }
 
-    /// Makes an empty map.
-    ///
-    /// # Errors
-    /// [`Error::Directory`] if the request makes no sense; [`Error::OutOfMemory`],
-    /// [`Error::Driver`].
-    pub fn create<K: Key, V: Value>(&self, device: &Device) -> Result<ExtendibleMap<K, V>> {
-        ExtendibleMap::create(self.clone(), device)
-    }
-
     pub(super) fn shape<K: Key, V: Value>(&self) -> Result<Shape> {
-        let Self { segments, buckets, records, max_segments, .. } = *self;
+        let Extendible { segments, buckets, records, max_segments } = self.design;
         let roots = segments as u64 * buckets as u64;
         let sensible = segments != 0
             && buckets.is_power_of_two()
@@ -197,6 +185,6 @@ impl ExtendibleConfig {
     /// less than a bucket can hold. So a few insertions after it do not split them again, and a few
     /// removals after a split do not merge them.
     pub(super) fn max_merged(&self) -> u64 {
-        self.records as u64 * 3 / 4
+        self.design.records as u64 * 3 / 4
     }
 }

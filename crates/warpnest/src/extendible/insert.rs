@@ -1,12 +1,11 @@
 //! Batches of insertions: first the needs of a batch are found out; then the table grows; then it
 //! gets the records (Hu 2015, §2.5).
 
-use super::ExtendibleMap;
+use super::ExtendibleTable;
 use super::directory::Directory;
 use super::work::{at_least, extend};
 use crate::primitives::{compact, flag_last_of_each, sort_pairs_by_mixed_key};
 use crate::runtime::buffer::Tracked;
-use crate::runtime::lent::Lent;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
     Divide, DivideParams, InsertFresh, LEAF_WORDS, Locate, NODE_WORDS, Needs, NeedsParams, Overflows, SearchParams,
@@ -29,27 +28,10 @@ struct Growth {
     segments: Buffer<u64>,
 }
 
-impl<K: Key, V: Value> ExtendibleMap<K, V> {
-    /// Gives every key its value; returns how many of the keys were new. Of several pairs of a key
-    /// the last one wins.
-    ///
-    /// # Errors
-    /// * [`Error::LengthsDiffer`], [`Error::TooManyItems`], [`Error::TooDeep`],
-    ///   [`Error::OutOfMemory`]: nothing was done.
-    /// * [`Error::Driver`]: nothing was done. [`Error::Emptied`]: the map is empty now.
-    pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64> {
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        let device = self.device.clone();
-        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
-        self.insert_many_on(device.default_stream(), &keys, &values)
-    }
-
-    /// Does [`ExtendibleMap::insert_many`] from buffers; waits until it is known what the table
-    /// must get, and not for the rest.
-    ///
-    /// # Errors
-    /// As for [`ExtendibleMap::insert_many`], and [`Error::WrongDevice`].
-    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
+impl<K: Key, V: Value> ExtendibleTable<K, V> {
+    /// Gives every key its value; waits until it is known what the table must get, and not for the
+    /// rest.
+    pub(super) fn insert_pairs(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
         crate::error::check_pairs(&self.device, stream, keys, values)?;
         self.recover(stream)?;
         let pairs = keys.len() as u64;

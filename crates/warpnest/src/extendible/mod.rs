@@ -1,4 +1,4 @@
-//! The extendible map, [`ExtendibleMap`], which grows and shrinks bucket by bucket.
+//! The extendible table, of [`ExtendibleMap`], which grows and shrinks bucket by bucket.
 //! docs/extendible.md describes layout, algorithm, guarantees and figures.
 
 mod config;
@@ -9,10 +9,10 @@ mod remove;
 mod table;
 mod work;
 
-pub use config::ExtendibleConfig;
+pub use config::{Extendible, ExtendibleConfig};
 
-use crate::runtime::buffer::Tracked;
-use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use crate::table::design::{ChangingTable, Design, RawTable, Seeded, Stores, sealed::Sealed};
+use crate::{Answers, Buffer, BulkMap, Device, Error, Key, Result, Stream, Tracked, Value};
 use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
 use gpu_kernels::seam::Global;
 use rand_xoshiro::Xoshiro256StarStar;
@@ -34,16 +34,38 @@ use table::Table;
 /// * **Memory.** Buckets are filled to ln 2 on average. They alone take 13.3 bytes a pair with 32
 ///   bits each, and 26.3 with keys or values of 64 bits. A map that has grown, with its directory
 ///   and with memory for later buckets, was measured at 15.8 to 18.7 bytes a pair, and at 35.6 with
-///   64 bits each. Besides, a batch takes memory to work in ([`ExtendibleMap::scratch_bytes`]).
-///   That memory stays for the next one ([`ExtendibleMap::shrink_to_fit`] gives it back).
+///   64 bits each. Besides, a batch takes memory to work in ([`ExtendibleTable::scratch_bytes`]).
+///   That memory stays for the next one ([`BulkMap::shrink_to_fit`] gives it back).
 /// * **A batch that fails** for lack of memory, or because too many of its keys have the same first
 ///   bits of their hashes, has changed nothing. After any other error in the middle of a change the
 ///   map is empty, and the error is [`Error::Emptied`].
 /// * **Concurrent use.** Lookups change nothing, so any number of streams may look up at the same
 ///   time. Batches that change the map take it exclusively, and wait for running lookups by
 ///   themselves.
+///
+/// ```
+/// use warpnest::{Device, ExtendibleMap};
+///
+/// let mut map: ExtendibleMap = ExtendibleMap::new(&Device::best()?)?;
+/// assert_eq!(map.insert_many(&[7, 8, 7], &[1, 2, 3])?, 2);
+/// assert_eq!(map.remove_many(&[8, 9])?, [Some(2), None]);
+/// assert_eq!(map.get_many(&[7, 8])?, [Some(3), None]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+pub type ExtendibleMap<K = u32, V = u32> = BulkMap<K, V, Extendible>;
+
+impl Sealed for Extendible {}
+impl Design for Extendible {
+    const NAME: &'static str = "Extendible";
+}
+impl Seeded for Extendible {}
+impl<K: Key, V: Value> Stores<K, V> for Extendible {
+    type Table = ExtendibleTable<K, V>;
+}
+
+/// The table of an [`ExtendibleMap`].
 #[derive(Debug)]
-pub struct ExtendibleMap<K: Key = u32, V: Value = u32> {
+pub struct ExtendibleTable<K: Key, V: Value> {
     device: Device,
     config: ExtendibleConfig,
     table: Table<K, V>,
@@ -99,30 +121,6 @@ impl ExtendibleReport {
     }
 }
 
-crate::table::lookup::lookup_methods!(ExtendibleMap);
-crate::table::pairs::pairs_methods!(ExtendibleMap);
-
-impl ExtendibleMap {
-    /// Creates an empty map of `u32` keys and values with the default configuration.
-    /// [`ExtendibleConfig::create`] takes other types and configurations.
-    ///
-    /// ```
-    /// use warpnest::{Device, ExtendibleMap};
-    ///
-    /// let mut map = ExtendibleMap::new(&Device::best()?)?;
-    /// assert_eq!(map.insert_many(&[7, 8, 7], &[1, 2, 3])?, 2);
-    /// assert_eq!(map.remove_many(&[8, 9])?, [Some(2), None]);
-    /// assert_eq!(map.get_many(&[7, 8])?, [Some(3), None]);
-    /// # Ok::<(), warpnest::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`ExtendibleConfig::create`].
-    pub fn new(device: &Device) -> Result<Self> {
-        ExtendibleConfig::default().create(device)
-    }
-}
-
 /// The kernels of a map, by the part of their names after `extendible_`: those for every type, and
 /// those for one pair of types. `merge_around` is for one type of keys.
 const KERNELS: [&[&str]; 2] = [
@@ -142,8 +140,8 @@ const KERNELS: [&[&str]; 2] = [
     ],
 ];
 
-impl<K: Key, V: Value> ExtendibleMap<K, V> {
-    fn create(config: ExtendibleConfig, device: &Device) -> Result<Self> {
+impl<K: Key, V: Value> ExtendibleTable<K, V> {
+    fn new(config: ExtendibleConfig, device: &Device) -> Result<Self> {
         let shape = config.shape::<K, V>()?;
         // Kernels are loaded now, since one that is loaded in the middle of a change takes memory,
         // and there may be none.
@@ -153,41 +151,11 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         for kernel in untyped.iter().map(|&kernel| kernel.to_owned()).chain(typed).chain([around]) {
             device.engine().load_kernel(&format!("extendible_{kernel}"))?;
         }
-        let mut random = Xoshiro256StarStar::seed_from_u64(config.seed.unwrap_or_else(crate::table::hash::random_seed));
+        let mut random = Xoshiro256StarStar::seed_from_u64(config.seed_or_random());
         let constants = [random.next_u64(), random.next_u64()];
         let table = Table::new(device, device.default_stream(), shape, constants)?;
         let work = work::Work::new(device)?;
         Ok(Self { device: device.clone(), config, table, length: 0, broken: None, unmerged: false, work })
-    }
-
-    /// Queues a lookup; `values` may be null.
-    ///
-    /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for every 32 of them. The
-    /// launch writes `writes`.
-    unsafe fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Global<V>,
-        found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
-    ) -> Result<()> {
-        self.check()?;
-        let find = Find::<K, V> {
-            queries: queries.argument(),
-            segments: self.table.segments.argument(),
-            pages: self.table.page_list(),
-            values,
-            found: found.argument(),
-            plan: FindParams { layout: self.table.layout(), queries: queries.len() as u64 },
-        };
-        let mut reads = self.table.tracked();
-        reads.push(queries);
-        // SAFETY: there are as many values, if any, as queries, and a found-word for every 32 of
-        // them. The table is whole. Nobody changes it, since the launch reads it and whatever
-        // writes it waits.
-        unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
     }
 
     /// Fails if the table is not whole.
@@ -212,41 +180,6 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
             self.clear(stream)?;
         }
         Ok(())
-    }
-
-    /// Removes all keys, and gives back the memory that the map did not have at the beginning.
-    ///
-    /// # Errors
-    /// [`Error::WrongDevice`]: nothing was done. [`Error::OutOfMemory`], [`Error::Driver`]: the map
-    /// cannot be used until this call has succeeded, and returns errors that say so.
-    pub fn clear(&mut self, stream: &Stream) -> Result<()> {
-        stream.check_device(&self.device)?;
-        self.length = 0;
-        let cleared = self.table.clear(stream);
-        self.broken = cleared.clone().err();
-        self.unmerged = false;
-        cleared
-    }
-
-    /// Returns the number of keys.
-    pub fn len(&self) -> u64 {
-        self.length
-    }
-
-    /// Returns whether the map has no keys.
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
-    /// Returns the device that the map is on.
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// Returns the bytes that the map takes on the device, without what batches work in
-    /// ([`ExtendibleMap::scratch_bytes`]).
-    pub fn memory_bytes(&self) -> u64 {
-        self.table.memory_bytes()
     }
 
     /// Returns the most bytes that a batch of `pairs` insertions takes now besides its input and
@@ -286,9 +219,9 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
     }
 
     /// Returns how the table hashes and is divided, for a lookup kernel of your own: with
-    /// [`ExtendibleMap::segments`] and [`ExtendibleMap::page_addresses`] it makes a
+    /// [`ExtendibleTable::segments`] and [`ExtendibleTable::page_addresses`] it makes a
     /// [`Table`](gpu_kernels::extendible::Table). A launch must name these two buffers and all of
-    /// [`ExtendibleMap::memory`].
+    /// [`ExtendibleTable::memory`].
     pub fn layout(&self) -> Layout {
         self.table.layout()
     }
@@ -309,20 +242,6 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         self.table.pages.chunks().iter().chain(self.table.tables.chunks())
     }
 
-    /// Gives back the memory that batches work in, and that of buckets that are no longer there.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::Driver`]; the map is unchanged. If there is no memory to
-    /// move buckets to, they stay where they are.
-    pub fn shrink_to_fit(&mut self) -> Result<()> {
-        self.work = work::Work::new(&self.device)?;
-        let device = self.device.clone();
-        self.recover(device.default_stream())?;
-        // Removals that lacked the memory for it may have left the directory deeper than necessary.
-        self.shrink_directory(device.default_stream())?;
-        self.pack(device.default_stream(), 1)
-    }
-
     /// Moves the buckets next to each other if there is capacity for more than `times` as many.
     fn pack(&mut self, stream: &Stream, times: usize) -> Result<()> {
         if self.table.is_spacious(times)
@@ -332,38 +251,109 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         }
         Ok(())
     }
+}
 
-    /// Copies the map on the same device, in as little memory as it needs; the copy is made on
-    /// `stream`.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
-    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        self.check()?;
-        stream.check_device(&self.device)?;
-        let (table, work) = (self.table.packed(stream)?, work::Work::new(&self.device)?);
-        let (device, config) = (self.device.clone(), self.config.clone());
-        Ok(Self { device, config, table, length: self.length, broken: None, unmerged: self.unmerged, work })
+impl<K: Key, V: Value> RawTable<K, V> for ExtendibleTable<K, V> {
+    fn device(&self) -> &Device {
+        &self.device
     }
 
-    /// Writes all pairs to buffers that are large enough for them.
-    fn write_pairs(&self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.table.memory_bytes()
+    }
+
+    unsafe fn find(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<K>,
+        values: Global<V>,
+        found: &Buffer<u32>,
+        writes: &[&dyn Tracked],
+    ) -> Result<()> {
         self.check()?;
+        let find = Find::<K, V> {
+            queries: queries.argument(),
+            segments: self.table.segments.argument(),
+            pages: self.table.page_list(),
+            values,
+            found: found.argument(),
+            plan: FindParams { layout: self.table.layout(), queries: queries.len() as u64 },
+        };
+        let mut reads = self.table.tracked();
+        reads.push(queries);
+        // SAFETY: the caller guarantees the outputs. The table is whole. Nobody changes it, since
+        // the launch reads it and whatever writes it waits.
+        unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
+    }
+
+    unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<V>>) -> Result<u64> {
+        self.check()?;
+        let Some(values) = values else { return Ok(0) };
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         let unpack = Unpack::<K, V> {
             pages: self.table.page_list(),
             keys_out: keys.argument(),
             values_out: values.argument(),
             count: count.argument(),
-            plan: UnpackParams {
-                layout: self.table.layout(),
-                used: self.table.used,
-                capacity: keys.len().min(values.len()) as u64,
-            },
+            plan: UnpackParams { layout: self.table.layout(), used: self.table.used, capacity: keys.len() as u64 },
         };
         let of_bucket = self.table.shape.slots::<K, V>();
         let (slots, reads) = (self.table.used * of_bucket, self.table.tracked());
-        // SAFETY: the outputs have the capacity that the plan says, and the table is whole.
-        unsafe { stream.launch(&unpack, slots, &reads, &[keys, values, &count]) }
+        // SAFETY: the caller guarantees the outputs, whose capacity the plan has; the table is
+        // whole.
+        unsafe { stream.launch(&unpack, slots, &reads, &[keys, values, &count])? };
+        count.download_at(stream, 0)
+    }
+
+    /// Copies the table in as little memory as it needs.
+    fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        self.check()?;
+        let (table, work) = (self.table.packed(stream)?, work::Work::new(&self.device)?);
+        let (device, config) = (self.device.clone(), self.config.clone());
+        Ok(Self { device, config, table, length: self.length, broken: None, unmerged: self.unmerged, work })
+    }
+
+    /// Gives back the memory that batches work in, and that of buckets that are no longer there. If
+    /// there is no memory to move buckets to, they stay where they are.
+    fn shrink_to_fit(&mut self) -> Result<()> {
+        self.work = work::Work::new(&self.device)?;
+        let device = self.device.clone();
+        self.recover(device.default_stream())?;
+        // Removals that lacked the memory for it may have left the directory deeper than necessary.
+        self.shrink_directory(device.default_stream())?;
+        self.pack(device.default_stream(), 1)
+    }
+}
+
+impl<K: Key, V: Value> ChangingTable<K, V> for ExtendibleTable<K, V> {
+    type Design = Extendible;
+
+    fn create(config: ExtendibleConfig, device: &Device) -> Result<Self> {
+        Self::new(config, device)
+    }
+
+    fn insert(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
+        self.insert_pairs(stream, keys, values)
+    }
+
+    fn remove(&mut self, stream: &Stream, keys: &Buffer<K>, answers: Option<&mut Answers<V>>) -> Result<u64> {
+        match answers {
+            Some(answers) => self.remove_keys(stream, keys, answers),
+            None => self.remove_keys(stream, keys, &mut Answers::uninitialized(&self.device, keys.len())?),
+        }
+    }
+
+    /// Removes all keys, and gives back the memory that the map did not have at the beginning.
+    fn clear(&mut self, stream: &Stream) -> Result<()> {
+        stream.check_device(&self.device)?;
+        self.length = 0;
+        let cleared = self.table.clear(stream);
+        self.broken = cleared.clone().err();
+        self.unmerged = false;
+        cleared
     }
 }

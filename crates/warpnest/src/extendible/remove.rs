@@ -2,9 +2,8 @@
 
 use super::directory::Directory;
 use super::table::unless_out_of_memory;
-use super::{ExtendibleMap, Table};
+use super::{ExtendibleTable, Table};
 use crate::runtime::buffer::Tracked;
-use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Key, Result, Stream, Value};
 use gpu_kernels::extendible::{
     Absorb, AroundParams, InspectParams, MergeAround, MergeBuddies, MergeParams, MergedParams, Remove, RemoveParams,
@@ -12,33 +11,12 @@ use gpu_kernels::extendible::{
 };
 use gpu_kernels::seam::Kernel;
 
-impl<K: Key, V: Value> ExtendibleMap<K, V> {
-    /// Removes the keys; returns the values that they had. Of several equal keys in the batch one
-    /// gets the value, and the others are no longer there.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
-    /// nothing was done, unless only the copy of the answers to the host failed:
-    /// [`ExtendibleMap::len`] tells. [`Error::Emptied`](crate::Error::Emptied): the map is empty
-    /// now.
-    pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>> {
-        let device = self.device.clone();
-        let keys = Lent::new(&device, keys)?;
-        let mut answers = Answers::uninitialized(&device, keys.len())?;
-        self.remove_many_into(device.default_stream(), &keys, &mut answers)?;
-        answers.download(device.default_stream())
-    }
-
-    /// Does [`ExtendibleMap::remove_many`] with buffers; returns how many of the keys were there.
-    /// Waits until it is known what is to be merged and how deep the directory must be, and not for
-    /// the rest. But if most of the memory is no longer needed, it waits until the buckets have
-    /// moved next to each other. The memory where they were has then been given back.
-    ///
-    /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer),
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done; and as for
-    /// [`ExtendibleMap::remove_many`].
-    pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
+impl<K: Key, V: Value> ExtendibleTable<K, V> {
+    /// Removes keys, and answers which were there. Waits until it is known what is to be merged and
+    /// how deep the directory must be, and not for the rest. But if most of the memory is no longer
+    /// needed, it waits until the buckets have moved next to each other. The memory where they were
+    /// has then been given back.
+    pub(super) fn remove_keys(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
         stream.check_device(&self.device)?;
         keys.check_device("the keys", &self.device)?;
         crate::error::same_length(("the keys", keys.len()), ("the answers", answers.len()))?;
@@ -46,7 +24,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         self.recover(stream)?;
         self.work.counts.fill(stream, 0)?;
         self.change(stream, |map| {
-            let removed = map.remove(stream, keys, answers)?;
+            let removed = map.launch_remove(stream, keys, answers)?;
             map.length -= removed;
             if removed != 0 {
                 map.merge(stream, keys)?;
@@ -55,7 +33,7 @@ impl<K: Key, V: Value> ExtendibleMap<K, V> {
         })
     }
 
-    fn remove(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
+    fn launch_remove(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
         let Self { work, table, .. } = self;
         let remove = Remove::<K, V> {
             keys: keys.argument(),

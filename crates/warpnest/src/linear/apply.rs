@@ -1,39 +1,13 @@
 //! Batches of operations, in chunks that fit the spare capacity.
 
-use super::{Change, LinearMap};
+use super::{Change, LinearTable};
 use crate::runtime::buffer::Tracked;
-use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::linear::{
     Apply, ApplyParams, CountInserting, Insert, InsertParams, InsertingParams, Operation, header,
 };
 use gpu_kernels::seam::{Global, Kernel};
 use std::ops::Range;
-
-/// One operation of a mixed batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinearOperation<K = u32, V = u32> {
-    /// Looks up the value of a key.
-    Get(K),
-    /// Gives a key a value; the answer is the value that it had before.
-    Insert(K, V),
-    /// Gives a key a value unless it has one; the answer is the value that it had before.
-    GetOrInsert(K, V),
-    /// Removes a key; the answer is the value that it had.
-    Remove(K),
-}
-
-impl<K: Key, V: Value> LinearOperation<K, V> {
-    /// Returns kind, key and value, as [`LinearMap::apply_many_into`] takes them.
-    pub fn parts(self) -> (u32, K, V) {
-        match self {
-            Self::Get(key) => (Operation::Get as u32, key, V::default()),
-            Self::Insert(key, value) => (Operation::Insert as u32, key, value),
-            Self::GetOrInsert(key, value) => (Operation::GetOrInsert as u32, key, value),
-            Self::Remove(key) => (Operation::Remove as u32, key, V::default()),
-        }
-    }
-}
 
 /// A batch, with one kind for all operations or one for each.
 struct Work<'b, K, V> {
@@ -48,167 +22,9 @@ struct Work<'b, K, V> {
 /// of bits as another chunk.
 const WHOLE: u64 = 32;
 
-impl<K: Key, V: Value> LinearMap<K, V> {
-    /// Gives every key its value; returns how many of the keys were new.
-    ///
-    /// # Errors
-    /// * [`Error::LengthsDiffer`]: nothing was done.
-    /// * [`Error::TableFull`] if the map may not grow; [`Error::TooManySlots`],
-    ///   [`Error::OutOfMemory`] if it cannot. Pairs that fitted the capacity are in the map,
-    ///   [`LinearMap::len`] counts them, and the call can be repeated.
-    /// * [`Error::Driver`]: some of the pairs may be in the map, as [`LinearMap::len`] says.
-    pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64> {
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        let device = self.device.clone();
-        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
-        self.insert_many_on(device.default_stream(), &keys, &values)
-    }
-
-    /// Does [`LinearMap::insert_many`] from buffers; waits until it is done.
-    ///
-    /// # Errors
-    /// As for [`LinearMap::insert_many`], and [`Error::WrongDevice`].
-    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
-        self.insert(stream, Operation::Insert, keys, values, None)
-    }
-
-    /// Does [`LinearMap::insert_many`] and returns the values that the keys had before: a key
-    /// without one is new.
-    ///
-    /// # Errors
-    /// As for [`LinearMap::insert_many`].
-    pub fn replace_many(&mut self, keys: &[K], values: &[V]) -> Result<Vec<Option<V>>> {
-        self.answered(keys, Some(values), |map, stream, keys, values, answers| {
-            map.replace_many_into(stream, keys, values, answers).map(drop)
-        })?
-        .download(self.device.default_stream())
-    }
-
-    /// Does [`LinearMap::replace_many`] with buffers; waits until it is done. Returns how many of
-    /// the keys were new.
-    ///
-    /// # Errors
-    /// As for [`LinearMap::insert_many`], and [`Error::WrongDevice`].
-    pub fn replace_many_into(
-        &mut self,
-        stream: &Stream,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-        answers: &mut Answers<V>,
-    ) -> Result<u64> {
-        self.insert(stream, Operation::Insert, keys, values, Some(answers))
-    }
-
-    /// Returns the value of every key; keys without one first get the given values.
-    ///
-    /// # Errors
-    /// As for [`LinearMap::insert_many`].
-    pub fn get_or_insert_many(&mut self, keys: &[K], values: &[V]) -> Result<Vec<V>> {
-        let answers = self.answered(keys, Some(values), |map, stream, keys, values, answers| {
-            map.get_or_insert_many_into(stream, keys, values, answers).map(drop)
-        })?;
-        answers.values().download(self.device.default_stream())
-    }
-
-    /// Does [`LinearMap::get_or_insert_many`] with buffers; waits until it is done. A key counts as
-    /// found if it was there before. Returns how many were new.
-    ///
-    /// # Errors
-    /// As for [`LinearMap::insert_many`], and [`Error::WrongDevice`].
-    pub fn get_or_insert_many_into(
-        &mut self,
-        stream: &Stream,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-        answers: &mut Answers<V>,
-    ) -> Result<u64> {
-        self.insert(stream, Operation::GetOrInsert, keys, values, Some(answers))
-    }
-
-    /// Removes the keys; returns the values that they had.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::Driver`]: [`LinearMap::len`] says whether the keys are
-    /// still there. If memory on the device was lacking, nothing was done.
-    pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>> {
-        self.answered(keys, None, |map, stream, keys, _, answers| {
-            map.remove_many_into(stream, keys, answers).map(drop)
-        })?
-        .download(self.device.default_stream())
-    }
-
-    /// Removes the keys; waits until it is done. Returns how many were there.
-    ///
-    /// # Errors
-    /// [`Error::WrongDevice`], [`Error::Driver`].
-    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64> {
-        self.remove(stream, keys, None)
-    }
-
-    /// Does [`LinearMap::remove_many_on`], and answers which keys were there, with the values that
-    /// they had.
-    ///
-    /// # Errors
-    /// [`Error::LengthsDiffer`], [`Error::WrongDevice`]: nothing was done. [`Error::Driver`].
-    pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
-        self.remove(stream, keys, Some(answers))
-    }
-
-    /// Does all operations at the same time; each answer is the value that the key had when its
-    /// operation was done.
-    ///
-    /// Several operations on one key give what they would give in some sequential order.
-    ///
-    /// # Errors
-    /// As for [`LinearMap::insert_many`].
-    pub fn apply_many(&mut self, operations: &[LinearOperation<K, V>]) -> Result<Vec<Option<V>>> {
-        let kinds: Vec<u32> = operations.iter().map(|operation| operation.parts().0).collect();
-        let keys: Vec<K> = operations.iter().map(|operation| operation.parts().1).collect();
-        let values: Vec<V> = operations.iter().map(|operation| operation.parts().2).collect();
-        let kinds = Buffer::from_slice(&self.device, &kinds)?;
-        self.answered(&keys, Some(&values), |map, stream, keys, values, answers| {
-            map.apply_many_into(stream, &kinds, keys, values, answers)
-        })?
-        .download(self.device.default_stream())
-    }
-
-    /// Does [`LinearMap::apply_many`] with buffers; waits until it is done. `kinds` are numbers of
-    /// [`Operation`]s; an item whose kind is none of them does nothing.
-    ///
-    /// # Errors
-    /// As for [`LinearMap::insert_many`], and [`Error::WrongDevice`].
-    pub fn apply_many_into(
-        &mut self,
-        stream: &Stream,
-        kinds: &Buffer<u32>,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-        answers: &mut Answers<V>,
-    ) -> Result<()> {
-        crate::error::same_length(("the keys", keys.len()), ("the kinds", kinds.len()))?;
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        let work =
-            Work { operation: Operation::Get, kinds: Some(kinds), keys, values: Some(values), answers: Some(answers) };
-        self.recover(stream)?;
-        self.apply(stream, &work)
-    }
-
-    /// Copies slices to the device, and allocates memory for the answers.
-    fn answered(
-        &mut self,
-        keys: &[K],
-        values: Option<&[V]>,
-        work: impl FnOnce(&mut Self, &Stream, &Buffer<K>, &Buffer<V>, &mut Answers<V>) -> Result<()>,
-    ) -> Result<Answers<V>> {
-        let values = values.unwrap_or(&[]);
-        let device = self.device.clone();
-        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
-        let mut answers = Answers::uninitialized(&device, keys.len())?;
-        work(self, device.default_stream(), &keys, &values, &mut answers)?;
-        Ok(answers)
-    }
-
-    fn insert(
+impl<K: Key, V: Value> LinearTable<K, V> {
+    /// Does a batch of insertions, of one kind; returns the number of new keys.
+    pub(super) fn insert_by(
         &mut self,
         stream: &Stream,
         operation: Operation,
@@ -223,11 +39,33 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         Ok(self.counts.keys - before)
     }
 
-    fn remove(&mut self, stream: &Stream, keys: &Buffer<K>, answers: Option<&Answers<V>>) -> Result<u64> {
+    /// Removes keys; returns how many were there.
+    pub(super) fn remove_keys(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        answers: Option<&Answers<V>>,
+    ) -> Result<u64> {
         self.recover(stream)?;
         let before = self.counts.keys;
         self.apply(stream, &Work { operation: Operation::Remove, kinds: None, keys, values: None, answers })?;
         Ok(before - self.counts.keys)
+    }
+
+    /// Does a batch of operations of several kinds.
+    pub(super) fn apply_kinds(
+        &mut self,
+        stream: &Stream,
+        kinds: &Buffer<u32>,
+        (keys, values): (&Buffer<K>, &Buffer<V>),
+        answers: &Answers<V>,
+    ) -> Result<()> {
+        crate::error::same_length(("the keys", keys.len()), ("the kinds", kinds.len()))?;
+        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        let work =
+            Work { operation: Operation::Get, kinds: Some(kinds), keys, values: Some(values), answers: Some(answers) };
+        self.recover(stream)?;
+        self.apply(stream, &work)
     }
 
     /// Does a batch, in chunks that cannot take more slots than the spare capacity. Makes capacity
@@ -310,7 +148,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
                             operations: work.keys.len() as u64,
                             taken: self.counts.taken,
                             slots: self.slots(),
-                            load: self.config.load,
+                            load: self.config.design.load,
                         });
                     }
                     Err(error) => return Err(error),

@@ -1,11 +1,14 @@
 //! The configuration of a linear map, and the sizes that follow from it.
 
-use super::LinearMap;
-use crate::{Device, Error, Key, Result, Value};
+use crate::table::config::Config;
+use crate::{Error, Key, Result, Value};
 use gpu_kernels::double::{Double, PackedPair};
 use gpu_kernels::linear::{header, slots_of_line};
 
-/// The configuration of a [`LinearMap`].
+/// The configuration of a [`LinearMap`](crate::LinearMap).
+///
+/// By default, a map has no initial capacity, grows, has at most .8 of its slots taken, and probes
+/// by a step that depends on the key.
 ///
 /// ```
 /// use warpnest::{Device, LinearConfig};
@@ -15,20 +18,20 @@ use gpu_kernels::linear::{header, slots_of_line};
 /// assert_eq!(map.insert_many(&[1, 1 << 40], &[10, 20])?, 2);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+pub type LinearConfig = Config<Linear>;
+
+/// The design of [`LinearMap`](crate::LinearMap), with its settings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LinearConfig {
+pub struct Linear {
     pub(super) pairs: u64,
     pub(super) load: f64,
     pub(super) grows: bool,
     pub(super) linear: bool,
-    pub(super) seed: Option<u64>,
 }
 
-impl Default for LinearConfig {
-    /// The defaults: no initial capacity, growth, at most .8 of the slots taken, a step per key, a
-    /// random seed.
+impl Default for Linear {
     fn default() -> Self {
-        Self { pairs: 0, load: 0.8, grows: true, linear: false, seed: None }
+        Self { pairs: 0, load: 0.8, grows: true, linear: false }
     }
 }
 
@@ -37,11 +40,11 @@ const MAX_SLOTS: u64 = 1 << 32;
 /// The number of bytes of a line, whatever its words.
 const LINE_BYTES: u64 = 64;
 
-impl LinearConfig {
+impl Config<Linear> {
     /// Sets the number of pairs that the map has capacity for from the beginning.
     #[must_use]
     pub fn pairs(mut self, pairs: u64) -> Self {
-        self.pairs = pairs;
+        self.design.pairs = pairs;
         self
     }
 
@@ -49,14 +52,14 @@ impl LinearConfig {
     /// below 1.
     #[must_use]
     pub fn load(mut self, load: f64) -> Self {
-        self.load = load;
+        self.design.load = load;
         self
     }
 
     /// Forbids growth: new keys beyond the load are refused ([`Error::TableFull`]).
     #[must_use]
     pub fn fixed(mut self) -> Self {
-        self.grows = false;
+        self.design.grows = false;
         self
     }
 
@@ -64,19 +67,7 @@ impl LinearConfig {
     /// instead of by a step that depends on the key.
     #[must_use]
     pub fn linear_probing(mut self) -> Self {
-        self.linear = true;
-        self
-    }
-
-    /// Sets the seed of the random constants, so that a run can be repeated.
-    ///
-    /// Whoever knows the seed can choose keys whose searches all begin at one line, where each of
-    /// them passes many of the others. To insert 64,000 such keys took 6.7 s on two cores, where
-    /// any others take milliseconds. Give no seed for keys that others choose: then nobody knows
-    /// the constants.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
+        self.design.linear = true;
         self
     }
 
@@ -84,35 +75,25 @@ impl LinearConfig {
     /// and the new table both exist.
     ///
     /// # Errors
-    /// As for [`LinearConfig::create`], except for errors of the device.
+    /// [`Error::OpenLoad`], [`Error::TooManySlots`].
     pub fn memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
-        Ok(LINE_BYTES * self.lines_for::<PackedPair<K, V>>(self.pairs)? as u64 + 8 * header::WORDS as u64)
-    }
-
-    /// Makes an empty map.
-    ///
-    /// # Errors
-    /// * The request makes no sense: [`Error::OpenLoad`], [`Error::TooManySlots`].
-    /// * The device: [`Error::NoWideAtomics`] if keys or values have 64 bits,
-    ///   [`Error::OutOfMemory`], [`Error::Driver`].
-    pub fn create<K: Key, V: Value>(&self, device: &Device) -> Result<LinearMap<K, V>> {
-        LinearMap::create(self.clone(), device)
+        Ok(LINE_BYTES * self.lines_for::<PackedPair<K, V>>(self.design.pairs)? as u64 + 8 * header::WORDS as u64)
     }
 
     /// Returns the number of lines of a table with capacity for `pairs` pairs.
     pub(super) fn lines_for<W: Double>(&self, pairs: u64) -> Result<u32> {
         // Written this way round so that a load that is NaN is refused, too.
-        if !(self.load > 0.0 && self.load < 1.0) {
-            return Err(Error::OpenLoad { load: self.load });
+        if !(self.design.load > 0.0 && self.design.load < 1.0) {
+            return Err(Error::OpenLoad { load: self.design.load });
         }
-        let slots = (pairs as f64 / self.load).ceil();
+        let slots = (pairs as f64 / self.design.load).ceil();
         let too_many = || Error::TooManySlots { asked: slots as u64, limit: MAX_SLOTS };
         if slots >= MAX_SLOTS as f64 {
             return Err(too_many());
         }
         let of_line = slots_of_line::<W>() as u64;
         let mut lines = (slots as u64).div_ceil(of_line).max(2);
-        while self.max_keys(lines * of_line) < pairs || !self.linear && !is_prime(lines) {
+        while self.max_keys(lines * of_line) < pairs || !self.design.linear && !is_prime(lines) {
             lines += 1;
         }
         if lines * of_line >= MAX_SLOTS {
@@ -124,7 +105,7 @@ impl LinearConfig {
     /// Returns how many keys a table of `slots` slots may have.
     pub(super) fn max_keys(&self, slots: u64) -> u64 {
         // At least one slot stays empty, so that a search ends.
-        ((slots as f64 * self.load) as u64).min(slots - 1)
+        ((slots as f64 * self.design.load) as u64).min(slots - 1)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rehashing to another table: a larger one, a smaller one, or one without removed keys.
 
-use super::{Counts, LinearConfig, LinearMap, cell, in_cell};
+use super::{Counts, LinearConfig, LinearTable, cell, in_cell};
+use crate::table::design::ChangingTable;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::double::{Half, PackedPair};
 use gpu_kernels::linear::{Layout, Rehash, RehashParams, header};
@@ -10,18 +11,13 @@ use rand_xoshiro::rand_core::Rng;
 /// Makes a layout with constants that nobody knows beforehand.
 pub(super) fn layout(config: &LinearConfig, random: &mut Xoshiro256StarStar, lines: u32) -> Layout {
     let (a, b) = (random.next_u64(), random.next_u64());
-    Layout { a, b, lines, linear: config.linear as u32 }
+    Layout { a, b, lines, linear: config.design.linear as u32 }
 }
 
-impl<K: Key, V: Value> LinearMap<K, V> {
+impl<K: Key, V: Value> LinearTable<K, V> {
     /// Reserves capacity for `additional` more keys, so that the table need not grow until they are
     /// there.
-    ///
-    /// # Errors
-    /// [`Error::TooManySlots`](crate::Error::TooManySlots),
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory): the map is unchanged.
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn reserve(&mut self, stream: &Stream, additional: u64) -> Result<()> {
+    pub(super) fn reserve(&mut self, stream: &Stream, additional: u64) -> Result<()> {
         self.recover(stream)?;
         if additional <= self.spare_capacity() {
             return Ok(());
@@ -31,10 +27,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     }
 
     /// Gives back the memory that the keys do not need.
-    ///
-    /// # Errors
-    /// As for [`LinearMap::reserve`].
-    pub fn shrink_to_fit(&mut self, stream: &Stream) -> Result<()> {
+    pub(super) fn shrink(&mut self, stream: &Stream) -> Result<()> {
         self.recover(stream)?;
         let lines = self.lines_for(self.counts.keys)?;
         if lines < self.layout.lines { self.rehash(stream, lines) } else { Ok(()) }
@@ -42,10 +35,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
 
     /// Makes the slots of removed keys empty again, which shortens searches; the table keeps its
     /// size.
-    ///
-    /// # Errors
-    /// As for [`LinearMap::reserve`].
-    pub fn drop_tombstones(&mut self, stream: &Stream) -> Result<()> {
+    pub(super) fn drop_tombstones(&mut self, stream: &Stream) -> Result<()> {
         self.recover(stream)?;
         match self.counts {
             Counts { removed: 0, .. } => Ok(()),
@@ -124,7 +114,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// spare capacity now.
     pub(super) fn grow_for(&mut self, stream: &Stream, coming: u64) -> Result<bool> {
         let ([for_keys, in_slots], before) = (self.spare_capacities(), self.spare_capacity());
-        let lines = if self.config.grows && coming > for_keys {
+        let lines = if self.config.design.grows && coming > for_keys {
             // If most keys are new, grow for all of them at once; else double, which may happen
             // again.
             let keys = self.counts.keys;

@@ -1,7 +1,7 @@
 //! An attempt to build the pages from pairs that are split into bins of a capacity that is known
 //! beforehand. If a bin of the last split overflows, that split is made once more.
 
-use super::PageMap;
+use super::PageTable;
 use super::build::Outcome;
 use super::config::{PairStorage, Plan};
 use crate::primitives::Pairs;
@@ -14,7 +14,7 @@ use gpu_kernels::primitives::scan::{Scan, ScanParams, tile};
 use gpu_kernels::seam::{Global, Kernel};
 use gpu_kernels::types::{Nothing, Payload};
 
-impl<K: Key, V: Payload> PageMap<K, V> {
+impl<K: Key, V: Payload> PageTable<K, V> {
     /// Splits the pairs into bins of a capacity that is known beforehand, and builds the pages; in
     /// a table of zeros, if `zeroed` says so.
     pub(super) fn attempt(
@@ -55,7 +55,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         Outcome::of(stream, scratch, plan.levels.len(), &clock)
     }
 
-    /// Makes the last split of [`PageMap::attempt`] once more, right after that ended with
+    /// Makes the last split of [`PageTable::attempt`] once more, right after that ended with
     /// [`Outcome::LastOverflow`], and builds the pages. The attempt counted all pairs, so each bin
     /// can begin where the one before it ends.
     pub(super) fn attempt_last_split(

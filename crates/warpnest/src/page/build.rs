@@ -3,11 +3,12 @@
 //! other constants are tried.
 
 use super::config::Plan;
-use super::{PageConfig, PageMap};
+use super::{Page, PageConfig, PageTable};
 use crate::primitives::Scratch;
+use crate::table::design::BuiltTable;
 use crate::table::input::{Input, Known};
 use crate::table::stages::StageClock;
-use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Error, Key, Result, Stream};
 use gpu_kernels::page::{Layout, header};
 use gpu_kernels::types::Payload;
 use rand_xoshiro::Xoshiro256StarStar;
@@ -103,41 +104,15 @@ impl Outcome {
     }
 }
 
-impl<K: Key, V: Value> PageMap<K, V> {
-    pub(super) fn create(
-        config: PageConfig,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<Self> {
-        Self::create_from(config, stream, device, Input::of(device, stream, keys, values)?)
+impl<K: Key, V: Payload> BuiltTable<K, V> for PageTable<K, V> {
+    type Design = Page;
+
+    fn sizes(config: &PageConfig, items: u64) -> Result<(u64, u64)> {
+        let plan = config.plan::<K, V>(items)?;
+        Ok((8 * plan.table_words(), 8 * plan.scratch_words()))
     }
 
-    /// Rebuilds the map from other pairs; waits until it is known that the build succeeded.
-    ///
-    /// It is for data that changes as a whole, frame after frame. The memory of the table is used
-    /// again if it is large enough. The scratch stays for the next rebuild
-    /// ([`PageMap::shrink_to_fit`] gives it back).
-    ///
-    /// # Errors
-    /// As for [`PageConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense, the
-    /// map is unchanged. After another error it is empty, and [`PageMap::report`] still describes
-    /// the last build that succeeded.
-    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        let input = Input::of(&self.device, stream, keys, values)?;
-        self.rebuild_from(stream, input)
-    }
-}
-
-impl<K: Key, V: Payload> PageMap<K, V> {
-    /// Builds a table from input that has been checked to be on `device`, like the stream.
-    pub(crate) fn create_from(
-        config: PageConfig,
-        stream: &Stream,
-        device: &Device,
-        input: Input<'_, K, V>,
-    ) -> Result<Self> {
+    fn create(config: PageConfig, stream: &Stream, device: &Device, input: Input<'_, K, V>) -> Result<Self> {
         let plan = config.plan_on::<K, V>(input.pairs, input.known == Known::AnyValues, device.engine().cores())?;
         let mut map = Self {
             device: device.clone(),
@@ -162,20 +137,33 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         Ok(map)
     }
 
-    /// Rebuilds the table from input that has been checked to be on its device, like the stream.
-    pub(crate) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+    fn rebuild(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
         let cores = self.device.engine().cores();
         let plan = self.config.plan_on::<K, V>(input.pairs, input.known == Known::AnyValues, cores)?;
         self.length = 0;
         let built = self.attempt_until_built(stream, input, &plan, false);
         if built.is_err() {
-            self.forget(stream);
+            self.empty(stream);
         }
         built
     }
 
+    fn config(&self) -> &PageConfig {
+        &self.config
+    }
+
+    fn config_mut(&mut self) -> &mut PageConfig {
+        &mut self.config
+    }
+
+    fn report(&self) -> &PageReport {
+        &self.report
+    }
+}
+
+impl<K: Key, V: Payload> PageTable<K, V> {
     /// Removes all keys, as after a rebuild that failed.
-    pub(crate) fn forget(&mut self, stream: &Stream) {
+    pub(super) fn empty(&mut self, stream: &Stream) {
         self.length = 0;
         // If this fails too, the device is lost; the first error says more.
         let _ = self.words.fill(stream, 0);
@@ -218,7 +206,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
                 return Ok(());
             }
         }
-        Err(Error::PageBuildFailed { pairs: plan.pairs, load: self.config.load, attempts })
+        Err(Error::PageBuildFailed { pairs: plan.pairs, load: self.config.design.load, attempts })
     }
 
     /// Allocates more memory if the table has not enough.

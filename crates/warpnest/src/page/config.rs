@@ -1,7 +1,7 @@
 //! The configuration of a page map, and the sizes that follow from it.
 
-use super::PageMap;
-use crate::{Error, Key, Result, Value};
+use crate::table::config::Config;
+use crate::{Error, Key, Result};
 use gpu_kernels::page::{
     BUCKET_WORDS, Layout, MAX_SPLIT_BITS, MIN_BUCKETS, fit_page, header, max_page_buckets, split_state_words,
     split_tile,
@@ -12,10 +12,12 @@ use gpu_kernels::types::{Nothing, Payload, Scalar};
 /// The most pairs of a page map.
 pub(super) const MAX_PAIRS: u64 = 1 << 31;
 
-/// The configuration of a [`PageMap`].
+/// The configuration of a [`PageMap`](crate::PageMap) or a [`PageSet`](crate::PageSet).
+///
+/// By default, the load factor is .8.
 ///
 /// ```
-/// use warpnest::{Device, PageConfig, PageMap};
+/// use warpnest::{Device, PageConfig, PageMap, PageSet};
 ///
 /// let device = Device::cpu();
 /// let config = PageConfig::default().load(0.95).assume_unique().seed(42);
@@ -23,21 +25,22 @@ pub(super) const MAX_PAIRS: u64 = 1 << 31;
 /// let map: PageMap<u32, u32> = config.build(&device, &keys, &keys)?;
 /// assert_eq!(map.len(), 100_000);
 /// assert_eq!(map.memory_bytes(), config.memory_bytes::<u32, u32>(100_000)?);
+///
+/// let set: PageSet<u32> = config.build_set(&device, &keys)?;
+/// assert!(set.memory_bytes() < map.memory_bytes() / 2);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+pub type PageConfig = Config<Page>;
+
+/// The design of [`PageMap`](crate::PageMap) and [`PageSet`](crate::PageSet), with its settings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PageConfig {
+pub struct Page {
     pub(super) load: f64,
-    pub(super) restarts: u32,
-    pub(super) seed: Option<u64>,
-    pub(super) unique: bool,
-    pub(super) timings: bool,
 }
 
-impl Default for PageConfig {
-    /// The defaults: a load of .8, 25 restarts, a random seed, repeated keys handled, no timings.
+impl Default for Page {
     fn default() -> Self {
-        Self { load: 0.8, restarts: 25, seed: None, unique: false, timings: false }
+        Self { load: 0.8 }
     }
 }
 
@@ -51,85 +54,20 @@ const MANY_PAGES_BITS: u32 = 9;
 /// The fewest buckets of a page while there are few pages.
 const MIN_PAGE_BUCKETS: u64 = 256;
 
-impl PageConfig {
-    /// Returns the seed of the random constants: the configured one, or a random one.
-    pub(crate) fn seed_or_random(&self) -> u64 {
-        self.seed.unwrap_or_else(crate::table::hash::random_seed)
-    }
-}
-
-crate::table::config::config_methods! {
-    PageConfig builds PageMap, PageReport tells of it;
-    check |config, pairs| config.plan::<K, V>(pairs);
-    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Load`],
-    ///   [`Error::TooManyItems`] (more than 2^31 pairs).
-    /// * The build did not succeed: [`Error::PageBuildFailed`].
-    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
-}
-
-impl PageConfig {
-    /// Sets the load factor: the bytes of the pairs, as a share of the bytes that the table keeps.
-    /// It is above 0 and at most 1.
+impl Config<Page> {
+    /// Sets the load factor, above 0 and at most 1. In a map it is the bytes of the pairs, as a
+    /// share of the bytes that the table keeps. In a set it is the share of the slots that is taken
+    /// if no key is repeated.
     ///
-    /// It is an upper limit: where buckets have four slots, at most seven tenths of the slots are
-    /// taken. Those are small tables and tables of 64-bit keys or values. [`PageMap::memory_bytes`]
-    /// says what a table takes.
+    /// It is an upper limit. In a map whose buckets have four slots, at most seven tenths of the
+    /// slots are taken: those are small maps and maps of 64-bit keys or values. In a set at most
+    /// nine tenths are. Buckets of a set with more slots need a minimum number of buckets, whose
+    /// numbers tell more of a key; where that minimum makes the smaller table, fewer slots are
+    /// taken. [`BulkMap::memory_bytes`](crate::BulkMap::memory_bytes) says what a table takes.
     #[must_use]
     pub fn load(mut self, load: f64) -> Self {
-        self.load = load;
+        self.design.load = load;
         self
-    }
-
-    /// Sets how often a failed build may start again with fresh random constants.
-    #[must_use]
-    pub fn restarts(mut self, restarts: u32) -> Self {
-        self.restarts = restarts;
-        self
-    }
-
-    /// Promises that no key is repeated: the build then need not keep the order of the pairs, and
-    /// is faster. If a key is repeated all the same, a lookup gives one of its values, as a whole.
-    /// But [`PageMap::len`] and [`PageMap::to_pairs`] may have the key several times, and many
-    /// copies of a key may make the build fail.
-    #[must_use]
-    pub fn assume_unique(mut self) -> Self {
-        self.unique = true;
-        self
-    }
-
-    /// Measures the stages of the build; [`PageReport::stages`](crate::PageReport::stages) has
-    /// them. Kernels that were never launched before are compiled in that time, unless
-    /// [`Device::load_kernels`](crate::Device::load_kernels) has done that.
-    #[must_use]
-    pub fn timings(mut self) -> Self {
-        self.timings = true;
-        self
-    }
-
-    /// Returns the bytes that a map of `pairs` pairs takes on the device.
-    ///
-    /// # Errors
-    /// As for [`PageConfig::build`], as far as they follow from the configuration and the number of
-    /// pairs.
-    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        Ok(self.bytes::<K, V>(pairs)?.0)
-    }
-
-    /// Returns the bytes that a build of `pairs` pairs takes on the device besides the map and its
-    /// input. A build takes a little more if copies of some keys overflow a bin of a split before
-    /// the last one: docs/page-map.md.
-    ///
-    /// # Errors
-    /// As for [`PageConfig::memory_bytes`].
-    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        Ok(self.bytes::<K, V>(pairs)?.1)
-    }
-
-    /// Returns the bytes that a table of `pairs` pairs, or keys alone, keeps, and those that its
-    /// build takes besides.
-    pub(crate) fn bytes<K: Key, V: Payload>(&self, pairs: u64) -> Result<(u64, u64)> {
-        let plan = self.plan::<K, V>(pairs)?;
-        Ok((8 * plan.table_words(), 8 * plan.scratch_words()))
     }
 
     /// Returns the sizes of a build of `pairs` pairs, or keys alone, if the configuration makes
@@ -164,8 +102,8 @@ impl PageConfig {
     /// built.
     fn plan_moving<K: Key, V: Payload, M: Payload>(&self, pairs: u64, cores: Option<usize>) -> Result<Plan> {
         // Written this way round so that a load that is NaN is refused, too.
-        if !(self.load > 0.0 && self.load <= 1.0) {
-            return Err(Error::Load { load: self.load });
+        if !(self.design.load > 0.0 && self.design.load <= 1.0) {
+            return Err(Error::Load { load: self.design.load });
         }
         if pairs > MAX_PAIRS {
             return Err(Error::TooManyItems { asked: pairs, limit: MAX_PAIRS });
@@ -177,7 +115,7 @@ impl PageConfig {
         }
         let bucket_bytes = (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 8) as f64;
         let pair_bytes = ((K::BITS + V::VALUE_BITS) / 8) as f64;
-        let buckets = (pairs as f64 * pair_bytes / (self.load * bucket_bytes)).ceil();
+        let buckets = (pairs as f64 * pair_bytes / (self.design.load * bucket_bytes)).ceil();
         let (mut page_bits, mut page_buckets) = self.pages::<K, V>(buckets)?;
         if Layout::form_for::<K, V>((page_buckets as u64) << page_bits).0 == 4 {
             let buckets = buckets.max((pairs as f64 / (4.0 * MAX_LOAD_OF_FOUR)).ceil());
@@ -191,7 +129,7 @@ impl PageConfig {
     /// in the form that takes the fewest. That form may need more buckets than the keys do.
     fn buckets_of_keys<K: Key, V: Payload>(&self, keys: u64) -> f64 {
         let of_form = |(slots, fewest): (u32, u64)| {
-            let most = MAX_LOAD_OF_KEYS.min(self.load) * slots as f64;
+            let most = MAX_LOAD_OF_KEYS.min(self.design.load) * slots as f64;
             (keys as f64 / most).ceil().max(fewest as f64)
         };
         Layout::forms::<K, V>().map(of_form).into_iter().fold(f64::INFINITY, f64::min)
@@ -202,7 +140,7 @@ impl PageConfig {
     fn pages<K: Key, V: Payload>(&self, buckets: f64) -> Result<(u32, u32)> {
         // These are more than 32 bits can number.
         if buckets > (1u64 << 31) as f64 {
-            return Err(Error::Load { load: self.load });
+            return Err(Error::Load { load: self.design.load });
         }
         let buckets = (buckets as u64).max(MIN_BUCKETS as u64);
         let most = max_page_buckets::<K, V>() as u64;

@@ -1,7 +1,7 @@
 //! The build of a page map from pairs that are first put in the order of their pages, or come in
 //! it: no bin can overflow.
 
-use super::PageMap;
+use super::PageTable;
 use super::attempt::{launch_one_of, pairs_in};
 use super::build::Outcome;
 use super::config::Plan;
@@ -21,7 +21,7 @@ fn page_function<K: Key>(layout: &Layout) -> HashFunctions {
     HashFunctions::new(Formula::Mix, 1, layout.pages(), 0, K::BITS, || constants.next().unwrap_or_default())
 }
 
-impl<K: Key, V: Payload> PageMap<K, V> {
+impl<K: Key, V: Payload> PageTable<K, V> {
     /// Counts the pairs of every page, puts them at exact offsets, in the order of the input, and
     /// builds the pages.
     pub(super) fn attempt_counted(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
@@ -32,7 +32,7 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         }
     }
 
-    /// Does [`PageMap::attempt_counted`], moving keys with the payload `M`: the map's, or none if
+    /// Does [`PageTable::attempt_counted`], moving keys with the payload `M`: the map's, or none if
     /// values do not matter.
     fn count_and_move<M: Payload>(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);

@@ -1,15 +1,28 @@
 //! A page map under a compacting table or a multimap.
 
-use super::{PageConfig, PageMap, PageReport};
-use crate::layered::id_table::{Numbers, RunsQuery};
+use super::{PageConfig, PageTable};
+use crate::layered::id_table::{IdTable, RunsQuery};
+use crate::table::design::BuiltTable;
 use crate::table::input::Input;
-use crate::{Buffer, Device, Key, Result, Stream, Tracked};
+use crate::{Buffer, Key, Result, Stream, Tracked};
 use gpu_kernels::layered::multi::{Runs, RunsParams};
 use gpu_kernels::page::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
 
-impl<K: Key> Numbers<K> for &PageMap<K, u32> {
-    unsafe fn assign_ids(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<()> {
-        let count = Buffer::<u64>::zeroed(device, 1)?;
+impl<K: Key> IdTable<K> for PageTable<K, u32> {
+    fn scratch_bytes(config: &PageConfig, pairs: u64, any_values: bool) -> Result<u64> {
+        Ok(8 * config.plan_for::<K, u32>(pairs, any_values)?.scratch_words())
+    }
+
+    fn rebuild_resized(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
+        self.rebuild(stream, input)
+    }
+
+    fn forget(&mut self, stream: &Stream) {
+        self.empty(stream);
+    }
+
+    unsafe fn assign_ids(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+        let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         let plan = NumberParams { layout: self.layout, capacity: keys.len() as u64 };
         let number =
             Number::<K> { words: self.words.argument(), keys_out: keys.argument(), count: count.argument(), plan };
@@ -31,20 +44,7 @@ impl<K: Key> Numbers<K> for &PageMap<K, u32> {
         // SAFETY: the caller guarantees the rest; the table and its layout belong together.
         unsafe { stream.launch(&rank, self.buckets_with_pairs(), &[bits, before], &[&self.words]) }
     }
-}
 
-crate::layered::id_table::impl_id_table! {
-    PageConfig builds PageMap, PageReport tells of it;
-    scratch |config, pairs, any_values| Ok(8 * config.plan_for::<K, u32>(pairs, any_values)?.scratch_words());
-    fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
-        self.rebuild_from(stream, input)
-    }
-    fn shrink_to_fit(&mut self) {
-        self.shrink_to_fit();
-    }
-    fn numbers(&self) -> impl Numbers<K> {
-        self
-    }
     unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>, writes: &[&dyn Tracked]) -> Result<()> {
         let runs = Runs::<K> {
             queries: query.queries.argument(),

@@ -1,18 +1,19 @@
-//! The page map, [`PageMap`], which is split first and then built in whole pages on chip.
-//! docs/page-map.md describes layout, algorithm, guarantees and figures.
+//! The page table, of [`PageMap`] and [`PageSet`], which is split first and then built in whole
+//! pages on chip. docs/page-map.md and docs/set.md describe layout, algorithm, guarantees and
+//! figures.
 
 mod attempt;
 mod build;
 mod config;
 mod counted;
 mod id_table;
-pub(crate) mod set;
 
 pub use build::{PageReport, PageStages};
-pub use config::PageConfig;
+pub use config::{Page, PageConfig};
 
 use crate::primitives::Scratch;
-use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
+use crate::table::design::{Built, Design, RawTable, Seeded, Staged, Stores, sealed::Sealed};
+use crate::{Buffer, BulkMap, BulkSet, Config, Device, Key, Result, Stream, Tracked};
 use gpu_kernels::page::{Find, FindParams, Layout, Unpack, UnpackParams};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Payload, WordOf};
@@ -27,22 +28,81 @@ use std::marker::PhantomData;
 ///
 /// * **Keys and values** are `u32` or `u64`; all values of these types are legal.
 /// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins.
-///   [`PageConfig::assume_unique`] promises that there are none.
+///   [`Config::assume_unique`] promises that there are none: the build then need not keep the order
+///   of the pairs. If a key is repeated all the same, [`BulkMap::len`] and [`BulkMap::to_pairs`]
+///   may have it several times, and many copies of a key may make the build fail.
 /// * **Complexity.** A build reads and writes every pair once for each split (none to three, by the
 ///   size of the table) and once for the pages, in streams. A lookup reads one bucket of 32 bytes
 ///   (64 if a key or value has 64 bits). In one to five of a hundred cases, and more in small and
 ///   full tables, it also reads the next bucket; it seldom reads others.
-/// * **Memory.** [`PageConfig::load`] says how full the table is. [`PageConfig::memory_bytes`] and
-///   [`PageConfig::scratch_bytes`] say beforehand what it takes.
+/// * **Memory.** [`PageConfig::load`](Config::load) says how full the table is.
+///   [`Config::memory_bytes`] and [`Config::scratch_bytes`] say beforehand what it takes. A build
+///   takes a little more if copies of some keys overflow a bin of a split before the last one.
 /// * **Two builds of the same pairs** answer every lookup alike. The slots of the pairs, and so the
-///   order of [`PageMap::to_pairs`], may differ, also with the same seed.
+///   order of [`BulkMap::to_pairs`], may differ, also with the same seed.
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may look
-///   up at the same time. [`PageMap::rebuild`] takes the map exclusively and waits for running
+///   up at the same time. [`BulkMap::rebuild`] takes the map exclusively and waits for running
 ///   lookups by itself.
+///
+/// ```
+/// use warpnest::{Device, PageMap};
+///
+/// let device = Device::best()?;
+/// let map: PageMap<u32, u32> = PageMap::build(&device, &[7, 8, 7], &[1, 2, 3])?;
+/// assert_eq!(map.len(), 2);
+/// assert_eq!(map.get_many(&[7, 8, 9])?, [Some(3), Some(2), None]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+pub type PageMap<K, V> = BulkMap<K, V, Page>;
+
+/// A set that is built in one go at streaming speed, and answers nearly every query, present or
+/// absent, with one memory access. It is a [`PageMap`] without values, whose buckets hold two to
+/// four times as many keys.
+///
+/// Source: that of [`PageMap`]. Alcantara et al., *Building an Efficient Hash Table on the GPU*
+/// (2011), section 4.4, make a set from a hash table by leaving the values out.
+///
+/// * **Keys** are `u32` or `u64`; all values of these types are legal, and may be repeated.
+///   [`Config::assume_unique`] promises that they are not. If a key is repeated all the same, it is
+///   found, but [`BulkSet::len`] and [`BulkSet::to_keys`] may have it several times. Many copies of
+///   a key may make the build fail.
+/// * **Complexity.** A build reads and writes every key once for each split (none to three, by the
+///   size of the table) and once for the pages, in streams. A query reads one bucket, of 32 bytes
+///   (64 if keys have 64 bits). In two to six of a hundred cases, and more in full tables, it also
+///   reads the next bucket or, about as seldom, others.
+/// * **Memory.** [`PageConfig::load`](Config::load) says how full the table is. It takes 2 to 5
+///   bytes for a 32-bit key, 10 for a 64-bit one.
+/// * **Two builds of the same keys** answer every query alike. The slots of the keys, and so the
+///   order of [`BulkSet::to_keys`], may differ, also with the same seed.
+///
+/// ```
+/// use warpnest::{Device, PageSet};
+///
+/// let set = PageSet::build(&Device::best()?, &[7u32, 8, 7])?;
+/// assert_eq!(set.len(), 2);
+/// assert_eq!(set.contains_many(&[7, 8, 9])?, [true, true, false]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+pub type PageSet<K> = BulkSet<K, Page>;
+
+impl Sealed for Page {}
+impl Design for Page {
+    const NAME: &'static str = "Page";
+}
+impl Built for Page {
+    type Report = PageReport;
+}
+impl Seeded for Page {}
+impl Staged for Page {}
+impl<K: Key, V: Payload> Stores<K, V> for Page {
+    type Table = PageTable<K, V>;
+}
+
+/// The table of a [`PageMap`], or of a [`PageSet`] if the payload is nothing.
 #[derive(Debug)]
-pub struct PageMap<K: Key, V: Payload> {
+pub struct PageTable<K: Key, V: Payload> {
     device: Device,
-    pub(crate) config: PageConfig,
+    config: Config<Page>,
     layout: Layout,
     words: Buffer<u64>,
     scratch: Scratch,
@@ -51,41 +111,44 @@ pub struct PageMap<K: Key, V: Payload> {
     types: PhantomData<(K, V)>,
 }
 
-crate::table::lookup::lookup_methods!(PageMap);
-crate::table::pairs::pairs_methods!(PageMap);
-
-impl<K: Key, V: Value> PageMap<K, V> {
-    /// Builds a map of `keys[i]` to `values[i]` with the default configuration;
-    /// [`PageConfig::build`] takes another.
-    ///
-    /// ```
-    /// use warpnest::{Device, PageMap};
-    ///
-    /// let device = Device::best()?;
-    /// let map: PageMap<u32, u32> = PageMap::build(&device, &[7, 8, 7], &[1, 2, 3])?;
-    /// assert_eq!(map.len(), 2);
-    /// assert_eq!(map.get_many(&[7, 8, 9])?, [Some(3), Some(2), None]);
-    /// # Ok::<(), warpnest::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`PageConfig::build`].
-    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
-        PageConfig::default().build(device, keys, values)
+impl<K: Key, V: Payload> PageTable<K, V> {
+    /// Returns how the table is laid out and how it hashes, for a kernel of your own: with
+    /// [`PageTable::words`] it makes a [`Table`](gpu_kernels::page::Table).
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
-    fn write_pairs(&self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        self.unpack(stream, keys, Some(values))
+    /// Returns the buckets, and perhaps some more words that the table does not use.
+    pub fn words(&self) -> &Buffer<u64> {
+        &self.words
+    }
+
+    /// Returns the number of slots of all buckets.
+    pub fn slots(&self) -> u64 {
+        self.layout.buckets() as u64 * self.layout.slots as u64
+    }
+
+    /// Returns the number of buckets that may have pairs: none in an empty map, whatever its words
+    /// are.
+    fn buckets_with_pairs(&self) -> u64 {
+        if self.length == 0 { 0 } else { self.layout.buckets() as u64 }
     }
 }
 
-impl<K: Key, V: Payload> PageMap<K, V> {
-    /// Queues a lookup; `values` may be null.
-    ///
-    /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for every 32 of them. The
-    /// launch writes `writes`.
-    pub(crate) unsafe fn find(
+impl<K: Key, V: Payload> RawTable<K, V> for PageTable<K, V> {
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        8 * self.words.len() as u64
+    }
+
+    unsafe fn find(
         &self,
         stream: &Stream,
         queries: &Buffer<K>,
@@ -101,70 +164,29 @@ impl<K: Key, V: Payload> PageMap<K, V> {
             plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 2] = [queries, &self.words];
-        // SAFETY: there are as many values, if any, as queries, and a found-word for every 32 of
-        // them. The table and its layout belong together.
+        // SAFETY: the caller guarantees the outputs. The table and its layout belong together.
         unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
     }
 
-    /// Returns the number of buckets that may have pairs: none in an empty map, whatever its words
-    /// are.
-    fn buckets_with_pairs(&self) -> u64 {
-        if self.is_empty() { 0 } else { self.layout.buckets() as u64 }
+    unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<WordOf<V>>>) -> Result<u64> {
+        let count = Buffer::<u64>::zeroed(&self.device, 1)?;
+        let unpack = Unpack::<K, V> {
+            words: self.words.argument(),
+            keys_out: keys.argument(),
+            // SAFETY: the kernel's documentation allows null for values if there are keys alone.
+            values_out: values.map_or_else(|| unsafe { Global::null() }, Buffer::argument),
+            count: count.argument(),
+            plan: UnpackParams { layout: self.layout, capacity: keys.len() as u64 },
+        };
+        let mut writes: Vec<&dyn Tracked> = vec![keys, &count];
+        writes.extend(values.map(|values| values as &dyn Tracked));
+        // SAFETY: the caller guarantees as many values as keys, if there are any; the table and its
+        // layout belong together.
+        unsafe { stream.launch(&unpack, self.buckets_with_pairs(), &[&self.words], &writes)? };
+        count.download_at(stream, 0)
     }
 
-    /// Returns how the table is laid out and how it hashes, for a kernel of your own: with
-    /// [`PageMap::words`] it makes a [`Table`](gpu_kernels::page::Table).
-    pub fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    /// Returns the buckets, and perhaps some more words that the table does not use.
-    pub fn words(&self) -> &Buffer<u64> {
-        &self.words
-    }
-
-    /// Returns the number of keys.
-    pub fn len(&self) -> u64 {
-        self.length
-    }
-
-    /// Returns whether the map has no keys.
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
-    /// Returns the number of slots of all buckets.
-    pub fn slots(&self) -> u64 {
-        self.layout.buckets() as u64 * self.layout.slots as u64
-    }
-
-    /// Returns the bytes that the map takes on the device, without the scratch that
-    /// [`PageMap::rebuild`] may have left.
-    pub fn memory_bytes(&self) -> u64 {
-        8 * self.words.len() as u64
-    }
-
-    /// Gives back the scratch of rebuilds. The next rebuild allocates it again.
-    pub fn shrink_to_fit(&mut self) {
-        self.scratch.release();
-    }
-
-    /// Returns the device that the map is on.
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// Returns how the build went.
-    pub fn report(&self) -> &PageReport {
-        &self.report
-    }
-
-    /// Copies the map on the same device; the copy is made on `stream`, and has no scratch.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+    fn try_clone(&self, stream: &Stream) -> Result<Self> {
         Ok(Self {
             device: self.device.clone(),
             config: self.config.clone(),
@@ -177,23 +199,8 @@ impl<K: Key, V: Payload> PageMap<K, V> {
         })
     }
 
-    /// Writes all keys to the front of `keys`, and all values to that of `values`; both are large
-    /// enough. `values` is there unless the payload is nothing. Returns when they are written.
-    pub(crate) fn unpack(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<WordOf<V>>>) -> Result<()> {
-        let count = Buffer::<u64>::zeroed(&self.device, 1)?;
-        let capacity = values.map_or(keys.len(), |values| values.len().min(keys.len()));
-        let unpack = Unpack::<K, V> {
-            words: self.words.argument(),
-            keys_out: keys.argument(),
-            // SAFETY: the kernel's documentation allows null for values if there are keys alone.
-            values_out: values.map_or_else(|| unsafe { Global::null() }, Buffer::argument),
-            count: count.argument(),
-            plan: UnpackParams { layout: self.layout, capacity: capacity as u64 },
-        };
-        let mut writes: Vec<&dyn Tracked> = vec![keys, &count];
-        writes.extend(values.map(|values| values as &dyn Tracked));
-        // SAFETY: the outputs have the capacity that the plan says; the table and its layout belong
-        // together.
-        unsafe { stream.launch(&unpack, self.buckets_with_pairs(), &[&self.words], &writes) }
+    fn shrink_to_fit(&mut self) -> Result<()> {
+        self.scratch.release();
+        Ok(())
     }
 }

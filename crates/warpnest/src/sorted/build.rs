@@ -1,9 +1,10 @@
 //! The build of a sorted map: sort, keep the last of equal keys, write the index.
 
-use super::config::{Plan, keys_length, values_length};
-use super::{SortedConfig, SortedMap};
+use super::config::{Plan, bytes, keys_length, values_length};
+use super::{Sorted, SortedConfig, SortedTable};
 use crate::primitives::{Pairs, Scratch, launch_compact, launch_flag};
-use crate::runtime::buffer::Tracked;
+use crate::table::design::BuiltTable;
+use crate::table::input::Input;
 use crate::table::stages::StageClock;
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::seam::Global;
@@ -15,7 +16,8 @@ use gpu_kernels::sorted::{GROUP, Index, IndexParams, Layout};
 pub struct SortedReport {
     /// The number of pairs that are not in the map, since a later one has the same key.
     pub repeats: u64,
-    /// The times of the stages, if [`SortedConfig::timings`] asked for them.
+    /// The times of the stages, if [`SortedConfig::timings`](crate::Config::timings) asked for
+    /// them.
     pub stages: Option<SortedStages>,
 }
 
@@ -44,17 +46,17 @@ impl SortedStages {
     }
 }
 
-impl<K: Key, V: Value> SortedMap<K, V> {
-    pub(super) fn create(
-        config: SortedConfig,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<Self> {
-        crate::error::check_pairs(device, stream, keys, values)?;
-        let plan = config.plan::<K, V>(keys.len() as u64)?;
-        let mut map = Self {
+impl<K: Key, V: Value> BuiltTable<K, V> for SortedTable<K, V> {
+    type Design = Sorted;
+
+    fn sizes(config: &SortedConfig, items: u64) -> Result<(u64, u64)> {
+        let scratch = 8 * config.plan::<K, V>(items)?.scratch_words();
+        Ok((bytes::<K, V>(keys_length(items), values_length(items)), scratch))
+    }
+
+    fn create(config: SortedConfig, stream: &Stream, device: &Device, input: Input<'_, K, V>) -> Result<Self> {
+        let plan = config.plan::<K, V>(input.pairs)?;
+        let mut table = Self {
             device: device.clone(),
             layout: Layout::new(0),
             keys: Buffer::uninitialized(device, keys_length(plan.pairs) as usize)?,
@@ -63,26 +65,15 @@ impl<K: Key, V: Value> SortedMap<K, V> {
             report: SortedReport { repeats: 0, stages: None },
             config,
         };
-        map.run(stream, keys, values, &plan)?;
-        map.scratch.release();
-        Ok(map)
+        table.run(stream, &input, &plan)?;
+        table.scratch.release();
+        Ok(table)
     }
 
-    /// Rebuilds the map from other pairs; waits until it is known that the build succeeded.
-    ///
-    /// It is for data that changes as a whole, frame after frame. The memory of the map is used
-    /// again if it is large enough. The scratch stays for the next rebuild
-    /// ([`SortedMap::shrink_to_fit`] gives it back).
-    ///
-    /// # Errors
-    /// As for [`SortedConfig::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice). If
-    /// the request makes no sense, the map is unchanged. After another error it is empty, and
-    /// [`SortedMap::report`] still describes the last build that succeeded.
-    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        crate::error::check_pairs(&self.device, stream, keys, values)?;
-        let plan = self.config.plan::<K, V>(keys.len() as u64)?;
+    fn rebuild(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+        let plan = self.config.plan::<K, V>(input.pairs)?;
         self.layout = Layout::new(0);
-        let built = self.ensure_capacity(plan.pairs).and_then(|()| self.run(stream, keys, values, &plan));
+        let built = self.ensure_capacity(plan.pairs).and_then(|()| self.run(stream, &input, &plan));
         if built.is_err() {
             // All ones, as after the last key. If this fails too, the device is lost; the first
             // error says more.
@@ -91,6 +82,20 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         built
     }
 
+    fn config(&self) -> &SortedConfig {
+        &self.config
+    }
+
+    fn config_mut(&mut self) -> &mut SortedConfig {
+        &mut self.config
+    }
+
+    fn report(&self) -> &SortedReport {
+        &self.report
+    }
+}
+
+impl<K: Key, V: Value> SortedTable<K, V> {
     /// Allocates more memory if the map has not enough.
     fn ensure_capacity(&mut self, pairs: u64) -> Result<()> {
         let device = &self.device;
@@ -108,28 +113,27 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     }
 
     /// Builds; waits for it.
-    fn run(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>, plan: &Plan<K, V>) -> Result<()> {
+    fn run(&mut self, stream: &Stream, input: &Input<'_, K, V>, plan: &Plan<K, V>) -> Result<()> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, keys: own_keys, values: own_values, .. } = self;
         let work = scratch.reserve(plan.scratch_words())?;
         let words = work.argument::<u64>();
-        let input = Pairs { keys: keys.argument::<K>(), values: values.argument::<V>() };
+        let pairs_in = input.arguments();
         let own = Pairs { keys: own_keys.argument::<K>(), values: own_values.argument::<V>() };
         let in_scratch = Pairs::<K, V>::at(words.offset(plan.pairs_at()), plan.pairs);
         // SAFETY: the kernel's documentation allows a null count.
         let mut count = unsafe { Global::<u32>::null() };
-        let reads: [&dyn Tracked; 2] = [keys, values];
         // SAFETY: this holds for all launches: the scratch has the words of its plan, which include
         // the pairs and the bits. The map has slots for all pairs and their index. The sort ends
         // where the compaction reads, and both are done when what they worked in is used again.
-        stream.batch(&reads, &[work, own_keys, own_values], |batch| unsafe {
+        stream.batch(&input.buffers(), &[work, own_keys, own_values], |batch| unsafe {
             clock.lap(batch)?;
             plan.passes.clear(batch, work)?;
             clock.lap(batch)?;
-            plan.passes.count(batch, work, input.keys)?;
+            plan.passes.count(batch, work, pairs_in.keys)?;
             plan.passes.scan(batch, work)?;
             let (last, other) = if plan.unique { (own, in_scratch) } else { (in_scratch, own) };
-            let mut from = input;
+            let mut from = pairs_in;
             for pass in 0..plan.passes.digits() {
                 let to = if (plan.passes.digits() - pass) % 2 == 1 { last } else { other };
                 plan.passes.pass(batch, work, pass, from, to)?;

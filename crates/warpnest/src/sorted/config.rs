@@ -1,12 +1,12 @@
 //! The configuration of a sorted map, and the sizes that follow from it.
 
-use super::SortedMap;
 use crate::primitives::{BitField, MAX_ITEMS, Pairs, RadixPasses, state_words};
+use crate::table::config::Config;
 use crate::{Error, Key, Result, Value};
 use gpu_kernels::sorted::{Layout, padded_entries};
 use std::marker::PhantomData;
 
-/// The configuration of a [`SortedMap`].
+/// The configuration of a [`SortedMap`](crate::SortedMap).
 ///
 /// ```
 /// use warpnest::{Device, SortedConfig, SortedMap};
@@ -18,55 +18,13 @@ use std::marker::PhantomData;
 /// assert_eq!(map.memory_bytes(), config.memory_bytes::<u64, u32>(3)?);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+pub type SortedConfig = Config<Sorted>;
+
+/// The design of [`SortedMap`](crate::SortedMap), which has no settings of its own.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SortedConfig {
-    pub(super) unique: bool,
-    pub(super) timings: bool,
-}
+pub struct Sorted;
 
-crate::table::config::build_methods! {
-    SortedConfig builds SortedMap;
-    check |config, pairs| config.check(pairs);
-    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::TooManyItems`].
-    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
-}
-
-impl SortedConfig {
-    /// Promises that no key is repeated. If a key is repeated all the same, the build succeeds, and
-    /// a lookup gives the value of the first of its pairs in input order. The map then has all of
-    /// these pairs: [`SortedMap::len`] counts the key several times.
-    #[must_use]
-    pub fn assume_unique(mut self) -> Self {
-        self.unique = true;
-        self
-    }
-
-    /// Measures the stages of the build; [`SortedReport::stages`](crate::SortedReport::stages) has
-    /// them.
-    #[must_use]
-    pub fn timings(mut self) -> Self {
-        self.timings = true;
-        self
-    }
-
-    /// Returns the bytes that a map of `pairs` pairs takes on the device.
-    ///
-    /// # Errors
-    /// [`Error::TooManyItems`].
-    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        self.check(pairs)?;
-        Ok(bytes::<K, V>(keys_length(pairs), values_length(pairs)))
-    }
-
-    /// Returns the bytes that a build of `pairs` pairs takes on the device besides the map and its
-    /// input.
-    ///
-    /// # Errors
-    /// As for [`SortedConfig::memory_bytes`].
-    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        Ok(8 * self.plan::<K, V>(pairs)?.scratch_words())
-    }
-
+impl Config<Sorted> {
     /// Fails if there are more pairs than ranks can number.
     fn check(&self, pairs: u64) -> Result<()> {
         match pairs {

@@ -1,4 +1,4 @@
-//! The sorted map, [`SortedMap`]: a sorted array, binary search, and an index for it.
+//! The sorted table, of [`SortedMap`]: a sorted array, binary search, and an index for it.
 //! docs/sorted.md describes layout, algorithm and guarantees.
 
 mod build;
@@ -6,12 +6,14 @@ mod config;
 mod ranges;
 
 pub use build::{SortedReport, SortedStages};
-pub use config::SortedConfig;
+pub use config::{Sorted, SortedConfig};
 
 use crate::primitives::Scratch;
-use crate::{Buffer, Device, Key, Result, Stream, Tracked, Value};
+use crate::table::design::{Built, Design, RawTable, Staged, Stores, sealed::Sealed};
+use crate::{Buffer, BulkMap, Config, Device, Key, Result, Stream, Tracked, Value};
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{Find, FindParams, Layout};
+use std::ops::Range;
 
 /// A map that is sorted by key in one go, and answers lookups by binary search. It also answers
 /// what a hash table cannot: the rank of a key, and what lies between two keys.
@@ -21,20 +23,22 @@ use gpu_kernels::sorted::{Find, FindParams, Layout};
 /// Ross, *Cache Conscious Indexing for Decision-Support in Main Memory*, 1999.
 ///
 /// * **Keys and values** are `u32` or `u64`; all values of these types are legal.
-/// * **Order.** The pairs are in the order of their keys; [`SortedMap::to_pairs`] and all other
+/// * **Order.** The pairs are in the order of their keys; [`BulkMap::to_pairs`] and all other
 ///   methods return them so. A *rank* is the number of pairs before a pair in this order.
 /// * **Repeated keys** end as in `BTreeMap::from_iter`: the last pair in input order wins.
-///   [`SortedConfig::assume_unique`] promises that there are none.
+///   [`Config::assume_unique`] promises that there are none. If a key is repeated all the same, the
+///   build succeeds, and a lookup gives the value of the first of its pairs in input order. The map
+///   then has all of these pairs: [`BulkMap::len`] counts the key several times.
 /// * **Complexity.** A build reads and writes every pair once for each 8 bits of the key, in
 ///   streams, and once more to leave out repeated keys. A lookup compares the key with about lg n
 ///   others, in groups of 16 neighbours: one group for each 4 steps. docs/sorted.md counts the
 ///   lines.
 /// * **Memory.** A map takes the memory of its pairs, and of one key more for each 15.
-///   [`SortedConfig::memory_bytes`] and [`SortedConfig::scratch_bytes`] say beforehand what it
+///   [`Config::memory_bytes`] and [`Config::scratch_bytes`] say beforehand what it
 ///   takes.
 /// * **Two builds of the same pairs** give the same map, word for word.
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may look
-///   up at the same time. [`SortedMap::rebuild`] takes the map exclusively and waits for running
+///   up at the same time. [`BulkMap::rebuild`] takes the map exclusively and waits for running
 ///   lookups by itself.
 ///
 /// ```
@@ -54,10 +58,25 @@ use gpu_kernels::sorted::{Find, FindParams, Layout};
 /// assert_eq!(map.count_ranges_many(&[0..30, 10..11])?, [2, 1]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+pub type SortedMap<K, V> = BulkMap<K, V, Sorted>;
+
+impl Sealed for Sorted {}
+impl Design for Sorted {
+    const NAME: &'static str = "Sorted";
+}
+impl Built for Sorted {
+    type Report = SortedReport;
+}
+impl Staged for Sorted {}
+impl<K: Key, V: Value> Stores<K, V> for Sorted {
+    type Table = SortedTable<K, V>;
+}
+
+/// The table of a [`SortedMap`].
 #[derive(Debug)]
-pub struct SortedMap<K: Key, V: Value> {
+pub struct SortedTable<K: Key, V: Value> {
     device: Device,
-    config: SortedConfig,
+    config: Config<Sorted>,
     layout: Layout,
     keys: Buffer<K>,
     values: Buffer<V>,
@@ -65,23 +84,56 @@ pub struct SortedMap<K: Key, V: Value> {
     report: SortedReport,
 }
 
-crate::table::lookup::lookup_methods!(SortedMap);
-
-impl<K: Key, V: Value> SortedMap<K, V> {
-    /// Builds a map of `keys[i]` to `values[i]` with the default configuration;
-    /// [`SortedConfig::build`] takes another.
-    ///
-    /// # Errors
-    /// As for [`SortedConfig::build`].
-    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
-        SortedConfig::default().build(device, keys, values)
+impl<K: Key, V: Value> SortedTable<K, V> {
+    /// Returns how the keys and their index are laid out, for a kernel of your own: with
+    /// [`SortedTable::keys`] it makes a [`Table`](gpu_kernels::sorted::Table).
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
-    /// Queues a lookup; `values` may be null.
+    /// Returns the keys in their order, the first [`BulkMap::len`] elements. The index follows
+    /// them, and perhaps some more.
+    pub fn keys(&self) -> &Buffer<K> {
+        &self.keys
+    }
+
+    /// Returns the values in the order of their keys, the first [`BulkMap::len`] elements, and
+    /// perhaps some more.
+    pub fn values(&self) -> &Buffer<V> {
+        &self.values
+    }
+
+    /// Queues a copy of the pairs at `ranks`.
     ///
     /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for every 32 of them. The
-    /// launch writes `writes`.
+    /// The table has these ranks, and `keys` and `values` have elements for them.
+    unsafe fn copy(&self, stream: &Stream, ranks: Range<u64>, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+        let (first, pairs) = (ranks.start as usize, (ranks.end - ranks.start) as usize);
+        let (key_bytes, value_bytes) = (size_of::<K>(), size_of::<V>());
+        let from = (self.keys.address() + first * key_bytes, self.values.address() + first * value_bytes);
+        stream.batch(&[&self.keys, &self.values], &[keys, values], |batch| {
+            // SAFETY: the caller guarantees ranks and outputs.
+            unsafe {
+                batch.copy(from.0, keys.address(), pairs * key_bytes)?;
+                batch.copy(from.1, values.address(), pairs * value_bytes)
+            }
+        })
+    }
+}
+
+impl<K: Key, V: Value> RawTable<K, V> for SortedTable<K, V> {
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn len(&self) -> u64 {
+        self.layout.keys
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        config::bytes::<K, V>(self.keys.len() as u64, self.values.len() as u64)
+    }
+
     unsafe fn find(
         &self,
         stream: &Stream,
@@ -99,67 +151,21 @@ impl<K: Key, V: Value> SortedMap<K, V> {
             plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
         };
         let reads: [&dyn Tracked; 3] = [queries, &self.keys, &self.values];
-        // SAFETY: there are as many values, if any, as queries, and a found-word for every 32 of
-        // them. The keys and their layout belong together.
+        // SAFETY: the caller guarantees the outputs. The keys and their layout belong together.
         unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
     }
 
-    /// Returns how the keys and their index are laid out, for a kernel of your own: with
-    /// [`SortedMap::keys`] it makes a [`Table`](gpu_kernels::sorted::Table).
-    pub fn layout(&self) -> &Layout {
-        &self.layout
+    /// Waits for nothing, unlike other tables: the pairs are side by side.
+    unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<V>>) -> Result<u64> {
+        let pairs = self.layout.keys;
+        if let Some(values) = values {
+            // SAFETY: the caller guarantees the outputs.
+            unsafe { self.copy(stream, 0..pairs, keys, values)? };
+        }
+        Ok(pairs)
     }
 
-    /// Returns the keys in their order, the first [`SortedMap::len`] elements. The index follows
-    /// them, and perhaps some more.
-    pub fn keys(&self) -> &Buffer<K> {
-        &self.keys
-    }
-
-    /// Returns the values in the order of their keys, the first [`SortedMap::len`] elements, and
-    /// perhaps some more.
-    pub fn values(&self) -> &Buffer<V> {
-        &self.values
-    }
-
-    /// Returns the number of keys. With [`SortedConfig::assume_unique`], it is the number of pairs
-    /// that the map was built from.
-    pub fn len(&self) -> u64 {
-        self.layout.keys
-    }
-
-    /// Returns whether the map has no keys.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the bytes that the map takes on the device, without the scratch that
-    /// [`SortedMap::rebuild`] may have left.
-    pub fn memory_bytes(&self) -> u64 {
-        config::bytes::<K, V>(self.keys.len() as u64, self.values.len() as u64)
-    }
-
-    /// Gives back the scratch of rebuilds. The next rebuild allocates it again.
-    pub fn shrink_to_fit(&mut self) {
-        self.scratch.release();
-    }
-
-    /// Returns the device that the map is on.
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// Returns how the build went.
-    pub fn report(&self) -> &SortedReport {
-        &self.report
-    }
-
-    /// Copies the map on the same device; the copy is made on `stream`, and has no scratch.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+    fn try_clone(&self, stream: &Stream) -> Result<Self> {
         Ok(Self {
             device: self.device.clone(),
             config: self.config.clone(),
@@ -171,23 +177,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         })
     }
 
-    /// Queues a copy of all pairs, in the order of their keys, to `keys` and `values`.
-    ///
-    /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`SortedMap::len`]
-    /// elements, [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
-        crate::error::same_length(("the map", self.len() as usize), ("the keys", keys.len()))?;
-        crate::error::same_length(("the map", self.len() as usize), ("the values", values.len()))?;
-        self.pairs_at_into(stream, 0..self.len() as u32, keys, values)
-    }
-
-    /// Returns all pairs, in the order of their keys.
-    ///
-    /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
-        self.pairs_at(0..self.len() as u32)
+    fn shrink_to_fit(&mut self) -> Result<()> {
+        self.scratch.release();
+        Ok(())
     }
 }

@@ -52,9 +52,9 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     }
 
     fn bounds(&self, queries: &[K], side: Side) -> Result<Vec<u32>> {
-        let stream = self.device.default_stream();
-        let queries = Lent::new(&self.device, queries)?;
-        let mut ranks = Buffer::uninitialized(&self.device, queries.len())?;
+        let stream = self.device().default_stream();
+        let queries = Lent::new(self.device(), queries)?;
+        let mut ranks = Buffer::uninitialized(self.device(), queries.len())?;
         self.bounds_into(stream, &queries, &mut ranks, side)?;
         ranks.download(stream)
     }
@@ -63,17 +63,17 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         crate::error::same_length(("the queries", queries.len()), ("the ranks", ranks.len()))?;
         let bounds = Bounds::<K> {
             queries: queries.argument(),
-            keys: self.keys.argument(),
+            keys: self.table.keys.argument(),
             ranks: ranks.argument(),
             plan: BoundsParams {
-                layout: self.layout,
+                layout: self.table.layout,
                 queries: queries.len() as u64,
                 upper: matches!(side, Side::Upper) as u32,
                 padding: 0,
             },
         };
         // SAFETY: there are as many ranks as queries; the keys and their layout belong together.
-        unsafe { stream.launch(&bounds, queries.len() as u64, &[queries, &self.keys], &[&*ranks]) }
+        unsafe { stream.launch(&bounds, queries.len() as u64, &[queries, &self.table.keys], &[&*ranks]) }
     }
 
     /// Returns the ranks of the keys that lie in `range`: `start` is that of the first key, `end`
@@ -127,26 +127,18 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         if start > end || end as u64 > self.len() {
             return Err(Error::Ranks { start, end, length: self.len() });
         }
-        let (first, pairs) = (start as usize, (end - start) as usize);
+        let pairs = (end - start) as usize;
         crate::error::same_length(("the ranks", pairs), ("the keys", keys.len()))?;
         crate::error::same_length(("the ranks", pairs), ("the values", values.len()))?;
-        let (key_bytes, value_bytes) = (size_of::<K>(), size_of::<V>());
-        let from = (self.keys.address() + first * key_bytes, self.values.address() + first * value_bytes);
-        stream.batch(&[&self.keys, &self.values], &[&*keys, &*values], |batch| {
-            // SAFETY: the map has pairs at all of the ranks, and the outputs have capacity for
-            // them.
-            unsafe {
-                batch.copy(from.0, keys.address(), pairs * key_bytes)?;
-                batch.copy(from.1, values.address(), pairs * value_bytes)
-            }
-        })
+        // SAFETY: the map has pairs at all of the ranks, and the outputs have capacity for them.
+        unsafe { self.table.copy(stream, start as u64..end as u64, keys, values) }
     }
 
     /// Returns the pairs at `ranks`, which the map has.
-    pub(super) fn pairs_at(&self, ranks: Range<u32>) -> Result<Vec<(K, V)>> {
-        let stream = self.device.default_stream();
-        let mut keys = Buffer::uninitialized(&self.device, ranks.len())?;
-        let mut values = Buffer::uninitialized(&self.device, ranks.len())?;
+    fn pairs_at(&self, ranks: Range<u32>) -> Result<Vec<(K, V)>> {
+        let stream = self.device().default_stream();
+        let mut keys = Buffer::uninitialized(self.device(), ranks.len())?;
+        let mut values = Buffer::uninitialized(self.device(), ranks.len())?;
         self.pairs_at_into(stream, ranks, &mut keys, &mut values)?;
         Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
     }
@@ -156,10 +148,10 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
     pub fn count_ranges_many(&self, ranges: &[Range<K>]) -> Result<Vec<u32>> {
-        let stream = self.device.default_stream();
+        let stream = self.device().default_stream();
         let (from, to): (Vec<K>, Vec<K>) = ranges.iter().map(|range| (range.start, range.end)).unzip();
-        let (from, to) = (Lent::new(&self.device, &from)?, Lent::new(&self.device, &to)?);
-        let mut counts = Buffer::uninitialized(&self.device, ranges.len())?;
+        let (from, to) = (Lent::new(self.device(), &from)?, Lent::new(self.device(), &to)?);
+        let mut counts = Buffer::uninitialized(self.device(), ranges.len())?;
         self.count_ranges_many_into(stream, &from, &to, &mut counts)?;
         counts.download(stream)
     }
@@ -182,12 +174,12 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         let count = CountRanges::<K> {
             from: from.argument(),
             to: to.argument(),
-            keys: self.keys.argument(),
+            keys: self.table.keys.argument(),
             counts: counts.argument(),
-            plan: RangesParams { layout: self.layout, ranges: from.len() as u64 },
+            plan: RangesParams { layout: self.table.layout, ranges: from.len() as u64 },
         };
         // SAFETY: there are as many ends and counts as starts; the keys and their layout belong
         // together.
-        unsafe { stream.launch(&count, from.len() as u64, &[from, to, &self.keys], &[&*counts]) }
+        unsafe { stream.launch(&count, from.len() as u64, &[from, to, &self.table.keys], &[&*counts]) }
     }
 }

@@ -2,78 +2,106 @@
 //! looked up in the other one, and those that belong to the result are compacted. These keys are
 //! all different, so the result is built without looking for repeats.
 
+use super::design::{Builds, BuiltTable, RawTable};
+use super::input::{Input, Known};
 use crate::primitives::{launch_compact, state_words};
-use crate::{Buffer, Device, Key, Result, Stream};
+use crate::{Buffer, BulkSet, Key, Result, Stream};
 use gpu_kernels::primitives::compact::{CompactParams, Invert};
+use gpu_kernels::types::Nothing;
 
-/// The operations that a kind of set provides for this.
-pub(crate) trait Combined<K: Key>: Sized {
-    /// The device of the set, and words of its table.
-    fn table(&self) -> (&Device, &Buffer<u64>);
-    /// The number of keys.
-    fn count(&self) -> u64;
-    /// Writes all keys to the front of `keys`, which is long enough for them.
-    fn write(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()>;
-    /// Sets bit `i % 32` of `found[i / 32]` to whether query `i` is in the set.
-    fn ask(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()>;
-    /// A set with the configuration of this one, of the first `count` of `keys`, which are
-    /// different.
-    fn with_keys(&self, stream: &Stream, keys: &Buffer<K>, count: u64) -> Result<Self>;
+type Set<K, D> = BulkSet<K, D>;
+
+pub fn union<K: Key, D: Builds<K, Nothing>>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
+    check(one, stream, other)?;
+    let (larger, smaller) = by_length(one, other);
+    let keys = Buffer::uninitialized(one.device(), (larger.len() + smaller.len()) as usize)?;
+    // SAFETY: there are elements for the keys of both.
+    let written = unsafe { larger.table.write(stream, &keys, None)? };
+    let added = select(smaller, stream, larger, false, &keys, written)?;
+    with_keys(one, stream, &keys, written + added)
 }
 
-pub(crate) fn union<K: Key, S: Combined<K>>(one: &S, stream: &Stream, other: &S) -> Result<S> {
+pub fn intersection<K: Key, D: Builds<K, Nothing>>(
+    one: &Set<K, D>,
+    stream: &Stream,
+    other: &Set<K, D>,
+) -> Result<Set<K, D>> {
     check(one, stream, other)?;
-    let (larger, smaller) = if one.count() < other.count() { (other, one) } else { (one, other) };
-    let keys = Buffer::uninitialized(one.table().0, (larger.count() + smaller.count()) as usize)?;
-    larger.write(stream, &keys)?;
-    let added = select(smaller, stream, larger, false, &keys, larger.count())?;
-    one.with_keys(stream, &keys, larger.count() + added)
-}
-
-pub(crate) fn intersection<K: Key, S: Combined<K>>(one: &S, stream: &Stream, other: &S) -> Result<S> {
-    check(one, stream, other)?;
-    let (larger, smaller) = if one.count() < other.count() { (other, one) } else { (one, other) };
+    let (larger, smaller) = by_length(one, other);
     selected(smaller, stream, larger, true, one)
 }
 
-pub(crate) fn difference<K: Key, S: Combined<K>>(one: &S, stream: &Stream, other: &S) -> Result<S> {
+pub fn difference<K: Key, D: Builds<K, Nothing>>(
+    one: &Set<K, D>,
+    stream: &Stream,
+    other: &Set<K, D>,
+) -> Result<Set<K, D>> {
     check(one, stream, other)?;
     selected(one, stream, other, false, one)
 }
 
-fn check<K: Key, S: Combined<K>>(one: &S, stream: &Stream, other: &S) -> Result<()> {
-    let (device, _) = one.table();
-    stream.check_device(device)?;
-    other.table().1.check_device("the other set", device)
+fn check<K: Key, D: Builds<K, Nothing>>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<()> {
+    stream.check_device(one.device())?;
+    crate::error::same_device("the other set", other.device().engine(), one.device().engine())
 }
 
-/// A set with the configuration of `like`: the keys of `set` that `other` has (`present`), or those
-/// that it does not have.
-fn selected<K: Key, S: Combined<K>>(set: &S, stream: &Stream, other: &S, present: bool, like: &S) -> Result<S> {
-    let keys = Buffer::uninitialized(set.table().0, set.count() as usize)?;
+/// Returns the set with more keys, and the other one.
+fn by_length<'s, K: Key, D: Builds<K, Nothing>>(
+    one: &'s Set<K, D>,
+    other: &'s Set<K, D>,
+) -> (&'s Set<K, D>, &'s Set<K, D>) {
+    if one.len() < other.len() { (other, one) } else { (one, other) }
+}
+
+/// Returns a set with the configuration of `like`, of the first `count` of `keys`, which are
+/// different.
+fn with_keys<K: Key, D: Builds<K, Nothing>>(
+    like: &Set<K, D>,
+    stream: &Stream,
+    keys: &Buffer<K>,
+    count: u64,
+) -> Result<Set<K, D>> {
+    let config = like.table.config();
+    let input = Input { keys, values: None, pairs: count, known: Known::Nothing };
+    let mut table = D::Table::create(config.clone().assume_unique(), stream, like.device(), input)?;
+    *table.config_mut() = config.clone();
+    Ok(BulkSet::of(table))
+}
+
+/// Returns a set with the configuration of `like`: the keys of `set` that `other` has (`present`),
+/// or those that it does not have.
+fn selected<K: Key, D: Builds<K, Nothing>>(
+    set: &Set<K, D>,
+    stream: &Stream,
+    other: &Set<K, D>,
+    present: bool,
+    like: &Set<K, D>,
+) -> Result<Set<K, D>> {
+    let keys = Buffer::uninitialized(set.device(), set.len() as usize)?;
     let selected = select(set, stream, other, present, &keys, 0)?;
-    like.with_keys(stream, &keys, selected)
+    with_keys(like, stream, &keys, selected)
 }
 
 /// Writes the keys of `set` that `other` has (`present`), or those that it does not have, to
 /// `output`. They begin at element `first`, where there is capacity for all keys of `set`. Returns
 /// the number of keys written.
-fn select<K: Key, S: Combined<K>>(
-    set: &S,
+fn select<K: Key, D: Builds<K, Nothing>>(
+    set: &Set<K, D>,
     stream: &Stream,
-    other: &S,
+    other: &Set<K, D>,
     present: bool,
     output: &Buffer<K>,
     first: u64,
 ) -> Result<u64> {
-    let ((device, _), items) = (set.table(), set.count());
-    if items == 0 {
+    if set.is_empty() {
         return Ok(0);
     }
-    let keys = Buffer::uninitialized(device, items as usize)?;
-    set.write(stream, &keys)?;
-    let mut found = Buffer::uninitialized(device, items.div_ceil(32) as usize)?;
-    other.ask(stream, &keys, &mut found)?;
+    let device = set.device();
+    let keys = Buffer::uninitialized(device, set.len() as usize)?;
+    // SAFETY: there is an element for each key.
+    let items = unsafe { set.table.write(stream, &keys, None)? };
+    let mut found = Buffer::uninitialized(device, keys.len().div_ceil(32))?;
+    other.contains_many_into(stream, &keys, &mut found)?;
     let state = Buffer::<u64>::uninitialized(device, state_words::<K>(items) as usize)?;
     let count = Buffer::<u32>::uninitialized(device, 1)?;
     stream.batch(&[&keys], &[&found, output, &count, &state], |batch| {

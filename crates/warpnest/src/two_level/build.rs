@@ -1,11 +1,12 @@
 //! The build of a two-level table: count, scan, shuffle, build the buckets; again with another hash
 //! function if a bucket overflows.
 
-use super::{TwoLevelConfig, TwoLevelMap};
+use super::{TwoLevel, TwoLevelConfig, TwoLevelTable};
 use crate::primitives::{Pairs, RadixPasses, Scratch, compact, flag_last_of_each, sort_pairs};
+use crate::table::design::BuiltTable;
 use crate::table::input::{Input, Known};
 use crate::table::stages::StageClock;
-use crate::{Buffer, Device, Error, HashFamily, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildParams, KEYS_OF_STARTS, Layout, StartsParams, header};
 use rand_xoshiro::Xoshiro256StarStar;
@@ -30,10 +31,10 @@ pub struct TwoLevelReport {
     /// Whether the pairs were sorted and the repeated keys removed before they went into buckets.
     pub sorted: bool,
     /// The most rounds that a bucket took with one seed, and those of all buckets together, if
-    /// [`TwoLevelConfig::statistics`] asked for them.
+    /// [`TwoLevelConfig::statistics`](crate::Config::statistics) asked for them.
     pub rounds: Option<(u64, u64)>,
-    /// The times of the stages of the attempt that succeeded, if [`TwoLevelConfig::timings`] asked
-    /// for them.
+    /// The times of the stages of the attempt that succeeded, if
+    /// [`TwoLevelConfig::timings`](crate::Config::timings) asked for them.
     pub stages: Option<TwoLevelStages>,
 }
 
@@ -76,7 +77,7 @@ enum Outcome {
 pub(super) struct Plan<K, V> {
     pairs: u64,
     buckets: u64,
-    /// The number of bits of a bucket number; none if the pairs come in the order of their buckets.
+    /// The number of bits of a bucket number.
     bits: u32,
     types: PhantomData<(K, V)>,
 }
@@ -84,11 +85,6 @@ pub(super) struct Plan<K, V> {
 impl<K: Key, V: Value> Plan<K, V> {
     pub fn new(pairs: u64, buckets: u64) -> Self {
         Self { pairs, buckets, bits: u64::BITS - (buckets - 1).leading_zeros(), types: PhantomData }
-    }
-
-    /// Returns the plan for pairs that are in the order of their buckets: nothing moves them.
-    fn in_order(self) -> Self {
-        Self { bits: 0, ..self }
     }
 
     /// Returns the passes that order the pairs by bucket. There are none if there is one bucket.
@@ -116,15 +112,16 @@ struct Source<'i, K, V: Value> {
     buckets: u64,
 }
 
-impl<K: Key, V: Value> TwoLevelMap<K, V> {
-    pub(super) fn create(
-        config: TwoLevelConfig,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<Self> {
-        let input = Input::of(device, stream, keys, values)?;
+impl<K: Key, V: Value> BuiltTable<K, V> for TwoLevelTable<K, V> {
+    type Design = TwoLevel;
+
+    fn sizes(config: &TwoLevelConfig, items: u64) -> Result<(u64, u64)> {
+        let buckets = config.check(items)?;
+        let kept = 8 * (config.words::<K, V>(buckets) + header::WORDS as u64) + 4 * buckets;
+        Ok((kept, 8 * Plan::<K, V>::new(items, buckets).scratch_words()))
+    }
+
+    fn create(config: TwoLevelConfig, stream: &Stream, device: &Device, input: Input<'_, K, V>) -> Result<Self> {
         let buckets = config.check(input.pairs)?;
         let mut map = Self {
             device: device.clone(),
@@ -152,34 +149,32 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         Ok(map)
     }
 
-    /// Rebuilds the map from other pairs; waits until it is known that the build succeeded.
-    ///
-    /// It is for data that changes as a whole, frame after frame. The memory of the table is used
-    /// again if it is large enough. The scratch stays for the next rebuild
-    /// ([`TwoLevelMap::shrink_to_fit`] gives it back).
-    ///
-    /// # Errors
-    /// As for [`TwoLevelConfig::build`], and [`Error::WrongDevice`]. If the request makes no sense,
-    /// the map is unchanged. After another error it is empty, and [`TwoLevelMap::report`] still
-    /// describes the last build that succeeded.
-    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        let input = Input::of(&self.device, stream, keys, values)?;
-        self.rebuild_from(stream, input)
-    }
-
-    /// Rebuilds the map from input that has been checked to be on its device, like the stream.
-    pub(super) fn rebuild_from(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
+    fn rebuild(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
         let buckets = self.config.check(input.pairs)?;
         self.length = 0;
         let built = self.attempt_until_built(stream, &Source { input, buckets });
         if built.is_err() {
-            self.forget(stream);
+            self.empty(stream);
         }
         built
     }
 
+    fn config(&self) -> &TwoLevelConfig {
+        &self.config
+    }
+
+    fn config_mut(&mut self) -> &mut TwoLevelConfig {
+        &mut self.config
+    }
+
+    fn report(&self) -> &TwoLevelReport {
+        &self.report
+    }
+}
+
+impl<K: Key, V: Value> TwoLevelTable<K, V> {
     /// Removes all keys, as after a rebuild that failed.
-    pub(super) fn forget(&mut self, stream: &Stream) {
+    fn empty(&mut self, stream: &Stream) {
         self.length = 0;
         // If this fails too, the device is lost; the first error says more.
         let _ = self.clear(stream);
@@ -192,14 +187,12 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
     }
 
     fn attempt_until_built(&mut self, stream: &Stream, given: &Source<'_, K, V>) -> Result<()> {
-        let seed = given.input.ordered_by().or(self.config.seed).unwrap_or_else(crate::table::hash::random_seed);
+        let seed = self.config.seed_or_random();
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let (mut overflows, mut failures) = (0, 0);
         // The pairs without repeats, their number, and the number of buckets for them.
         let mut unique: Option<(Buffer<K>, Buffer<V>, u64, u64)> = None;
         for restarts in 0..=self.config.restarts {
-            // The order is that of the first constants only, and only the family's mix has one.
-            let in_order = restarts == 0 && given.input.ordered_by().is_some() && self.config.hash == HashFamily::Mix;
             let source = match &unique {
                 Some((keys, values, pairs, buckets)) => {
                     let input = Input { keys, values: Some(values), pairs: *pairs, known: Known::Nothing };
@@ -208,7 +201,7 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
                 None => Source { input: given.input, buckets: given.buckets },
             };
             let mut stages = StageClock::new(self.config.timings);
-            match self.attempt(stream, &source, in_order, &mut random, &mut stages)? {
+            match self.attempt(stream, &source, &mut random, &mut stages)? {
                 Outcome::Built { found, passes } => {
                     let stages = stages.durations()?.map(TwoLevelStages::new);
                     let rounds = [header::MAX_ROUNDS, header::ROUNDS].map(|word| found[word as usize]);
@@ -246,17 +239,15 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
             buckets: self.buckets(),
             overflows,
             failures,
-            capacity: self.config.capacity,
+            capacity: self.config.design.capacity,
         })
     }
 
-    /// Makes one attempt with fresh hash functions, under which the pairs may be in the order of
-    /// their buckets.
+    /// Makes one attempt with fresh hash functions.
     fn attempt(
         &mut self,
         stream: &Stream,
         source: &Source<'_, K, V>,
-        in_order: bool,
         random: &mut impl Rng,
         stages: &mut StageClock,
     ) -> Result<Outcome> {
@@ -265,7 +256,6 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
         self.layout = layout::<K>(&self.config, buckets, || random.next_u64());
         let bucket_seed = random.next_u32();
         let plan = Plan::<K, V>::new(source.input.pairs, buckets);
-        let plan = if in_order { plan.in_order() } else { plan };
         let passes = plan.passes(self.layout.buckets);
         let Self { scratch, words, seeds, header, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
@@ -310,10 +300,10 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
                 header: header.argument(),
                 plan: BuildParams {
                     layout: *layout,
-                    capacity: config.capacity,
+                    capacity: config.design.capacity,
                     seed: bucket_seed,
-                    seeds: config.seeds,
-                    rounds: config.rounds,
+                    seeds: config.design.seeds,
+                    rounds: config.design.rounds,
                     statistics: config.statistics as u32,
                     padding: 0,
                 },
@@ -354,7 +344,6 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
             // SAFETY: all arrays have as many elements as there are pairs.
             unsafe {
                 batch.copy(input.keys.address(), sorted_keys.address(), pairs * size_of::<K>())?;
-                // If no values are given, whatever the memory holds will do.
                 let values = input.values.map(|values| values.address());
                 values.map_or(Ok(()), |values| batch.copy(values, sorted_values.address(), pairs * size_of::<V>()))
             }
@@ -376,14 +365,14 @@ impl<K: Key, V: Value> TwoLevelMap<K, V> {
 }
 
 fn layout<K: Key>(config: &TwoLevelConfig, buckets: u64, random: impl FnMut() -> u64) -> Layout {
-    let (hash, inner) = (config.hash, config.sub_table_hash);
+    let (hash, inner) = (config.design.hash, config.design.sub_table_hash);
     let prime = hash.prime().unwrap_or(0);
     Layout {
         buckets: HashFunctions::new(hash.formula(), 1, buckets as u32, prime, K::BITS, random),
         slot_hashes: Family::new(
             inner.formula(),
-            config.sub_tables,
-            config.sub_table_slots,
+            config.design.sub_tables,
+            config.design.sub_table_slots,
             inner.prime().unwrap_or(0),
         ),
     }

@@ -1,12 +1,16 @@
 //! The configuration of a two-level map, and the sizes that follow from it.
 
-use super::TwoLevelMap;
 use crate::primitives::{MAX_ITEMS, Pairs};
+use crate::table::config::Config;
 use crate::{Arithmetic, Error, HashFamily, Key, Result, Value};
 use gpu_kernels::table::slots::slot_words;
-use gpu_kernels::two_level::{MAX_IN_BUCKET, MAX_SLOTS, MAX_SUB_TABLES, header};
+use gpu_kernels::two_level::{MAX_IN_BUCKET, MAX_SLOTS, MAX_SUB_TABLES};
 
-/// The configuration of a [`TwoLevelMap`].
+/// The configuration of a [`TwoLevelMap`](crate::TwoLevelMap).
+///
+/// By default, buckets have at most 512 items and 409 or a little fewer on average, in three
+/// sub-tables of 192 slots, with [`HashFamily::Mix`] on both levels. A bucket tries 20 seeds, with
+/// 50 rounds each.
 ///
 /// ```
 /// use warpnest::{Device, TwoLevelConfig, TwoLevelMap};
@@ -15,12 +19,15 @@ use gpu_kernels::two_level::{MAX_IN_BUCKET, MAX_SLOTS, MAX_SUB_TABLES, header};
 /// let config = TwoLevelConfig::default().items_per_bucket(300.0).seed(42);
 /// let keys: Vec<u64> = (0..1000).collect();
 /// let map: TwoLevelMap<u64, u32> = config.build(&device, &keys, &[5; 1000])?;
-/// assert_eq!((map.buckets(), map.slots()), (4, 4 * 576));
+/// assert_eq!((map.table().buckets(), map.table().slots()), (4, 4 * 576));
 /// assert_eq!(map.memory_bytes(), config.memory_bytes::<u64, u32>(1000)?);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+pub type TwoLevelConfig = Config<TwoLevel>;
+
+/// The design of [`TwoLevelMap`](crate::TwoLevelMap), with its settings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TwoLevelConfig {
+pub struct TwoLevel {
     pub(super) capacity: u32,
     mean: Option<f64>,
     pub(super) sub_tables: u32,
@@ -29,18 +36,9 @@ pub struct TwoLevelConfig {
     pub(super) sub_table_hash: HashFamily,
     pub(super) seeds: u32,
     pub(super) rounds: u32,
-    pub(super) restarts: u32,
-    pub(super) seed: Option<u64>,
-    pub(super) unique: bool,
-    pub(super) statistics: bool,
-    pub(super) timings: bool,
 }
 
-impl Default for TwoLevelConfig {
-    /// The defaults: buckets of at most 512 items and of 409 or a little fewer on average, three
-    /// sub-tables of 192 slots, [`HashFamily::Mix`] on both levels. A bucket tries 20 seeds, with
-    /// 50 rounds each, and a build restarts up to 25 times. The seed is random, repeated keys are
-    /// handled, and there are no statistics and no timings.
+impl Default for TwoLevel {
     fn default() -> Self {
         Self {
             capacity: MAX_IN_BUCKET,
@@ -51,11 +49,6 @@ impl Default for TwoLevelConfig {
             sub_table_hash: HashFamily::Mix,
             seeds: 20,
             rounds: 50,
-            restarts: 25,
-            seed: None,
-            unique: false,
-            statistics: false,
-            timings: false,
         }
     }
 }
@@ -67,30 +60,21 @@ const OVERFLOW_CHANCE: f64 = 0.01;
 /// 2015).
 const FULLEST: f64 = 0.8;
 
-crate::table::config::config_methods! {
-    TwoLevelConfig builds TwoLevelMap, TwoLevelReport tells of it;
-    check |config, pairs| config.check(pairs);
-    /// * The request makes no sense: [`Error::LengthsDiffer`], [`Error::Bucket`],
-    ///   [`Error::SubTables`], [`Error::Attempts`], [`Error::TooManyItems`],
-    ///   [`Error::TooManySlots`], [`Error::NotPrime`], [`Error::PrimeBelowSlots`].
-    /// * The build did not succeed: [`Error::TwoLevelBuildFailed`].
-    /// * The device: [`Error::OutOfMemory`], [`Error::Driver`].
-}
-
-impl TwoLevelConfig {
+impl Config<TwoLevel> {
     /// Returns the configuration of (Sahu 2015): prime 1900813 and wrapping 32-bit products on both
     /// levels, and buckets filled to 80 % of 512. There are three sub-tables of 512/4 + 512/8
     /// slots, and 20 seeds of at most 100 rounds each. docs/two-level.md says up to which size that
     /// can work.
     pub fn sahu() -> Self {
         let hash = HashFamily::Linear { prime: 1_900_813, arithmetic: Arithmetic::Wrapping };
-        Self { mean: Some(FULLEST * 512.0), hash, sub_table_hash: hash, rounds: 100, ..Self::default() }
+        let mean = Some(FULLEST * 512.0);
+        Self::of(TwoLevel { mean, hash, sub_table_hash: hash, rounds: 100, ..TwoLevel::default() })
     }
 
     /// Sets the most items of a bucket: 1 to 512.
     #[must_use]
     pub fn bucket_capacity(mut self, items: u32) -> Self {
-        self.capacity = items;
+        self.design.capacity = items;
         self
     }
 
@@ -99,7 +83,7 @@ impl TwoLevelConfig {
     /// below one in a hundred. Buckets of a few items cannot keep it below that.
     #[must_use]
     pub fn items_per_bucket(mut self, items: f64) -> Self {
-        self.mean = Some(items);
+        self.design.mean = Some(items);
         self
     }
 
@@ -107,21 +91,21 @@ impl TwoLevelConfig {
     /// least as many slots as its capacity, and at most 1024.
     #[must_use]
     pub fn sub_tables(mut self, tables: u32, slots: u32) -> Self {
-        (self.sub_tables, self.sub_table_slots) = (tables, slots);
+        (self.design.sub_tables, self.design.sub_table_slots) = (tables, slots);
         self
     }
 
     /// Sets the hash family of the first level, from keys to buckets.
     #[must_use]
     pub fn hash(mut self, family: HashFamily) -> Self {
-        self.hash = family;
+        self.design.hash = family;
         self
     }
 
     /// Sets the hash family of the second level, from keys to the slots of sub-tables.
     #[must_use]
     pub fn sub_table_hash(mut self, family: HashFamily) -> Self {
-        self.sub_table_hash = family;
+        self.design.sub_table_hash = family;
         self
     }
 
@@ -129,90 +113,35 @@ impl TwoLevelConfig {
     /// take with each.
     #[must_use]
     pub fn seeds(mut self, seeds: u32, rounds: u32) -> Self {
-        (self.seeds, self.rounds) = (seeds, rounds);
+        (self.design.seeds, self.design.rounds) = (seeds, rounds);
         self
-    }
-
-    /// Sets how often a failed build may start again with a fresh first-level function. Keys that
-    /// are repeated so often that their bucket overflows need at least one restart.
-    #[must_use]
-    pub fn restarts(mut self, restarts: u32) -> Self {
-        self.restarts = restarts;
-        self
-    }
-
-    /// Promises that no key is repeated. If a key is repeated all the same, the build succeeds
-    /// unless a bucket overflows with its copies. A lookup then gives one of the key's values, as a
-    /// whole, and [`TwoLevelMap::len`] counts the key several times.
-    #[must_use]
-    pub fn assume_unique(mut self) -> Self {
-        self.unique = true;
-        self
-    }
-
-    /// Counts the rounds that buckets take.
-    #[must_use]
-    pub fn statistics(mut self) -> Self {
-        self.statistics = true;
-        self
-    }
-
-    /// Measures the stages of the build; [`TwoLevelReport::stages`](crate::TwoLevelReport::stages)
-    /// has them. Kernels that were never launched before are compiled in that time, unless
-    /// [`Device::load_kernels`](crate::Device::load_kernels) has done that.
-    #[must_use]
-    pub fn timings(mut self) -> Self {
-        self.timings = true;
-        self
-    }
-
-    /// Returns the bytes that a map of `pairs` pairs takes on the device.
-    ///
-    /// # Errors
-    /// As for [`TwoLevelConfig::build`], as far as they follow from the configuration and the
-    /// number of pairs.
-    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        let buckets = self.check(pairs)?;
-        Ok(8 * (self.words::<K, V>(buckets) + header::WORDS as u64) + 4 * buckets)
-    }
-
-    /// Returns the bytes that a build of `pairs` pairs takes on the device besides the map and its
-    /// input. A build that meets so many copies of a key that it has to sort takes more while it
-    /// does. The sort takes two copies of the pairs and the scratch of
-    /// [`sort_pairs`](crate::primitives::sort_pairs).
-    ///
-    /// # Errors
-    /// As for [`TwoLevelConfig::memory_bytes`].
-    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        let buckets = self.check(pairs)?;
-        Ok(8 * super::build::Plan::<K, V>::new(pairs, buckets).scratch_words())
     }
 
     /// Returns the number of buckets for `pairs` pairs, if the configuration makes sense.
     pub(super) fn check(&self, pairs: u64) -> Result<u64> {
-        let (capacity, most) = (self.capacity, MAX_IN_BUCKET);
+        let (capacity, most) = (self.design.capacity, MAX_IN_BUCKET);
         // The default mean is computed for a sensible capacity only: for a huge one that takes
         // long.
-        let mean = self.mean.unwrap_or_else(|| default_mean(capacity.min(most), pairs));
+        let mean = self.design.mean.unwrap_or_else(|| default_mean(capacity.min(most), pairs));
         if !(1..=most).contains(&capacity) || !(1.0..=capacity as f64).contains(&mean) {
             return Err(Error::Bucket { capacity, mean, max_in_bucket: most });
         }
-        let (tables, slots) = (self.sub_tables, self.sub_table_slots);
+        let (tables, slots) = (self.design.sub_tables, self.design.sub_table_slots);
         let bucket_slots = tables.saturating_mul(slots);
         if !(2..=MAX_SUB_TABLES as u32).contains(&tables) || !(capacity..=MAX_SLOTS).contains(&bucket_slots) {
             return Err(Error::SubTables { tables, slots, capacity, max_slots: MAX_SLOTS });
         }
-        if self.seeds == 0 || self.rounds == 0 {
-            return Err(Error::Attempts { seeds: self.seeds, rounds: self.rounds });
+        if self.design.seeds == 0 || self.design.rounds == 0 {
+            return Err(Error::Attempts { seeds: self.design.seeds, rounds: self.design.rounds });
         }
         if pairs > MAX_ITEMS {
             return Err(Error::TooManyItems { asked: pairs, limit: MAX_ITEMS });
         }
-        self.hash.check_prime()?;
-        self.sub_table_hash.check_prime()?;
+        self.design.hash.check_prime()?;
+        self.design.sub_table_hash.check_prime()?;
         let buckets = ((pairs as f64 / mean).ceil() as u64).max(1);
         crate::error::check_slots(buckets * bucket_slots as u64)?;
-        for (hash, slots) in [(self.hash, buckets), (self.sub_table_hash, slots as u64)] {
+        for (hash, slots) in [(self.design.hash, buckets), (self.design.sub_table_hash, slots as u64)] {
             if let Some(prime) = hash.prime().filter(|&prime| (prime as u64) < slots) {
                 return Err(Error::PrimeBelowSlots { prime, slots });
             }
@@ -223,7 +152,7 @@ impl TwoLevelConfig {
     /// Returns the words of the slots of `buckets` buckets. They are enough for as many pairs,
     /// which are moved through them during a build.
     pub(super) fn words<K: Key, V: Value>(&self, buckets: u64) -> u64 {
-        let slots = buckets * (self.sub_tables * self.sub_table_slots) as u64;
+        let slots = buckets * (self.design.sub_tables * self.design.sub_table_slots) as u64;
         slots * slot_words::<K, V>() + Pairs::<K, V>::MAX_PADDING
     }
 }

@@ -4,7 +4,7 @@
 use gpu_kernels::cuckoo::header;
 use gpu_kernels::hash::HashFunctions;
 use std::collections::HashSet;
-use warpnest::{CuckooSetConfig, Device, Key};
+use warpnest::{CuckooConfig, Device, Key};
 use warpnest_tests::cuckoo_checker::{Said, check_cuckoo_set, keys_of_words, slot};
 use warpnest_tests::distinct_keys;
 use warpnest_tests::sets::holds;
@@ -55,13 +55,13 @@ fn table<K: Key>() -> Table<K> {
     let device = Device::cpu();
     let mut keys = distinct_keys::<K>(500, 3).repeat(2);
     keys[9] = K::ALL_ONES;
-    let set = CuckooSetConfig::default().seed(3).slots(1251).build(&device, &keys).unwrap();
+    let set = CuckooConfig::default().seed(3).slots(1251).build_set(&device, &keys).unwrap();
     holds(&set, &keys);
     let stream = device.default_stream();
-    let (words, head) = (set.words().download(stream).unwrap(), set.header().download(stream).unwrap());
-    let said = keys_of_words::<K>(set.functions(), &words, &head).unwrap();
+    let (words, head) = (set.table().words().download(stream).unwrap(), set.table().header().download(stream).unwrap());
+    let said = keys_of_words::<K>(set.table().functions(), &words, &head).unwrap();
     assert_eq!(said.keys, keys.into_iter().collect());
-    Table { functions: *set.functions(), words, head, said }
+    Table { functions: *set.table().functions(), words, head, said }
 }
 
 fn damage_is_found<K: Key>() {
@@ -125,7 +125,7 @@ fn damage_to_slots_of_64_bits_is_found() {
 #[test]
 fn a_set_with_a_key_too_many_or_too_few_is_not_what_it_should_be() {
     let keys: Vec<u32> = distinct_keys(1000, 3);
-    let set = CuckooSetConfig::default().seed(1).build(&Device::cpu(), &keys).unwrap();
+    let set = CuckooConfig::default().seed(1).build_set(&Device::cpu(), &keys).unwrap();
     let mut reference: HashSet<u32> = keys.iter().copied().collect();
     assert_eq!(check_cuckoo_set(&set, &reference), Ok(()));
     reference.remove(&keys[5]);

@@ -32,7 +32,7 @@ fn fewer_than_2_and_more_than_5_functions_are_refused() {
         }
         for functions in 2..=5 {
             let map = default().functions(functions).slots_per_pair(3.0).build(device, &[9u32], &[1u32]).unwrap();
-            assert_eq!(map.probe_histogram().unwrap().len(), functions as usize);
+            assert_eq!(map.table().probe_histogram().unwrap().len(), functions as usize);
         }
     });
 }
@@ -99,7 +99,7 @@ fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_b
 
             let mut map = config.clone().slots(min_slots).build(device, &keys, &keys).unwrap();
             holds(&map, &keys, &keys);
-            assert_eq!(config.slots_per_pair(per_pair).build(device, &keys, &keys).unwrap().slots(), min_slots);
+            assert_eq!(config.slots_per_pair(per_pair).build(device, &keys, &keys).unwrap().table().slots(), min_slots);
             // One pair more in the existing slots: refused, and the map is as it was.
             let more = Buffer::from_slice(device, &distinct_keys::<u64>(PAIRS as usize + 2, 9)).unwrap();
             let error = map.rebuild(device.default_stream(), &more, &more).unwrap_err();

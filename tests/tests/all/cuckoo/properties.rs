@@ -15,7 +15,7 @@ fn check<K: Key, V: Value>(
 ) -> Result<(), TestCaseError> {
     let (keys, values): (Vec<K>, Vec<V>) = pairs.iter().copied().unzip();
     let reference: HashMap<K, V> = pairs.iter().copied().collect();
-    let map = match spec.map(pairs.len()).build(&engine.device, &keys, &values) {
+    let map = match spec.config(pairs.len()).build(&engine.device, &keys, &values) {
         Ok(map) => map,
         Err(error) => return spec.excuses(&error, &reference.keys().copied().collect()).map_err(TestCaseError::fail),
     };

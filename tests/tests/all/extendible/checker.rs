@@ -4,12 +4,12 @@
 use gpu_kernels::extendible::{PAGE, Segment, State, WordOf};
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
-use warpnest::{Device, ExtendibleMap, Key, Value};
+use warpnest::{Device, Extendible, ExtendibleMap, Key, Value};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_checker::check_extendible_map;
 use warpnest_tests::extendible_parts::{small, spread};
 use warpnest_tests::in_all_widths;
-use warpnest_tests::maps::{Map, equals};
+use warpnest_tests::maps::{Checked, equals};
 
 /// A map on the CPU engine, to be damaged.
 struct Damaged<K: Key, V: Value> {
@@ -25,16 +25,16 @@ impl<K: Key, V: Value> Damaged<K, V> {
     /// but for a slot.
     fn new() -> Self {
         let mut map: ExtendibleMap<K, V> = small().records(16).create(&Device::cpu()).unwrap();
-        let part = |root, path, n| spread::<K>(&map.layout(), root, path, n);
+        let part = |root, path, n| spread::<K>(&map.table().layout(), root, path, n);
         let keys = [part(1, "", 17), part(5, "01", 17), part(2, "", 15), part(0, "", 6), part(7, "", 6)].concat();
         map.insert_many(&keys, &values(&keys)).unwrap();
-        assert_eq!(map.report().global_depth, 3);
+        assert_eq!(map.table().report().global_depth, 3);
         Self { map, there: pairs(&keys) }
     }
 
     /// The word of 64 bits at an address of the map's memory.
     fn word(&mut self, address: u64) -> &mut u64 {
-        let buffers = self.map.memory().chain([self.map.segments(), self.map.page_addresses()]);
+        let buffers = self.map.table().memory().chain([self.map.table().segments(), self.map.table().page_addresses()]);
         let ends = |first: u64, words: usize| first..first + 8 * words as u64;
         assert!(buffers.map(|buffer| ends(buffer.address() as u64, buffer.len())).any(|all| all.contains(&address)));
         // SAFETY: the engine's memory is the host's, the word is in a buffer of the map, all work
@@ -43,14 +43,14 @@ impl<K: Key, V: Value> Damaged<K, V> {
     }
 
     fn segment(&mut self, number: usize) -> &mut u64 {
-        let first = self.map.segments().address();
+        let first = self.map.table().segments().address();
         self.word((first + 8 * number) as u64)
     }
 
     /// The entry of a bucket table for a hash position, as the word that holds two entries, and the
     /// entry's shift in it.
     fn entry(&mut self, hash_position: u64) -> (&mut u64, u32) {
-        let layout = self.map.layout();
+        let layout = self.map.table().layout();
         let segment = Segment(*self.segment(layout.segment(hash_position, layout.depth) as usize));
         let entry = layout.entry(hash_position);
         (self.word(segment.address() + 4 * (entry & !1)), 32 * (entry as u32 & 1))
@@ -63,7 +63,7 @@ impl<K: Key, V: Value> Damaged<K, V> {
     }
 
     fn page(&self) -> u64 {
-        self.map.page_addresses().download(self.map.device().default_stream()).unwrap()[0]
+        self.map.table().page_addresses().download(self.map.device().default_stream()).unwrap()[0]
     }
 
     /// A bucket's header: the start of its part of the range, and its state.
@@ -88,7 +88,7 @@ impl<K: Key, V: Value> Damaged<K, V> {
 
     /// The 64-bit word that holds a word of a bucket, and the shift of the latter in it.
     fn word_of(&mut self, (bucket, slot): Slot, is_value: bool) -> (&mut u64, u32) {
-        let lines = self.map.layout().lines as u64;
+        let lines = self.map.table().layout().lines as u64;
         let number =
             slot / Self::of_line() * 2 * Self::of_line() + slot % Self::of_line() + is_value as u64 * Self::of_line();
         let at = self.page() + 16 * PAGE + 64 * lines * bucket;
@@ -127,7 +127,7 @@ fn found<K: Key, V: Value>(says: &str, damage: impl FnOnce(&mut Damaged<K, V>)) 
     let mut damaged = Damaged::new();
     equals(&damaged.map, &damaged.there);
     damage(&mut damaged);
-    let wrong = damaged.map.check_table(&damaged.there).expect_err(&format!("{says:?} was not found"));
+    let wrong = Extendible::check_table(&damaged.map, &damaged.there).expect_err(&format!("{says:?} was not found"));
     assert!(wrong.contains(says), "{wrong:?} should say {says:?}");
 }
 
@@ -143,7 +143,7 @@ fn damage_to_the_directory_is_found() {
     fn with<K: Key, V: Value>() {
         // Segments of group 1, whose tables are deepest where the first halvings of root 5 are 01,
         // and of group 0, at depth 1.
-        let deep = |damaged: &mut Damaged<K, V>| damaged.map.layout().segment(DEEP, 3) as usize;
+        let deep = |damaged: &mut Damaged<K, V>| damaged.map.table().layout().segment(DEEP, 3) as usize;
         found::<K, V>("are in no buffer of the map", |damaged| *damaged.segment(1) += 1 << 40);
         found::<K, V>("is deeper than the directory: 4", |damaged| {
             let number = deep(damaged);
@@ -284,7 +284,7 @@ fn what_has_no_meaning_may_be_anything() {
             damaged.set(slot, false, removed);
         }
         // Numbers of buckets that do not exist.
-        let used = damaged.map.report().buckets + 20;
+        let used = damaged.map.table().report().buckets + 20;
         *damaged.state(used) = u64::MAX;
         damaged.set((used, 3), false, 77);
         equals(&damaged.map, &damaged.there);

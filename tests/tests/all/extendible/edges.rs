@@ -19,7 +19,7 @@ fn batches_of_nothing_do_nothing() {
             let mut map = edges::batches_of_nothing_do_nothing::<_, K, V, _>(device, &small(), |map| {
                 let mut answers = Answers::new(device, 0).unwrap();
                 assert_eq!(map.remove_many_into(stream, &none, &mut answers), Ok(0));
-                map.report()
+                map.table().report()
             });
             map.shrink_to_fit().unwrap();
             equals(&map.try_clone(stream).unwrap(), &HashMap::new());
@@ -36,7 +36,7 @@ fn every_operation_on_every_extreme_key_and_value() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
             let mut map = create::<_, K, V>(&engine.device, &small());
-            let layout = map.layout();
+            let layout = map.table().layout();
             let mixed = extremes::<K>().into_iter().map(|mixed| mixed.unmixed(layout.a, layout.b));
             let keys: Vec<K> = extremes::<K>().into_iter().chain(mixed).collect();
             for (i, &key) in keys.iter().enumerate().step_by(if engine.max_items < 1000 { 9 } else { 1 }) {
@@ -148,13 +148,17 @@ fn as_many_records_as_a_bucket_holds_and_one_more_or_less() {
                     // and one more than half of them first.
                     for (root, batch) in [(0, n), (7, n), (3, n / 2 + 1)] {
                         let mut map = create::<_, K, V>(&engine.device, &config);
-                        let keys: Vec<K> = spread(&map.layout(), root, "", n);
+                        let keys: Vec<K> = spread(&map.table().layout(), root, "", n);
                         for keys in keys.chunks(batch) {
                             assert_eq!(map.insert_many(keys, &values(keys)), Ok(keys.len() as u64));
                         }
                         equals(&map, &pairs(&keys));
                         let buckets = 7 + n.div_ceil(records as usize) as u64;
-                        assert_eq!(map.report().buckets, buckets, "{n} records in root {root}, {records} in a bucket");
+                        assert_eq!(
+                            map.table().report().buckets,
+                            buckets,
+                            "{n} records in root {root}, {records} in a bucket"
+                        );
                     }
                 }
             }
@@ -171,7 +175,7 @@ fn as_many_buckets_as_a_page_holds_and_some_more_or_less() {
             for segments in [255, 256, 257].into_iter().take(if engine.max_items < 1000 { 1 } else { 3 }) {
                 let config = ExtendibleConfig::default().segments(segments).buckets(4).records(8).seed(4);
                 let mut map = create::<_, K, V>(&engine.device, &config);
-                let (layout, first) = (map.layout(), 4 * segments as u64);
+                let (layout, first) = (map.table().layout(), 4 * segments as u64);
                 let mut there = HashMap::new();
                 let split = |root: u64| spread::<K>(&layout, root, "", 9);
                 // One bucket at a time, then many at once, each into two.
@@ -180,7 +184,7 @@ fn as_many_buckets_as_a_page_holds_and_some_more_or_less() {
                     assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(keys.len() as u64));
                     there.extend(pairs::<K, V>(&keys));
                     equals(&map, &there);
-                    assert_eq!(map.report().buckets, first + buckets);
+                    assert_eq!(map.table().report().buckets, first + buckets);
                     if engine.max_items < 1000 && buckets >= 3 {
                         break;
                     }
@@ -188,7 +192,7 @@ fn as_many_buckets_as_a_page_holds_and_some_more_or_less() {
                 // All merge again.
                 let keys: Vec<K> = there.keys().copied().collect();
                 remove(&mut map, &keys);
-                assert_eq!(map.report().buckets, first);
+                assert_eq!(map.table().report().buckets, first);
                 check_extendible_map(&map).unwrap();
             }
         });

@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 use warpnest::{Answers, Buffer, Device, Error, ExtendibleConfig, ExtendibleMap, Key, Value};
-use warpnest_tests::changing::edges::refuses_room_for_other_pairs;
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_parts::{close, small, spread};
+use warpnest_tests::maps::refuses_buffers_of_other_lengths;
 use warpnest_tests::maps::{equals, refuses_another_device, refuses_other_lengths};
 use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, in_all_widths, on_all, says};
 
@@ -87,7 +87,7 @@ fn a_batch_that_is_too_deep_is_refused_with_advice_that_helps() {
     on_all(|device| {
         let refusing = small().max_segments(8);
         let mut map: ExtendibleMap<u64, u32> = refusing.create(device).unwrap();
-        let layout = map.layout();
+        let layout = map.table().layout();
         let keys: Vec<u64> =
             [spread(&layout, 2, "", 12), spread(&layout, 5, "1", 8), close(&layout, 6, "1", 9)].concat();
         let (some, deep) = keys.split_at(20);
@@ -107,7 +107,7 @@ fn a_batch_that_is_too_deep_is_refused_with_advice_that_helps() {
         }
         // Keys that agree in three bits, if there may be twice as many segments.
         let mut map: ExtendibleMap<u64, u32> = small().max_segments(16).create(device).unwrap();
-        let keys = ["100", "101"].map(|path| close::<u64>(&map.layout(), 6, path, 5)).concat();
+        let keys = ["100", "101"].map(|path| close::<u64>(&map.table().layout(), 6, path, 5)).concat();
         assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(10));
         equals(&map, &pairs(&keys));
     });
@@ -119,7 +119,7 @@ fn inputs_whose_lengths_differ_are_refused_with_both_lengths() {
         on_all(|device| {
             let stream = device.default_stream();
             let (mut map, there) = begin::<K, V>(device, 2);
-            let report = map.report();
+            let report = map.table().report();
             let (k, v) = ([1, 2, 3].map(K::from_u64), [3, 4, 5].map(V::from_u64));
             let (keys, two) = (("the keys", 3), ("the values", 2));
             assert_lengths(map.insert_many(&k, &v[..2]).unwrap_err(), keys, two);
@@ -133,9 +133,9 @@ fn inputs_whose_lengths_differ_are_refused_with_both_lengths() {
                 assert_lengths(error, keys, ("the answers", answers_length as u64));
             }
             refuses_other_lengths(&map);
-            refuses_room_for_other_pairs(&map);
+            refuses_buffers_of_other_lengths(&map);
             equals(&map, &there);
-            assert_eq!(map.report(), report);
+            assert_eq!(map.table().report(), report);
         });
     }
     in_all_widths!(with());
@@ -149,7 +149,7 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
         // A batch that fits, and one for which the directory would grow.
         for n in [9usize, 200] {
             let (mut map, pairs) = begin::<u32, u32>(here, 30);
-            let report = map.report();
+            let report = map.table().report();
             let keys: Vec<u32> = distinct_keys(n, 3);
             let ours = |elements: &[u32]| Buffer::from_slice(here, elements).unwrap();
             let theirs = |elements: &[u32]| Buffer::from_slice(there, elements).unwrap();
@@ -172,7 +172,7 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
             refuses_another_device(&map);
 
             equals(&map, &pairs);
-            assert_eq!((map.report(), map.device().name()), (report, here.name()));
+            assert_eq!((map.table().report(), map.device().name()), (report, here.name()));
             assert_eq!(map.insert_many_on(stream, &near, &near), Ok(n as u64));
         }
     });

@@ -21,7 +21,7 @@ fn begin<K: Key, V: Value>(device: &Device) -> (ExtendibleMap<K, V>, HashMap<K, 
     let keys: Vec<K> = [K::ALL_ONES].into_iter().chain(distinct_keys(4000, 1)).collect();
     insert(&mut map, &keys).unwrap();
     map.remove_many(&keys[2000..]).unwrap();
-    assert!(map.report().global_depth > 5);
+    assert!(map.table().report().global_depth > 5);
     (map, pairs(&keys[..2000]))
 }
 
@@ -65,7 +65,7 @@ impl<K: Key, V: Value> Before<K, V> {
     /// Fails unless the map is as it was, except for memory that it may have taken already.
     fn is(&self, map: &ExtendibleMap<K, V>) {
         equals(map, &self.there);
-        let mut report = map.report();
+        let mut report = map.table().report();
         report.memory_bytes = self.report.memory_bytes;
         assert_eq!(report, self.report);
     }
@@ -82,7 +82,7 @@ fn hit_each<K: Key, V: Value>(
     let mut old: Vec<K> = there.keys().copied().collect();
     old.sort_unstable();
     let new: Vec<K> = distinct_keys(4000, 1 << 20);
-    let mut before = Before { there, report: begun.report(), old, new };
+    let mut before = Before { there, report: begun.table().report(), old, new };
     for good in 0.. {
         // A copy has no spare memory: it must take all that it needs. A call that frees memory
         // needs some.
@@ -90,7 +90,7 @@ fn hit_each<K: Key, V: Value>(
             "shrink_to_fit" => begin(device).0,
             _ => begun.try_clone(device.default_stream()).unwrap(),
         };
-        before.report = map.report();
+        before.report = map.table().report();
         left.store(good, Relaxed);
         let done = (call.1)(&mut map, &before.old, &before.new);
         let after = left.swap(u32::MAX, Relaxed);
@@ -151,10 +151,10 @@ fn a_removal_does_without_memory_for_merging() {
                 }
                 let kept = &before.old[..KEPT];
                 equals(map, &pairs(kept));
-                unmerged += (map.report().buckets == before.report.buckets) as u32;
+                unmerged += (map.table().report().buckets == before.report.buckets) as u32;
                 assert_eq!(map.remove_many(&kept[..1]).unwrap().iter().flatten().count(), 1, "{case}");
                 equals(map, &pairs(&kept[1..]));
-                assert!(map.report().buckets <= KEPT as u64, "{case}: {:?}", map.report());
+                assert!(map.table().report().buckets <= KEPT as u64, "{case}: {:?}", map.table().report());
                 // And memory that was not freed is used again.
                 insert(map, &before.new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
                 equals(map, &pairs(&[&kept[1..], &before.new].concat()));
@@ -231,7 +231,7 @@ fn says_that_it_is_broken<K: Key, V: Value>(map: &ExtendibleMap<K, V>, why: &Err
     assert_eq!(map.try_clone(map.device().default_stream()).unwrap_err(), *why);
     assert!(map.is_empty());
     // It may have no buckets at all.
-    assert_eq!(map.report().fill(), 0.0);
+    assert_eq!(map.table().report().fill(), 0.0);
 }
 
 #[test]

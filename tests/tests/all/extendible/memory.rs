@@ -41,7 +41,7 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
             map.remove_many(&keys[100..]).unwrap();
             map.shrink_to_fit().unwrap();
             holds(map.memory_bytes(), 1);
-            assert_eq!(map.report().memory_bytes, map.memory_bytes());
+            assert_eq!(map.table().report().memory_bytes, map.memory_bytes());
             map.clear(stream).unwrap();
             assert_eq!(map.memory_bytes(), said);
             holds(said, 1);
@@ -70,12 +70,12 @@ fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand() {
             (one, &[100_000, 100_000], 0.7),
         ] {
             let mut map = config.create::<K, V>(&device).unwrap();
-            assert_eq!(config.scratch_bytes::<K, V>(batches[0] as u64), map.scratch_bytes(batches[0] as u64));
+            assert_eq!(config.scratch_bytes::<K, V>(batches[0] as u64), map.table().scratch_bytes(batches[0] as u64));
             let mut keys: &[K] = &distinct_keys(batches.iter().sum(), 5);
             let mut nearest = 0.0f64;
             for &n in batches {
                 let batch = keys.split_off(..n).unwrap();
-                let said = map.scratch_bytes(n as u64).unwrap();
+                let said = map.table().scratch_bytes(n as u64).unwrap();
                 let before = counts.bytes.load(Relaxed);
                 let (on_device, of_keys) = (
                     Buffer::from_slice(&device, batch).unwrap(),
@@ -91,7 +91,7 @@ fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand() {
             }
             assert!(nearest >= least, "{config:?}: {nearest} of what was said");
             assert_eq!(
-                map.scratch_bytes(u64::MAX),
+                map.table().scratch_bytes(u64::MAX),
                 Err(Error::TooManyItems { asked: u64::MAX, limit: u32::MAX as u64 })
             );
         }
@@ -114,7 +114,7 @@ fn what_a_removal_could_not_do_for_want_of_memory_is_done_when_there_is_some() {
         };
         let mut map = begin();
         map.remove_many(gone).unwrap();
-        let (least, there) = (map.report(), pairs::<K, V>(&kept[1..]));
+        let (least, there) = (map.table().report(), pairs::<K, V>(&kept[1..]));
         assert_eq!((least.buckets, least.bucket_tables, least.global_depth), (8, 2, 0));
         for once in [true, false] {
             counts.once.store(once, Relaxed);
@@ -124,7 +124,7 @@ fn what_a_removal_could_not_do_for_want_of_memory_is_done_when_there_is_some() {
                 if only(&counts.allocations, good, || map.remove_many(gone)).is_err() {
                     continue;
                 }
-                let report = map.report();
+                let report = map.table().report();
                 if report == least {
                     break;
                 }
@@ -135,7 +135,8 @@ fn what_a_removal_could_not_do_for_want_of_memory_is_done_when_there_is_some() {
                 } else if report.buckets == least.buckets {
                     deep += 1;
                     map.shrink_to_fit().unwrap();
-                    let shape = (map.report().bucket_tables, map.report().global_depth, map.memory_bytes());
+                    let shape =
+                        (map.table().report().bucket_tables, map.table().report().global_depth, map.memory_bytes());
                     assert_eq!(shape, (2, 0, least.memory_bytes), "{good} went well: {report:?}");
                 }
                 equals(&map, &there);

@@ -26,7 +26,7 @@ impl<K: Key, V: Value> Both<K, V> {
 
     /// Returns keys of a part of the range.
     fn spread(&self, root: u64, path: &str, n: usize) -> Vec<K> {
-        spread(&self.map.layout(), root, path, n)
+        spread(&self.map.table().layout(), root, path, n)
     }
 
     /// Inserts keys that the map does not have.
@@ -51,7 +51,7 @@ impl<K: Key, V: Value> Both<K, V> {
 
     /// The global depth, and the numbers of segments, bucket tables and buckets.
     fn shape(&self) -> [u64; 4] {
-        let report = self.map.report();
+        let report = self.map.table().report();
         [report.global_depth as u64, report.segments, report.bucket_tables, report.buckets]
     }
 }
@@ -198,11 +198,11 @@ fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again() {
 
 /// Fails unless the keys are refused, and the map is as it was.
 fn too_deep<K: Key, V: Value>(both: &mut Both<K, V>, keys: &[K], (records, depth): (u32, u32)) {
-    let before = both.map.report();
+    let before = both.map.table().report();
     let error = both.map.insert_many(keys, &values(keys)).unwrap_err();
     assert_eq!(error, Error::TooDeep { pairs: keys.len() as u64, records, depth });
     both.found();
-    assert_eq!(both.map.report(), before);
+    assert_eq!(both.map.table().report(), before);
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn keys_that_agree_in_more_bits_than_the_directory_may_tell_apart_are_refused_an
                 for most in few(engine, [(4 << depth) - 1, 2 << depth]) {
                     let refused = (8, depth);
                     let mut both = Both::<K, V>::new(&engine.device, &small().max_segments(most));
-                    let (keys, more) = (close(&both.map.layout(), 2, path, 9), both.spread(2, path, 9));
+                    let (keys, more) = (close(&both.map.table().layout(), 2, path, 9), both.spread(2, path, 9));
                     too_deep(&mut both, &keys, refused);
                     // They would fit one level further down.
                     too_deep(&mut both, &more, refused);
@@ -248,7 +248,7 @@ fn a_batch_of_keys_with_one_hash_is_refused_after_few_launches() {
     {
         let records = if depth == 19 { 64 } else { 8 };
         let mut both = Both::<u64, u32>::new(&device, &config);
-        let (some, keys) = (both.spread(3, "", 5), close(&both.map.layout(), 3, "01", 3000));
+        let (some, keys) = (both.spread(3, "", 5), close(&both.map.table().layout(), 3, "01", 3000));
         both.insert(&some);
         // Some for the sort and the search, and one for each level.
         only(&launches, 20 + depth, || too_deep(&mut both, &keys, (records, depth)));
@@ -305,7 +305,7 @@ fn a_removal_of_few_keys_does_not_go_over_all_buckets() {
     let mut map = small().create::<u32, u32>(&device).unwrap();
     let keys: Vec<u32> = distinct_keys(100_000, 1);
     map.insert_many(&keys, &keys).unwrap();
-    assert!(map.report().buckets > 10_000);
+    assert!(map.table().report().buckets > 10_000);
     let mut least = u64::MAX;
     for key in &keys[..20] {
         blocks.store(0, Relaxed);
@@ -328,10 +328,10 @@ fn what_is_removed_gives_its_memory_back() {
             fresh.insert(&keys[..left]);
             let mut both = Both::<K, V>::new(&engine.device, &config);
             both.insert(&keys);
-            let full = both.map.report();
+            let full = both.map.table().report();
             assert!((0.5..0.9).contains(&full.fill()) || n < 1000, "{full:?}");
             both.remove(&keys[left..]);
-            let (report, of_fresh) = (both.map.report(), fresh.map.report());
+            let (report, of_fresh) = (both.map.table().report(), fresh.map.table().report());
             assert!(report.buckets <= 2 * of_fresh.buckets, "{report:?}, {of_fresh:?}");
             if n > 20_000 {
                 assert!(report.directory_entries() <= 2 * of_fresh.directory_entries(), "{report:?}, {of_fresh:?}");
@@ -339,15 +339,15 @@ fn what_is_removed_gives_its_memory_back() {
             }
             both.map.shrink_to_fit().unwrap();
             both.found();
-            assert_eq!((both.map.report().buckets, both.map.len()), (report.buckets, left as u64));
+            assert_eq!((both.map.table().report().buckets, both.map.len()), (report.buckets, left as u64));
             assert!(both.map.memory_bytes() <= of_fresh.memory_bytes.max(report.memory_bytes));
             // And it grows again, to its former shape.
             both.insert(&keys[left..]);
-            assert_eq!(both.map.report().records, full.records);
+            assert_eq!(both.map.table().report().records, full.records);
             both.map.clear(engine.device.default_stream()).unwrap();
             both.there.clear();
             both.found();
-            assert_eq!(both.map.report(), Both::<K, V>::new(&engine.device, &config).map.report());
+            assert_eq!(both.map.table().report(), Both::<K, V>::new(&engine.device, &config).map.table().report());
         });
     }
     in_all_widths!(with());

@@ -41,11 +41,11 @@ fn batches_of_nothing_do_nothing() {
                 assert_eq!(map.get_or_insert_many(&[], &[]).unwrap(), []);
                 assert_eq!(map.apply_many(&[]).unwrap(), []);
                 assert_eq!(map.remove_many_on(stream, &none).unwrap(), 0);
-                (map.taken(), map.slots())
+                (map.table().taken(), map.table().slots())
             });
-            assert_eq!(map.taken(), 0);
+            assert_eq!(map.table().taken(), 0);
             map.drop_tombstones(stream).unwrap();
-            map.shrink_to_fit(stream).unwrap();
+            map.shrink_to_fit().unwrap();
             map.reserve(stream, 0).unwrap();
             equals(&map, &HashMap::new());
         }
@@ -76,7 +76,7 @@ fn every_operation_on_every_extreme_key_and_value() {
                     assert_eq!(map.remove_many(&[key, key]).unwrap().iter().flatten().collect::<Vec<_>>(), [&value]);
                 }
                 // A key with a cell takes no slot.
-                assert!(map.is_empty() && map.taken() <= (key != K::ALL_ONES) as u64);
+                assert!(map.is_empty() && map.table().taken() <= (key != K::ALL_ONES) as u64);
             }
         }
     }
@@ -166,8 +166,13 @@ fn growth_by_one_batch_and_by_many_at_every_load() {
                     let config = config.clone().load(load);
                     for batch in [n, n / 3, n / 40 + 1] {
                         let mut map = fill::<_, K, V>(&engine.device, &config, &keys, batch);
-                        assert!(map.taken() as f64 <= map.slots() as f64 * load, "{} of {}", map.taken(), map.slots());
-                        map.shrink_to_fit(engine.device.default_stream()).unwrap();
+                        assert!(
+                            map.table().taken() as f64 <= map.table().slots() as f64 * load,
+                            "{} of {}",
+                            map.table().taken(),
+                            map.table().slots()
+                        );
+                        map.shrink_to_fit().unwrap();
                         equals(&map, &pairs(&keys));
                         let exact = config.clone().pairs(n as u64).memory_bytes::<K, V>().unwrap();
                         assert!(
@@ -201,10 +206,10 @@ fn a_map_has_room_for_the_pairs_that_it_was_made_for() {
                 for mut map in
                     [create::<_, K, V>(&engine.device, &config), create(&engine.device, &config.clone().fixed())]
                 {
-                    let constants = (map.layout().a, map.slots());
+                    let constants = (map.table().layout().a, map.table().slots());
                     let new = map.insert_many(&keys, &values(&keys));
-                    assert_eq!(new, Ok(n as u64), "{n} pairs at load {load} in {} slots", map.slots());
-                    assert_eq!((map.layout().a, map.slots()), constants, "{n} pairs at load {load}");
+                    assert_eq!(new, Ok(n as u64), "{n} pairs at load {load} in {} slots", map.table().slots());
+                    assert_eq!((map.table().layout().a, map.table().slots()), constants, "{n} pairs at load {load}");
                 }
             }
         }
@@ -226,7 +231,7 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was() {
                 let all: Vec<K> = distinct_keys(n * 5, 17);
                 let mut there = pairs(&all[..n]);
                 map.insert_many(&all[..n], &values(&all[..n])).unwrap();
-                let slots = map.slots();
+                let slots = map.table().slots();
                 for round in 0..40 {
                     let first = round * (n / 10);
                     let (gone, new) = (&all[first..first + n / 10], &all[first + n..first + n + n / 10]);
@@ -242,9 +247,18 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was() {
                     there.extend(pairs(new));
                     // The slots of removed keys must leave a part of those empty that the load
                     // leaves.
-                    let most = ((map.slots() as f64 * 0.9) as u64 + 3 * map.slots()) / 4;
-                    assert!(map.taken() <= most, "{} of {} slots are taken", map.taken(), map.slots());
-                    assert!(map.slots() <= if fixed { slots } else { 3 * slots.max(900) }, "{} slots", map.slots());
+                    let most = ((map.table().slots() as f64 * 0.9) as u64 + 3 * map.table().slots()) / 4;
+                    assert!(
+                        map.table().taken() <= most,
+                        "{} of {} slots are taken",
+                        map.table().taken(),
+                        map.table().slots()
+                    );
+                    assert!(
+                        map.table().slots() <= if fixed { slots } else { 3 * slots.max(900) },
+                        "{} slots",
+                        map.table().slots()
+                    );
                     let longest = map.probe_lengths(stream).unwrap().longest;
                     assert!(longest < 600, "round {round} on {}: {longest} slots", engine.device.name());
                     if round % 10 == 9 || n < 300 {
@@ -271,7 +285,7 @@ fn the_cell_goes_where_the_map_goes() {
             map.reserve(stream, 400).unwrap();
             holds(&map, zero);
             assert_eq!(map.replace_many(&[K::ALL_ONES], &[all_ones]).unwrap(), [Some(zero)]);
-            map.shrink_to_fit(stream).unwrap();
+            map.shrink_to_fit().unwrap();
             holds(&map, all_ones);
             // Full growth, then back.
             let keys: Vec<K> = distinct_keys(250, 6);
@@ -281,7 +295,7 @@ fn the_cell_goes_where_the_map_goes() {
             map.insert_many(&[key], &[one]).unwrap();
             map.drop_tombstones(stream).unwrap();
             holds(&map, all_ones);
-            assert_eq!(map.taken(), 1);
+            assert_eq!(map.table().taken(), 1);
             map.clear(stream).unwrap();
             equals(&map, &HashMap::new());
             assert_eq!(map.get_or_insert_many(&[K::ALL_ONES], &[three]).unwrap(), [three]);
@@ -302,9 +316,9 @@ fn one_removed_key_leaves_with_a_compaction_whether_the_cell_is_full_or_not() {
             map.insert_many(&[K::from_u64(1), two, K::from_u64(3), K::ALL_ONES], &[V::from_u64(7); 4]).unwrap();
             // Among other operations, so that a slot is left.
             apply(&mut map, &[Remove(two), Remove(K::ALL_ONES)][..if cell { 1 } else { 2 }]);
-            assert_eq!(map.taken(), 3);
+            assert_eq!(map.table().taken(), 3);
             map.drop_tombstones(stream).unwrap();
-            assert_eq!(map.taken(), 2, "with the cell {}", if cell { "full" } else { "empty" });
+            assert_eq!(map.table().taken(), 2, "with the cell {}", if cell { "full" } else { "empty" });
         }
     }
     in_all_widths!(with());
@@ -351,13 +365,13 @@ fn giving_present_keys_other_values_makes_no_map_grow() {
         let mut map: LinearMap = LinearConfig::default().pairs(200).seed(4).create(device).unwrap();
         let keys: Vec<u32> = distinct_keys(200, 3);
         map.insert_many(&keys, &keys).unwrap();
-        let (slots, others): (u64, Vec<u32>) = (map.slots(), keys.iter().map(|key| !key).collect());
+        let (slots, others): (u64, Vec<u32>) = (map.table().slots(), keys.iter().map(|key| !key).collect());
         assert_eq!(map.insert_many(&keys, &others).unwrap(), 0);
         assert_eq!(map.get_or_insert_many(&keys, &keys).unwrap(), others);
         let batch: Vec<LinearOperation> = keys.iter().map(|&key| LinearOperation::Insert(key, key)).collect();
         let before: Vec<Option<u32>> = others.iter().copied().map(Some).collect();
         assert_eq!(map.apply_many(&batch).unwrap(), before);
-        assert_eq!((map.len(), map.slots()), (200, slots));
+        assert_eq!((map.len(), map.table().slots()), (200, slots));
         assert_eq!(map.get_many(&keys).unwrap(), keys.iter().copied().map(Some).collect::<Vec<_>>());
     });
 }

@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::{Answers, Buffer, Device, Error, Key, LinearConfig, LinearMap, Value};
-use warpnest_tests::changing::edges::refuses_room_for_other_pairs;
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::linear_checker::{check_linear_map, linear_engines};
+use warpnest_tests::maps::refuses_buffers_of_other_lengths;
 use warpnest_tests::maps::{equals, refuses_another_device, refuses_other_lengths};
 use warpnest_tests::{
     assert_lengths, assert_wrong_device, distinct_keys, elsewhere, engines, in_all_widths, on_all, only_cuda, says,
@@ -86,14 +86,16 @@ fn more_pairs_than_a_map_can_have_are_refused() {
     on_all(|device| {
         let mut map: LinearMap = configs()[0].create(device).unwrap();
         map.insert_many(&[1, 2, u32::MAX], &[3, 4, 5]).unwrap();
-        let slots = map.slots();
+        let slots = map.table().slots();
         for additional in [1 << 32, 1 << 40, u64::MAX - 3, u64::MAX - 2, u64::MAX - 1, u64::MAX] {
             match map.reserve(device.default_stream(), additional) {
                 Err(error) => refused(error, additional),
-                Ok(()) => panic!("room for {additional} more keys in {} slots on {}", map.slots(), device.name()),
+                Ok(()) => {
+                    panic!("room for {additional} more keys in {} slots on {}", map.table().slots(), device.name())
+                }
             }
         }
-        assert_eq!(map.slots(), slots);
+        assert_eq!(map.table().slots(), slots);
         equals(&map, &HashMap::from([(1, 3), (2, 4), (u32::MAX, 5)]));
     });
 }
@@ -133,7 +135,7 @@ fn inputs_whose_lengths_differ_are_refused_with_both_lengths() {
             assert_lengths(mixed(&mut map, &two_kinds, &three_values, &mut four), keys, ("the kinds", 2));
             assert_lengths(mixed(&mut map, &three_kinds, &two_values, &mut four), keys, values);
             refuses_other_lengths(&map);
-            refuses_room_for_other_pairs(&map);
+            refuses_buffers_of_other_lengths(&map);
             equals(&map, &HashMap::from([(k[0], v[0]), (k[1], v[1])]));
         }
     }
@@ -185,7 +187,6 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
             let wrong = |error: Error| assert_wrong_device(error, "a buffer", here, there);
             wrong(map.remove_many_on(foreign, &keys).unwrap_err());
             wrong(map.clear(foreign).unwrap_err());
-            wrong(map.try_clone(foreign).unwrap_err());
             wrong(map.reserve(foreign, 5000).unwrap_err());
             wrong(map.probe_lengths(foreign).unwrap_err());
             wrong(map.pairs_into(foreign, &mut ours(&[0; 2]), &mut ours(&[0; 2])).unwrap_err());
@@ -198,7 +199,7 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
 /// A map that may not grow, with capacity for about `about` keys, and its exact capacity.
 fn fixed<K: Key, V: Value>(device: &Device, config: &LinearConfig, load: f64, about: u64) -> (LinearMap<K, V>, usize) {
     let map = config.clone().load(load).pairs(about).fixed().create::<K, V>(device).unwrap();
-    let most = ((map.slots() as f64 * load) as u64).min(map.slots() - 1);
+    let most = ((map.table().slots() as f64 * load) as u64).min(map.table().slots() - 1);
     (map, most as usize)
 }
 
@@ -209,7 +210,8 @@ fn assert_full<K: Key, V: Value>(
     map: &LinearMap<K, V>,
     load: f64,
 ) {
-    let (refused, operations, taken, slots) = (refused as u64, operations as u64, map.taken(), map.slots());
+    let (refused, operations, taken, slots) =
+        (refused as u64, operations as u64, map.table().taken(), map.table().slots());
     assert_eq!(*error, Error::TableFull { refused, operations, taken, slots, load });
     says(error, &[&refused.to_string(), &taken.to_string(), "slots are taken", &load.to_string(), "grow", "reserve"]);
 }
@@ -228,9 +230,12 @@ fn a_map_that_may_not_grow_takes_as_many_keys_as_its_load_allows_and_says_how_ma
                         continue;
                     }
                     let keys: Vec<K> = distinct_keys(n, 9);
-                    let slots = map.slots();
+                    let slots = map.table().slots();
                     assert_full(&map.insert_many(&keys, &values(&keys)).unwrap_err(), (45, n), &map, load);
-                    assert_eq!((map.len(), map.taken(), map.slots()), (most as u64, most as u64, slots));
+                    assert_eq!(
+                        (map.len(), map.table().taken(), map.table().slots()),
+                        (most as u64, most as u64, slots)
+                    );
                     let there = check_linear_map(&map).unwrap().pairs;
                     assert!(
                         there == pairs(&keys.iter().copied().filter(|key| there.contains_key(key)).collect::<Vec<K>>())

@@ -46,7 +46,7 @@ fn insertions<K: Key, V: Value>() -> [Call<K, V>; 3] {
 fn others<K: Key, V: Value>() -> [Call<K, V>; 8] {
     [
         ("reserve", |map, _| map.reserve(map.device().clone().default_stream(), 5000)),
-        ("shrink_to_fit", |map, _| map.shrink_to_fit(map.device().clone().default_stream())),
+        ("shrink_to_fit", |map, _| map.shrink_to_fit()),
         ("compact", |map, _| map.drop_tombstones(map.device().clone().default_stream())),
         ("try_clone", |map, _| map.try_clone(map.device().default_stream()).map(drop)),
         ("get_many", |map, keys| map.get_many(keys).map(drop)),
@@ -76,7 +76,7 @@ fn failures<K: Key, V: Value>(
 ) -> u32 {
     for good in 0.. {
         let (mut map, mut there) = begin(device);
-        let state = (*map.layout(), map.len(), map.taken());
+        let state = (*map.table().layout(), map.len(), map.table().taken());
         let done = only(left, good, || call(&mut map, new));
         let case = format!("{name} with {good} that go well");
         if let Err(error) = &done {
@@ -84,7 +84,7 @@ fn failures<K: Key, V: Value>(
             if inserts {
                 check_some(&map, &there, new, &case);
             } else {
-                assert_eq!((*map.layout(), map.len(), map.taken()), state, "{case}");
+                assert_eq!((*map.table().layout(), map.len(), map.table().taken()), state, "{case}");
                 equals(&map, &there);
             }
             // The call can be repeated.
@@ -176,7 +176,7 @@ fn a_mixed_batch_of_few_insertions_is_one_chunk() {
     let mut map: LinearMap = config().pairs(1000).create(&device).unwrap();
     let keys: Vec<u32> = distinct_keys(900, 3);
     map.insert_many(&keys, &keys).unwrap();
-    let slots = map.slots();
+    let slots = map.table().slots();
     let operation = |i: u32| match i % 100 {
         7 => Insert(!i, i),
         8 => GetOrInsert(!i, i),
@@ -185,7 +185,7 @@ fn a_mixed_batch_of_few_insertions_is_one_chunk() {
     let batch: Vec<LinearOperation> = (0..4000).map(operation).collect();
     let answers = only(&launches, 2, || map.apply_many(&batch)).unwrap();
     assert_eq!(answers.iter().filter(|answer| answer.is_none()).count(), 80);
-    assert_eq!((map.len(), map.slots()), (980, slots));
+    assert_eq!((map.len(), map.table().slots()), (980, slots));
     check_linear_map(&map).unwrap();
 }
 
@@ -207,9 +207,9 @@ fn removing_a_tenth_and_inserting_as_many_again_and_again_takes_few_launches() {
         check_linear_map(&map).unwrap();
         // Where nothing is left but removed keys, the table is emptied.
         map.remove_many(&keys).unwrap();
-        assert!(map.taken() > 0);
+        assert!(map.table().taken() > 0);
         assert_eq!(only(&launches, 1, || map.insert_many(&keys[..20_000], &keys[..20_000])), Ok(20_000));
-        assert_eq!((map.len(), map.taken()), (20_000, 20_000));
+        assert_eq!((map.len(), map.table().taken()), (20_000, 20_000));
     }
 }
 
@@ -227,11 +227,11 @@ fn removed_keys_do_not_stay_in_the_way_of_a_large_batch() {
         let mut map = config().pairs(100_000).create::<u32, u32>(&device).unwrap();
         map.insert_many(old, old).unwrap();
         map.apply_many(&old[1000..].iter().map(|&key| Remove(key)).collect::<Vec<_>>()).unwrap();
-        let layout = *map.layout();
+        let layout = *map.table().layout();
         let mut taken_by = |batch: &Buffer<u32>| {
             let done = only(&counts.allocations, allocations, || map.insert_many_on(stream, batch, batch));
             assert_eq!(done, Ok(batch.len() as u64));
-            (map.taken() == map.len(), *map.layout() == layout)
+            (map.table().taken() == map.len(), *map.table().layout() == layout)
         };
         assert_eq!(taken_by(&batches[0]), (false, true), "a small batch");
         assert_eq!(taken_by(&batches[1]), (expected, !expected), "a large batch, {allocations} allocations");
@@ -277,7 +277,7 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
                 assert_eq!(2 * copy.memory_bytes(), counts.bytes.load(Relaxed));
                 drop(copy);
                 map.remove_many(&keys[100..]).unwrap();
-                map.shrink_to_fit(stream).unwrap();
+                map.shrink_to_fit().unwrap();
                 assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed));
                 assert!(map.memory_bytes() <= config.clone().pairs(100).memory_bytes::<K, V>().unwrap().max(said));
                 drop(map);

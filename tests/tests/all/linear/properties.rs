@@ -263,26 +263,29 @@ fn work<K: Key, V: Value>(
             Ok(vec![])
         }
         Step::Shrink => {
-            let slots = map.slots();
-            map.shrink_to_fit(stream).map_err(fail)?;
-            prop_assert!(map.slots() <= slots);
+            let slots = map.table().slots();
+            map.shrink_to_fit().map_err(fail)?;
+            prop_assert!(map.table().slots() <= slots);
             Ok(vec![])
         }
         Step::Reserve(additional) => {
             map.reserve(stream, additional).map_err(fail)?;
             // The key with the cell may be one more than the slots allow.
             let in_slots = map.len() - before.contains_key(&K::ALL_ONES) as u64;
-            prop_assert!(in_slots + additional < map.slots());
+            prop_assert!(in_slots + additional < map.table().slots());
             Ok(vec![])
         }
         Step::Clear => {
             map.clear(stream).map_err(fail)?;
-            prop_assert_eq!((map.len(), map.taken()), (0, 0));
+            prop_assert_eq!((map.len(), map.table().taken()), (0, 0));
             Ok(before.iter().map(|(&key, &value)| (Remove(key), Some(value))).collect())
         }
         Step::Clone => {
             let copy = map.try_clone(stream).map_err(fail)?;
-            prop_assert_eq!((copy.len(), copy.taken(), copy.layout()), (map.len(), map.taken(), map.layout()));
+            prop_assert_eq!(
+                (copy.len(), copy.table().taken(), copy.table().layout()),
+                (map.len(), map.table().taken(), map.table().layout())
+            );
             // The map itself may change now, and the copy must not.
             let inserted = map.insert_many(&[0, 1, 2, u64::MAX].map(K::from_u64), &[V::from_u64(99); 4]);
             prop_assert!(matches!(inserted, Ok(_) | Err(Error::TableFull { .. })), "{inserted:?}");

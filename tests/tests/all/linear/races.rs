@@ -40,7 +40,7 @@ fn meet_at_few_keys<K: Key, V: Value>() {
         let mut before = HashMap::new();
         let distinct = [1, 3, 40, 2000][round % 4];
         // Keys that share a home collide; the last one has a cell of its own.
-        let home = |key: &K| search_order::<K, V>(map.layout(), *key).next();
+        let home = |key: &K| search_order::<K, V>(map.table().layout(), *key).next();
         let candidates = (0..20_000).map(K::from_u64);
         let mut keys: Vec<K> = candidates.filter(|key| home(key) < Some(64)).take(distinct).collect();
         keys.extend((1 << 20..).map(K::from_u64).take(distinct.saturating_sub(keys.len())));
@@ -152,7 +152,10 @@ fn want_the_same_slot<K: Key, V: Value>() {
     let mut map = LinearConfig::default().seed(3).pairs(40_000).create::<K, V>(&Device::cpu()).unwrap();
     let mut homes: HashMap<u64, Vec<K>> = HashMap::new();
     for key in (0..300_000).map(K::from_u64) {
-        homes.entry(search_order::<K, V>(map.layout(), key).next().expect("there are slots")).or_default().push(key);
+        homes
+            .entry(search_order::<K, V>(map.table().layout(), key).next().expect("there are slots"))
+            .or_default()
+            .push(key);
     }
     let homes: Vec<Vec<K>> = homes.into_values().filter(|keys| keys.len() >= 3).take(4096).collect();
     // A block has the first keys of some homes, the next block their second ones.

@@ -20,7 +20,7 @@ fn configs() -> [LinearConfig; 2] {
 
 /// Returns keys whose searches read the same two lines first, in the same order.
 fn neighbours<K: Key, V: Value>(map: &LinearMap<K, V>, count: usize) -> Vec<K> {
-    let first = |key| search_order::<K, V>(map.layout(), key).take(2 * line::<K, V>()).collect::<Vec<u64>>();
+    let first = |key| search_order::<K, V>(map.table().layout(), key).take(2 * line::<K, V>()).collect::<Vec<u64>>();
     let order = first(K::from_u64(1));
     (1..).map(K::from_u64).filter(|&key| first(key) == order).take(count).collect()
 }
@@ -95,12 +95,12 @@ fn a_key_behind_a_removed_one_is_found_and_not_inserted_again() {
                             map.apply_many(&[Remove(keys[removed])])
                         };
                         assert_eq!(answer.unwrap(), [Some(own(keys[removed]))]);
-                        let (taken, left) = (map.taken(), words_of(&map).unwrap()[given_up as usize]);
+                        let (taken, left) = (map.table().taken(), words_of(&map).unwrap()[given_up as usize]);
                         let empty = alone && left == empty_word::<K, V>();
                         assert!(left == removed_word::<K, V>(keys[removed]) || empty, "{left:x?}");
                         let had = insert(&mut map, key, V::from_u64(5));
                         assert_eq!(had, Some(own(key)), "{name} on {}", engine.device.name());
-                        assert_eq!((slot_number(&map, key), map.taken()), (slot, taken), "{name}");
+                        assert_eq!((slot_number(&map, key), map.table().taken()), (slot, taken), "{name}");
                         let mut pairs = pairs::<K, V>(&keys);
                         pairs.remove(&keys[removed]);
                         pairs.insert(key, if keeps { own(key) } else { V::from_u64(5) });
@@ -126,7 +126,7 @@ fn a_removed_slot_serves_its_own_key_always_and_others_if_nothing_is_removed_mea
                 let slot = slot_number(&map, keys[1]);
                 map.apply_many(&[Remove(keys[1])]).unwrap();
                 assert_eq!(
-                    (insert(&mut map, keys[1], six), slot_number(&map, keys[1]), map.taken()),
+                    (insert(&mut map, keys[1], six), slot_number(&map, keys[1]), map.table().taken()),
                     (None, slot, 3),
                     "{name}"
                 );
@@ -135,9 +135,14 @@ fn a_removed_slot_serves_its_own_key_always_and_others_if_nothing_is_removed_mea
                 let expected = if number < 2 {
                     (slot, 3)
                 } else {
-                    (search_order::<K, V>(map.layout(), keys[3]).nth(3).unwrap(), 4)
+                    (search_order::<K, V>(map.table().layout(), keys[3]).nth(3).unwrap(), 4)
                 };
-                assert_eq!((slot_number(&map, keys[3]), map.taken()), expected, "{name} on {}", engine.device.name());
+                assert_eq!(
+                    (slot_number(&map, keys[3]), map.table().taken()),
+                    expected,
+                    "{name} on {}",
+                    engine.device.name()
+                );
                 equals(&map, &HashMap::from([(keys[0], own(keys[0])), (keys[2], own(keys[2])), (keys[3], seven)]));
             }
         }
@@ -199,9 +204,9 @@ fn every_search_leads_to_every_slot() {
         {
             let map = config.pairs(pairs).create::<K, V>(&Device::cpu()).unwrap();
             for key in distinct_keys(50, 4).into_iter().chain([K::from_u64(0), K::ALL_ONES]) {
-                let mut slots: Vec<u64> = search_order::<K, V>(map.layout(), key).collect();
+                let mut slots: Vec<u64> = search_order::<K, V>(map.table().layout(), key).collect();
                 slots.sort_unstable();
-                assert!(slots.into_iter().eq(0..map.slots()), "key {key}: {:?}", map.layout());
+                assert!(slots.into_iter().eq(0..map.table().slots()), "key {key}: {:?}", map.table().layout());
             }
         }
     }
@@ -227,7 +232,7 @@ fn operations_of_unknown_kinds_do_nothing_and_answer_nothing() {
         // The old contents of the answers must be gone.
         let mut answers = map.get_many_on(stream, &keys_in(&vec![one; n])).unwrap();
         map.reserve(stream, n as u64).unwrap();
-        let before = (*map.layout(), words_of(&map).unwrap());
+        let before = (*map.table().layout(), words_of(&map).unwrap());
         let seven = V::from_u64(7);
         map.apply_many_into(stream, &words_in(&of), &keys_in(&keys), &values_in(&vec![seven; n]), &mut answers)
             .unwrap();
@@ -245,7 +250,9 @@ fn operations_of_unknown_kinds_do_nothing_and_answer_nothing() {
                 .zip(&of)
                 .all(|(&value, &kind)| kind == 0 || value == V::default())
         );
-        assert!((*map.layout(), words_of(&map).unwrap()) == before && words.len() as u64 <= map.slots());
+        assert!(
+            (*map.table().layout(), words_of(&map).unwrap()) == before && words.len() as u64 <= map.table().slots()
+        );
         equals(&map, &pairs);
         let mut none = Answers::new(device, 0).unwrap();
         map.apply_many_into(stream, &words_in(&[]), &keys_in(&[]), &values_in(&[]), &mut none).unwrap();
@@ -271,17 +278,17 @@ fn the_checker_finds_damage() {
             let slot_numbers: Vec<usize> = keys.iter().map(|&key| slot_number(&map, key) as usize).collect();
             map.remove_many(&[keys[2]]).unwrap();
             let words = words_of(&map).unwrap();
-            let beside = map.header().download(map.device().default_stream()).unwrap();
-            assert_eq!(decode::<K, V>(&words, &beside, map.layout()).unwrap().pairs.len(), keys.len());
+            let beside = map.table().header().download(map.device().default_stream()).unwrap();
+            assert_eq!(decode::<K, V>(&words, &beside, map.table().layout()).unwrap().pairs.len(), keys.len());
             let finds = |what: &str, damage: &Damage<'_, PackedPair<K, V>>| {
                 let (mut words, mut beside) = (words.clone(), beside.clone());
                 damage(&mut words, &mut beside);
-                let found = decode::<K, V>(&words, &beside, map.layout()).expect_err(what);
+                let found = decode::<K, V>(&words, &beside, map.table().layout()).expect_err(what);
                 assert!(found.contains(what), "{found:?} should say {what:?}");
             };
             let last = line + 2;
-            let near = search_order::<K, V>(map.layout(), keys[0]).nth(last + 1).unwrap() as usize;
-            let far = search_order::<K, V>(map.layout(), keys[0]).last().unwrap() as usize;
+            let near = search_order::<K, V>(map.table().layout(), keys[0]).nth(last + 1).unwrap() as usize;
+            let far = search_order::<K, V>(map.table().layout(), keys[0]).last().unwrap() as usize;
             finds("there twice", &|words, _| words[slot_numbers[2]] = words[slot_numbers[last]]);
             finds("there twice", &|words, _| words[near] = words[slot_numbers[0]]);
             finds("behind the empty slot", &|words, _| words[slot_numbers[1]] = empty_word::<K, V>());
@@ -314,7 +321,7 @@ fn the_checker_finds_that_a_map_counts_wrong() {
         ] {
             // SAFETY: the buffer has this slot, its words are of this type, and no kernel runs on
             // the CPU when no call does.
-            let all = unsafe { map.words().global::<PackedPair<K, V>>() };
+            let all = unsafe { map.table().words().global::<PackedPair<K, V>>() };
             all.store(slot, word);
             let found = check_linear_map(&map).unwrap_err();
             assert!(found.contains(says) && found.contains("the map says"), "{found:?}");

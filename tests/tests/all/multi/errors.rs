@@ -3,20 +3,17 @@
 //! `multi/properties.rs` has the rebuilds that are refused, and the failures that come from the
 //! device.
 
-use warpnest::{Buffer, CuckooConfig, Error, MultiConfig, MultiMap, TwoLevelConfig};
+use warpnest::{Buffer, Config, CuckooConfig, Error, MultiConfig, MultiMap, PageConfig};
 use warpnest_tests::forms::Form;
 use warpnest_tests::{assert_lengths, assert_wrong_device, elsewhere, on_all};
 
 #[test]
 fn a_table_that_makes_no_sense_is_refused() {
     on_all(|device| {
-        let error = MultiConfig::default().load(0.0).build(device, &[1u32], &[1u32]).unwrap_err();
+        let error = MultiConfig::on(PageConfig::default().load(0.0)).build(device, &[1u32], &[1u32]).unwrap_err();
         assert!(matches!(error, Error::Load { .. }), "{error}");
         let error = MultiConfig::on(CuckooConfig::default().functions(6)).build(device, &[1u32], &[1u32]).unwrap_err();
         assert_eq!(error, Error::FunctionCount { asked: 6 });
-        let config = MultiConfig::on(TwoLevelConfig::default().seeds(0, 1));
-        let error = config.build(device, &[1u32], &[1u32]).unwrap_err();
-        assert_eq!(error, Error::Attempts { seeds: 0, rounds: 1 });
         let error = MultiMap::build(device, &[1u32], &[1u32, 2]).unwrap_err();
         assert_lengths(error, ("the keys", 1), ("the values", 2));
     });
@@ -25,7 +22,7 @@ fn a_table_that_makes_no_sense_is_refused() {
 fn what_makes_no_sense_is_refused<F: Form>() {
     on_all(|device| {
         let stream = device.default_stream();
-        let config = MultiConfig::on(F::default());
+        let config = MultiConfig::on(Config::<F>::default());
         let error = config.build(device, &[1u32], &[1u32, 2]).unwrap_err();
         assert_lengths(error, ("the keys", 1), ("the values", 2));
         let map = config.build(device, &[4u32, 5, 4], &[1u32, 2, 3]).unwrap();

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
 use warpnest::{
-    Buffer, CuckooConfig, CuckooMap, Device, Error, HashFamily, IdTable, Key, MultiConfig, MultiMap, TwoLevelConfig,
-    TwoLevelMap, Value,
+    Buffer, Config, Cuckoo, CuckooConfig, Device, Error, HashFamily, Key, MultiConfig, MultiMap, Numbers, PageConfig,
+    Value,
 };
-use warpnest_tests::forms::Form;
+use warpnest_tests::forms::{Form, FormOf};
 use warpnest_tests::{
     assert_wrong_device, at, counting, distinct_keys, elsewhere, faulty, in_all_widths, key, on_all, on_every_engine,
     only, values,
@@ -23,8 +23,8 @@ fn reference<K: Key, V: Value>(keys: &[K], values: &[V]) -> BTreeMap<K, Vec<V>> 
 }
 
 /// Says what is wrong with a map of these pairs; `absent` are more keys to look up, present or not.
-fn wrong<K: Key, V: Value, I: IdTable<K>>(
-    map: &MultiMap<K, V, I>,
+fn wrong<K: Key, V: Value, D: Numbers<K>>(
+    map: &MultiMap<K, V, D>,
     keys: &[K],
     values: &[V],
     absent: &[K],
@@ -64,7 +64,7 @@ fn wrong<K: Key, V: Value, I: IdTable<K>>(
 }
 
 /// Says what is wrong with the list of all pairs.
-fn listed<K: Key, V: Value, I: IdTable<K>>(map: &MultiMap<K, V, I>, all: &BTreeMap<K, Vec<V>>) -> Result<(), String> {
+fn listed<K: Key, V: Value, D: Numbers<K>>(map: &MultiMap<K, V, D>, all: &BTreeMap<K, Vec<V>>) -> Result<(), String> {
     let said = |error: Error| error.to_string();
     let pairs = map.to_pairs().map_err(said)?;
     // Every key's values in their order, and the values as the map has them: copies of a key are
@@ -81,7 +81,7 @@ fn listed<K: Key, V: Value, I: IdTable<K>>(map: &MultiMap<K, V, I>, all: &BTreeM
     Ok(())
 }
 
-fn right<F: Form, K: Key, V: Value>(device: &Device, config: &MultiConfig<F>, keys: &[K]) {
+fn right<F: Form + FormOf<K>, K: Key, V: Value>(device: &Device, config: &MultiConfig<F>, keys: &[K]) {
     let _at = at(format!(
         "{} pairs of {}, {}, {config:?}",
         keys.len(),
@@ -97,7 +97,7 @@ fn right<F: Form, K: Key, V: Value>(device: &Device, config: &MultiConfig<F>, ke
     assert_eq!(wrong(&copy, keys, &values, &[]), Ok(()));
 }
 
-fn property<F: Form, K: Key, V: Value>() {
+fn property<F: Form + FormOf<K>, K: Key, V: Value>() {
     on_every_engine(
         |engine| {
             let pairs = prop::collection::vec((key::<K>(), any::<u64>()), 0..engine.max_items.min(3000));
@@ -131,7 +131,7 @@ fn every_key_has_its_values_64_64<F: Form>() {
 }
 
 fn edges<F: Form>() {
-    fn with<F: Form, K: Key, V: Value>(device: &Device) {
+    fn with<F: Form + FormOf<K>, K: Key, V: Value>(device: &Device) {
         let config = MultiConfig::on(F::with(5, 0.8));
         let (zero, ones) = (K::default(), K::ALL_ONES);
         // Nothing, one pair, all of one key: more than a block of values.
@@ -153,7 +153,7 @@ fn edges<F: Form>() {
 /// Checks many keys with one value, and one key with many.
 fn however_values_are_shared_out<F: Form>() {
     let device = Device::best().unwrap();
-    let config = MultiConfig::on(F::default());
+    let config = MultiConfig::on(Config::<F>::default());
     for multiplicity in [1, 2, 100, 70_000] {
         let keys: Vec<u32> = distinct_keys::<u32>(140_000 / multiplicity, 9);
         right::<F, u32, u32>(&device, &config, &keys.repeat(multiplicity));
@@ -161,8 +161,8 @@ fn however_values_are_shared_out<F: Form>() {
 }
 
 fn a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing<F: Form>() {
-    fn with<F: Form, K: Key, V: Value>(device: &Device) {
-        let (stream, config) = (device.default_stream(), MultiConfig::on(F::default()));
+    fn with<F: Form + FormOf<K>, K: Key, V: Value>(device: &Device) {
+        let (stream, config) = (device.default_stream(), MultiConfig::on(Config::<F>::default()));
         let mut map = config.build(device, &distinct_keys::<K>(100, 1), &values::<V>(100)).unwrap();
         let last = distinct_keys::<K>(100, 3).repeat(3);
         for keys in [distinct_keys(40, 2), vec![], vec![K::ALL_ONES; 9], distinct_keys(200, 4), last.clone()] {
@@ -196,7 +196,7 @@ fn after_a_failed_rebuild_the_map_is_empty<F: Form>() {
         let numbers: Vec<u32> = values(keys.len());
         let input = (Buffer::from_slice(device, &keys).unwrap(), Buffer::from_slice(device, &numbers).unwrap());
         for good in 0.. {
-            let mut map = MultiConfig::on(F::default()).build(device, &[1, 2, 1], &[4, 5, 6]).unwrap();
+            let mut map = MultiConfig::on(Config::<F>::default()).build(device, &[1, 2, 1], &[4, 5, 6]).unwrap();
             let done = only(left, good, || map.rebuild(stream, &input.0, &input.1));
             let there = if done.is_ok() { keys.len() } else { 0 };
             assert_eq!(wrong(&map, &keys[..there], &numbers[..there], &[1, 2]), Ok(()), "after {good}");
@@ -221,7 +221,7 @@ fn two_builds_with_one_seed_group_alike<F: Form>() {
         let keys: Vec<u64> = distinct_keys::<u64>(7000, 2).iter().map(|key| key % 2000).collect();
         let config = MultiConfig::on(F::with(3, 0.8));
         let build = || config.build(device, &keys, &values::<u32>(keys.len())).unwrap();
-        let arrays = |map: &MultiMap<u64, u32, F::Map<u64>>| {
+        let arrays = |map: &MultiMap<u64, u32, F>| {
             (map.values().download(stream).unwrap(), map.lasts().download(stream).unwrap())
         };
         assert_eq!(arrays(&build()), arrays(&build()));
@@ -233,13 +233,15 @@ fn two_builds_with_one_seed_group_alike<F: Form>() {
 #[test]
 fn keys_that_all_fall_into_one_page_take_other_constants() {
     fn with<K: Key>(device: &Device) {
-        let config = MultiConfig::default().seed(8);
-        let layout = *config.build(device, &[K::default()], &[0u32]).unwrap().runs().layout();
+        let config = MultiConfig::on(PageConfig::default().seed(8));
+        let layout = *config.build(device, &[K::default()], &[0u32]).unwrap().runs().table().layout();
         let keys: Vec<K> = (0..20_000).map(|mixed| K::from_u64(mixed).unmixed(layout.a, layout.b)).collect();
         let map = config.build(device, &keys, &values::<u32>(keys.len())).unwrap();
-        assert!(map.report().failures > 0 && map.runs().layout().a != layout.a);
+        assert!(map.report().failures > 0 && map.runs().table().layout().a != layout.a);
         // The constants that failed are not tried again.
-        let error = config.clone().restarts(0).build(device, &keys, &values::<u32>(keys.len())).unwrap_err();
+        let error = MultiConfig::on(PageConfig::default().seed(8).restarts(0))
+            .build(device, &keys, &values::<u32>(keys.len()))
+            .unwrap_err();
         assert!(matches!(error, Error::PageBuildFailed { attempts: 1, .. }), "{error}");
         assert_eq!(wrong(&map, &keys, &values(keys.len()), &[]), Ok(()));
     }
@@ -259,56 +261,30 @@ fn a_key_with_most_of_the_values_is_not_counted_in_the_map_of_keys() {
     });
 }
 
-/// Checks that no pass moves the keys again, since they are in the table's order by the first
-/// constants. Adjacent threads of a cuckoo table then begin at adjacent slots.
+/// Checks that adjacent threads of a cuckoo table begin at adjacent slots, since the keys are in
+/// the table's order by the first constants.
 #[test]
-fn the_sorted_keys_need_not_be_put_in_the_order_of_the_table() {
+fn the_sorted_keys_are_in_the_order_of_the_table() {
     on_all(|device| {
         let keys: Vec<u64> = distinct_keys::<u64>(3000, 1).iter().map(|key| key % 2900).collect();
         let numbers = values::<u32>(keys.len());
-        let config = MultiConfig::on(TwoLevelConfig::default().seed(1));
-        let map: MultiMap<u64, u32, TwoLevelMap<u64, u32>> = config.build(device, &keys, &numbers).unwrap();
-        assert!(map.runs().buckets() > 1 && map.report().passes == 0 && map.report().overflows == 0);
         let config = MultiConfig::on(CuckooConfig::default().seed(1));
-        let map: MultiMap<u64, u32, CuckooMap<u64, u32>> = config.build(device, &keys, &numbers).unwrap();
+        let map: MultiMap<u64, u32, Cuckoo> = config.build(device, &keys, &numbers).unwrap();
         let mut runs = map.runs().to_pairs().unwrap();
         runs.sort_unstable_by_key(|&(_, run)| run);
-        let slots: Vec<u32> = runs.iter().map(|&(key, _)| map.runs().functions().slots_of(key)[0]).collect();
+        let slots: Vec<u32> = runs.iter().map(|&(key, _)| map.runs().table().functions().slots_of(key)[0]).collect();
         assert!(slots.is_sorted(), "{slots:?}");
     });
 }
 
-/// Checks a family without an order: a two-level table then puts the keys in the order of its
-/// buckets as it always does.
+/// Checks a family without an order.
 #[test]
 fn another_family_than_the_mix_is_served_as_well() {
     on_all(|device| {
-        let config = TwoLevelConfig::default().hash(HashFamily::CUDPP).seed(2);
         let keys: Vec<u32> = distinct_keys::<u32>(3000, 5).iter().map(|key| key % 2900).collect();
-        right::<_, u32, u32>(device, &MultiConfig::on(config.clone()), &keys);
-        let map = MultiConfig::on(config).build(device, &keys, &values::<u32>(keys.len())).unwrap();
-        // Had they been taken for ordered, buckets would have begun anywhere, and overflowed.
-        assert_eq!((map.report().passes, map.report().overflows), (1, 0));
         let config = CuckooConfig::default().hash(HashFamily::ALCANTARA_2011);
         right::<_, u32, u32>(device, &MultiConfig::on(config), &keys);
     });
-}
-
-/// Checks keys that all fall into one bucket under the constants by which they were sorted: the
-/// table of keys takes others, and orders them.
-#[test]
-fn keys_that_all_fall_into_one_bucket_take_other_constants() {
-    fn with<K: Key>(device: &Device) {
-        let config = MultiConfig::on(TwoLevelConfig::default().seed(8));
-        // The constants that give a page map on the same seed its pages.
-        let layout = *MultiConfig::default().seed(8).build(device, &[K::default()], &[0u32]).unwrap().runs().layout();
-        let keys: Vec<K> = (0..3000).map(|mixed| K::from_u64(mixed).unmixed(layout.a, layout.b)).collect();
-        let map = config.build(device, &keys, &values::<u32>(keys.len())).unwrap();
-        assert_eq!((map.report().overflows, map.report().passes, map.report().sorted), (1, 1, false));
-        assert_eq!(wrong(&map, &keys, &values(keys.len()), &[]), Ok(()));
-    }
-    on_all(with::<u32>);
-    on_all(with::<u64>);
 }
 
 /// Lets each launch or allocation of a call fail: it must be an error, and the map answers as
@@ -319,7 +295,7 @@ fn what_fails_says_so<F: Form>() {
     let keys: Vec<u32> = distinct_keys::<u32>(6000, 1).iter().map(|key| key % 5000).collect();
     let numbers: Vec<u32> = values(keys.len());
     let (device, launches) = faulty();
-    let config = MultiConfig::on(F::default());
+    let config = MultiConfig::on(Config::<F>::default());
     let mut kernels = Vec::new();
     while let Err(error) = only(&launches, kernels.len() as u32, || config.build(&device, &keys, &numbers)) {
         let Error::Kernel { kernel, .. } = error else { panic!("{error}") };
@@ -355,10 +331,10 @@ fn what_fails_says_so<F: Form>() {
 /// its build.
 fn memory_is_what_was_said<F: Form>() {
     use std::sync::atomic::Ordering::Relaxed;
-    fn with<F: Form, K: Key, V: Value>() {
+    fn with<F: Form + FormOf<K>, K: Key, V: Value>() {
         for pairs in [1, 1000, 70_000] {
             let (device, counts) = counting();
-            let config = MultiConfig::on(F::default());
+            let config = MultiConfig::on(Config::<F>::default());
             let distinct = distinct_keys::<K>(pairs, 2);
             for multiplicity in [1, 2, 50] {
                 let keys: Vec<K> = (0..pairs).map(|i| distinct[i / multiplicity]).collect();

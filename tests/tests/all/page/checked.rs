@@ -183,7 +183,7 @@ fn two_splits_have_no_conflicts() {
         let config = PageConfig::default().seed(3).load(2000.0 * pair / (800_000.0 * bucket));
         let config = if unique { config.assume_unique() } else { config };
         let map = config.build(&device, keys, keys).unwrap();
-        assert!(map.layout().page_bits > MAX_SPLIT_BITS && map.report().skewed != unique, "{:?}", map.report());
+        assert!(map.table().layout().page_bits > MAX_SPLIT_BITS && map.report().skewed != unique, "{:?}", map.report());
         holds(&map, keys, keys);
     }
     let copies = |i: u64| if i.is_multiple_of(3) { 7 } else { i * i };

@@ -37,7 +37,7 @@ fn every_size<K: Key, V: Value>() {
             let pages = [1, 2, 8].map(|threads| {
                 checked(threads, &config, &thirds, &values);
                 checked(threads, &config, &keys, &values);
-                checked(threads, &config.clone().assume_unique(), &keys, &values).layout().pages()
+                checked(threads, &config.clone().assume_unique(), &keys, &values).table().layout().pages()
             });
             assert!(pages.is_sorted(), "{n} pairs: {pages:?}");
             assert!(pages[0] == 1 || n > 20_000, "{n} pairs: {pages:?}");
@@ -68,12 +68,12 @@ fn the_largest_single_page() {
     let values_of = |keys: &[u32]| values::<u32>(keys.len());
     for config in [&config, &config.clone().assume_unique()] {
         let map = checked(1, config, &keys, &values_of(&keys));
-        assert_eq!(map.layout().pages(), 1);
+        assert_eq!(map.table().layout().pages(), 1);
         let pairs: HashMap<u32, u32> = map.to_pairs().unwrap().into_iter().collect();
         assert_eq!(pairs, keys.iter().copied().zip(values_of(&keys)).collect());
     }
     let more = distinct_keys::<u32>((1 << 18) + 1, 4);
-    assert_eq!(checked(1, &config, &more, &values_of(&more)).layout().pages(), 2);
+    assert_eq!(checked(1, &config, &more, &values_of(&more)).table().layout().pages(), 2);
 }
 
 /// Checks copies of few keys, which fill buckets and the lists of pairs without a slot.

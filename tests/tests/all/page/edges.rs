@@ -60,7 +60,7 @@ fn keys_are_listed_as_far_as_there_is_room() {
         let stream = device.default_stream();
         let keys: Vec<u32> = (0..250).map(|i| 77 * i).collect();
         let map = build::<_, u32, u32>(device, &default(), &keys, &keys);
-        let (words, layout) = (map.words(), *map.layout());
+        let (words, layout) = (map.table().words(), *map.table().layout());
         let capacities = [0, 1, 100, 249, 250, 300];
         // First the pairs, since numbers overwrite the values.
         for (numbers, capacity) in
@@ -179,14 +179,14 @@ fn tables_of_five_slots_a_bucket_with_few_pairs_and_with_many() {
         let keys: Vec<u32> = distinct_keys(n, 4);
         for config in [default().load(load), default().load(load).assume_unique()] {
             let map = build::<_, u32, u32>(&engine.device, &config, &keys, &values(n));
-            assert!(map.layout().slots == 5 || n == 1, "{n} pairs: {:?}", map.layout());
+            assert!(map.table().layout().slots == 5 || n == 1, "{n} pairs: {:?}", map.table().layout());
         }
     }
     for (n, load) in [(1 << 21, 1.0), (2_000_000, 0.95)] {
         let keys: Vec<u32> = distinct_keys(n, 5);
         for config in [default().load(load), default().load(load).assume_unique()] {
             let map = build::<_, u32, u32>(&engine.device, &config, &keys, &values(n));
-            assert_eq!((map.layout().slots, map.report().failures), (5, 0));
+            assert_eq!((map.table().layout().slots, map.report().failures), (5, 0));
         }
     }
 }
@@ -202,7 +202,7 @@ fn a_table_of_six_slots_a_bucket() {
     for (config, keys) in [(default(), &repeated), (default().assume_unique(), &keys)] {
         let load = keys.len() as f64 * 8.0 / (1u64 << 30) as f64 / 1.01;
         let map: PageMap<u32, u32> = config.load(load).build(&device, keys, &values(keys.len())).unwrap();
-        assert_eq!((map.layout().slots, map.len()), (6, n as u64));
+        assert_eq!((map.table().layout().slots, map.len()), (6, n as u64));
         let reference = keys.iter().copied().zip(values::<u32>(keys.len())).collect();
         assert_eq!(check_page_map(&map, &reference), Ok(()));
         let queries: Vec<u32> = keys.iter().take(1000).flat_map(|&key| [key, !key]).collect();
@@ -226,7 +226,7 @@ fn builds_with_equal_and_with_different_seeds_hold_the_same_pairs() {
         let maps = [1, 1, 2, 3]
             .map(|seed| build::<_, _, u32>(&engine.device, &default().seed(seed), &keys, &values(keys.len())));
         assert_eq!(maps.each_ref().map(|map| map.report().seed), [1, 1, 2, 3]);
-        let constants = maps.each_ref().map(|map| (map.layout().a, map.layout().b));
+        let constants = maps.each_ref().map(|map| (map.table().layout().a, map.table().layout().b));
         assert!(constants[0] == constants[1] && constants[1] != constants[2] && constants[2] != constants[3]);
         let sorted = maps.each_ref().map(|map| {
             let mut pairs = map.to_pairs().unwrap();
@@ -236,7 +236,7 @@ fn builds_with_equal_and_with_different_seeds_hold_the_same_pairs() {
         assert!(sorted.iter().all(|pairs| *pairs == sorted[0]), "on {}", engine.device.name());
         let random = PageConfig::default().build(&engine.device, &keys, &keys).unwrap();
         let again = PageConfig::default().seed(random.report().seed).build(&engine.device, &keys, &keys).unwrap();
-        assert_eq!(random.layout(), again.layout());
+        assert_eq!(random.table().layout(), again.table().layout());
     }
 }
 

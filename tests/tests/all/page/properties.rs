@@ -108,7 +108,7 @@ fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), Te
             }
             Step::Clone => {
                 let copy = map.try_clone(stream).map_err(fail)?;
-                prop_assert_eq!((copy.report(), copy.layout()), (map.report(), map.layout()));
+                prop_assert_eq!((copy.report(), copy.table().layout()), (map.report(), map.table().layout()));
                 map = copy;
             }
             Step::Get(queries) => {
@@ -134,7 +134,7 @@ fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), Te
                 let pairs: HashMap<K, V> = keys.into_iter().zip(values.download(stream).map_err(fail)?).collect();
                 same_pairs(&pairs, &reference).map_err(TestCaseError::fail)?;
             }
-            Step::Shrink => map.shrink_to_fit(),
+            Step::Shrink => map.shrink_to_fit().map_err(fail)?,
         }
         check_page_map(&map, &reference).map_err(TestCaseError::fail)?;
     }

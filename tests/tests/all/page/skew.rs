@@ -179,7 +179,7 @@ fn the_last_split_is_made_again_into_many_pages() {
     keys.iter_mut().step_by(n / 95).for_each(|case| *case = 0);
     for engine in engines().iter().filter(|engine| engine.max_items >= n) {
         let map = build::<u32, u32>(engine, &split_into(40_000, n), &keys);
-        assert_eq!(map.layout().page_bits, 14);
+        assert_eq!(map.table().layout().page_bits, 14);
         assert!(map.report().split_again && !map.report().counted, "{:?}", map.report());
     }
 }
@@ -216,7 +216,7 @@ fn a_last_split_that_is_made_again_leaves_out_the_same_pairs() {
 fn two_splits_with_repeated_keys() {
     let two_splits = |config: PageConfig, keys: &[u32]| {
         let map = build::<u32, u32>(&engines()[0], &config, keys);
-        assert!(map.layout().page_bits > MAX_SPLIT_BITS, "{:?}", map.layout());
+        assert!(map.table().layout().page_bits > MAX_SPLIT_BITS, "{:?}", map.table().layout());
         (map.report().skewed, overflowed(map.report()))
     };
     let low = |n: usize| split_into(2700, n);
@@ -286,7 +286,7 @@ fn a_broken_promise_of_unique_keys_gives_one_of_the_values_of_each_key() {
 fn layout_of<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, n: usize) -> Layout {
     let map = build::<K, V>(engine, config, &distinct_keys(n, 1));
     assert_eq!(map.report().failures, 0);
-    *map.layout()
+    *map.table().layout()
 }
 
 /// Checks keys that no first attempt can insert: it fails, and the second one succeeds. Without

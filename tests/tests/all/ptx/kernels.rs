@@ -3,17 +3,15 @@
 mod extendible;
 
 use gpu_kernels::cuckoo::{
-    Census, Find, FindParams, Histogram, Insert, InsertParams, Keys, KeysParams, Last, PairsParams, StoreValues,
-    Unplaceable,
+    Census, Find, FindParams, Histogram, Insert, InsertParams, Last, PairsParams, StoreValues, Unpack as UnpackSlots,
+    UnpackParams as UnpackSlotsParams, Unplaceable,
 };
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::layered::compacting::{
     CountBits, CountIds, FlagSlotValues, KeysOf, KeysOfParams, NumberSlots, RankSlotValues, ReverseRows, RowsParams,
     SlotsParams,
 };
-use gpu_kernels::layered::multi::{
-    Gather, GatherParams, Numbers, NumbersParams, Runs, RunsOfCuckoo, RunsOfTwoLevel, RunsParams,
-};
+use gpu_kernels::layered::multi::{Gather, GatherParams, Numbers, NumbersParams, Runs, RunsOfCuckoo, RunsParams};
 use gpu_kernels::linear::{self, Apply, ApplyParams, InspectParams, ProbeLengths, Rehash, RehashParams};
 use gpu_kernels::page::{
     BuildPages, BuildParams as PageBuildParams, Find as PageFind, FindParams as PageFindParams, FlagValues,
@@ -46,7 +44,16 @@ fn cuckoo<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
     let plan = InsertParams { functions, pairs: 0, chain_limit: 1, statistics: 0 };
     let (keys, values, words, header) = (null::<K>(), null::<V::Word>(), null(), null());
     let find = FindParams { functions, queries: 0 };
+    let unpack = UnpackSlotsParams { functions, slots: 0, capacity: 0, copies: 0, padding: 0 };
     vec![
+        Box::new(UnpackSlots::<K, V> {
+            words,
+            header,
+            keys_out: keys,
+            values_out: values,
+            count: null(),
+            plan: unpack,
+        }),
         Box::new(Insert::<K, V> { keys, values, words, header, plan }),
         Box::new(Census::<K, V> { words, header, functions }),
         Box::new(Last::<K, V> { keys, words, header, last: null(), plan: pairs }),
@@ -65,12 +72,6 @@ fn cuckoo_values<K: Key, V: Value>() -> Box<dyn Kernel> {
     let plan = PairsParams { functions: no_slots::<K>(), pairs: 0 };
     let (keys, values) = (null::<K>(), null::<V>());
     Box::new(StoreValues::<K, V> { keys, values, words: null(), header: null(), last: null(), plan })
-}
-
-/// The kernel for a type of keys that the cuckoo set has, and the map has not.
-fn cuckoo_keys<K: Key>() -> Box<dyn Kernel> {
-    let plan = KeysParams { functions: no_slots::<K>(), capacity: 0 };
-    Box::new(Keys { words: null(), header: null(), keys_out: null::<K>(), count: null(), plan })
 }
 
 /// The kernels of the two-level table, and the others that take two types, for one pair of them.
@@ -213,22 +214,10 @@ fn multi<K: Key>() -> Vec<Box<dyn Kernel>> {
     let gather = GatherParams { queries: 0, total: 0 };
     let (queries, counts, wide_counts, header) = (null::<K>(), null(), null(), null());
     let functions = no_slots::<K>();
-    let layout = Layout { buckets: functions, slot_hashes: Family::new(Formula::Mix, 3, 1, 0) };
-    let (of_cuckoo, of_two_level) = (FindParams { functions, queries: 0 }, TwoLevelFindParams { layout, queries: 0 });
+    let of_cuckoo = FindParams { functions, queries: 0 };
     vec![
         Box::new(Runs { queries, words, lasts, starts, counts, wide_counts, plan }),
         Box::new(RunsOfCuckoo { queries, words: null(), header, lasts, starts, counts, wide_counts, plan: of_cuckoo }),
-        Box::new(RunsOfTwoLevel {
-            queries,
-            words: null(),
-            seeds: null(),
-            header,
-            lasts,
-            starts,
-            counts,
-            wide_counts,
-            plan: of_two_level,
-        }),
         Box::new(CompactRuns {
             input: null::<K>(),
             keep: null(),
@@ -345,7 +334,6 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         .flatten()
         .chain(roofline)
         .chain(cuckoo_values)
-        .chain([cuckoo_keys::<u32>(), cuckoo_keys::<u64>()])
         .chain(linear_pairs::<u32, u32>())
         .chain(linear_slots::<u32>())
         .chain(if ptx == HOPPER { wide_linear() } else { vec![] })

@@ -1,7 +1,7 @@
 //! The parts of the PTX that the interpreter executes only if there are more items than one tile
 //! holds: blocks that look back at others.
 
-use warpnest::{Device, Key, PageConfig, PageMap, PageSet, PageSetConfig, SortedConfig, Value};
+use warpnest::{Device, Key, PageConfig, PageMap, PageSet, SortedConfig, Value};
 use warpnest_tests::{built, distinct_keys, engines, values};
 
 /// A number of items above a tile of a split or of a radix pass, whose 512 threads have 16 items
@@ -39,7 +39,7 @@ fn splits_of_a_page_map() {
 fn splits_of_a_page_set() {
     fn with<K: Key>(device: &Device) {
         let keys = keys::<K>();
-        let set: PageSet<K> = PageSetConfig::default().seed(3).build(device, &keys).unwrap();
+        let set: PageSet<K> = PageConfig::default().seed(3).build_set(device, &keys).unwrap();
         assert_eq!(set.len(), (ITEMS - ITEMS / 8) as u64);
         assert!(set.contains_many(&keys).unwrap().iter().all(|found| *found));
     }

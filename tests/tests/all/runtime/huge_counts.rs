@@ -2,11 +2,10 @@
 //! once.
 
 use warpnest::{
-    CompactingConfig, CuckooConfig, CuckooSetConfig, Device, Error, ExtendibleConfig, LinearConfig, MultiConfig,
-    PageConfig, PageSetConfig, Result, SortedConfig, TwoLevelConfig,
+    CompactingConfig, CuckooConfig, Device, Error, ExtendibleConfig, LinearConfig, MultiConfig, Nothing, PageConfig,
+    Result, SortedConfig, TwoLevelConfig,
 };
 use warpnest_tests::at;
-use warpnest_tests::built::Config;
 
 /// Counts around every power of two from 2^20 on, and the largest.
 fn counts() -> impl Iterator<Item = u64> {
@@ -59,21 +58,20 @@ fn sizes_of_huge_counts_are_numbers_or_typed_errors() {
         PageConfig::default().assume_unique() => <u64, u32>;
         PageConfig::default().load(1.0) => <u32, u64>;
         PageConfig::default().load(1e-300) => <u32, u32>;
-        PageSetConfig::default() => <u32>;
-        PageSetConfig::default() => <u64>;
+        PageConfig::default() => <u32, Nothing>;
+        PageConfig::default() => <u64, Nothing>;
         CuckooConfig::default() => <u32, u32>;
         CuckooConfig::default() => <u64, u64>;
         CuckooConfig::default().slots_per_pair(1e300) => <u64, u64>;
-        CuckooSetConfig::default() => <u64>;
+        CuckooConfig::default() => <u64, Nothing>;
         SortedConfig::default() => <u32, u32>;
         SortedConfig::default().assume_unique() => <u64, u64>;
         CompactingConfig::default() => <u32>;
         CompactingConfig::default().in_order_of_appearance() => <u64>;
         CompactingConfig::on(CuckooConfig::default()).in_order_of_appearance() => <u32>;
-        CompactingConfig::on(TwoLevelConfig::default()).in_order_of_appearance() => <u64>;
         MultiConfig::default() => <u32, u32>;
         MultiConfig::on(CuckooConfig::default()) => <u64, u64>;
-        MultiConfig::on(TwoLevelConfig::default()) => <u64, u32>;
+        MultiConfig::on(CuckooConfig::default().functions(5)) => <u64, u32>;
         TwoLevelConfig::default() => <u32, u32>;
         TwoLevelConfig::default() => <u64, u64>;
         unusual => <u32, u32>;
@@ -97,7 +95,7 @@ fn what_maps_that_change_say_of_huge_counts_are_numbers_or_typed_errors() {
     let device = Device::cpu();
     let mut map = ExtendibleConfig::default().create::<u32, u32>(&device).unwrap();
     map.insert_many(&[1, 2], &[3, 4]).unwrap();
-    check("ExtendibleMap", |count| map.scratch_bytes(count), any);
+    check("ExtendibleMap", |count| map.table().scratch_bytes(count), any);
     let mut map = LinearConfig::default().create::<u32, u32>(&device).unwrap();
     map.insert_many(&[1, 2], &[3, 4]).unwrap();
     for count in [1 << 32, 1 << 40, 1 << 63, u64::MAX] {

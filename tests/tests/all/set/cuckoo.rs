@@ -4,15 +4,15 @@
 use gpu_kernels::cuckoo::header;
 use proptest::prelude::*;
 use std::collections::HashSet;
-use warpnest::{CuckooSetConfig, Device, Error, HashFamily, Key};
+use warpnest::{Cuckoo, CuckooConfig, Device, Error, HashFamily, Key, Nothing};
 use warpnest_tests::cuckoo_checker::keys_of_set;
 use warpnest_tests::cuckoos::{Spec, spec};
 use warpnest_tests::sets::properties::{Step, any_steps, fail, keys, sets_of_any_keys_are_combined, step};
 use warpnest_tests::sets::{build, edges};
 use warpnest_tests::{TestEngine, at, distinct_keys, engines, key, linear, on_each_engine, on_every_engine};
 
-fn default() -> CuckooSetConfig {
-    CuckooSetConfig::default().seed(7)
+fn default() -> CuckooConfig {
+    CuckooConfig::default().seed(7)
 }
 
 fn property<K: Key>() {
@@ -36,12 +36,13 @@ fn property<K: Key>() {
             // A set has the slots that it was built with: as many as the largest input takes.
             let inputs = steps.iter().map(|step| if let Step::Rebuild(keys) = step { keys.len() } else { 0 });
             let most = inputs.chain([input.len()]).max().unwrap_or(0);
-            let slots = spec.set(most).memory_bytes::<u64>(most as u64).map_err(fail)? / 8 - header::WORDS as u64;
+            let slots =
+                spec.config(most).memory_bytes::<u64, Nothing>(most as u64).map_err(fail)? / 8 - header::WORDS as u64;
             let steps = steps.into_iter().map(|step| step.with(kept));
             // The first keys too, since a build of keys that share their slots may fail.
             let steps = std::iter::once(Step::Rebuild(input)).chain(steps).collect();
             let excused = |error: &Error, keys: &HashSet<K>| spec.excuses(error, keys);
-            any_steps(&engine.device, &spec.set(most).slots(slots), (vec![], steps, queries), excused, |report| {
+            any_steps(&engine.device, &spec.config(most).slots(slots), (vec![], steps, queries), excused, |report| {
                 prop_assert_eq!((report.seed, report.chains.is_some()), (spec.seed, spec.statistics));
                 prop_assert!(report.chains.is_none_or(|chains| chains.longest <= report.chain_limit));
                 Ok(())
@@ -62,9 +63,9 @@ fn any_keys_and_operations_with_64_bits() {
 
 fn combined<K: Key>() {
     let configs = (any::<u64>(), 2u32..=5).prop_map(|(seed, functions)| {
-        (CuckooSetConfig::default().seed(seed).functions(functions).slots_per_key(2.4), default())
+        (CuckooConfig::default().seed(seed).functions(functions).slots_per_pair(2.4), default())
     });
-    sets_of_any_keys_are_combined::<CuckooSetConfig, K>(1200, &configs);
+    sets_of_any_keys_are_combined::<Cuckoo, K>(1200, &configs);
 }
 
 #[test]
@@ -101,7 +102,7 @@ fn keys_one_after_the_other_and_at_every_distance() {
 #[test]
 fn copies_of_one_key_and_half_of_the_keys_twice() {
     edges::copies_of_one_key_and_half_of_the_keys_twice(|_| {
-        vec![default(), default().functions(2).slots_per_key(2.1), default().functions(5).slots_per_key(1.02)]
+        vec![default(), default().functions(2).slots_per_pair(2.1), default().functions(5).slots_per_pair(1.02)]
     });
 }
 
@@ -116,7 +117,7 @@ fn load_to_the_limit() {
     fn with<K: Key>(engine: &TestEngine) {
         for (functions, slots) in [(2, 2.1), (3, 1.1), (4, 1.03), (5, 1.02)] {
             for size in [1, 7, 300, 40_000].into_iter().filter(|&size| size <= engine.max_items) {
-                let config = default().functions(functions).slots_per_key(slots).restarts(200);
+                let config = default().functions(functions).slots_per_pair(slots).restarts(200);
                 let keys: Vec<K> = distinct_keys(size, 5);
                 edges::with_and_without_the_promise(&engine.device, &config, &keys);
             }
@@ -135,7 +136,7 @@ fn copies_that_come_to_rest_in_two_slots_are_erased() {
         for (functions, slots) in [(2, 2.1), (3, 1.1), (4, 1.25), (5, 1.02)] {
             let _at = at(format!("{functions} functions, {slots} slots a key"));
             let once: Vec<K> = distinct_keys(engine.max_items.min(20_000) / 2, 3);
-            let config = default().functions(functions).slots_per_key(slots).restarts(200);
+            let config = default().functions(functions).slots_per_pair(slots).restarts(200);
             // In another order the second time, so that no two threads of a kind come to the same
             // keys together.
             let again = (0..once.len()).map(|i| once[i * 7919 % once.len()]);
@@ -155,12 +156,12 @@ fn copies_that_come_to_rest_in_two_slots_are_erased() {
 #[test]
 fn copies_of_keys_that_share_all_their_slots() {
     on_each_engine(|engine| {
-        let config = default().functions(3).slots_per_key(2.0).hash(linear(4_294_967_291));
+        let config = default().functions(3).slots_per_pair(2.0).hash(linear(4_294_967_291));
         let n = engine.max_items.min(3000) as u64;
         let keys: Vec<u64> = (0..n).map(|i| 40 + i % 2 * 4_294_967_291).collect();
         let set = build(&engine.device, &config, &keys);
         assert_eq!(set.len(), 2);
-        let head = set.header().download(engine.device.default_stream()).unwrap();
+        let head = set.table().header().download(engine.device.default_stream()).unwrap();
         // With fewer threads at once copies may meet before a thread looks for them.
         let dropped = head[header::DROPPED as usize] == 1;
         assert!(dropped || engine.device.name() != "CPU", "no thread dropped a copy on seeing another one");
@@ -181,7 +182,7 @@ fn copies_in_the_smallest_tables() {
             for seed in 0..400 {
                 let keys: Vec<u32> = (0..n).map(|i| (i % n.div_ceil(2)) as u32).collect();
                 let slots = (n * percent).div_ceil(100);
-                let config = CuckooSetConfig::default().functions(functions).seed(seed).restarts(1000).slots(slots);
+                let config = CuckooConfig::default().functions(functions).seed(seed).restarts(1000).slots(slots);
                 let set = build(&device, &config, &keys);
                 erased += keys_of_set(&set).unwrap().fillers.len();
             }
@@ -192,7 +193,7 @@ fn copies_in_the_smallest_tables() {
     // among those of all keys.
     for seed in 0..4000 {
         for keys in [[0u32, 5, 0, 5], [1, 6, 11, 1], [3, 8, 8, 3]] {
-            let config = CuckooSetConfig::default().functions(5).seed(seed).restarts(1000).slots(5).hash(linear(5));
+            let config = CuckooConfig::default().functions(5).seed(seed).restarts(1000).slots(5).hash(linear(5));
             restarts += build(&device, &config, &keys).report().restarts;
         }
     }
@@ -218,11 +219,11 @@ fn two_builds_of_the_same_keys_say_the_same() {
     on_each_engine(|engine| {
         let once: Vec<u32> = distinct_keys(engine.max_items.min(4000) / 2, 3);
         let backwards: Vec<u32> = once.iter().rev().chain(&once).copied().collect();
-        let config = CuckooSetConfig::default();
+        let config = CuckooConfig::default();
         build(&engine.device, &config.clone().seed(1), &backwards);
         build(&engine.device, &config.clone().seed(1).statistics(), &once.repeat(2));
-        let few = build(&engine.device, &config.seed(2).functions(2).slots_per_key(3.0), &once);
-        assert_eq!(few.probe_histogram().unwrap().len(), 2);
+        let few = build(&engine.device, &config.seed(2).functions(2).slots_per_pair(3.0), &once);
+        assert_eq!(few.table().probe_histogram().unwrap().len(), 2);
     });
 }
 

@@ -2,14 +2,14 @@
 //! fails.
 
 use gpu_kernels::cuckoo::header;
-use warpnest::{Buffer, CuckooSetConfig, Error, Key};
+use warpnest::{Buffer, CuckooConfig, Error, Key, Nothing};
 use warpnest_tests::sets::errors::{self, refused};
 use warpnest_tests::sets::faults::{self, Measured, Takes, memory_is_as_said};
 use warpnest_tests::sets::{build, holds};
 use warpnest_tests::{distinct_keys, faulty, linear, on_all, only, says};
 
-fn default() -> CuckooSetConfig {
-    CuckooSetConfig::default().seed(5)
+fn default() -> CuckooConfig {
+    CuckooConfig::default().seed(5)
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn a_configuration_that_makes_no_sense_is_refused() {
             assert_eq!(refused(device, &default().functions(asked), 3), Error::FunctionCount { asked });
         }
         for slots in [f64::NAN, f64::INFINITY, 0.5, -1.0] {
-            let error = refused(device, &default().slots_per_key(slots), 3);
+            let error = refused(device, &default().slots_per_pair(slots), 3);
             assert!(matches!(error, Error::SlotsPerPair { .. }), "{error}");
         }
         assert_eq!(refused(device, &default().chain_limit(0), 3), Error::ChainLimit);
@@ -71,7 +71,7 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
         alike.extend(alike.clone());
         alike.extend(&any[10..]);
         let config = default().hash(linear(334_214_459));
-        let error = config.build(device, &alike).unwrap_err();
+        let error = config.build_set(device, &alike).unwrap_err();
         let Error::KeysAgreeModuloPrime { key, functions: 4, .. } = error else { panic!("{error}") };
         assert_eq!(key % 334_214_459, 40);
         let mut set = build(device, &config, &any);
@@ -80,7 +80,7 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
         holds(&set, &[]);
 
         let short = default().chain_limit(1).restarts(2);
-        let error = short.build(device, &any).unwrap_err();
+        let error = short.build_set(device, &any).unwrap_err();
         assert!(matches!(error, Error::BuildFailed { attempts: 3, chain_limit: 1, pairs: 100, .. }), "{error}");
         says(&error, &["100", "3 attempts"]);
         set.rebuild(stream, &Buffer::from_slice(device, &any).unwrap()).unwrap();
@@ -92,17 +92,17 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
 /// refused as a build with these slots is.
 #[test]
 fn the_result_of_an_operation_has_the_configuration_of_the_first_set() {
-    let (wide, dense) = (default().seed(8).slots_per_key(4.0), default().seed(6));
+    let (wide, dense) = (default().seed(8).slots_per_pair(4.0), default().seed(6));
     errors::the_result_of_an_operation_has_the_configuration_of_the_first_set((&wide, 100), (&dense, 250), |made| {
-        assert_eq!((made.report().seed, made.slots()), (8, (4 * made.len()).max(8)));
+        assert_eq!((made.report().seed, made.table().slots()), (8, (4 * made.len()).max(8)));
         made.len() as usize / 2
     });
     on_all(|device| {
         let stream = device.default_stream();
-        let dense = dense.build(device, &distinct_keys::<u32>(250, 1)).unwrap();
-        let promised = default().assume_unique().build(device, &distinct_keys::<u32>(10, 1)).unwrap();
+        let dense = dense.build_set(device, &distinct_keys::<u32>(250, 1)).unwrap();
+        let promised = default().assume_unique().build_set(device, &distinct_keys::<u32>(10, 1)).unwrap();
         assert_eq!(promised.union(stream, &dense).unwrap().len(), 250);
-        let fixed = default().slots(125).build(device, &distinct_keys::<u32>(100, 1)).unwrap();
+        let fixed = default().slots(125).build_set(device, &distinct_keys::<u32>(100, 1)).unwrap();
         let error = fixed.union(stream, &dense).unwrap_err();
         assert!(matches!(error, Error::LoadTooHigh { pairs: 250, slots: 125, .. }), "{error}");
         holds(&fixed, &distinct_keys::<u32>(100, 1));
@@ -111,8 +111,8 @@ fn the_result_of_an_operation_has_the_configuration_of_the_first_set() {
 
 /// Returns keys of two classes that share their slots, many times, so that all kernels of a build
 /// run: threads drop copies.
-fn colliding_keys() -> (CuckooSetConfig, Vec<u64>) {
-    let config = default().functions(3).slots_per_key(2.0).hash(linear(4_294_967_291)).slots(6000);
+fn colliding_keys() -> (CuckooConfig, Vec<u64>) {
+    let config = default().functions(3).slots_per_pair(2.0).hash(linear(4_294_967_291)).slots(6000);
     (config, (0..3000).map(|i| 40 + i % 2 * 4_294_967_291).collect())
 }
 
@@ -121,7 +121,7 @@ fn whichever_launch_of_a_rebuild_fails_the_set_is_empty_and_can_be_built_again()
     let (device, launches) = faulty();
     let (config, keys) = colliding_keys();
     let errors = faults::failing_rebuilds((&device, &launches), &config, (&[3, 4, 3], &keys), |set| {
-        let head = set.header().download(device.default_stream()).unwrap();
+        let head = set.table().header().download(device.default_stream()).unwrap();
         assert_eq!(head[header::DROPPED as usize], 1);
     });
     let name = |error| if let Error::Kernel { kernel, .. } = error { kernel } else { panic!("{error}") };
@@ -140,15 +140,15 @@ fn whatever_fails_beside_a_set_it_stays_whole() {
 /// however often keys come; and a rebuild nothing at all.
 #[test]
 fn memory_is_what_was_said_and_a_rebuild_takes_none() {
-    fn with<K: Key>(config: &CuckooSetConfig) {
+    fn with<K: Key>(config: &CuckooConfig) {
         for n in [0usize, 1, 2, 301, 4097, 70_000] {
             let repeated = distinct_keys::<K>(n.div_ceil(2), 2).repeat(2);
             let Measured { device, counts, input, mut set, most } = memory_is_as_said(config, &repeated[..n]);
             let stream = device.default_stream();
             let slot = K::BITS as u64 / 8;
             assert_eq!(most, set.memory_bytes());
-            assert_eq!(most, (set.slots() * slot).next_multiple_of(8) + 72);
-            assert_eq!(config.scratch_bytes::<K>(n as u64).unwrap(), 0);
+            assert_eq!(most, (set.table().slots() * slot).next_multiple_of(8) + 72);
+            assert_eq!(config.scratch_bytes::<K, Nothing>(n as u64).unwrap(), 0);
             only(&counts.allocations, 0, || set.rebuild(stream, &input)).unwrap();
             let mut found = Buffer::zeroed(&device, n.div_ceil(32)).unwrap();
             only(&counts.allocations, 0, || set.contains_many_into(stream, &input, &mut found)).unwrap();
@@ -156,7 +156,8 @@ fn memory_is_what_was_said_and_a_rebuild_takes_none() {
             assert_eq!(there as usize, n);
         }
     }
-    for config in [default(), default().functions(2).slots_per_key(2.1), default().slots_per_key(1.03).restarts(500)] {
+    for config in [default(), default().functions(2).slots_per_pair(2.1), default().slots_per_pair(1.03).restarts(500)]
+    {
         with::<u32>(&config);
         with::<u64>(&config);
     }

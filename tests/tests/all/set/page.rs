@@ -4,17 +4,17 @@
 use proptest::prelude::*;
 use std::collections::HashSet;
 use warpnest::kernels::page::MAX_SPLIT_BITS;
-use warpnest::{Device, Error, Key, PageSet, PageSetConfig};
+use warpnest::{Device, Error, Key, Nothing, PageConfig};
 use warpnest_tests::sets::properties::{any_steps, keys, step};
 use warpnest_tests::sets::{build, check, edges};
 use warpnest_tests::{TestEngine, distinct_keys, engines, key, on_each_engine, on_every_engine};
 
-fn default() -> PageSetConfig {
-    PageSetConfig::default().seed(7)
+fn default() -> PageConfig {
+    PageConfig::default().seed(7)
 }
 
 /// A configuration of so low a load that few keys are split, into about `pages` pages.
-fn split_into(pages: u64, keys: usize) -> PageSetConfig {
+fn split_into(pages: u64, keys: usize) -> PageConfig {
     default().load((keys as f64 / (pages as f64 * 300.0 * 8.0)).clamp(1e-6, 0.8))
 }
 
@@ -28,7 +28,7 @@ fn property<K: Key>() {
             (config, keys::<K>(most), prop::collection::vec(step(most), 0..5), queries)
         },
         |engine, ((load, seed, unique, timings), keys, steps, queries)| {
-            let config = PageSetConfig::default().load(load).seed(seed);
+            let config = PageConfig::default().load(load).seed(seed);
             let config = if unique { config.assume_unique() } else { config };
             let config = if timings { config.timings() } else { config };
             // Each once, if that is promised; in some order.
@@ -81,7 +81,7 @@ fn every_load_is_built_and_kept() {
         for load in [0.01, 0.3, 0.5, 0.8, 0.9, 1.0] {
             for n in [300, 2000, 60_000].into_iter().filter(|&n| n <= engine.max_items) {
                 let set = build(&engine.device, &default().load(load), &distinct_keys::<K>(n, 5));
-                let taken = set.len() as f64 / set.slots() as f64;
+                let taken = set.len() as f64 / set.table().slots() as f64;
                 // Pages are rounded up by few buckets, of which the smallest table has 20.
                 assert!(taken <= load.min(0.9) && taken > load.min(0.9) * 0.8, "{taken} of {load}, {n} keys");
             }
@@ -97,15 +97,15 @@ fn every_load_is_built_and_kept() {
 fn many_keys_take_short_tags() {
     let n = 4_500_000;
     let keys: Vec<u32> = distinct_keys(n, 3);
-    let set = PageSetConfig::default().assume_unique().seed(3).build(&Device::cpu(), &keys).unwrap();
-    assert_eq!((set.len(), set.layout().slots), (n as u64, 15));
+    let set = PageConfig::default().assume_unique().seed(3).build_set(&Device::cpu(), &keys).unwrap();
+    assert_eq!((set.len(), set.table().layout().slots), (n as u64, 15));
     assert!(set.memory_bytes() < 28 * n as u64 / 10, "{} bytes for {n} keys", set.memory_bytes());
     let (keys, others) = keys.split_at(100_000);
     check(&set, &keys.iter().chain(others).copied().collect(), keys).unwrap();
     let absent: Vec<u32> = distinct_keys::<u32>(n + 100_000, 3).split_off(n);
     assert!(set.contains_many(&absent).unwrap().iter().all(|found| !found));
     // Slots are left empty before a table takes longer tags.
-    let fewer = PageSetConfig::default().memory_bytes::<u32>(3_500_000).unwrap();
+    let fewer = PageConfig::default().memory_bytes::<u32, Nothing>(3_500_000).unwrap();
     assert!((32 * 327_686..33 * 327_686 + 1).contains(&fewer), "{fewer} bytes");
 }
 
@@ -118,7 +118,7 @@ fn copies_of_one_key_and_half_of_the_keys_twice() {
 /// and copies that do neither.
 #[test]
 fn a_key_a_million_times_and_other_shares() {
-    fn with<K: Key>(config: &PageSetConfig, n: usize, every: usize) -> (bool, bool) {
+    fn with<K: Key>(config: &PageConfig, n: usize, every: usize) -> (bool, bool) {
         let once: Vec<K> = distinct_keys(n, 4);
         let keys: Vec<K> = (0..n).map(|i| if i % every == 0 { K::from_u64(9) } else { once[i] }).collect();
         let set = build(&engines()[0].device, config, &keys);
@@ -145,7 +145,7 @@ fn two_splits() {
         let config = default().load(n as f64 / (slots * buckets) as f64);
         let keys: Vec<K> = distinct_keys(n, 3);
         let set = build(device, &config, &keys);
-        assert!(set.layout().page_bits > MAX_SPLIT_BITS, "{:?}", set.layout());
+        assert!(set.table().layout().page_bits > MAX_SPLIT_BITS, "{:?}", set.table().layout());
         build(device, &config.clone().assume_unique(), &keys);
         let copies = build(device, &config, &vec![K::from_u64(3); n]);
         assert!(
@@ -170,6 +170,10 @@ fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others() {
 
 #[test]
 fn rebuilds_with_more_and_fewer_and_no_keys() {
-    edges::rebuilds_with_more_and_fewer_and_no_keys(|_| default(), PageSet::shrink_to_fit, PageSet::shrink_to_fit);
+    edges::rebuilds_with_more_and_fewer_and_no_keys(
+        |_| default(),
+        |set| set.shrink_to_fit().unwrap(),
+        |set| set.shrink_to_fit().unwrap(),
+    );
     edges::rebuilds_with_more_and_fewer_and_no_keys(|_| default(), |_| (), |_| ());
 }

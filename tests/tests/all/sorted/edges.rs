@@ -161,7 +161,7 @@ fn a_broken_promise_of_unique_keys_gives_the_first_of_the_values() {
         let values: Vec<u32> = (0..220).collect();
         let map = unique().build(device, &keys, &values).unwrap();
         assert_eq!((map.len(), map.report().repeats), (220, 0));
-        check_index(&map.keys().download(device.default_stream()).unwrap(), 220).unwrap();
+        check_index(&map.table().keys().download(device.default_stream()).unwrap(), 220).unwrap();
         let first: Vec<Option<u32>> =
             keys.iter().map(|key| keys.iter().position(|other| other == key).map(|place| place as u32)).collect();
         assert_eq!(map.get_many(&keys).unwrap(), first);
@@ -184,8 +184,9 @@ fn two_builds_of_the_same_pairs_are_the_same_word_for_word() {
         let [a, b] = maps.each_ref().map(|map| {
             let of = |places: usize| places.min(map.len() as usize);
             let stream = device.default_stream();
-            let (keys, values) = (map.keys().download(stream).unwrap(), map.values().download(stream).unwrap());
-            let index = map.layout().key_slots() as usize;
+            let (keys, values) =
+                (map.table().keys().download(stream).unwrap(), map.table().values().download(stream).unwrap());
+            let index = map.table().layout().key_slots() as usize;
             (keys[..index].to_vec(), values[..of(values.len())].to_vec())
         });
         assert_eq!(a, b);
@@ -248,12 +249,12 @@ fn a_kernel_of_ones_own_searches_by_itself() {
     unsafe {
         let look = Look::<u64> {
             queries: queries.global(),
-            keys: map.keys().global(),
+            keys: map.table().keys().global(),
             lower: lower.global(),
             stands: stands.global(),
-            plan: LookPlan { layout: *map.layout(), queries: 6 },
+            plan: LookPlan { layout: *map.table().layout(), queries: 6 },
         };
-        stream.launch(&look, 6, &[&queries, map.keys()], &[&lower, &stands]).unwrap();
+        stream.launch(&look, 6, &[&queries, map.table().keys()], &[&lower, &stands]).unwrap();
     }
     assert_eq!(lower.download(stream).unwrap(), [0, 1, 1, 999, 1000, 1000]);
     assert_eq!(stands.download(stream).unwrap(), [0, u32::MAX, 1, 999, u32::MAX, u32::MAX]);

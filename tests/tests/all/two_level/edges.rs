@@ -39,7 +39,7 @@ warpnest_tests::tests_of! { edges:
 fn a_map_of_no_pairs_has_one_bucket() {
     on_all(|device| {
         let empty: TwoLevelMap<u64, u32> = TwoLevelMap::build(device, &[], &[]).unwrap();
-        assert_eq!((empty.buckets(), empty.probe_histogram().unwrap()), (1, vec![0, 0, 0]));
+        assert_eq!((empty.table().buckets(), empty.table().probe_histogram().unwrap()), (1, vec![0, 0, 0]));
     });
 }
 
@@ -142,7 +142,7 @@ fn sizes_around_powers_of_two_and_around_what_buckets_hold() {
         for (size, buckets) in [(409, 1), (410, 2), (511, 2), (512, 2), (513, 2), (819, 2), (820, 3)] {
             let keys: Vec<u32> = distinct_keys(size, 5);
             assert_eq!(
-                build::<_, _, u32>(&engine.device, &default(), &keys, &values(size)).buckets(),
+                build::<_, _, u32>(&engine.device, &default(), &keys, &values(size)).table().buckets(),
                 buckets,
                 "{size} keys"
             );
@@ -159,7 +159,7 @@ fn a_bucket_filled_to_its_capacity() {
             let keys: Vec<u64> = distinct_keys(size, 12);
             let config = default().items_per_bucket(512.0).restarts(10);
             let map = build::<_, _, u32>(&engine.device, &config, &keys, &values(size));
-            assert_eq!((map.buckets(), map.report().overflows, map.report().sorted), (buckets, 0, false));
+            assert_eq!((map.table().buckets(), map.report().overflows, map.report().sorted), (buckets, 0, false));
         }
         // A capacity of one: a bucket for each key, which only luck fills without overflow. One
         // pair needs none.
@@ -194,7 +194,7 @@ fn numbers_of_buckets_around_what_one_pass_holds() {
             if buckets <= engine.max_items.max(9) {
                 let keys: Vec<u32> = distinct_keys(buckets, 7);
                 let map = build::<_, _, u64>(&engine.device, &tiny_buckets(), &keys, &values(buckets));
-                assert_eq!((map.buckets(), map.report().passes), (buckets as u64, passes));
+                assert_eq!((map.table().buckets(), map.report().passes), (buckets as u64, passes));
             }
         }
     }
@@ -205,7 +205,7 @@ fn numbers_of_buckets_around_what_two_passes_hold_and_more_than_a_million() {
     for (buckets, passes) in [(1 << 16, 2), ((1 << 16) + 1, 3), ((1 << 20) + 1, 3)] {
         let keys: Vec<u32> = distinct_keys(buckets, 7);
         let map = build::<_, _, u32>(&engines()[0].device, &tiny_buckets(), &keys, &values(buckets));
-        assert_eq!((map.buckets(), map.report().passes), (buckets as u64, passes));
+        assert_eq!((map.table().buckets(), map.report().passes), (buckets as u64, passes));
     }
 }
 
@@ -221,11 +221,11 @@ fn a_seed_repeats_the_constants_of_a_build() {
         let keys: Vec<u32> = distinct_keys(250, 9);
         let maps = [1, 1, 2].map(|seed| build::<_, _, u32>(&engine.device, &small().seed(seed), &keys, &values(250)));
         assert_eq!(maps.each_ref().map(|map| map.report().seed), [1, 1, 2]);
-        assert_eq!(maps[0].layout(), maps[1].layout());
-        assert_ne!(maps[0].layout(), maps[2].layout());
+        assert_eq!(maps[0].table().layout(), maps[1].table().layout());
+        assert_ne!(maps[0].table().layout(), maps[2].table().layout());
         let random = TwoLevelConfig::default().build(&engine.device, &keys, &keys).unwrap();
         let again = TwoLevelConfig::default().seed(random.report().seed).build(&engine.device, &keys, &keys).unwrap();
-        assert_eq!(random.layout(), again.layout());
+        assert_eq!(random.table().layout(), again.table().layout());
     }
 }
 
@@ -249,7 +249,7 @@ fn stages_and_rounds_are_reported_if_they_are_asked_for_and_only_then() {
             let counted = build::<_, _, u32>(&engine.device, &small().statistics(), &keys, &values(pairs));
             assert_eq!(counted.report().stages, None);
             let (most, all) = counted.report().rounds.expect("they were asked for");
-            let (buckets, reseeded) = (counted.buckets(), counted.report().reseeded);
+            let (buckets, reseeded) = (counted.table().buckets(), counted.report().reseeded);
             assert!((1..=50).contains(&most) && all >= buckets && all <= most * (buckets + reseeded), "{most}, {all}");
             // Without two keys there is nothing to move, and the round counts show it.
             assert!(pairs > 1 || (most, all) == (1, 1), "{most}, {all}");

@@ -80,8 +80,8 @@ fn sub_tables_of_numbers_and_sizes_that_are_none_are_refused() {
         for (tables, slots) in [(2, 256), (3, 171), (4, 128), (2, 512), (3, 341), (4, 256)] {
             let map = default().sub_tables(tables, slots).build(device, &[9u64, 8], &[9u64, 8]).unwrap();
             holds(&map, &[9, 8], &[9, 8]);
-            assert_eq!(map.probe_histogram().unwrap().len(), tables as usize);
-            assert_eq!(map.slots(), (tables * slots) as u64);
+            assert_eq!(map.table().probe_histogram().unwrap().len(), tables as usize);
+            assert_eq!(map.table().slots(), (tables * slots) as u64);
         }
     });
 }
@@ -141,7 +141,7 @@ fn a_prime_below_the_number_of_buckets_or_of_a_sub_tables_slots_is_refused_and_o
         let more = Buffer::from_slice(device, &distinct_keys::<u64>(14, 9)).unwrap();
         assert_eq!(map.rebuild(stream, &more, &more).unwrap_err(), error);
         holds(&map, &keys, &keys);
-        assert_eq!((map.report(), map.buckets()), (&report, 13));
+        assert_eq!((map.report(), map.table().buckets()), (&report, 13));
 
         let inner = |prime| default().sub_table_hash(linear(prime));
         let error = refused(device, &inner(191), 3);
@@ -162,7 +162,7 @@ fn a_rebuild_that_fails_leaves_an_empty_map_and_the_report_of_the_last_that_did_
         let error = built::rebuild(&mut map, &keys, &keys).unwrap_err();
         let expected = Error::TwoLevelBuildFailed { pairs: 64, buckets: 1, overflows: 0, failures: 2, capacity: 64 };
         assert_eq!(error, expected);
-        assert_eq!(map.probe_histogram().unwrap(), [0, 0]);
+        assert_eq!(map.table().probe_histogram().unwrap(), [0, 0]);
         built::rebuild(&mut map, &keys[30..50], &keys[30..50]).unwrap();
     });
 }

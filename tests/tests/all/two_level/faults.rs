@@ -46,6 +46,6 @@ fn a_build_takes_the_memory_that_was_said_beforehand_and_keeps_the_maps_part_of_
 fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs() {
     faults::rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs(
         &TwoLevelConfig::default().seed(1),
-        |map| assert_eq!(map.buckets(), 2),
+        |map| assert_eq!(map.table().buckets(), 2),
     );
 }

@@ -52,7 +52,7 @@ fn a_bucket_that_overflows_by_chance_costs_one_restart_and_no_sort() {
         let report = map.report();
         let name = engine.device.name();
         assert_eq!((report.overflows, report.failures, report.sorted), (1, 0, false), "on {name}");
-        assert_eq!((report.seed, map.buckets()), (seed, 20), "on {name}");
+        assert_eq!((report.seed, map.table().buckets()), (seed, 20), "on {name}");
         holds(&map, &keys);
         let error = build(engine, &small_buckets().seed(seed).restarts(0), &keys).unwrap_err();
         let expected = Error::TwoLevelBuildFailed { pairs: 200, buckets: 20, overflows: 1, failures: 0, capacity: 16 };
@@ -82,7 +82,7 @@ fn two_overflows_of_unique_keys_sort_them_in_vain_and_lose_none() {
 /// Returns `many` unique keys that `map`'s constants send to bucket `bucket`.
 fn keys_of_bucket<K: Key, V: warpnest::Value>(map: &TwoLevelMap<K, V>, bucket: u32, many: usize) -> Vec<K> {
     let candidates = (0..u32::MAX as u64).map(|i| K::from_u64(i.wrapping_mul(0x9e37_79b9) & 0xffff_ffff));
-    candidates.filter(|&key| map.layout().bucket(key) == bucket).take(many).collect()
+    candidates.filter(|&key| map.table().layout().bucket(key) == bucket).take(many).collect()
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants() {
         for (bucket, chosen) in [(0, 17), (7, 40), (19, PAIRS)] {
             let mut map = build(engine, &small_buckets().seed(seed), &others).unwrap();
             let mut keys = keys_of_bucket(&map, bucket, chosen);
-            let rest = others.iter().filter(|key| map.layout().bucket(**key) != bucket && !keys.contains(*key));
+            let rest = others.iter().filter(|key| map.table().layout().bucket(**key) != bucket && !keys.contains(*key));
             let rest: Vec<u32> = rest.copied().take(PAIRS - chosen).collect();
             keys.extend(rest);
             // Among the others, not before them.
@@ -119,7 +119,7 @@ fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants() {
         // One more than the most of a bucket overflows, exactly the most does not.
         let map = build(engine, &small_buckets().seed(seed).restarts(0), &others).unwrap();
         let full = keys_of_bucket(&map, 3, 16);
-        let rest = others.iter().filter(|key| map.layout().bucket(**key) != 3).copied().take(PAIRS - 16);
+        let rest = others.iter().filter(|key| map.table().layout().bucket(**key) != 3).copied().take(PAIRS - 16);
         let keys: Vec<u32> = full.into_iter().chain(rest).collect();
         assert_eq!(keys.len(), PAIRS, "another seed would do");
         holds(&build(engine, &small_buckets().seed(seed).restarts(0), &keys).unwrap(), &keys);
@@ -203,7 +203,7 @@ fn buckets_take_other_seeds_by_themselves_and_leave_the_other_buckets_alone() {
             holds(map, &keys);
         }
         assert!(hasty.report().reseeded > 0, "one round was enough for every bucket on {name}");
-        let seeds = |map: &TwoLevelMap<u32, u64>| map.seeds().download(map.device().default_stream()).unwrap();
+        let seeds = |map: &TwoLevelMap<u32, u64>| map.table().seeds().download(map.device().default_stream()).unwrap();
         let (first, last) = (seeds(&patient), seeds(&hasty));
         assert_eq!((first.len(), last.len()), (25, 25));
         let changed = first.iter().zip(&last).filter(|(first, last)| first != last).count() as u64;
@@ -221,7 +221,7 @@ fn builds_and_answers(config: &TwoLevelConfig, n: u32) {
     let keys = random_keys(n);
     let map =
         config.build::<u32, u32>(&Device::cpu(), &keys, &keys).unwrap_or_else(|error| panic!("{n} keys: {error}"));
-    assert_eq!((map.len(), map.buckets()), (n as u64, (n as f64 / 409.6).ceil() as u64));
+    assert_eq!((map.len(), map.table().buckets()), (n as u64, (n as f64 / 409.6).ceil() as u64));
     assert!(map.get_many(&keys).unwrap().iter().zip(&keys).all(|(found, key)| *found == Some(*key)), "{n} keys");
     let absent: Vec<u32> = (n..n + 100_000).map(|i| i.mix(0x1234_5678, 0x9e37_79b9)).collect();
     assert!(!map.contains_many(&absent).unwrap().contains(&true), "{n} keys");

@@ -2,7 +2,7 @@
 //! of (Alcantara 2011, §4.5).
 
 use anyhow::{Context as _, ensure};
-use warpnest::{Buffer, CuckooConfig, CuckooMap};
+use warpnest::{Buffer, CuckooConfig};
 
 use super::contenders::Pairs;
 use super::strides::Update;
@@ -91,7 +91,7 @@ pub fn construction(lab: &Lab, update: Update) -> anyhow::Result<[Figure; 2]> {
 /// The milliseconds of a build, and its exchanges a pair.
 fn measure(pairs: &Pairs<'_>, config: &CuckooConfig) -> anyhow::Result<(f64, f64)> {
     let (device, stream) = (pairs.device, pairs.device.default_stream());
-    let mut map: CuckooMap<u32, u32> = config.build_on(stream, device, &pairs.keys, &pairs.values)?;
+    let mut map = pairs.build(config)?;
     let ms = pairs.rebuild_ms(&mut map)?;
     // A key that is found has its value: a slot is one word.
     let mut found = Buffer::zeroed(device, pairs.keys.len().div_ceil(32))?;
@@ -99,8 +99,7 @@ fn measure(pairs: &Pairs<'_>, config: &CuckooConfig) -> anyhow::Result<(f64, f64
     let found: u64 = found.download(stream)?.iter().map(|word| word.count_ones() as u64).sum();
     ensure!(found == pairs.keys.len() as u64, "{found} of {} keys were found", pairs.keys.len());
     drop(map);
-    let counted: CuckooMap<u32, u32> =
-        config.clone().statistics().build_on(stream, device, &pairs.keys, &pairs.values)?;
+    let counted = pairs.build(&config.clone().statistics())?;
     let chains = counted.report().chains.context("the build counted no exchanges")?;
     Ok((ms, chains.mean))
 }

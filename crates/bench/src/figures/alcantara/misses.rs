@@ -29,7 +29,7 @@ pub fn misses(lab: &Lab) -> anyhow::Result<Figure> {
         let mixed = Mixed::<u32>::new(n, n * percent / 100);
         let queries = Buffer::from_slice(&lab.device, &mixed.queries)?;
         for (map, series) in maps.iter().zip(&mut series) {
-            let (ms, answers) = pairs.find(&**map, &queries)?;
+            let (ms, answers) = map.find(&pairs, &queries)?;
             let wrong = mixed.wrong::<u32>(&answers);
             ensure!(wrong == 0, "{}, {percent} % absent: {wrong} of {n} answers are wrong", series.name);
             series.points.push((percent as f64, billions_a_second(n, ms)));

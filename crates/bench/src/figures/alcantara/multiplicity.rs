@@ -2,8 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 use warpnest::{
-    Answers, Buffer, CompactingConfig, CuckooConfig, IdTableConfig, MultiConfig, PageConfig, SortedConfig, SortedMap,
-    TwoLevelConfig,
+    Answers, Buffer, CompactingConfig, Config, CuckooConfig, MultiConfig, Numbers, PageConfig, SortedConfig, SortedMap,
 };
 
 use super::repeated::{Repeated, keys};
@@ -18,20 +17,10 @@ use crate::figures::voxels::sorted;
 const MAX_MULTIPLICITY: u32 = 1024;
 
 /// The lines of figure 4.5, construction and retrievals, and of figure 4.6.
-const COMPACTING: [&str; 5] = [
-    "CompactingTable, on a PageMap",
-    "… on a CuckooMap",
-    "… on a TwoLevelMap",
-    "SortedMap, no repeats",
-    "only sorting the pairs",
-];
-const MULTI: [&str; 5] = [
-    "MultiMap, on a PageMap",
-    "… on a CuckooMap",
-    "… on a TwoLevelMap",
-    "SortedMap, all pairs",
-    "only sorting the pairs",
-];
+const COMPACTING: [&str; 4] =
+    ["CompactingTable, on a PageMap", "… on a CuckooMap", "SortedMap, no repeats", "only sorting the pairs"];
+const MULTI: [&str; 4] =
+    ["MultiMap, on a PageMap", "… on a CuckooMap", "SortedMap, all pairs", "only sorting the pairs"];
 const RETRIEVED: &str = "MultiMap, values retrieved";
 
 /// The milliseconds of building tables, and of looking up in them, or of what stands for that last.
@@ -47,9 +36,9 @@ pub fn multiplicity(lab: &Lab) -> anyhow::Result<[Figure; 4]> {
     let lines = |names: &[&'static str]| -> Vec<Series> {
         names.iter().map(|&name| Series { name, points: Vec::new(), cited: None }).collect()
     };
-    let [_, _, _, sorted_all, _] = MULTI;
-    let retrieving = [MULTI[0], MULTI[1], MULTI[2], sorted_all, RETRIEVED];
-    let mut series = [&COMPACTING[..], &COMPACTING[..4], &MULTI, &retrieving].map(lines);
+    let [on_pages, on_cuckoo, sorted_all, _] = MULTI;
+    let retrieving = [on_pages, on_cuckoo, sorted_all, RETRIEVED];
+    let mut series = [&COMPACTING[..], &COMPACTING[..3], &MULTI, &retrieving].map(lines);
     for multiplicity in multiplicities() {
         lab.step(format!("{n} pairs, each key {multiplicity} times"));
         let subjects = Subjects::new(lab, n as u32, multiplicity)?;
@@ -123,27 +112,25 @@ impl<'l> Subjects<'l> {
 
     /// Measures what [`COMPACTING`] and [`MULTI`] name.
     fn measure(&self) -> anyhow::Result<[Times; 2]> {
-        let (page, cuckoo, two_level) =
-            (PageConfig::default().seed(1), CuckooConfig::default().seed(1), TwoLevelConfig::default().seed(1));
-        let compacting =
-            [self.compacting(&page)?, self.compacting(&cuckoo)?, self.compacting(&two_level)?, self.sorted_once()?];
-        let [on_pages, on_cuckoo, on_two_level] = [self.multi(&page)?, self.multi(&cuckoo)?, self.multi(&two_level)?];
+        let (page, cuckoo) = (PageConfig::default().seed(1), CuckooConfig::default().seed(1));
+        let compacting = [self.compacting(&page)?, self.compacting(&cuckoo)?, self.sorted_once()?];
+        let [on_pages, on_cuckoo] = [self.multi(&page)?, self.multi(&cuckoo)?];
         let [sorted_build, sorted_lookup] = self.sorted_all()?;
         let (sort, _, values) = sorted(self.lab, &self.keys, &self.values)?;
         right("sorted values", self.pairs.wrong_values(&values.download(self.lab.device.default_stream())?))?;
         let builds = compacting.iter().map(|times| times[0]).chain([sort]).collect();
         let lookups = compacting.iter().map(|times| times[1]).collect();
         let multi = Times {
-            builds: vec![on_pages[0], on_cuckoo[0], on_two_level[0], sorted_build, sort],
-            lookups: vec![on_pages[1], on_cuckoo[1], on_two_level[1], sorted_lookup, on_pages[2]],
+            builds: vec![on_pages[0], on_cuckoo[0], sorted_build, sort],
+            lookups: vec![on_pages[1], on_cuckoo[1], sorted_lookup, on_pages[2]],
         };
         Ok([Times { builds, lookups }, multi])
     }
 
     /// The milliseconds of building the compacting table anew, and of looking up ids.
-    fn compacting(&self, id_table: &impl IdTableConfig) -> anyhow::Result<[f64; 2]> {
+    fn compacting<D: Numbers<u32>>(&self, of_ids: &Config<D>) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
-        let mut table = CompactingConfig::on(id_table.clone()).build_on(stream, device, &self.keys)?;
+        let mut table = CompactingConfig::on(of_ids.clone()).build_on(stream, device, &self.keys)?;
         let build = median_ms(stream, 1, *runs, || table.rebuild(stream, &self.keys))?;
         let mut ids = Answers::new(device, self.queries.len())?;
         let lookup = median_ms(stream, 1, *runs, || table.get_many_into(stream, &self.queries, &mut ids))?;
@@ -166,10 +153,9 @@ impl<'l> Subjects<'l> {
 
     /// The milliseconds of building a multimap, of looking up the ranges of the queries' values,
     /// and of getting all values.
-    fn multi(&self, id_table: &impl IdTableConfig) -> anyhow::Result<[f64; 3]> {
+    fn multi<D: Numbers<u32>>(&self, of_keys: &Config<D>) -> anyhow::Result<[f64; 3]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
-        let config = MultiConfig::on(id_table.clone());
-        let mut map = config.build_on(stream, device, &self.keys, &self.values)?;
+        let mut map = MultiConfig::on(of_keys.clone()).build_on(stream, device, &self.keys, &self.values)?;
         let build = median_ms(stream, 1, *runs, || map.rebuild(stream, &self.keys, &self.values))?;
         let mut starts = Buffer::zeroed(device, self.queries.len())?;
         let mut counts = Buffer::zeroed(device, self.queries.len())?;
@@ -198,7 +184,7 @@ impl<'l> Subjects<'l> {
         let config = SortedConfig::default().assume_unique();
         let mut map: SortedMap<u32, u32> = config.build_on(stream, device, &self.keys, &self.values)?;
         let build = median_ms(stream, 1, *runs, || map.rebuild(stream, &self.keys, &self.values))?;
-        let values = map.values().download(stream)?;
+        let values = map.table().values().download(stream)?;
         right("values", self.pairs.wrong_values(values.get(..map.len() as usize).unwrap_or_default()))?;
         let mut starts = Buffer::zeroed(device, self.queries.len())?;
         let mut ends = Buffer::zeroed(device, self.queries.len())?;

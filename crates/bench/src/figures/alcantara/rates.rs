@@ -47,8 +47,8 @@ pub fn rates(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
 /// The milliseconds of a build, and of looking up all keys.
 fn measure(pairs: &Pairs<'_>, queries: &Buffer<u32>, table: &Contender) -> anyhow::Result<[f64; 2]> {
     let mut map = (table.build)(pairs)?;
-    let build_ms = pairs.rebuild_ms(&mut *map)?;
-    let (lookup_ms, answers) = pairs.find(&*map, queries)?;
+    let build_ms = map.rebuild_ms(pairs)?;
+    let (lookup_ms, answers) = map.find(pairs, queries)?;
     let wrong = wrong_hits::<u32, u32>(&pairs.input.present, &answers);
     ensure!(wrong == 0, "{wrong} of {} answers are wrong", answers.len());
     Ok([build_ms, lookup_ms])

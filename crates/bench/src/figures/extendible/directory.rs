@@ -105,14 +105,14 @@ impl Experiment {
         let (device, stream) = (&lab.device, lab.device.default_stream());
         let config = ExtendibleConfig::default().segments(shape.segments).buckets(shape.buckets);
         let mut map = config.records(self.records).seed(1).create::<u64, u32>(device)?;
-        let keys = spread.keys(&map.layout(), BATCHES * self.batch)?;
-        let mut sizes = vec![Size::from(map.report())];
+        let keys = spread.keys(&map.table().layout(), BATCHES * self.batch)?;
+        let mut sizes = vec![Size::from(map.table().report())];
         for keys in keys.chunks(self.batch as usize) {
             lab.step(format!("{spread:?}, {}", shape.name));
             let values: Vec<u32> = keys.iter().map(|&key| value(key)).collect();
             let new = map.insert_many(keys, &values)?;
             ensure!(new == self.batch, "{new} of {} new keys were counted", self.batch);
-            let size = Size::from(map.report());
+            let size = Size::from(map.table().report());
             let whole = (shape.segments as u64) << size.depth;
             ensure!(size.segments == whole, "{} segments instead of {whole}", size.segments);
             sizes.push(size);

@@ -1,7 +1,7 @@
 //! The maps of a device that take batches of lookups, insertions and removals.
 
 use anyhow::ensure;
-use warpnest::{Answers, Buffer, Device, ExtendibleConfig, ExtendibleMap, LinearConfig, LinearMap, Result, Stream};
+use warpnest::{Answers, Buffer, BulkMap, Changes, Config, Device, ExtendibleConfig, LinearConfig, LinearMap};
 
 use super::batches::Batch;
 use super::{BUCKETS, RECORDS, SEGMENTS};
@@ -24,56 +24,26 @@ pub trait Contender {
 /// A function that makes a contender that holds the content.
 pub type New = fn(&Device, &Content) -> anyhow::Result<Box<dyn Contender>>;
 
-/// A map's operations, in calls of their own.
-trait Changing {
-    fn insert(&mut self, stream: &Stream, keys: &Buffer<u32>, values: &Buffer<u32>) -> Result<u64>;
-    fn remove(&mut self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<u64>;
-    fn find(&self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<()>;
-    fn keys(&self) -> u64;
-}
-
-macro_rules! changing {
-    ($($map:ty),*) => {$(
-        impl Changing for $map {
-            fn insert(&mut self, stream: &Stream, keys: &Buffer<u32>, values: &Buffer<u32>) -> Result<u64> {
-                self.insert_many_on(stream, keys, values)
-            }
-            fn remove(&mut self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<u64> {
-                self.remove_many_into(stream, keys, answers)
-            }
-            fn find(&self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<()> {
-                self.get_many_into(stream, keys, answers)
-            }
-            fn keys(&self) -> u64 {
-                self.len()
-            }
-        }
-    )*};
-}
-changing!(ExtendibleMap, LinearMap);
-
 fn values_of(keys: &[u32]) -> Vec<u32> {
     keys.iter().map(|&key| value(key)).collect()
 }
 
-/// Gives an empty map its content.
-fn fill<M: Changing>(device: &Device, mut map: M, content: &Content) -> anyhow::Result<M> {
-    let keys = Buffer::from_slice(device, &content.keys)?;
-    let values = Buffer::from_slice(device, &values_of(&content.keys))?;
-    let new = map.insert(device.default_stream(), &keys, &values)?;
+/// Makes a map with the content.
+fn filled<D: Changes<u32, u32>>(
+    config: &Config<D>,
+    device: &Device,
+    content: &Content,
+) -> anyhow::Result<BulkMap<u32, u32, D>> {
+    let mut map = config.create(device)?;
+    let new = map.insert_many(&content.keys, &values_of(&content.keys))?;
     ensure!(new == content.keys.len() as u64, "{new} of {} new keys were counted", content.keys.len());
     Ok(map)
 }
 
-/// A map that gets each kind of operation in a call of its own: removals, insertions, lookups.
-struct ThreeCalls<M> {
-    device: Device,
-    map: M,
-}
-
-impl<M: Changing> Contender for ThreeCalls<M> {
+/// A map gets each kind of operation in a call of its own: removals, insertions, lookups.
+impl<D: Changes<u32, u32>> Contender for BulkMap<u32, u32, D> {
     fn run(&mut self, batch: &Batch) -> anyhow::Result<f64> {
-        let Self { device, map } = self;
+        let device = &self.device().clone();
         let Batch { removed, inserted, asked, .. } = batch;
         let stream = device.default_stream();
         let upload = |words: &[u32]| Buffer::from_slice(device, words);
@@ -81,9 +51,9 @@ impl<M: Changing> Contender for ThreeCalls<M> {
         let values = upload(&values_of(inserted))?;
         let (mut had, mut answers) = (Answers::new(device, removed.len())?, Answers::new(device, asked.len())?);
         let start = stream.record()?;
-        let gone = map.remove(stream, &removals, &mut had)?;
-        let new = map.insert(stream, &insertions, &values)?;
-        map.find(stream, &queries, &mut answers)?;
+        let gone = self.remove_many_into(stream, &removals, &mut had)?;
+        let new = self.insert_many_on(stream, &insertions, &values)?;
+        self.get_many_into(stream, &queries, &mut answers)?;
         let ms = stream.record()?.milliseconds_since(&start)?;
         ensure!(gone == removed.len() as u64, "{gone} of {} keys were removed", removed.len());
         ensure!(new == inserted.len() as u64, "{new} of {} new keys were counted", inserted.len());
@@ -93,19 +63,17 @@ impl<M: Changing> Contender for ThreeCalls<M> {
     }
 
     fn len(&self) -> u64 {
-        self.map.keys()
+        self.len()
     }
 }
 
 /// A map that gets all operations of a batch in one call.
-struct OneCall {
-    device: Device,
-    map: LinearMap,
-}
+struct OneCall(LinearMap);
 
 impl Contender for OneCall {
     fn run(&mut self, batch: &Batch) -> anyhow::Result<f64> {
-        let Self { device, map } = self;
+        let Self(map) = self;
+        let device = &map.device().clone();
         let stream = device.default_stream();
         let parts = || batch.operations.iter().map(|operation| operation.parts());
         let upload = |words: Vec<u32>| Buffer::from_slice(device, &words);
@@ -121,7 +89,7 @@ impl Contender for OneCall {
     }
 
     fn len(&self) -> u64 {
-        self.map.len()
+        self.0.len()
     }
 }
 
@@ -133,50 +101,27 @@ pub fn no_wrong(wrong: u64, what: &str) -> anyhow::Result<()> {
 /// An extendible map that begins as the one of (Hu 2015) does, and grows.
 pub fn extendible(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
     let config = ExtendibleConfig::default().segments(SEGMENTS).buckets(BUCKETS).records(RECORDS).seed(1);
-    let map = fill(device, config.create::<u32, u32>(device)?, content)?;
-    Ok(Box::new(ThreeCalls { device: device.clone(), map }))
+    Ok(Box::new(filled(&config, device, content)?))
 }
 
 fn linear_map(device: &Device, content: &Content) -> anyhow::Result<LinearMap> {
-    let config = LinearConfig::default().pairs(content.most).seed(1);
-    fill(device, config.create::<u32, u32>(device)?, content)
+    filled(&LinearConfig::default().pairs(content.most).seed(1), device, content)
 }
 
 /// A linear map with capacity for the most keys from the beginning.
 pub fn linear(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
-    Ok(Box::new(ThreeCalls { device: device.clone(), map: linear_map(device, content)? }))
+    Ok(Box::new(linear_map(device, content)?))
 }
 
 /// A linear map that gets each batch in one call.
 pub fn linear_mixed(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
-    Ok(Box::new(OneCall { device: device.clone(), map: linear_map(device, content)? }))
+    Ok(Box::new(OneCall(linear_map(device, content)?)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bench::input::key;
-
-    /// A map that forgets one of its keys with each batch of insertions.
-    struct Forgetful(LinearMap);
-
-    impl Changing for Forgetful {
-        fn insert(&mut self, stream: &Stream, keys: &Buffer<u32>, values: &Buffer<u32>) -> Result<u64> {
-            let new = self.0.insert_many_on(stream, keys, values)?;
-            let forgotten = self.0.to_pairs()?[0].0;
-            self.0.remove_many(&[forgotten])?;
-            Ok(new)
-        }
-        fn remove(&mut self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<u64> {
-            self.0.remove_many_into(stream, keys, answers)
-        }
-        fn find(&self, stream: &Stream, keys: &Buffer<u32>, answers: &mut Answers<u32>) -> Result<()> {
-            self.0.get_many_into(stream, keys, answers)
-        }
-        fn keys(&self) -> u64 {
-            self.0.len()
-        }
-    }
 
     #[test]
     fn every_map_does_batches_and_one_that_forgets_a_key_is_found_out() {
@@ -192,11 +137,14 @@ mod tests {
             // The same batch again: its keys are gone, or there already.
             assert!(map.run(&Batch::new(1000, 2000, 3)).is_err());
         }
-        let empty = LinearConfig::default().pairs(1400).create::<u32, u32>(&device).unwrap();
-        let map = fill(&device, Forgetful(empty), &content).unwrap();
-        let mut forgetful = ThreeCalls { device, map };
-        // Every key that stays is looked up about a hundred times.
-        let error = forgetful.run(&Batch::new(1000, 20_000, 0)).unwrap_err();
-        assert!(error.to_string().contains("removed") || error.to_string().contains("lookups are wrong"), "{error}");
+        let batch = Batch::new(1000, 2000, 0);
+        for (forgotten, what) in
+            [(batch.removed[0], "79 of 80 keys were removed"), (batch.asked[0], "lookups are wrong")]
+        {
+            let mut map = linear_map(&device, &content).unwrap();
+            map.remove_many(&[forgotten]).unwrap();
+            let error = map.run(&batch).unwrap_err().to_string();
+            assert!(error.contains(what), "{error}");
+        }
     }
 }

@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn keys_differ_and_their_hashes_are_where_they_should_be() {
-        let layout = ExtendibleConfig::default().seed(5).create::<u64, u32>(&Device::cpu()).unwrap().layout();
+        let layout = ExtendibleConfig::default().seed(5).create::<u64, u32>(&Device::cpu()).unwrap().table().layout();
         let n = 100_000;
         // Of the sixteen parts of the range, the two beside the middle are one deviation wide in
         // each half.

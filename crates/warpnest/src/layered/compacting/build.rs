@@ -1,11 +1,10 @@
 //! The build of a compacting table: an id table of the keys, and ids for them.
 
 use super::{CompactingConfig, CompactingTable};
-use crate::layered::id_table::Numbers;
+use crate::layered::id_table::{IdTable, Numbers};
 use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
-use crate::runtime::buffer::Tracked;
 use crate::table::input::{Input, Known};
-use crate::{Buffer, Device, IdTable, IdTableConfig, Key, Result, Stream};
+use crate::{Buffer, Device, Key, Result, Stream, Tracked};
 use gpu_kernels::layered::compacting::{CountBits, ReverseRows, RowsParams};
 
 /// The memory that a build works in, and that a rebuild uses again.
@@ -31,9 +30,9 @@ impl<K: Key> Work<K> {
     }
 }
 
-impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
+impl<K: Key, D: Numbers<K>> CompactingTable<K, D> {
     pub(super) fn create(
-        config: CompactingConfig<I::Config>,
+        config: CompactingConfig<D>,
         stream: &Stream,
         device: &Device,
         keys: &Buffer<K>,
@@ -42,9 +41,9 @@ impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
         stream.check_device(device)?;
         config.memory_bytes::<K>(keys.len() as u64)?;
         let nothing = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        let ids = config.id_table.build_on(stream, device, &nothing.0, &nothing.1)?;
+        let ids = config.ids.build_on(stream, device, &nothing.0, &nothing.1)?;
         let (none, work) = (nothing.0, Work::new(device)?);
-        let mut table = Self { device: device.clone(), config, ids, keys: none, work };
+        let mut table = Self { config, ids, keys: none, work };
         table.fill(stream, keys)?;
         table.shrink_to_fit()?;
         Ok(table)
@@ -60,12 +59,12 @@ impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
     /// As for [`CompactingConfig::build_on`]. If the request makes no sense the table is as it was;
     /// after another error it is empty.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        keys.check_device("the keys", &self.device)?;
-        stream.check_device(&self.device)?;
+        keys.check_device("the keys", self.ids.device())?;
+        stream.check_device(self.ids.device())?;
         self.config.memory_bytes::<K>(keys.len() as u64)?;
         let built = self.fill(stream, keys);
         if built.is_err() {
-            self.ids.forget(stream);
+            self.ids.table.forget(stream);
         }
         built
     }
@@ -75,13 +74,13 @@ impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn shrink_to_fit(&mut self) -> Result<()> {
-        self.ids.shrink_to_fit();
-        self.work = Work::new(&self.device)?;
-        Ok(())
+        self.work = Work::new(self.ids.device())?;
+        self.ids.shrink_to_fit()
     }
 
     fn fill(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        let Self { device, config, ids, keys: keys_out, work } = self;
+        let Self { config, ids, keys: keys_out, work } = self;
+        let device = &ids.device().clone();
         // If ids are in no particular order, the values do not matter.
         let mut input = Input::with_any_values(keys);
         if config.in_order {
@@ -90,13 +89,13 @@ impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
             reverse(stream, keys, work)?;
             input = Input { keys: &work.reversed, values: Some(&work.rows), known: Known::Nothing, ..input };
         }
-        ids.rebuild_from(stream, input)?;
+        ids.table.rebuild_resized(stream, input)?;
         keys_out.fit(device, ids.len() as usize)?;
         if config.in_order {
-            return number_in_order(stream, device, ids, work, (keys, &*keys_out));
+            return number_in_order(stream, device, &ids.table, work, (keys, &*keys_out));
         }
         // SAFETY: the output has as many keys as the map has; nothing else uses the table.
-        unsafe { ids.numbers().assign_ids(stream, device, keys_out) }
+        unsafe { ids.table.assign_ids(stream, keys_out) }
     }
 }
 
@@ -128,7 +127,7 @@ fn number_in_order<K: Key>(
     before.fit(device, words)?;
     first_rows.fill(stream, 0)?;
     // SAFETY: every value is the number of a row, and no two keys have the same.
-    unsafe { map.numbers().flag(stream, first_rows)? };
+    unsafe { map.flag(stream, first_rows)? };
     let rows = RowsParams { rows: words as u64 };
     let count = CountBits { bits: first_rows.argument(), counts: before.argument(), plan: rows };
     // SAFETY: there are as many counts as words of bits.
@@ -136,7 +135,7 @@ fn number_in_order<K: Key>(
     exclusive_scan_in_place(stream, scan, before)?;
     // SAFETY: as before; the values are those that were flagged, and nothing else uses the
     // table.
-    unsafe { map.numbers().rank(stream, first_rows, before)? };
+    unsafe { map.rank(stream, first_rows, before)? };
     // The flagged rows are compacted in their order.
     let items = keys.len() as u64;
     if items == 0 {

@@ -1,9 +1,11 @@
 //! The configuration of a compacting table.
 
 use super::{CompactingTable, Unique};
+use crate::layered::id_table::{IdTable, Numbers};
 use crate::primitives::state_words;
 use crate::runtime::lent::Lent;
-use crate::{Answers, Buffer, Device, IdTableConfig, Key, PageConfig, Result, Stream};
+use crate::table::design::Built;
+use crate::{Answers, Buffer, Config, Device, Key, Page, Result, Stream};
 use gpu_kernels::layered::compacting::{CountIds, RowsParams};
 use gpu_kernels::primitives::scan;
 
@@ -22,56 +24,42 @@ use gpu_kernels::primitives::scan;
 /// ```
 ///
 /// By default the table is built on a [`PageMap`](crate::PageMap). [`CompactingConfig::on`] builds
-/// it on a [`CuckooMap`](crate::CuckooMap) or a [`TwoLevelMap`](crate::TwoLevelMap):
+/// it with another configuration, or on a [`CuckooMap`](crate::CuckooMap):
 ///
 /// ```
-/// use warpnest::{CompactingConfig, CompactingTable, CuckooConfig, CuckooMap, Device};
+/// use warpnest::{CompactingConfig, CompactingTable, Cuckoo, CuckooConfig, Device};
 ///
 /// let config = CompactingConfig::on(CuckooConfig::default().functions(3).slots_per_pair(1.5));
-/// let table: CompactingTable<u64, CuckooMap<u64, u32>> =
-///     config.build(&Device::best()?, &[7, 8, 7])?;
+/// let table: CompactingTable<u64, Cuckoo> = config.build(&Device::best()?, &[7, 8, 7])?;
 /// assert_eq!(table.len(), 2);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct CompactingConfig<C = PageConfig> {
-    pub(super) id_table: C,
+pub struct CompactingConfig<D = Page> {
+    pub(super) ids: Config<D>,
     pub(super) in_order: bool,
 }
 
-// There is no default for any other `C`: it could then not be inferred which one
+// There is no default for any other `D`: it could then not be inferred which one
 // `CompactingConfig::default()` means.
 impl Default for CompactingConfig {
     /// The configuration on a page map with the default configuration, with ids in no particular
     /// order.
     fn default() -> Self {
-        Self::on(PageConfig::default())
+        Self::on(Config::default())
     }
 }
 
-crate::table::config::page_config_methods! { CompactingConfig, id_table }
-crate::table::config::build_keys_methods! {
-    [C: IdTableConfig] CompactingConfig<C>, "CompactingConfig" builds CompactingTable<K, C::Map<K>>;
-    /// The errors of the id table's build: [`PageConfig::build`](crate::PageConfig::build),
-    /// [`CuckooConfig::build`](crate::CuckooConfig::build),
-    /// [`TwoLevelConfig::build`](crate::TwoLevelConfig::build).
-}
-
-impl<C: IdTableConfig> CompactingConfig<C> {
-    /// The configuration of a table whose id table is such a table: a [`PageConfig`], a
-    /// [`CuckooConfig`](crate::CuckooConfig) or a [`TwoLevelConfig`](crate::TwoLevelConfig). Ids
-    /// are in no particular order.
-    pub fn on(id_table: C) -> Self {
-        Self { id_table, in_order: false }
-    }
-
-    /// Promises that no key is repeated: the build is faster. If a key is repeated all the same, it
-    /// may have several ids, and on a [`CuckooMap`](crate::CuckooMap) some ids may have no key of
-    /// the input.
-    #[must_use]
-    pub fn assume_unique(mut self) -> Self {
-        self.id_table = self.id_table.assume_unique();
-        self
+impl<D: Built> CompactingConfig<D> {
+    /// The configuration of a table whose map of keys to ids has this configuration: a
+    /// [`PageConfig`](crate::PageConfig) or a [`CuckooConfig`](crate::CuckooConfig). Ids are in no
+    /// particular order.
+    ///
+    /// If it assumes unique keys, the build is faster. If a key is repeated all the same, it may
+    /// have several ids, and on a [`CuckooMap`](crate::CuckooMap) some ids may have no key of the
+    /// input.
+    pub fn on(ids: Config<D>) -> Self {
+        Self { ids, in_order: false }
     }
 
     /// Gives ids in the order in which keys appear first in the input, so that they are the same in
@@ -89,17 +77,22 @@ impl<C: IdTableConfig> CompactingConfig<C> {
     /// # Errors
     /// As for [`CompactingConfig::build`], as far as they follow from the configuration and the
     /// number of rows.
-    pub fn memory_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
-        Ok(self.id_table.memory_bytes::<K>(rows)? + rows * (K::BITS / 8) as u64)
+    pub fn memory_bytes<K: Key>(&self, rows: u64) -> Result<u64>
+    where
+        D: Numbers<K>,
+    {
+        Ok(self.ids.memory_bytes::<K, u32>(rows)? + rows * (K::BITS / 8) as u64)
     }
 
     /// The bytes that a build of `rows` rows takes on the device besides the table and its input.
-    /// It takes a little more if some keys have very many copies ([`PageConfig::scratch_bytes`],
-    /// [`TwoLevelConfig::scratch_bytes`](crate::TwoLevelConfig::scratch_bytes)).
+    /// It takes a little more if some keys have very many copies ([`Config::scratch_bytes`]).
     ///
     /// # Errors
     /// As for [`CompactingConfig::memory_bytes`].
-    pub fn scratch_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
+    pub fn scratch_bytes<K: Key>(&self, rows: u64) -> Result<u64>
+    where
+        D: Numbers<K>,
+    {
         // This refuses numbers of rows for which the sums below would overflow.
         self.memory_bytes::<K>(rows)?;
         let flag_words = rows.div_ceil(32);
@@ -109,7 +102,33 @@ impl<C: IdTableConfig> CompactingConfig<C> {
         } else {
             8
         };
-        Ok(self.id_table.scratch_bytes::<K>(rows, !self.in_order)? + numbering)
+        Ok(<D::Table as IdTable<K>>::scratch_bytes(&self.ids, rows, !self.in_order)? + numbering)
+    }
+
+    /// Builds a table of the different keys among `keys`; returns when it is built.
+    ///
+    /// # Errors
+    /// As for [`Config::build`].
+    pub fn build<K: Key>(&self, device: &Device, keys: &[K]) -> Result<CompactingTable<K, D>>
+    where
+        D: Numbers<K>,
+    {
+        // The check comes before the copy: a request that cannot work should not cost it.
+        self.memory_bytes::<K>(keys.len() as u64)?;
+        let keys = Lent::new(device, keys)?;
+        self.build_on(device.default_stream(), device, &keys)
+    }
+
+    /// Builds the table from a buffer, on `stream`; waits until it is known that the build
+    /// succeeded.
+    ///
+    /// # Errors
+    /// As for [`Config::build_on`].
+    pub fn build_on<K: Key>(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<CompactingTable<K, D>>
+    where
+        D: Numbers<K>,
+    {
+        CompactingTable::create(self.clone(), stream, device, keys)
     }
 
     /// The different keys among `keys`, the id of each row's key, and the number of rows of each
@@ -117,7 +136,10 @@ impl<C: IdTableConfig> CompactingConfig<C> {
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`].
-    pub fn unique<K: Key>(&self, device: &Device, keys: &[K]) -> Result<Unique<Vec<K>, Vec<u32>>> {
+    pub fn unique<K: Key>(&self, device: &Device, keys: &[K]) -> Result<Unique<Vec<K>, Vec<u32>>>
+    where
+        D: Numbers<K>,
+    {
         self.memory_bytes::<K>(keys.len() as u64)?;
         let stream = device.default_stream();
         let keys = Lent::new(device, keys)?;
@@ -135,7 +157,10 @@ impl<C: IdTableConfig> CompactingConfig<C> {
         stream: &Stream,
         device: &Device,
         keys: &Buffer<K>,
-    ) -> Result<Unique<Buffer<K>, Buffer<u32>>> {
+    ) -> Result<Unique<Buffer<K>, Buffer<u32>>>
+    where
+        D: Numbers<K>,
+    {
         let table = self.build_on(stream, device, keys)?;
         let Answers { values: ids, .. } = table.get_many_on(stream, keys)?;
         let counts = Buffer::zeroed(device, table.len() as usize)?;

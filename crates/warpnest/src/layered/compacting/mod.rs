@@ -8,18 +8,20 @@ pub use config::CompactingConfig;
 
 use build::Work;
 
+use crate::layered::id_table::Numbers;
 use crate::runtime::lent::Lent;
-use crate::{Answers, Buffer, Device, IdTable, Key, PageMap, Result, Stream};
+use crate::{Answers, Buffer, BulkMap, Device, Key, Page, Result, Stream};
 use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
+use std::ops::Deref;
 
 /// A table that gives each different key of its input an id from 0 on: key to id and id to key,
 /// both in constant time.
 ///
 /// Source: the compacting hash table (Alcantara 2011, §4.4); the two-way index (Alcantara 2009).
 ///
-/// * **The table under it**, from keys to ids, is a [`PageMap`] by default.
-///   [`CompactingConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011),
-///   or a [`TwoLevelMap`](crate::TwoLevelMap), as in (Alcantara 2009).
+/// * **The map under it**, from keys to ids, is a [`PageMap`](crate::PageMap) by default.
+///   [`CompactingConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011). A
+///   compacting table dereferences to it: its lookups are those of the map.
 /// * **Keys** are `u32` or `u64`; all of them are legal, and may be repeated. Ids are `u32`,
 ///   without gaps.
 /// * **Order.** By default ids are in no particular order, and may differ between two builds of the
@@ -32,13 +34,32 @@ use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
 /// * **Concurrent use.** A table does not change after its build, so any number of streams may look
 ///   up at the same time. [`CompactingTable::rebuild`] takes the table exclusively and waits for
 ///   running lookups by itself.
+///
+/// ```
+/// use warpnest::{CompactingTable, Device};
+///
+/// let table = CompactingTable::build(&Device::best()?, &[50u64, 70, 50])?;
+/// assert_eq!(table.len(), 2);
+/// let ids = table.get_many(&[70, 71])?;
+/// assert_eq!(ids[1], None);
+/// assert_eq!(table.keys_of_many(&[ids[0].unwrap(), 2])?, [Some(70), None]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
 #[derive(Debug)]
-pub struct CompactingTable<K: Key, I: IdTable<K> = PageMap<K, u32>> {
-    device: Device,
-    config: CompactingConfig<I::Config>,
-    ids: I,
+pub struct CompactingTable<K: Key, D: Numbers<K> = Page> {
+    config: CompactingConfig<D>,
+    ids: BulkMap<K, u32, D>,
     keys: Buffer<K>,
     work: Work<K>,
+}
+
+impl<K: Key, D: Numbers<K>> Deref for CompactingTable<K, D> {
+    type Target = BulkMap<K, u32, D>;
+
+    /// Returns the map of keys to their ids.
+    fn deref(&self) -> &BulkMap<K, u32, D> {
+        &self.ids
+    }
 }
 
 /// The different keys of an input: slices or buffers.
@@ -53,22 +74,9 @@ pub struct Unique<Keys, Ids> {
     pub counts: Ids,
 }
 
-crate::table::lookup::lookup_methods! { [K: Key, I: IdTable<K>] CompactingTable<K, I>, K, u32, by ids }
-
 impl<K: Key> CompactingTable<K> {
     /// Builds a table of the different keys among `keys` with the default configuration;
     /// [`CompactingConfig::build`] takes another.
-    ///
-    /// ```
-    /// use warpnest::{CompactingTable, Device};
-    ///
-    /// let table = CompactingTable::build(&Device::best()?, &[50u64, 70, 50])?;
-    /// assert_eq!(table.len(), 2);
-    /// let ids = table.get_many(&[70, 71])?;
-    /// assert_eq!(ids[1], None);
-    /// assert_eq!(table.keys_of_many(&[ids[0].unwrap(), 2])?, [Some(70), None]);
-    /// # Ok::<(), warpnest::Error>(())
-    /// ```
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`].
@@ -77,15 +85,15 @@ impl<K: Key> CompactingTable<K> {
     }
 }
 
-impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
+impl<K: Key, D: Numbers<K>> CompactingTable<K, D> {
     /// The keys with these ids, in their order.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn keys_of_many(&self, ids: &[u32]) -> Result<Vec<Option<K>>> {
-        let stream = self.device.default_stream();
-        let ids = Lent::new(&self.device, ids)?;
-        let mut answers = Answers::uninitialized(&self.device, ids.len())?;
+        let stream = self.device().default_stream();
+        let ids = Lent::new(self.device(), ids)?;
+        let mut answers = Answers::uninitialized(self.device(), ids.len())?;
         self.keys_of_many_into(stream, &ids, &mut answers)?;
         answers.download(stream)
     }
@@ -120,39 +128,19 @@ impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn to_pairs(&self) -> Result<Vec<(K, u32)>> {
-        let keys = if self.is_empty() { vec![] } else { self.keys.download(self.device.default_stream())? };
+        let keys = if self.is_empty() { vec![] } else { self.keys.download(self.device().default_stream())? };
         Ok(keys.into_iter().zip(0..).collect())
     }
 
-    /// The map of keys to their ids, for a kernel of your own.
-    pub fn ids(&self) -> &I {
+    /// The map of keys to their ids, to which the table dereferences.
+    pub fn ids(&self) -> &BulkMap<K, u32, D> {
         &self.ids
-    }
-
-    /// The number of different keys: ids are below this.
-    pub fn len(&self) -> u64 {
-        self.ids.len()
-    }
-
-    /// Whether the table has no keys.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The bytes that the table keeps on the device, without the scratch that rebuilds may have
     /// left.
     pub fn memory_bytes(&self) -> u64 {
         self.ids.memory_bytes() + self.len() * (K::BITS / 8) as u64
-    }
-
-    /// The device that the table is on.
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// The report of the build of the map.
-    pub fn report(&self) -> &I::Report {
-        self.ids.report()
     }
 
     /// A copy of the table on the same device, made on `stream`, without scratch.
@@ -162,8 +150,7 @@ impl<K: Key, I: IdTable<K>> CompactingTable<K, I> {
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
         let ids = self.ids.try_clone(stream)?;
-        let keys = self.keys.duplicate(stream, &self.device)?;
-        let (device, config) = (self.device.clone(), self.config.clone());
-        Ok(Self { work: Work::new(&device)?, device, config, ids, keys })
+        let keys = self.keys.duplicate(stream, self.device())?;
+        Ok(Self { work: Work::new(self.device())?, config: self.config.clone(), ids, keys })
     }
 }

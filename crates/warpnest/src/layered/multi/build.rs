@@ -1,11 +1,11 @@
 //! The build of a multimap: a sort, the runs of equal keys, and an id table of these.
 
 use super::{MultiConfig, MultiMap};
-use crate::layered::id_table::Settings;
+use crate::layered::id_table::{IdTable, Numbers};
 use crate::primitives::{Scratch, flag_last_of_each, sort_pairs_by_mixed_key, state_words};
 use crate::table::input::{Input, Known};
-use crate::{Buffer, Device, IdTable, IdTableConfig, Key, Result, Stream, Value};
-use gpu_kernels::layered::multi::{Numbers, NumbersParams};
+use crate::{Buffer, Device, Key, Result, Stream, Value};
+use gpu_kernels::layered::multi::{self, NumbersParams};
 use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
 
 /// The memory that a build works in, and that a rebuild uses again.
@@ -44,7 +44,7 @@ impl<K: Key> Work<K> {
         if self.numbers.len() != pairs {
             self.numbers.fit(device, pairs)?;
             let plan = NumbersParams { end: pairs as u64 };
-            let numbers = Numbers { output: self.numbers.argument(), plan };
+            let numbers = multi::Numbers { output: self.numbers.argument(), plan };
             // SAFETY: the output has as many elements.
             let launched = unsafe { stream.launch(&numbers, pairs as u64, &[], &[&self.numbers]) };
             if launched.is_err() {
@@ -57,9 +57,9 @@ impl<K: Key> Work<K> {
     }
 }
 
-impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
+impl<K: Key, V: Value, D: Numbers<K>> MultiMap<K, V, D> {
     pub(super) fn create(
-        config: MultiConfig<I::Config>,
+        config: MultiConfig<D>,
         stream: &Stream,
         device: &Device,
         keys: &Buffer<K>,
@@ -68,10 +68,10 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
         crate::error::check_pairs(device, stream, keys, values)?;
         config.memory_bytes::<K, V>(keys.len() as u64)?;
         let (no_keys, no_numbers) = (Buffer::<K>::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        let runs = config.id_table.clone().assume_unique().build_on(stream, device, &no_keys, &no_numbers)?;
+        let runs = config.keys.clone().assume_unique().build_on(stream, device, &no_keys, &no_numbers)?;
         let (lasts, grouped) = (no_numbers, Buffer::uninitialized(device, 0)?);
         let work = Work::new(device)?;
-        let mut map = Self { device: device.clone(), config, runs, lasts, values: grouped, work };
+        let mut map = Self { config, runs, lasts, values: grouped, work };
         map.fill(stream, keys, values)?;
         map.shrink_to_fit()?;
         Ok(map)
@@ -87,11 +87,11 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
     /// As for [`MultiConfig::build_on`]. If the request makes no sense the map is as it was; after
     /// another error it is empty.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        crate::error::check_pairs(&self.device, stream, keys, values)?;
+        crate::error::check_pairs(self.runs.device(), stream, keys, values)?;
         self.config.memory_bytes::<K, V>(keys.len() as u64)?;
         let built = self.fill(stream, keys, values);
         if built.is_err() {
-            self.runs.forget(stream);
+            self.runs.table.forget(stream);
             self.values.empty();
             self.lasts.empty();
         }
@@ -103,20 +103,20 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn shrink_to_fit(&mut self) -> Result<()> {
-        self.runs.shrink_to_fit();
-        self.work = Work::new(&self.device)?;
-        Ok(())
+        self.work = Work::new(self.runs.device())?;
+        self.runs.shrink_to_fit()
     }
 
     /// Fills the map by algorithm 1 of (Alcantara 2011, §4.4): a sort, the runs of equal keys, and
     /// a table from keys to their runs.
     fn fill(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        let Self { device, config, runs, lasts, values: grouped, work } = self;
+        let Self { config, runs, lasts, values: grouped, work } = self;
+        let device = &runs.device().clone();
         work.fit(stream, device, keys.len())?;
         grouped.fit(device, values.len())?;
         // Any order that brings equal keys together would do. In this one the keys are also in the
-        // order of the table: of its pages, its buckets, or the slots of its first function.
-        let seed = config.id_table.seed_or_random();
+        // order of the table: of its pages, or the slots of its first function.
+        let seed = config.keys.seed_or_random();
         let Work { keys: sorted, last, numbers, distinct, ends, count, scratch } = work;
         let constants = crate::table::hash::constants(seed);
         sort_pairs_by_mixed_key(stream, scratch, constants, (keys, values), (&mut *sorted, grouped))?;
@@ -134,7 +134,7 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
         }
         let known = Known::OrderedBy(seed);
         let input = Input { keys: distinct, values: Some(numbers), pairs: number as u64, known };
-        runs.rebuild_from(stream, input)
+        runs.table.rebuild_resized(stream, input)
     }
 }
 

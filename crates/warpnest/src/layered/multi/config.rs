@@ -1,57 +1,56 @@
 //! The configuration of a multimap.
 
 use super::MultiMap;
+use crate::layered::id_table::{IdTable, Numbers};
 use crate::primitives::{sort_scratch_bytes, state_words};
 use crate::runtime::lent::Lent;
-use crate::{Buffer, Device, IdTableConfig, Key, PageConfig, Result, Stream, Value};
+use crate::table::design::Built;
+use crate::{Buffer, Config, Device, Key, Page, Result, Stream, Value};
 
 /// The configuration of a [`MultiMap`].
 ///
 /// ```
-/// use warpnest::{Device, MultiConfig, MultiMap};
+/// use warpnest::{Device, MultiConfig, MultiMap, PageConfig};
 ///
 /// let device = Device::best()?;
-/// let config = MultiConfig::default().load(0.9).seed(7);
+/// let config = MultiConfig::on(PageConfig::default().load(0.9).seed(7));
 /// let map: MultiMap<u32, u64> = config.build(&device, &[1, 2, 1], &[10, 20, 30])?;
 /// assert_eq!(map.count_many(&[1, 2, 3])?, [2, 1, 0]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
 /// By default the map is built on a [`PageMap`](crate::PageMap) of its keys. [`MultiConfig::on`]
-/// builds it on a [`CuckooMap`](crate::CuckooMap) or a [`TwoLevelMap`](crate::TwoLevelMap):
+/// builds it with another configuration, or on a [`CuckooMap`](crate::CuckooMap):
 ///
 /// ```
-/// use warpnest::{Device, MultiConfig, MultiMap, TwoLevelConfig, TwoLevelMap};
+/// use warpnest::{Cuckoo, CuckooConfig, Device, MultiConfig, MultiMap};
 ///
-/// let config = MultiConfig::on(TwoLevelConfig::default());
+/// let config = MultiConfig::on(CuckooConfig::default());
 /// let device = Device::best()?;
-/// let map: MultiMap<u32, u64, TwoLevelMap<u32, u32>> =
-///     config.build(&device, &[1, 2, 1], &[10, 20, 30])?;
+/// let map: MultiMap<u32, u64, Cuckoo> = config.build(&device, &[1, 2, 1], &[10, 20, 30])?;
 /// assert_eq!(map.count_many(&[1, 2, 3])?, [2, 1, 0]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct MultiConfig<C = PageConfig> {
-    pub(super) id_table: C,
+pub struct MultiConfig<D = Page> {
+    pub(super) keys: Config<D>,
 }
 
-// There is no default for any other `C`: it could then not be inferred which one
+// There is no default for any other `D`: it could then not be inferred which one
 // `MultiConfig::default()` means.
 impl Default for MultiConfig {
     /// The configuration on a page map with the default configuration.
     fn default() -> Self {
-        Self::on(PageConfig::default())
+        Self::on(Config::default())
     }
 }
 
-crate::table::config::page_config_methods! { MultiConfig, id_table }
-
-impl<C: IdTableConfig> MultiConfig<C> {
-    /// The configuration of a map whose keys are in such a table: a [`PageConfig`], a
-    /// [`CuckooConfig`](crate::CuckooConfig) or a [`TwoLevelConfig`](crate::TwoLevelConfig). Its
-    /// keys are different, so it does not matter whether it assumes that.
-    pub fn on(id_table: C) -> Self {
-        Self { id_table }
+impl<D: Built> MultiConfig<D> {
+    /// The configuration of a map whose table of keys has this configuration: a
+    /// [`PageConfig`](crate::PageConfig) or a [`CuckooConfig`](crate::CuckooConfig). Its keys are
+    /// different, so it does not matter whether it assumes that.
+    pub fn on(keys: Config<D>) -> Self {
+        Self { keys }
     }
 
     /// The most bytes that a map of `pairs` pairs keeps on the device: what it takes if no key is
@@ -60,8 +59,11 @@ impl<C: IdTableConfig> MultiConfig<C> {
     /// # Errors
     /// As for [`MultiConfig::build`], as far as they follow from the configuration and the number
     /// of pairs.
-    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        Ok(self.id_table.memory_bytes::<K>(pairs)? + pairs * (V::BITS / 8 + 4) as u64)
+    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>
+    where
+        D: Numbers<K>,
+    {
+        Ok(self.keys.memory_bytes::<K, u32>(pairs)? + pairs * (V::BITS / 8 + 4) as u64)
     }
 
     /// The most bytes that a build of `pairs` pairs takes on the device besides the map and its
@@ -69,7 +71,10 @@ impl<C: IdTableConfig> MultiConfig<C> {
     ///
     /// # Errors
     /// As for [`MultiConfig::memory_bytes`].
-    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>
+    where
+        D: Numbers<K>,
+    {
         // This refuses numbers of pairs for which the sums below would overflow.
         self.memory_bytes::<K, V>(pairs)?;
         let keys = pairs * (K::BITS / 8) as u64;
@@ -79,22 +84,19 @@ impl<C: IdTableConfig> MultiConfig<C> {
         let compacting = 8 * state_words::<K>(pairs);
         let working = sort_scratch_bytes::<K, V>(pairs)?.max(compacting);
         // The constant is for the minimum sizes of the arrays, and for the empty table at first.
-        Ok(arrays + working + self.id_table.clone().assume_unique().scratch_bytes::<K>(pairs, false)? + 4096)
+        let of_keys = <D::Table as IdTable<K>>::scratch_bytes(&self.keys.clone().assume_unique(), pairs, false)?;
+        Ok(arrays + working + of_keys + 4096)
     }
 
     /// Builds a map in which every key has all of its values, in the order of the input; returns
     /// when it is built.
     ///
     /// # Errors
-    /// The errors of the build of the table of keys: [`PageConfig::build`],
-    /// [`CuckooConfig::build`](crate::CuckooConfig::build),
-    /// [`TwoLevelConfig::build`](crate::TwoLevelConfig::build).
-    pub fn build<K: Key, V: Value>(
-        &self,
-        device: &Device,
-        keys: &[K],
-        values: &[V],
-    ) -> Result<MultiMap<K, V, C::Map<K>>> {
+    /// As for [`Config::build`].
+    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<MultiMap<K, V, D>>
+    where
+        D: Numbers<K>,
+    {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
         self.memory_bytes::<K, V>(keys.len() as u64)?;
         let (keys, values) = (Lent::new(device, keys)?, Lent::new(device, values)?);
@@ -112,7 +114,10 @@ impl<C: IdTableConfig> MultiConfig<C> {
         device: &Device,
         keys: &Buffer<K>,
         values: &Buffer<V>,
-    ) -> Result<MultiMap<K, V, C::Map<K>>> {
+    ) -> Result<MultiMap<K, V, D>>
+    where
+        D: Numbers<K>,
+    {
         MultiMap::create(self.clone(), stream, device, keys, values)
     }
 }

@@ -5,10 +5,10 @@ mod config;
 
 pub use config::MultiConfig;
 
-use crate::layered::id_table::RunsQuery;
+use crate::layered::id_table::{IdTable, Numbers, RunsQuery};
 use crate::primitives::{Scratch, exclusive_scan_in_place};
 use crate::runtime::lent::Lent;
-use crate::{Buffer, Device, IdTable, Key, PageMap, Result, Stream, Value};
+use crate::{Buffer, BulkMap, Device, Key, Page, Result, Stream, Value};
 use gpu_kernels::layered::multi::{Gather, GatherParams};
 use gpu_kernels::seam::Global;
 
@@ -18,9 +18,8 @@ use gpu_kernels::seam::Global;
 /// table says where each key's values begin and how many there are. Here the sort is by the table's
 /// hashed keys.
 ///
-/// * **The table of keys** is a [`PageMap`] by default. [`MultiConfig::on`] makes it a
-///   [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011), or a
-///   [`TwoLevelMap`](crate::TwoLevelMap).
+/// * **The table of keys** is a [`PageMap`](crate::PageMap) by default. [`MultiConfig::on`] makes
+///   it a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011).
 /// * **Keys and values** are `u32` or `u64`; all of them are legal.
 /// * **Values of a key** are side by side, in the order of the input.
 /// * **Complexity.** A build sorts the pairs (each is moved four or eight times) and builds a table
@@ -34,11 +33,10 @@ use gpu_kernels::seam::Global;
 ///   at the same time. [`MultiMap::rebuild`] takes the map exclusively and waits for running
 ///   queries by itself.
 #[derive(Debug)]
-pub struct MultiMap<K: Key, V: Value, I: IdTable<K> = PageMap<K, u32>> {
-    device: Device,
-    config: MultiConfig<I::Config>,
+pub struct MultiMap<K: Key, V: Value, D: Numbers<K> = Page> {
+    config: MultiConfig<D>,
     /// The number of each key's run.
-    runs: I,
+    runs: BulkMap<K, u32, D>,
     /// The ends of the runs: the index of the last value of each.
     lasts: Buffer<u32>,
     values: Buffer<V>,
@@ -55,8 +53,6 @@ pub struct Retrieved<Offsets, Values> {
     /// All values, query after query, each key's in the order of the input.
     pub values: Values,
 }
-
-crate::table::lookup::contains_methods! { [K: Key, V: Value, I: IdTable<K>] MultiMap<K, V, I>, K, by runs }
 
 impl<K: Key, V: Value> MultiMap<K, V> {
     /// Builds a map with the default configuration; [`MultiConfig::build`] takes another.
@@ -78,15 +74,31 @@ impl<K: Key, V: Value> MultiMap<K, V> {
     }
 }
 
-impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
+impl<K: Key, V: Value, D: Numbers<K>> MultiMap<K, V, D> {
+    /// Whether each of `queries` is in the map, in their order.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::contains_many`].
+    pub fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>> {
+        self.runs.contains_many(queries)
+    }
+
+    /// Queues the lookup whether each of `queries` is in the map, into bits.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::contains_many_into`].
+    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
+        self.runs.contains_many_into(stream, queries, found)
+    }
+
     /// The number of values of each of the keys.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn count_many(&self, queries: &[K]) -> Result<Vec<u32>> {
-        let stream = self.device.default_stream();
-        let queries = Lent::new(&self.device, queries)?;
-        let mut counts = Buffer::uninitialized(&self.device, queries.len())?;
+        let stream = self.device().default_stream();
+        let queries = Lent::new(self.device(), queries)?;
+        let mut counts = Buffer::uninitialized(self.device(), queries.len())?;
         self.count_many_into(stream, &queries, &mut counts)?;
         counts.download(stream)
     }
@@ -101,7 +113,7 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
         let query = RunsQuery { counts: counts.argument(), ..self.ask(queries) };
         // SAFETY: there are as many counts as queries; the table has the numbers of the runs.
-        unsafe { self.runs.find_runs(stream, &query, &[&*counts]) }
+        unsafe { self.runs.table.find_runs(stream, &query, &[&*counts]) }
     }
 
     /// Queues the lookup of where the values of each key begin in [`MultiMap::values`], and how
@@ -121,7 +133,7 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
         let query = RunsQuery { starts: starts.argument(), counts: counts.argument(), ..self.ask(queries) };
         // SAFETY: there are as many answers as queries; the table has the numbers of the runs.
-        unsafe { self.runs.find_runs(stream, &query, &[&*starts, &*counts]) }
+        unsafe { self.runs.table.find_runs(stream, &query, &[&*starts, &*counts]) }
     }
 
     /// A lookup of runs that has no outputs yet.
@@ -136,8 +148,8 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn retrieve_many(&self, queries: &[K]) -> Result<Retrieved<Vec<u64>, Vec<V>>> {
-        let stream = self.device.default_stream();
-        let queries = Lent::new(&self.device, queries)?;
+        let stream = self.device().default_stream();
+        let queries = Lent::new(self.device(), queries)?;
         let Retrieved { offsets, values } = self.retrieve_many_on(stream, &queries)?;
         Ok(Retrieved { offsets: offsets.download(stream)?, values: values.download(stream)? })
     }
@@ -150,13 +162,13 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
     /// # Errors
     /// As for [`MultiMap::retrieve_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
     pub fn retrieve_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Retrieved<Buffer<u64>, Buffer<V>>> {
-        let (device, number) = (&self.device, queries.len());
+        let (device, number) = (self.device(), queries.len());
         let starts = Buffer::<u32>::uninitialized(device, number)?;
         // There is one offset more, which is 0: the scan makes it the sum of all.
         let mut offsets = Buffer::<u64>::zeroed(device, number + 1)?;
         let query = RunsQuery { starts: starts.argument(), wide_counts: offsets.argument(), ..self.ask(queries) };
         // SAFETY: there are as many answers as queries; the table has the numbers of the runs.
-        unsafe { self.runs.find_runs(stream, &query, &[&starts, &offsets])? };
+        unsafe { self.runs.table.find_runs(stream, &query, &[&starts, &offsets])? };
         exclusive_scan_in_place(stream, &mut Scratch::new(device), &mut offsets)?;
         let total = offsets.download_at(stream, number)?;
         let values = Buffer::<V>::uninitialized(device, total as usize)?;
@@ -180,7 +192,7 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
 
     /// The map of keys to the numbers of their runs, for a kernel of your own. Run `r` ends with
     /// value `lasts()[r]`, and runs follow each other.
-    pub fn runs(&self) -> &I {
+    pub fn runs(&self) -> &BulkMap<K, u32, D> {
         &self.runs
     }
 
@@ -211,11 +223,11 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
 
     /// The device that the map is on.
     pub fn device(&self) -> &Device {
-        &self.device
+        self.runs.device()
     }
 
     /// The report of the build of the table of keys.
-    pub fn report(&self) -> &I::Report {
+    pub fn report(&self) -> &D::Report {
         self.runs.report()
     }
 
@@ -228,7 +240,7 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
-        let stream = self.device.default_stream();
+        let stream = self.device().default_stream();
         let mut keys = self.runs.to_pairs()?;
         keys.sort_unstable_by_key(|&(_, run)| run);
         let (lasts, values) = (self.lasts.download(stream)?, self.values.download(stream)?);
@@ -247,9 +259,9 @@ impl<K: Key, V: Value, I: IdTable<K>> MultiMap<K, V, I> {
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
         let runs = self.runs.try_clone(stream)?;
-        let lasts = self.lasts.duplicate(stream, &self.device)?;
-        let values = self.values.duplicate(stream, &self.device)?;
-        let (device, config, work) = (self.device.clone(), self.config.clone(), build::Work::new(&self.device)?);
-        Ok(Self { device, config, runs, lasts, values, work })
+        let lasts = self.lasts.duplicate(stream, self.device())?;
+        let values = self.values.duplicate(stream, self.device())?;
+        let (config, work) = (self.config.clone(), build::Work::new(self.device())?);
+        Ok(Self { config, runs, lasts, values, work })
     }
 }

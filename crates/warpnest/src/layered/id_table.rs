@@ -1,0 +1,68 @@
+//! The table on which a compacting table or a multimap is built: a map from keys to numbers. It is
+//! the "basic hash table" of (Alcantara 2011, §4.4).
+
+use crate::table::config::Config;
+use crate::table::design::{Builds, BuiltTable};
+use crate::table::input::Input;
+use crate::{Buffer, Key, Result, Stream, Tracked};
+use gpu_kernels::seam::Global;
+
+/// A design on whose maps a [`CompactingTable`](crate::CompactingTable) or a
+/// [`MultiMap`](crate::MultiMap) of keys `K` can be built: [`Page`](crate::Page) or
+/// [`Cuckoo`](crate::Cuckoo). The trait is sealed.
+pub trait Numbers<K: Key>: Builds<K, u32, Table: IdTable<K>> {}
+
+impl<K: Key, D: Builds<K, u32>> Numbers<K> for D where D::Table: IdTable<K> {}
+
+/// The operations that a compacting table and a multimap use of their id table.
+pub trait IdTable<K: Key>: BuiltTable<K, u32> {
+    /// The bytes that a build of `pairs` pairs takes on the device besides the map and its input.
+    /// It may be less if the values do not matter (`any_values`).
+    fn scratch_bytes(config: &Config<Self::Design>, pairs: u64, any_values: bool) -> Result<u64>;
+
+    /// Builds the map anew at the size for so many pairs, in its present memory if that is enough.
+    /// Waits until it is known that the build succeeded. After an error it is empty, or as it was.
+    fn rebuild_resized(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()>;
+
+    /// Removes all keys, as after a rebuild that failed.
+    fn forget(&mut self, stream: &Stream);
+
+    /// Gives the keys numbers from 0 on as their values, and writes key `i` to `keys[i]`.
+    ///
+    /// # Safety
+    /// There is capacity for all keys, and nothing else uses the map.
+    unsafe fn assign_ids(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()>;
+
+    /// Sets the bits that the values name.
+    ///
+    /// # Safety
+    /// Every value names one of the bits, and no other value names it.
+    unsafe fn flag(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()>;
+
+    /// Replaces each value by the number of bits that are set before the one that it names.
+    /// `before` has the number of bits that are set in the words before each word.
+    ///
+    /// # Safety
+    /// As for [`IdTable::flag`], `before` is as long as `bits`, and nothing else uses the map.
+    unsafe fn rank(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()>;
+
+    /// Queues the lookup of the runs of some keys, whose values are the numbers of their runs.
+    ///
+    /// # Safety
+    /// The arrays are as long as [`RunsQuery`] says, the values are numbers of runs, and the launch
+    /// writes `writes`.
+    unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>, writes: &[&dyn Tracked]) -> Result<()>;
+}
+
+/// The arrays of a lookup of runs.
+#[derive(Clone, Copy, Debug)]
+pub struct RunsQuery<'b, K> {
+    pub queries: &'b Buffer<K>,
+    /// The index of the last value of each run.
+    pub lasts: &'b Buffer<u32>,
+    /// The outputs: the starts of the runs, and the numbers of their values. Each of the three has
+    /// as many elements as there are queries, or is null.
+    pub starts: Global<u32>,
+    pub counts: Global<u32>,
+    pub wide_counts: Global<u64>,
+}

@@ -1,0 +1,303 @@
+//! [`BulkMap`]: a map of any design.
+
+use super::design::{Builds, BuiltTable, Changes, ChangingTable, RawTable, Stores};
+use super::input::Input;
+use super::{config::Config, lookup};
+use crate::runtime::lent::Lent;
+use crate::{Answers, Buffer, Device, Key, Result, Stream, Value};
+use gpu_kernels::types::Payload;
+use std::fmt;
+
+/// A map in the memory of a device, for arrays of keys and queries. [`PageMap`](crate::PageMap),
+/// [`CuckooMap`](crate::CuckooMap), [`TwoLevelMap`](crate::TwoLevelMap),
+/// [`SortedMap`](crate::SortedMap), [`LinearMap`](crate::LinearMap) and
+/// [`ExtendibleMap`](crate::ExtendibleMap) are names for maps of one design `D`; what each does is
+/// described there.
+///
+/// Lookups change nothing, so any number of streams may look up at the same time. What changes a
+/// map takes it exclusively, and waits for running lookups by itself.
+///
+/// Functions can be generic over the design:
+///
+/// ```
+/// use warpnest::{Builds, BulkMap, Config, CuckooConfig, Device, PageConfig};
+///
+/// fn squares<D: Builds<u32, u64>>(config: Config<D>) -> warpnest::Result<BulkMap<u32, u64, D>> {
+///     let keys: Vec<u32> = (0..1000).collect();
+///     let values: Vec<u64> = (0..1000).map(|key| key * key).collect();
+///     config.build(&Device::best()?, &keys, &values)
+/// }
+///
+/// assert_eq!(squares(PageConfig::default())?.get_many(&[30])?, [Some(900)]);
+/// assert_eq!(squares(CuckooConfig::default())?.get_many(&[31])?, [Some(961)]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+pub struct BulkMap<K: Key, V: Value, D: Stores<K, V>> {
+    pub(crate) table: D::Table,
+}
+
+impl<K: Key, V: Value, D: Stores<K, V>> BulkMap<K, V, D> {
+    pub(crate) fn of(table: D::Table) -> Self {
+        Self { table }
+    }
+
+    /// Returns the values of `queries`, in their order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn get_many(&self, queries: &[K]) -> Result<Vec<Option<V>>> {
+        lookup::get_many(&self.table, queries)
+    }
+
+    /// Queues the lookup of `queries`; waits for nothing, copies nothing.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn get_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Answers<V>> {
+        let mut answers = Answers::uninitialized(self.device(), queries.len())?;
+        self.get_many_into(stream, queries, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// Queues the lookup of `queries` into existing answers; allocates nothing.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> Result<()> {
+        lookup::get_many_into(&self.table, stream, queries, answers)
+    }
+
+    /// Returns whether each of `queries` is in the map, in their order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>> {
+        lookup::contains_many(&self.table, queries)
+    }
+
+    /// Queues the lookup whether each of `queries` is in the map: bit `i % 32` of `found[i / 32]`
+    /// answers query `i`.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `found` has a word for each 32
+    /// queries, [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
+        lookup::contains_many_into(&self.table, stream, queries, found)
+    }
+
+    /// Writes all pairs to `keys` and `values`: in the order of the keys in a
+    /// [`SortedMap`](crate::SortedMap), and in no particular order in any other map. May wait until
+    /// they are written.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`BulkMap::len`]
+    /// elements, [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
+        self.write(stream, keys, values).map(drop)
+    }
+
+    /// Returns all pairs, in the order of [`BulkMap::pairs_into`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
+        let (device, length) = (self.device(), self.len() as usize);
+        let stream = device.default_stream();
+        let (mut keys, mut values) = (Buffer::uninitialized(device, length)?, Buffer::uninitialized(device, length)?);
+        let written = self.write(stream, &mut keys, &mut values)? as usize;
+        let (keys, values) = (keys.download_front(stream, written)?, values.download_front(stream, written)?);
+        Ok(keys.into_iter().zip(values).collect())
+    }
+
+    fn write(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<u64> {
+        crate::error::same_length(("the map", self.len() as usize), ("the keys", keys.len()))?;
+        crate::error::same_length(("the map", self.len() as usize), ("the values", values.len()))?;
+        // SAFETY: both have an element for each key.
+        unsafe { self.table.write(stream, keys, Some(values)) }
+    }
+
+    /// Returns the number of keys. What it counts after a broken promise
+    /// ([`Config::assume_unique`]) or a failed change is said at each map.
+    pub fn len(&self) -> u64 {
+        self.table.len()
+    }
+
+    /// Returns whether the map has no keys.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the bytes that the map takes on the device, without the scratch that rebuilds and
+    /// batches may have left.
+    pub fn memory_bytes(&self) -> u64 {
+        self.table.memory_bytes()
+    }
+
+    /// Returns the device that the map is on.
+    pub fn device(&self) -> &Device {
+        self.table.device()
+    }
+
+    /// Gives back the scratch of rebuilds and batches, which the next one allocates again, and
+    /// memory that the map no longer needs.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
+    /// the map is unchanged.
+    pub fn shrink_to_fit(&mut self) -> Result<()> {
+        self.table.shrink_to_fit()
+    }
+
+    /// Copies the map on the same device; the copy is made on `stream`, and has no scratch.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        stream.check_device(self.device())?;
+        Ok(Self::of(self.table.try_clone(stream)?))
+    }
+
+    /// Returns the table: its words and its layout, for a kernel of your own, and what only this
+    /// design can tell.
+    pub fn table(&self) -> &D::Table {
+        &self.table
+    }
+}
+
+impl<K: Key, V: Value, D: Builds<K, V>> BulkMap<K, V, D> {
+    /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`Config::build`]
+    /// takes another.
+    ///
+    /// # Errors
+    /// As for [`Config::build`].
+    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
+        Config::<D>::default().build(device, keys, values)
+    }
+
+    /// Rebuilds the map from other pairs; waits until it is known that the build succeeded.
+    ///
+    /// It is for data that changes as a whole, frame after frame. The memory of the map is used
+    /// again if it is large enough. The scratch stays for the next rebuild
+    /// ([`BulkMap::shrink_to_fit`] gives it back).
+    ///
+    /// # Errors
+    /// As for [`Config::build_on`]. If the request makes no sense, the map is unchanged. After
+    /// another error it is empty, and [`BulkMap::report`] still describes the last build that
+    /// succeeded.
+    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+        let input = Input::of(self.device(), stream, keys, values)?;
+        self.table.rebuild(stream, input)
+    }
+
+    /// Returns the report of the last build that succeeded.
+    pub fn report(&self) -> &D::Report {
+        self.table.report()
+    }
+}
+
+impl<K: Key, V: Value, D: Changes<K, V>> BulkMap<K, V, D> {
+    /// Makes an empty map with the default configuration; [`Config::create`] takes another.
+    ///
+    /// # Errors
+    /// As for [`Config::create`].
+    pub fn new(device: &Device) -> Result<Self> {
+        Config::<D>::default().create(device)
+    }
+
+    /// Gives every key its value; returns how many of the keys were new. Which of several pairs of
+    /// a key wins, and what an error leaves, is said at each map.
+    ///
+    /// # Errors
+    /// * [`Error::LengthsDiffer`](crate::Error::LengthsDiffer): nothing was done.
+    /// * A [`LinearMap`](crate::LinearMap) that may not or cannot grow:
+    ///   [`Error::TableFull`](crate::Error::TableFull),
+    ///   [`Error::TooManySlots`](crate::Error::TooManySlots).
+    /// * An [`ExtendibleMap`](crate::ExtendibleMap):
+    ///   [`Error::TooManyItems`](crate::Error::TooManyItems),
+    ///   [`Error::TooDeep`](crate::Error::TooDeep), [`Error::Emptied`](crate::Error::Emptied).
+    /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    ///   [`Error::Driver`](crate::Error::Driver).
+    pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64> {
+        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        let device = self.device().clone();
+        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
+        self.insert_many_on(device.default_stream(), &keys, &values)
+    }
+
+    /// Does [`BulkMap::insert_many`] from buffers; waits until it is known how many keys were new.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::insert_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
+        self.table.insert(stream, keys, values)
+    }
+
+    /// Removes the keys; returns the values that they had. Of several equal keys one gets the
+    /// value, and the others are no longer there.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
+    /// [`BulkMap::len`] tells whether the keys are still there. If memory was lacking, nothing was
+    /// done. [`Error::Emptied`](crate::Error::Emptied): the map is empty now.
+    pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>> {
+        let device = self.device().clone();
+        let keys = Lent::new(&device, keys)?;
+        let mut answers = Answers::uninitialized(&device, keys.len())?;
+        self.remove_many_into(device.default_stream(), &keys, &mut answers)?;
+        answers.download(device.default_stream())
+    }
+
+    /// Removes the keys; waits until it is known how many were there, and returns that.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::remove_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64> {
+        self.table.remove(stream, keys, None)
+    }
+
+    /// Does [`BulkMap::remove_many_on`], and answers which keys were there, with the values that
+    /// they had.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer): nothing was done; and as for
+    /// [`BulkMap::remove_many_on`].
+    pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
+        self.table.remove(stream, keys, Some(answers))
+    }
+
+    /// Removes all keys. A [`LinearMap`](crate::LinearMap) keeps its size, and an
+    /// [`ExtendibleMap`](crate::ExtendibleMap) gives back the memory that it did not have at the
+    /// beginning.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
+    /// the map is empty, or cannot be used until a change succeeds, and returns errors that say so.
+    pub fn clear(&mut self, stream: &Stream) -> Result<()> {
+        self.table.clear(stream)
+    }
+}
+
+impl<K: Key, V: Value, D: Stores<K, V>> fmt::Debug for BulkMap<K, V, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, &format!("{}Map", D::NAME), &self.table)
+    }
+}
+
+/// Writes what a person wants to know of a map or a set.
+pub(super) fn describe<K: Key, P: Payload>(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    table: &impl RawTable<K, P>,
+) -> fmt::Result {
+    f.debug_struct(name)
+        .field("keys", &table.len())
+        .field("bytes", &table.memory_bytes())
+        .field("device", &table.device().name())
+        .finish_non_exhaustive()
+}

@@ -1,0 +1,185 @@
+//! [`BulkSet`]: a set of any design that has sets.
+
+use super::design::{Builds, BuiltTable, RawTable, Stores};
+use super::input::Input;
+use super::{config::Config, lookup, set_operations};
+use crate::{Buffer, Device, Key, Result, Stream};
+use gpu_kernels::types::Nothing;
+use std::fmt;
+
+/// A set in the memory of a device, for arrays of keys and queries: a table without values.
+/// [`PageSet`](crate::PageSet) and [`CuckooSet`](crate::CuckooSet) are names for sets of one design
+/// `D`; what each does is described there.
+///
+/// A set does not change after its build, so any number of streams may query it at the same time,
+/// and combine it with others. [`BulkSet::rebuild`] takes the set exclusively and waits for running
+/// queries by itself.
+pub struct BulkSet<K: Key, D: Stores<K, Nothing>> {
+    pub(crate) table: D::Table,
+}
+
+impl<K: Key, D: Stores<K, Nothing>> BulkSet<K, D> {
+    pub(crate) fn of(table: D::Table) -> Self {
+        Self { table }
+    }
+
+    /// Returns whether each of `queries` is in the set, in their order.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::contains_many`](crate::BulkMap::contains_many).
+    pub fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>> {
+        lookup::contains_many(&self.table, queries)
+    }
+
+    /// Queues the lookup whether each of `queries` is in the set, into bits.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::contains_many_into`](crate::BulkMap::contains_many_into).
+    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
+        lookup::contains_many_into(&self.table, stream, queries, found)
+    }
+
+    /// Writes all keys, in no particular order, to `keys`; returns when they are written.
+    ///
+    /// # Errors
+    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless there are [`BulkSet::len`]
+    /// elements, [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn keys_into(&self, stream: &Stream, keys: &mut Buffer<K>) -> Result<()> {
+        self.write(stream, keys).map(drop)
+    }
+
+    /// Returns all keys, in no particular order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn to_keys(&self) -> Result<Vec<K>> {
+        let stream = self.device().default_stream();
+        let mut keys = Buffer::uninitialized(self.device(), self.len() as usize)?;
+        let written = self.write(stream, &mut keys)? as usize;
+        keys.download_front(stream, written)
+    }
+
+    fn write(&self, stream: &Stream, keys: &mut Buffer<K>) -> Result<u64> {
+        crate::error::same_length(("the set", self.len() as usize), ("the keys", keys.len()))?;
+        // SAFETY: there is an element for each key, and a set has no values.
+        unsafe { self.table.write(stream, keys, None) }
+    }
+
+    /// Returns the number of keys.
+    pub fn len(&self) -> u64 {
+        self.table.len()
+    }
+
+    /// Returns whether the set has no keys.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the bytes that the set takes on the device, without the scratch of rebuilds.
+    pub fn memory_bytes(&self) -> u64 {
+        self.table.memory_bytes()
+    }
+
+    /// Returns the device that the set is on.
+    pub fn device(&self) -> &Device {
+        self.table.device()
+    }
+
+    /// Gives back the scratch of rebuilds, as
+    /// [`BulkMap::shrink_to_fit`](crate::BulkMap::shrink_to_fit) does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn shrink_to_fit(&mut self) -> Result<()> {
+        self.table.shrink_to_fit()
+    }
+
+    /// Copies the set on the same device; the copy is made on `stream`, and has no scratch.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::try_clone`](crate::BulkMap::try_clone).
+    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        stream.check_device(self.device())?;
+        Ok(Self::of(self.table.try_clone(stream)?))
+    }
+
+    /// Returns the table, as [`BulkMap::table`](crate::BulkMap::table) does.
+    pub fn table(&self) -> &D::Table {
+        &self.table
+    }
+}
+
+impl<K: Key, D: Builds<K, Nothing>> BulkSet<K, D> {
+    /// Builds a set of the different keys among `keys` with the default configuration;
+    /// [`Config::build_set`] takes another.
+    ///
+    /// # Errors
+    /// As for [`Config::build_set`].
+    pub fn build(device: &Device, keys: &[K]) -> Result<Self> {
+        Config::<D>::default().build_set(device, keys)
+    }
+
+    /// Rebuilds the set from other keys; waits until it is known that the build succeeded. Memory
+    /// and scratch are those of [`BulkMap::rebuild`](crate::BulkMap::rebuild).
+    ///
+    /// # Errors
+    /// As for [`Config::build_set_on`]. If the request makes no sense, the set is unchanged. After
+    /// another error it is empty, and [`BulkSet::report`] still describes the last build that
+    /// succeeded.
+    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+        let input = Input::of_keys(self.device(), stream, keys)?;
+        self.table.rebuild(stream, input)
+    }
+
+    /// Returns the report of the last build that succeeded.
+    pub fn report(&self) -> &D::Report {
+        self.table.report()
+    }
+
+    /// Returns the keys that are in this set, in the other one, or in both, as a set with the
+    /// configuration of this one. Waits until it is built.
+    ///
+    /// Writes out both sets, looks up the keys of the smaller one in the larger one, and builds a
+    /// set without looking for repeats. Takes memory for the keys of both, and for those of the
+    /// smaller one again, besides what the build takes.
+    ///
+    /// # Errors
+    /// As for [`Config::build_set_on`], of as many keys as the union has;
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on different
+    /// devices.
+    pub fn union(&self, stream: &Stream, other: &Self) -> Result<Self> {
+        set_operations::union(self, stream, other)
+    }
+
+    /// Returns the keys that are in both sets, as a set with the configuration of this one; waits
+    /// until it is built.
+    ///
+    /// Writes out the smaller set, looks up its keys in the larger one, and builds a set without
+    /// looking for repeats. Takes memory for the keys of the smaller one twice, besides what the
+    /// build takes.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::union`].
+    pub fn intersection(&self, stream: &Stream, other: &Self) -> Result<Self> {
+        set_operations::intersection(self, stream, other)
+    }
+
+    /// Returns the keys of this set that are not in the other one, as a set with the configuration
+    /// of this one. Waits until it is built.
+    ///
+    /// Writes out this set, looks up its keys in the other one, and builds a set without looking
+    /// for repeats. Takes memory for the keys of this set twice, besides what the build takes.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::union`].
+    pub fn difference(&self, stream: &Stream, other: &Self) -> Result<Self> {
+        set_operations::difference(self, stream, other)
+    }
+}
+
+impl<K: Key, D: Stores<K, Nothing>> fmt::Debug for BulkSet<K, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        super::map::describe(f, &format!("{}Set", D::NAME), &self.table)
+    }
+}

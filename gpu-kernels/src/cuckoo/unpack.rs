@@ -1,0 +1,91 @@
+//! Writing out all pairs of a table, or the keys of a set. The two-level table, which has its keys
+//! in slots and a cell, too, is written out by the same kernel.
+
+use super::build::has_earlier_copy;
+use super::{Slot, Table, fillers};
+use crate::hash::HashFunctions;
+use crate::primitives::append::{self, WARPS};
+use crate::seam::Global;
+use crate::table::slots::{Slots, cell};
+use crate::types::{Key, Payload, WordOf};
+
+/// The scalar arguments of [`Unpack`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct UnpackParams {
+    /// The table's hash functions. Those of a two-level table are not used.
+    pub functions: HashFunctions,
+    /// The number of slots.
+    pub slots: u64,
+    /// The capacity of the output, in pairs.
+    pub capacity: u64,
+    /// The flag of copies: 1 if copies of a key may be in several slots of a map. Then only the
+    /// copy that lookups find is written.
+    pub copies: u32,
+    /// A word that is not used: the plan has no padding.
+    pub padding: u32,
+}
+
+/// The pair that a thread has found in its slot.
+struct Found<K, V: Payload> {
+    pair: Option<(K, WordOf<V>)>,
+    /// The output offset of the pair.
+    target: u64,
+}
+
+kernel! {
+    /// Writes the pairs of all slots and of the cell to `keys_out` and `values_out`, up to their
+    /// capacity; in a set the keys alone. There is one thread per slot, and one for the cell.
+    ///
+    /// `count[0]`, 0 at first, becomes the number of pairs. Their order is that in which blocks
+    /// reserve their output. `values_out` may be null in a set.
+    Unpack<K: Key, V: Payload>, "cuckoo_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
+    {
+        words: Global<Slot<K, V>>, header: Global<u64>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
+        count: Global<u64>, plan: UnpackParams,
+    }
+    |args, block| {
+        let UnpackParams { slots, capacity, copies, .. } = args.plan;
+        let table = Table::<K, V>::new(args.words, args.plan.functions);
+        let first = block.first_thread();
+        let mut found = block.local(|thread| {
+            let (index, mut pair) = (first + thread as u64, None);
+            if index < slots {
+                let slot = index as u32;
+                let (item, value) = table.slots.pair_at(slot);
+                if item != Slots::<K, V>::EMPTY {
+                    let key = Slots::<K, V>::key_of(item);
+                    let left_out = if V::VALUE_BITS == 0 {
+                        fillers::is_filler(&table, key, slot)
+                    } else {
+                        copies != 0 && has_earlier_copy(&table, key, slot)
+                    };
+                    pair = if left_out { None } else { Some((key, value)) };
+                }
+            } else if index == slots
+                && let Some(value) = cell::value(args.header)
+            {
+                pair = Some((K::ALL_ONES, value));
+            }
+            Found::<K, V> { pair, target: 0 }
+        });
+        append::reserve(
+            block,
+            &mut found,
+            (sums, start),
+            args.count,
+            |found| found.pair.is_some() as u32,
+            |found| &mut found.target,
+        );
+        block.each(&mut found, |_, found| {
+            if let Some((key, value)) = found.pair
+                && found.target < capacity
+            {
+                args.keys_out.store(found.target, key);
+                if V::VALUE_BITS != 0 {
+                    args.values_out.store(found.target, value);
+                }
+            }
+        });
+    }
+}
