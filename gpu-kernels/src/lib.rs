@@ -17,6 +17,7 @@
 //! * [`sorted`]: the sorted array that these are measured against, with an index for its searches.
 //! * [`page`]: the page table, and [`linear`]: the table that is in use while it changes.
 //! * [`extendible`]: the table that grows and shrinks bucket by bucket.
+//! * [`plain`]: the elements of buffers.
 //! * [`layered`]: what compacting tables and multimaps need beside the table on which they stand.
 #![no_std]
 #![allow(
@@ -37,6 +38,7 @@ pub mod hash;
 pub mod layered;
 pub mod linear;
 pub mod page;
+pub mod plain;
 pub mod primitives;
 pub mod sorted;
 pub mod table;

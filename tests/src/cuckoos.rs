@@ -3,7 +3,7 @@
 use crate::family;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
-use warpnest::{Arithmetic, CuckooConfig, Error, HashFamily, Key};
+use warpnest::{Arithmetic, CuckooConfig, Error, HashFamily, KeyWord as Key};
 
 /// A configuration without the number of pairs.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //! run on each.
 
 use crate::maps::Checked;
-use warpnest::{Config, Cuckoo, CuckooConfig, Key, Numbers, Page, PageConfig};
+use warpnest::{Config, Cuckoo, CuckooConfig, KeyWord as Key, Numbers, Page, PageConfig};
 
 /// The design of a base table of keys `K`.
 pub trait FormOf<K: Key>: Numbers<K> + Checked<K, u32> {}

@@ -47,7 +47,7 @@ use proptest::prelude::*;
 use random::{derived, property_runner};
 use std::sync::LazyLock;
 use warpnest::engine::HostEngine;
-use warpnest::{Arithmetic, Device, Error, HashFamily, Key, Value};
+use warpnest::{Arithmetic, Device, Error, HashFamily, KeyWord as Key, ValueWord as Value};
 
 /// An engine under test.
 #[derive(Debug)]

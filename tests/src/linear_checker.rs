@@ -6,7 +6,7 @@ use gpu_kernels::double::{Double, Half, PackedPair};
 use gpu_kernels::linear::{Layout, header};
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
-use warpnest::{Error, Key, LinearConfig, LinearMap, LinearOperation, Value};
+use warpnest::{Error, KeyWord as Key, LinearConfig, LinearMap, LinearOperation, ValueWord as Value};
 
 /// The engines that can have a linear map of such keys and values, which are all of them if neither
 /// has 64 bits.

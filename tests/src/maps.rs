@@ -6,8 +6,8 @@ use crate::sorted_checker::check_sorted_map;
 use crate::{assert_lengths, assert_wrong_device, elsewhere, linear_checker};
 use std::collections::HashMap;
 use warpnest::{
-    Answers, Buffer, BulkMap, Cuckoo, CuckooMap, Extendible, ExtendibleMap, Key, Linear, LinearMap, Page, PageMap,
-    Sorted, SortedMap, Stores, TwoLevel, TwoLevelMap, Value,
+    Answers, Buffer, BulkMap, Cuckoo, CuckooMap, Extendible, ExtendibleMap, KeyWord as Key, Linear, LinearMap, Page,
+    PageMap, Sorted, SortedMap, Stores, TwoLevel, TwoLevelMap, ValueWord as Value,
 };
 
 /// A design whose maps can be checked.

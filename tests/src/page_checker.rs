@@ -3,7 +3,7 @@
 use gpu_kernels::page::{Layout, MAX_CANDIDATES, MIN_CANDIDATES};
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use std::collections::{HashMap, HashSet};
-use warpnest::{Buffer, Device, Key, PageMap, PageSet, Value};
+use warpnest::{Buffer, Device, KeyWord as Key, PageMap, PageSet, ValueWord as Value};
 
 /// The fields of a bucket of eight words, as drawn in `form.rs`.
 struct Shape {
@@ -175,7 +175,7 @@ pub fn pairs_of_pages<K: Key, V: Payload>(
 }
 
 /// Compares the pairs that were found with those that were expected.
-pub fn same_pairs<K: Key, V: Value>(found: &HashMap<K, V>, expected: &HashMap<K, V>) -> Result<(), String> {
+pub fn same_pairs<K: Key, V: Scalar>(found: &HashMap<K, V>, expected: &HashMap<K, V>) -> Result<(), String> {
     for (key, value) in found {
         match expected.get(key) {
             None => return Err(format!("key {key} should not be there")),

@@ -1,7 +1,7 @@
 //! Invariants of the arrays of a sorted map.
 
 use gpu_kernels::sorted::GROUP;
-use warpnest::{Key, SortedMap, Value};
+use warpnest::{KeyWord as Key, SortedMap, ValueWord as Value};
 
 /// Says what is wrong with the keys and the index of a map of `length` keys. The layout is computed
 /// again here, from docs/sorted.md.

@@ -1,7 +1,8 @@
 //! Errors of this crate, with the figures and what to do about them.
 
 use crate::runtime::engine::Engine;
-use crate::{Buffer, Device, Key, Stream, Value};
+use crate::{Buffer, Device, Stream};
+use gpu_kernels::types::{Key, Value};
 use std::sync::Arc;
 
 /// The result of an operation of this crate.

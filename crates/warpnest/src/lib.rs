@@ -3,6 +3,10 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("warpnest needs a 64-bit host: a table may take more than 4 GiB");
 
+/// The examples of the cookbook, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/cookbook.md")]
+mod cookbook {}
 mod cuckoo;
 mod error;
 mod extendible;
@@ -19,7 +23,7 @@ pub use cuckoo::{Cuckoo, CuckooConfig, CuckooMap, CuckooReport, CuckooSet, Cucko
 pub use error::{Error, Result};
 pub use extendible::{Extendible, ExtendibleConfig, ExtendibleMap, ExtendibleReport, ExtendibleTable};
 pub use gpu_kernels as kernels;
-pub use gpu_kernels::types::{Key, Nothing, Payload, Value};
+pub use gpu_kernels::plain::{Plain, Proof};
 pub use layered::compacting::{CompactingConfig, CompactingTable, Unique};
 pub use layered::id_table::Numbers;
 pub use layered::multi::{MultiConfig, MultiMap, Retrieved};
@@ -34,6 +38,7 @@ pub use sorted::{Sorted, SortedConfig, SortedMap, SortedReport, SortedStages, So
 pub use table::answers::Answers;
 pub use table::config::Config;
 pub use table::design::{Builds, Built, Changes, Counted, Design, Seeded, Staged, Stores};
+pub use table::element::{Key, KeyWord, OrderedKey, Payload, Value, ValueWord, pod};
 pub use table::hash::{Arithmetic, HashFamily};
 pub use table::map::BulkMap;
 pub use table::set::BulkSet;

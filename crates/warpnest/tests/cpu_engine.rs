@@ -5,6 +5,7 @@
 
 mod shuffled_threads;
 
+use gpu_kernels::types::Nothing;
 use shuffled_threads::ShuffledThreads;
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
@@ -14,8 +15,8 @@ use warpnest::primitives::{
     partition_pairs, sort_pairs,
 };
 use warpnest::{
-    Answers, Buffer, Builds, BulkMap, CompactingConfig, Config, CuckooConfig, Device, ExtendibleConfig, Key,
-    LinearConfig, MultiConfig, Nothing, Numbers, PageConfig, SortedConfig, Stores, TwoLevelConfig, Value,
+    Answers, Buffer, Builds, BulkMap, CompactingConfig, Config, CuckooConfig, Device, ExtendibleConfig, KeyWord as Key,
+    LinearConfig, MultiConfig, Numbers, PageConfig, SortedConfig, Stores, TwoLevelConfig, ValueWord as Value,
 };
 
 /// The numbers of pairs. A launch of the larger one is divided among the CPU engine's cores;

@@ -1,6 +1,7 @@
 //! Machine words, and what a back end must offer to access them.
 
 use super::{Scope, backend};
+use crate::plain::Plain;
 
 /// A machine word that kernels load, store and change atomically: `u32` or `u64`.
 pub trait Word: AtomicWord + GlobalWord + backend::SharedWord {
@@ -53,7 +54,7 @@ impl Word for u64 {
 
 /// A word that threads load, exchange, and compare and exchange as a whole: `u32`, `u64`, or `u128`
 /// where the GPU has atomics of 128 bits (compute capability 9.0).
-pub trait AtomicWord: WholeWord + Copy + PartialEq + Send + Sync + Default + 'static {}
+pub trait AtomicWord: WholeWord + Plain + PartialEq + Default {}
 impl AtomicWord for u32 {}
 impl AtomicWord for u64 {}
 impl AtomicWord for u128 {}

@@ -10,7 +10,7 @@ pub mod faults;
 use crate::maps::{Checked, holds, is_empty};
 use crate::{distinct_keys, on_each_engine, values};
 use std::fmt::Debug;
-use warpnest::{Buffer, Builds, BulkMap, Config, Device, Error, Key, Result, Value};
+use warpnest::{Buffer, Builds, BulkMap, Config, Device, Error, KeyWord as Key, Result, ValueWord as Value};
 
 /// A design whose maps are built in one call and can be checked.
 pub trait Tested<K: Key, V: Value>: Builds<K, V> + Checked<K, V> {}

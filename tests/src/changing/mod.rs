@@ -7,7 +7,7 @@ pub mod edges;
 
 use crate::maps::{Checked, equals};
 use std::collections::HashMap;
-use warpnest::{BulkMap, Changes, Config, Device, Key, Value};
+use warpnest::{BulkMap, Changes, Config, Device, KeyWord as Key, ValueWord as Value};
 
 /// A design whose maps change in place and can be checked.
 pub trait Changing<K: Key, V: Value>: Changes<K, V> + Checked<K, V> {}

@@ -2,7 +2,7 @@
 
 use super::{BothWidths, build, holds};
 use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all};
-use warpnest::{Buffer, BulkSet, Config, Device, Error, Nothing, Result};
+use warpnest::{Buffer, BulkSet, Config, Device, Error, Result};
 
 /// The error of `config` for so many keys, which must be the same from a slice, from a buffer and
 /// from the memory queries.
@@ -13,8 +13,8 @@ pub fn refused(device: &Device, config: &Config<impl BothWidths>, keys: usize) -
     let on_device = Buffer::from_slice(device, &keys).unwrap();
     let others = [
         config.build_set_on(device.default_stream(), device, &on_device).err(),
-        config.memory_bytes::<u64, Nothing>(keys.len() as u64).err(),
-        config.scratch_bytes::<u32, Nothing>(keys.len() as u64).err(),
+        config.memory_bytes::<u64, ()>(keys.len() as u64).err(),
+        config.scratch_bytes::<u32, ()>(keys.len() as u64).err(),
     ];
     // Compared as text, since a figure may be NaN.
     let said = format!("{:?}", Some(&error));

@@ -5,7 +5,7 @@ use super::{BothWidths, Tested, build, holds, wrong_operations};
 use crate::{Counts, at, counting, distinct_keys, faulty, only};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use warpnest::{Buffer, BulkSet, Config, Device, Error, Key, Nothing, Result};
+use warpnest::{Buffer, BulkSet, Config, Device, Error, KeyWord as Key, Result};
 
 /// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns
 /// the errors. `left` is the device's countdown. After a failure the set must be empty, with the
@@ -118,8 +118,7 @@ pub fn memory_is_as_said<D: Tested<K>, K: Key>(config: &Config<D>, keys: &[K]) -
     counts.most.store(before, Relaxed);
     let set = config.build_set_on(device.default_stream(), &device, &input).unwrap();
     let (most, keeps) = (counts.most.load(Relaxed) - before, counts.bytes.load(Relaxed) - before);
-    let (kept, scratch) =
-        (config.memory_bytes::<K, Nothing>(n).unwrap(), config.scratch_bytes::<K, Nothing>(n).unwrap());
+    let (kept, scratch) = (config.memory_bytes::<K, ()>(n).unwrap(), config.scratch_bytes::<K, ()>(n).unwrap());
     assert_eq!((set.memory_bytes(), keeps), (kept, kept));
     // An allocation has 16 bytes at least.
     assert!(most <= kept + scratch + 64, "{most} bytes, and {kept} + {scratch} were said");

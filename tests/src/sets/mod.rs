@@ -7,8 +7,9 @@ pub mod properties;
 
 use crate::cuckoo_checker::check_cuckoo_set;
 use crate::page_checker::check_page_set;
+use gpu_kernels::types::Nothing;
 use std::collections::HashSet;
-use warpnest::{Builds, BulkSet, Config, Cuckoo, Device, Error, Key, Nothing, Page};
+use warpnest::{Builds, BulkSet, Config, Cuckoo, Device, Error, KeyWord as Key, Page};
 
 /// A design whose sets can be checked.
 pub trait Tested<K: Key>: Builds<K, Nothing> {

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 use warpnest::{
-    Arithmetic, CompactingConfig, CuckooConfig, Device, HashFamily, Key, MultiConfig, TwoLevelConfig, Value,
+    Arithmetic, CompactingConfig, CuckooConfig, Device, HashFamily, KeyWord as Key, MultiConfig, TwoLevelConfig,
+    ValueWord as Value,
 };
 use warpnest_tests::maps;
 use warpnest_tests::{at, built, distinct_keys, on_all, sets, values};

@@ -11,6 +11,7 @@ mod runtime {
     mod cudarc;
     #[cfg(feature = "cust")]
     mod cust;
+    mod elements;
     mod host;
     mod huge_counts;
     mod no_driver;

@@ -5,7 +5,7 @@ use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use super::{Bench, name_on};
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{Answers, Buffer, CompactingConfig, Config, Key, Numbers};
+use warpnest::{Answers, Buffer, CompactingConfig, Config, KeyWord as Key, Numbers};
 
 /// Builds tables of `n` rows, in both orders, looks up keys and ids, and counts the rows of every
 /// key; then builds from repeated keys.

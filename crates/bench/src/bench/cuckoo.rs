@@ -6,7 +6,7 @@ use super::maps::Subjects;
 use super::record::{Record, Subject};
 use std::time::Instant;
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{CuckooConfig, Key, Value};
+use warpnest::{CuckooConfig, KeyWord as Key, ValueWord as Value};
 
 /// Builds a map of `n` pairs in `slots_per_pair` slots a pair and looks up present and absent keys.
 pub fn measure<K: Key, V: Value>(at: Bench<'_>, slots_per_pair: f64) -> anyhow::Result<Vec<Record>> {

@@ -5,7 +5,7 @@ use super::input::{Input, wrong_hits, wrong_misses};
 use super::record::{Record, Run, Subject};
 use super::roofline::{median_ms, median_stages};
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{Answers, Buffer, Builds, BulkMap, Config, Device, Key, Result, Stores, Value};
+use warpnest::{Answers, Buffer, Builds, BulkMap, Config, Device, KeyWord as Key, Result, Stores, ValueWord as Value};
 
 /// The input of one measurement, on a device.
 pub struct Subjects<'d, K, V> {

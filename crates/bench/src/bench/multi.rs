@@ -5,7 +5,7 @@ use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use super::{Bench, name_on};
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{Buffer, Config, Key, MultiConfig, Numbers, Value};
+use warpnest::{Buffer, Config, KeyWord as Key, MultiConfig, Numbers, ValueWord as Value};
 
 /// The numbers of values a key, and the names of the operations for each.
 const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [

@@ -5,7 +5,7 @@ use super::input::{Repeats, repeated};
 use super::maps::Subjects;
 use super::page_build::Limits;
 use super::record::Record;
-use warpnest::{Buffer, Key, PageConfig, PageStages, Value};
+use warpnest::{Buffer, KeyWord as Key, PageConfig, PageStages, ValueWord as Value};
 
 /// Builds a map of `n` pairs and looks up present and absent keys; then builds from pairs with
 /// repeated keys.

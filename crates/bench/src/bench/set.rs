@@ -6,7 +6,8 @@ use super::page_build::Limits;
 use super::record::{Record, Subject};
 use super::roofline::{median_ms, median_stages};
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{Buffer, Builds, BulkSet, Config, CuckooConfig, Key, Nothing, PageConfig, PageStages, Result};
+use warpnest::kernels::types::Nothing;
+use warpnest::{Buffer, Builds, BulkSet, Config, CuckooConfig, KeyWord as Key, PageConfig, PageStages, Result};
 
 impl Bench<'_> {
     /// Measures a `PageSet` with this load factor. The limits of builds are [`Limits`].

@@ -3,7 +3,7 @@
 use super::Bench;
 use super::maps::Subjects;
 use super::record::Record;
-use warpnest::{Key, TwoLevelConfig, TwoLevelStages, Value};
+use warpnest::{KeyWord as Key, TwoLevelConfig, TwoLevelStages, ValueWord as Value};
 
 /// Builds a map of `n` pairs and looks up present and absent keys.
 ///

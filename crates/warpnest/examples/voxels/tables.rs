@@ -3,7 +3,7 @@
 use std::{iter::zip, time::Instant};
 
 use anyhow::ensure;
-use warpnest::{Answers, Buffer, Device, Key, PageConfig, PageMap};
+use warpnest::{Answers, Buffer, Device, KeyWord as Key, PageConfig, PageMap};
 
 use super::voxelize::{FINEST_NARROW, Surface, narrow};
 

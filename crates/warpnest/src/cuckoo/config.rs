@@ -1,17 +1,17 @@
 //! The configuration of a cuckoo map, and the sizes that follow from it.
 
 use crate::table::config::Config;
-use crate::{Error, HashFamily, Key, Result};
+use crate::{Error, HashFamily, Result};
 use gpu_kernels::cuckoo::slot_bytes;
 use gpu_kernels::hash::MAX_FUNCTIONS;
-use gpu_kernels::types::Payload;
+use gpu_kernels::types::{Key, Payload};
 
 /// The configuration of a [`CuckooMap`](crate::CuckooMap) or a [`CuckooSet`](crate::CuckooSet).
 ///
 /// By default, there are four functions of [`HashFamily::Mix`], and 1.25 slots for each pair.
 ///
 /// ```
-/// use warpnest::{CuckooConfig, CuckooMap, CuckooSet, Device, HashFamily, Nothing};
+/// use warpnest::{CuckooConfig, CuckooMap, CuckooSet, Device, HashFamily};
 ///
 /// let device = Device::cpu();
 /// let hash = HashFamily::ALCANTARA_2011;
@@ -21,7 +21,7 @@ use gpu_kernels::types::Payload;
 /// let map: CuckooMap<u64, u32> = config.build(&device, &keys, &[5; 1000])?;
 /// assert_eq!(map.table().slots(), 1500);
 ///
-/// assert_eq!(config.memory_bytes::<u64, Nothing>(1000)?, 8 * 1500 + 72);
+/// assert_eq!(config.memory_bytes::<u64, ()>(1000)?, 8 * 1500 + 72);
 /// let set: CuckooSet<u64> = config.build_set(&device, &keys)?;
 /// assert_eq!(set.table().slots(), 1500);
 /// # Ok::<(), warpnest::Error>(())

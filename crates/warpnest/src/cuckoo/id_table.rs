@@ -3,10 +3,11 @@
 use super::{CuckooConfig, CuckooTable};
 use crate::layered::id_table::{IdTable, RunsQuery};
 use crate::table::input::Input;
-use crate::{Buffer, Key, Result, Stream, Tracked};
+use crate::{Buffer, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::FindParams;
 use gpu_kernels::layered::compacting::{FlagSlotValues, NumberSlots, RankSlotValues, SlotsParams};
 use gpu_kernels::layered::multi::RunsOfCuckoo;
+use gpu_kernels::types::Key;
 
 impl<K: Key> CuckooTable<K, u32> {
     /// Returns the plan of kernels over the keys whose values are below `end`.

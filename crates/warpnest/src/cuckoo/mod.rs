@@ -9,11 +9,11 @@ pub use build::{CuckooReport, EvictionChains};
 pub use config::{Cuckoo, CuckooConfig};
 
 use crate::table::design::{Built, Counted, Design, RawTable, Seeded, Stores, sealed::Sealed};
-use crate::{Buffer, BulkMap, BulkSet, Config, Device, Key, Result, Stream, Tracked};
+use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::{Find, FindParams, Histogram, Slot, Unpack, UnpackParams};
 use gpu_kernels::hash::{HashFunctions, MAX_FUNCTIONS};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Payload, WordOf};
+use gpu_kernels::types::{Key, Payload, WordOf};
 use std::marker::PhantomData;
 
 /// A map that is built in one go and then answers every lookup with at most as many probes as it
@@ -22,7 +22,8 @@ use std::marker::PhantomData;
 /// Source: Alcantara et al., *Building an Efficient Hash Table on the GPU*, GPU Computing Gems,
 /// Jade edition (2011), chapter 4, sections 4.2 and 4.3.
 ///
-/// * **Keys and values** are `u32` or `u64`; all values of these types are legal.
+/// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type, and all
+///   values of these types are legal.
 /// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins.
 ///   [`Config::assume_unique`] saves the pass that looks for repeats. If a key is repeated all the
 ///   same, the build succeeds, and [`BulkMap::len`] counts the key several times.
@@ -54,8 +55,8 @@ pub type CuckooMap<K, V> = BulkMap<K, V, Cuckoo>;
 /// Source: Alcantara et al., *Building an Efficient Hash Table on the GPU*, GPU Computing Gems,
 /// Jade edition (2011), chapter 4, section 4.4.
 ///
-/// * **Keys** are `u32` or `u64`; all values of these types are legal, and may be repeated. Copies
-///   that racing threads leave in several slots are erased after the insertion.
+/// * **Keys** are of any [`Key`](crate::Key) type. All values of it are legal, and may be repeated.
+///   Copies that racing threads leave in several slots are erased after the insertion.
 ///   [`Config::assume_unique`] saves that pass. If a key is repeated all the same, it is found. If
 ///   a copy of any key met another one during its eviction chain, the pass follows. Otherwise
 ///   [`BulkSet::len`] counts every copy, and [`BulkSet::to_keys`] names it.

@@ -2,8 +2,9 @@
 
 use super::work::{Batch, Kept};
 use crate::table::config::Config;
-use crate::{Error, Key, Result, Value};
+use crate::{Error, Result};
 use gpu_kernels::extendible::{MAX_DEPTH, MAX_RECORDS, PAGE, WordOf, bucket, page_words};
+use gpu_kernels::types::{Key, Value};
 
 /// The configuration of an [`ExtendibleMap`](crate::ExtendibleMap).
 ///

@@ -6,11 +6,12 @@ use super::directory::Directory;
 use super::work::{at_least, extend};
 use crate::primitives::{compact, flag_last_of_each, sort_pairs_by_mixed_key};
 use crate::runtime::buffer::Tracked;
-use crate::{Buffer, Error, Key, Result, Stream, Value};
+use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::extendible::{
     Divide, DivideParams, InsertFresh, LEAF_WORDS, Locate, NODE_WORDS, Needs, NeedsParams, Overflows, SearchParams,
     Update, counts,
 };
+use gpu_kernels::types::{Key, Value};
 
 /// The predicted needs of a batch.
 struct Prediction {

@@ -12,9 +12,10 @@ mod work;
 pub use config::{Extendible, ExtendibleConfig};
 
 use crate::table::design::{ChangingTable, Design, RawTable, Seeded, Stores, sealed::Sealed};
-use crate::{Answers, Buffer, BulkMap, Device, Error, Key, Result, Stream, Tracked, Value};
+use crate::{Answers, Buffer, BulkMap, Device, Error, Result, Stream, Tracked};
 use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
 use gpu_kernels::seam::Global;
+use gpu_kernels::types::{Key, Value};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use table::Table;
@@ -26,7 +27,8 @@ use table::Table;
 /// is planned before anything moves. Buckets that it would overflow are split as often as
 /// necessary, and the directory grows where it must.
 ///
-/// * **Keys and values** are `u32` or `u64`; all values of these types are legal.
+/// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type, and all
+///   values of these types are legal.
 /// * **Repeated keys** in one batch: the last pair in input order wins.
 /// * **Complexity.** A lookup reads an entry of the segment table, one of a bucket table, and a
 ///   line of 64 bytes of the bucket, rarely two. A batch of insertions is sorted, and each of its

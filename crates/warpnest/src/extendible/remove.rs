@@ -4,12 +4,13 @@ use super::directory::Directory;
 use super::table::unless_out_of_memory;
 use super::{ExtendibleTable, Table};
 use crate::runtime::buffer::Tracked;
-use crate::{Answers, Buffer, Key, Result, Stream, Value};
+use crate::{Answers, Buffer, Result, Stream};
 use gpu_kernels::extendible::{
     Absorb, AroundParams, InspectParams, MergeAround, MergeBuddies, MergeParams, MergedParams, Remove, RemoveParams,
     TableDepths, counts,
 };
 use gpu_kernels::seam::Kernel;
+use gpu_kernels::types::{Key, Value};
 
 impl<K: Key, V: Value> ExtendibleTable<K, V> {
     /// Removes keys, and answers which were there. Waits until it is known what is to be merged and

@@ -5,12 +5,13 @@ use super::config::Shape;
 use super::directory::{Copy, Directory};
 use super::pool::Pool;
 use crate::runtime::buffer::Tracked;
-use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Error, Result, Stream};
 use gpu_kernels::extendible::{
     BuildLeaves, BuildParams, CopyParams, CopyTables, InspectParams, Layout, PAGE, Pages, Redirect, RedirectParams,
     Release, ReleaseParams, Repack, Segment, counts, root_leaf,
 };
 use gpu_kernels::seam::Global;
+use gpu_kernels::types::{Key, Value};
 use std::marker::PhantomData;
 
 /// A table on a device.

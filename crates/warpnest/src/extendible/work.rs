@@ -2,8 +2,9 @@
 
 use super::config::Shape;
 use crate::primitives::{MAX_ITEMS, Scratch, sort_scratch_bytes, state_words};
-use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Error, Result, Stream};
 use gpu_kernels::extendible::{LEAF_WORDS, NODE_WORDS, counts};
+use gpu_kernels::types::{Key, Value};
 
 /// The buffers that batches work in.
 #[derive(Debug)]

@@ -4,8 +4,9 @@
 use crate::table::config::Config;
 use crate::table::design::{Builds, BuiltTable};
 use crate::table::input::Input;
-use crate::{Buffer, Key, Result, Stream, Tracked};
+use crate::{Buffer, Result, Stream, Tracked};
 use gpu_kernels::seam::Global;
+use gpu_kernels::types::Key;
 
 /// A design on whose maps a [`CompactingTable`](crate::CompactingTable) or a
 /// [`MultiMap`](crate::MultiMap) of keys `K` can be built: [`Page`](crate::Page) or

@@ -2,11 +2,12 @@
 
 use super::{Change, LinearTable};
 use crate::runtime::buffer::Tracked;
-use crate::{Answers, Buffer, Error, Key, Result, Stream, Value};
+use crate::{Answers, Buffer, Error, Result, Stream};
 use gpu_kernels::linear::{
     Apply, ApplyParams, CountInserting, Insert, InsertParams, InsertingParams, Operation, header,
 };
 use gpu_kernels::seam::{Global, Kernel};
+use gpu_kernels::types::{Key, Value};
 use std::ops::Range;
 
 /// A batch, with one kind for all operations or one for each.

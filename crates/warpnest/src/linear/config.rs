@@ -1,9 +1,10 @@
 //! The configuration of a linear map, and the sizes that follow from it.
 
 use crate::table::config::Config;
-use crate::{Error, Key, Result, Value};
+use crate::{Error, Result};
 use gpu_kernels::double::{Double, PackedPair};
 use gpu_kernels::linear::{header, slots_of_line};
+use gpu_kernels::types::{Key, Value};
 
 /// The configuration of a [`LinearMap`](crate::LinearMap).
 ///

@@ -2,9 +2,10 @@
 
 use super::{Counts, LinearConfig, LinearTable, cell, in_cell};
 use crate::table::design::ChangingTable;
-use crate::{Buffer, Error, Key, Result, Stream, Value};
+use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::double::{Half, PackedPair};
 use gpu_kernels::linear::{Layout, Rehash, RehashParams, header};
+use gpu_kernels::types::{Key, Value};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::Rng;
 

@@ -10,10 +10,11 @@ pub use config::{Linear, LinearConfig};
 pub use operations::{LinearOperation, LinearProbeReport};
 
 use crate::table::design::{ChangingTable, Design, RawTable, Seeded, Stores, sealed::Sealed};
-use crate::{Answers, Buffer, BulkMap, Config, Device, Error, Key, Result, Stream, Tracked, Value};
+use crate::{Answers, Buffer, BulkMap, Config, Device, Error, Result, Stream, Tracked};
 use gpu_kernels::double::PackedPair;
 use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, Operation, Unpack, header};
 use gpu_kernels::seam::Global;
+use gpu_kernels::types::{Key, Value};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
 
@@ -22,7 +23,8 @@ use rand_xoshiro::rand_core::SeedableRng;
 /// Source: *A Simple GPU Hash Table* (Farrell 2020). Here the table has buckets of 32 bytes, two to
 /// a line, and a step per key, where the source has single slots.
 ///
-/// * **Keys and values** are `u32` or `u64`; all values of these types are legal. If either has 64
+/// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type, and all
+///   values of these types are legal. If either has 64
 ///   bits, a slot has 128, which are changed as a whole. That needs a GPU of compute capability
 ///   9.0, and nothing special on the CPU engine.
 /// * **Repeated keys** in one batch: one of their pairs wins, as a whole.

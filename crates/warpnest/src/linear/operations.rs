@@ -2,6 +2,7 @@
 //! does with its slots.
 
 use super::LinearMap;
+use crate::runtime::buffer::zero;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Key, Result, Stream, Value};
 use gpu_kernels::double::Half;
@@ -24,10 +25,10 @@ impl<K: Key, V: Value> LinearOperation<K, V> {
     /// Returns kind, key and value, as [`LinearMap::apply_many_into`] takes them.
     pub fn parts(self) -> (u32, K, V) {
         match self {
-            Self::Get(key) => (Operation::Get as u32, key, V::default()),
+            Self::Get(key) => (Operation::Get as u32, key, zero()),
             Self::Insert(key, value) => (Operation::Insert as u32, key, value),
             Self::GetOrInsert(key, value) => (Operation::GetOrInsert as u32, key, value),
-            Self::Remove(key) => (Operation::Remove as u32, key, V::default()),
+            Self::Remove(key) => (Operation::Remove as u32, key, zero()),
         }
     }
 }
@@ -74,7 +75,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         values: &Buffer<V>,
         answers: &mut Answers<V>,
     ) -> Result<u64> {
-        self.table.insert_by(stream, Operation::Insert, keys, values, Some(answers))
+        self.table.insert_by(stream, Operation::Insert, keys.words(), values.words(), Some(answers.words_mut()))
     }
 
     /// Returns the value of every key; keys without one first get the given values.
@@ -101,7 +102,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         values: &Buffer<V>,
         answers: &mut Answers<V>,
     ) -> Result<u64> {
-        self.table.insert_by(stream, Operation::GetOrInsert, keys, values, Some(answers))
+        self.table.insert_by(stream, Operation::GetOrInsert, keys.words(), values.words(), Some(answers.words_mut()))
     }
 
     /// Does all operations at the same time; each answer is the value that the key had when its
@@ -136,7 +137,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         values: &Buffer<V>,
         answers: &mut Answers<V>,
     ) -> Result<()> {
-        self.table.apply_kinds(stream, kinds, (keys, values), answers)
+        self.table.apply_kinds(stream, kinds, (keys.words(), values.words()), answers.words_mut())
     }
 
     /// Copies slices to the device, and allocates memory for the answers.
@@ -183,7 +184,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         table.check()?;
         let histogram = Buffer::<u64>::zeroed(self.device(), HISTOGRAM)?;
         let totals = Buffer::<u64>::zeroed(self.device(), 2)?;
-        let lengths = ProbeLengths::<Half<K, V>> {
+        let lengths = ProbeLengths::<Half<K::Word, V::Word>> {
             words: table.words.argument(),
             histogram: histogram.argument(),
             totals: totals.argument(),

@@ -8,11 +8,11 @@ use crate::primitives::Pairs;
 use crate::runtime::stream::Batch;
 use crate::table::input::{Input, Known};
 use crate::table::stages::StageClock;
-use crate::{Buffer, Key, Result, Stream};
+use crate::{Buffer, Result, Stream};
 use gpu_kernels::page::{BuildPages, BuildParams, Layout, Split, SplitParams, header};
 use gpu_kernels::primitives::scan::{Scan, ScanParams, tile};
 use gpu_kernels::seam::{Global, Kernel};
-use gpu_kernels::types::{Nothing, Payload};
+use gpu_kernels::types::{Key, Nothing, Payload};
 
 impl<K: Key, V: Payload> PageTable<K, V> {
     /// Splits the pairs into bins of a capacity that is known beforehand, and builds the pages; in

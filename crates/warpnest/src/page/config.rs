@@ -1,13 +1,13 @@
 //! The configuration of a page map, and the sizes that follow from it.
 
 use crate::table::config::Config;
-use crate::{Error, Key, Result};
+use crate::{Error, Result};
 use gpu_kernels::page::{
     BUCKET_WORDS, Layout, MAX_SPLIT_BITS, MIN_BUCKETS, fit_page, header, max_page_buckets, split_state_words,
     split_tile,
 };
 use gpu_kernels::primitives::scan::state_words as scan_state_words;
-use gpu_kernels::types::{Nothing, Payload, Scalar};
+use gpu_kernels::types::{Key, Nothing, Payload, Scalar};
 
 /// The most pairs of a page map.
 pub(super) const MAX_PAIRS: u64 = 1 << 31;

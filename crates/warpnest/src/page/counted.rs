@@ -9,11 +9,11 @@ use crate::primitives::{Pairs, RadixPasses, Scratch};
 use crate::runtime::stream::Batch;
 use crate::table::input::{Input, Known};
 use crate::table::stages::StageClock;
-use crate::{Buffer, Key, Result, Stream};
+use crate::{Buffer, Result, Stream};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::page::{BuildPages, BuildParams, Layout, Starts, StartsParams, header};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Nothing, Payload};
+use gpu_kernels::types::{Key, Nothing, Payload};
 
 /// Returns the function that gives a key its page.
 fn page_function<K: Key>(layout: &Layout) -> HashFunctions {

@@ -4,9 +4,10 @@ use super::{PageConfig, PageTable};
 use crate::layered::id_table::{IdTable, RunsQuery};
 use crate::table::design::BuiltTable;
 use crate::table::input::Input;
-use crate::{Buffer, Key, Result, Stream, Tracked};
+use crate::{Buffer, Result, Stream, Tracked};
 use gpu_kernels::layered::multi::{Runs, RunsParams};
 use gpu_kernels::page::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
+use gpu_kernels::types::Key;
 
 impl<K: Key> IdTable<K> for PageTable<K, u32> {
     fn scratch_bytes(config: &PageConfig, pairs: u64, any_values: bool) -> Result<u64> {

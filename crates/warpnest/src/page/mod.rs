@@ -13,10 +13,10 @@ pub use config::{Page, PageConfig};
 
 use crate::primitives::Scratch;
 use crate::table::design::{Built, Design, RawTable, Seeded, Staged, Stores, sealed::Sealed};
-use crate::{Buffer, BulkMap, BulkSet, Config, Device, Key, Result, Stream, Tracked};
+use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::page::{Find, FindParams, Layout, Unpack, UnpackParams};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Payload, WordOf};
+use gpu_kernels::types::{Key, Payload, WordOf};
 use std::marker::PhantomData;
 
 /// A map that is built in one go at streaming speed, and answers nearly every lookup, present or
@@ -26,7 +26,8 @@ use std::marker::PhantomData;
 /// GPU*, 2009) with quotienting (Knuth, *The Art of Computer Programming*, volume 3, section 6.4,
 /// exercise 13).
 ///
-/// * **Keys and values** are `u32` or `u64`; all values of these types are legal.
+/// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type, and all
+///   values of these types are legal.
 /// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins.
 ///   [`Config::assume_unique`] promises that there are none: the build then need not keep the order
 ///   of the pairs. If a key is repeated all the same, [`BulkMap::len`] and [`BulkMap::to_pairs`]
@@ -62,7 +63,7 @@ pub type PageMap<K, V> = BulkMap<K, V, Page>;
 /// Source: that of [`PageMap`]. Alcantara et al., *Building an Efficient Hash Table on the GPU*
 /// (2011), section 4.4, make a set from a hash table by leaving the values out.
 ///
-/// * **Keys** are `u32` or `u64`; all values of these types are legal, and may be repeated.
+/// * **Keys** are of any [`Key`](crate::Key) type. All values of it are legal, and may be repeated.
 ///   [`Config::assume_unique`] promises that they are not. If a key is repeated all the same, it is
 ///   found, but [`BulkSet::len`] and [`BulkSet::to_keys`] may have it several times. Many copies of
 ///   a key may make the build fail.

@@ -2,10 +2,10 @@
 
 use super::{Scratch, check_items};
 use crate::runtime::stream::Batch;
-use crate::{Buffer, Key, Result, Stream};
+use crate::{Buffer, Result, Stream};
 use gpu_kernels::primitives::compact::{Compact, CompactParams, LastOfEach, tile};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::Scalar;
+use gpu_kernels::types::{Key, Scalar};
 
 pub(crate) use gpu_kernels::primitives::compact::state_words;
 

@@ -2,14 +2,14 @@
 
 use super::{Scratch, check_items};
 use crate::runtime::stream::Batch;
-use crate::{Buffer, Error, Key, Result, Stream, Value};
+use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::primitives::radix::{
     self, Digit, DigitOf, Histogram, HistogramParams, PORTION, Partition, PartitionParams,
 };
 use gpu_kernels::primitives::scan::{Scan, ScanParams};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Payload, WordOf};
+use gpu_kernels::types::{Key, Payload, Value, WordOf};
 
 pub use gpu_kernels::primitives::radix::MAX_BITS;
 

@@ -1,7 +1,8 @@
 //! Binary search.
 
-use crate::{Answers, Buffer, Key, Result, Stream, Value};
+use crate::{Answers, Buffer, Result, Stream};
 use gpu_kernels::primitives::search::{BinarySearch, SearchParams};
+use gpu_kernels::types::{Key, Value};
 
 /// Queues the lookup of `queries` among sorted `keys`, by binary search. If several keys are equal,
 /// the answer is the value of the first of them. With [`sort_pairs`](super::sort_pairs) before it,

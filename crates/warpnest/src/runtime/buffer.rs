@@ -2,17 +2,19 @@
 
 use crate::runtime::engine::Engine;
 use crate::{Device, Error, Event, Result, Stream};
-use gpu_kernels::seam::{AtomicWord, Global};
+use gpu_kernels::plain::Plain;
+use gpu_kernels::seam::Global;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// An array of `T`, `u32` or `u64`, in a device's memory.
+/// An array of a plain type in a device's memory.
 ///
 /// A buffer records the events of its last reads and of its last write. Work that any stream does
 /// with it waits for what it depends on, and memory is freed only when no work uses it. So safe
 /// code on several streams cannot race and cannot free too early. Dropping a buffer that is in use
 /// therefore waits.
+#[repr(C)]
 pub struct Buffer<T> {
     pub(crate) allocation: Allocation,
     length: usize,
@@ -31,7 +33,7 @@ impl<T> Tracked for Buffer<T> {
     }
 }
 
-impl<T: AtomicWord> Buffer<T> {
+impl<T: Plain> Buffer<T> {
     /// An array of `length` elements whose contents are whatever the memory held; on the CPU engine
     /// zeros.
     pub(crate) fn uninitialized(device: &Device, length: usize) -> Result<Self> {
@@ -115,7 +117,7 @@ impl<T: AtomicWord> Buffer<T> {
     /// Downloads the first `elements` elements, or all if there are fewer, as [`Buffer::download`]
     /// does.
     pub(crate) fn download_front(&self, stream: &Stream, elements: usize) -> Result<Vec<T>> {
-        let mut elements = vec![T::default(); elements.min(self.length)];
+        let mut elements = vec![zero::<T>(); elements.min(self.length)];
         let address = self.allocation.address;
         stream.enqueue(&[self], &[], |queue| {
             // SAFETY: the vector has as many bytes as the buffer.
@@ -141,7 +143,7 @@ impl<T: AtomicWord> Buffer<T> {
     /// Copies one element to the host, after the work that writes the buffer now; returns when it
     /// is done.
     pub(crate) fn download_at(&self, stream: &Stream, index: usize) -> Result<T> {
-        let mut element = [T::default()];
+        let mut element = [zero::<T>()];
         let address = self.allocation.address + index * size_of::<T>();
         assert!(index < self.length, "the buffer has {} elements", self.length);
         stream.enqueue(&[self], &[], |queue| {
@@ -335,12 +337,21 @@ impl Drop for Allocation {
     }
 }
 
-fn bytes_of<T: AtomicWord>(words: &[T]) -> &[u8] {
-    // SAFETY: an `AtomicWord` is a u32, u64 or u128: no padding, and a byte needs no alignment.
+/// The value whose bytes are all 0.
+pub(crate) fn zero<T: Plain>() -> T {
+    const { _ = T::PROOF };
+    // SAFETY: zeros are a value of a plain type.
+    unsafe { std::mem::zeroed() }
+}
+
+fn bytes_of<T: Plain>(words: &[T]) -> &[u8] {
+    const { _ = T::PROOF };
+    // SAFETY: a plain type has no padding, and a byte needs no alignment.
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
 }
 
-fn bytes_of_mut<T: AtomicWord>(words: &mut [T]) -> &mut [u8] {
-    // SAFETY: as in `bytes_of`, and every bit pattern is an `AtomicWord`.
+fn bytes_of_mut<T: Plain>(words: &mut [T]) -> &mut [u8] {
+    const { _ = T::PROOF };
+    // SAFETY: as in `bytes_of`. What is written comes from values of the type, or is 0.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }

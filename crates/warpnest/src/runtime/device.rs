@@ -61,8 +61,21 @@ impl Device {
         })
     }
 
+    /// The first CUDA device, or an error that says why it cannot be used: for programs that make
+    /// no sense on the CPU.
+    ///
+    /// # Errors
+    /// As for [`Device::cuda`].
+    pub fn require_gpu() -> Result<Self> {
+        Self::cuda(0)
+    }
+
     /// The first CUDA device if it can be used, else the CPU engine; [`Device::fallback_reason`]
     /// then says why.
+    ///
+    /// A program with the feature `cuda` wants a GPU: if it gets none, the reason is written to the
+    /// standard error, once. [`Device::require_gpu`] makes it an error, and [`Device::cpu`] is
+    /// silent.
     ///
     /// # Errors
     /// There are none with the feature `cpu`, which is on by default: the CPU engine is always
@@ -71,6 +84,11 @@ impl Device {
         let found = Self::cuda(0);
         #[cfg(feature = "cpu")]
         let found = found.or_else(|error| {
+            #[cfg(feature = "cuda")]
+            {
+                static SAID: std::sync::Once = std::sync::Once::new();
+                SAID.call_once(|| eprintln!("warpnest: running on the CPU: {error}"));
+            }
             let reason = Some(error.to_string().into());
             Ok(Self { fallback_reason: reason, ..Self::cpu() })
         });

@@ -2,7 +2,7 @@
 
 use crate::runtime::buffer::{Allocation, Owner};
 use crate::{Buffer, Device, Result};
-use gpu_kernels::seam::AtomicWord;
+use gpu_kernels::plain::Plain;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -17,7 +17,7 @@ pub(crate) struct Lent<'s, T> {
     slice: PhantomData<&'s [T]>,
 }
 
-impl<'s, T: AtomicWord> Lent<'s, T> {
+impl<'s, T: Plain> Lent<'s, T> {
     /// The elements of `slice` on `device`; returns when they are there.
     pub fn new(device: &Device, slice: &'s [T]) -> Result<Self> {
         let address = slice.as_ptr().expose_provenance();

@@ -6,9 +6,10 @@ use crate::primitives::{Pairs, Scratch, launch_compact, launch_flag};
 use crate::table::design::BuiltTable;
 use crate::table::input::Input;
 use crate::table::stages::StageClock;
-use crate::{Buffer, Device, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{GROUP, Index, IndexParams, Layout};
+use gpu_kernels::types::{Key, Value};
 
 /// The report of a build.
 #[derive(Clone, Debug, PartialEq)]

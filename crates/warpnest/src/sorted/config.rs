@@ -2,8 +2,9 @@
 
 use crate::primitives::{BitField, MAX_ITEMS, Pairs, RadixPasses, state_words};
 use crate::table::config::Config;
-use crate::{Error, Key, Result, Value};
+use crate::{Error, Result};
 use gpu_kernels::sorted::{Layout, padded_entries};
+use gpu_kernels::types::{Key, Value};
 use std::marker::PhantomData;
 
 /// The configuration of a [`SortedMap`](crate::SortedMap).

@@ -10,9 +10,10 @@ pub use config::{Sorted, SortedConfig};
 
 use crate::primitives::Scratch;
 use crate::table::design::{Built, Design, RawTable, Staged, Stores, sealed::Sealed};
-use crate::{Buffer, BulkMap, Config, Device, Key, Result, Stream, Tracked, Value};
+use crate::{Buffer, BulkMap, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{Find, FindParams, Layout};
+use gpu_kernels::types::{Key, Value};
 use std::ops::Range;
 
 /// A map that is sorted by key in one go, and answers lookups by binary search. It also answers
@@ -22,8 +23,10 @@ use std::ops::Range;
 /// Hash Table on the GPU*, 2011, section 4.5.1). The index for its searches is that of Rao and
 /// Ross, *Cache Conscious Indexing for Decision-Support in Main Memory*, 1999.
 ///
-/// * **Keys and values** are `u32` or `u64`; all values of these types are legal.
-/// * **Order.** The pairs are in the order of their keys; [`BulkMap::to_pairs`] and all other
+/// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type.
+/// * **Order.** The pairs are in the order of their keys, or of the unsigned words of keys that are
+///   not [`OrderedKey`](crate::OrderedKey)s: negative numbers come last.
+///   [`BulkMap::to_pairs`] and all other
 ///   methods return them so. A *rank* is the number of pairs before a pair in this order.
 /// * **Repeated keys** end as in `BTreeMap::from_iter`: the last pair in input order wins.
 ///   [`Config::assume_unique`] promises that there are none. If a key is repeated all the same, the

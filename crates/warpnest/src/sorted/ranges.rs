@@ -2,8 +2,10 @@
 
 use super::SortedMap;
 use crate::runtime::lent::Lent;
-use crate::{Buffer, Error, Key, Result, Stream, Value};
+use crate::table::element::to_word;
+use crate::{Buffer, Error, OrderedKey, Result, Stream, Value};
 use gpu_kernels::sorted::{Bounds, BoundsParams, CountRanges, RangesParams};
+use gpu_kernels::types::Scalar;
 use std::ops::{Bound, Range, RangeBounds};
 
 /// The keys that are counted for a query.
@@ -15,7 +17,7 @@ enum Side {
     Upper,
 }
 
-impl<K: Key, V: Value> SortedMap<K, V> {
+impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     /// Returns for each of `queries` the number of keys below it: its rank, whether it is in the
     /// map or not.
     ///
@@ -39,7 +41,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     /// # Errors
     /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
     pub fn lower_bound_many_into(&self, stream: &Stream, queries: &Buffer<K>, ranks: &mut Buffer<u32>) -> Result<()> {
-        self.bounds_into(stream, queries, ranks, Side::Lower)
+        self.bounds_into(stream, queries.words(), ranks, Side::Lower)
     }
 
     /// Queues writing the number of keys that are not above `queries[i]` to `ranks[i]`; waits for
@@ -48,20 +50,29 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     /// # Errors
     /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
     pub fn upper_bound_many_into(&self, stream: &Stream, queries: &Buffer<K>, ranks: &mut Buffer<u32>) -> Result<()> {
-        self.bounds_into(stream, queries, ranks, Side::Upper)
+        self.bounds_into(stream, queries.words(), ranks, Side::Upper)
     }
 
     fn bounds(&self, queries: &[K], side: Side) -> Result<Vec<u32>> {
-        let stream = self.device().default_stream();
         let queries = Lent::new(self.device(), queries)?;
-        let mut ranks = Buffer::uninitialized(self.device(), queries.len())?;
-        self.bounds_into(stream, &queries, &mut ranks, side)?;
-        ranks.download(stream)
+        self.bounds_of_words(queries.words(), side)
     }
 
-    fn bounds_into(&self, stream: &Stream, queries: &Buffer<K>, ranks: &mut Buffer<u32>, side: Side) -> Result<()> {
+    fn bounds_of_words(&self, queries: &Buffer<K::Word>, side: Side) -> Result<Vec<u32>> {
+        let mut ranks = Buffer::uninitialized(self.device(), queries.len())?;
+        self.bounds_into(self.device().default_stream(), queries, &mut ranks, side)?;
+        ranks.download(self.device().default_stream())
+    }
+
+    fn bounds_into(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<K::Word>,
+        ranks: &mut Buffer<u32>,
+        side: Side,
+    ) -> Result<()> {
         crate::error::same_length(("the queries", queries.len()), ("the ranks", ranks.len()))?;
-        let bounds = Bounds::<K> {
+        let bounds = Bounds::<K::Word> {
             queries: queries.argument(),
             keys: self.table.keys.argument(),
             ranks: ranks.argument(),
@@ -85,19 +96,20 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     pub fn range(&self, range: impl RangeBounds<K>) -> Result<Range<u32>> {
         // Bounds are the least key of the range, and the least one above it; `None` if all keys are
         // below that.
-        let next = |key: &K| (*key != K::ALL_ONES).then(|| K::from_u64(key.to_u64() + 1));
+        let next = |key: K::Word| (key != K::Word::ALL_ONES).then(|| K::Word::from_u64(key.to_u64() + 1));
         let from = match range.start_bound() {
-            Bound::Included(key) => Some(*key),
-            Bound::Excluded(key) => next(key),
-            Bound::Unbounded => Some(K::default()),
+            Bound::Included(key) => Some(to_word(*key)),
+            Bound::Excluded(key) => next(to_word(*key)),
+            Bound::Unbounded => Some(K::Word::default()),
         };
         let to = match range.end_bound() {
-            Bound::Included(key) => next(key),
-            Bound::Excluded(key) => Some(*key),
+            Bound::Included(key) => next(to_word(*key)),
+            Bound::Excluded(key) => Some(to_word(*key)),
             Bound::Unbounded => None,
         };
-        let bounds = self.lower_bound_many(&[from, to].map(Option::unwrap_or_default))?;
-        let rank = |key: Option<K>, bound: u32| if key.is_some() { bound } else { self.len() as u32 };
+        let words = [from, to].map(Option::unwrap_or_default);
+        let bounds = self.bounds_of_words(&Buffer::from_slice(self.device(), &words)?, Side::Lower)?;
+        let rank = |key: Option<K::Word>, bound: u32| if key.is_some() { bound } else { self.len() as u32 };
         let (start, end) = (rank(from, bounds[0]), rank(to, bounds[1]));
         Ok(start..end.max(start))
     }
@@ -131,7 +143,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         crate::error::same_length(("the ranks", pairs), ("the keys", keys.len()))?;
         crate::error::same_length(("the ranks", pairs), ("the values", values.len()))?;
         // SAFETY: the map has pairs at all of the ranks, and the outputs have capacity for them.
-        unsafe { self.table.copy(stream, start as u64..end as u64, keys, values) }
+        unsafe { self.table.copy(stream, start as u64..end as u64, keys.words(), values.words()) }
     }
 
     /// Returns the pairs at `ranks`, which the map has.
@@ -171,7 +183,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     ) -> Result<()> {
         crate::error::same_length(("the starts", from.len()), ("the ends", to.len()))?;
         crate::error::same_length(("the ranges", from.len()), ("the counts", counts.len()))?;
-        let count = CountRanges::<K> {
+        let count = CountRanges::<K::Word> {
             from: from.argument(),
             to: to.argument(),
             keys: self.table.keys.argument(),

@@ -1,17 +1,18 @@
 //! Answers to lookups of many keys.
 
 use crate::{Buffer, Device, Result, Stream};
-use gpu_kernels::types::Scalar;
+use gpu_kernels::plain::Plain;
 
 /// Answers on a device: a value for each query, and one bit that says whether it was found, since
 /// every value is legal.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Answers<V> {
     pub(crate) values: Buffer<V>,
     pub(crate) found: Buffer<u32>,
 }
 
-impl<V: Scalar> Answers<V> {
+impl<V: Plain> Answers<V> {
     /// Allocates the answers to `queries` queries; until a lookup has filled them, nothing is
     /// found.
     ///

@@ -3,8 +3,8 @@
 use super::design::{Builds, Built, BuiltTable, Changes, ChangingTable, Counted, Design, Seeded, Staged};
 use super::input::Input;
 use crate::runtime::lent::Lent;
-use crate::{Buffer, BulkMap, BulkSet, Device, Key, Result, Stream, Value};
-use gpu_kernels::types::{Nothing, Payload};
+use crate::{Buffer, BulkMap, BulkSet, Device, Key, Payload, Result, Stream, Value};
+use gpu_kernels::types::Nothing;
 
 /// The configuration of maps and sets of one design. A design's own settings are methods of its
 /// configuration: [`PageConfig`](crate::PageConfig), [`CuckooConfig`](crate::CuckooConfig),
@@ -88,7 +88,7 @@ impl<D: Built> Config<D> {
     ///   [`Error::Driver`](crate::Error::Driver).
     pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<BulkMap<K, V, D>>
     where
-        D: Builds<K, V>,
+        D: Builds<K::Word, V::Word>,
     {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
         // The check comes before the copies: a request that cannot work should not cost them.
@@ -109,9 +109,9 @@ impl<D: Built> Config<D> {
         values: &Buffer<V>,
     ) -> Result<BulkMap<K, V, D>>
     where
-        D: Builds<K, V>,
+        D: Builds<K::Word, V::Word>,
     {
-        let input = Input::of(device, stream, keys, values)?;
+        let input = Input::of(device, stream, keys.words(), values.words())?;
         Ok(BulkMap::of(D::Table::create(self.clone(), stream, device, input)?))
     }
 
@@ -121,7 +121,7 @@ impl<D: Built> Config<D> {
     /// As for [`Config::build`].
     pub fn build_set<K: Key>(&self, device: &Device, keys: &[K]) -> Result<BulkSet<K, D>>
     where
-        D: Builds<K, Nothing>,
+        D: Builds<K::Word, Nothing>,
     {
         D::Table::sizes(self, keys.len() as u64)?;
         let keys = Lent::new(device, keys)?;
@@ -134,20 +134,20 @@ impl<D: Built> Config<D> {
     /// As for [`Config::build_on`].
     pub fn build_set_on<K: Key>(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<BulkSet<K, D>>
     where
-        D: Builds<K, Nothing>,
+        D: Builds<K::Word, Nothing>,
     {
-        let input = Input::of_keys(device, stream, keys)?;
+        let input = Input::of_keys(device, stream, keys.words())?;
         Ok(BulkSet::of(D::Table::create(self.clone(), stream, device, input)?))
     }
 
-    /// Returns the bytes that a map of `items` pairs takes on the device. With the payload
-    /// [`Nothing`](crate::Nothing) it is those of a set of `items` keys.
+    /// Returns the bytes that a map of `items` pairs takes on the device. With `()` for the
+    /// values it is those of a set of `items` keys.
     ///
     /// # Errors
     /// As for [`Config::build`], as far as they follow from the configuration and the number.
     pub fn memory_bytes<K: Key, P: Payload>(&self, items: u64) -> Result<u64>
     where
-        D: Builds<K, P>,
+        D: Builds<K::Word, P::Words>,
     {
         Ok(D::Table::sizes(self, items)?.0)
     }
@@ -160,7 +160,7 @@ impl<D: Built> Config<D> {
     /// As for [`Config::memory_bytes`].
     pub fn scratch_bytes<K: Key, P: Payload>(&self, items: u64) -> Result<u64>
     where
-        D: Builds<K, P>,
+        D: Builds<K::Word, P::Words>,
     {
         Ok(D::Table::sizes(self, items)?.1)
     }
@@ -195,7 +195,7 @@ impl<D: Design> Config<D> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn create<K: Key, V: Value>(&self, device: &Device) -> Result<BulkMap<K, V, D>>
     where
-        D: Changes<K, V>,
+        D: Changes<K::Word, V::Word>,
     {
         Ok(BulkMap::of(D::Table::create(self.clone(), device)?))
     }

@@ -4,9 +4,9 @@
 
 use super::config::Config;
 use super::input::Input;
-use crate::{Answers, Buffer, Device, Key, Result, Stream, Tracked, Value};
+use crate::{Answers, Buffer, Device, Result, Stream, Tracked};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Payload, WordOf};
+use gpu_kernels::types::{Key, Payload, Value, WordOf};
 use std::fmt::Debug;
 
 /// A kind of table, and what is configured of it beyond a [`Config`]'s common settings: [`Page`],
@@ -38,8 +38,8 @@ pub trait Staged: Built {}
 /// A [`Design`] whose builds can count what they do. The trait is sealed.
 pub trait Counted: Built {}
 
-/// A [`Design`] that has tables of keys `K` with payload `P`: a value, or
-/// [`Nothing`](crate::Nothing) in a set. The trait is sealed.
+/// A [`Design`] that has tables of keys `K` with payload `P`: `u32` or `u64`, and
+/// [`Nothing`](gpu_kernels::types::Nothing) for the payload of a set. The trait is sealed.
 pub trait Stores<K: Key, P: Payload>: Design {
     /// The table.
     type Table: RawTable<K, P>;

@@ -2,9 +2,9 @@
 
 use crate::primitives::Pairs;
 use crate::runtime::buffer::Tracked;
-use crate::{Buffer, Device, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Nothing, Payload, WordOf};
+use gpu_kernels::types::{Key, Nothing, Payload, Value, WordOf};
 
 /// The first `pairs` pairs of two buffers, or the first keys of one.
 #[derive(Clone, Copy, Debug)]

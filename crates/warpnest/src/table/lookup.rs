@@ -19,14 +19,14 @@ fn queries_at_once(device: &Device) -> usize {
 }
 
 /// Returns the values of `queries`, in their order.
-pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K, V>, queries: &[K]) -> Result<Vec<Option<V>>> {
+pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K::Word, V::Word>, queries: &[K]) -> Result<Vec<Option<V>>> {
     let device = table.device();
     let stream = device.default_stream();
     let mut values = Vec::with_capacity(queries.len());
     for queries in queries.chunks(queries_at_once(device)) {
         let queries = Lent::new(device, queries)?;
         let mut answers = Answers::uninitialized(device, queries.len())?;
-        get_many_into(table, stream, &queries, &mut answers)?;
+        get_many_into(table, stream, &*queries, &mut answers)?;
         answers.append_to(stream, &mut values)?;
     }
     Ok(values)
@@ -34,7 +34,7 @@ pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K, V>, queries: &[K]) ->
 
 /// Queues the lookup of `queries` into existing answers.
 pub fn get_many_into<K: Key, V: Value>(
-    table: &impl RawTable<K, V>,
+    table: &impl RawTable<K::Word, V::Word>,
     stream: &Stream,
     queries: &Buffer<K>,
     answers: &mut Answers<V>,
@@ -42,22 +42,22 @@ pub fn get_many_into<K: Key, V: Value>(
     crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
     let writes: [&dyn Tracked; 2] = [&answers.values, &answers.found];
     // SAFETY: there are as many answers as queries, and the launch writes them.
-    unsafe { table.find(stream, queries, answers.values.argument(), &answers.found, &writes) }
+    unsafe { table.find(stream, queries.words(), answers.values.argument(), &answers.found, &writes) }
 }
 
 /// Returns whether each of `queries` is in the table, in their order.
-pub fn contains_many<K: Key, P: Payload>(table: &impl RawTable<K, P>, queries: &[K]) -> Result<Vec<bool>> {
+pub fn contains_many<K: Key, P: Payload>(table: &impl RawTable<K::Word, P>, queries: &[K]) -> Result<Vec<bool>> {
     let stream = table.device().default_stream();
     let buffer = Lent::new(table.device(), queries)?;
     let mut found = Buffer::uninitialized(table.device(), queries.len().div_ceil(32))?;
-    contains_many_into(table, stream, &buffer, &mut found)?;
+    contains_many_into(table, stream, &*buffer, &mut found)?;
     let words = found.download(stream)?;
     Ok((0..queries.len()).map(|i| bit(&words, i)).collect())
 }
 
 /// Queues the lookup whether each of `queries` is in the table, into bits.
 pub fn contains_many_into<K: Key, P: Payload>(
-    table: &impl RawTable<K, P>,
+    table: &impl RawTable<K::Word, P>,
     stream: &Stream,
     queries: &Buffer<K>,
     found: &mut Buffer<u32>,
@@ -68,5 +68,5 @@ pub fn contains_many_into<K: Key, P: Payload>(
     )?;
     // SAFETY: the kernels' documentation allows no values; there are enough found-words, which the
     // launch writes.
-    unsafe { table.find(stream, queries, Global::null(), found, &[&*found]) }
+    unsafe { table.find(stream, queries.words(), Global::null(), found, &[&*found]) }
 }

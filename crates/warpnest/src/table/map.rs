@@ -5,8 +5,9 @@ use super::input::Input;
 use super::{config::Config, lookup};
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Device, Key, Result, Stream, Value};
-use gpu_kernels::types::Payload;
+use gpu_kernels::types as words;
 use std::fmt;
+use std::marker::PhantomData;
 
 /// A map in the memory of a device, for arrays of keys and queries. [`PageMap`](crate::PageMap),
 /// [`CuckooMap`](crate::CuckooMap), [`TwoLevelMap`](crate::TwoLevelMap),
@@ -32,13 +33,14 @@ use std::fmt;
 /// assert_eq!(squares(CuckooConfig::default())?.get_many(&[31])?, [Some(961)]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
-pub struct BulkMap<K: Key, V: Value, D: Stores<K, V>> {
+pub struct BulkMap<K: Key, V: Value, D: Stores<K::Word, V::Word>> {
     pub(crate) table: D::Table,
+    types: PhantomData<fn() -> (K, V)>,
 }
 
-impl<K: Key, V: Value, D: Stores<K, V>> BulkMap<K, V, D> {
+impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     pub(crate) fn of(table: D::Table) -> Self {
-        Self { table }
+        Self { table, types: PhantomData }
     }
 
     /// Returns the values of `queries`, in their order.
@@ -67,6 +69,17 @@ impl<K: Key, V: Value, D: Stores<K, V>> BulkMap<K, V, D> {
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> Result<()> {
         lookup::get_many_into(&self.table, stream, queries, answers)
+    }
+
+    /// Returns the value of one key.
+    ///
+    /// It is for a look at a few keys: each call is a launch and a copy, tens of microseconds on a
+    /// GPU, in which [`BulkMap::get_many`] answers a million.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::get_many`].
+    pub fn get(&self, key: K) -> Result<Option<V>> {
+        Ok(self.get_many(&[key])?[0])
     }
 
     /// Returns whether each of `queries` is in the map, in their order.
@@ -113,11 +126,36 @@ impl<K: Key, V: Value, D: Stores<K, V>> BulkMap<K, V, D> {
         Ok(keys.into_iter().zip(values).collect())
     }
 
+    /// Iterates over all pairs, in the order of [`BulkMap::pairs_into`]: over a copy on the host,
+    /// which is made first.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::to_pairs`].
+    pub fn iter(&self) -> Result<impl ExactSizeIterator<Item = (K, V)> + use<K, V, D>> {
+        Ok(self.to_pairs()?.into_iter())
+    }
+
+    /// Iterates over all keys, as [`BulkMap::iter`] does over the pairs.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::to_pairs`].
+    pub fn keys(&self) -> Result<impl ExactSizeIterator<Item = K> + use<K, V, D>> {
+        Ok(self.iter()?.map(|(key, _)| key))
+    }
+
+    /// Iterates over all values, as [`BulkMap::iter`] does over the pairs.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::to_pairs`].
+    pub fn values(&self) -> Result<impl ExactSizeIterator<Item = V> + use<K, V, D>> {
+        Ok(self.iter()?.map(|(_, value)| value))
+    }
+
     fn write(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<u64> {
         crate::error::same_length(("the map", self.len() as usize), ("the keys", keys.len()))?;
         crate::error::same_length(("the map", self.len() as usize), ("the values", values.len()))?;
         // SAFETY: both have an element for each key.
-        unsafe { self.table.write(stream, keys, Some(values)) }
+        unsafe { self.table.write(stream, keys.words(), Some(values.words())) }
     }
 
     /// Returns the number of keys. What it counts after a broken promise
@@ -169,7 +207,7 @@ impl<K: Key, V: Value, D: Stores<K, V>> BulkMap<K, V, D> {
     }
 }
 
-impl<K: Key, V: Value, D: Builds<K, V>> BulkMap<K, V, D> {
+impl<K: Key, V: Value, D: Builds<K::Word, V::Word>> BulkMap<K, V, D> {
     /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`Config::build`]
     /// takes another.
     ///
@@ -177,6 +215,26 @@ impl<K: Key, V: Value, D: Builds<K, V>> BulkMap<K, V, D> {
     /// As for [`Config::build`].
     pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
         Config::<D>::default().build(device, keys, values)
+    }
+
+    /// Builds a map of the pairs of an iterator with the default configuration, like
+    /// `HashMap::from_iter`, but on a device, and with an error if that fails.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    /// use warpnest::{Device, PageMap};
+    ///
+    /// let ages = HashMap::from([(7u64, 41u32), (8, 37)]);
+    /// let map = PageMap::from_pairs(&Device::best()?, ages)?;
+    /// assert_eq!(map.get(8)?, Some(37));
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Config::build`].
+    pub fn from_pairs(device: &Device, pairs: impl IntoIterator<Item = (K, V)>) -> Result<Self> {
+        let (keys, values): (Vec<K>, Vec<V>) = pairs.into_iter().unzip();
+        Self::build(device, &keys, &values)
     }
 
     /// Rebuilds the map from other pairs; waits until it is known that the build succeeded.
@@ -190,7 +248,7 @@ impl<K: Key, V: Value, D: Builds<K, V>> BulkMap<K, V, D> {
     /// another error it is empty, and [`BulkMap::report`] still describes the last build that
     /// succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        let input = Input::of(self.device(), stream, keys, values)?;
+        let input = Input::of(self.device(), stream, keys.words(), values.words())?;
         self.table.rebuild(stream, input)
     }
 
@@ -200,7 +258,7 @@ impl<K: Key, V: Value, D: Builds<K, V>> BulkMap<K, V, D> {
     }
 }
 
-impl<K: Key, V: Value, D: Changes<K, V>> BulkMap<K, V, D> {
+impl<K: Key, V: Value, D: Changes<K::Word, V::Word>> BulkMap<K, V, D> {
     /// Makes an empty map with the default configuration; [`Config::create`] takes another.
     ///
     /// # Errors
@@ -234,7 +292,7 @@ impl<K: Key, V: Value, D: Changes<K, V>> BulkMap<K, V, D> {
     /// # Errors
     /// As for [`BulkMap::insert_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
     pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
-        self.table.insert(stream, keys, values)
+        self.table.insert(stream, keys.words(), values.words())
     }
 
     /// Removes the keys; returns the values that they had. Of several equal keys one gets the
@@ -257,7 +315,7 @@ impl<K: Key, V: Value, D: Changes<K, V>> BulkMap<K, V, D> {
     /// # Errors
     /// As for [`BulkMap::remove_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
     pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64> {
-        self.table.remove(stream, keys, None)
+        self.table.remove(stream, keys.words(), None)
     }
 
     /// Does [`BulkMap::remove_many_on`], and answers which keys were there, with the values that
@@ -267,7 +325,7 @@ impl<K: Key, V: Value, D: Changes<K, V>> BulkMap<K, V, D> {
     /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer): nothing was done; and as for
     /// [`BulkMap::remove_many_on`].
     pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
-        self.table.remove(stream, keys, Some(answers))
+        self.table.remove(stream, keys.words(), Some(answers.words_mut()))
     }
 
     /// Removes all keys. A [`LinearMap`](crate::LinearMap) keeps its size, and an
@@ -283,14 +341,24 @@ impl<K: Key, V: Value, D: Changes<K, V>> BulkMap<K, V, D> {
     }
 }
 
-impl<K: Key, V: Value, D: Stores<K, V>> fmt::Debug for BulkMap<K, V, D> {
+impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> Clone for BulkMap<K, V, D> {
+    /// Copies the map on its device.
+    ///
+    /// # Panics
+    /// If the device lacks the memory, or fails; [`BulkMap::try_clone`] returns an error then.
+    fn clone(&self) -> Self {
+        self.try_clone(self.device().default_stream()).unwrap_or_else(|error| panic!("a map cannot be cloned: {error}"))
+    }
+}
+
+impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> fmt::Debug for BulkMap<K, V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe(f, &format!("{}Map", D::NAME), &self.table)
     }
 }
 
 /// Writes what a person wants to know of a map or a set.
-pub(super) fn describe<K: Key, P: Payload>(
+pub(super) fn describe<K: words::Key, P: words::Payload>(
     f: &mut fmt::Formatter<'_>,
     name: &str,
     table: &impl RawTable<K, P>,

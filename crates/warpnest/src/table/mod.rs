@@ -4,6 +4,7 @@
 pub(crate) mod answers;
 pub(crate) mod config;
 pub(crate) mod design;
+pub(crate) mod element;
 pub(crate) mod hash;
 pub(crate) mod input;
 pub(crate) mod lookup;

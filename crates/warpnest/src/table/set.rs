@@ -6,6 +6,7 @@ use super::{config::Config, lookup, set_operations};
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::types::Nothing;
 use std::fmt;
+use std::marker::PhantomData;
 
 /// A set in the memory of a device, for arrays of keys and queries: a table without values.
 /// [`PageSet`](crate::PageSet) and [`CuckooSet`](crate::CuckooSet) are names for sets of one design
@@ -14,13 +15,14 @@ use std::fmt;
 /// A set does not change after its build, so any number of streams may query it at the same time,
 /// and combine it with others. [`BulkSet::rebuild`] takes the set exclusively and waits for running
 /// queries by itself.
-pub struct BulkSet<K: Key, D: Stores<K, Nothing>> {
+pub struct BulkSet<K: Key, D: Stores<K::Word, Nothing>> {
     pub(crate) table: D::Table,
+    types: PhantomData<fn() -> K>,
 }
 
-impl<K: Key, D: Stores<K, Nothing>> BulkSet<K, D> {
+impl<K: Key, D: Stores<K::Word, Nothing>> BulkSet<K, D> {
     pub(crate) fn of(table: D::Table) -> Self {
-        Self { table }
+        Self { table, types: PhantomData }
     }
 
     /// Returns whether each of `queries` is in the set, in their order.
@@ -63,7 +65,24 @@ impl<K: Key, D: Stores<K, Nothing>> BulkSet<K, D> {
     fn write(&self, stream: &Stream, keys: &mut Buffer<K>) -> Result<u64> {
         crate::error::same_length(("the set", self.len() as usize), ("the keys", keys.len()))?;
         // SAFETY: there is an element for each key, and a set has no values.
-        unsafe { self.table.write(stream, keys, None) }
+        unsafe { self.table.write(stream, keys.words(), None) }
+    }
+
+    /// Returns whether one key is in the set; slow, as [`BulkMap::get`](crate::BulkMap::get) is.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::contains_many`].
+    pub fn contains(&self, key: K) -> Result<bool> {
+        Ok(self.contains_many(&[key])?[0])
+    }
+
+    /// Iterates over all keys, in no particular order: over a copy on the host, which is made
+    /// first.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::to_keys`].
+    pub fn iter(&self) -> Result<impl ExactSizeIterator<Item = K> + use<K, D>> {
+        Ok(self.to_keys()?.into_iter())
     }
 
     /// Returns the number of keys.
@@ -110,7 +129,7 @@ impl<K: Key, D: Stores<K, Nothing>> BulkSet<K, D> {
     }
 }
 
-impl<K: Key, D: Builds<K, Nothing>> BulkSet<K, D> {
+impl<K: Key, D: Builds<K::Word, Nothing>> BulkSet<K, D> {
     /// Builds a set of the different keys among `keys` with the default configuration;
     /// [`Config::build_set`] takes another.
     ///
@@ -128,7 +147,7 @@ impl<K: Key, D: Builds<K, Nothing>> BulkSet<K, D> {
     /// another error it is empty, and [`BulkSet::report`] still describes the last build that
     /// succeeded.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        let input = Input::of_keys(self.device(), stream, keys)?;
+        let input = Input::of_keys(self.device(), stream, keys.words())?;
         self.table.rebuild(stream, input)
     }
 
@@ -178,7 +197,17 @@ impl<K: Key, D: Builds<K, Nothing>> BulkSet<K, D> {
     }
 }
 
-impl<K: Key, D: Stores<K, Nothing>> fmt::Debug for BulkSet<K, D> {
+impl<K: Key, D: Stores<K::Word, Nothing>> Clone for BulkSet<K, D> {
+    /// Copies the set on its device.
+    ///
+    /// # Panics
+    /// If the device lacks the memory, or fails; [`BulkSet::try_clone`] returns an error then.
+    fn clone(&self) -> Self {
+        self.try_clone(self.device().default_stream()).unwrap_or_else(|error| panic!("a set cannot be cloned: {error}"))
+    }
+}
+
+impl<K: Key, D: Stores<K::Word, Nothing>> fmt::Debug for BulkSet<K, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         super::map::describe(f, &format!("{}Set", D::NAME), &self.table)
     }

@@ -7,21 +7,26 @@ use super::input::{Input, Known};
 use crate::primitives::{launch_compact, state_words};
 use crate::{Buffer, BulkSet, Key, Result, Stream};
 use gpu_kernels::primitives::compact::{CompactParams, Invert};
+use gpu_kernels::seam::Global;
 use gpu_kernels::types::Nothing;
 
 type Set<K, D> = BulkSet<K, D>;
 
-pub fn union<K: Key, D: Builds<K, Nothing>>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
+pub fn union<K: Key, D: Builds<K::Word, Nothing>>(
+    one: &Set<K, D>,
+    stream: &Stream,
+    other: &Set<K, D>,
+) -> Result<Set<K, D>> {
     check(one, stream, other)?;
     let (larger, smaller) = by_length(one, other);
-    let keys = Buffer::uninitialized(one.device(), (larger.len() + smaller.len()) as usize)?;
+    let keys = Buffer::<K::Word>::uninitialized(one.device(), (larger.len() + smaller.len()) as usize)?;
     // SAFETY: there are elements for the keys of both.
     let written = unsafe { larger.table.write(stream, &keys, None)? };
     let added = select(smaller, stream, larger, false, &keys, written)?;
     with_keys(one, stream, &keys, written + added)
 }
 
-pub fn intersection<K: Key, D: Builds<K, Nothing>>(
+pub fn intersection<K: Key, D: Builds<K::Word, Nothing>>(
     one: &Set<K, D>,
     stream: &Stream,
     other: &Set<K, D>,
@@ -31,7 +36,7 @@ pub fn intersection<K: Key, D: Builds<K, Nothing>>(
     selected(smaller, stream, larger, true, one)
 }
 
-pub fn difference<K: Key, D: Builds<K, Nothing>>(
+pub fn difference<K: Key, D: Builds<K::Word, Nothing>>(
     one: &Set<K, D>,
     stream: &Stream,
     other: &Set<K, D>,
@@ -40,13 +45,13 @@ pub fn difference<K: Key, D: Builds<K, Nothing>>(
     selected(one, stream, other, false, one)
 }
 
-fn check<K: Key, D: Builds<K, Nothing>>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<()> {
+fn check<K: Key, D: Builds<K::Word, Nothing>>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<()> {
     stream.check_device(one.device())?;
     crate::error::same_device("the other set", other.device().engine(), one.device().engine())
 }
 
 /// Returns the set with more keys, and the other one.
-fn by_length<'s, K: Key, D: Builds<K, Nothing>>(
+fn by_length<'s, K: Key, D: Builds<K::Word, Nothing>>(
     one: &'s Set<K, D>,
     other: &'s Set<K, D>,
 ) -> (&'s Set<K, D>, &'s Set<K, D>) {
@@ -55,10 +60,10 @@ fn by_length<'s, K: Key, D: Builds<K, Nothing>>(
 
 /// Returns a set with the configuration of `like`, of the first `count` of `keys`, which are
 /// different.
-fn with_keys<K: Key, D: Builds<K, Nothing>>(
+fn with_keys<K: Key, D: Builds<K::Word, Nothing>>(
     like: &Set<K, D>,
     stream: &Stream,
-    keys: &Buffer<K>,
+    keys: &Buffer<K::Word>,
     count: u64,
 ) -> Result<Set<K, D>> {
     let config = like.table.config();
@@ -70,14 +75,14 @@ fn with_keys<K: Key, D: Builds<K, Nothing>>(
 
 /// Returns a set with the configuration of `like`: the keys of `set` that `other` has (`present`),
 /// or those that it does not have.
-fn selected<K: Key, D: Builds<K, Nothing>>(
+fn selected<K: Key, D: Builds<K::Word, Nothing>>(
     set: &Set<K, D>,
     stream: &Stream,
     other: &Set<K, D>,
     present: bool,
     like: &Set<K, D>,
 ) -> Result<Set<K, D>> {
-    let keys = Buffer::uninitialized(set.device(), set.len() as usize)?;
+    let keys = Buffer::<K::Word>::uninitialized(set.device(), set.len() as usize)?;
     let selected = select(set, stream, other, present, &keys, 0)?;
     with_keys(like, stream, &keys, selected)
 }
@@ -85,24 +90,25 @@ fn selected<K: Key, D: Builds<K, Nothing>>(
 /// Writes the keys of `set` that `other` has (`present`), or those that it does not have, to
 /// `output`. They begin at element `first`, where there is capacity for all keys of `set`. Returns
 /// the number of keys written.
-fn select<K: Key, D: Builds<K, Nothing>>(
+fn select<K: Key, D: Builds<K::Word, Nothing>>(
     set: &Set<K, D>,
     stream: &Stream,
     other: &Set<K, D>,
     present: bool,
-    output: &Buffer<K>,
+    output: &Buffer<K::Word>,
     first: u64,
 ) -> Result<u64> {
     if set.is_empty() {
         return Ok(0);
     }
     let device = set.device();
-    let keys = Buffer::uninitialized(device, set.len() as usize)?;
+    let keys = Buffer::<K::Word>::uninitialized(device, set.len() as usize)?;
     // SAFETY: there is an element for each key.
     let items = unsafe { set.table.write(stream, &keys, None)? };
-    let mut found = Buffer::uninitialized(device, keys.len().div_ceil(32))?;
-    other.contains_many_into(stream, &keys, &mut found)?;
-    let state = Buffer::<u64>::uninitialized(device, state_words::<K>(items) as usize)?;
+    let found = Buffer::<u32>::uninitialized(device, keys.len().div_ceil(32))?;
+    // SAFETY: there is a found-word for each 32 keys, and a set has no values.
+    unsafe { other.table.find(stream, &keys, Global::null(), &found, &[&found])? };
+    let state = Buffer::<u64>::uninitialized(device, state_words::<K::Word>(items) as usize)?;
     let count = Buffer::<u32>::uninitialized(device, 1)?;
     stream.batch(&[&keys], &[&found, output, &count, &state], |batch| {
         batch.zero(&state, state.len())?;
@@ -111,7 +117,7 @@ fn select<K: Key, D: Builds<K, Nothing>>(
             // SAFETY: there is a word for each 32 keys.
             unsafe { batch.launch(&invert, items.div_ceil(32))? };
         }
-        let output = output.argument::<K>().offset(first);
+        let output = output.argument::<K::Word>().offset(first);
         // SAFETY: there are as many keys, with a bit for each, and capacity for all of them; the
         // state has the words that are asked for, all 0.
         unsafe {

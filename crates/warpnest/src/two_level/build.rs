@@ -6,9 +6,10 @@ use crate::primitives::{Pairs, RadixPasses, Scratch, compact, flag_last_of_each,
 use crate::table::design::BuiltTable;
 use crate::table::input::{Input, Known};
 use crate::table::stages::StageClock;
-use crate::{Buffer, Device, Error, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Error, Result, Stream};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildParams, KEYS_OF_STARTS, Layout, StartsParams, header};
+use gpu_kernels::types::{Key, Value};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;

@@ -2,9 +2,10 @@
 
 use crate::primitives::{MAX_ITEMS, Pairs};
 use crate::table::config::Config;
-use crate::{Arithmetic, Error, HashFamily, Key, Result, Value};
+use crate::{Arithmetic, Error, HashFamily, Result};
 use gpu_kernels::table::slots::slot_words;
 use gpu_kernels::two_level::{MAX_IN_BUCKET, MAX_SLOTS, MAX_SUB_TABLES};
+use gpu_kernels::types::{Key, Value};
 
 /// The configuration of a [`TwoLevelMap`](crate::TwoLevelMap).
 ///

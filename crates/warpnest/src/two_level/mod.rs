@@ -10,10 +10,11 @@ pub use config::{TwoLevel, TwoLevelConfig};
 use crate::cuckoo::write_slots;
 use crate::primitives::Scratch;
 use crate::table::design::{Built, Counted, Design, RawTable, Seeded, Staged, Stores, sealed::Sealed};
-use crate::{Buffer, BulkMap, Config, Device, Key, Result, Stream, Tracked, Value};
+use crate::{Buffer, BulkMap, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::UnpackParams;
 use gpu_kernels::seam::Global;
 use gpu_kernels::two_level::{Find, FindParams, Histogram, Layout, MAX_SUB_TABLES};
+use gpu_kernels::types::{Key, Value};
 use std::marker::PhantomData;
 
 /// A map that is built by sorting its pairs into small buckets and building each bucket on chip. It
@@ -23,7 +24,8 @@ use std::marker::PhantomData;
 /// Source: Alcantara et al., *Real-Time Parallel Hashing on the GPU* (2009); Sahu, *Two Phase
 /// Cuckoo's Hashing on GPU* (2015).
 ///
-/// * **Keys and values** are `u32` or `u64`; all values of these types are legal.
+/// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type, and all
+///   values of these types are legal.
 /// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins. If so
 ///   many copies of a key are there that a bucket overflows, all pairs are sorted.
 ///   [`Config::assume_unique`] never does that. If a key is repeated all the same, the build

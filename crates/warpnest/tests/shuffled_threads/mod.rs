@@ -1,9 +1,10 @@
 //! The blocks of a launch on more threads than there are cores, in any order.
 
+use gpu_kernels::types::Key as _;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use warpnest::Result;
 use warpnest::engine::Runner;
 use warpnest::kernels::seam::Kernel;
-use warpnest::{Key, Result};
 
 /// Eight threads that take the blocks of a launch one by one, in an order that is different for
 /// each launch.

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 use warpnest::{
-    Answers, Buffer, CompactingConfig, CompactingTable, Config, CuckooConfig, Device, Error, Key, PageConfig,
+    Answers, Buffer, CompactingConfig, CompactingTable, Config, CuckooConfig, Device, Error, KeyWord as Key, PageConfig,
 };
 use warpnest_tests::forms::{Form, FormOf};
 use warpnest_tests::{

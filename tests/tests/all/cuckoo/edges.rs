@@ -1,6 +1,6 @@
 //! Edge cases of the cuckoo map: extreme keys and sizes, load to the limit, and forced restarts.
 
-use warpnest::{CuckooConfig, CuckooMap, HashFamily, Key, Value};
+use warpnest::{CuckooConfig, CuckooMap, HashFamily, KeyWord as Key, ValueWord as Value};
 use warpnest_tests::built::{self, build, edges};
 use warpnest_tests::{distinct_keys, engines, linear, on_all};
 

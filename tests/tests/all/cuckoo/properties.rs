@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
-use warpnest::{CuckooConfig, Key, Value};
+use warpnest::{CuckooConfig, KeyWord as Key, ValueWord as Value};
 use warpnest_tests::cuckoos::{Spec, spec};
 use warpnest_tests::{TestEngine, key, maps, on_every_engine};
 

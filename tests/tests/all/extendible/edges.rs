@@ -2,7 +2,7 @@
 //! bound, on every engine.
 
 use std::collections::HashMap;
-use warpnest::{Answers, Buffer, ExtendibleConfig, Key, Value};
+use warpnest::{Answers, Buffer, ExtendibleConfig, KeyWord as Key, ValueWord as Value};
 use warpnest_tests::changing::edges::{self, extremes};
 use warpnest_tests::changing::{come_and_go, create, pairs, remove, values};
 use warpnest_tests::extendible_checker::check_extendible_map;

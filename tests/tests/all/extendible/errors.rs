@@ -4,7 +4,7 @@
 //! `extendible/faults.rs` has the failures that come from the device.
 
 use std::collections::HashMap;
-use warpnest::{Answers, Buffer, Device, Error, ExtendibleConfig, ExtendibleMap, Key, Value};
+use warpnest::{Answers, Buffer, Device, Error, ExtendibleConfig, ExtendibleMap, KeyWord as Key, ValueWord as Value};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_parts::{close, small, spread};
 use warpnest_tests::maps::refuses_buffers_of_other_lengths;

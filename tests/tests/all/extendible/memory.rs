@@ -2,7 +2,7 @@
 //! none.
 
 use std::sync::atomic::Ordering::Relaxed;
-use warpnest::{Buffer, Error, ExtendibleConfig, ExtendibleMap, Key, Result, Value};
+use warpnest::{Buffer, Error, ExtendibleConfig, ExtendibleMap, KeyWord as Key, Result, ValueWord as Value};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_parts::small;
 use warpnest_tests::maps::equals;

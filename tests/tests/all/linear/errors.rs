@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
-use warpnest::{Answers, Buffer, Device, Error, Key, LinearConfig, LinearMap, Value};
+use warpnest::{Answers, Buffer, Device, Error, KeyWord as Key, LinearConfig, LinearMap, ValueWord as Value};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::linear_checker::{check_linear_map, linear_engines};
 use warpnest_tests::maps::refuses_buffers_of_other_lengths;

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
 use warpnest::{
-    Buffer, Config, Cuckoo, CuckooConfig, Device, Error, HashFamily, Key, MultiConfig, MultiMap, Numbers, PageConfig,
-    Value,
+    Buffer, Config, Cuckoo, CuckooConfig, Device, Error, HashFamily, KeyWord as Key, MultiConfig, MultiMap, Numbers,
+    PageConfig, ValueWord as Value,
 };
 use warpnest_tests::forms::{Form, FormOf};
 use warpnest_tests::{

@@ -6,7 +6,7 @@ use gpu_kernels::seam::{Global, Kernel, Shared, checked::Checker};
 use std::collections::HashSet;
 use warpnest::engine::HostEngine;
 use warpnest::kernels::page::{Layout, MAX_SPLIT_BITS, header};
-use warpnest::{Device, Key, PageConfig, PageReport, Value};
+use warpnest::{Device, KeyWord as Key, PageConfig, PageReport, ValueWord as Value};
 use warpnest_tests::maps::holds;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::{Pages, key_of_page};

@@ -3,7 +3,7 @@
 
 use rayon::ThreadPoolBuilder;
 use std::collections::HashMap;
-use warpnest::{Device, Key, PageConfig, PageMap, Value};
+use warpnest::{Device, KeyWord as Key, PageConfig, PageMap, ValueWord as Value};
 use warpnest_tests::page_checker::check_page_map;
 use warpnest_tests::{distinct_keys, values};
 

@@ -2,10 +2,11 @@
 //! unpacking.
 
 use gpu_kernels::page::{Layout, header};
+use gpu_kernels::types::Key as _;
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use proptest::prelude::*;
 use std::collections::HashMap;
-use warpnest::{Device, Key};
+use warpnest::{Device, KeyWord as Key};
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::{Pages, key_of_page};
 use warpnest_tests::{TestEngine, distinct_keys, engines, on_every_engine};

@@ -1,9 +1,10 @@
 //! Tests of the page map with repeated keys, few or many, and with keys that are chosen to collide.
 
+use gpu_kernels::types::Key as _;
 use std::collections::HashSet;
 use warpnest::kernels::page::{Layout, MAX_SPLIT_BITS};
 use warpnest::kernels::types::Scalar;
-use warpnest::{Error, Key, PageConfig, PageMap, PageReport, Value};
+use warpnest::{Error, KeyWord as Key, PageConfig, PageMap, PageReport, ValueWord as Value};
 use warpnest_tests::built::{self, check, edges};
 use warpnest_tests::maps::holds;
 use warpnest_tests::pages::key_of_page;

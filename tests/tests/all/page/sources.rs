@@ -5,7 +5,7 @@ use super::forms::{compared, value, wide};
 use gpu_kernels::page::{Layout, header};
 use gpu_kernels::types::{Payload, WordOf};
 use std::collections::{HashMap, HashSet};
-use warpnest::{Device, Key};
+use warpnest::{Device, KeyWord as Key};
 use warpnest_tests::page_checker::same_pairs;
 use warpnest_tests::pages::{Pages, Source, key_of_page};
 use warpnest_tests::{at, on_all};

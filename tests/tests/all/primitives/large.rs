@@ -8,13 +8,14 @@
 #[path = "../../../../crates/warpnest/tests/shuffled_threads/mod.rs"]
 mod shuffled_threads;
 
+use gpu_kernels::types::Key as _;
 use shuffled_threads::ShuffledThreads;
 use std::collections::HashMap;
 use warpnest::engine::HostEngine;
 use warpnest::primitives::{
     BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs,
 };
-use warpnest::{Buffer, Device, Key, TwoLevelConfig, Value};
+use warpnest::{Buffer, Device, KeyWord as Key, TwoLevelConfig, ValueWord as Value};
 use warpnest_tests::distinct_keys;
 
 /// The devices, and the number of repetitions on each.

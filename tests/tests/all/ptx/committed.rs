@@ -8,7 +8,7 @@ use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;
 use warpnest::engine::{HostEngine, Runner};
 use warpnest::ptx::{BASELINE, HOPPER};
-use warpnest::{Buffer, CuckooConfig, Device, Error, Key, PageConfig, Result};
+use warpnest::{Buffer, CuckooConfig, Device, Error, KeyWord as Key, PageConfig, Result};
 use warpnest_tests::{PtxRunner, distinct_keys, engines};
 
 fn arguments(kernel: &dyn Kernel) -> Vec<Vec<u8>> {

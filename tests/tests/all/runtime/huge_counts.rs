@@ -2,8 +2,8 @@
 //! once.
 
 use warpnest::{
-    CompactingConfig, CuckooConfig, Device, Error, ExtendibleConfig, LinearConfig, MultiConfig, Nothing, PageConfig,
-    Result, SortedConfig, TwoLevelConfig,
+    CompactingConfig, CuckooConfig, Device, Error, ExtendibleConfig, LinearConfig, MultiConfig, PageConfig, Result,
+    SortedConfig, TwoLevelConfig,
 };
 use warpnest_tests::at;
 
@@ -58,12 +58,12 @@ fn sizes_of_huge_counts_are_numbers_or_typed_errors() {
         PageConfig::default().assume_unique() => <u64, u32>;
         PageConfig::default().load(1.0) => <u32, u64>;
         PageConfig::default().load(1e-300) => <u32, u32>;
-        PageConfig::default() => <u32, Nothing>;
-        PageConfig::default() => <u64, Nothing>;
+        PageConfig::default() => <u32, ()>;
+        PageConfig::default() => <u64, ()>;
         CuckooConfig::default() => <u32, u32>;
         CuckooConfig::default() => <u64, u64>;
         CuckooConfig::default().slots_per_pair(1e300) => <u64, u64>;
-        CuckooConfig::default() => <u64, Nothing>;
+        CuckooConfig::default() => <u64, ()>;
         SortedConfig::default() => <u32, u32>;
         SortedConfig::default().assume_unique() => <u64, u64>;
         CompactingConfig::default() => <u32>;

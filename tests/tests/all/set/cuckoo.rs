@@ -4,7 +4,7 @@
 use gpu_kernels::cuckoo::header;
 use proptest::prelude::*;
 use std::collections::HashSet;
-use warpnest::{Cuckoo, CuckooConfig, Device, Error, HashFamily, Key, Nothing};
+use warpnest::{Cuckoo, CuckooConfig, Device, Error, HashFamily, KeyWord as Key};
 use warpnest_tests::cuckoo_checker::keys_of_set;
 use warpnest_tests::cuckoos::{Spec, spec};
 use warpnest_tests::sets::properties::{Step, any_steps, fail, keys, sets_of_any_keys_are_combined, step};
@@ -37,7 +37,7 @@ fn property<K: Key>() {
             let inputs = steps.iter().map(|step| if let Step::Rebuild(keys) = step { keys.len() } else { 0 });
             let most = inputs.chain([input.len()]).max().unwrap_or(0);
             let slots =
-                spec.config(most).memory_bytes::<u64, Nothing>(most as u64).map_err(fail)? / 8 - header::WORDS as u64;
+                spec.config(most).memory_bytes::<u64, ()>(most as u64).map_err(fail)? / 8 - header::WORDS as u64;
             let steps = steps.into_iter().map(|step| step.with(kept));
             // The first keys too, since a build of keys that share their slots may fail.
             let steps = std::iter::once(Step::Rebuild(input)).chain(steps).collect();

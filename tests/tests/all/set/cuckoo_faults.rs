@@ -2,7 +2,7 @@
 //! fails.
 
 use gpu_kernels::cuckoo::header;
-use warpnest::{Buffer, CuckooConfig, Error, Key, Nothing};
+use warpnest::{Buffer, CuckooConfig, Error, KeyWord as Key};
 use warpnest_tests::sets::errors::{self, refused};
 use warpnest_tests::sets::faults::{self, Measured, Takes, memory_is_as_said};
 use warpnest_tests::sets::{build, holds};
@@ -148,7 +148,7 @@ fn memory_is_what_was_said_and_a_rebuild_takes_none() {
             let slot = K::BITS as u64 / 8;
             assert_eq!(most, set.memory_bytes());
             assert_eq!(most, (set.table().slots() * slot).next_multiple_of(8) + 72);
-            assert_eq!(config.scratch_bytes::<K, Nothing>(n as u64).unwrap(), 0);
+            assert_eq!(config.scratch_bytes::<K, ()>(n as u64).unwrap(), 0);
             only(&counts.allocations, 0, || set.rebuild(stream, &input)).unwrap();
             let mut found = Buffer::zeroed(&device, n.div_ceil(32)).unwrap();
             only(&counts.allocations, 0, || set.contains_many_into(stream, &input, &mut found)).unwrap();

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use std::sync::atomic::AtomicU32;
-use warpnest::{Buffer, Device, Error, Key, Nothing, Page, PageConfig};
+use warpnest::{Buffer, Device, Error, KeyWord as Key, Page, PageConfig};
 use warpnest_tests::pages::key_of_page;
 use warpnest_tests::sets::errors::{self, refused};
 use warpnest_tests::sets::faults::{self, Takes};
@@ -57,9 +57,9 @@ fn a_configuration_that_makes_no_sense_is_refused() {
             assert!(matches!(error, Error::Load { .. }), "{error}");
         }
         for asked in [(1 << 31) + 1, 1 << 32, u64::MAX] {
-            let error = PageConfig::default().memory_bytes::<u64, Nothing>(asked).unwrap_err();
+            let error = PageConfig::default().memory_bytes::<u64, ()>(asked).unwrap_err();
             assert_eq!(error, Error::TooManyItems { asked, limit: 1 << 31 });
-            assert_eq!(PageConfig::default().scratch_bytes::<u32, Nothing>(asked).unwrap_err(), error);
+            assert_eq!(PageConfig::default().scratch_bytes::<u32, ()>(asked).unwrap_err(), error);
         }
     });
 }

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use std::collections::HashSet;
 use warpnest::kernels::page::MAX_SPLIT_BITS;
-use warpnest::{Device, Error, Key, Nothing, PageConfig};
+use warpnest::{Device, Error, KeyWord as Key, PageConfig};
 use warpnest_tests::sets::properties::{any_steps, keys, step};
 use warpnest_tests::sets::{build, check, edges};
 use warpnest_tests::{TestEngine, distinct_keys, engines, key, on_each_engine, on_every_engine};
@@ -105,7 +105,7 @@ fn many_keys_take_short_tags() {
     let absent: Vec<u32> = distinct_keys::<u32>(n + 100_000, 3).split_off(n);
     assert!(set.contains_many(&absent).unwrap().iter().all(|found| !found));
     // Slots are left empty before a table takes longer tags.
-    let fewer = PageConfig::default().memory_bytes::<u32, Nothing>(3_500_000).unwrap();
+    let fewer = PageConfig::default().memory_bytes::<u32, ()>(3_500_000).unwrap();
     assert!((32 * 327_686..33 * 327_686 + 1).contains(&fewer), "{fewer} bytes");
 }
 

@@ -6,7 +6,7 @@ use gpu_kernels::kernel;
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{Layout, Table};
 use std::ops::Bound;
-use warpnest::{Buffer, Device, Key, SortedConfig, SortedMap, SortedReport, Value};
+use warpnest::{Buffer, Device, KeyWord as Key, SortedConfig, SortedMap, SortedReport, ValueWord as Value};
 use warpnest_tests::built::{self, build, edges};
 use warpnest_tests::sorted_checker::check_index;
 use warpnest_tests::{distinct_keys, engines, on_all, on_each_engine, values};

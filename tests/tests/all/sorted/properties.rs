@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::{Bound, Range, RangeBounds};
-use warpnest::{Buffer, Key, SortedConfig, SortedMap, Value};
+use warpnest::{Buffer, KeyWord as Key, SortedConfig, SortedMap, ValueWord as Value};
 use warpnest_tests::sorted_checker::check_sorted_map;
 use warpnest_tests::{TestEngine, key, on_every_engine};
 

@@ -4,7 +4,7 @@
 //! `two_level/faults.rs` has the memory that it takes, `two_level/restarts.rs` the attempts that
 //! fail.
 
-use warpnest::{HashFamily, Key, TwoLevelConfig, TwoLevelMap, TwoLevelReport, Value};
+use warpnest::{HashFamily, KeyWord as Key, TwoLevelConfig, TwoLevelMap, TwoLevelReport, ValueWord as Value};
 use warpnest_tests::built::{self, build, edges};
 use warpnest_tests::{distinct_keys, engines, linear, on_all, values};
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
-use warpnest::{Error, Key, TwoLevelConfig, Value};
+use warpnest::{Error, KeyWord as Key, TwoLevelConfig, ValueWord as Value};
 use warpnest_tests::{TestEngine, family, key, maps, on_every_engine};
 
 /// A strategy for configurations that build tables of any keys: small buckets too, so that small

@@ -4,7 +4,8 @@
 //! A bucket overflows by chance, a bucket overflows because its keys were chosen so, or a bucket
 //! finds no seed.
 
-use warpnest::{Arithmetic, Device, Error, HashFamily, Key, TwoLevelConfig, TwoLevelMap};
+use gpu_kernels::types::Key as _;
+use warpnest::{Arithmetic, Device, Error, HashFamily, KeyWord as Key, TwoLevelConfig, TwoLevelMap};
 use warpnest_tests::built::rebuild;
 use warpnest_tests::{TestEngine, distinct_keys, engines, maps, says};
 

@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 use warpnest::kernels::primitives::roofline::{Strided, StridedParams};
-use warpnest::{Buffer, Device, Key};
+use warpnest::{Buffer, Device, KeyWord as Key};
 
 use super::billions_a_second;
 use crate::bench::roofline::median_ms;

@@ -6,6 +6,7 @@ use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_
 use crate::table::input::{Input, Known};
 use crate::{Buffer, Device, Key, Result, Stream, Tracked};
 use gpu_kernels::layered::compacting::{CountBits, ReverseRows, RowsParams};
+use gpu_kernels::types as words;
 
 /// The memory that a build works in, and that a rebuild uses again.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub(super) struct Work<K> {
     scan: Scratch,
 }
 
-impl<K: Key> Work<K> {
+impl<K: words::Key> Work<K> {
     pub fn new(device: &Device) -> Result<Self> {
         let nothing = || Buffer::uninitialized(device, 0);
         let (rows, first_rows, before) = (nothing()?, nothing()?, nothing()?);
@@ -30,7 +31,7 @@ impl<K: Key> Work<K> {
     }
 }
 
-impl<K: Key, D: Numbers<K>> CompactingTable<K, D> {
+impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
     pub(super) fn create(
         config: CompactingConfig<D>,
         stream: &Stream,
@@ -82,6 +83,7 @@ impl<K: Key, D: Numbers<K>> CompactingTable<K, D> {
         let Self { config, ids, keys: keys_out, work } = self;
         let device = &ids.device().clone();
         // If ids are in no particular order, the values do not matter.
+        let keys = keys.words();
         let mut input = Input::with_any_values(keys);
         if config.in_order {
             work.rows.fit(device, keys.len())?;
@@ -92,16 +94,16 @@ impl<K: Key, D: Numbers<K>> CompactingTable<K, D> {
         ids.table.rebuild_resized(stream, input)?;
         keys_out.fit(device, ids.len() as usize)?;
         if config.in_order {
-            return number_in_order(stream, device, &ids.table, work, (keys, &*keys_out));
+            return number_in_order(stream, device, &ids.table, work, (keys, keys_out.words()));
         }
         // SAFETY: the output has as many keys as the map has; nothing else uses the table.
-        unsafe { ids.table.assign_ids(stream, keys_out) }
+        unsafe { ids.table.assign_ids(stream, keys_out.words()) }
     }
 }
 
 /// Queues writing the keys from the last one to the first, and the rows that they are from. Among
 /// several rows of a key the first one is then the last.
-fn reverse<K: Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<()> {
+fn reverse<K: words::Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<()> {
     let reverse = ReverseRows::<K> {
         keys: keys.argument(),
         keys_out: work.reversed.argument(),
@@ -114,7 +116,7 @@ fn reverse<K: Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<
 
 /// Gives the keys of `map` ids and writes them to `keys_out`. The values of the map are the first
 /// rows with each key, and ids are in the order of these rows.
-fn number_in_order<K: Key>(
+fn number_in_order<K: words::Key>(
     stream: &Stream,
     device: &Device,
     map: &impl IdTable<K>,

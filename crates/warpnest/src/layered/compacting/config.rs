@@ -79,9 +79,9 @@ impl<D: Built> CompactingConfig<D> {
     /// number of rows.
     pub fn memory_bytes<K: Key>(&self, rows: u64) -> Result<u64>
     where
-        D: Numbers<K>,
+        D: Numbers<K::Word>,
     {
-        Ok(self.ids.memory_bytes::<K, u32>(rows)? + rows * (K::BITS / 8) as u64)
+        Ok(self.ids.memory_bytes::<K, u32>(rows)? + rows * size_of::<K>() as u64)
     }
 
     /// The bytes that a build of `rows` rows takes on the device besides the table and its input.
@@ -91,18 +91,18 @@ impl<D: Built> CompactingConfig<D> {
     /// As for [`CompactingConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key>(&self, rows: u64) -> Result<u64>
     where
-        D: Numbers<K>,
+        D: Numbers<K::Word>,
     {
         // This refuses numbers of rows for which the sums below would overflow.
         self.memory_bytes::<K>(rows)?;
         let flag_words = rows.div_ceil(32);
         let numbering = if self.in_order {
-            let scan = scan::state_words::<u32>(flag_words).max(1 + state_words::<K>(rows));
-            (4 + (K::BITS / 8) as u64) * rows + 2 * 4 * flag_words + 8 * scan
+            let scan = scan::state_words::<u32>(flag_words).max(1 + state_words::<K::Word>(rows));
+            (4 + size_of::<K>() as u64) * rows + 2 * 4 * flag_words + 8 * scan
         } else {
             8
         };
-        Ok(<D::Table as IdTable<K>>::scratch_bytes(&self.ids, rows, !self.in_order)? + numbering)
+        Ok(<D::Table as IdTable<K::Word>>::scratch_bytes(&self.ids, rows, !self.in_order)? + numbering)
     }
 
     /// Builds a table of the different keys among `keys`; returns when it is built.
@@ -111,7 +111,7 @@ impl<D: Built> CompactingConfig<D> {
     /// As for [`Config::build`].
     pub fn build<K: Key>(&self, device: &Device, keys: &[K]) -> Result<CompactingTable<K, D>>
     where
-        D: Numbers<K>,
+        D: Numbers<K::Word>,
     {
         // The check comes before the copy: a request that cannot work should not cost it.
         self.memory_bytes::<K>(keys.len() as u64)?;
@@ -126,7 +126,7 @@ impl<D: Built> CompactingConfig<D> {
     /// As for [`Config::build_on`].
     pub fn build_on<K: Key>(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<CompactingTable<K, D>>
     where
-        D: Numbers<K>,
+        D: Numbers<K::Word>,
     {
         CompactingTable::create(self.clone(), stream, device, keys)
     }
@@ -138,7 +138,7 @@ impl<D: Built> CompactingConfig<D> {
     /// As for [`CompactingConfig::build`].
     pub fn unique<K: Key>(&self, device: &Device, keys: &[K]) -> Result<Unique<Vec<K>, Vec<u32>>>
     where
-        D: Numbers<K>,
+        D: Numbers<K::Word>,
     {
         self.memory_bytes::<K>(keys.len() as u64)?;
         let stream = device.default_stream();
@@ -159,7 +159,7 @@ impl<D: Built> CompactingConfig<D> {
         keys: &Buffer<K>,
     ) -> Result<Unique<Buffer<K>, Buffer<u32>>>
     where
-        D: Numbers<K>,
+        D: Numbers<K::Word>,
     {
         let table = self.build_on(stream, device, keys)?;
         let Answers { values: ids, .. } = table.get_many_on(stream, keys)?;

@@ -22,8 +22,8 @@ use std::ops::Deref;
 /// * **The map under it**, from keys to ids, is a [`PageMap`](crate::PageMap) by default.
 ///   [`CompactingConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011). A
 ///   compacting table dereferences to it: its lookups are those of the map.
-/// * **Keys** are `u32` or `u64`; all of them are legal, and may be repeated. Ids are `u32`,
-///   without gaps.
+/// * **Keys** are of any [`Key`](crate::Key) type; all are legal, and may be repeated. Ids are
+///   `u32`, without gaps.
 /// * **Order.** By default ids are in no particular order, and may differ between two builds of the
 ///   same keys, also with the same seed. [`CompactingConfig::in_order_of_appearance`] gives the
 ///   same ids in every build: the first row's key has id 0, and so on.
@@ -46,14 +46,14 @@ use std::ops::Deref;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct CompactingTable<K: Key, D: Numbers<K> = Page> {
+pub struct CompactingTable<K: Key, D: Numbers<K::Word> = Page> {
     config: CompactingConfig<D>,
     ids: BulkMap<K, u32, D>,
     keys: Buffer<K>,
-    work: Work<K>,
+    work: Work<K::Word>,
 }
 
-impl<K: Key, D: Numbers<K>> Deref for CompactingTable<K, D> {
+impl<K: Key, D: Numbers<K::Word>> Deref for CompactingTable<K, D> {
     type Target = BulkMap<K, u32, D>;
 
     /// Returns the map of keys to their ids.
@@ -85,7 +85,7 @@ impl<K: Key> CompactingTable<K> {
     }
 }
 
-impl<K: Key, D: Numbers<K>> CompactingTable<K, D> {
+impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
     /// The keys with these ids, in their order.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl<K: Key, D: Numbers<K>> CompactingTable<K, D> {
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn keys_of_many_into(&self, stream: &Stream, ids: &Buffer<u32>, answers: &mut Answers<K>) -> Result<()> {
         crate::error::same_length(("the ids", ids.len()), ("the answers", answers.len()))?;
-        let keys_of = KeysOf::<K> {
+        let keys_of = KeysOf::<K::Word> {
             queries: ids.argument(),
             keys: self.keys.argument(),
             keys_out: answers.values.argument(),
@@ -140,7 +140,7 @@ impl<K: Key, D: Numbers<K>> CompactingTable<K, D> {
     /// The bytes that the table keeps on the device, without the scratch that rebuilds may have
     /// left.
     pub fn memory_bytes(&self) -> u64 {
-        self.ids.memory_bytes() + self.len() * (K::BITS / 8) as u64
+        self.ids.memory_bytes() + self.len() * size_of::<K>() as u64
     }
 
     /// A copy of the table on the same device, made on `stream`, without scratch.

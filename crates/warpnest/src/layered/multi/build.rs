@@ -7,6 +7,7 @@ use crate::table::input::{Input, Known};
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::layered::multi::{self, NumbersParams};
 use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
+use gpu_kernels::types as words;
 
 /// The memory that a build works in, and that a rebuild uses again.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub(super) struct Work<K> {
     scratch: Scratch,
 }
 
-impl<K: Key> Work<K> {
+impl<K: words::Key> Work<K> {
     pub fn new(device: &Device) -> Result<Self> {
         let nothing = || Buffer::uninitialized(device, 0);
         let (numbers, ends) = (nothing()?, nothing()?);
@@ -57,7 +58,7 @@ impl<K: Key> Work<K> {
     }
 }
 
-impl<K: Key, V: Value, D: Numbers<K>> MultiMap<K, V, D> {
+impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     pub(super) fn create(
         config: MultiConfig<D>,
         stream: &Stream,
@@ -65,7 +66,7 @@ impl<K: Key, V: Value, D: Numbers<K>> MultiMap<K, V, D> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Self> {
-        crate::error::check_pairs(device, stream, keys, values)?;
+        crate::error::check_pairs(device, stream, keys.words(), values.words())?;
         config.memory_bytes::<K, V>(keys.len() as u64)?;
         let (no_keys, no_numbers) = (Buffer::<K>::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
         let runs = config.keys.clone().assume_unique().build_on(stream, device, &no_keys, &no_numbers)?;
@@ -87,7 +88,7 @@ impl<K: Key, V: Value, D: Numbers<K>> MultiMap<K, V, D> {
     /// As for [`MultiConfig::build_on`]. If the request makes no sense the map is as it was; after
     /// another error it is empty.
     pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        crate::error::check_pairs(self.runs.device(), stream, keys, values)?;
+        crate::error::check_pairs(self.runs.device(), stream, keys.words(), values.words())?;
         self.config.memory_bytes::<K, V>(keys.len() as u64)?;
         let built = self.fill(stream, keys, values);
         if built.is_err() {
@@ -119,7 +120,13 @@ impl<K: Key, V: Value, D: Numbers<K>> MultiMap<K, V, D> {
         let seed = config.keys.seed_or_random();
         let Work { keys: sorted, last, numbers, distinct, ends, count, scratch } = work;
         let constants = crate::table::hash::constants(seed);
-        sort_pairs_by_mixed_key(stream, scratch, constants, (keys, values), (&mut *sorted, grouped))?;
+        sort_pairs_by_mixed_key(
+            stream,
+            scratch,
+            constants,
+            (keys.words(), values.words()),
+            (&mut *sorted, grouped.words_mut()),
+        )?;
         flag_last_of_each(stream, sorted, last)?;
         compact_runs(stream, scratch, (sorted, last), constants, (distinct, ends), count)?;
         let number = count.download(stream)?[0] as usize;
@@ -141,7 +148,7 @@ impl<K: Key, V: Value, D: Numbers<K>> MultiMap<K, V, D> {
 /// Queues the compaction of the keys whose bits are set, and of the ends of their runs, to the
 /// front of arrays as long. The keys are written as they were before they were mixed; the number of
 /// keys goes to `count`.
-fn compact_runs<K: Key>(
+fn compact_runs<K: words::Key>(
     stream: &Stream,
     scratch: &mut Scratch,
     (mixed, last): (&Buffer<K>, &Buffer<u32>),

@@ -61,9 +61,9 @@ impl<D: Built> MultiConfig<D> {
     /// of pairs.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>
     where
-        D: Numbers<K>,
+        D: Numbers<K::Word>,
     {
-        Ok(self.keys.memory_bytes::<K, u32>(pairs)? + pairs * (V::BITS / 8 + 4) as u64)
+        Ok(self.keys.memory_bytes::<K, u32>(pairs)? + pairs * (size_of::<V>() + 4) as u64)
     }
 
     /// The most bytes that a build of `pairs` pairs takes on the device besides the map and its
@@ -73,18 +73,18 @@ impl<D: Built> MultiConfig<D> {
     /// As for [`MultiConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>
     where
-        D: Numbers<K>,
+        D: Numbers<K::Word>,
     {
         // This refuses numbers of pairs for which the sums below would overflow.
         self.memory_bytes::<K, V>(pairs)?;
-        let keys = pairs * (K::BITS / 8) as u64;
+        let keys = pairs * size_of::<K>() as u64;
         // The arrays are the sorted keys and the bits that flag the last ones; the numbers; the
         // different keys and the ends of their runs.
         let arrays = 2 * keys + 8 * pairs + pairs.div_ceil(32) * 4;
-        let compacting = 8 * state_words::<K>(pairs);
-        let working = sort_scratch_bytes::<K, V>(pairs)?.max(compacting);
+        let compacting = 8 * state_words::<K::Word>(pairs);
+        let working = sort_scratch_bytes::<K::Word, V::Word>(pairs)?.max(compacting);
         // The constant is for the minimum sizes of the arrays, and for the empty table at first.
-        let of_keys = <D::Table as IdTable<K>>::scratch_bytes(&self.keys.clone().assume_unique(), pairs, false)?;
+        let of_keys = <D::Table as IdTable<K::Word>>::scratch_bytes(&self.keys.clone().assume_unique(), pairs, false)?;
         Ok(arrays + working + of_keys + 4096)
     }
 
@@ -95,7 +95,7 @@ impl<D: Built> MultiConfig<D> {
     /// As for [`Config::build`].
     pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<MultiMap<K, V, D>>
     where
-        D: Numbers<K>,
+        D: Numbers<K::Word>,
     {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
         self.memory_bytes::<K, V>(keys.len() as u64)?;
@@ -116,7 +116,7 @@ impl<D: Built> MultiConfig<D> {
         values: &Buffer<V>,
     ) -> Result<MultiMap<K, V, D>>
     where
-        D: Numbers<K>,
+        D: Numbers<K::Word>,
     {
         MultiMap::create(self.clone(), stream, device, keys, values)
     }

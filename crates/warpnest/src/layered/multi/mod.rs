@@ -20,7 +20,8 @@ use gpu_kernels::seam::Global;
 ///
 /// * **The table of keys** is a [`PageMap`](crate::PageMap) by default. [`MultiConfig::on`] makes
 ///   it a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011).
-/// * **Keys and values** are `u32` or `u64`; all of them are legal.
+/// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type; all of
+///   them are legal.
 /// * **Values of a key** are side by side, in the order of the input.
 /// * **Complexity.** A build sorts the pairs (each is moved four or eight times) and builds a table
 ///   of the different keys. A query takes one lookup there, and one access to the array of the
@@ -33,14 +34,14 @@ use gpu_kernels::seam::Global;
 ///   at the same time. [`MultiMap::rebuild`] takes the map exclusively and waits for running
 ///   queries by itself.
 #[derive(Debug)]
-pub struct MultiMap<K: Key, V: Value, D: Numbers<K> = Page> {
+pub struct MultiMap<K: Key, V: Value, D: Numbers<K::Word> = Page> {
     config: MultiConfig<D>,
     /// The number of each key's run.
     runs: BulkMap<K, u32, D>,
     /// The ends of the runs: the index of the last value of each.
     lasts: Buffer<u32>,
     values: Buffer<V>,
-    work: build::Work<K>,
+    work: build::Work<K::Word>,
 }
 
 /// The values of several queries: those of query `i` are `values[offsets[i]..offsets[i + 1]]`.
@@ -52,6 +53,13 @@ pub struct Retrieved<Offsets, Values> {
     pub offsets: Offsets,
     /// All values, query after query, each key's in the order of the input.
     pub values: Values,
+}
+
+impl<V> Retrieved<Vec<u64>, Vec<V>> {
+    /// Iterates over the queries: the values of each, as a slice.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[V]> {
+        self.offsets.windows(2).map(|ends| &self.values[ends[0] as usize..ends[1] as usize])
+    }
 }
 
 impl<K: Key, V: Value> MultiMap<K, V> {
@@ -74,7 +82,7 @@ impl<K: Key, V: Value> MultiMap<K, V> {
     }
 }
 
-impl<K: Key, V: Value, D: Numbers<K>> MultiMap<K, V, D> {
+impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     /// Whether each of `queries` is in the map, in their order.
     ///
     /// # Errors
@@ -137,10 +145,16 @@ impl<K: Key, V: Value, D: Numbers<K>> MultiMap<K, V, D> {
     }
 
     /// A lookup of runs that has no outputs yet.
-    fn ask<'b>(&'b self, queries: &'b Buffer<K>) -> RunsQuery<'b, K> {
+    fn ask<'b>(&'b self, queries: &'b Buffer<K>) -> RunsQuery<'b, K::Word> {
         // SAFETY: the kernels' documentation allows null for these outputs.
         let (nothing, nothing_wide) = unsafe { (Global::null(), Global::null()) };
-        RunsQuery { queries, lasts: &self.lasts, starts: nothing, counts: nothing, wide_counts: nothing_wide }
+        RunsQuery {
+            queries: queries.words(),
+            lasts: &self.lasts,
+            starts: nothing,
+            counts: nothing,
+            wide_counts: nothing_wide,
+        }
     }
 
     /// All values of each of the keys.
@@ -172,7 +186,7 @@ impl<K: Key, V: Value, D: Numbers<K>> MultiMap<K, V, D> {
         exclusive_scan_in_place(stream, &mut Scratch::new(device), &mut offsets)?;
         let total = offsets.download_at(stream, number)?;
         let values = Buffer::<V>::uninitialized(device, total as usize)?;
-        let gather = Gather::<V> {
+        let gather = Gather::<V::Word> {
             values: self.values.argument(),
             starts: starts.argument(),
             offsets: offsets.argument(),
@@ -218,7 +232,7 @@ impl<K: Key, V: Value, D: Numbers<K>> MultiMap<K, V, D> {
 
     /// The bytes that the map keeps on the device.
     pub fn memory_bytes(&self) -> u64 {
-        self.runs.memory_bytes() + self.len() * (V::BITS / 8) as u64 + 4 * self.key_count()
+        self.runs.memory_bytes() + self.len() * size_of::<V>() as u64 + 4 * self.key_count()
     }
 
     /// The device that the map is on.

@@ -10,7 +10,7 @@ use super::{CudaEngine, CudaQueue};
 use crate::runtime::buffer::{Allocation, Owner};
 use crate::runtime::engine::{Engine, Queue};
 use crate::{Buffer, Device, Error, Result, Stream, Tracked};
-use gpu_kernels::seam::AtomicWord;
+use gpu_kernels::plain::Plain;
 use std::sync::Arc;
 
 /// The alignment of the start of an array, in bytes, as
@@ -46,7 +46,7 @@ fn cuda_queue(queue: &dyn Queue) -> &CudaQueue {
     queue.as_any().downcast_ref().expect("the stream is on the buffer's engine")
 }
 
-impl<T: AtomicWord> Buffer<T> {
+impl<T: Plain> Buffer<T> {
     /// Lends memory of this buffer to `work`, in order with its other uses and with the context
     /// current.
     fn lent<R>(&self, other: Other, stream: &Stream, written: bool, work: impl FnOnce(&CudaQueue) -> R) -> Result<R> {

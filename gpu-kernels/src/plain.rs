@@ -1,0 +1,51 @@
+//! Plain types: the elements of buffers.
+
+use core::marker::PhantomData;
+
+/// A type whose values are nothing but bytes, so that arrays of it are copied and cast as bytes.
+pub trait Plain: Copy + Send + Sync + 'static {
+    /// The proof that the type is plain.
+    const PROOF: Proof<Self>;
+}
+
+/// The proof that `T` has no padding and no pointers, and that zeros are a value of `T`, as are the
+/// bytes of each of its values wherever they are copied to.
+#[derive(Clone, Copy, Debug)]
+pub struct Proof<T>(PhantomData<fn() -> T>);
+
+impl<T> Proof<T> {
+    /// Promises what the proof says.
+    ///
+    /// # Safety
+    /// It is true of `T`.
+    pub const unsafe fn promise() -> Self {
+        Self(PhantomData)
+    }
+}
+
+macro_rules! plain {
+    ($($type:ty),+) => {$(
+        impl Plain for $type {
+            // SAFETY: a number, a character, or an array of bytes. Zero is one, and a copy of a
+            // character's bytes is that character.
+            const PROOF: Proof<Self> = unsafe { Proof::promise() };
+        }
+    )+};
+}
+plain!(u32, u64, u128, usize, i32, i64, isize, f32, f64, char, [u8; 4], [u8; 8]);
+
+/// A plain type of 4 bytes, of which two make one of 8.
+pub trait PlainHalf: Plain {}
+impl PlainHalf for u32 {}
+impl PlainHalf for i32 {}
+impl PlainHalf for f32 {}
+impl PlainHalf for char {}
+
+impl<A: PlainHalf, B: PlainHalf> Plain for (A, B) {
+    const PROOF: Proof<Self> = {
+        assert!(size_of::<Self>() == 8, "a pair of two types of 4 bytes has no padding");
+        let _ = (A::PROOF, B::PROOF);
+        // SAFETY: both halves are plain, and nothing is between or behind them.
+        unsafe { Proof::promise() }
+    };
+}
