@@ -47,7 +47,7 @@ use proptest::prelude::*;
 use random::{derived, property_runner};
 use std::sync::LazyLock;
 use warpnest::engine::HostEngine;
-use warpnest::{Arithmetic, Device, Error, HashFamily, KeyWord as Key, ValueWord as Value};
+use warpnest::{Arithmetic, Device, Error, HashFamily, InputError, KeyWord as Key, ValueWord as Value};
 
 /// An engine under test.
 #[derive(Debug)]
@@ -295,7 +295,9 @@ pub fn says(error: &Error, words: &[&str]) {
 /// Fails unless the error says that two lengths differ, and names both.
 pub fn assert_lengths(error: Error, first: (&str, u64), second: (&str, u64)) {
     says(&error, &[first.0, &first.1.to_string(), second.0, &second.1.to_string(), "must be equally long"]);
-    let Error::LengthsDiffer { first_length, second_length, .. } = error else { panic!("{error:?}") };
+    let Error::Input(InputError::LengthsDiffer { first_length, second_length, .. }) = error else {
+        panic!("{error:?}")
+    };
     assert_eq!((first_length, second_length), (first.1, second.1));
 }
 

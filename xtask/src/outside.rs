@@ -40,10 +40,8 @@ pub fn build_and_run(root: &Path) -> Result<String> {
     let mut manifest = fs::read_to_string(root.join(PROGRAM).join("Cargo.toml"))?;
     for (name, path) in PACKAGES {
         let unpacked = format!("{name}-{version}");
-        // Otherwise files that a package no longer has would stay.
-        let _ = fs::remove_dir_all(folder.join(&unpacked));
         let archive = packed.join(format!("{unpacked}.crate"));
-        capture(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&folder))?;
+        unpack_if_new(&archive, &folder, &unpacked)?;
         ensure!(manifest.contains(path), "{PROGRAM}/Cargo.toml does not say where {name} is");
         manifest = manifest.replace(path, &format!("../{unpacked}"));
     }
@@ -60,4 +58,20 @@ pub fn build_and_run(root: &Path) -> Result<String> {
     let (said, _) = capture(&mut run)?;
     let device = said.lines().next().and_then(|line| line.strip_prefix("running on "));
     Ok(device.context("the program does not say where it runs")?.to_string())
+}
+
+/// Unpacks an archive into `folder`, unless that has been done with the same archive.
+fn unpack_if_new(archive: &Path, folder: &Path, unpacked: &str) -> Result<()> {
+    let last = folder.join(format!("{unpacked}.crate"));
+    let packed = fs::read(archive)?;
+    if fs::read(&last).is_ok_and(|last| last == packed) {
+        return Ok(());
+    }
+    // Otherwise files that a package no longer has would stay.
+    let _ = fs::remove_dir_all(folder.join(unpacked));
+    // With the time of now (`m`): archives have one time for all files, by which Cargo would take
+    // changed ones for built already.
+    capture(Command::new("tar").arg("-xzmf").arg(archive).arg("-C").arg(folder))?;
+    fs::write(last, packed)?;
+    Ok(())
 }

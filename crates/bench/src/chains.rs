@@ -1,6 +1,6 @@
 //! `cargo xtask chains`: the length of eviction chains, from which the default limit follows.
 
-use warpnest::{CuckooConfig, Device, Error};
+use warpnest::{BuildError, CuckooConfig, Device, Error};
 
 use crate::bench::parse_size;
 use crate::tables::new_table;
@@ -45,7 +45,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
                             mean += chains.mean;
                             longest = longest.max(chains.longest);
                         }
-                        Err(Error::BuildFailed { .. }) => failed += 1,
+                        Err(Error::BuildFailed(BuildError::Cuckoo { .. })) => failed += 1,
                         Err(error) => return Err(error.into()),
                     }
                 }

@@ -20,7 +20,7 @@ mod table;
 mod two_level;
 
 pub use cuckoo::{Cuckoo, CuckooConfig, CuckooMap, CuckooReport, CuckooSet, CuckooTable, EvictionChains};
-pub use error::{Error, Result};
+pub use error::{BuildError, ConfigError, Error, FullError, InputError, Result};
 pub use extendible::{Extendible, ExtendibleConfig, ExtendibleMap, ExtendibleReport, ExtendibleTable};
 pub use gpu_kernels as kernels;
 pub use gpu_kernels::plain::{Plain, Proof};

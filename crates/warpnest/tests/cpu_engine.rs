@@ -76,10 +76,10 @@ fn built<K: Key, V: Value, D: Builds<K, V>>(device: &Device, n: usize, config: &
         let values = values::<V>(n);
         let mut map = config.build(device, &keys, &values).unwrap();
         holds(&map, &keys, &values);
-        holds(&map.try_clone(stream).unwrap(), &keys, &values);
+        holds(&map.try_clone_on(stream).unwrap(), &keys, &values);
         let (keys, values) = (&keys[n / 3..], &values[n / 3..]);
         let buffers = (Buffer::from_slice(device, keys).unwrap(), Buffer::from_slice(device, values).unwrap());
-        map.rebuild(stream, &buffers.0, &buffers.1).unwrap();
+        map.rebuild_on(stream, &buffers.0, &buffers.1).unwrap();
         holds(&map, keys, values);
     }
 }
@@ -153,9 +153,9 @@ fn linear_maps() {
                 })
                 .collect();
             assert_eq!(map.apply_many(&operations).unwrap().len(), n);
-            map.probe_lengths(stream).unwrap();
+            map.probe_lengths().unwrap();
             map.remove_many(&keys[..n / 2]).unwrap();
-            map.drop_tombstones(stream).unwrap();
+            map.drop_tombstones_on(stream).unwrap();
             map.shrink_to_fit().unwrap();
             map.replace_many(&keys, &values).unwrap();
             holds(&map, &keys, &values);
@@ -173,7 +173,7 @@ fn extendible_maps() {
             map.insert_many(&keys[batch.clone()], &values[batch]).unwrap();
         }
         holds(&map, &keys, &values);
-        holds(&map.try_clone(device.default_stream()).unwrap(), &keys, &values);
+        holds(&map.try_clone_on(device.default_stream()).unwrap(), &keys, &values);
         assert_eq!(map.remove_many(&keys).unwrap().len(), n);
         assert!(map.is_empty());
         map.insert_many(&keys[..5], &values[..5]).unwrap();
@@ -192,9 +192,9 @@ fn sets() {
         assert!(all.contains_many(&keys).unwrap().iter().all(|&is_in| is_in));
         assert!(!all.contains_many(&absent(n)).unwrap().contains(&true));
         assert_eq!(all.to_keys().unwrap().len() as u64, all.len());
-        assert_eq!(all.union(stream, &others).unwrap().len(), all.len() + n as u64);
-        assert_eq!(all.intersection(stream, &some).unwrap().len(), some.len());
-        assert_eq!(all.difference(stream, &some).unwrap().len(), all.len() - some.len());
+        assert_eq!(all.union_on(stream, &others).unwrap().len(), all.len() + n as u64);
+        assert_eq!(all.intersection_on(stream, &some).unwrap().len(), some.len());
+        assert_eq!(all.difference_on(stream, &some).unwrap().len(), all.len() - some.len());
     }
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
         if V::BITS == 32 {

@@ -4,7 +4,10 @@
 use super::{AllWidths, Tested, build, refused};
 use crate::maps::{holds, refuses_another_device, refuses_buffers_of_other_lengths, refuses_other_lengths};
 use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, linear, on_all, says};
-use warpnest::{Arithmetic, Buffer, BulkMap, Config, Device, Error, HashFamily, KeyWord as Key, ValueWord as Value};
+use warpnest::{
+    Arithmetic, Buffer, BulkMap, Config, ConfigError, Device, Error, HashFamily, InputError, KeyWord as Key,
+    ValueWord as Value,
+};
 
 /// Checks builds, rebuilds and lookups with inputs of different lengths, which leave the map as it
 /// was.
@@ -23,7 +26,7 @@ pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<D: AllWidths>(c
 
         let mut map = config.build_on(stream, device, &keys, &keys).unwrap();
         let report = map.report().clone();
-        let error = map.rebuild(stream, &few, &keys).unwrap_err();
+        let error = map.rebuild_on(stream, &few, &keys).unwrap_err();
         assert_lengths(error, ("the keys", 1), ("the values", 3));
         refuses_other_lengths(&map);
         refuses_buffers_of_other_lengths(&map);
@@ -52,7 +55,7 @@ pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<D:
         ] {
             let built = config.build_on::<K, V>(stream, here, keys, values);
             assert_wrong_device(built.unwrap_err(), what, there, here);
-            assert_wrong_device(map.rebuild(stream, keys, values).unwrap_err(), what, there, here);
+            assert_wrong_device(map.rebuild_on(stream, keys, values).unwrap_err(), what, there, here);
         }
         refuses_another_device(&map);
         holds(&map, &keys, &values);
@@ -70,10 +73,10 @@ pub fn more_pairs_than_a_map_can_have_are_refused(config: &Config<impl AllWidths
     let _at = at(format!("{config:?}"));
     for asked in [limit + 1, 1 << 32, 1 << 40, u64::MAX] {
         let error = config.memory_bytes::<u32, u32>(asked).unwrap_err();
-        assert_eq!(error, Error::TooManyItems { asked, limit });
+        assert_eq!(error, Error::Input(InputError::TooManyPairs { asked, limit }));
         assert_eq!(config.scratch_bytes::<u64, u64>(asked).unwrap_err(), error);
         assert_eq!(config.scratch_bytes::<u64, u32>(asked).unwrap_err(), error);
-        says(&error, &[&asked.to_string(), &limit.to_string(), "in several batches"]);
+        says(&error, &[&asked.to_string(), &limit.to_string(), "build several tables"]);
     }
 }
 
@@ -83,7 +86,7 @@ pub fn a_modulus_that_is_no_prime_is_refused<D: AllWidths>(hashing_by: impl Fn(H
         for modulus in [0, 1, 4, 1_900_812, 334_214_458, 65_521 * 65_521, u32::MAX] {
             for family in [linear(modulus), HashFamily::Xor { prime: modulus, arithmetic: Arithmetic::Wrapping }] {
                 let error = refused(device, &hashing_by(family), 3);
-                assert_eq!(error, Error::NotPrime { modulus });
+                assert_eq!(error, Error::Config(ConfigError::NotPrime { modulus }));
                 says(&error, &[&modulus.to_string(), "not a prime", "4294967291"]);
             }
         }

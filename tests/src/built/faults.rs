@@ -26,7 +26,7 @@ fn failing<D: Tested<K, V>, K: Key, V: Value>(
         let mut failed = None;
         for _ in 0..2 {
             let before = Before::of(&map);
-            let rebuilt = only(left, good, || map.rebuild(stream, &keys, &values));
+            let rebuilt = only(left, good, || map.rebuild_on(stream, &keys, &values));
             before.check(&map, &rebuilt, new, &new_values);
             if let Err(error) = rebuilt {
                 failed.get_or_insert(error);
@@ -102,7 +102,7 @@ fn memory_of_width<D: Tested<K, V>, K: Key, V: Value>(config: &Config<D>, pairs:
     let kept = beside_input(&counts.bytes);
     assert!(map.memory_bytes() == memory && kept.abs_diff(memory) < 16, "{kept} bytes kept, {memory} said");
 
-    map.rebuild(stream, &keys, &values).unwrap();
+    map.rebuild_on(stream, &keys, &values).unwrap();
     let kept = beside_input(&counts.bytes);
     assert!(kept.abs_diff(memory + scratch) < 32, "{kept} bytes kept after a rebuild, {memory} + {scratch} said");
     assert_eq!(map.memory_bytes(), memory);
@@ -127,7 +127,7 @@ pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<D: AllWidths>(
         let mut map = build(&device, config, &keys, &values);
         rebuild(&mut map, &keys, &values).unwrap();
         let before = counts.bytes.load(Relaxed);
-        let clone = map.try_clone(device.default_stream()).unwrap();
+        let clone = map.try_clone_on(device.default_stream()).unwrap();
         assert_eq!(clone.memory_bytes(), config.memory_bytes::<K, V>(pairs as u64).unwrap());
         let taken = counts.bytes.load(Relaxed) - before;
         assert!(taken.abs_diff(clone.memory_bytes()) <= rounding, "{taken} bytes: {config:?}, {pairs} pairs");
@@ -153,19 +153,19 @@ pub fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs<D
     let (more, more_keys) = buffers(40_000);
     let bytes = |n| config.memory_bytes::<u32, u32>(n).unwrap();
     let mut map = config.build_on(stream, &device, &many, &many).unwrap();
-    map.rebuild(stream, &many, &many).unwrap();
+    map.rebuild_on(stream, &many, &many).unwrap();
     only(&counts.allocations, 0, || {
         for _ in 0..3 {
-            map.rebuild(stream, &few, &few).unwrap();
+            map.rebuild_on(stream, &few, &few).unwrap();
             assert_eq!((map.len(), map.memory_bytes()), (700, bytes(20_000)));
             own(&map);
-            map.rebuild(stream, &many, &many).unwrap();
+            map.rebuild_on(stream, &many, &many).unwrap();
         }
     });
     holds(&map, &many_keys, &many_keys);
-    map.rebuild(stream, &few, &few).unwrap();
+    map.rebuild_on(stream, &few, &few).unwrap();
     holds(&map, &few_keys, &few_keys);
-    map.rebuild(stream, &more, &more).unwrap();
+    map.rebuild_on(stream, &more, &more).unwrap();
     assert_eq!(map.memory_bytes(), bytes(40_000));
     holds(&map, &more_keys, &more_keys);
 }

@@ -102,7 +102,7 @@ pub fn rebuild<K: Key, V: Value>(map: &mut BulkMap<K, V, impl Tested<K, V>>, key
     let device = map.device().clone();
     let before = Before::of(map);
     let on_device = (Buffer::from_slice(&device, keys)?, Buffer::from_slice(&device, values)?);
-    let rebuilt = map.rebuild(device.default_stream(), &on_device.0, &on_device.1);
+    let rebuilt = map.rebuild_on(device.default_stream(), &on_device.0, &on_device.1);
     before.check(map, &rebuilt, keys, values);
     rebuilt
 }

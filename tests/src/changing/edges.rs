@@ -28,7 +28,7 @@ pub fn batches_of_nothing_do_nothing<D: Changing<K, V>, K: Key, V: Value, S: Deb
         assert_eq!(own(&mut map), before);
         equals(&map, &pairs(&there));
     }
-    map.clear(device.default_stream()).unwrap();
+    map.clear_on(device.default_stream()).unwrap();
     equals(&map, &HashMap::new());
     assert_eq!(map.to_pairs(), Ok(vec![]));
     map

@@ -37,7 +37,7 @@ pub fn what_belongs_to_another_device_and_other_lengths_are_refused<D: BothWidth
             [(there.default_stream(), &ours, "the stream"), (stream, &theirs, "the buffer of keys")]
         {
             assert_wrong_device(error(config.build_set_on(stream, device, keys)), what, &there, device);
-            assert_wrong_device(error(set.rebuild(stream, keys)), what, &there, device);
+            assert_wrong_device(error(set.rebuild_on(stream, keys)), what, &there, device);
         }
         let mut found = Buffer::zeroed(device, 1).unwrap();
         assert_wrong_device(error(set.contains_many_into(stream, &theirs, &mut found)), "a buffer", &there, device);
@@ -45,12 +45,14 @@ pub fn what_belongs_to_another_device_and_other_lengths_are_refused<D: BothWidth
         assert_lengths(refused, ("the queries, in words of 32,", 1), ("the found-words", 2));
         let refused = error(set.keys_into(stream, &mut Buffer::zeroed(device, 3).unwrap()));
         assert_lengths(refused, ("the set", 2), ("the keys", 3));
-        assert_wrong_device(error(set.try_clone(there.default_stream())), "the stream", &there, device);
+        assert_wrong_device(error(set.try_clone_on(there.default_stream())), "the stream", &there, device);
 
         let foreign = BulkSet::<u32, D>::build(&there, &keys).unwrap();
         for (stream, other, what) in [(stream, &foreign, "the other set"), (there.default_stream(), &set, "the stream")]
         {
-            for made in [set.union(stream, other), set.intersection(stream, other), set.difference(stream, other)] {
+            for made in
+                [set.union_on(stream, other), set.intersection_on(stream, other), set.difference_on(stream, other)]
+            {
                 assert_wrong_device(error(made), what, &there, device);
             }
         }
@@ -70,10 +72,12 @@ pub fn the_result_of_an_operation_has_the_configuration_of_the_first_set<D: Both
         let stream = device.default_stream();
         let one = build::<D, u32>(device, config, &distinct_keys(keys, 1));
         let other = build::<D, u32>(device, other, &distinct_keys(other_keys, 1));
-        for made in [one.union(stream, &other), one.intersection(stream, &other), one.difference(stream, &other)] {
+        for made in
+            [one.union_on(stream, &other), one.intersection_on(stream, &other), one.difference_on(stream, &other)]
+        {
             let mut made = made.unwrap();
             let twice = distinct_keys::<u32>(own(&made), 9).repeat(2);
-            made.rebuild(stream, &Buffer::from_slice(device, &twice).unwrap()).unwrap();
+            made.rebuild_on(stream, &Buffer::from_slice(device, &twice).unwrap()).unwrap();
             holds(&made, &twice);
         }
     });

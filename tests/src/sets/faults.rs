@@ -24,13 +24,13 @@ pub fn failing_rebuilds<D: Tested<K>, K: Key>(
         let _at = at(format!("{config:?}, {good} good ones, after {:?}", errors.last()));
         let mut set = build(device, config, old);
         let report = set.report().clone();
-        let rebuilt = only(left, good, || set.rebuild(stream, &input));
+        let rebuilt = only(left, good, || set.rebuild_on(stream, &input));
         if let Err(error) = rebuilt {
             assert!(matches!(error, Error::Kernel { .. } | Error::OutOfMemory { .. }), "{error}");
             errors.push(error);
             assert_eq!(*set.report(), report);
             holds(&set, &[]);
-            set.rebuild(stream, &input).unwrap();
+            set.rebuild_on(stream, &input).unwrap();
             holds(&set, new);
         } else {
             own(&set);
@@ -72,13 +72,15 @@ pub fn whatever_fails_beside_a_set_it_stays_whole<D: BothWidths>(
             }
             good
         };
-        for operation in [BulkSet::<u32, D>::union, BulkSet::<u32, D>::intersection, BulkSet::<u32, D>::difference] {
+        for operation in
+            [BulkSet::<u32, D>::union_on, BulkSet::<u32, D>::intersection_on, BulkSet::<u32, D>::difference_on]
+        {
             let good = fails(&|| operation(&one, stream, &other).map(drop));
             assert!(good >= 4, "{good} good ones");
         }
         let takes = Takes {
             build: fails(&|| config.build_set_on(stream, device, &input).map(drop)),
-            copy: fails(&|| one.try_clone(stream).map(drop)),
+            copy: fails(&|| one.try_clone_on(stream).map(drop)),
             keys: fails(&|| one.to_keys().map(drop)),
         };
         holds(&one, &old);

@@ -63,7 +63,7 @@ pub fn any_steps<D: Tested<K>, K: Key>(
             Step::Rebuild(keys) => {
                 let input = Buffer::from_slice(device, &keys).map_err(fail)?;
                 reference = keys.into_iter().collect();
-                match set.rebuild(stream, &input) {
+                match set.rebuild_on(stream, &input) {
                     Ok(()) => report(set.report())?,
                     Err(error) => {
                         excused(&error, &reference).map_err(TestCaseError::fail)?;
@@ -72,7 +72,7 @@ pub fn any_steps<D: Tested<K>, K: Key>(
                 }
             }
             Step::Clone => {
-                let copy = set.try_clone(stream).map_err(fail)?;
+                let copy = set.try_clone_on(stream).map_err(fail)?;
                 prop_assert_eq!(copy.report(), set.report());
                 set = copy;
             }

@@ -53,7 +53,7 @@ fn rebuilds<D: Tested<u32, u64>>(config: &Config<D>, new: &[u32]) {
         let input = (Buffer::from_slice(&device, new).unwrap(), Buffer::from_slice(&device, &new_values).unwrap());
         (Before::of(&map), map, input)
     };
-    let rebuild = |(_, map, input): &mut (_, BulkMap<u32, u64, D>, (_, _))| map.rebuild(&stream, &input.0, &input.1);
+    let rebuild = |(_, map, input): &mut (_, BulkMap<u32, u64, D>, (_, _))| map.rebuild_on(&stream, &input.0, &input.1);
     let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, rebuild, |(before, mut map, _), done| {
         assert_planted(&done);
         before.check(&map, &done, new, &new_values);
@@ -95,7 +95,7 @@ fn looks<D: Checked<u32, u64>>(
             1 => map.contains_many(keys).map(drop),
             2 => map.to_pairs().map(drop),
             3 => map.get_many_on(&stream, &Buffer::from_slice(device, keys)?)?.download(&stream).map(drop),
-            _ => map.try_clone(&stream).map(drop),
+            _ => map.try_clone_on(&stream).map(drop),
         }
     };
     let mut seen = Vec::new();
@@ -111,7 +111,7 @@ fn looks<D: Checked<u32, u64>>(
             },
         ));
     }
-    equals(&map.try_clone(&stream).unwrap(), &there);
+    equals(&map.try_clone_on(&stream).unwrap(), &there);
     seen
 }
 
@@ -146,16 +146,16 @@ fn whatever_fails_of_a_set_it_is_whole_or_empty() {
         let (old, new) = (distinct_keys::<u32>(100, 1), repeated());
         let input = Buffer::from_slice(&device, &new).unwrap();
         let begin = || sets::build(&device, config, &old);
-        let rebuild = |set: &mut BulkSet<u32, D>| set.rebuild(&stream, &input);
+        let rebuild = |set: &mut BulkSet<u32, D>| set.rebuild_on(&stream, &input);
         let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, rebuild, |mut set, done| {
             assert_planted(&done);
             sets::holds(&set, if done.is_ok() { &new } else { &[] });
-            set.rebuild(&stream, &input).unwrap();
+            set.rebuild_on(&stream, &input).unwrap();
             sets::holds(&set, &new);
         });
         all_failed(&seen, &[Download, Launch, Record]);
         let (one, other) = (begin(), sets::build(&device, config, &new));
-        for operation in [BulkSet::union, BulkSet::intersection, BulkSet::difference] {
+        for operation in [BulkSet::union_on, BulkSet::intersection_on, BulkSet::difference_on] {
             let call = |_: &mut ()| operation(&one, &stream, &other).map(drop);
             let seen = in_each_operation(&plan, &SINGLE_FAULTS, || (), call, |_, done| assert_planted(&done));
             all_failed(&seen, &[Allocate, Download, Launch, Record]);
@@ -180,13 +180,13 @@ fn whatever_fails_of_what_stands_on_another_table_it_is_whole_or_empty() {
                 &plan,
                 &SINGLE_FAULTS,
                 begin,
-                |table| table.rebuild(&stream, &input),
+                |table| table.rebuild_on(&stream, &input),
                 |mut table, done| {
                     assert_planted(&done);
                     let keys = if done.is_ok() { different } else { 0 };
                     assert_eq!((table.len(), table.to_pairs().unwrap().len() as u64), (keys, keys));
                     assert_eq!(table.contains_many(&new).unwrap(), vec![done.is_ok(); new.len()]);
-                    table.rebuild(&stream, &input).unwrap();
+                    table.rebuild_on(&stream, &input).unwrap();
                     assert_eq!(table.len(), different);
                 },
             )
@@ -199,13 +199,13 @@ fn whatever_fails_of_what_stands_on_another_table_it_is_whole_or_empty() {
             &plan,
             &SINGLE_FAULTS,
             begin,
-            |map| map.rebuild(&stream, &input, &input),
+            |map| map.rebuild_on(&stream, &input, &input),
             |mut map, done| {
                 assert_planted(&done);
                 let (pairs, keys) = if done.is_ok() { (new.len() as u64, different) } else { (0, 0) };
                 assert_eq!((map.len(), map.key_count(), map.to_pairs().unwrap().len() as u64), (pairs, keys, pairs));
                 assert_eq!(map.contains_many(&new).unwrap(), vec![done.is_ok(); new.len()]);
-                map.rebuild(&stream, &input, &input).unwrap();
+                map.rebuild_on(&stream, &input, &input).unwrap();
                 assert_eq!(map.retrieve_many(&[77]).unwrap().values, [77; 30]);
             },
         );
@@ -226,10 +226,10 @@ const CHANGES: [(Change, usize); 9] = [
     (|map, _, _, new| map.get_or_insert_many(new, &own_values(new)).map(drop), 1800),
     (|map, _, old, _| map.remove_many(&old[..100]).map(drop), 200),
     (|map, stream, old, _| map.remove_many_on(stream, &Buffer::from_slice(map.device(), old)?).map(drop), 0),
-    (|map, stream, _, _| map.clear(stream), 0),
-    (|map, stream, _, _| map.reserve(stream, 5000), 300),
+    (|map, stream, _, _| map.clear_on(stream), 0),
+    (|map, stream, _, _| map.reserve_on(stream, 5000), 300),
     (|map, _, _, _| map.shrink_to_fit(), 300),
-    (|map, stream, _, _| map.drop_tombstones(stream), 300),
+    (|map, stream, _, _| map.drop_tombstones_on(stream), 300),
     (
         |map, stream, old, new| {
             let kinds = Buffer::from_slice(map.device(), &[1u32, 3, 1, 1])?;
@@ -250,14 +250,10 @@ fn is_true(map: &mut LinearMap<u32, u64>, done: &Result<()>, keys: &[u32]) -> bo
     let broken = map.get_many(&[1]).is_err();
     if broken {
         assert!(done.is_err());
-        for error in [
-            map.to_pairs().map(drop),
-            map.contains_many(&[1]).map(drop),
-            map.probe_lengths(map.device().default_stream()).map(drop),
-        ] {
+        for error in [map.to_pairs().map(drop), map.contains_many(&[1]).map(drop), map.probe_lengths().map(drop)] {
             assert!(is_planted(&error.unwrap_err()));
         }
-        assert!(is_planted(&map.try_clone(map.device().default_stream()).unwrap_err()));
+        assert!(is_planted(&map.try_clone_on(map.device().default_stream()).unwrap_err()));
         assert_eq!(map.insert_many(&[], &[]), Ok(0));
     }
     let found = check_linear_map(map).unwrap_or_else(|wrong| panic!("after {done:?}: {wrong}")).pairs;
@@ -382,7 +378,7 @@ fn an_extendible_map_is_whole_or_says_that_it_was_emptied() {
             if map.get_many(&[1]).is_err() {
                 assert!(matches!(done, Err(Error::Emptied { .. })), "{done:?}");
                 assert!(map.is_empty() && map.to_pairs().is_err());
-                map.clear(device.default_stream()).unwrap();
+                map.clear_on(device.default_stream()).unwrap();
             }
             let there = if map.is_empty() { HashMap::new() } else { map.to_pairs().unwrap().into_iter().collect() };
             assert!([0, keys.len(), left.len()].contains(&there.len()), "{} keys", there.len());

@@ -30,7 +30,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, batch: u64) -> anyhow::Result<Ve
     let mut wrong = 0;
     // The first run compiles the kernels.
     for _ in 0..2 {
-        map.clear(stream)?;
+        map.clear_on(stream)?;
         for (times, new) in [(&mut growth, true), (&mut updates, false)] {
             times.clear();
             for (keys, values) in &batches {

@@ -34,7 +34,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, config: &LinearConfig) -> anyhow
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
     let mut wrong = 0;
     for _ in 0..runs + 1 {
-        map.clear(stream)?;
+        map.clear_on(stream)?;
         let events = [stream.record()?, {
             wrong += n - map.insert_many_on(stream, &subjects.keys, &subjects.values)?;
             stream.record()?
@@ -48,7 +48,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, config: &LinearConfig) -> anyhow
         times[1].push(after_removal.milliseconds_since(&events[1])?);
         times[2].push(end.milliseconds_since(&after_removal)?);
     }
-    map.clear(stream)?;
+    map.clear_on(stream)?;
     map.insert_many_on(stream, &subjects.keys, &subjects.values)?;
     let mut records = Vec::new();
     for (op, times) in ["insert", "remove", "insert_again"].into_iter().zip(&mut times) {
@@ -81,7 +81,7 @@ fn mixed<K: Key, V: Value>(
     let (kinds_on, keys_on) = (Buffer::from_slice(device, &kinds)?, Buffer::from_slice(device, &keys)?);
     let mut answers = Answers::new(device, keys.len())?;
     // Capacity for the new keys, so that the map need not grow.
-    map.reserve(stream, present.len() as u64 / ROUND)?;
+    map.reserve_on(stream, present.len() as u64 / ROUND)?;
     let start = stream.record()?;
     map.apply_many_into(stream, &kinds_on, &keys_on, &subjects.values, &mut answers)?;
     let ms = stream.record()?.milliseconds_since(&start)?;
@@ -119,7 +119,7 @@ pub fn rounds<K: Key + Value>(
         wrong += chunk - map.insert_many_on(stream, chunk_at(ROUND), chunk_at(ROUND))?;
         times.push(stream.record()?.milliseconds_since(&start)?);
     }
-    let lengths = map.probe_lengths(stream)?;
+    let lengths = map.probe_lengths()?;
     println!(
         "after {rounds} rounds {} keys, {} of {} slots taken, searches look at {:.2} slots, at most {}",
         map.len(),

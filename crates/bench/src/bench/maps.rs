@@ -40,7 +40,7 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
     /// Milliseconds of building `map` anew.
     pub fn rebuild_ms<D: Builds<K, V>>(&self, map: &mut BulkMap<K, V, D>) -> Result<f64> {
         let stream = self.device.default_stream();
-        median_ms(stream, 1, self.runs, || map.rebuild(stream, &self.keys, &self.values))
+        median_ms(stream, 1, self.runs, || map.rebuild_on(stream, &self.keys, &self.values))
     }
 
     /// The stages of building `map` anew, if its reports have any.
@@ -51,7 +51,7 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
         of: impl Fn(&D::Report) -> Option<S>,
     ) -> Result<Option<S>> {
         median_stages(self.runs, total, || {
-            map.rebuild(self.device.default_stream(), &self.keys, &self.values)?;
+            map.rebuild_on(self.device.default_stream(), &self.keys, &self.values)?;
             Ok(of(map.report()))
         })
     }

@@ -23,7 +23,7 @@ impl Bench<'_> {
         let stages_of = |config: &PageConfig| {
             let mut set = config.clone().timings().build_set_on(stream, self.device, &keys)?;
             median_stages(self.runs, PageStages::total, || {
-                set.rebuild(stream, &keys)?;
+                set.rebuild_on(stream, &keys)?;
                 Ok(set.report().stages)
             })
         };
@@ -67,7 +67,7 @@ impl Bench<'_> {
         // The time, and the number of keys too many or too few.
         let built = |config: &Config<D>, keys: &Buffer<K>, distinct: u64| -> anyhow::Result<_> {
             let mut set = config.build_set_on(stream, device, keys)?;
-            let ms = median_ms(stream, 1, runs, || set.rebuild(stream, keys))?;
+            let ms = median_ms(stream, 1, runs, || set.rebuild_on(stream, keys))?;
             Ok((ms, set.len().abs_diff(distinct)))
         };
         for (op, config) in [("build", &unique), ("build_any", config)] {
@@ -89,9 +89,9 @@ impl Bench<'_> {
         let other = unique.build_set_on(stream, device, &other)?;
         let common = n.div_ceil(2);
         let operations: [(_, fn(&_, _, &_) -> _, _); 3] = [
-            ("union", BulkSet::<K, D>::union, n + common),
-            ("intersection", BulkSet::intersection, common),
-            ("difference", BulkSet::difference, n - common),
+            ("union", BulkSet::<K, D>::union_on, n + common),
+            ("intersection", BulkSet::intersection_on, common),
+            ("difference", BulkSet::difference_on, n - common),
         ];
         for (op, operation, expected) in operations {
             let mut wrong = 0;

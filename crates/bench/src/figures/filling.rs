@@ -163,7 +163,7 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
     let mut passed = Vec::new();
     for run in 0..=lab.runs {
         lab.step(format!("{} slots, run {run}", map.table().slots()));
-        map.clear(stream)?;
+        map.clear_on(stream)?;
         for ((keys, values), times) in on_device.iter().zip(&mut times) {
             let start = stream.record()?;
             let new = map.insert_many_on(stream, keys, values)?;
@@ -171,7 +171,7 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
             ensure!(new == batch, "{new} of {batch} new keys were counted");
             // The first run warms up.
             if run == 0 {
-                passed.push(Passed::of(&map.probe_lengths(stream)?));
+                passed.push(Passed::of(&map.probe_lengths()?));
             } else {
                 times.push(end.milliseconds_since(&start)?);
             }

@@ -134,7 +134,7 @@ fn page_map_nanoseconds(device: &Device, input: &Input<u32, u32>, at_once: u64) 
     };
     let times = [
         timed(&mut || unique.build(device, &input.keys, &input.values).map(used::<PageMap<u32, u32>>)),
-        timed(&mut || rebuilt.rebuild(stream, &keys, &values)),
+        timed(&mut || rebuilt.rebuild_on(stream, &keys, &values)),
         timed(&mut || PageMap::build(device, &input.keys, &input.values).map(used::<PageMap<u32, u32>>)),
         timed(&mut || map.get_many_into(stream, &queries, &mut answers)),
         timed(&mut || map.get_many(&input.present).map(used)),

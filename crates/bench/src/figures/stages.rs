@@ -1,7 +1,7 @@
 //! The stages of building a two-level map: the figures of (Sahu 2015) and (Alcantara 2009).
 
 use anyhow::Context as _;
-use warpnest::{Error, TwoLevelConfig, TwoLevelStages};
+use warpnest::{BuildError, Error, TwoLevelConfig, TwoLevelStages};
 
 use super::Lab;
 use super::figure::{Axis, End, Figure, Series};
@@ -46,7 +46,7 @@ pub fn kernels(lab: &Lab, sahu: &TwoLevelConfig) -> anyhow::Result<[Figure; 2]> 
             match stages_of(&pairs, sahu) {
                 Ok(stages) => his.push((n, stages)),
                 Err(error) => match error.downcast_ref() {
-                    Some(&Error::TwoLevelBuildFailed { overflows, failures, .. }) => {
+                    Some(&Error::BuildFailed(BuildError::TwoLevel { overflows, failures, .. })) => {
                         end = Some((n, overflows, failures));
                     }
                     _ => return Err(error.context(format!("{n} pairs, Sahu's configuration"))),
@@ -113,7 +113,7 @@ fn series(lines: &[Line], measured: &[(u64, TwoLevelStages)], x_unit: f64) -> Ve
 fn stages_of(pairs: &Subjects<'_, u32, u32>, config: &TwoLevelConfig) -> anyhow::Result<TwoLevelStages> {
     let mut map = pairs.build(&config.clone().assume_unique().timings().seed(1))?;
     // A build keeps no scratch, a rebuild does: the first one has to allocate it.
-    map.rebuild(pairs.device.default_stream(), &pairs.keys, &pairs.values)?;
+    map.rebuild_on(pairs.device.default_stream(), &pairs.keys, &pairs.values)?;
     let stages = pairs.stages(&mut map, TwoLevelStages::total, |report| report.stages)?;
     let wrong = wrong_hits(&pairs.input.present, &map.get_many(&pairs.input.present)?);
     anyhow::ensure!(wrong == 0, "{wrong} of {} answers are wrong", map.len());

@@ -4,7 +4,7 @@
 use crate::{Session, work};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use std::sync::Arc;
-use warpnest::{Buffer, Device, Error, PageMap, Stream};
+use warpnest::{Buffer, Device, Error, InputError, PageMap, Stream};
 
 /// A device and two streams of `cudarc` on it.
 fn streams(session: &Session) -> (Device, Arc<CudaContext>, Arc<CudaStream>, Arc<CudaStream>) {
@@ -88,7 +88,7 @@ fn a_view_that_is_borrowed_is_read_after_it_is_written_and_before_it_is_written_
     assert_eq!(one.clone_dtoh(&slice).unwrap(), [0; 300]);
 
     let misaligned = Buffer::borrow_cudarc(&device, &slice.slice(1..), |_| ()).unwrap_err();
-    assert!(matches!(misaligned, Error::Misaligned { alignment: 16, .. }), "{misaligned:?}");
+    assert!(matches!(misaligned, Error::Input(InputError::Misaligned { alignment: 16, .. })), "{misaligned:?}");
     let part = Buffer::borrow_cudarc(&device, &slice.slice(4..9), Buffer::len).unwrap();
     assert_eq!(part, 5);
     let none = Buffer::borrow_cudarc(&device, &slice.slice(4..4), Buffer::len).unwrap();

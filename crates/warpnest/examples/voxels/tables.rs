@@ -103,11 +103,11 @@ fn measure_on_device<K: Key>(
     let mut answers = Answers::new(device, queries.len())?;
     let mut map: PageMap<K, u32> = config.build_on(stream, device, &keys, &triangles)?;
     // The first rebuild allocates the scratch, and keeps it for the next ones.
-    map.rebuild(stream, &keys, &triangles)?;
+    map.rebuild_on(stream, &keys, &triangles)?;
     let (mut builds, mut lookups) = ([0.0; RUNS], [0.0; RUNS]);
     for (build, lookup) in zip(&mut builds, &mut lookups) {
         let start = stream.record()?;
-        map.rebuild(stream, &keys, &triangles)?;
+        map.rebuild_on(stream, &keys, &triangles)?;
         *build = stream.record()?.milliseconds_since(&start)?;
         let start = stream.record()?;
         map.get_many_into(stream, &queries, &mut answers)?;

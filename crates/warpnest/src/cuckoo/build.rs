@@ -4,7 +4,7 @@ use super::config::table_words;
 use super::{Cuckoo, CuckooConfig, CuckooTable};
 use crate::table::design::BuiltTable;
 use crate::table::input::{Input, Known};
-use crate::{Buffer, Device, Error, Result, Stream, Tracked};
+use crate::{Buffer, BuildError, Device, Error, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::{Census, Insert, InsertParams, Last, PairsParams, StoreValues, Unplaceable, header, packed};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::seam::Global;
@@ -181,13 +181,13 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
             self.report = CuckooReport { seed, restarts, chain_limit, repeated_keys, chains };
             return Ok(());
         }
-        Err(Error::BuildFailed {
+        Err(Error::BuildFailed(BuildError::Cuckoo {
             attempts: self.config.restarts.saturating_add(1),
             pairs,
             slots: self.slots(),
             functions: self.config.design.functions,
             chain_limit,
-        })
+        }))
     }
 
     /// Makes one attempt: every thread inserts a pair.
@@ -284,7 +284,11 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
             return Ok(());
         }
         let key = found[header::UNPLACEABLE_KEY as usize];
-        Err(Error::KeysAgreeModuloPrime { key, prime, functions: self.config.design.functions })
+        Err(Error::BuildFailed(BuildError::KeysAgreeModuloPrime {
+            key,
+            prime,
+            functions: self.config.design.functions,
+        }))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The configuration of a cuckoo map, and the sizes that follow from it.
 
 use crate::table::config::Config;
-use crate::{Error, HashFamily, Result};
+use crate::{ConfigError, Error, HashFamily, Result};
 use gpu_kernels::cuckoo::slot_bytes;
 use gpu_kernels::hash::MAX_FUNCTIONS;
 use gpu_kernels::types::{Key, Payload};
@@ -108,25 +108,32 @@ impl Config<Cuckoo> {
     /// passed it.
     pub(super) fn check_size(&self, pairs: u64) -> Result<u64> {
         if !(2..=MAX_FUNCTIONS as u32).contains(&self.design.functions) {
-            return Err(Error::FunctionCount { asked: self.design.functions });
+            return Err(Error::Config(ConfigError::FunctionCount { asked: self.design.functions }));
         }
         if self.design.chain_limit == Some(0) {
-            return Err(Error::ChainLimit);
+            return Err(Error::Config(ConfigError::ChainLimit));
         }
         let asked = match self.design.size {
             Size::PerPair(slots) if slots.is_finite() && slots >= 1.0 => {
                 ((pairs as f64 * slots).ceil() as u64).max(LEAST_SLOTS)
             }
-            Size::PerPair(asked) => return Err(Error::SlotsPerPair { asked }),
+            Size::PerPair(asked) => return Err(Error::Config(ConfigError::SlotsPerPair { asked })),
             Size::Slots(slots) => slots,
         };
         crate::error::check_slots(asked)?;
         let min_slots = pairs.saturating_mul(LEAST_PERCENT[self.design.functions as usize - 2]).div_ceil(100).max(1);
         if asked < min_slots {
-            return Err(Error::LoadTooHigh { pairs, slots: asked, functions: self.design.functions, min_slots });
+            return Err(Error::Config(ConfigError::LoadTooHigh {
+                pairs,
+                slots: asked,
+                functions: self.design.functions,
+                min_slots,
+            }));
         }
         match self.design.hash.prime() {
-            Some(prime) if (prime as u64) < asked => Err(Error::PrimeBelowSlots { prime, slots: asked }),
+            Some(prime) if (prime as u64) < asked => {
+                Err(Error::Config(ConfigError::PrimeBelowSlots { prime, slots: asked }))
+            }
             _ => Ok(asked),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::work::{Batch, Kept};
 use crate::table::config::Config;
-use crate::{Error, Result};
+use crate::{ConfigError, Error, Result};
 use gpu_kernels::extendible::{MAX_DEPTH, MAX_RECORDS, PAGE, WordOf, bucket, page_words};
 use gpu_kernels::types::{Key, Value};
 
@@ -112,7 +112,7 @@ impl Config<Extendible> {
 
     /// Sets the number of segments that the directory may grow to. A batch that would need more,
     /// because too many of its keys agree in the first bits of their hashes, is refused
-    /// ([`Error::TooDeep`]).
+    /// ([`FullError::TooDeep`](crate::FullError::TooDeep)).
     #[must_use]
     pub fn max_segments(mut self, segments: u64) -> Self {
         self.design.max_segments = segments;
@@ -129,7 +129,7 @@ impl Config<Extendible> {
     /// pair, and 35.6 with 64 bits each (2^24 pairs).
     ///
     /// # Errors
-    /// [`Error::Directory`] if the request makes no sense.
+    /// [`ConfigError::Directory`] if the request makes no sense.
     pub fn memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
         let shape = self.shape::<K, V>()?;
         let pages = Shape::pages(shape.roots as u64) as u64;
@@ -148,7 +148,7 @@ impl Config<Extendible> {
     /// bucket, and 4 for each further segment.
     ///
     /// # Errors
-    /// [`Error::Directory`], [`Error::TooManyItems`].
+    /// [`ConfigError::Directory`], [`InputError::TooManyItems`](crate::InputError::TooManyItems).
     pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         let shape = self.shape::<K, V>()?;
         let batch = Batch { pairs, records: pairs, buckets: shape.roots as u64, depth: 0, lists: shape.list_bytes() };
@@ -167,7 +167,7 @@ impl Config<Extendible> {
             && records <= MAX_RECORDS
             && max_segments >= segments as u64;
         if !sensible {
-            return Err(Error::Directory { segments, buckets, records, max_segments });
+            return Err(Error::Config(ConfigError::Directory { segments, buckets, records, max_segments }));
         }
         let of_line = bucket::records_of_line::<WordOf<K, V>>();
         let max_depth = (max_segments / segments as u64).ilog2().min(MAX_DEPTH);

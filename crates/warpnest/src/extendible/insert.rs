@@ -6,7 +6,7 @@ use super::directory::Directory;
 use super::work::{at_least, extend};
 use crate::primitives::{compact, flag_last_of_each, sort_pairs_by_mixed_key};
 use crate::runtime::buffer::Tracked;
-use crate::{Buffer, Error, Result, Stream};
+use crate::{Buffer, Error, FullError, Result, Stream};
 use gpu_kernels::extendible::{
     Divide, DivideParams, InsertFresh, LEAF_WORDS, Locate, NODE_WORDS, Needs, NeedsParams, Overflows, SearchParams,
     Update, counts,
@@ -33,7 +33,7 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
     /// Gives every key its value; waits until it is known what the table must get, and not for the
     /// rest.
     pub(super) fn insert_pairs(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
-        crate::error::check_pairs(&self.device, stream, keys, values)?;
+        crate::table::input::check_pairs(&self.device, stream, keys, values)?;
         self.recover(stream)?;
         let pairs = keys.len() as u64;
         if pairs == 0 {
@@ -139,7 +139,7 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
             // comes to an end.
             if found[counts::DEEPEST as usize] > depth as u64 {
                 let records = table.shape.records;
-                return Err(Error::TooDeep { pairs: fresh, records, depth });
+                return Err(Error::Full(FullError::TooDeep { pairs: fresh, records, depth }));
             }
             round += 1;
         }

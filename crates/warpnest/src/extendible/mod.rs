@@ -190,7 +190,7 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
     /// that is already deeper is assumed to stay so.
     ///
     /// # Errors
-    /// [`Error::TooManyItems`].
+    /// [`InputError::TooManyItems`](crate::InputError::TooManyItems).
     pub fn scratch_bytes(&self, pairs: u64) -> Result<u64> {
         let table = &self.table;
         let (records, buckets) = (self.length.saturating_add(pairs), table.buckets());

@@ -2,7 +2,7 @@
 
 use super::config::Shape;
 use crate::primitives::{MAX_ITEMS, Scratch, sort_scratch_bytes, state_words};
-use crate::{Buffer, Device, Error, Result, Stream};
+use crate::{Buffer, Device, Error, InputError, Result, Stream};
 use gpu_kernels::extendible::{LEAF_WORDS, NODE_WORDS, counts};
 use gpu_kernels::types::{Key, Value};
 
@@ -135,7 +135,7 @@ impl Batch {
     pub fn scratch_bytes<K: Key, V: Value>(&self, shape: &Shape, kept: Kept) -> Result<u64> {
         let &Self { pairs, records, buckets, lists, .. } = self;
         if pairs > MAX_ITEMS {
-            return Err(Error::TooManyItems { asked: pairs, limit: MAX_ITEMS });
+            return Err(Error::Input(InputError::TooManyItems { asked: pairs, limit: MAX_ITEMS }));
         }
         let (of_key, of_value) = ((K::BITS / 8) as u64, (V::BITS / 8) as u64);
         let capacity = pairs.max(kept.pairs);

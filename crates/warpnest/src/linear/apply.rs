@@ -2,7 +2,7 @@
 
 use super::{Change, LinearTable};
 use crate::runtime::buffer::Tracked;
-use crate::{Answers, Buffer, Error, Result, Stream};
+use crate::{Answers, Buffer, Error, FullError, InputError, Result, Stream};
 use gpu_kernels::linear::{
     Apply, ApplyParams, CountInserting, Insert, InsertParams, InsertingParams, Operation, header,
 };
@@ -141,16 +141,16 @@ impl<K: Key, V: Value> LinearTable<K, V> {
                     Ok(true) => {}
                     // What was refused may ask for keys that this turn inserted: they need no
                     // slots.
-                    Ok(false) | Err(Error::OutOfMemory { .. } | Error::TooManySlots { .. })
+                    Ok(false) | Err(Error::OutOfMemory { .. } | Error::Input(InputError::TooManySlots { .. }))
                         if self.counts.taken != taken_before => {}
                     Ok(false) => {
-                        return Err(Error::TableFull {
+                        return Err(Error::Full(FullError::NoSlots {
                             refused,
                             operations: work.keys.len() as u64,
                             taken: self.counts.taken,
                             slots: self.slots(),
                             load: self.config.design.load,
-                        });
+                        }));
                     }
                     Err(error) => return Err(error),
                 }

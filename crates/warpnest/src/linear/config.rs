@@ -1,7 +1,7 @@
 //! The configuration of a linear map, and the sizes that follow from it.
 
 use crate::table::config::Config;
-use crate::{Error, Result};
+use crate::{ConfigError, Error, InputError, Result};
 use gpu_kernels::double::{Double, PackedPair};
 use gpu_kernels::linear::{header, slots_of_line};
 use gpu_kernels::types::{Key, Value};
@@ -57,7 +57,8 @@ impl Config<Linear> {
         self
     }
 
-    /// Forbids growth: new keys beyond the load are refused ([`Error::TableFull`]).
+    /// Forbids growth: new keys beyond the load are refused
+    /// ([`FullError::NoSlots`](crate::FullError::NoSlots)).
     #[must_use]
     pub fn fixed(mut self) -> Self {
         self.design.grows = false;
@@ -76,7 +77,7 @@ impl Config<Linear> {
     /// and the new table both exist.
     ///
     /// # Errors
-    /// [`Error::OpenLoad`], [`Error::TooManySlots`].
+    /// [`ConfigError::OpenLoad`], [`InputError::TooManySlots`].
     pub fn memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
         Ok(LINE_BYTES * self.lines_for::<PackedPair<K, V>>(self.design.pairs)? as u64 + 8 * header::WORDS as u64)
     }
@@ -85,10 +86,10 @@ impl Config<Linear> {
     pub(super) fn lines_for<W: Double>(&self, pairs: u64) -> Result<u32> {
         // Written this way round so that a load that is NaN is refused, too.
         if !(self.design.load > 0.0 && self.design.load < 1.0) {
-            return Err(Error::OpenLoad { load: self.design.load });
+            return Err(Error::Config(ConfigError::OpenLoad { load: self.design.load }));
         }
         let slots = (pairs as f64 / self.design.load).ceil();
-        let too_many = || Error::TooManySlots { asked: slots as u64, limit: MAX_SLOTS };
+        let too_many = || Error::Input(InputError::TooManySlots { asked: slots as u64, limit: MAX_SLOTS });
         if slots >= MAX_SLOTS as f64 {
             return Err(too_many());
         }

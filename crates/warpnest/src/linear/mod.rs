@@ -10,7 +10,7 @@ pub use config::{Linear, LinearConfig};
 pub use operations::{LinearOperation, LinearProbeReport};
 
 use crate::table::design::{ChangingTable, Design, RawTable, Seeded, Stores, sealed::Sealed};
-use crate::{Answers, Buffer, BulkMap, Config, Device, Error, Result, Stream, Tracked};
+use crate::{Answers, Buffer, BulkMap, Config, Device, Error, InputError, Result, Stream, Tracked};
 use gpu_kernels::double::PackedPair;
 use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, Operation, Unpack, header};
 use gpu_kernels::seam::Global;
@@ -40,8 +40,9 @@ use rand_xoshiro::rand_core::SeedableRng;
 /// * **A batch that fails** partway has done some of its operations, each of them as a whole, and
 ///   [`BulkMap::len`] counts what is there. If not even that can be found out, lookups return
 ///   errors that say so, until a change succeeds; the number of keys is then that before the batch.
-///   After [`Error::TableFull`], [`Error::TooManySlots`] and [`Error::OutOfMemory`], pairs that
-///   fitted the capacity are in the map, and the call can be repeated.
+///   After [`FullError::NoSlots`](crate::FullError::NoSlots), [`InputError::TooManySlots`] and
+///   [`Error::OutOfMemory`], pairs that fitted the capacity are in the map, and the call can be
+///   repeated.
 /// * **A known seed.** Whoever knows it can choose keys whose searches all begin at one line, where
 ///   each passes many of the others. To insert 64,000 such keys took 6.7 s on two cores, where any
 ///   others take milliseconds.
@@ -167,7 +168,7 @@ impl<K: Key, V: Value> LinearTable<K, V> {
         match &done {
             Ok(()) => self.interrupted = None,
             // These errors were found before anything was queued.
-            Err(Error::WrongDevice { .. } | Error::GridTooLarge { .. }) => (),
+            Err(Error::WrongDevice { .. } | Error::Input(InputError::GridTooLarge { .. })) => (),
             Err(error) => {
                 self.interrupted = Some(Interrupted { change, error: error.clone() });
                 // If this fails too, lookups return the error, and the next change tries again.

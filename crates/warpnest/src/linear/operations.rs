@@ -159,10 +159,19 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// there.
     ///
     /// # Errors
-    /// [`Error::TooManySlots`](crate::Error::TooManySlots),
+    /// As for [`LinearMap::reserve_on`].
+    pub fn reserve(&mut self, additional: u64) -> Result<()> {
+        let device = self.device().clone();
+        self.reserve_on(device.default_stream(), additional)
+    }
+
+    /// Does [`LinearMap::reserve`] on `stream`.
+    ///
+    /// # Errors
+    /// [`InputError::TooManySlots`](crate::InputError::TooManySlots),
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory): the map is unchanged.
     /// [`Error::Driver`](crate::Error::Driver).
-    pub fn reserve(&mut self, stream: &Stream, additional: u64) -> Result<()> {
+    pub fn reserve_on(&mut self, stream: &Stream, additional: u64) -> Result<()> {
         self.table.reserve(stream, additional)
     }
 
@@ -170,8 +179,17 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// size.
     ///
     /// # Errors
-    /// As for [`LinearMap::reserve`].
-    pub fn drop_tombstones(&mut self, stream: &Stream) -> Result<()> {
+    /// As for [`LinearMap::reserve_on`].
+    pub fn drop_tombstones(&mut self) -> Result<()> {
+        let device = self.device().clone();
+        self.drop_tombstones_on(device.default_stream())
+    }
+
+    /// Does [`LinearMap::drop_tombstones`] on `stream`.
+    ///
+    /// # Errors
+    /// As for [`LinearMap::reserve_on`].
+    pub fn drop_tombstones_on(&mut self, stream: &Stream) -> Result<()> {
         self.table.drop_tombstones(stream)
     }
 
@@ -179,7 +197,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn probe_lengths(&self, stream: &Stream) -> Result<LinearProbeReport> {
+    pub fn probe_lengths(&self) -> Result<LinearProbeReport> {
+        let stream = self.device().default_stream();
         let table = &self.table;
         table.check()?;
         let histogram = Buffer::<u64>::zeroed(self.device(), HISTOGRAM)?;

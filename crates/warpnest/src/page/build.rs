@@ -8,7 +8,7 @@ use crate::primitives::Scratch;
 use crate::table::design::BuiltTable;
 use crate::table::input::{Input, Known};
 use crate::table::stages::StageClock;
-use crate::{Buffer, Device, Error, Result, Stream};
+use crate::{Buffer, BuildError, Device, Error, Result, Stream};
 use gpu_kernels::page::{Layout, header};
 use gpu_kernels::types::{Key, Payload};
 use rand_xoshiro::Xoshiro256StarStar;
@@ -206,7 +206,7 @@ impl<K: Key, V: Payload> PageTable<K, V> {
                 return Ok(());
             }
         }
-        Err(Error::PageBuildFailed { pairs: plan.pairs, load: self.config.design.load, attempts })
+        Err(Error::BuildFailed(BuildError::Page { pairs: plan.pairs, load: self.config.design.load, attempts }))
     }
 
     /// Allocates more memory if the table has not enough.

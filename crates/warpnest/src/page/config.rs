@@ -1,7 +1,7 @@
 //! The configuration of a page map, and the sizes that follow from it.
 
 use crate::table::config::Config;
-use crate::{Error, Result};
+use crate::{ConfigError, Error, InputError, Result};
 use gpu_kernels::page::{
     BUCKET_WORDS, Layout, MAX_SPLIT_BITS, MIN_BUCKETS, fit_page, header, max_page_buckets, split_state_words,
     split_tile,
@@ -103,10 +103,10 @@ impl Config<Page> {
     fn plan_moving<K: Key, V: Payload, M: Payload>(&self, pairs: u64, cores: Option<usize>) -> Result<Plan> {
         // Written this way round so that a load that is NaN is refused, too.
         if !(self.design.load > 0.0 && self.design.load <= 1.0) {
-            return Err(Error::Load { load: self.design.load });
+            return Err(Error::Config(ConfigError::Load { load: self.design.load }));
         }
         if pairs > MAX_PAIRS {
-            return Err(Error::TooManyItems { asked: pairs, limit: MAX_PAIRS });
+            return Err(Error::Input(InputError::TooManyPairs { asked: pairs, limit: MAX_PAIRS }));
         }
         if V::VALUE_BITS == 0 {
             let pages = self.pages::<K, V>(self.buckets_of_keys::<K, V>(pairs))?;
@@ -140,7 +140,7 @@ impl Config<Page> {
     fn pages<K: Key, V: Payload>(&self, buckets: f64) -> Result<(u32, u32)> {
         // These are more than 32 bits can number.
         if buckets > (1u64 << 31) as f64 {
-            return Err(Error::Load { load: self.design.load });
+            return Err(Error::Config(ConfigError::Load { load: self.design.load }));
         }
         let buckets = (buckets as u64).max(MIN_BUCKETS as u64);
         let most = max_page_buckets::<K, V>() as u64;

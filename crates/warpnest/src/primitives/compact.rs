@@ -18,9 +18,9 @@ pub(crate) use gpu_kernels::primitives::compact::state_words;
 /// 3,584 of `u64`.
 ///
 /// # Errors
-/// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `keep` has a word for each 32
-/// elements, `output` is as long as `input`, and `count` has one element;
-/// [`Error::TooManyItems`](crate::Error::TooManyItems),
+/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `keep` has a word for
+/// each 32 elements, `output` is as long as `input`, and `count` has one element;
+/// [`InputError::TooManyItems`](crate::InputError::TooManyItems),
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
 pub fn compact<T: Scalar>(
@@ -74,8 +74,8 @@ pub(crate) unsafe fn launch_compact<T: Scalar>(
 /// remains of each repeated key.
 ///
 /// # Errors
-/// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `keep` has a word for each 32 keys;
-/// [`Error::TooManyItems`](crate::Error::TooManyItems),
+/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `keep` has a word for
+/// each 32 keys; [`InputError::TooManyItems`](crate::InputError::TooManyItems),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
 pub fn flag_last_of_each<K: Key>(stream: &Stream, keys: &Buffer<K>, keep: &mut Buffer<u32>) -> Result<()> {
     check_keep(keys.len(), keep)?;

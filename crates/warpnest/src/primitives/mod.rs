@@ -34,7 +34,7 @@ pub use scan::{exclusive_scan, exclusive_scan_in_place};
 pub use scratch::Scratch;
 pub use search::binary_search;
 
-use crate::{Error, Result};
+use crate::{Error, InputError, Result};
 
 /// The most items of one call: indices have 32 bits.
 pub const MAX_ITEMS: u64 = u32::MAX as u64;
@@ -42,6 +42,6 @@ pub const MAX_ITEMS: u64 = u32::MAX as u64;
 fn check_items(items: usize) -> Result<u64> {
     match items as u64 {
         items if items <= MAX_ITEMS => Ok(items),
-        asked => Err(Error::TooManyItems { asked, limit: MAX_ITEMS }),
+        asked => Err(Error::Input(InputError::TooManyItems { asked, limit: MAX_ITEMS })),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Scratch, check_items};
 use crate::runtime::stream::Batch;
-use crate::{Buffer, Error, Result, Stream};
+use crate::{Buffer, ConfigError, Error, Result, Stream};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::primitives::radix::{
     self, Digit, DigitOf, Histogram, HistogramParams, PORTION, Partition, PartitionParams,
@@ -26,7 +26,7 @@ impl BitField {
     pub(crate) fn digit<K: Key>(self) -> Result<Digit> {
         let Self { shift, bits } = self;
         if !(1..=MAX_BITS).contains(&bits) || shift.saturating_add(bits) > K::BITS {
-            return Err(Error::BitField { shift, bits, key_bits: K::BITS, max_bits: MAX_BITS });
+            return Err(Error::Config(ConfigError::BitField { shift, bits, key_bits: K::BITS, max_bits: MAX_BITS }));
         }
         // The functions are not used: the digit is of the key.
         let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0);
@@ -42,8 +42,10 @@ impl BitField {
 /// `v`.
 ///
 /// # Errors
-/// [`Error::BitField`]; [`Error::LengthsDiffer`] unless `counts` has an element for each value of
-/// the field; [`Error::TooManyItems`], [`Error::WrongDevice`], [`Error::Driver`].
+/// [`ConfigError::BitField`]; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)
+/// unless `counts` has an element for each value of the field;
+/// [`InputError::TooManyItems`](crate::InputError::TooManyItems), [`Error::WrongDevice`],
+/// [`Error::Driver`].
 pub fn histogram<K: Key>(stream: &Stream, keys: &Buffer<K>, field: BitField, counts: &mut Buffer<u32>) -> Result<()> {
     let digit = field.digit::<K>()?;
     crate::error::same_length(("the values of the field", field.values()), ("the counts", counts.len()))?;
@@ -71,8 +73,9 @@ fn histogram_threads(items: u64) -> u64 {
 /// bytes for each 8,192 pairs of 32-bit keys and values, twice that for wider ones.
 ///
 /// # Errors
-/// [`Error::BitField`]; [`Error::LengthsDiffer`] unless keys, values and outputs are equally long,
-/// and `starts` has an element for each value of the field; [`Error::TooManyItems`],
+/// [`ConfigError::BitField`]; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)
+/// unless keys, values and outputs are equally long, and `starts` has an element for each value of
+/// the field; [`InputError::TooManyItems`](crate::InputError::TooManyItems),
 /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
 pub fn partition_pairs<K: Key, V: Value>(
     stream: &Stream,
@@ -164,7 +167,8 @@ pub(crate) fn sort_scratch_bytes<K: Key, V: Value>(items: u64) -> Result<u64> {
 /// pass for each 4,096.
 ///
 /// # Errors
-/// [`Error::LengthsDiffer`], [`Error::TooManyItems`], [`Error::OutOfMemory`],
+/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
+/// [`InputError::TooManyItems`](crate::InputError::TooManyItems), [`Error::OutOfMemory`],
 /// [`Error::WrongDevice`], [`Error::Driver`].
 pub fn sort_pairs<K: Key, V: Value>(
     stream: &Stream,

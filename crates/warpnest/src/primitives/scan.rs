@@ -13,7 +13,8 @@ use gpu_kernels::types::Scalar;
 /// scratch takes 8 bytes for each 8,192 elements of `u32`, 16 for each 2,048 of `u64`.
 ///
 /// # Errors
-/// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) and those of [`exclusive_scan_in_place`].
+/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) and those of
+/// [`exclusive_scan_in_place`].
 pub fn exclusive_scan<T: Scalar>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -46,7 +47,7 @@ pub fn exclusive_scan<T: Scalar>(
 /// Queues the exclusive scan of a buffer in place.
 ///
 /// # Errors
-/// [`Error::TooManyItems`](crate::Error::TooManyItems),
+/// [`InputError::TooManyItems`](crate::InputError::TooManyItems),
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
 pub fn exclusive_scan_in_place<T: Scalar>(

@@ -11,7 +11,7 @@ use gpu_kernels::types::{Key, Value};
 /// A query takes about `lg n` dependent reads. If the keys are not sorted, the answers are useless.
 ///
 /// # Errors
-/// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer),
+/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
 pub fn binary_search<K: Key, V: Value>(
     stream: &Stream,

@@ -98,7 +98,8 @@ impl<T: Plain> Buffer<T> {
     /// Copies from the host, after the work that uses the buffer now; returns when it is done.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), [`Error::WrongDevice`],
+    /// [`Error::Driver`].
     pub fn upload(&mut self, stream: &Stream, elements: &[T]) -> Result<()> {
         crate::error::same_length(("the slice", elements.len()), ("the buffer", self.length))?;
         let address = self.allocation.address;
@@ -156,7 +157,8 @@ impl<T: Plain> Buffer<T> {
     /// Queues a copy of all of `source`.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), [`Error::WrongDevice`],
+    /// [`Error::Driver`].
     pub fn copy_from(&mut self, stream: &Stream, source: &Buffer<T>) -> Result<()> {
         crate::error::same_length(("the source", source.length), ("the buffer", self.length))?;
         let (from, to, bytes) = (source.allocation.address, self.allocation.address, self.bytes());
@@ -198,7 +200,7 @@ impl<T> Buffer<T> {
 
     /// Fails unless the buffer is on `device`.
     pub(crate) fn check_device(&self, what: &'static str, device: &Device) -> Result<()> {
-        crate::error::same_device(what, self.allocation.engine(), device.engine())
+        crate::runtime::engine::same_device(what, self.allocation.engine(), device.engine())
     }
 
     /// The address of the first element, for a kernel's arguments. It is aligned to 256 bytes;

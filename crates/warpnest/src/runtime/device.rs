@@ -3,7 +3,7 @@
 #[cfg(feature = "cpu")]
 use crate::runtime::engine::{Cores, HostEngine};
 use crate::runtime::engine::{Engine, Memory};
-use crate::{Error, Result, Stream};
+use crate::{ConfigError, Error, Result, Stream};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -147,7 +147,7 @@ impl FromStr for Device {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let unknown = || Error::DeviceName { asked: name.to_owned() };
+        let unknown = || Error::Config(ConfigError::DeviceName { asked: name.to_owned() });
         match name.split_once(':') {
             None if name == "best" => Self::best(),
             #[cfg(feature = "cpu")]

@@ -2,7 +2,7 @@
 
 use crate::runtime::buffer::Tracked;
 use crate::runtime::engine::{Engine, Queue, QueueEvent};
-use crate::{Buffer, Device, Error, Result};
+use crate::{Buffer, Device, Error, InputError, Result};
 use gpu_kernels::seam::Kernel;
 use std::fmt;
 use std::ops::Range;
@@ -60,7 +60,7 @@ impl Stream {
     /// work of other streams with the buffers.
     ///
     /// # Errors
-    /// [`Error::GridTooLarge`], [`Error::WrongDevice`], [`Error::Driver`].
+    /// [`InputError::GridTooLarge`], [`Error::WrongDevice`], [`Error::Driver`].
     ///
     /// # Safety
     /// The kernel's arguments must be what the kernel's documentation demands. Every pointer among
@@ -98,7 +98,7 @@ impl Stream {
         work: impl FnOnce(&dyn Queue) -> Result<()>,
     ) -> Result<()> {
         for buffer in reads.iter().chain(writes) {
-            crate::error::same_device("a buffer", buffer.allocation().engine(), &self.engine)?;
+            crate::runtime::engine::same_device("a buffer", buffer.allocation().engine(), &self.engine)?;
         }
         for buffer in reads {
             buffer.allocation().before_read(self)?;
@@ -133,7 +133,7 @@ impl Stream {
 
     /// Fails unless the stream is on `device`.
     pub(crate) fn check_device(&self, device: &Device) -> Result<()> {
-        crate::error::same_device("the stream", &self.engine, device.engine())
+        crate::runtime::engine::same_device("the stream", &self.engine, device.engine())
     }
 
     pub(crate) fn id(&self) -> u64 {
@@ -162,7 +162,7 @@ impl Batch<'_> {
     pub unsafe fn launch(&self, kernel: &dyn Kernel, threads: u64) -> Result<()> {
         let blocks = threads.div_ceil(kernel.threads() as u64);
         if blocks > MAX_BLOCKS as u64 {
-            return Err(Error::GridTooLarge { threads, block: kernel.threads(), limit: MAX_BLOCKS });
+            return Err(Error::Input(InputError::GridTooLarge { threads, block: kernel.threads(), limit: MAX_BLOCKS }));
         }
         // SAFETY: as the caller promises for the kernel's arguments.
         if blocks == 0 { Ok(()) } else { unsafe { self.0.launch(kernel, blocks as u32) } }

@@ -2,7 +2,7 @@
 
 use crate::primitives::{BitField, MAX_ITEMS, Pairs, RadixPasses, state_words};
 use crate::table::config::Config;
-use crate::{Error, Result};
+use crate::{Error, InputError, Result};
 use gpu_kernels::sorted::{Layout, padded_entries};
 use gpu_kernels::types::{Key, Value};
 use std::marker::PhantomData;
@@ -30,7 +30,7 @@ impl Config<Sorted> {
     fn check(&self, pairs: u64) -> Result<()> {
         match pairs {
             0..=MAX_ITEMS => Ok(()),
-            asked => Err(Error::TooManyItems { asked, limit: MAX_ITEMS }),
+            asked => Err(Error::Input(InputError::TooManyPairs { asked, limit: MAX_ITEMS })),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::SortedMap;
 use crate::runtime::lent::Lent;
 use crate::table::element::to_word;
-use crate::{Buffer, Error, OrderedKey, Result, Stream, Value};
+use crate::{Buffer, Error, InputError, OrderedKey, Result, Stream, Value};
 use gpu_kernels::sorted::{Bounds, BoundsParams, CountRanges, RangesParams};
 use gpu_kernels::types::Scalar;
 use std::ops::{Bound, Range, RangeBounds};
@@ -39,7 +39,7 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     /// allocates nothing.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
+    /// [`InputError::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
     pub fn lower_bound_many_into(&self, stream: &Stream, queries: &Buffer<K>, ranks: &mut Buffer<u32>) -> Result<()> {
         self.bounds_into(stream, queries.words(), ranks, Side::Lower)
     }
@@ -48,7 +48,7 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     /// nothing and allocates nothing.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
+    /// [`InputError::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
     pub fn upper_bound_many_into(&self, stream: &Stream, queries: &Buffer<K>, ranks: &mut Buffer<u32>) -> Result<()> {
         self.bounds_into(stream, queries.words(), ranks, Side::Upper)
     }
@@ -126,8 +126,9 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     /// `values`; waits for nothing and allocates nothing.
     ///
     /// # Errors
-    /// [`Error::Ranks`] if the map has not all of these ranks, [`Error::LengthsDiffer`] unless
-    /// `keys` and `values` hold exactly as many pairs, [`Error::WrongDevice`], [`Error::Driver`].
+    /// [`InputError::Ranks`] if the map has not all of these ranks, [`InputError::LengthsDiffer`]
+    /// unless `keys` and `values` hold exactly as many pairs, [`Error::WrongDevice`],
+    /// [`Error::Driver`].
     pub fn pairs_at_into(
         &self,
         stream: &Stream,
@@ -137,7 +138,7 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     ) -> Result<()> {
         let Range { start, end } = ranks;
         if start > end || end as u64 > self.len() {
-            return Err(Error::Ranks { start, end, length: self.len() });
+            return Err(Error::Input(InputError::Ranks { start, end, length: self.len() }));
         }
         let pairs = (end - start) as usize;
         crate::error::same_length(("the ranks", pairs), ("the keys", keys.len()))?;
@@ -173,7 +174,7 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     /// are to include their ends, the difference of upper and lower bounds counts them.)
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
+    /// [`InputError::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
     pub fn count_ranges_many_into(
         &self,
         stream: &Stream,

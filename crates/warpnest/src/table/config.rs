@@ -78,12 +78,12 @@ impl<D: Built> Config<D> {
     /// Builds a map of `keys[i]` to `values[i]`; returns when it is built.
     ///
     /// # Errors
-    /// * [`Error::LengthsDiffer`](crate::Error::LengthsDiffer), or a setting that makes no sense
-    ///   for so many pairs.
-    /// * The build did not succeed: [`Error::PageBuildFailed`](crate::Error::PageBuildFailed),
-    ///   [`Error::BuildFailed`](crate::Error::BuildFailed),
-    ///   [`Error::TwoLevelBuildFailed`](crate::Error::TwoLevelBuildFailed). No function can place
-    ///   the keys: [`Error::KeysAgreeModuloPrime`](crate::Error::KeysAgreeModuloPrime).
+    /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), or a setting that makes
+    ///   no sense for so many pairs.
+    /// * The build did not succeed: [`BuildError::Page`](crate::BuildError::Page),
+    ///   [`BuildError::Cuckoo`](crate::BuildError::Cuckoo),
+    ///   [`BuildError::TwoLevel`](crate::BuildError::TwoLevel). No function can place
+    ///   the keys: [`BuildError::KeysAgreeModuloPrime`](crate::BuildError::KeysAgreeModuloPrime).
     /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     ///   [`Error::Driver`](crate::Error::Driver).
     pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<BulkMap<K, V, D>>

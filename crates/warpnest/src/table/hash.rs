@@ -1,6 +1,6 @@
 //! Hash families that tables draw their functions from.
 
-use crate::{Error, Result};
+use crate::{ConfigError, Error, Result};
 use gpu_kernels::hash::Formula;
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -34,8 +34,9 @@ pub enum HashFamily {
 pub enum Arithmetic {
     /// Arithmetic without loss, as the formula says. Under [`HashFamily::Linear`], keys that agree
     /// modulo p then have all their slots in common. If more keys agree than there are functions,
-    /// every build fails ([`Error::KeysAgreeModuloPrime`](crate::Error::KeysAgreeModuloPrime)).
-    /// Among 2^27 random 32-bit keys and p = 334214459 there are such keys.
+    /// every build fails
+    /// ([`BuildError::KeysAgreeModuloPrime`](crate::BuildError::KeysAgreeModuloPrime)). Among 2^27
+    /// random 32-bit keys and p = 334214459 there are such keys.
     Exact,
     /// Arithmetic modulo 2^32 or 2^64, the key's width, as CUDA's unsigned arithmetic does it. Keys
     /// that agree under one function need not agree under the next one.
@@ -61,7 +62,7 @@ impl HashFamily {
     /// Fails if the modulus is not a prime.
     pub(crate) fn check_prime(self) -> Result<()> {
         match self.prime() {
-            Some(prime) if !is_prime(prime) => Err(Error::NotPrime { modulus: prime }),
+            Some(prime) if !is_prime(prime) => Err(Error::Config(ConfigError::NotPrime { modulus: prime })),
             _ => Ok(()),
         }
     }

@@ -34,7 +34,7 @@ pub enum Known {
 impl<'i, K: Key, V: Value> Input<'i, K, V> {
     /// All pairs of two buffers, if these are on the device and equally long.
     pub fn of(device: &Device, stream: &Stream, keys: &'i Buffer<K>, values: &'i Buffer<V>) -> Result<Self> {
-        crate::error::check_pairs(device, stream, keys, values)?;
+        crate::table::input::check_pairs(device, stream, keys, values)?;
         Ok(Self { keys, values: Some(values), pairs: keys.len() as u64, known: Known::Nothing })
     }
 }
@@ -84,4 +84,17 @@ impl<K: Key, V: Payload> Input<'_, K, V> {
             _ => None,
         }
     }
+}
+
+/// Fails unless everything is on `device`, and there is a value for each key.
+pub(crate) fn check_pairs<K: Key, V: Value>(
+    device: &Device,
+    stream: &Stream,
+    keys: &Buffer<K>,
+    values: &Buffer<V>,
+) -> Result<()> {
+    stream.check_device(device)?;
+    keys.check_device("the buffer of keys", device)?;
+    values.check_device("the buffer of values", device)?;
+    crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))
 }

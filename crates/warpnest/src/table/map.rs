@@ -65,7 +65,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// Queues the lookup of `queries` into existing answers; allocates nothing.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer),
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<V>) -> Result<()> {
         lookup::get_many_into(&self.table, stream, queries, answers)
@@ -94,8 +94,8 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// answers query `i`.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless `found` has a word for each 32
-    /// queries, [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `found` has a word
+    /// for each 32 queries, [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
         lookup::contains_many_into(&self.table, stream, queries, found)
@@ -106,8 +106,8 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// they are written.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless both have [`BulkMap::len`]
-    /// elements, [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless both have
+    /// [`BulkMap::len`] elements, [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
         self.write(stream, keys, values).map(drop)
@@ -190,12 +190,20 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
         self.table.shrink_to_fit()
     }
 
-    /// Copies the map on the same device; the copy is made on `stream`, and has no scratch.
+    /// Copies the map on the same device; the copy has no scratch.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::try_clone_on`].
+    pub fn try_clone(&self) -> Result<Self> {
+        self.try_clone_on(self.device().default_stream())
+    }
+
+    /// Copies the map, as [`BulkMap::try_clone`] does, on `stream`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+    pub fn try_clone_on(&self, stream: &Stream) -> Result<Self> {
         stream.check_device(self.device())?;
         Ok(Self::of(self.table.try_clone(stream)?))
     }
@@ -237,7 +245,19 @@ impl<K: Key, V: Value, D: Builds<K::Word, V::Word>> BulkMap<K, V, D> {
         Self::build(device, &keys, &values)
     }
 
-    /// Rebuilds the map from other pairs; waits until it is known that the build succeeded.
+    /// Rebuilds the map from other pairs; returns when it is built.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::rebuild_on`].
+    pub fn rebuild(&mut self, keys: &[K], values: &[V]) -> Result<()> {
+        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        let device = self.device().clone();
+        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
+        self.rebuild_on(device.default_stream(), &keys, &values)
+    }
+
+    /// Rebuilds the map from buffers, on `stream`; waits until it is known that the build
+    /// succeeded.
     ///
     /// It is for data that changes as a whole, frame after frame. The memory of the map is used
     /// again if it is large enough. The scratch stays for the next rebuild
@@ -247,7 +267,7 @@ impl<K: Key, V: Value, D: Builds<K::Word, V::Word>> BulkMap<K, V, D> {
     /// As for [`Config::build_on`]. If the request makes no sense, the map is unchanged. After
     /// another error it is empty, and [`BulkMap::report`] still describes the last build that
     /// succeeded.
-    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+    pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         let input = Input::of(self.device(), stream, keys.words(), values.words())?;
         self.table.rebuild(stream, input)
     }
@@ -271,13 +291,14 @@ impl<K: Key, V: Value, D: Changes<K::Word, V::Word>> BulkMap<K, V, D> {
     /// a key wins, and what an error leaves, is said at each map.
     ///
     /// # Errors
-    /// * [`Error::LengthsDiffer`](crate::Error::LengthsDiffer): nothing was done.
+    /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done.
     /// * A [`LinearMap`](crate::LinearMap) that may not or cannot grow:
-    ///   [`Error::TableFull`](crate::Error::TableFull),
-    ///   [`Error::TooManySlots`](crate::Error::TooManySlots).
+    ///   [`FullError::NoSlots`](crate::FullError::NoSlots),
+    ///   [`InputError::TooManySlots`](crate::InputError::TooManySlots).
     /// * An [`ExtendibleMap`](crate::ExtendibleMap):
-    ///   [`Error::TooManyItems`](crate::Error::TooManyItems),
-    ///   [`Error::TooDeep`](crate::Error::TooDeep), [`Error::Emptied`](crate::Error::Emptied).
+    ///   [`InputError::TooManyItems`](crate::InputError::TooManyItems),
+    ///   [`FullError::TooDeep`](crate::FullError::TooDeep),
+    ///   [`Error::Emptied`](crate::Error::Emptied).
     /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     ///   [`Error::Driver`](crate::Error::Driver).
     pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64> {
@@ -322,13 +343,22 @@ impl<K: Key, V: Value, D: Changes<K::Word, V::Word>> BulkMap<K, V, D> {
     /// they had.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer): nothing was done; and as for
-    /// [`BulkMap::remove_many_on`].
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done; and as
+    /// for [`BulkMap::remove_many_on`].
     pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
         self.table.remove(stream, keys.words(), Some(answers.words_mut()))
     }
 
-    /// Removes all keys. A [`LinearMap`](crate::LinearMap) keeps its size, and an
+    /// Removes all keys.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::clear_on`].
+    pub fn clear(&mut self) -> Result<()> {
+        let device = self.device().clone();
+        self.clear_on(device.default_stream())
+    }
+
+    /// Removes all keys, on `stream`. A [`LinearMap`](crate::LinearMap) keeps its size, and an
     /// [`ExtendibleMap`](crate::ExtendibleMap) gives back the memory that it did not have at the
     /// beginning.
     ///
@@ -336,7 +366,7 @@ impl<K: Key, V: Value, D: Changes<K::Word, V::Word>> BulkMap<K, V, D> {
     /// [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done.
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
     /// the map is empty, or cannot be used until a change succeeds, and returns errors that say so.
-    pub fn clear(&mut self, stream: &Stream) -> Result<()> {
+    pub fn clear_on(&mut self, stream: &Stream) -> Result<()> {
         self.table.clear(stream)
     }
 }
@@ -347,7 +377,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> Clone for BulkMap<K, V, D> {
     /// # Panics
     /// If the device lacks the memory, or fails; [`BulkMap::try_clone`] returns an error then.
     fn clone(&self) -> Self {
-        self.try_clone(self.device().default_stream()).unwrap_or_else(|error| panic!("a map cannot be cloned: {error}"))
+        self.try_clone().unwrap_or_else(|error| panic!("a map cannot be cloned: {error}"))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::design::{Builds, BuiltTable, RawTable, Stores};
 use super::input::Input;
 use super::{config::Config, lookup, set_operations};
+use crate::runtime::lent::Lent;
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::types::Nothing;
 use std::fmt;
@@ -44,8 +45,8 @@ impl<K: Key, D: Stores<K::Word, Nothing>> BulkSet<K, D> {
     /// Writes all keys, in no particular order, to `keys`; returns when they are written.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer) unless there are [`BulkSet::len`]
-    /// elements, [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless there are
+    /// [`BulkSet::len`] elements, [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn keys_into(&self, stream: &Stream, keys: &mut Buffer<K>) -> Result<()> {
         self.write(stream, keys).map(drop)
@@ -114,11 +115,19 @@ impl<K: Key, D: Stores<K::Word, Nothing>> BulkSet<K, D> {
         self.table.shrink_to_fit()
     }
 
-    /// Copies the set on the same device; the copy is made on `stream`, and has no scratch.
+    /// Copies the set on the same device; the copy has no scratch.
     ///
     /// # Errors
-    /// As for [`BulkMap::try_clone`](crate::BulkMap::try_clone).
-    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
+    /// As for [`BulkMap::try_clone_on`](crate::BulkMap::try_clone_on).
+    pub fn try_clone(&self) -> Result<Self> {
+        self.try_clone_on(self.device().default_stream())
+    }
+
+    /// Copies the set, as [`BulkSet::try_clone`] does, on `stream`.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::try_clone_on`](crate::BulkMap::try_clone_on).
+    pub fn try_clone_on(&self, stream: &Stream) -> Result<Self> {
         stream.check_device(self.device())?;
         Ok(Self::of(self.table.try_clone(stream)?))
     }
@@ -139,14 +148,24 @@ impl<K: Key, D: Builds<K::Word, Nothing>> BulkSet<K, D> {
         Config::<D>::default().build_set(device, keys)
     }
 
-    /// Rebuilds the set from other keys; waits until it is known that the build succeeded. Memory
-    /// and scratch are those of [`BulkMap::rebuild`](crate::BulkMap::rebuild).
+    /// Rebuilds the set from other keys; returns when it is built.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::rebuild_on`].
+    pub fn rebuild(&mut self, keys: &[K]) -> Result<()> {
+        let device = self.device().clone();
+        self.rebuild_on(device.default_stream(), &*Lent::new(&device, keys)?)
+    }
+
+    /// Rebuilds the set from a buffer, on `stream`; waits until it is known that the build
+    /// succeeded. Memory and scratch are those of
+    /// [`BulkMap::rebuild_on`](crate::BulkMap::rebuild_on).
     ///
     /// # Errors
     /// As for [`Config::build_set_on`]. If the request makes no sense, the set is unchanged. After
     /// another error it is empty, and [`BulkSet::report`] still describes the last build that
     /// succeeded.
-    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+    pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let input = Input::of_keys(self.device(), stream, keys.words())?;
         self.table.rebuild(stream, input)
     }
@@ -154,6 +173,14 @@ impl<K: Key, D: Builds<K::Word, Nothing>> BulkSet<K, D> {
     /// Returns the report of the last build that succeeded.
     pub fn report(&self) -> &D::Report {
         self.table.report()
+    }
+
+    /// Does [`BulkSet::union_on`] on the default stream.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::union_on`].
+    pub fn union(&self, other: &Self) -> Result<Self> {
+        self.union_on(self.device().default_stream(), other)
     }
 
     /// Returns the keys that are in this set, in the other one, or in both, as a set with the
@@ -167,8 +194,16 @@ impl<K: Key, D: Builds<K::Word, Nothing>> BulkSet<K, D> {
     /// As for [`Config::build_set_on`], of as many keys as the union has;
     /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on different
     /// devices.
-    pub fn union(&self, stream: &Stream, other: &Self) -> Result<Self> {
+    pub fn union_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
         set_operations::union(self, stream, other)
+    }
+
+    /// Does [`BulkSet::intersection_on`] on the default stream.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::union_on`].
+    pub fn intersection(&self, other: &Self) -> Result<Self> {
+        self.intersection_on(self.device().default_stream(), other)
     }
 
     /// Returns the keys that are in both sets, as a set with the configuration of this one; waits
@@ -179,9 +214,17 @@ impl<K: Key, D: Builds<K::Word, Nothing>> BulkSet<K, D> {
     /// build takes.
     ///
     /// # Errors
-    /// As for [`BulkSet::union`].
-    pub fn intersection(&self, stream: &Stream, other: &Self) -> Result<Self> {
+    /// As for [`BulkSet::union_on`].
+    pub fn intersection_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
         set_operations::intersection(self, stream, other)
+    }
+
+    /// Does [`BulkSet::difference_on`] on the default stream.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::union_on`].
+    pub fn difference(&self, other: &Self) -> Result<Self> {
+        self.difference_on(self.device().default_stream(), other)
     }
 
     /// Returns the keys of this set that are not in the other one, as a set with the configuration
@@ -191,8 +234,8 @@ impl<K: Key, D: Builds<K::Word, Nothing>> BulkSet<K, D> {
     /// for repeats. Takes memory for the keys of this set twice, besides what the build takes.
     ///
     /// # Errors
-    /// As for [`BulkSet::union`].
-    pub fn difference(&self, stream: &Stream, other: &Self) -> Result<Self> {
+    /// As for [`BulkSet::union_on`].
+    pub fn difference_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
         set_operations::difference(self, stream, other)
     }
 }
@@ -203,7 +246,7 @@ impl<K: Key, D: Stores<K::Word, Nothing>> Clone for BulkSet<K, D> {
     /// # Panics
     /// If the device lacks the memory, or fails; [`BulkSet::try_clone`] returns an error then.
     fn clone(&self) -> Self {
-        self.try_clone(self.device().default_stream()).unwrap_or_else(|error| panic!("a set cannot be cloned: {error}"))
+        self.try_clone().unwrap_or_else(|error| panic!("a set cannot be cloned: {error}"))
     }
 }
 

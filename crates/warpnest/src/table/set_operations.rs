@@ -47,7 +47,7 @@ pub fn difference<K: Key, D: Builds<K::Word, Nothing>>(
 
 fn check<K: Key, D: Builds<K::Word, Nothing>>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<()> {
     stream.check_device(one.device())?;
-    crate::error::same_device("the other set", other.device().engine(), one.device().engine())
+    crate::runtime::engine::same_device("the other set", other.device().engine(), one.device().engine())
 }
 
 /// Returns the set with more keys, and the other one.

@@ -6,7 +6,7 @@ use crate::primitives::{Pairs, RadixPasses, Scratch, compact, flag_last_of_each,
 use crate::table::design::BuiltTable;
 use crate::table::input::{Input, Known};
 use crate::table::stages::StageClock;
-use crate::{Buffer, Device, Error, Result, Stream};
+use crate::{Buffer, BuildError, Device, Error, Result, Stream};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildParams, KEYS_OF_STARTS, Layout, StartsParams, header};
 use gpu_kernels::types::{Key, Value};
@@ -235,13 +235,13 @@ impl<K: Key, V: Value> TwoLevelTable<K, V> {
                 }
             }
         }
-        Err(Error::TwoLevelBuildFailed {
+        Err(Error::BuildFailed(BuildError::TwoLevel {
             pairs: given.input.pairs,
             buckets: self.buckets(),
             overflows,
             failures,
             capacity: self.config.design.capacity,
-        })
+        }))
     }
 
     /// Makes one attempt with fresh hash functions.

@@ -2,7 +2,7 @@
 
 use crate::primitives::{MAX_ITEMS, Pairs};
 use crate::table::config::Config;
-use crate::{Arithmetic, Error, HashFamily, Result};
+use crate::{Arithmetic, ConfigError, Error, HashFamily, InputError, Result};
 use gpu_kernels::table::slots::slot_words;
 use gpu_kernels::two_level::{MAX_IN_BUCKET, MAX_SLOTS, MAX_SUB_TABLES};
 use gpu_kernels::types::{Key, Value};
@@ -125,18 +125,18 @@ impl Config<TwoLevel> {
         // long.
         let mean = self.design.mean.unwrap_or_else(|| default_mean(capacity.min(most), pairs));
         if !(1..=most).contains(&capacity) || !(1.0..=capacity as f64).contains(&mean) {
-            return Err(Error::Bucket { capacity, mean, max_in_bucket: most });
+            return Err(Error::Config(ConfigError::Bucket { capacity, mean, max_in_bucket: most }));
         }
         let (tables, slots) = (self.design.sub_tables, self.design.sub_table_slots);
         let bucket_slots = tables.saturating_mul(slots);
         if !(2..=MAX_SUB_TABLES as u32).contains(&tables) || !(capacity..=MAX_SLOTS).contains(&bucket_slots) {
-            return Err(Error::SubTables { tables, slots, capacity, max_slots: MAX_SLOTS });
+            return Err(Error::Config(ConfigError::SubTables { tables, slots, capacity, max_slots: MAX_SLOTS }));
         }
         if self.design.seeds == 0 || self.design.rounds == 0 {
-            return Err(Error::Attempts { seeds: self.design.seeds, rounds: self.design.rounds });
+            return Err(Error::Config(ConfigError::Attempts { seeds: self.design.seeds, rounds: self.design.rounds }));
         }
         if pairs > MAX_ITEMS {
-            return Err(Error::TooManyItems { asked: pairs, limit: MAX_ITEMS });
+            return Err(Error::Input(InputError::TooManyPairs { asked: pairs, limit: MAX_ITEMS }));
         }
         self.design.hash.check_prime()?;
         self.design.sub_table_hash.check_prime()?;
@@ -144,7 +144,7 @@ impl Config<TwoLevel> {
         crate::error::check_slots(buckets * bucket_slots as u64)?;
         for (hash, slots) in [(self.design.hash, buckets), (self.design.sub_table_hash, slots as u64)] {
             if let Some(prime) = hash.prime().filter(|&prime| (prime as u64) < slots) {
-                return Err(Error::PrimeBelowSlots { prime, slots });
+                return Err(Error::Config(ConfigError::PrimeBelowSlots { prime, slots }));
             }
         }
         Ok(buckets)

@@ -4,7 +4,8 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 use warpnest::{
-    Answers, Buffer, CompactingConfig, CompactingTable, Config, CuckooConfig, Device, Error, KeyWord as Key, PageConfig,
+    Answers, Buffer, CompactingConfig, CompactingTable, Config, ConfigError, CuckooConfig, Device, Error,
+    KeyWord as Key, PageConfig,
 };
 use warpnest_tests::forms::{Form, FormOf};
 use warpnest_tests::{
@@ -59,7 +60,7 @@ fn right<F: Form + FormOf<K>, K: Key>(device: &Device, config: &CompactingConfig
         let config = if ordered { config.clone().in_order_of_appearance() } else { config.clone() };
         let table = config.build(device, rows).unwrap();
         assert_eq!(wrong(&table, rows, ordered), Ok(()));
-        let copy = table.try_clone(device.default_stream()).unwrap();
+        let copy = table.try_clone_on(device.default_stream()).unwrap();
         drop(table);
         assert_eq!(wrong(&copy, rows, ordered), Ok(()));
         let unique = config.unique(device, rows).unwrap();
@@ -146,9 +147,9 @@ fn many_keys_are_numbered_without_gaps_and_in_order_always_alike<F: Form>() {
 fn a_table_that_makes_no_sense_is_refused() {
     on_all(|device| {
         let error = CompactingConfig::on(PageConfig::default().load(0.0)).build(device, &[1u32]).unwrap_err();
-        assert!(matches!(error, Error::Load { .. }), "{error}");
+        assert!(matches!(error, Error::Config(ConfigError::Load { .. })), "{error}");
         let error = CompactingConfig::on(CuckooConfig::default().functions(6)).build(device, &[1u32]).unwrap_err();
-        assert_eq!(error, Error::FunctionCount { asked: 6 });
+        assert_eq!(error, Error::Config(ConfigError::FunctionCount { asked: 6 }));
     });
 }
 
@@ -181,12 +182,12 @@ fn a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing<F: Form>() {
         for (config, ordered) in both::<F>() {
             let mut table = config.build(device, &distinct_keys::<K>(100, 1)).unwrap();
             for rows in [distinct_keys(40, 2), vec![], vec![K::ALL_ONES; 9], distinct_keys(200, 3)] {
-                table.rebuild(stream, &Buffer::from_slice(device, &rows).unwrap()).unwrap();
+                table.rebuild_on(stream, &Buffer::from_slice(device, &rows).unwrap()).unwrap();
                 assert_eq!(wrong(&table, &rows, ordered), Ok(()));
             }
             let there = elsewhere();
             let foreign = Buffer::from_slice(&there, &[K::default()]).unwrap();
-            assert_wrong_device(table.rebuild(stream, &foreign).unwrap_err(), "the keys", &there, device);
+            assert_wrong_device(table.rebuild_on(stream, &foreign).unwrap_err(), "the keys", &there, device);
             table.shrink_to_fit().unwrap();
             assert_eq!(wrong(&table, &distinct_keys(200, 3), ordered), Ok(()));
         }
@@ -206,10 +207,10 @@ fn after_a_failed_rebuild_the_table_is_empty<F: Form>() {
         let mut good = 0;
         loop {
             let mut table = config.build(&device, &old).unwrap();
-            let done = only(&launches, good, || table.rebuild(stream, &input));
+            let done = only(&launches, good, || table.rebuild_on(stream, &input));
             let expected = if done.is_ok() { &rows[..] } else { &[] };
             assert_eq!(wrong(&table, expected, ordered), Ok(()), "after {good} launches");
-            table.rebuild(stream, &input).unwrap();
+            table.rebuild_on(stream, &input).unwrap();
             assert_eq!(wrong(&table, &rows, ordered), Ok(()), "after {good} launches and another build");
             if done.is_ok() {
                 break;
@@ -224,7 +225,7 @@ fn after_a_failed_rebuild_the_table_is_empty<F: Form>() {
         let mut good = 0;
         loop {
             let mut table = config.build(&device, &old).unwrap();
-            let done = only(&counts.allocations, good, || table.rebuild(stream, &input));
+            let done = only(&counts.allocations, good, || table.rebuild_on(stream, &input));
             let expected = if done.is_ok() { &rows[..] } else { &[] };
             assert_eq!(wrong(&table, expected, ordered), Ok(()), "after {good} allocations");
             if done.is_ok() {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warpnest::Arithmetic::{Exact, Wrapping};
 use warpnest::engine::{Cores, HostEngine, Runner};
 use warpnest::kernels::seam::Kernel;
-use warpnest::{Buffer, CuckooConfig, Device, Error, HashFamily};
+use warpnest::{Buffer, BuildError, ConfigError, CuckooConfig, Device, Error, HashFamily, InputError};
 use warpnest_tests::built::{self, errors, refused};
 use warpnest_tests::maps::holds;
 use warpnest_tests::{distinct_keys, engines, linear, on_all, says};
@@ -27,7 +27,7 @@ fn fewer_than_2_and_more_than_5_functions_are_refused() {
     on_all(|device| {
         for asked in [0, 1, 6, u32::MAX] {
             let error = refused(device, &default().functions(asked), 3);
-            assert_eq!(error, Error::FunctionCount { asked });
+            assert_eq!(error, Error::Config(ConfigError::FunctionCount { asked }));
             says(&error, &[&asked.to_string(), "choose 2 to 5"]);
         }
         for functions in 2..=5 {
@@ -42,7 +42,9 @@ fn slots_a_pair_that_are_no_size_are_refused() {
     on_all(|device| {
         for asked in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5, 0.0, -0.0, -1.0, 1.0 - f64::EPSILON] {
             let error = refused(device, &default().slots_per_pair(asked), 3);
-            let Error::SlotsPerPair { asked: figure } = error else { panic!("{asked} gave {error:?}") };
+            let Error::Config(ConfigError::SlotsPerPair { asked: figure }) = error else {
+                panic!("{asked} gave {error:?}")
+            };
             assert_eq!(figure.to_bits(), asked.to_bits());
             says(&error, &[&asked.to_string(), "a finite number of at least 1"]);
         }
@@ -53,7 +55,7 @@ fn slots_a_pair_that_are_no_size_are_refused() {
 fn a_chain_limit_of_0_is_refused() {
     on_all(|device| {
         let error = refused(device, &default().chain_limit(0), 3);
-        assert_eq!(error, Error::ChainLimit);
+        assert_eq!(error, Error::Config(ConfigError::ChainLimit));
         says(&error, &["at least 1", "leave it to the default"]);
         default().chain_limit(1).build(device, &[9u32], &[1u32]).unwrap();
     });
@@ -65,22 +67,25 @@ fn more_slots_than_hash_functions_reach_are_refused() {
     on_all(|device| {
         for asked in [limit + 1, 1 << 32, u64::MAX] {
             let error = refused(device, &default().slots(asked), 3);
-            assert_eq!(error, Error::TooManySlots { asked, limit });
+            assert_eq!(error, Error::Input(InputError::TooManySlots { asked, limit }));
             says(&error, &[&asked.to_string(), &limit.to_string(), "build several tables"]);
         }
         assert_eq!(
             refused(device, &default().slots_per_pair(2e9), 3),
-            Error::TooManySlots { asked: 6_000_000_000, limit }
+            Error::Input(InputError::TooManySlots { asked: 6_000_000_000, limit })
         );
         assert_eq!(
             refused(device, &default().slots_per_pair(1e300), 3),
-            Error::TooManySlots { asked: u64::MAX, limit }
+            Error::Input(InputError::TooManySlots { asked: u64::MAX, limit })
         );
     });
     let bytes = |config: CuckooConfig, pairs| config.memory_bytes::<u32, u32>(pairs);
     assert_eq!(bytes(default().slots(limit), 3), Ok(8 * limit + 72));
-    assert_eq!(bytes(default(), 3_500_000_000), Err(Error::TooManySlots { asked: 4_375_000_000, limit }));
-    assert!(matches!(bytes(default(), u64::MAX), Err(Error::TooManySlots { .. })));
+    assert_eq!(
+        bytes(default(), 3_500_000_000),
+        Err(Error::Input(InputError::TooManySlots { asked: 4_375_000_000, limit }))
+    );
+    assert!(matches!(bytes(default(), u64::MAX), Err(Error::Input(InputError::TooManySlots { .. }))));
 }
 
 #[test]
@@ -92,24 +97,24 @@ fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_b
             let config = default().functions(functions).restarts(1000);
             let error = refused(device, &config.clone().slots(min_slots - 1), PAIRS as usize);
             let slots = min_slots - 1;
-            assert_eq!(error, Error::LoadTooHigh { pairs: PAIRS, slots, functions, min_slots });
+            assert_eq!(error, Error::Config(ConfigError::LoadTooHigh { pairs: PAIRS, slots, functions, min_slots }));
             says(&error, &["250", &slots.to_string(), &min_slots.to_string(), "more slots", "more functions"]);
             let error = refused(device, &config.clone().slots_per_pair(per_pair - 0.01), PAIRS as usize);
-            assert!(matches!(error, Error::LoadTooHigh { .. }), "{error}");
+            assert!(matches!(error, Error::Config(ConfigError::LoadTooHigh { .. })), "{error}");
 
             let mut map = config.clone().slots(min_slots).build(device, &keys, &keys).unwrap();
             holds(&map, &keys, &keys);
             assert_eq!(config.slots_per_pair(per_pair).build(device, &keys, &keys).unwrap().table().slots(), min_slots);
             // One pair more in the existing slots: refused, and the map is as it was.
             let more = Buffer::from_slice(device, &distinct_keys::<u64>(PAIRS as usize + 2, 9)).unwrap();
-            let error = map.rebuild(device.default_stream(), &more, &more).unwrap_err();
-            let Error::LoadTooHigh { pairs, slots, .. } = error else { panic!("{error}") };
+            let error = map.rebuild_on(device.default_stream(), &more, &more).unwrap_err();
+            let Error::Config(ConfigError::LoadTooHigh { pairs, slots, .. }) = error else { panic!("{error}") };
             assert_eq!((pairs, slots), (PAIRS + 2, min_slots));
             holds(&map, &keys, &keys);
         }
         assert_eq!(
             refused(device, &default().slots(0), 0),
-            Error::LoadTooHigh { pairs: 0, slots: 0, functions: 4, min_slots: 1 }
+            Error::Config(ConfigError::LoadTooHigh { pairs: 0, slots: 0, functions: 4, min_slots: 1 })
         );
     });
 }
@@ -139,7 +144,7 @@ fn a_prime_below_the_number_of_slots_is_refused_and_one_equal_to_it_is_not() {
     on_all(|device| {
         let config = default().hash(linear(257)).restarts(1000);
         let error = refused(device, &config.clone().slots(258), 200);
-        assert_eq!(error, Error::PrimeBelowSlots { prime: 257, slots: 258 });
+        assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 257, slots: 258 }));
         says(&error, &["257", "258", "a larger prime", "fewer slots", "the default hash family"]);
         holds(&config.slots(257).build(device, &keys, &keys).unwrap(), &keys, &keys);
     });
@@ -172,9 +177,11 @@ fn with_keys_alike(alike: u64) -> Vec<u64> {
 
 fn assert_keys_agree(error: Error) {
     says(&error, &["334214459", "wrapping arithmetic", "a larger prime", "the default hash family"]);
-    let Error::KeysAgreeModuloPrime { key, prime, functions } = error else { panic!("{error}") };
+    let Error::BuildFailed(BuildError::KeysAgreeModuloPrime { key, prime, functions }) = error else {
+        panic!("{error}")
+    };
     assert_eq!((key % PRIME as u64, prime, functions), (40, PRIME, 4));
-    says(&Error::KeysAgreeModuloPrime { key, prime, functions }, &[&key.to_string()]);
+    says(&Error::BuildFailed(BuildError::KeysAgreeModuloPrime { key, prime, functions }), &[&key.to_string()]);
 }
 
 #[test]
@@ -232,7 +239,7 @@ fn copies_of_keys_that_agree_are_not_taken_for_more_keys() {
             let config = default().hash(linear(PRIME)).seed(seed).restarts(3).slots(64).chain_limit(chain_limit);
             match config.build(device, &keys, &keys) {
                 Ok(map) => assert_eq!(map.len(), 4),
-                Err(error) => assert!(matches!(error, Error::BuildFailed { .. }), "{error}"),
+                Err(error) => assert!(matches!(error, Error::BuildFailed(BuildError::Cuckoo { .. })), "{error}"),
             }
         }
         let map = default().hash(linear(PRIME)).seed(seed).restarts(100).build(device, &keys, &keys).unwrap();
@@ -249,7 +256,7 @@ fn families_under_which_no_keys_agree_for_ever_fail_as_builds() {
         let xor = [Exact, Wrapping].map(|arithmetic| HashFamily::Xor { prime: PRIME, arithmetic });
         for family in [HashFamily::Mix, wrapping, xor[0], xor[1]] {
             let error = default().hash(family).chain_limit(1).restarts(3).build(device, &keys, &keys).unwrap_err();
-            assert!(matches!(error, Error::BuildFailed { attempts: 4, .. }), "{family:?}: {error}");
+            assert!(matches!(error, Error::BuildFailed(BuildError::Cuckoo { attempts: 4, .. })), "{family:?}: {error}");
         }
     });
 }
@@ -264,7 +271,13 @@ fn a_build_that_fails_says_after_how_many_attempts_and_leaves_an_empty_map() {
             let attempts = restarts + 1;
             assert_eq!(
                 error,
-                Error::BuildFailed { attempts, pairs: 300, slots: 375, functions: 4, chain_limit: 1 },
+                Error::BuildFailed(BuildError::Cuckoo {
+                    attempts,
+                    pairs: 300,
+                    slots: 375,
+                    functions: 4,
+                    chain_limit: 1
+                }),
                 "on {}",
                 device.name()
             );

@@ -3,7 +3,7 @@
 
 use gpu_kernels::primitives::roofline::Copy;
 use std::sync::atomic::Ordering::Relaxed;
-use warpnest::{Buffer, CuckooConfig, CuckooMap, CuckooReport, Device, Error};
+use warpnest::{Buffer, ConfigError, CuckooConfig, CuckooMap, CuckooReport, Device, Error, InputError};
 use warpnest_tests::built::faults::{failing_allocations, failing_launches, memory_is_as_said};
 use warpnest_tests::{assert_wrong_device, counting, distinct_keys, elsewhere, engines, null, says};
 
@@ -49,7 +49,7 @@ fn a_device_is_chosen_by_name_and_a_name_that_is_none_says_what_would_be() {
     assert!("best".parse::<Device>().is_ok());
     for name in ["", "gpu", "cpu:0", "cuda:", "cuda:-1", "cuda:x", "CPU"] {
         let error = name.parse::<Device>().unwrap_err();
-        assert_eq!(error, Error::DeviceName { asked: name.to_owned() });
+        assert_eq!(error, Error::Config(ConfigError::DeviceName { asked: name.to_owned() }));
         assert!(error.to_string().contains("best, cpu, cuda or cuda:N"), "{error}");
     }
     assert!(matches!("cuda:9999".parse::<Device>(), Err(Error::NoDevice { ordinal: 9999, .. })));
@@ -97,7 +97,7 @@ fn a_grid_with_too_many_blocks_is_refused_and_one_with_none_does_nothing() {
         for threads in [limit as u64 * 256 + 1, u64::MAX] {
             // SAFETY: the launch is refused.
             let error = unsafe { stream.launch(&nowhere, threads, &[], &[]) }.unwrap_err();
-            assert_eq!(error, Error::GridTooLarge { threads, block: 256, limit });
+            assert_eq!(error, Error::Input(InputError::GridTooLarge { threads, block: 256, limit }));
             says(&error, &[&threads.to_string(), "256", &limit.to_string(), "in several batches"]);
         }
         // SAFETY: no thread runs.
@@ -149,18 +149,18 @@ fn only_repeated_keys_need_memory_in_a_rebuild_and_without_it_the_map_is_empty()
     let mut found = Buffer::zeroed(&device, 300usize.div_ceil(32)).unwrap();
 
     counts.allocations.store(0, Relaxed);
-    map.rebuild(stream, &unique, &unique).unwrap();
+    map.rebuild_on(stream, &unique, &unique).unwrap();
     map.get_many_into(stream, &unique, &mut answers).unwrap();
     map.contains_many_into(stream, &unique, &mut found).unwrap();
     assert!(answers.download(stream).unwrap().iter().all(Option::is_some));
     assert!(matches!(map.get_many(&[1]), Err(Error::OutOfMemory { .. })));
-    let error = map.rebuild(stream, &repeated, &repeated).unwrap_err();
+    let error = map.rebuild_on(stream, &repeated, &repeated).unwrap_err();
     assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     map.get_many_into(stream, &unique, &mut answers).unwrap();
     assert_eq!(answers.download(stream).unwrap(), [None; 300]);
 
     counts.allocations.store(u32::MAX, Relaxed);
     assert_eq!((map.len(), map.to_pairs().unwrap()), (0, vec![]));
-    map.rebuild(stream, &repeated, &repeated).unwrap();
+    map.rebuild_on(stream, &repeated, &repeated).unwrap();
     assert_eq!(map.len(), 150);
 }

@@ -22,7 +22,7 @@ fn batches_of_nothing_do_nothing() {
                 map.table().report()
             });
             map.shrink_to_fit().unwrap();
-            equals(&map.try_clone(stream).unwrap(), &HashMap::new());
+            equals(&map.try_clone_on(stream).unwrap(), &HashMap::new());
             equals(&map, &HashMap::new());
         });
     }

@@ -4,7 +4,10 @@
 //! `extendible/faults.rs` has the failures that come from the device.
 
 use std::collections::HashMap;
-use warpnest::{Answers, Buffer, Device, Error, ExtendibleConfig, ExtendibleMap, KeyWord as Key, ValueWord as Value};
+use warpnest::{
+    Answers, Buffer, ConfigError, Device, Error, ExtendibleConfig, ExtendibleMap, FullError, InputError,
+    KeyWord as Key, ValueWord as Value,
+};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_parts::{close, small, spread};
 use warpnest_tests::maps::refuses_buffers_of_other_lengths;
@@ -53,7 +56,10 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
                     config.scratch_bytes::<K, V>(1).unwrap_err(),
                 ];
                 for error in refused {
-                    assert_eq!(error, Error::Directory { segments, buckets, records, max_segments });
+                    assert_eq!(
+                        error,
+                        Error::Config(ConfigError::Directory { segments, buckets, records, max_segments })
+                    );
                     let figures =
                         [segments as u64, buckets as u64, records as u64, max_segments].map(|it| it.to_string());
                     says(&error, &figures.each_ref().map(String::as_str));
@@ -76,7 +82,7 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
             assert!(config.memory_bytes::<K, V>().unwrap() > 1 << 37);
             let (limit, scratch) = (u32::MAX as u64, |pairs| config.scratch_bytes::<K, V>(pairs));
             assert!(scratch(limit).unwrap() > 1 << 36);
-            assert_eq!(scratch(limit + 1), Err(Error::TooManyItems { asked: limit + 1, limit }));
+            assert_eq!(scratch(limit + 1), Err(Error::Input(InputError::TooManyItems { asked: limit + 1, limit })));
         }
     }
     in_all_widths!(with());
@@ -96,7 +102,7 @@ fn a_batch_that_is_too_deep_is_refused_with_advice_that_helps() {
         let other = vec![7u32; 29];
         let error = map.insert_many(&keys, &other).unwrap_err();
         says(&error, &["9 new keys", "8 records", "2 more bits", "`max_segments`", "`records`", "another seed"]);
-        assert_eq!(error, Error::TooDeep { pairs: 9, records: 8, depth: 2 });
+        assert_eq!(error, Error::Full(FullError::TooDeep { pairs: 9, records: 8, depth: 2 }));
         equals(&map, &pairs(some));
         assert_eq!(map.insert_many(&deep[..8], &other[..8]), Ok(8));
         // Keys of one hash have others with another seed; and larger buckets take them.
@@ -165,8 +171,8 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
             is_there("a buffer", map.pairs_into(stream, &mut ours(&[0; 30]), &mut theirs(&[0; 30])).unwrap_err());
             is_there("the stream", map.insert_many_on(foreign, &near, &near).unwrap_err());
             is_there("the stream", map.remove_many_into(foreign, &near, &mut answers).unwrap_err());
-            is_there("the stream", map.clear(foreign).unwrap_err());
-            is_there("the stream", map.try_clone(foreign).unwrap_err());
+            is_there("the stream", map.clear_on(foreign).unwrap_err());
+            is_there("the stream", map.try_clone_on(foreign).unwrap_err());
             let error = map.pairs_into(foreign, &mut ours(&[0; 30]), &mut ours(&[0; 30])).unwrap_err();
             assert_wrong_device(error, "a buffer", here, there);
             refuses_another_device(&map);

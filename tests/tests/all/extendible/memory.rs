@@ -2,7 +2,9 @@
 //! none.
 
 use std::sync::atomic::Ordering::Relaxed;
-use warpnest::{Buffer, Error, ExtendibleConfig, ExtendibleMap, KeyWord as Key, Result, ValueWord as Value};
+use warpnest::{
+    Buffer, Error, ExtendibleConfig, ExtendibleMap, InputError, KeyWord as Key, Result, ValueWord as Value,
+};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_parts::small;
 use warpnest_tests::maps::equals;
@@ -32,7 +34,7 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
             holds(said, 1);
             let keys: Vec<K> = distinct_keys(9000, 5);
             insert(&mut map, &keys).unwrap();
-            let copy = map.try_clone(stream).unwrap();
+            let copy = map.try_clone_on(stream).unwrap();
             assert!(counts.bytes.load(Relaxed) > map.memory_bytes() + copy.memory_bytes());
             assert!(copy.memory_bytes() <= map.memory_bytes());
             map.shrink_to_fit().unwrap();
@@ -42,7 +44,7 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
             map.shrink_to_fit().unwrap();
             holds(map.memory_bytes(), 1);
             assert_eq!(map.table().report().memory_bytes, map.memory_bytes());
-            map.clear(stream).unwrap();
+            map.clear_on(stream).unwrap();
             assert_eq!(map.memory_bytes(), said);
             holds(said, 1);
             drop(map);
@@ -92,7 +94,7 @@ fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand() {
             assert!(nearest >= least, "{config:?}: {nearest} of what was said");
             assert_eq!(
                 map.table().scratch_bytes(u64::MAX),
-                Err(Error::TooManyItems { asked: u64::MAX, limit: u32::MAX as u64 })
+                Err(Error::Input(InputError::TooManyItems { asked: u64::MAX, limit: u32::MAX as u64 }))
             );
         }
     }

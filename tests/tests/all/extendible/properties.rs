@@ -129,10 +129,10 @@ fn as_a_hash_map<K: Key, V: Value>() {
                     queries = gone;
                 }
                 Step::Clear => {
-                    map.clear(stream).map_err(fail)?;
+                    map.clear_on(stream).map_err(fail)?;
                     reference.clear();
                 }
-                Step::Clone => map = map.try_clone(stream).map_err(fail)?,
+                Step::Clone => map = map.try_clone_on(stream).map_err(fail)?,
                 Step::Shrink => map.shrink_to_fit().map_err(fail)?,
             }
             check(&map, &reference, &queries)?;

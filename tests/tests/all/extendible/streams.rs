@@ -41,7 +41,7 @@ fn a_map_that_grows_and_shrinks_while_others_look_up_gives_each_round_its_answer
             }
             drop(on_device);
             // The same on two streams at once, and of a copy that is dropped at once.
-            let copy = map.try_clone(if round % 2 == 0 { &other } else { &change }).unwrap();
+            let copy = map.try_clone_on(if round % 2 == 0 { &other } else { &change }).unwrap();
             let answers = [
                 map.get_many_on(&first, &queries),
                 map.get_many_on(&second, &queries),
@@ -52,7 +52,7 @@ fn a_map_that_grows_and_shrinks_while_others_look_up_gives_each_round_its_answer
                 4 => map.shrink_to_fit().unwrap(),
                 6 => map = copy,
                 7 => {
-                    map.clear(&other).unwrap();
+                    map.clear_on(&other).unwrap();
                     there.clear();
                 }
                 _ => {}

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use warpnest::engine::{Cores, HostEngine, Runner};
-use warpnest::{Device, Error, ExtendibleConfig, ExtendibleMap, KeyWord as Key, ValueWord as Value};
+use warpnest::{Device, Error, ExtendibleConfig, ExtendibleMap, FullError, KeyWord as Key, ValueWord as Value};
 use warpnest_tests::changing::{own, pairs, values};
 use warpnest_tests::extendible_checker::{Found, check_extendible_map};
 use warpnest_tests::extendible_parts::{close, small, spread};
@@ -183,7 +183,7 @@ fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again() {
                     assert_eq!(both.insert(&keys[1..n + 1]).tombstones, 0);
                     assert_eq!(both.shape(), [0, 2, 2, 8], "no bucket had more records than there is room for");
                     assert_eq!(both.remove(&keys[1..n + 1]).tombstones, n as u64);
-                    both.map.clear(engine.device.default_stream()).unwrap();
+                    both.map.clear_on(engine.device.default_stream()).unwrap();
                     assert_eq!(both.found().tombstones, 0);
                 }
                 // A line with an empty slot needs no tombstone.
@@ -200,7 +200,7 @@ fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again() {
 fn too_deep<K: Key, V: Value>(both: &mut Both<K, V>, keys: &[K], (records, depth): (u32, u32)) {
     let before = both.map.table().report();
     let error = both.map.insert_many(keys, &values(keys)).unwrap_err();
-    assert_eq!(error, Error::TooDeep { pairs: keys.len() as u64, records, depth });
+    assert_eq!(error, Error::Full(FullError::TooDeep { pairs: keys.len() as u64, records, depth }));
     both.found();
     assert_eq!(both.map.table().report(), before);
 }
@@ -344,7 +344,7 @@ fn what_is_removed_gives_its_memory_back() {
             // And it grows again, to its former shape.
             both.insert(&keys[left..]);
             assert_eq!(both.map.table().report().records, full.records);
-            both.map.clear(engine.device.default_stream()).unwrap();
+            both.map.clear_on(engine.device.default_stream()).unwrap();
             both.there.clear();
             both.found();
             assert_eq!(both.map.table().report(), Both::<K, V>::new(&engine.device, &config).map.table().report());
@@ -362,7 +362,7 @@ fn a_map_and_its_copy_go_their_own_ways() {
             let (old, new) = keys.split_at(keys.len() / 2);
             let mut both = Both::<K, V>::new(&engine.device, &small());
             both.insert(old);
-            let mut copy = Both { map: both.map.try_clone(stream).unwrap(), there: both.there.clone() };
+            let mut copy = Both { map: both.map.try_clone_on(stream).unwrap(), there: both.there.clone() };
             copy.found();
             assert!(copy.map.memory_bytes() <= both.map.memory_bytes());
             both.insert(&new[..new.len() / 2]);
@@ -375,7 +375,7 @@ fn a_map_and_its_copy_go_their_own_ways() {
             assert_eq!(copy.map.insert_many(&new[3..4], &[other]), Ok(0));
             copy.there.insert(new[3], other);
             both.found();
-            both.map.clear(stream).unwrap();
+            both.map.clear_on(stream).unwrap();
             both.there.clear();
             copy.found();
             both.insert(old);

@@ -44,9 +44,9 @@ fn batches_of_nothing_do_nothing() {
                 (map.table().taken(), map.table().slots())
             });
             assert_eq!(map.table().taken(), 0);
-            map.drop_tombstones(stream).unwrap();
+            map.drop_tombstones_on(stream).unwrap();
             map.shrink_to_fit().unwrap();
-            map.reserve(stream, 0).unwrap();
+            map.reserve_on(stream, 0).unwrap();
             equals(&map, &HashMap::new());
         }
     }
@@ -225,7 +225,6 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was() {
         for (engine, fixed) in linear_engines::<K, V>().flat_map(|engine| [(engine, true), (engine, false)]) {
             for config in configs() {
                 let n = engine.max_items.min(20_000);
-                let stream = engine.device.default_stream();
                 let config = config.load(0.9).pairs(n as u64 * 90 / 85);
                 let mut map = create::<_, K, V>(&engine.device, &if fixed { config.fixed() } else { config });
                 let all: Vec<K> = distinct_keys(n * 5, 17);
@@ -259,7 +258,7 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was() {
                         "{} slots",
                         map.table().slots()
                     );
-                    let longest = map.probe_lengths(stream).unwrap().longest;
+                    let longest = map.probe_lengths().unwrap().longest;
                     assert!(longest < 600, "round {round} on {}: {longest} slots", engine.device.name());
                     if round % 10 == 9 || n < 300 {
                         equals(&map, &there);
@@ -281,8 +280,8 @@ fn the_cell_goes_where_the_map_goes() {
             let [zero, one, three] = [0, 1, 3].map(V::from_u64);
             map.insert_many(&[K::ALL_ONES, key], &[zero, one]).unwrap();
             let holds = |map: &LinearMap<K, V>, cell| equals(map, &HashMap::from([(K::ALL_ONES, cell), (key, one)]));
-            let copy = map.try_clone(stream).unwrap();
-            map.reserve(stream, 400).unwrap();
+            let copy = map.try_clone_on(stream).unwrap();
+            map.reserve_on(stream, 400).unwrap();
             holds(&map, zero);
             assert_eq!(map.replace_many(&[K::ALL_ONES], &[all_ones]).unwrap(), [Some(zero)]);
             map.shrink_to_fit().unwrap();
@@ -293,10 +292,10 @@ fn the_cell_goes_where_the_map_goes() {
             assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(all_ones)]);
             map.remove_many(&keys).unwrap();
             map.insert_many(&[key], &[one]).unwrap();
-            map.drop_tombstones(stream).unwrap();
+            map.drop_tombstones_on(stream).unwrap();
             holds(&map, all_ones);
             assert_eq!(map.table().taken(), 1);
-            map.clear(stream).unwrap();
+            map.clear_on(stream).unwrap();
             equals(&map, &HashMap::new());
             assert_eq!(map.get_or_insert_many(&[K::ALL_ONES], &[three]).unwrap(), [three]);
             holds(&copy, zero);
@@ -317,7 +316,7 @@ fn one_removed_key_leaves_with_a_compaction_whether_the_cell_is_full_or_not() {
             // Among other operations, so that a slot is left.
             apply(&mut map, &[Remove(two), Remove(K::ALL_ONES)][..if cell { 1 } else { 2 }]);
             assert_eq!(map.table().taken(), 3);
-            map.drop_tombstones(stream).unwrap();
+            map.drop_tombstones_on(stream).unwrap();
             assert_eq!(map.table().taken(), 2, "with the cell {}", if cell { "full" } else { "empty" });
         }
     }
@@ -332,15 +331,14 @@ fn probe_lengths_are_those_of_the_words() {
                 configs().into_iter().flat_map(|config| [0.3, 0.9, 0.99].map(|load| (config.clone(), load)))
             {
                 let n = engine.max_items.min(5000);
-                let stream = engine.device.default_stream();
                 let mut map = create::<_, K, V>(&engine.device, &config.load(load).pairs(n as u64).fixed());
-                let none = map.probe_lengths(stream).unwrap();
+                let none = map.probe_lengths().unwrap();
                 assert_eq!((none.mean, none.longest, none.histogram.iter().sum()), (0.0, 0, 0u64));
                 let keys: Vec<K> = distinct_keys(n, 8);
                 map.insert_many(&keys, &values(&keys)).unwrap();
                 map.insert_many(&[K::ALL_ONES], &[V::from_u64(1)]).unwrap();
                 for _ in 0..2 {
-                    let report = map.probe_lengths(stream).unwrap();
+                    let report = map.probe_lengths().unwrap();
                     let lengths = check_linear_map(&map).unwrap().lengths;
                     let last = report.histogram.len() - 1;
                     let mut histogram = vec![0; last + 1];

@@ -5,7 +5,10 @@
 
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
-use warpnest::{Answers, Buffer, Device, Error, KeyWord as Key, LinearConfig, LinearMap, ValueWord as Value};
+use warpnest::{
+    Answers, Buffer, ConfigError, Device, Error, FullError, InputError, KeyWord as Key, LinearConfig, LinearMap,
+    ValueWord as Value,
+};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::linear_checker::{check_linear_map, linear_engines};
 use warpnest_tests::maps::refuses_buffers_of_other_lengths;
@@ -29,7 +32,7 @@ fn loads_that_are_none_are_refused() {
                 let config = config.load(load).pairs(3);
                 for error in [config.create::<K, V>(device).unwrap_err(), config.memory_bytes::<K, V>().unwrap_err()] {
                     says(&error, &[&format!("a load of {load}"), "above 0 and below 1"]);
-                    let Error::OpenLoad { load: figure } = error else { panic!("{error:?}") };
+                    let Error::Config(ConfigError::OpenLoad { load: figure }) = error else { panic!("{error:?}") };
                     assert_eq!(figure.to_bits(), load.to_bits());
                 }
             }
@@ -68,7 +71,7 @@ fn more_pairs_than_a_map_can_have_are_refused() {
     let limit = 1 << 32;
     let refused = |error: Error, least: u64| {
         says(&error, &["at most", &limit.to_string()]);
-        let Error::TooManySlots { asked, limit: figure } = error else { panic!("{error:?}") };
+        let Error::Input(InputError::TooManySlots { asked, limit: figure }) = error else { panic!("{error:?}") };
         assert!(asked >= least && figure == limit, "{asked} slots were asked for");
     };
     for config in configs() {
@@ -88,7 +91,7 @@ fn more_pairs_than_a_map_can_have_are_refused() {
         map.insert_many(&[1, 2, u32::MAX], &[3, 4, 5]).unwrap();
         let slots = map.table().slots();
         for additional in [1 << 32, 1 << 40, u64::MAX - 3, u64::MAX - 2, u64::MAX - 1, u64::MAX] {
-            match map.reserve(device.default_stream(), additional) {
+            match map.reserve_on(device.default_stream(), additional) {
                 Err(error) => refused(error, additional),
                 Ok(()) => {
                     panic!("room for {additional} more keys in {} slots on {}", map.table().slots(), device.name())
@@ -186,9 +189,8 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
             wrong(map.pairs_into(stream, &mut theirs(&[0; 2]), &mut ours(&[0; 2])).unwrap_err());
             let wrong = |error: Error| assert_wrong_device(error, "a buffer", here, there);
             wrong(map.remove_many_on(foreign, &keys).unwrap_err());
-            wrong(map.clear(foreign).unwrap_err());
-            wrong(map.reserve(foreign, 5000).unwrap_err());
-            wrong(map.probe_lengths(foreign).unwrap_err());
+            wrong(map.clear_on(foreign).unwrap_err());
+            wrong(map.reserve_on(foreign, 5000).unwrap_err());
             wrong(map.pairs_into(foreign, &mut ours(&[0; 2]), &mut ours(&[0; 2])).unwrap_err());
             equals(&map, &HashMap::from([(1, 2), (u32::MAX, 3)]));
             assert_eq!(map.device().name(), here.name());
@@ -212,7 +214,7 @@ fn assert_full<K: Key, V: Value>(
 ) {
     let (refused, operations, taken, slots) =
         (refused as u64, operations as u64, map.table().taken(), map.table().slots());
-    assert_eq!(*error, Error::TableFull { refused, operations, taken, slots, load });
+    assert_eq!(*error, Error::Full(FullError::NoSlots { refused, operations, taken, slots, load }));
     says(error, &[&refused.to_string(), &taken.to_string(), "slots are taken", &load.to_string(), "grow", "reserve"]);
 }
 

@@ -47,14 +47,14 @@ fn insertions<K: Key, V: Value>() -> [Call<K, V>; 3] {
 /// The calls without a visible change.
 fn others<K: Key, V: Value>() -> [Call<K, V>; 8] {
     [
-        ("reserve", |map, _| map.reserve(map.device().clone().default_stream(), 5000)),
+        ("reserve", |map, _| map.reserve_on(map.device().clone().default_stream(), 5000)),
         ("shrink_to_fit", |map, _| map.shrink_to_fit()),
-        ("compact", |map, _| map.drop_tombstones(map.device().clone().default_stream())),
-        ("try_clone", |map, _| map.try_clone(map.device().default_stream()).map(drop)),
+        ("compact", |map, _| map.drop_tombstones_on(map.device().clone().default_stream())),
+        ("try_clone", |map, _| map.try_clone_on(map.device().default_stream()).map(drop)),
         ("get_many", |map, keys| map.get_many(keys).map(drop)),
         ("contains_many", |map, keys| map.contains_many(keys).map(drop)),
         ("to_pairs", |map, _| map.to_pairs().map(drop)),
-        ("probe_lengths", |map, _| map.probe_lengths(map.device().default_stream()).map(drop)),
+        ("probe_lengths", |map, _| map.probe_lengths().map(drop)),
     ]
 }
 
@@ -275,7 +275,7 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
                 let keys: Vec<K> = distinct_keys(3000, 5);
                 map.insert_many(&keys, &values(&keys)).unwrap();
                 assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed));
-                let copy = map.try_clone(stream).unwrap();
+                let copy = map.try_clone_on(stream).unwrap();
                 assert_eq!(2 * copy.memory_bytes(), counts.bytes.load(Relaxed));
                 drop(copy);
                 map.remove_many(&keys[100..]).unwrap();

@@ -4,7 +4,9 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
-use warpnest::{Answers, Buffer, Error, KeyWord as Key, LinearConfig, LinearMap, LinearOperation, ValueWord as Value};
+use warpnest::{
+    Answers, Buffer, Error, FullError, KeyWord as Key, LinearConfig, LinearMap, LinearOperation, ValueWord as Value,
+};
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, linear_engines};
 use warpnest_tests::{TestEngine, key, on_those, the_cpu_engine};
 
@@ -256,7 +258,7 @@ fn work<K: Key, V: Value>(
             answered(keys.into_iter().map(Get).collect(), answers)
         }
         Step::Compact => {
-            map.drop_tombstones(stream).map_err(fail)?;
+            map.drop_tombstones_on(stream).map_err(fail)?;
             prop_assert!(
                 check_linear_map(map).map_err(TestCaseError::fail)?.removed <= before.contains_key(&K::ALL_ONES) as u64
             );
@@ -269,26 +271,26 @@ fn work<K: Key, V: Value>(
             Ok(vec![])
         }
         Step::Reserve(additional) => {
-            map.reserve(stream, additional).map_err(fail)?;
+            map.reserve_on(stream, additional).map_err(fail)?;
             // The key with the cell may be one more than the slots allow.
             let in_slots = map.len() - before.contains_key(&K::ALL_ONES) as u64;
             prop_assert!(in_slots + additional < map.table().slots());
             Ok(vec![])
         }
         Step::Clear => {
-            map.clear(stream).map_err(fail)?;
+            map.clear_on(stream).map_err(fail)?;
             prop_assert_eq!((map.len(), map.table().taken()), (0, 0));
             Ok(before.iter().map(|(&key, &value)| (Remove(key), Some(value))).collect())
         }
         Step::Clone => {
-            let copy = map.try_clone(stream).map_err(fail)?;
+            let copy = map.try_clone_on(stream).map_err(fail)?;
             prop_assert_eq!(
                 (copy.len(), copy.table().taken(), copy.table().layout()),
                 (map.len(), map.table().taken(), map.table().layout())
             );
             // The map itself may change now, and the copy must not.
             let inserted = map.insert_many(&[0, 1, 2, u64::MAX].map(K::from_u64), &[V::from_u64(99); 4]);
-            prop_assert!(matches!(inserted, Ok(_) | Err(Error::TableFull { .. })), "{inserted:?}");
+            prop_assert!(matches!(inserted, Ok(_) | Err(Error::Full(FullError::NoSlots { .. }))), "{inserted:?}");
             *map = copy;
             Ok(vec![])
         }

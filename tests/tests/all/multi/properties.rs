@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
 use warpnest::{
-    Buffer, Config, Cuckoo, CuckooConfig, Device, Error, HashFamily, KeyWord as Key, MultiConfig, MultiMap, Numbers,
-    PageConfig, ValueWord as Value,
+    Buffer, BuildError, Config, Cuckoo, CuckooConfig, Device, Error, HashFamily, KeyWord as Key, MultiConfig, MultiMap,
+    Numbers, PageConfig, ValueWord as Value,
 };
 use warpnest_tests::forms::{Form, FormOf};
 use warpnest_tests::{
@@ -92,7 +92,7 @@ fn right<F: Form + FormOf<K>, K: Key, V: Value>(device: &Device, config: &MultiC
     let absent: Vec<K> = keys.iter().map(|&key| K::from_u64(!key.to_u64())).chain([K::default()]).collect();
     let map = config.build(device, keys, &values).unwrap();
     assert_eq!(wrong(&map, keys, &values, &absent), Ok(()));
-    let copy = map.try_clone(device.default_stream()).unwrap();
+    let copy = map.try_clone_on(device.default_stream()).unwrap();
     drop(map);
     assert_eq!(wrong(&copy, keys, &values, &[]), Ok(()));
 }
@@ -168,14 +168,14 @@ fn a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing<F: Form>() {
         for keys in [distinct_keys(40, 2), vec![], vec![K::ALL_ONES; 9], distinct_keys(200, 4), last.clone()] {
             let numbers = values::<V>(keys.len());
             let (keys_on, values_on) = (Buffer::from_slice(device, &keys), Buffer::from_slice(device, &numbers));
-            map.rebuild(stream, &keys_on.unwrap(), &values_on.unwrap()).unwrap();
+            map.rebuild_on(stream, &keys_on.unwrap(), &values_on.unwrap()).unwrap();
             assert_eq!(wrong(&map, &keys, &numbers, &[]), Ok(()));
         }
         let there = elsewhere();
         let foreign =
             (Buffer::from_slice(&there, &last).unwrap(), Buffer::from_slice(&there, &values::<V>(300)).unwrap());
         assert_wrong_device(
-            map.rebuild(stream, &foreign.0, &foreign.1).unwrap_err(),
+            map.rebuild_on(stream, &foreign.0, &foreign.1).unwrap_err(),
             "the buffer of keys",
             &there,
             device,
@@ -197,10 +197,10 @@ fn after_a_failed_rebuild_the_map_is_empty<F: Form>() {
         let input = (Buffer::from_slice(device, &keys).unwrap(), Buffer::from_slice(device, &numbers).unwrap());
         for good in 0.. {
             let mut map = MultiConfig::on(Config::<F>::default()).build(device, &[1, 2, 1], &[4, 5, 6]).unwrap();
-            let done = only(left, good, || map.rebuild(stream, &input.0, &input.1));
+            let done = only(left, good, || map.rebuild_on(stream, &input.0, &input.1));
             let there = if done.is_ok() { keys.len() } else { 0 };
             assert_eq!(wrong(&map, &keys[..there], &numbers[..there], &[1, 2]), Ok(()), "after {good}");
-            map.rebuild(stream, &input.0, &input.1).unwrap();
+            map.rebuild_on(stream, &input.0, &input.1).unwrap();
             assert_eq!(wrong(&map, &keys, &numbers, &[]), Ok(()), "after {good} and another build");
             if done.is_ok() {
                 return good;
@@ -242,7 +242,7 @@ fn keys_that_all_fall_into_one_page_take_other_constants() {
         let error = MultiConfig::on(PageConfig::default().seed(8).restarts(0))
             .build(device, &keys, &values::<u32>(keys.len()))
             .unwrap_err();
-        assert!(matches!(error, Error::PageBuildFailed { attempts: 1, .. }), "{error}");
+        assert!(matches!(error, Error::BuildFailed(BuildError::Page { attempts: 1, .. })), "{error}");
         assert_eq!(wrong(&map, &keys, &values(keys.len()), &[]), Ok(()));
     }
     on_all(with::<u32>);

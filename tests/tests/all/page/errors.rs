@@ -4,7 +4,7 @@
 //! `page/skew.rs` has the builds that fail, `page/faults.rs` the failures that come from the
 //! device.
 
-use warpnest::{Buffer, Device, Error, KeyWord as Key, PageConfig, ValueWord as Value};
+use warpnest::{Buffer, ConfigError, Device, Error, KeyWord as Key, PageConfig, ValueWord as Value};
 use warpnest_tests::built::{errors, refused};
 use warpnest_tests::maps::holds;
 use warpnest_tests::{assert_wrong_device, distinct_keys, elsewhere, on_all, says, values};
@@ -22,7 +22,7 @@ fn loads_that_are_none_are_refused() {
         for load in LOADS {
             for pairs in [0, 3] {
                 let error = refused(device, &default().load(load), pairs);
-                let Error::Load { load: figure } = error else { panic!("{error:?}") };
+                let Error::Config(ConfigError::Load { load: figure }) = error else { panic!("{error:?}") };
                 assert_eq!(figure.to_bits(), load.to_bits());
                 says(&error, &[&format!("a load of {load}"), "above 0 and at most 1"]);
             }
@@ -41,13 +41,13 @@ fn a_load_that_needs_more_buckets_than_there_can_be_is_refused() {
     on_all(|device| {
         for load in [f64::MIN_POSITIVE, 1e-300, 1e-9] {
             let error = refused(device, &default().load(load), 100);
-            assert_eq!(error, Error::Load { load });
+            assert_eq!(error, Error::Config(ConfigError::Load { load }));
         }
     });
     // The limit is 2^31 buckets of 32 bytes, or of 64.
     let bytes = |load, pairs| default().load(load).memory_bytes::<u32, u32>(pairs);
     assert!(bytes(1.0 / 1024.0, (1 << 23) - 100_000).is_ok());
-    assert!(matches!(bytes(1.0 / 1024.0, (1 << 23) + 1), Err(Error::Load { .. })));
+    assert!(matches!(bytes(1.0 / 1024.0, (1 << 23) + 1), Err(Error::Config(ConfigError::Load { .. }))));
     assert!(default().load(1.0 / 1024.0).memory_bytes::<u64, u64>((1 << 23) - 100_000).is_ok());
     assert!(default().load(1.0 / 1024.0).memory_bytes::<u64, u64>((1 << 23) + 1).is_err());
     // Every accepted configuration has buckets that 32 bits can number.
@@ -80,7 +80,7 @@ fn pairs_and_clones_do_not_go_to_another_device() {
         let (mut keys_out, mut values_out) = (Buffer::zeroed(there, 100).unwrap(), Buffer::zeroed(here, 100).unwrap());
         let error = map.pairs_into(stream, &mut keys_out, &mut values_out).unwrap_err();
         assert_wrong_device(error, "a buffer", there, here);
-        assert_wrong_device(map.try_clone(foreign).unwrap_err(), "the stream", there, here);
+        assert_wrong_device(map.try_clone_on(foreign).unwrap_err(), "the stream", there, here);
         assert_eq!(keys_out.download(foreign).unwrap(), [K::default(); 100]);
         holds(&map, &distinct_keys(100, 3), &values(100));
         assert_eq!((map.report(), map.device().name()), (&report, here.name()));

@@ -113,7 +113,7 @@ fn whichever_allocation_of_a_build_or_a_clone_or_of_writing_pairs_fails_nothing_
     type Work<'w> = &'w dyn Fn() -> Result<(), Error>;
     let does: [(Work<'_>, u32); 5] = [
         (&|| split().build(&device, &keys, &keys).map(drop), 4),
-        (&|| map.try_clone(stream).map(drop), 1),
+        (&|| map.try_clone_on(stream).map(drop), 1),
         (&|| map.to_pairs().map(drop), 3),
         (&|| map.get_many(&keys).map(drop), 3),
         (&|| map.contains_many(&keys).map(drop), 2),

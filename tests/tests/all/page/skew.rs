@@ -4,7 +4,7 @@ use gpu_kernels::types::Key as _;
 use std::collections::HashSet;
 use warpnest::kernels::page::{Layout, MAX_SPLIT_BITS};
 use warpnest::kernels::types::Scalar;
-use warpnest::{Error, KeyWord as Key, PageConfig, PageMap, PageReport, ValueWord as Value};
+use warpnest::{BuildError, Error, KeyWord as Key, PageConfig, PageMap, PageReport, ValueWord as Value};
 use warpnest_tests::built::{self, check, edges};
 use warpnest_tests::maps::holds;
 use warpnest_tests::pages::key_of_page;
@@ -300,7 +300,7 @@ fn fails_at_first<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, ke
         let alone = config.clone().restarts(0);
         let values = values::<V>(keys.len());
         let error = alone.build(device, keys, &values).unwrap_err();
-        let Error::PageBuildFailed { pairs, attempts: 1, .. } = error else { panic!("{error:?}") };
+        let Error::BuildFailed(BuildError::Page { pairs, attempts: 1, .. }) = error else { panic!("{error:?}") };
         assert_eq!(pairs, keys.len() as u64);
         says(&error, &[&pairs.to_string(), "1 attempt", "a lower load or more restarts"]);
 
@@ -374,7 +374,7 @@ fn with_many_restarts_allowed_the_seed_that_fails_is_not_the_end() {
     let layout = layout_of::<u32, u32>(engine, &default(), 290);
     let near = full_home_keys(&layout, 12, 290);
     let refused = PageConfig::default().seed(7).restarts(0).build(&engine.device, &near, &near);
-    assert!(matches!(refused, Err(Error::PageBuildFailed { .. })));
+    assert!(matches!(refused, Err(Error::BuildFailed(BuildError::Page { .. }))));
     for seed in [1, 2, 3] {
         let other = PageConfig::default().seed(seed).restarts(0).build(&engine.device, &near, &near).unwrap();
         holds(&other, &near, &near);

@@ -9,12 +9,14 @@ use warpnest::primitives::{
     BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram, partition_pairs,
     sort_pairs,
 };
-use warpnest::{Buffer, Device, Error, Memory, Result};
+use warpnest::{Buffer, ConfigError, Device, Error, InputError, Memory, Result};
 use warpnest_tests::{elsewhere, on_all, says};
 
 fn lengths(error: Error, first: u64, second: u64) {
     says(&error, &[&first.to_string(), &second.to_string(), "must be equally long"]);
-    let Error::LengthsDiffer { first_length, second_length, .. } = error else { panic!("{error:?}") };
+    let Error::Input(InputError::LengthsDiffer { first_length, second_length, .. }) = error else {
+        panic!("{error:?}")
+    };
     assert_eq!((first_length, second_length), (first, second));
 }
 
@@ -43,14 +45,14 @@ fn bit_fields_that_a_key_does_not_have_or_of_too_many_bits_are_refused() {
         for (shift, bits) in common.into_iter().chain([(32, 1), (29, 4), (23, 10)]) {
             let field = BitField { shift, bits };
             let error = histogram(stream, &narrow, field, &mut counts).unwrap_err();
-            assert_eq!(error, Error::BitField { shift, bits, key_bits: 32, max_bits: 10 });
+            assert_eq!(error, Error::Config(ConfigError::BitField { shift, bits, key_bits: 32, max_bits: 10 }));
             says(&error, &[&format!("{bits} bits from bit {shift} on"), "1 to 10 bits", "the 32 bits of a key"]);
             let (input, output) = ((&narrow, &narrow), (&mut keys_out, &mut values_out));
             assert_eq!(partition_pairs(stream, &mut scratch, field, input, output, &mut counts).unwrap_err(), error);
         }
         for (shift, bits) in common {
             let error = histogram(stream, &wide, BitField { shift, bits }, &mut counts).unwrap_err();
-            assert_eq!(error, Error::BitField { shift, bits, key_bits: 64, max_bits: 10 });
+            assert_eq!(error, Error::Config(ConfigError::BitField { shift, bits, key_bits: 64, max_bits: 10 }));
             let (input, output) = ((&wide, &narrow), (&mut wide_out, &mut values_out));
             let field = BitField { shift, bits };
             assert_eq!(partition_pairs(stream, &mut scratch, field, input, output, &mut counts).unwrap_err(), error);
@@ -262,7 +264,7 @@ fn more_items_than_places_have_numbers_are_refused_before_anything_is_done() {
         let small = |n| Buffer::<u32>::zeroed(device, n).unwrap();
         let refused = |result: Result<()>| {
             let error = result.unwrap_err();
-            assert_eq!(error, Error::TooManyItems { asked: asked as u64, limit: u32::MAX as u64 });
+            assert_eq!(error, Error::Input(InputError::TooManyItems { asked: asked as u64, limit: u32::MAX as u64 }));
             says(&error, &[&asked.to_string(), "4294967295", "in several batches"]);
         };
         let field = BitField { shift: 0, bits: 4 };

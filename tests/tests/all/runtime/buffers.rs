@@ -2,7 +2,9 @@
 //! `runtime/streams.rs` has the order of work.
 
 use std::collections::HashMap;
-use warpnest::{Answers, Buffer, CuckooConfig, CuckooMap, CuckooReport, Device, Error, Event, KeyWord as Key, Stream};
+use warpnest::{
+    Answers, Buffer, CuckooConfig, CuckooMap, CuckooReport, Device, Error, Event, InputError, KeyWord as Key, Stream,
+};
 use warpnest_tests::{TestEngine, distinct_keys, engines};
 
 /// The sizes to try, also around 512 and 1,024: so many words are the most that take a different
@@ -71,11 +73,13 @@ fn copies_between_different_lengths_are_refused_and_change_nothing() {
         for length in [0, 2, 4] {
             let slice = vec![9; length];
             let error = buffer.upload(stream, &slice).unwrap_err();
-            let expected = |first| Error::LengthsDiffer {
-                first,
-                first_length: length as u64,
-                second: "the buffer",
-                second_length: 3,
+            let expected = |first| {
+                Error::Input(InputError::LengthsDiffer {
+                    first,
+                    first_length: length as u64,
+                    second: "the buffer",
+                    second_length: 3,
+                })
             };
             assert_eq!(error, expected("the slice"));
             let error = buffer.copy_from(stream, &Buffer::from_slice(device, &slice).unwrap()).unwrap_err();

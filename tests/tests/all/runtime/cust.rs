@@ -2,7 +2,7 @@
 //! feature `cust` links, the rest where there is a GPU.
 
 use ::cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice};
-use warpnest::{Buffer, CuckooMap, Device, Error};
+use warpnest::{Buffer, CuckooMap, Device, Error, InputError};
 use warpnest_tests::{distinct_keys, engines, only_cuda};
 
 /// The CUDA device, with its context current on this thread, as `cust` needs it; `None` where there
@@ -163,7 +163,7 @@ fn a_cust_slice_that_begins_in_the_middle_of_16_bytes_is_refused() {
     for first in [1, 2, 3] {
         // SAFETY: nobody else uses the memory meanwhile.
         let error = unsafe { Buffer::borrow_cust(device, &whole.index(first..), |_| ()) }.unwrap_err();
-        assert!(matches!(error, Error::Misaligned { alignment: 16, .. }), "{error:?}");
+        assert!(matches!(error, Error::Input(InputError::Misaligned { alignment: 16, .. })), "{error:?}");
         assert!(error.to_string().contains("copy the part"), "{error}");
     }
     let part = whole.index(4..);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Debug;
 use std::hash::Hash;
 use warpnest::{
-    Buffer, CompactingTable, CuckooMap, Device, ExtendibleMap, Key, LinearMap, LinearOperation, MultiMap, PageMap,
-    PageSet, Plain, Proof, SortedMap, Value, pod,
+    Buffer, CompactingTable, CuckooMap, Device, Error, ExtendibleMap, InputError, Key, LinearMap, LinearOperation,
+    MultiMap, PageMap, PageSet, Plain, Proof, SortedMap, Value, pod,
 };
 use warpnest_tests::{at, distinct_keys, on_all};
 
@@ -88,7 +88,7 @@ fn with_linear<K: Key + Debug + Eq + Hash, V: Value + Debug + PartialEq>(device:
     assert_eq!(map.get_or_insert_many(&keys, &values).unwrap(), values);
     let operations = keys.iter().map(|&key| LinearOperation::Get(key)).collect::<Vec<_>>();
     assert_eq!(map.apply_many(&operations).unwrap(), all);
-    assert!(map.probe_lengths(device.default_stream()).unwrap().longest >= 1);
+    assert!(map.probe_lengths().unwrap().longest >= 1);
     assert_eq!(map.remove_many(&keys).unwrap(), all);
 }
 
@@ -182,5 +182,42 @@ fn one_key_an_iterator_and_a_clone_do_as_those_of_the_standard_library() {
         let set = PageSet::build(device, &[1u32, 2, 2]).unwrap();
         assert_eq!((set.contains(2).unwrap(), set.contains(3).unwrap(), set.clone().len()), (true, false, 2));
         assert!(format!("{set:?}").starts_with("PageSet { keys: 2, bytes: "));
+    });
+}
+
+#[test]
+fn what_takes_no_stream_does_as_what_takes_one() {
+    on_all(|device| {
+        let mut map = PageMap::build(device, &[1, 2], &[3, 4]).unwrap();
+        map.rebuild(&[5, 6, 5], &[7, 8, 9]).unwrap();
+        assert_eq!((map.get_many(&[5, 6, 1]).unwrap(), map.len()), (vec![Some(9), Some(8), None], 2));
+        let copy = map.try_clone().unwrap();
+        assert!(matches!(map.rebuild(&[5], &[]).unwrap_err(), Error::Input(InputError::LengthsDiffer { .. })));
+        assert_eq!((copy.get(6).unwrap(), map.get(6).unwrap()), (Some(8), Some(8)));
+
+        let mut one = PageSet::build(device, &[1u64]).unwrap();
+        one.rebuild(&[1, 2, 3]).unwrap();
+        let other = PageSet::build(device, &[3, 4]).unwrap();
+        let lengths = [one.union(&other), one.intersection(&other), one.difference(&other), one.try_clone()]
+            .map(|made| made.unwrap().len());
+        assert_eq!(lengths, [4, 1, 2, 3]);
+
+        let mut ids = CompactingTable::build(device, &['a']).unwrap();
+        ids.rebuild(&['b', 'c', 'b']).unwrap();
+        assert_eq!((ids.len(), ids.clone().contains_many(&['a', 'b']).unwrap()), (2, vec![false, true]));
+        let mut values = MultiMap::build(device, &[1], &[2]).unwrap();
+        values.rebuild(&[7, 7], &[8, 9]).unwrap();
+        assert_eq!(values.clone().retrieve_many(&[7]).unwrap().values, [8, 9]);
+
+        let mut map = LinearMap::<u32, u32>::new(device).unwrap();
+        map.reserve(1000).unwrap();
+        let (slots, keys) = (map.table().slots(), (0..1000).collect::<Vec<u32>>());
+        map.insert_many(&keys, &keys).unwrap();
+        assert_eq!((map.table().slots(), map.len()), (slots, 1000));
+        map.remove_many(&keys[..900]).unwrap();
+        map.drop_tombstones().unwrap();
+        assert_eq!((map.table().taken(), map.get(950).unwrap()), (100, Some(950)));
+        map.clear().unwrap();
+        assert!(map.is_empty() && map.to_pairs().unwrap().is_empty());
     });
 }

@@ -2,8 +2,8 @@
 //! once.
 
 use warpnest::{
-    CompactingConfig, CuckooConfig, Device, Error, ExtendibleConfig, LinearConfig, MultiConfig, PageConfig, Result,
-    SortedConfig, TwoLevelConfig,
+    CompactingConfig, ConfigError, CuckooConfig, Device, Error, ExtendibleConfig, InputError, LinearConfig,
+    MultiConfig, PageConfig, Result, SortedConfig, TwoLevelConfig,
 };
 use warpnest_tests::at;
 
@@ -14,7 +14,12 @@ fn counts() -> impl Iterator<Item = u64> {
 
 /// Whether the error says that the count is too large.
 fn is_of_size(error: &Error) -> bool {
-    matches!(error, Error::TooManyItems { .. } | Error::TooManySlots { .. } | Error::Load { .. })
+    matches!(
+        error,
+        Error::Input(InputError::TooManyItems { .. } | InputError::TooManyPairs { .. })
+            | Error::Input(InputError::TooManySlots { .. })
+            | Error::Config(ConfigError::Load { .. })
+    )
 }
 
 /// Checks the size for each count: a number, no less than a byte for eight items, or an error of
@@ -99,7 +104,7 @@ fn what_maps_that_change_say_of_huge_counts_are_numbers_or_typed_errors() {
     let mut map = LinearConfig::default().create::<u32, u32>(&device).unwrap();
     map.insert_many(&[1, 2], &[3, 4]).unwrap();
     for count in [1 << 32, 1 << 40, 1 << 63, u64::MAX] {
-        let error = map.reserve(device.default_stream(), count).unwrap_err();
+        let error = map.reserve_on(device.default_stream(), count).unwrap_err();
         assert!(is_of_size(&error), "{error}");
     }
 }

@@ -2,7 +2,7 @@
 //! fails.
 
 use gpu_kernels::cuckoo::header;
-use warpnest::{Buffer, CuckooConfig, Error, KeyWord as Key};
+use warpnest::{Buffer, BuildError, ConfigError, CuckooConfig, Error, InputError, KeyWord as Key};
 use warpnest_tests::sets::errors::{self, refused};
 use warpnest_tests::sets::faults::{self, Measured, Takes, memory_is_as_said};
 use warpnest_tests::sets::{build, holds};
@@ -16,19 +16,22 @@ fn default() -> CuckooConfig {
 fn a_configuration_that_makes_no_sense_is_refused() {
     on_all(|device| {
         for asked in [0, 1, 6, u32::MAX] {
-            assert_eq!(refused(device, &default().functions(asked), 3), Error::FunctionCount { asked });
+            assert_eq!(
+                refused(device, &default().functions(asked), 3),
+                Error::Config(ConfigError::FunctionCount { asked })
+            );
         }
         for slots in [f64::NAN, f64::INFINITY, 0.5, -1.0] {
             let error = refused(device, &default().slots_per_pair(slots), 3);
-            assert!(matches!(error, Error::SlotsPerPair { .. }), "{error}");
+            assert!(matches!(error, Error::Config(ConfigError::SlotsPerPair { .. })), "{error}");
         }
-        assert_eq!(refused(device, &default().chain_limit(0), 3), Error::ChainLimit);
-        assert_eq!(refused(device, &default().hash(linear(9)), 3), Error::NotPrime { modulus: 9 });
+        assert_eq!(refused(device, &default().chain_limit(0), 3), Error::Config(ConfigError::ChainLimit));
+        assert_eq!(refused(device, &default().hash(linear(9)), 3), Error::Config(ConfigError::NotPrime { modulus: 9 }));
         let limit = (1 << 32) - 2;
         let error = refused(device, &default().slots(limit + 1), 3);
-        assert_eq!(error, Error::TooManySlots { asked: limit + 1, limit });
+        assert_eq!(error, Error::Input(InputError::TooManySlots { asked: limit + 1, limit }));
         let error = refused(device, &default().hash(linear(257)).slots(258), 3);
-        assert_eq!(error, Error::PrimeBelowSlots { prime: 257, slots: 258 });
+        assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 257, slots: 258 }));
     });
 }
 
@@ -42,13 +45,13 @@ fn more_keys_than_fit_are_refused_and_leave_the_set_as_it_was() {
             let config = default().functions(functions).restarts(1000);
             let slots = min_slots - 1;
             let error = refused(device, &config.clone().slots(slots), KEYS as usize);
-            assert_eq!(error, Error::LoadTooHigh { pairs: KEYS, slots, functions, min_slots });
+            assert_eq!(error, Error::Config(ConfigError::LoadTooHigh { pairs: KEYS, slots, functions, min_slots }));
             let mut set = build(device, &config.slots(min_slots), &keys);
             let report = set.report().clone();
             for more in [distinct_keys::<u64>(KEYS as usize + 2, 9), vec![7; KEYS as usize + 2]] {
                 let more = Buffer::from_slice(device, &more).unwrap();
-                let error = set.rebuild(device.default_stream(), &more).unwrap_err();
-                assert!(matches!(error, Error::LoadTooHigh { pairs: 252, .. }), "{error}");
+                let error = set.rebuild_on(device.default_stream(), &more).unwrap_err();
+                assert!(matches!(error, Error::Config(ConfigError::LoadTooHigh { pairs: 252, .. })), "{error}");
                 assert_eq!(*set.report(), report);
                 holds(&set, &keys);
             }
@@ -72,18 +75,26 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
         alike.extend(&any[10..]);
         let config = default().hash(linear(334_214_459));
         let error = config.build_set(device, &alike).unwrap_err();
-        let Error::KeysAgreeModuloPrime { key, functions: 4, .. } = error else { panic!("{error}") };
+        let Error::BuildFailed(BuildError::KeysAgreeModuloPrime { key, functions: 4, .. }) = error else {
+            panic!("{error}")
+        };
         assert_eq!(key % 334_214_459, 40);
         let mut set = build(device, &config, &any);
         let on_device = Buffer::from_slice(device, &alike[..100]).unwrap();
-        assert!(matches!(set.rebuild(stream, &on_device).unwrap_err(), Error::KeysAgreeModuloPrime { .. }));
+        assert!(matches!(
+            set.rebuild_on(stream, &on_device).unwrap_err(),
+            Error::BuildFailed(BuildError::KeysAgreeModuloPrime { .. })
+        ));
         holds(&set, &[]);
 
         let short = default().chain_limit(1).restarts(2);
         let error = short.build_set(device, &any).unwrap_err();
-        assert!(matches!(error, Error::BuildFailed { attempts: 3, chain_limit: 1, pairs: 100, .. }), "{error}");
+        assert!(
+            matches!(error, Error::BuildFailed(BuildError::Cuckoo { attempts: 3, chain_limit: 1, pairs: 100, .. })),
+            "{error}"
+        );
         says(&error, &["100", "3 attempts"]);
-        set.rebuild(stream, &Buffer::from_slice(device, &any).unwrap()).unwrap();
+        set.rebuild_on(stream, &Buffer::from_slice(device, &any).unwrap()).unwrap();
         holds(&set, &any);
     });
 }
@@ -101,10 +112,10 @@ fn the_result_of_an_operation_has_the_configuration_of_the_first_set() {
         let stream = device.default_stream();
         let dense = dense.build_set(device, &distinct_keys::<u32>(250, 1)).unwrap();
         let promised = default().assume_unique().build_set(device, &distinct_keys::<u32>(10, 1)).unwrap();
-        assert_eq!(promised.union(stream, &dense).unwrap().len(), 250);
+        assert_eq!(promised.union_on(stream, &dense).unwrap().len(), 250);
         let fixed = default().slots(125).build_set(device, &distinct_keys::<u32>(100, 1)).unwrap();
-        let error = fixed.union(stream, &dense).unwrap_err();
-        assert!(matches!(error, Error::LoadTooHigh { pairs: 250, slots: 125, .. }), "{error}");
+        let error = fixed.union_on(stream, &dense).unwrap_err();
+        assert!(matches!(error, Error::Config(ConfigError::LoadTooHigh { pairs: 250, slots: 125, .. })), "{error}");
         holds(&fixed, &distinct_keys::<u32>(100, 1));
     });
 }
@@ -149,7 +160,7 @@ fn memory_is_what_was_said_and_a_rebuild_takes_none() {
             assert_eq!(most, set.memory_bytes());
             assert_eq!(most, (set.table().slots() * slot).next_multiple_of(8) + 72);
             assert_eq!(config.scratch_bytes::<K, ()>(n as u64).unwrap(), 0);
-            only(&counts.allocations, 0, || set.rebuild(stream, &input)).unwrap();
+            only(&counts.allocations, 0, || set.rebuild_on(stream, &input)).unwrap();
             let mut found = Buffer::zeroed(&device, n.div_ceil(32)).unwrap();
             only(&counts.allocations, 0, || set.contains_many_into(stream, &input, &mut found)).unwrap();
             let there: u32 = found.download(stream).unwrap().iter().map(|word| word.count_ones()).sum();

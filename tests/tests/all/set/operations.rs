@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use std::sync::atomic::AtomicU32;
-use warpnest::{Buffer, Device, Error, KeyWord as Key, Page, PageConfig};
+use warpnest::{Buffer, BuildError, ConfigError, Device, Error, InputError, KeyWord as Key, Page, PageConfig};
 use warpnest_tests::pages::key_of_page;
 use warpnest_tests::sets::errors::{self, refused};
 use warpnest_tests::sets::faults::{self, Takes};
@@ -45,7 +45,9 @@ fn the_result_has_the_configuration_of_the_first_set() {
         let stream = device.default_stream();
         let low = low.build_set(device, &distinct_keys::<u32>(100, 1)).unwrap();
         let high = high.build_set(device, &distinct_keys::<u32>(250, 1)).unwrap();
-        assert!(low.union(stream, &high).unwrap().memory_bytes() > high.union(stream, &low).unwrap().memory_bytes());
+        assert!(
+            low.union_on(stream, &high).unwrap().memory_bytes() > high.union_on(stream, &low).unwrap().memory_bytes()
+        );
     });
 }
 
@@ -54,11 +56,11 @@ fn a_configuration_that_makes_no_sense_is_refused() {
     on_all(|device| {
         for load in [0.0, -1.0, 1.01, f64::NAN, f64::INFINITY, 1e-300] {
             let error = refused(device, &PageConfig::default().load(load), 1);
-            assert!(matches!(error, Error::Load { .. }), "{error}");
+            assert!(matches!(error, Error::Config(ConfigError::Load { .. })), "{error}");
         }
         for asked in [(1 << 31) + 1, 1 << 32, u64::MAX] {
             let error = PageConfig::default().memory_bytes::<u64, ()>(asked).unwrap_err();
-            assert_eq!(error, Error::TooManyItems { asked, limit: 1 << 31 });
+            assert_eq!(error, Error::Input(InputError::TooManyPairs { asked, limit: 1 << 31 }));
             assert_eq!(PageConfig::default().scratch_bytes::<u32, ()>(asked).unwrap_err(), error);
         }
     });
@@ -81,12 +83,12 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
         assert!(layout.page_bits > 0 && layout.page_buckets * layout.slots < n as u32, "{layout:?}");
         let page: Vec<K> = distinct_keys::<K>(n, 3).iter().map(|key| key_of_page(&layout, 0, key.to_u64())).collect();
         let error = config.build_set(device, &page).unwrap_err();
-        assert!(matches!(error, Error::PageBuildFailed { pairs: 4000, attempts: 1, .. }), "{error}");
+        assert!(matches!(error, Error::BuildFailed(BuildError::Page { pairs: 4000, attempts: 1, .. })), "{error}");
         says(&error, &["4000", "1 attempts", "lower load"]);
         let on_device = Buffer::from_slice(device, &page).unwrap();
-        assert!(matches!(set.rebuild(stream, &on_device).unwrap_err(), Error::PageBuildFailed { .. }));
+        assert!(matches!(set.rebuild_on(stream, &on_device).unwrap_err(), Error::BuildFailed(BuildError::Page { .. })));
         holds(&set, &[]);
-        set.rebuild(stream, &Buffer::from_slice(device, &any).unwrap()).unwrap();
+        set.rebuild_on(stream, &Buffer::from_slice(device, &any).unwrap()).unwrap();
         holds(&set, &any);
         let others = build(device, &config.restarts(5), &page);
         assert!(others.report().failures > 0, "{:?}", others.report());

@@ -3,7 +3,7 @@
 //!
 //! `sorted/faults.rs` has the failures that come from the device.
 
-use warpnest::{Buffer, Device, Error, KeyWord as Key, SortedConfig, SortedMap, ValueWord as Value};
+use warpnest::{Buffer, Device, Error, InputError, KeyWord as Key, SortedConfig, SortedMap, ValueWord as Value};
 use warpnest_tests::built::errors;
 use warpnest_tests::maps::holds;
 use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, on_all, says, values};
@@ -82,7 +82,7 @@ fn ranks_that_the_map_does_not_have_are_refused() {
         let (mut keys, mut values) = (Buffer::zeroed(device, 1).unwrap(), Buffer::zeroed(device, 1).unwrap());
         for (start, end) in [(3, 4), (0, 4), (2, 1), (4, 3), (u32::MAX, 0), (u32::MAX - 1, u32::MAX)] {
             let error = map.pairs_at_into(stream, start..end, &mut keys, &mut values).unwrap_err();
-            assert_eq!(error, Error::Ranks { start, end, length: 3 });
+            assert_eq!(error, Error::Input(InputError::Ranks { start, end, length: 3 }));
             says(&error, &[&format!("{start}..{end}"), "0..3", "`range`"]);
         }
         assert_eq!((keys.download(stream).unwrap(), values.download(stream).unwrap()), (vec![0], vec![0]));
@@ -111,7 +111,7 @@ fn bounds_ranges_pairs_and_clones_do_not_go_to_another_device() {
         let (mut keys_out, mut values_out) = (Buffer::zeroed(there, 100).unwrap(), Buffer::zeroed(here, 100).unwrap());
         is_there(map.pairs_into(stream, &mut keys_out, &mut values_out).unwrap_err());
         is_there(map.pairs_at_into(stream, 0..100, &mut keys_out, &mut values_out).unwrap_err());
-        assert_wrong_device(map.try_clone(foreign).unwrap_err(), "the stream", there, here);
+        assert_wrong_device(map.try_clone_on(foreign).unwrap_err(), "the stream", there, here);
         assert_eq!(keys_out.download(foreign).unwrap(), [K::default(); 100]);
         assert_eq!(their_ranks.download(foreign).unwrap(), [0; 100]);
         assert_eq!(ranks.download(stream).unwrap(), [0; 100]);

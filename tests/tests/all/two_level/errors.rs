@@ -5,7 +5,7 @@
 //! from the device.
 
 use std::time::Duration;
-use warpnest::{Buffer, Error, TwoLevelConfig};
+use warpnest::{Buffer, BuildError, ConfigError, Error, InputError, TwoLevelConfig};
 use warpnest_tests::built::{self, errors, refused};
 use warpnest_tests::maps::holds;
 use warpnest_tests::{distinct_keys, linear, on_all, says};
@@ -24,13 +24,17 @@ fn buckets_of_sizes_that_are_none_are_refused() {
     on_all(|device| {
         for capacity in [0, 513, 1000, 1 << 20] {
             let error = refused(device, &default().bucket_capacity(capacity), 3);
-            let Error::Bucket { capacity: figure, max_in_bucket: 512, .. } = error else { panic!("{error:?}") };
+            let Error::Config(ConfigError::Bucket { capacity: figure, max_in_bucket: 512, .. }) = error else {
+                panic!("{error:?}")
+            };
             assert_eq!(figure, capacity);
             says(&error, &[&format!("at most {capacity} items"), "take 1 to 512 at most"]);
         }
         for mean in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0, 1.0 - f64::EPSILON, 100.5, 1e300] {
             let error = refused(device, &default().bucket_capacity(100).items_per_bucket(mean), 3);
-            let Error::Bucket { capacity: 100, mean: figure, max_in_bucket: 512 } = error else { panic!("{error:?}") };
+            let Error::Config(ConfigError::Bucket { capacity: 100, mean: figure, max_in_bucket: 512 }) = error else {
+                panic!("{error:?}")
+            };
             assert_eq!(figure.to_bits(), mean.to_bits());
             says(&error, &["100 items", &mean.to_string(), "on average at least 1"]);
         }
@@ -49,7 +53,10 @@ fn a_senseless_capacity_is_refused_without_delay() {
         std::thread::spawn(move || send.send(default().bucket_capacity(capacity).memory_bytes::<u32, u32>(1000)));
         let answer = receive.recv_timeout(Duration::from_secs(2));
         let answer = answer.unwrap_or_else(|error| panic!("a capacity of {capacity}: no answer ({error})"));
-        assert!(matches!(answer, Err(Error::Bucket { capacity: figure, .. }) if figure == capacity), "{answer:?}");
+        assert!(
+            matches!(answer, Err(Error::Config(ConfigError::Bucket { capacity: figure, .. })) if figure == capacity),
+            "{answer:?}"
+        );
     }
 }
 
@@ -73,7 +80,7 @@ fn sub_tables_of_numbers_and_sizes_that_are_none_are_refused() {
         ];
         for (tables, slots) in senseless {
             let error = refused(device, &default().sub_tables(tables, slots), 3);
-            assert_eq!(error, Error::SubTables { tables, slots, capacity: 512, max_slots: 1024 });
+            assert_eq!(error, Error::Config(ConfigError::SubTables { tables, slots, capacity: 512, max_slots: 1024 }));
             let first = format!("{tables} sub-tables of {slots} slots");
             says(&error, &[&first, "up to 512 items", "take 2 to 4", "at least 512", "at most 1024"]);
         }
@@ -91,7 +98,7 @@ fn no_seeds_and_no_rounds_are_refused() {
     on_all(|device| {
         for (seeds, rounds) in [(0, 50), (20, 0), (0, 0), (0, u32::MAX)] {
             let error = refused(device, &default().seeds(seeds, rounds), 3);
-            assert_eq!(error, Error::Attempts { seeds, rounds });
+            assert_eq!(error, Error::Config(ConfigError::Attempts { seeds, rounds }));
             says(&error, &[&format!("{seeds} seeds"), &format!("{rounds} rounds"), "at least 1 of each"]);
         }
         default().seeds(1, 1).build(device, &[9u32], &[1u32]).unwrap();
@@ -109,13 +116,13 @@ fn more_pairs_and_slots_than_can_be_numbered_are_refused() {
     let limit = most - 1;
     assert_eq!(bytes(&one_each, 7_456_540), Ok(8 * (7_456_540 * 576 + 4 + 8) + 4 * 7_456_540));
     let error = bytes(&one_each, 7_456_541).unwrap_err();
-    assert_eq!(error, Error::TooManySlots { asked: 7_456_541 * 576, limit });
+    assert_eq!(error, Error::Input(InputError::TooManySlots { asked: 7_456_541 * 576, limit }));
     says(&error, &[&(7_456_541u64 * 576).to_string(), &limit.to_string(), "build several tables"]);
-    assert!(matches!(bytes(&default(), most), Err(Error::TooManySlots { .. })));
+    assert!(matches!(bytes(&default(), most), Err(Error::Input(InputError::TooManySlots { .. }))));
     // As few slots as may be: 512 for each 512 pairs, and the last bucket is one too many.
     let full = default().items_per_bucket(512.0).sub_tables(4, 128);
     assert!(bytes(&full, most - 512).is_ok());
-    assert_eq!(bytes(&full, most), Err(Error::TooManySlots { asked: 1 << 32, limit }));
+    assert_eq!(bytes(&full, most), Err(Error::Input(InputError::TooManySlots { asked: 1 << 32, limit })));
 }
 
 #[test]
@@ -131,7 +138,7 @@ fn a_prime_below_the_number_of_buckets_or_of_a_sub_tables_slots_is_refused_and_o
         // A pair a bucket: 13 buckets for 13 pairs.
         let config = default().items_per_bucket(1.0).bucket_capacity(16).sub_tables(4, 8).hash(linear(13));
         let error = refused(device, &config, 14);
-        assert_eq!(error, Error::PrimeBelowSlots { prime: 13, slots: 14 });
+        assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 13, slots: 14 }));
         says(&error, &["13", "14", "a larger prime", "fewer slots", "the default hash family"]);
         let keys: Vec<u64> = (100..113).collect();
         let mut map = config.build(device, &keys, &keys).unwrap();
@@ -139,13 +146,13 @@ fn a_prime_below_the_number_of_buckets_or_of_a_sub_tables_slots_is_refused_and_o
         // One pair more: refused, and the map is as it was.
         let report = map.report().clone();
         let more = Buffer::from_slice(device, &distinct_keys::<u64>(14, 9)).unwrap();
-        assert_eq!(map.rebuild(stream, &more, &more).unwrap_err(), error);
+        assert_eq!(map.rebuild_on(stream, &more, &more).unwrap_err(), error);
         holds(&map, &keys, &keys);
         assert_eq!((map.report(), map.table().buckets()), (&report, 13));
 
         let inner = |prime| default().sub_table_hash(linear(prime));
         let error = refused(device, &inner(191), 3);
-        assert_eq!(error, Error::PrimeBelowSlots { prime: 191, slots: 192 });
+        assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 191, slots: 192 }));
         holds(&inner(191).sub_tables(3, 191).build(device, &keys, &keys).unwrap(), &keys, &keys);
         holds(&inner(193).build(device, &keys, &keys).unwrap(), &keys, &keys);
     });
@@ -160,7 +167,8 @@ fn a_rebuild_that_fails_leaves_an_empty_map_and_the_report_of_the_last_that_did_
         let config = shape.seeds(5, 20).restarts(1);
         let mut map = built::build(device, &config, &keys[..20], &keys[..20]);
         let error = built::rebuild(&mut map, &keys, &keys).unwrap_err();
-        let expected = Error::TwoLevelBuildFailed { pairs: 64, buckets: 1, overflows: 0, failures: 2, capacity: 64 };
+        let expected =
+            Error::BuildFailed(BuildError::TwoLevel { pairs: 64, buckets: 1, overflows: 0, failures: 2, capacity: 64 });
         assert_eq!(error, expected);
         assert_eq!(map.table().probe_histogram().unwrap(), [0, 0]);
         built::rebuild(&mut map, &keys[30..50], &keys[30..50]).unwrap();

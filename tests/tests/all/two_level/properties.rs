@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
-use warpnest::{Error, KeyWord as Key, TwoLevelConfig, ValueWord as Value};
+use warpnest::{BuildError, Error, KeyWord as Key, TwoLevelConfig, ValueWord as Value};
 use warpnest_tests::{TestEngine, family, key, maps, on_every_engine};
 
 /// A strategy for configurations that build tables of any keys: small buckets too, so that small
@@ -43,7 +43,7 @@ fn check<K: Key, V: Value>(
         Ok(map) => map,
         // Keys that agree modulo the prime, or in all but high bits, share bucket and slots under
         // the weak families.
-        Err(Error::TwoLevelBuildFailed { .. }) if weak => return Ok(()),
+        Err(Error::BuildFailed(BuildError::TwoLevel { .. })) if weak => return Ok(()),
         Err(error) => return Err(TestCaseError::fail(format!("{config:?}: {error}"))),
     };
     let queries: Vec<K> = keys.iter().chain(absent).copied().collect();

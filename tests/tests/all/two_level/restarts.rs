@@ -5,7 +5,9 @@
 //! finds no seed.
 
 use gpu_kernels::types::Key as _;
-use warpnest::{Arithmetic, Device, Error, HashFamily, KeyWord as Key, TwoLevelConfig, TwoLevelMap};
+use warpnest::{
+    Arithmetic, BuildError, ConfigError, Device, Error, HashFamily, KeyWord as Key, TwoLevelConfig, TwoLevelMap,
+};
 use warpnest_tests::built::rebuild;
 use warpnest_tests::{TestEngine, distinct_keys, engines, maps, says};
 
@@ -56,7 +58,13 @@ fn a_bucket_that_overflows_by_chance_costs_one_restart_and_no_sort() {
         assert_eq!((report.seed, map.table().buckets()), (seed, 20), "on {name}");
         holds(&map, &keys);
         let error = build(engine, &small_buckets().seed(seed).restarts(0), &keys).unwrap_err();
-        let expected = Error::TwoLevelBuildFailed { pairs: 200, buckets: 20, overflows: 1, failures: 0, capacity: 16 };
+        let expected = Error::BuildFailed(BuildError::TwoLevel {
+            pairs: 200,
+            buckets: 20,
+            overflows: 1,
+            failures: 0,
+            capacity: 16,
+        });
         assert_eq!(error, expected, "on {name}");
         assert!(build(engine, &small_buckets().seed(seed).restarts(1), &keys).is_ok(), "on {name}");
     }
@@ -112,7 +120,8 @@ fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants() {
             let mut map = build(engine, &once, &others).unwrap();
             let error = rebuild(&mut map, &keys, &values_of(&keys)).unwrap_err();
             let (overflows, failures, capacity) = (1, 0, 16);
-            let expected = Error::TwoLevelBuildFailed { pairs: 200, buckets: 20, overflows, failures, capacity };
+            let expected =
+                Error::BuildFailed(BuildError::TwoLevel { pairs: 200, buckets: 20, overflows, failures, capacity });
             assert_eq!(error, expected, "on {name}");
             says(&error, &["200 pairs", "20 buckets", "1 attempts", "16", "fewer items per bucket", "restarts"]);
             rebuild(&mut map, &others, &values_of(&others)).unwrap();
@@ -137,9 +146,13 @@ fn copies_of_a_key_take_three_attempts_and_cannot_be_built_by_who_promises_that_
     for engine in engines() {
         let name = engine.device.name();
         let overflown = |config: TwoLevelConfig| match build(engine, &config.seed(1), &keys) {
-            Err(Error::TwoLevelBuildFailed { pairs: 200, buckets: 20, overflows, failures: 0, capacity: 16 }) => {
-                overflows
-            }
+            Err(Error::BuildFailed(BuildError::TwoLevel {
+                pairs: 200,
+                buckets: 20,
+                overflows,
+                failures: 0,
+                capacity: 16,
+            })) => overflows,
             other => panic!("on {name}: {other:?}"),
         };
         assert_eq!(overflown(small_buckets().restarts(0)), 1);
@@ -166,7 +179,13 @@ fn a_bucket_with_as_many_slots_as_items_finds_no_seed_and_every_attempt_is_count
             let config = config.clone().seed(9).restarts(restarts);
             let error = build(engine, &config, &keys).unwrap_err();
             let failures = restarts + 1;
-            let expected = Error::TwoLevelBuildFailed { pairs: 64, buckets: 1, overflows: 0, failures, capacity: 64 };
+            let expected = Error::BuildFailed(BuildError::TwoLevel {
+                pairs: 64,
+                buckets: 1,
+                overflows: 0,
+                failures,
+                capacity: 64,
+            });
             assert_eq!(error, expected, "on {}", engine.device.name());
             says(&error, &[&format!("in {failures} a bucket found no seed"), "more slots", "seeds", "rounds"]);
         }
@@ -251,10 +270,15 @@ fn a_prime_of_less_than_twice_the_number_of_buckets_overflows_with_every_constan
     let keys = random_keys(N);
     let build = |prime| config(prime).build(&Device::cpu(), &keys, &keys);
     let error = build(929).unwrap_err();
-    let expected =
-        Error::TwoLevelBuildFailed { pairs: N as u64, buckets: 640, overflows: 4, failures: 0, capacity: 512 };
+    let expected = Error::BuildFailed(BuildError::TwoLevel {
+        pairs: N as u64,
+        buckets: 640,
+        overflows: 4,
+        failures: 0,
+        capacity: 512,
+    });
     assert_eq!(error, expected);
     says(&error, &["4 attempts gave a bucket more than 512 items", "default hash family"]);
-    assert_eq!(build(631).unwrap_err(), Error::PrimeBelowSlots { prime: 631, slots: 640 });
+    assert_eq!(build(631).unwrap_err(), Error::Config(ConfigError::PrimeBelowSlots { prime: 631, slots: 640 }));
     builds_and_answers(&config(65_521), N);
 }

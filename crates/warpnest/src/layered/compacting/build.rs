@@ -3,6 +3,7 @@
 use super::{CompactingConfig, CompactingTable};
 use crate::layered::id_table::{IdTable, Numbers};
 use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
+use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known};
 use crate::{Buffer, Device, Key, Result, Stream, Tracked};
 use gpu_kernels::layered::compacting::{CountBits, ReverseRows, RowsParams};
@@ -50,7 +51,17 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
         Ok(table)
     }
 
-    /// Builds the table anew from other rows; waits until it is known that the build succeeded.
+    /// Builds the table anew from other rows; returns when it is built.
+    ///
+    /// # Errors
+    /// As for [`CompactingTable::rebuild_on`].
+    pub fn rebuild(&mut self, keys: &[K]) -> Result<()> {
+        let device = self.device().clone();
+        self.rebuild_on(device.default_stream(), &*Lent::new(&device, keys)?)
+    }
+
+    /// Builds the table anew from a buffer, on `stream`; waits until it is known that the build
+    /// succeeded.
     ///
     /// This is for data that changes as a whole, frame after frame. The memory of the map is used
     /// again if it is enough, and that of the keys and the scratch if the same amount is wanted.
@@ -59,7 +70,7 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
     /// # Errors
     /// As for [`CompactingConfig::build_on`]. If the request makes no sense the table is as it was;
     /// after another error it is empty.
-    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+    pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         keys.check_device("the keys", self.ids.device())?;
         stream.check_device(self.ids.device())?;
         self.config.memory_bytes::<K>(keys.len() as u64)?;

@@ -102,7 +102,7 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
     /// nothing.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer),
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn keys_of_many_into(&self, stream: &Stream, ids: &Buffer<u32>, answers: &mut Answers<K>) -> Result<()> {
         crate::error::same_length(("the ids", ids.len()), ("the answers", answers.len()))?;
@@ -143,14 +143,33 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
         self.ids.memory_bytes() + self.len() * size_of::<K>() as u64
     }
 
+    /// A copy of the table on the same device, without scratch.
+    ///
+    /// # Errors
+    /// As for [`CompactingTable::try_clone_on`].
+    pub fn try_clone(&self) -> Result<Self> {
+        self.try_clone_on(self.device().default_stream())
+    }
+
     /// A copy of the table on the same device, made on `stream`, without scratch.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        let ids = self.ids.try_clone(stream)?;
+    pub fn try_clone_on(&self, stream: &Stream) -> Result<Self> {
+        let ids = self.ids.try_clone_on(stream)?;
         let keys = self.keys.duplicate(stream, self.device())?;
         Ok(Self { work: Work::new(self.device())?, config: self.config.clone(), ids, keys })
+    }
+}
+
+impl<K: Key, D: Numbers<K::Word>> Clone for CompactingTable<K, D> {
+    /// Copies the table on its device.
+    ///
+    /// # Panics
+    /// If the device lacks the memory, or fails; [`CompactingTable::try_clone`] returns an error
+    /// then.
+    fn clone(&self) -> Self {
+        self.try_clone().unwrap_or_else(|error| panic!("a table cannot be cloned: {error}"))
     }
 }

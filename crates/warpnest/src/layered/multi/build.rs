@@ -3,6 +3,7 @@
 use super::{MultiConfig, MultiMap};
 use crate::layered::id_table::{IdTable, Numbers};
 use crate::primitives::{Scratch, flag_last_of_each, sort_pairs_by_mixed_key, state_words};
+use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known};
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::layered::multi::{self, NumbersParams};
@@ -66,7 +67,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Self> {
-        crate::error::check_pairs(device, stream, keys.words(), values.words())?;
+        crate::table::input::check_pairs(device, stream, keys.words(), values.words())?;
         config.memory_bytes::<K, V>(keys.len() as u64)?;
         let (no_keys, no_numbers) = (Buffer::<K>::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
         let runs = config.keys.clone().assume_unique().build_on(stream, device, &no_keys, &no_numbers)?;
@@ -78,7 +79,19 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         Ok(map)
     }
 
-    /// Builds the map anew from other pairs; waits until it is known that the build succeeded.
+    /// Builds the map anew from other pairs; returns when it is built.
+    ///
+    /// # Errors
+    /// As for [`MultiMap::rebuild_on`].
+    pub fn rebuild(&mut self, keys: &[K], values: &[V]) -> Result<()> {
+        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        let device = self.device().clone();
+        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
+        self.rebuild_on(device.default_stream(), &keys, &values)
+    }
+
+    /// Builds the map anew from buffers, on `stream`; waits until it is known that the build
+    /// succeeded.
     ///
     /// This is for data that changes as a whole, frame after frame. Memory is used again if the
     /// same amount is wanted, and the scratch stays for the next time ([`MultiMap::shrink_to_fit`]
@@ -87,8 +100,8 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     /// # Errors
     /// As for [`MultiConfig::build_on`]. If the request makes no sense the map is as it was; after
     /// another error it is empty.
-    pub fn rebuild(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        crate::error::check_pairs(self.runs.device(), stream, keys.words(), values.words())?;
+    pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
+        crate::table::input::check_pairs(self.runs.device(), stream, keys.words(), values.words())?;
         self.config.memory_bytes::<K, V>(keys.len() as u64)?;
         let built = self.fill(stream, keys, values);
         if built.is_err() {

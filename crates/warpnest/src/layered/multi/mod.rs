@@ -115,7 +115,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     /// map. Waits for nothing, allocates nothing.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer),
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn count_many_into(&self, stream: &Stream, queries: &Buffer<K>, counts: &mut Buffer<u32>) -> Result<()> {
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
@@ -128,7 +128,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     /// many there are; 0 and 0 if there are none. Waits for nothing, allocates nothing.
     ///
     /// # Errors
-    /// [`Error::LengthsDiffer`](crate::Error::LengthsDiffer),
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn runs_into(
         &self,
@@ -266,16 +266,34 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         Ok(pairs)
     }
 
+    /// A copy of the map on the same device, without scratch.
+    ///
+    /// # Errors
+    /// As for [`MultiMap::try_clone_on`].
+    pub fn try_clone(&self) -> Result<Self> {
+        self.try_clone_on(self.device().default_stream())
+    }
+
     /// A copy of the map on the same device, made on `stream`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        let runs = self.runs.try_clone(stream)?;
+    pub fn try_clone_on(&self, stream: &Stream) -> Result<Self> {
+        let runs = self.runs.try_clone_on(stream)?;
         let lasts = self.lasts.duplicate(stream, self.device())?;
         let values = self.values.duplicate(stream, self.device())?;
         let (config, work) = (self.config.clone(), build::Work::new(self.device())?);
         Ok(Self { config, runs, lasts, values, work })
+    }
+}
+
+impl<K: Key, V: Value, D: Numbers<K::Word>> Clone for MultiMap<K, V, D> {
+    /// Copies the map on its device.
+    ///
+    /// # Panics
+    /// If the device lacks the memory, or fails; [`MultiMap::try_clone`] returns an error then.
+    fn clone(&self) -> Self {
+        self.try_clone().unwrap_or_else(|error| panic!("a map cannot be cloned: {error}"))
     }
 }

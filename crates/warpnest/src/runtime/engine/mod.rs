@@ -14,7 +14,7 @@ mod host_memory;
 #[cfg(feature = "cpu")]
 pub use host::{Cores, HostEngine, Runner};
 
-use crate::Result;
+use crate::{Error, Result};
 use gpu_kernels::seam::Kernel;
 use std::any::Any;
 use std::fmt::Debug;
@@ -121,4 +121,13 @@ pub trait QueueEvent: Debug + Send + Sync {
     fn milliseconds_since(&self, earlier: &dyn QueueEvent) -> Result<f64>;
     /// The event as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
+}
+
+/// Fails unless both are the same engine.
+pub(crate) fn same_device(what: &'static str, found: &Arc<dyn Engine>, expected: &Arc<dyn Engine>) -> Result<()> {
+    if Arc::ptr_eq(found, expected) {
+        return Ok(());
+    }
+    let (found, expected) = (found.name().to_owned(), expected.name().to_owned());
+    Err(Error::WrongDevice { what, found, expected })
 }

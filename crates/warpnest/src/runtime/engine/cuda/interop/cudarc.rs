@@ -133,8 +133,9 @@ impl<T: Word + DeviceRepr> Buffer<T> {
     /// waits for that work.
     ///
     /// # Errors
-    /// As for [`Buffer::from_cudarc`], but nothing is freed. Also [`Error::Misaligned`] if the view
-    /// does not begin at a multiple of 16 bytes: the kernels read as many at once.
+    /// As for [`Buffer::from_cudarc`], but nothing is freed. Also
+    /// [`InputError::Misaligned`](crate::InputError::Misaligned) if the view does not begin at a
+    /// multiple of 16 bytes: the kernels read as many at once.
     pub fn borrow_cudarc<R>(device: &Device, view: &CudaView<'_, T>, work: impl FnOnce(&Buffer<T>) -> R) -> Result<R> {
         let stream = view.stream();
         let theirs = Stream::from_cudarc(device, stream.clone())?;

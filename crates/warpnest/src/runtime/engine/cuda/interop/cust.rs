@@ -123,8 +123,8 @@ impl<T: Word + DeviceCopy> Buffer<T> {
     /// work with the buffer will be done. Waits, at the end, for the work that uses the buffer.
     ///
     /// # Errors
-    /// As for [`Buffer::from_cust`], and [`Error::Misaligned`](crate::Error::Misaligned) if the
-    /// slice does not begin at a multiple of 16 bytes: the kernels read as many at once.
+    /// As for [`Buffer::from_cust`], and [`InputError::Misaligned`](crate::InputError::Misaligned)
+    /// if the slice does not begin at a multiple of 16 bytes: the kernels read as many at once.
     ///
     /// # Safety
     /// Until this returns, no other code may write or free the memory, through whichever copy of

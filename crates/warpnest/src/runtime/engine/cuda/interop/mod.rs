@@ -9,7 +9,7 @@ use super::context::Primary;
 use super::{CudaEngine, CudaQueue};
 use crate::runtime::buffer::{Allocation, Owner};
 use crate::runtime::engine::{Engine, Queue};
-use crate::{Buffer, Device, Error, Result, Stream, Tracked};
+use crate::{Buffer, Device, Error, InputError, Result, Stream, Tracked};
 use gpu_kernels::plain::Plain;
 use std::sync::Arc;
 
@@ -65,10 +65,10 @@ impl<T: Plain> Buffer<T> {
     /// A buffer on memory of another library, which does not free it.
     ///
     /// # Errors
-    /// [`Error::Misaligned`] unless kernels can read it.
+    /// [`InputError::Misaligned`] unless kernels can read it.
     fn of_other(device: &Device, address: u64, length: usize) -> Result<Self> {
         if !address.is_multiple_of(ALIGNMENT) {
-            return Err(Error::Misaligned { address, alignment: ALIGNMENT });
+            return Err(Error::Input(InputError::Misaligned { address, alignment: ALIGNMENT }));
         }
         let bytes = length * size_of::<T>();
         let allocation = Allocation::new(device.engine().clone(), address as usize, bytes, Owner::Other);

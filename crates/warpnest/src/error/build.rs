@@ -1,0 +1,112 @@
+//! Builds and batches that did not succeed.
+
+/// A build that did not succeed, with every set of random constants that it drew.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A page table could not be built with any of the constants that were drawn.
+    #[error(
+        "a table of {pairs} pairs at load {load} could not be built in {attempts} attempts: take a lower load or more restarts, and assume \
+         unique keys only if they are"
+    )]
+    Page {
+        /// The number of pairs.
+        pairs: u64,
+        /// The load factor asked for.
+        load: f64,
+        /// The number of attempts that failed.
+        attempts: u32,
+    },
+
+    /// A build failed with every set of constants that it drew.
+    #[error(
+        "{attempts} attempts to build a table of {pairs} pairs in {slots} slots with {functions} hash functions and at most \
+         {chain_limit} exchanges a chain all failed: take more slots or functions, a higher chain limit, more restarts, or the default hash family"
+    )]
+    Cuckoo {
+        /// The number of attempts.
+        attempts: u32,
+        /// The number of pairs.
+        pairs: u64,
+        /// The number of slots.
+        slots: u64,
+        /// The number of hash functions.
+        functions: u32,
+        /// The most exchanges of one eviction chain.
+        chain_limit: u32,
+    },
+
+    /// A two-level build failed with every hash function that it drew.
+    #[error(
+        "a table of {pairs} pairs in {buckets} buckets could not be built: {overflows} attempts gave a bucket more than {capacity} \
+         items, and in {failures} a bucket found no seed: take fewer items per bucket, more slots, seeds, rounds or restarts, or \
+         the default hash family; if keys are repeated, allow a restart at least and do not assume that they are unique"
+    )]
+    TwoLevel {
+        /// The number of pairs.
+        pairs: u64,
+        /// The number of buckets.
+        buckets: u64,
+        /// The number of attempts in which a bucket overflowed.
+        overflows: u32,
+        /// The number of attempts in which a bucket could not be built.
+        failures: u32,
+        /// The most items of a bucket.
+        capacity: u32,
+    },
+
+    /// More keys than hash functions agree modulo the prime, so no constants can find slots for
+    /// them.
+    #[error(
+        "key {key} and at least {functions} other keys agree modulo {prime}: under the exact linear family they share all \
+         their {functions} slots, and no restart can place them; take wrapping arithmetic, a larger prime, or the default \
+         hash family"
+    )]
+    KeysAgreeModuloPrime {
+        /// One of the keys.
+        key: u64,
+        /// The prime.
+        prime: u32,
+        /// The number of hash functions.
+        functions: u32,
+    },
+}
+
+/// A table that has no capacity left for new keys.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FullError {
+    /// A table that may not grow has no slots left for new keys. All other operations of the batch
+    /// were done.
+    #[error(
+        "{refused} of {operations} operations found no slot for a new key: {taken} of {slots} slots are taken, and the load is limited to \
+         {load}; the others were done; let the table grow, reserve more, or allow a higher load"
+    )]
+    NoSlots {
+        /// The number of operations that were not done.
+        refused: u64,
+        /// The number of all operations of the batch.
+        operations: u64,
+        /// The number of slots that are taken.
+        taken: u64,
+        /// The number of all slots.
+        slots: u64,
+        /// The load factor that was allowed.
+        load: f64,
+    },
+
+    /// Too many keys of an extendible map have the same first bits of their hashes. Nothing was
+    /// done.
+    #[error(
+        "of a batch of {pairs} new keys, more than the {records} records of a bucket agree in the part of the hashes' range that they have, and in \
+         {depth} more bits, as deep as the directory may be: allow more segments (`max_segments`), take larger buckets (`records`), or another seed"
+    )]
+    TooDeep {
+        /// The number of new keys of the batch.
+        pairs: u64,
+        /// The number of records that fit a bucket.
+        records: u32,
+        /// The depth that the directory may have.
+        depth: u32,
+    },
+}

@@ -1,0 +1,105 @@
+//! Inputs that an operation cannot take.
+
+use super::{Error, Result};
+
+/// An input that an operation cannot take. Nothing was done.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// Two inputs that belong together have different lengths.
+    #[error("lengths differ: {first} {first_length}, {second} {second_length}; they must be equally long")]
+    LengthsDiffer {
+        /// The name of the first input.
+        first: &'static str,
+        /// The length of the first input.
+        first_length: u64,
+        /// The name of the second input.
+        second: &'static str,
+        /// The length of the second input.
+        second_length: u64,
+    },
+
+    /// The pairs are more than a map can have, or the keys more than a set can.
+    #[error("{asked} pairs or keys were given, and one table has at most {limit}: build several tables")]
+    TooManyPairs {
+        /// The number of pairs or keys given.
+        asked: u64,
+        /// The most that a table has.
+        limit: u64,
+    },
+
+    /// The items are more than a primitive can number.
+    #[error("{asked} items were given, and one call takes at most {limit}: work in several batches")]
+    TooManyItems {
+        /// The number of items given.
+        asked: u64,
+        /// The most items that one call takes.
+        limit: u64,
+    },
+
+    /// The table would have more slots than its 32-bit hash functions reach.
+    #[error(
+        "{asked} slots were asked for, and a table can have at most {limit}: build several tables, or fill it more"
+    )]
+    TooManySlots {
+        /// The number of slots asked for.
+        asked: u64,
+        /// The most slots that a table can have.
+        limit: u64,
+    },
+
+    /// The ranks are ones that a sorted map does not have.
+    #[error(
+        "the ranks {start}..{end} were asked for, and the map has 0..{length}: take those that `range` gave for this map"
+    )]
+    Ranks {
+        /// The first rank asked for.
+        start: u32,
+        /// The rank behind the last one asked for.
+        end: u32,
+        /// The number of keys.
+        length: u64,
+    },
+
+    /// An array that another library allocated does not begin where kernels can read it.
+    #[error(
+        "the array begins at {address:#x}, which is no multiple of {alignment}: borrow the whole allocation, or copy the part"
+    )]
+    Misaligned {
+        /// The address of the first element.
+        address: u64,
+        /// The alignment: what the address must be a multiple of.
+        alignment: u64,
+    },
+
+    /// A launch would need more blocks than a grid can have.
+    #[error("{threads} threads need more blocks of {block} than the {limit} of a grid: work in several batches")]
+    GridTooLarge {
+        /// The number of threads asked for.
+        threads: u64,
+        /// The number of threads of a block.
+        block: u32,
+        /// The most blocks of a grid.
+        limit: u32,
+    },
+}
+
+/// Fails unless the two lengths agree.
+pub(crate) fn same_length(first: (&'static str, usize), second: (&'static str, usize)) -> Result<()> {
+    if first.1 == second.1 {
+        return Ok(());
+    }
+    Err(Error::Input(InputError::LengthsDiffer {
+        first: first.0,
+        first_length: first.1 as u64,
+        second: second.0,
+        second_length: second.1 as u64,
+    }))
+}
+
+/// Fails if a table would have more slots than can be numbered.
+pub(crate) fn check_slots(asked: u64) -> Result<()> {
+    // The last number stands for "no slot".
+    let limit = u32::MAX as u64 - 1;
+    if asked > limit { Err(Error::Input(InputError::TooManySlots { asked, limit })) } else { Ok(()) }
+}

@@ -1,0 +1,122 @@
+//! Errors of this crate, with the figures and what to do about them.
+
+mod build;
+mod config;
+mod input;
+
+pub use build::{BuildError, FullError};
+pub use config::ConfigError;
+pub use input::InputError;
+pub(crate) use input::{check_slots, same_length};
+
+/// The result of an operation of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The reason why an operation failed. Unless a variant says otherwise, nothing has changed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A setting makes no sense, alone or with the size of the input.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+
+    /// An input cannot be taken.
+    #[error(transparent)]
+    Input(#[from] InputError),
+
+    /// A build did not succeed. A table that was to be rebuilt is empty.
+    #[error(transparent)]
+    BuildFailed(#[from] BuildError),
+
+    /// A table has no capacity left for new keys.
+    #[error(transparent)]
+    Full(#[from] FullError),
+
+    /// The device has not enough memory.
+    #[error("{}", out_of_memory(*asked, *free, device))]
+    OutOfMemory {
+        /// The bytes asked for; 0 if the driver wants memory of its own for a kernel or a stream,
+        /// and does not say how much.
+        asked: u64,
+        /// The bytes that are free.
+        free: u64,
+        /// The device's name.
+        device: String,
+    },
+
+    /// A change of a table failed in its middle, and the table's keys are lost with it.
+    #[error(
+        "the table is empty, for a change of it failed in its middle: insert its keys again. What failed: {source}"
+    )]
+    Emptied {
+        /// The error that the change failed with.
+        source: Box<Error>,
+    },
+
+    /// A buffer or stream belongs to another device.
+    #[error("{what} is on {found}, and this operation runs on {expected}: copy it there first")]
+    WrongDevice {
+        /// The name of what is on the wrong device.
+        what: &'static str,
+        /// The device that it is on.
+        found: String,
+        /// The device of the operation.
+        expected: String,
+    },
+
+    /// The device cannot load and change words of 128 bits as a whole.
+    #[error(
+        "{what} needs atomic operations on words of 128 bits, and {device} has none: take keys and values of 32 bits, a GPU of compute \
+         capability 9.0 or later, or the CPU"
+    )]
+    NoWideAtomics {
+        /// The name of what needs them.
+        what: &'static str,
+        /// The device's name.
+        device: String,
+    },
+
+    /// The device does not exist, or it cannot be used.
+    #[error("CUDA device {ordinal} cannot be used: {reason}")]
+    NoDevice {
+        /// The ordinal asked for.
+        ordinal: u32,
+        /// The reason, and what to do.
+        reason: String,
+    },
+
+    /// The driver refused the kernels. This is a bug of warpnest or of the driver.
+    #[error("the driver could not compile the kernels ({name}); its log:\n{log}")]
+    Jit {
+        /// The name of the driver's error.
+        name: String,
+        /// The log of the driver's compiler.
+        log: String,
+    },
+
+    /// The driver reported an error. After an error inside a kernel the context is lost and every
+    /// call reports it.
+    #[error("{call} failed: {name} ({code})")]
+    Driver {
+        /// The driver's function.
+        call: &'static str,
+        /// The driver's number for the error.
+        code: u32,
+        /// The driver's name for that number, if it has one.
+        name: String,
+    },
+
+    /// The device has no such kernel, or an engine reported a fault in it.
+    #[error("kernel {kernel} failed: {fault}")]
+    Kernel {
+        /// The kernel's name.
+        kernel: String,
+        /// The fault: what went wrong.
+        fault: String,
+    },
+}
+
+fn out_of_memory(asked: u64, free: u64, device: &str) -> String {
+    let asked = if asked == 0 { "memory for the driver itself was".to_owned() } else { format!("{asked} bytes were") };
+    format!("{asked} asked for and {device} has {free} free: take less, or free buffers first")
+}
