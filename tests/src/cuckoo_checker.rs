@@ -3,7 +3,8 @@
 use gpu_kernels::cuckoo::header;
 use gpu_kernels::hash::{HashFunctions, NO_SLOT};
 use std::collections::{HashMap, HashSet};
-use warpnest::{CuckooSet, KeyWord as Key};
+use warpnest::CuckooSet;
+use warpnest::types::KeyWord as Key;
 
 /// The contents of a set by its words.
 #[derive(Clone, Debug, PartialEq, Eq)]

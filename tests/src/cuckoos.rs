@@ -3,7 +3,8 @@
 use crate::family;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
-use warpnest::{Arithmetic, BuildError, CuckooConfig, Error, HashFamily, KeyWord as Key};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Arithmetic, BuildError, CuckooConfig, Error, HashFamily};
 
 /// A configuration without the number of pairs.
 #[derive(Clone, Debug)]

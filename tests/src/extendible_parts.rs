@@ -1,7 +1,8 @@
 //! Keys for chosen parts of the range of hashes, for tests of the extendible map.
 
 use gpu_kernels::extendible::{Layout, span};
-use warpnest::{ExtendibleConfig, KeyWord as Key};
+use warpnest::ExtendibleConfig;
+use warpnest::types::KeyWord as Key;
 
 /// A configuration of two segments of four buckets with eight records each, so small that the fate
 /// of each bucket is known.

@@ -3,9 +3,10 @@
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use warpnest::engine::Memory;
 use warpnest::engine::{Cores, Engine, HostEngine, Queue, Runner};
 use warpnest::kernels::seam::Kernel;
-use warpnest::{Device, Error, Memory, Result};
+use warpnest::{Device, Error, Result};
 
 /// The CPU under another name.
 #[derive(Debug)]

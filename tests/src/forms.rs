@@ -2,7 +2,9 @@
 //! run on each.
 
 use crate::maps::Checked;
-use warpnest::{Config, Cuckoo, CuckooConfig, KeyWord as Key, Numbers, Page, PageConfig};
+use warpnest::design::{Cuckoo, Numbers, Page};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Config, CuckooConfig, PageConfig};
 
 /// The design of a base table of keys `K`.
 pub trait FormOf<K: Key>: Numbers<K> + Checked<K, u32> {}
@@ -34,8 +36,8 @@ impl Form for Cuckoo {
 #[macro_export]
 macro_rules! of_all_forms {
     ($($test:ident),+ $(,)?) => {
-        $crate::of_all_forms! { @on page warpnest::Page; $($test),+ }
-        $crate::of_all_forms! { @on cuckoo warpnest::Cuckoo; $($test),+ }
+        $crate::of_all_forms! { @on page warpnest::design::Page; $($test),+ }
+        $crate::of_all_forms! { @on cuckoo warpnest::design::Cuckoo; $($test),+ }
     };
     (@on $form:ident $design:ty; $($test:ident),+) => {
         mod $form {

@@ -47,7 +47,8 @@ use proptest::prelude::*;
 use random::{derived, property_runner};
 use std::sync::LazyLock;
 use warpnest::engine::HostEngine;
-use warpnest::{Arithmetic, Device, Error, HashFamily, InputError, KeyWord as Key, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Arithmetic, Device, Error, HashFamily, InputError};
 
 /// An engine under test.
 #[derive(Debug)]

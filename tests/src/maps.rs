@@ -5,10 +5,9 @@ use crate::page_checker::{check_page_map, same_pairs};
 use crate::sorted_checker::check_sorted_map;
 use crate::{assert_lengths, assert_wrong_device, elsewhere, linear_checker};
 use std::collections::HashMap;
-use warpnest::{
-    Answers, Buffer, BulkMap, Cuckoo, CuckooMap, Extendible, ExtendibleMap, KeyWord as Key, Linear, LinearMap, Page,
-    PageMap, Sorted, SortedMap, Stores, TwoLevel, TwoLevelMap, ValueWord as Value,
-};
+use warpnest::design::{Cuckoo, Extendible, Linear, Page, Sorted, Stores, TwoLevel};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Answers, Buffer, BulkMap, CuckooMap, ExtendibleMap, LinearMap, PageMap, SortedMap, TwoLevelMap};
 
 /// A design whose maps can be checked.
 pub trait Checked<K: Key, V: Value>: Stores<K, V> {

@@ -3,7 +3,8 @@
 use gpu_kernels::page::{Layout, MAX_CANDIDATES, MIN_CANDIDATES};
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use std::collections::{HashMap, HashSet};
-use warpnest::{Buffer, Device, KeyWord as Key, PageMap, PageSet, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, Device, PageMap, PageSet};
 
 /// The fields of a bucket of eight words, as drawn in `form.rs`.
 struct Shape {

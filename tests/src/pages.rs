@@ -7,7 +7,8 @@ use gpu_kernels::page::{
 };
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::{Payload, Scalar, WordOf};
-use warpnest::{Buffer, Device, KeyWord as Key, Result};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Buffer, Device, Result};
 
 /// The number of buckets that a block of [`Unpack`] writes out.
 const UNPACK_BUCKETS: u64 = 256;

@@ -4,9 +4,10 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use warpnest::engine::Memory;
 use warpnest::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
 use warpnest::kernels::seam::Kernel;
-use warpnest::{Device, Error, Memory, Result};
+use warpnest::{Device, Error, Result};
 
 /// An operation of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Invariants of the arrays of a sorted map.
 
 use gpu_kernels::sorted::GROUP;
-use warpnest::{KeyWord as Key, SortedMap, ValueWord as Value};
+use warpnest::SortedMap;
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
 
 /// Says what is wrong with the keys and the index of a map of `length` keys. The layout is computed
 /// again here, from docs/sorted.md.

@@ -9,14 +9,16 @@ use gpu_kernels::types::Nothing;
 use shuffled_threads::ShuffledThreads;
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
+use warpnest::design::{Builds, Numbers, Stores};
 use warpnest::engine::HostEngine;
 use warpnest::primitives::{
     BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
     partition_pairs, sort_pairs,
 };
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
 use warpnest::{
-    Answers, Buffer, Builds, BulkMap, CompactingConfig, Config, CuckooConfig, Device, ExtendibleConfig, KeyWord as Key,
-    LinearConfig, MultiConfig, Numbers, PageConfig, SortedConfig, Stores, TwoLevelConfig, ValueWord as Value,
+    Answers, Buffer, BulkMap, CompactingConfig, Config, CuckooConfig, Device, ExtendibleConfig, LinearConfig,
+    MultiConfig, PageConfig, SortedConfig, TwoLevelConfig,
 };
 
 /// The numbers of pairs. A launch of the larger one is divided among the CPU engine's cores;

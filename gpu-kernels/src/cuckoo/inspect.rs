@@ -1,8 +1,8 @@
-//! Inspecting a table: where its keys are, and why a build failed.
+//! Inspecting a table: where its keys are.
 
 use super::build::has_earlier_copy;
-use super::{PairsParams, Slot, Table, fillers, header};
-use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
+use super::{Slot, Table, fillers};
+use crate::hash::{HashFunctions, MAX_FUNCTIONS};
 use crate::seam::{Global, Shared};
 use crate::table::slots::Slots;
 use crate::types::{Key, Payload};
@@ -50,57 +50,4 @@ kernel! {
             }
         });
     }
-}
-
-kernel! {
-    /// Records a key for which no constants give a slot, if it finds one after a failed build with
-    /// the exact linear form.
-    ///
-    /// Keys that agree modulo the prime share all their slots. Suppose that a key is left over,
-    /// that all its slots are distinct, and that they hold as many other keys of its own residue.
-    /// That proves that there are more such keys than functions.
-    Unplaceable<K: Key, V: Payload>, "cuckoo_unplaceable", threads 256;
-    { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, plan: PairsParams }
-    |args, block| {
-        let table = Table::<K, V>::new(args.words, args.plan.functions);
-        let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
-            let index = first + thread as u64;
-            if index >= args.plan.pairs {
-                return;
-            }
-            let key = args.keys.load_streaming(index);
-            if key != K::ALL_ONES && shares_all_slots(&table, key) {
-                args.header.atomic(header::UNPLACEABLE_KEY).store(key.to_u64());
-                args.header.atomic(header::UNPLACEABLE).store(1);
-            }
-        });
-    }
-}
-
-#[inline(always)]
-fn shares_all_slots<K: Key, V: Payload>(table: &Table<K, V>, key: K) -> bool {
-    let residue = table.functions.residue(key);
-    let slots = table.functions.slots_of(key);
-    let mut holders = [key; MAX_FUNCTIONS];
-    for function in 0..MAX_FUNCTIONS {
-        let slot = slots[function];
-        if slot == NO_SLOT {
-            break;
-        }
-        if slots[..function].contains(&slot) {
-            return false;
-        }
-        let item = table.slots.item_at(slot);
-        let holder = Slots::<K, V>::key_of(item);
-        // The holders must differ from the key and from each other: copies of one key prove
-        // nothing.
-        let seen = holder == key || holders[..function].contains(&holder);
-        if item == Slots::<K, V>::EMPTY || seen || table.functions.residue(holder) != residue {
-            return false;
-        }
-        holders[function] = holder;
-    }
-    true
 }

@@ -23,7 +23,7 @@ mod unpack;
 pub(crate) use build::has_earlier_copy;
 pub use build::{Census, Insert, InsertParams, next_slot};
 pub use find::{Find, FindParams};
-pub use inspect::{Histogram, Unplaceable};
+pub use inspect::Histogram;
 pub use repeats::{Last, PairsParams, StoreValues};
 pub use unpack::{Unpack, UnpackParams};
 
@@ -54,13 +54,8 @@ pub mod header {
     pub const LONGEST: u64 = 5;
     /// The number of all exchanges.
     pub const EXCHANGES: u64 = 6;
-    /// The flag of unplaceable keys: 1 if `Unplaceable` found a key for which no constants give a
-    /// slot.
-    pub const UNPLACEABLE: u64 = 7;
-    /// The key that `Unplaceable` found.
-    pub const UNPLACEABLE_KEY: u64 = 8;
     /// The number of words.
-    pub const WORDS: usize = 9;
+    pub const WORDS: usize = 7;
 }
 
 /// A table as kernels hold it: its slots and its hash functions.

@@ -5,7 +5,8 @@ use super::{AllWidths, Tested, build, check, rebuild};
 use crate::maps::{holds, is_empty};
 use crate::{TestEngine, at, distinct_keys, on_all, on_each_engine, values};
 use std::collections::HashSet;
-use warpnest::{BulkMap, Config, Device, KeyWord as Key, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{BulkMap, Config, Device};
 
 /// Checks builds from no pairs, by the configuration and by the map's own constructor.
 pub fn empty_input_and_empty_queries<D: AllWidths>(config: &Config<D>) {

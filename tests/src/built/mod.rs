@@ -10,7 +10,9 @@ pub mod faults;
 use crate::maps::{Checked, holds, is_empty};
 use crate::{distinct_keys, on_each_engine, values};
 use std::fmt::Debug;
-use warpnest::{Buffer, Builds, BulkMap, Config, Device, Error, KeyWord as Key, Result, ValueWord as Value};
+use warpnest::design::Builds;
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, BulkMap, Config, Device, Error, Result};
 
 /// A design whose maps are built in one call and can be checked.
 pub trait Tested<K: Key, V: Value>: Builds<K, V> + Checked<K, V> {}

@@ -7,7 +7,9 @@ pub mod edges;
 
 use crate::maps::{Checked, equals};
 use std::collections::HashMap;
-use warpnest::{BulkMap, Changes, Config, Device, KeyWord as Key, ValueWord as Value};
+use warpnest::design::Changes;
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{BulkMap, Config, Device};
 
 /// A design whose maps change in place and can be checked.
 pub trait Changing<K: Key, V: Value>: Changes<K, V> + Checked<K, V> {}

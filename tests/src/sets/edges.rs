@@ -4,7 +4,8 @@
 use super::{BothWidths, Tested, build, holds, wrong_operations};
 use crate::{TestEngine, at, distinct_keys, on_all, on_each_engine};
 use std::collections::HashSet;
-use warpnest::{Buffer, BulkSet, Config, Device, KeyWord as Key};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Buffer, BulkSet, Config, Device};
 
 /// Builds sets without the promise that keys are unique, and with it if they are.
 pub fn with_and_without_the_promise<D: Tested<K>, K: Key>(device: &Device, config: &Config<D>, keys: &[K]) {

@@ -5,7 +5,8 @@ use super::{BothWidths, Tested, build, holds, wrong_operations};
 use crate::{Counts, at, counting, distinct_keys, faulty, only};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use warpnest::{Buffer, BulkSet, Config, Device, Error, KeyWord as Key, Result};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Buffer, BulkSet, Config, Device, Error, Result};
 
 /// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns
 /// the errors. `left` is the device's countdown. After a failure the set must be empty, with the

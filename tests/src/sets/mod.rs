@@ -9,7 +9,9 @@ use crate::cuckoo_checker::check_cuckoo_set;
 use crate::page_checker::check_page_set;
 use gpu_kernels::types::Nothing;
 use std::collections::HashSet;
-use warpnest::{Builds, BulkSet, Config, Cuckoo, Device, Error, KeyWord as Key, Page};
+use warpnest::design::{Builds, Cuckoo, Page};
+use warpnest::types::KeyWord as Key;
+use warpnest::{BulkSet, Config, Device, Error};
 
 /// A design whose sets can be checked.
 pub trait Tested<K: Key>: Builds<K, Nothing> {

@@ -5,7 +5,8 @@ use super::{Tested, check, wrong_operations};
 use crate::{TestEngine, key, on_every_engine};
 use proptest::prelude::*;
 use std::collections::HashSet;
-use warpnest::{Buffer, Config, Device, Error, KeyWord as Key};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Buffer, Config, Device, Error};
 
 /// A step with a set after its build.
 #[derive(Clone, Debug)]

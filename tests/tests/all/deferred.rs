@@ -11,8 +11,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use warpnest::engine::Memory;
 use warpnest::engine::{Engine, HostEngine, Queue, QueueEvent};
-use warpnest::{Device, Memory, Result};
+use warpnest::{Device, Result};
 use warpnest_tests::{PtxRunner, engines};
 
 /// A device on a deferred engine over the interpreter, and the complaints that it collects.

@@ -1,10 +1,8 @@
 //! Tables with each of the five formulas in turn, where properties draw some at random.
 
 use std::collections::{HashMap, HashSet};
-use warpnest::{
-    Arithmetic, CompactingConfig, CuckooConfig, Device, HashFamily, KeyWord as Key, MultiConfig, TwoLevelConfig,
-    ValueWord as Value,
-};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Arithmetic, CompactingConfig, CuckooConfig, Device, HashFamily, MultiConfig, TwoLevelConfig};
 use warpnest_tests::maps;
 use warpnest_tests::{at, built, distinct_keys, on_all, sets, values};
 

@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 use std::fmt::Debug;
+use warpnest::design::{Cuckoo, Page};
 use warpnest::primitives::{BitField, Scratch, compact, exclusive_scan, partition_pairs, sort_pairs};
 use warpnest::{
-    Buffer, BulkMap, BulkSet, CompactingConfig, Config, Cuckoo, CuckooConfig, Device, Error, ExtendibleMap,
-    LinearConfig, LinearMap, MultiConfig, Page, PageConfig, Result, SortedConfig, Stream, TwoLevelConfig,
+    Buffer, BulkMap, BulkSet, CompactingConfig, Config, CuckooConfig, Device, Error, ExtendibleMap, LinearConfig,
+    LinearMap, MultiConfig, PageConfig, Result, SortedConfig, Stream, TwoLevelConfig,
 };
 use warpnest_tests::built::{self, Before, Tested};
 use warpnest_tests::changing::{pairs, values as own_values};

@@ -4,8 +4,10 @@ use super::input::{Input, Repeats, repeated, wrong_misses};
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use super::{Bench, name_on};
+use warpnest::design::Numbers;
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{Answers, Buffer, CompactingConfig, Config, KeyWord as Key, Numbers};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Answers, Buffer, CompactingConfig, Config};
 
 /// Builds tables of `n` rows, in both orders, looks up keys and ids, and counts the rows of every
 /// key; then builds from repeated keys.

@@ -5,7 +5,8 @@ use super::input::value;
 use super::maps::Subjects;
 use super::record::{Record, Subject};
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{Answers, Buffer, ExtendibleConfig, KeyWord as Key, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Answers, Buffer, ExtendibleConfig};
 
 /// The number of keys that are left after the removal of the others.
 const LEFT: u64 = 1 << 16;

@@ -4,8 +4,10 @@ use super::Bench;
 use super::input::{Input, wrong_hits, wrong_misses};
 use super::record::{Record, Run, Subject};
 use super::roofline::{median_ms, median_stages};
+use warpnest::design::{Builds, Stores};
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{Answers, Buffer, Builds, BulkMap, Config, Device, KeyWord as Key, Result, Stores, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Answers, Buffer, BulkMap, Config, Device, Result};
 
 /// The input of one measurement, on a device.
 pub struct Subjects<'d, K, V> {

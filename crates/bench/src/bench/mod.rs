@@ -21,8 +21,9 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use record::{Record, Run, Subject};
 use roofline::Roofline;
+use warpnest::design::{Design, Numbers, Page};
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{Config, CuckooConfig, Design, Device, LinearConfig, Numbers, Page, PageConfig};
+use warpnest::{Config, CuckooConfig, Device, LinearConfig, PageConfig};
 
 /// Measure every table and operation, beside what the memory system allows in the same run.
 ///

@@ -4,8 +4,10 @@ use super::input::key;
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use super::{Bench, name_on};
+use warpnest::design::Numbers;
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::{Buffer, Config, KeyWord as Key, MultiConfig, Numbers, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, Config, MultiConfig};
 
 /// The numbers of values a key, and the names of the operations for each.
 const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [

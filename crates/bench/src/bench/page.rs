@@ -5,7 +5,9 @@ use super::input::{Repeats, repeated};
 use super::maps::Subjects;
 use super::page_build::Limits;
 use super::record::Record;
-use warpnest::{Buffer, KeyWord as Key, PageConfig, PageStages, ValueWord as Value};
+use warpnest::page::PageStages;
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, PageConfig};
 
 /// Builds a map of `n` pairs and looks up present and absent keys; then builds from pairs with
 /// repeated keys.

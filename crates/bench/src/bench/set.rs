@@ -5,9 +5,12 @@ use super::input::{Input, Repeats, repeated};
 use super::page_build::Limits;
 use super::record::{Record, Subject};
 use super::roofline::{median_ms, median_stages};
+use warpnest::design::Builds;
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::kernels::types::Nothing;
-use warpnest::{Buffer, Builds, BulkSet, Config, CuckooConfig, KeyWord as Key, PageConfig, PageStages, Result};
+use warpnest::page::PageStages;
+use warpnest::types::KeyWord as Key;
+use warpnest::{Buffer, BulkSet, Config, CuckooConfig, PageConfig, Result};
 
 impl Bench<'_> {
     /// Measures a `PageSet` with this load factor. The limits of builds are [`Limits`].

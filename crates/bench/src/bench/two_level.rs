@@ -3,7 +3,9 @@
 use super::Bench;
 use super::maps::Subjects;
 use super::record::Record;
-use warpnest::{KeyWord as Key, TwoLevelConfig, TwoLevelStages, ValueWord as Value};
+use warpnest::TwoLevelConfig;
+use warpnest::two_level::TwoLevelStages;
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
 
 /// Builds a map of `n` pairs and looks up present and absent keys.
 ///

@@ -3,7 +3,8 @@
 
 use anyhow::{Context as _, ensure};
 use comfy_table::Table;
-use warpnest::{Answers, Buffer, LinearConfig, LinearProbeReport};
+use warpnest::linear::LinearProbeReport;
+use warpnest::{Answers, Buffer, LinearConfig};
 
 use super::Lab;
 use super::figure::{Axis, Figure, Series};

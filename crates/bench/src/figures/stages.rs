@@ -1,7 +1,8 @@
 //! The stages of building a two-level map: the figures of (Sahu 2015) and (Alcantara 2009).
 
 use anyhow::Context as _;
-use warpnest::{BuildError, Error, TwoLevelConfig, TwoLevelStages};
+use warpnest::two_level::TwoLevelStages;
+use warpnest::{BuildError, Error, TwoLevelConfig};
 
 use super::Lab;
 use super::figure::{Axis, End, Figure, Series};

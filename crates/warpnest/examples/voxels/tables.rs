@@ -3,7 +3,8 @@
 use std::{iter::zip, time::Instant};
 
 use anyhow::ensure;
-use warpnest::{Answers, Buffer, Device, KeyWord as Key, PageConfig, PageMap};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Answers, Buffer, Device, PageConfig, PageMap};
 
 use super::voxelize::{FINEST_NARROW, Surface, narrow};
 

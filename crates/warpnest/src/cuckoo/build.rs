@@ -2,10 +2,10 @@
 
 use super::config::table_words;
 use super::{Cuckoo, CuckooConfig, CuckooTable};
-use crate::table::design::BuiltTable;
 use crate::table::input::{Input, Known};
+use crate::table::raw::BuiltTable;
 use crate::{Buffer, BuildError, Device, Error, Result, Stream, Tracked};
-use gpu_kernels::cuckoo::{Census, Insert, InsertParams, Last, PairsParams, StoreValues, Unplaceable, header, packed};
+use gpu_kernels::cuckoo::{Census, Insert, InsertParams, Last, PairsParams, StoreValues, header, packed};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Key, Payload, WordOf};
@@ -160,7 +160,10 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
                 found = self.header.download(stream)?;
             }
             if found[header::FAILED as usize] != 0 {
-                self.check_residues(stream, input)?;
+                // Other constants change nothing of this.
+                if restarts == 0 {
+                    self.check_residues(stream, input)?;
+                }
                 continue;
             }
             let repeated_keys = found[header::REPEATED as usize] != 0;
@@ -264,31 +267,25 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
         Ok(self.header.download(stream)?[header::FAILED as usize] == 0)
     }
 
-    /// Returns an error after a failure if no constants can place the keys.
+    /// Returns an error if no constants can place the keys: if more of them agree modulo the prime
+    /// of the exact linear family than there are functions. Copies all keys to the host.
     fn check_residues(&self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
-        let Some(prime) =
-            self.config.design.hash.prime().filter(|_| self.config.design.hash.formula() == Formula::Linear)
-        else {
-            return Ok(());
-        };
-        let unplaceable = Unplaceable::<K, V> {
-            keys: input.keys.argument(),
-            words: self.slots_pointer(),
-            header: self.header.argument(),
-            plan: PairsParams { functions: self.functions, pairs: input.pairs },
-        };
-        // SAFETY: the slots were filled with these functions.
-        unsafe { stream.launch(&unplaceable, input.pairs, &[input.keys, &self.words], &[&self.header])? };
-        let found = self.header.download(stream)?;
-        if found[header::UNPLACEABLE as usize] == 0 {
-            return Ok(());
+        let (hash, functions) = (self.config.design.hash, self.config.design.functions);
+        let Some(prime) = hash.prime().filter(|_| hash.formula() == Formula::Linear) else { return Ok(()) };
+        let keys = input.keys.download_front(stream, input.pairs as usize)?;
+        // The key that is all ones has a cell of its own.
+        let in_slots = keys.into_iter().filter(|&key| key != K::ALL_ONES);
+        let mut by_residue: Vec<(u64, K)> = in_slots.map(|key| (self.functions.residue(key), key)).collect();
+        by_residue.sort_unstable();
+        by_residue.dedup();
+        let agree = |one: &(u64, K), other: &(u64, K)| one.0 == other.0;
+        match by_residue.chunk_by(agree).find(|alike| alike.len() > functions as usize) {
+            None => Ok(()),
+            Some(alike) => {
+                let key = alike[0].1.to_u64();
+                Err(Error::BuildFailed(BuildError::KeysAgreeModuloPrime { key, prime, functions }))
+            }
         }
-        let key = found[header::UNPLACEABLE_KEY as usize];
-        Err(Error::BuildFailed(BuildError::KeysAgreeModuloPrime {
-            key,
-            prime,
-            functions: self.config.design.functions,
-        }))
     }
 }
 

@@ -17,11 +17,11 @@ use gpu_kernels::types::{Key, Payload};
 /// let hash = HashFamily::ALCANTARA_2011;
 /// let config = CuckooConfig::default().functions(3).slots_per_pair(1.5).hash(hash).seed(42);
 /// let keys: Vec<u64> = (0..1000).collect();
-/// assert_eq!(config.memory_bytes::<u64, u32>(1000)?, 16 * 1500 + 72);
+/// assert_eq!(config.memory_bytes::<u64, u32>(1000)?, 16 * 1500 + 56);
 /// let map: CuckooMap<u64, u32> = config.build(&device, &keys, &[5; 1000])?;
 /// assert_eq!(map.table().slots(), 1500);
 ///
-/// assert_eq!(config.memory_bytes::<u64, ()>(1000)?, 8 * 1500 + 72);
+/// assert_eq!(config.memory_bytes::<u64, ()>(1000)?, 8 * 1500 + 56);
 /// let set: CuckooSet<u64> = config.build_set(&device, &keys)?;
 /// assert_eq!(set.table().slots(), 1500);
 /// # Ok::<(), warpnest::Error>(())

@@ -8,7 +8,8 @@ mod id_table;
 pub use build::{CuckooReport, EvictionChains};
 pub use config::{Cuckoo, CuckooConfig};
 
-use crate::table::design::{Built, Counted, Design, RawTable, Seeded, Stores, sealed::Sealed};
+use crate::table::design::{Built, Counted, Design, Seeded, Stores};
+use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::{Find, FindParams, Histogram, Slot, Unpack, UnpackParams};
 use gpu_kernels::hash::{HashFunctions, MAX_FUNCTIONS};
@@ -30,7 +31,7 @@ use std::marker::PhantomData;
 /// * **Complexity.** A build makes about `-m·ln(1 - n/m)` random accesses for n pairs in m slots
 ///   (section 4.5.3). That is 2 n by default, and more near the largest load factors. A lookup
 ///   makes between one and as many accesses as there are hash functions.
-/// * **Memory.** A slot takes 8 bytes for `u32` keys and values and 16 otherwise; a map takes 72
+/// * **Memory.** A slot takes 8 bytes for `u32` keys and values and 16 otherwise; a map takes 56
 ///   more. [`Config::memory_bytes`] says so beforehand. A build that meets repeated keys takes 4
 ///   more bytes a slot while it runs, and any other build nothing besides.
 /// * **Rebuilds** are in the slots that the map has.
@@ -63,7 +64,7 @@ pub type CuckooMap<K, V> = BulkMap<K, V, Cuckoo>;
 /// * **Complexity.** A build makes about `-m·ln(1 - n/m)` random exchanges of one word for n
 ///   distinct keys in m slots, 2 n by default. A query reads between one and as many slots as there
 ///   are hash functions, and ends at an empty one.
-/// * **Memory.** A slot is one key of 4 or 8 bytes; a set takes 72 bytes more. A build takes
+/// * **Memory.** A slot is one key of 4 or 8 bytes; a set takes 56 bytes more. A build takes
 ///   nothing besides.
 /// * **Two builds of the same keys** answer every query alike, and have the same [`BulkSet::len`].
 ///   The slots of the keys, and so the order of [`BulkSet::to_keys`], may differ, also with the

@@ -11,7 +11,8 @@ mod work;
 
 pub use config::{Extendible, ExtendibleConfig};
 
-use crate::table::design::{ChangingTable, Design, RawTable, Seeded, Stores, sealed::Sealed};
+use crate::table::design::{Design, Seeded, Stores};
+use crate::table::raw::{ChangingTable, RawTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Device, Error, Result, Stream, Tracked};
 use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
 use gpu_kernels::seam::Global;

@@ -2,15 +2,16 @@
 //! the "basic hash table" of (Alcantara 2011, §4.4).
 
 use crate::table::config::Config;
-use crate::table::design::{Builds, BuiltTable};
+use crate::table::design::Builds;
 use crate::table::input::Input;
+use crate::table::raw::BuiltTable;
 use crate::{Buffer, Result, Stream, Tracked};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::Key;
 
 /// A design on whose maps a [`CompactingTable`](crate::CompactingTable) or a
-/// [`MultiMap`](crate::MultiMap) of keys `K` can be built: [`Page`](crate::Page) or
-/// [`Cuckoo`](crate::Cuckoo). The trait is sealed.
+/// [`MultiMap`](crate::MultiMap) of keys `K` can be built: [`Page`](crate::design::Page) or
+/// [`Cuckoo`](crate::design::Cuckoo). The trait is sealed.
 pub trait Numbers<K: Key>: Builds<K, u32, Table: IdTable<K>> {}
 
 impl<K: Key, D: Builds<K, u32>> Numbers<K> for D where D::Table: IdTable<K> {}

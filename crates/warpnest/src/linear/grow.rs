@@ -1,7 +1,7 @@
 //! Rehashing to another table: a larger one, a smaller one, or one without removed keys.
 
 use super::{Counts, LinearConfig, LinearTable, cell, in_cell};
-use crate::table::design::ChangingTable;
+use crate::table::raw::ChangingTable;
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::double::{Half, PackedPair};
 use gpu_kernels::linear::{Layout, Rehash, RehashParams, header};

@@ -9,7 +9,8 @@ mod operations;
 pub use config::{Linear, LinearConfig};
 pub use operations::{LinearOperation, LinearProbeReport};
 
-use crate::table::design::{ChangingTable, Design, RawTable, Seeded, Stores, sealed::Sealed};
+use crate::table::design::{Design, Seeded, Stores};
+use crate::table::raw::{ChangingTable, RawTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Config, Device, Error, InputError, Result, Stream, Tracked};
 use gpu_kernels::double::PackedPair;
 use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, Operation, Unpack, header};

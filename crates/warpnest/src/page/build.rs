@@ -5,8 +5,8 @@
 use super::config::Plan;
 use super::{Page, PageConfig, PageTable};
 use crate::primitives::Scratch;
-use crate::table::design::BuiltTable;
 use crate::table::input::{Input, Known};
+use crate::table::raw::BuiltTable;
 use crate::table::stages::StageClock;
 use crate::{Buffer, BuildError, Device, Error, Result, Stream};
 use gpu_kernels::page::{Layout, header};
@@ -64,6 +64,31 @@ impl PageStages {
     /// Returns the time of all stages.
     pub fn total(&self) -> f64 {
         self.initialization + self.first_split + self.later_splits + self.pages
+    }
+}
+
+/// How pairs get to their pages. A bin that overflows has copies of one key, against which other
+/// constants would not help; exact offsets do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Strategy {
+    /// They are in the order of their pages.
+    InOrder,
+    /// Splits into bins of a capacity that is known beforehand; in a table of zeros, if `zeroed`.
+    Split { zeroed: bool },
+    /// The last split once more, into bins at exact offsets. Another bin may still overflow.
+    LastSplitAgain,
+    /// All pairs counted and put at exact offsets, which always fits.
+    Counted,
+}
+
+impl Strategy {
+    /// Returns the strategy for the same constants after this outcome, if there is another.
+    fn after(self, outcome: &Outcome) -> Option<Self> {
+        match outcome {
+            Outcome::LastOverflow if matches!(self, Self::Split { .. }) => Some(Self::LastSplitAgain),
+            Outcome::LastOverflow | Outcome::Overflow => Some(Self::Counted),
+            Outcome::Built { .. } | Outcome::Failure => None,
+        }
     }
 }
 
@@ -183,23 +208,20 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         for failures in 0..attempts {
             let (a, b) = (random.next_u64(), random.next_u64());
             self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
-            // The order is that of the first constants only.
-            let in_order = failures == 0 && input.ordered_by().is_some();
-            let mut outcome = if in_order {
-                self.attempt_in_order(stream, input, plan)?
-            } else {
-                self.attempt(stream, input, plan, zeroed && failures == 0)?
+            // The order is that of the first constants only, and so are the zeros.
+            let first = failures == 0;
+            let mut strategy = match input.ordered_by() {
+                Some(_) if first => Strategy::InOrder,
+                _ => Strategy::Split { zeroed: zeroed && first },
             };
-            // Other constants would not help against copies of one key. Exact offsets for the last
-            // split's bins mostly help, and exact offsets for all pairs always do.
-            let split_again = matches!(outcome, Outcome::LastOverflow);
-            if split_again {
-                outcome = self.attempt_last_split(stream, input, plan)?;
-            }
-            let counted = matches!(outcome, Outcome::LastOverflow | Outcome::Overflow);
-            if counted {
-                outcome = self.attempt_counted(stream, input, plan)?;
-            }
+            let mut split_again = false;
+            let outcome = loop {
+                let outcome = self.attempt_by(strategy, stream, input, plan)?;
+                let Some(next) = strategy.after(&outcome) else { break outcome };
+                strategy = next;
+                split_again |= strategy == Strategy::LastSplitAgain;
+            };
+            let counted = strategy == Strategy::Counted;
             if let Outcome::Built { length, skewed, moved, stages } = outcome {
                 self.length = length;
                 self.report = PageReport { seed, failures, split_again, counted, skewed, moved, stages };
@@ -207,6 +229,22 @@ impl<K: Key, V: Payload> PageTable<K, V> {
             }
         }
         Err(Error::BuildFailed(BuildError::Page { pairs: plan.pairs, load: self.config.design.load, attempts }))
+    }
+
+    /// Makes one attempt with the constants of the layout.
+    fn attempt_by(
+        &mut self,
+        strategy: Strategy,
+        stream: &Stream,
+        input: Input<'_, K, V>,
+        plan: &Plan,
+    ) -> Result<Outcome> {
+        match strategy {
+            Strategy::InOrder => self.attempt_in_order(stream, input, plan),
+            Strategy::Split { zeroed } => self.attempt(stream, input, plan, zeroed),
+            Strategy::LastSplitAgain => self.attempt_last_split(stream, input, plan),
+            Strategy::Counted => self.attempt_counted(stream, input, plan),
+        }
     }
 
     /// Allocates more memory if the table has not enough.

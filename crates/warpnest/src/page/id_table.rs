@@ -2,8 +2,8 @@
 
 use super::{PageConfig, PageTable};
 use crate::layered::id_table::{IdTable, RunsQuery};
-use crate::table::design::BuiltTable;
 use crate::table::input::Input;
+use crate::table::raw::BuiltTable;
 use crate::{Buffer, Result, Stream, Tracked};
 use gpu_kernels::layered::multi::{Runs, RunsParams};
 use gpu_kernels::page::{FlagValues, Number, NumberParams, RankValues, ValuesParams};

@@ -12,7 +12,8 @@ pub use build::{PageReport, PageStages};
 pub use config::{Page, PageConfig};
 
 use crate::primitives::Scratch;
-use crate::table::design::{Built, Design, RawTable, Seeded, Staged, Stores, sealed::Sealed};
+use crate::table::design::{Built, Design, Seeded, Staged, Stores};
+use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::page::{Find, FindParams, Layout, Unpack, UnpackParams};
 use gpu_kernels::seam::Global;

@@ -3,8 +3,8 @@
 use super::config::{Plan, bytes, keys_length, values_length};
 use super::{Sorted, SortedConfig, SortedTable};
 use crate::primitives::{Pairs, Scratch, launch_compact, launch_flag};
-use crate::table::design::BuiltTable;
 use crate::table::input::Input;
+use crate::table::raw::BuiltTable;
 use crate::table::stages::StageClock;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::seam::Global;

@@ -9,7 +9,8 @@ pub use build::{SortedReport, SortedStages};
 pub use config::{Sorted, SortedConfig};
 
 use crate::primitives::Scratch;
-use crate::table::design::{Built, Design, RawTable, Staged, Stores, sealed::Sealed};
+use crate::table::design::{Built, Design, Staged, Stores};
+use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{Find, FindParams, Layout};
@@ -25,7 +26,7 @@ use std::ops::Range;
 ///
 /// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type.
 /// * **Order.** The pairs are in the order of their keys, or of the unsigned words of keys that are
-///   not [`OrderedKey`](crate::OrderedKey)s: negative numbers come last.
+///   not [`OrderedKey`](crate::types::OrderedKey)s: negative numbers come last.
 ///   [`BulkMap::to_pairs`] and all other
 ///   methods return them so. A *rank* is the number of pairs before a pair in this order.
 /// * **Repeated keys** end as in `BTreeMap::from_iter`: the last pair in input order wins.

@@ -2,8 +2,9 @@
 
 use super::SortedMap;
 use crate::runtime::lent::Lent;
-use crate::table::element::to_word;
-use crate::{Buffer, Error, InputError, OrderedKey, Result, Stream, Value};
+use crate::table::types::to_word;
+use crate::types::OrderedKey;
+use crate::{Buffer, Error, InputError, Result, Stream, Value};
 use gpu_kernels::sorted::{Bounds, BoundsParams, CountRanges, RangesParams};
 use gpu_kernels::types::Scalar;
 use std::ops::{Bound, Range, RangeBounds};

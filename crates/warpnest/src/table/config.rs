@@ -1,9 +1,11 @@
 //! The configuration of tables: what all designs have in common, and the builds.
 
-use super::design::{Builds, Built, BuiltTable, Changes, ChangingTable, Counted, Design, Seeded, Staged};
+use super::design::{Builds, Built, Changes, Counted, Design, Seeded, Staged};
 use super::input::Input;
+use super::raw::{BuiltTable, ChangingTable};
 use crate::runtime::lent::Lent;
-use crate::{Buffer, BulkMap, BulkSet, Device, Key, Payload, Result, Stream, Value};
+use crate::types::Payload;
+use crate::{Buffer, BulkMap, BulkSet, Device, Key, Result, Stream, Value};
 use gpu_kernels::types::Nothing;
 
 /// The configuration of maps and sets of one design. A design's own settings are methods of its

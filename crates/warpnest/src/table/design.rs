@@ -1,23 +1,21 @@
-//! The seam between the maps and sets that users hold and the tables under them. A [`Design`] names
-//! a kind of table, and a [`RawTable`] is one. The traits are sealed: other crates can use them as
-//! bounds, but not implement them.
+//! The designs of tables, and the bounds of generic code over them. A [`Design`] names a kind of
+//! table. All traits are sealed: other crates can use them as bounds, but not implement them.
 
-use super::config::Config;
-use super::input::Input;
-use crate::{Answers, Buffer, Device, Result, Stream, Tracked};
-use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Key, Payload, Value, WordOf};
+use super::raw::{BuiltTable, ChangingTable, RawTable, sealed};
+use gpu_kernels::types::{Key, Payload, Value};
 use std::fmt::Debug;
 
-/// A kind of table, and what is configured of it beyond a [`Config`]'s common settings: [`Page`],
-/// [`Cuckoo`], [`TwoLevel`], [`Sorted`], [`Linear`] or [`Extendible`]. The trait is sealed.
-///
-/// [`Page`]: crate::Page
-/// [`Cuckoo`]: crate::Cuckoo
-/// [`TwoLevel`]: crate::TwoLevel
-/// [`Sorted`]: crate::Sorted
-/// [`Linear`]: crate::Linear
-/// [`Extendible`]: crate::Extendible
+pub use crate::cuckoo::Cuckoo;
+pub use crate::extendible::Extendible;
+pub use crate::layered::id_table::Numbers;
+pub use crate::linear::Linear;
+pub use crate::page::Page;
+pub use crate::sorted::Sorted;
+pub use crate::two_level::TwoLevel;
+
+/// A kind of table, and what is configured of it beyond a [`Config`](crate::Config)'s common
+/// settings: [`Page`], [`Cuckoo`], [`TwoLevel`], [`Sorted`], [`Linear`] or [`Extendible`]. The
+/// trait is sealed.
 pub trait Design: sealed::Sealed + Clone + Debug + Default + PartialEq + 'static {
     /// The name of the design, such as `Page` of a `PageMap`.
     const NAME: &'static str;
@@ -63,94 +61,4 @@ where
     D: Stores<K, V>,
     D::Table: ChangingTable<K, V, Design = D>,
 {
-}
-
-/// A table, for the maps and sets that have one.
-pub trait RawTable<K: Key, P: Payload>: Debug + Sized {
-    /// The device that the table is on.
-    fn device(&self) -> &Device;
-
-    /// The number of keys.
-    fn len(&self) -> u64;
-
-    /// The bytes that the table takes on the device, without what builds and batches work in.
-    fn memory_bytes(&self) -> u64;
-
-    /// Queues a lookup; `values` may be null.
-    ///
-    /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for every 32 of them. The
-    /// launch writes `writes`.
-    unsafe fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Global<WordOf<P>>,
-        found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
-    ) -> Result<()>;
-
-    /// Writes all keys to the front of `keys`, and all values to that of `values`; returns how many
-    /// there are. That is the number of keys, unless a promise of unique keys was broken.
-    ///
-    /// # Safety
-    /// `keys` has an element for each key, and `values` is as long. There are values unless the
-    /// payload is nothing.
-    unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<WordOf<P>>>) -> Result<u64>;
-
-    /// Copies the table on the same device, without what builds and batches work in.
-    fn try_clone(&self, stream: &Stream) -> Result<Self>;
-
-    /// Gives back the memory that the table does not need.
-    fn shrink_to_fit(&mut self) -> Result<()>;
-}
-
-/// A table that is built in one go.
-pub trait BuiltTable<K: Key, P: Payload>: RawTable<K, P> {
-    /// The design of the table.
-    type Design: Built;
-
-    /// The bytes that a table of `items` pairs, or keys alone, keeps, and those that its build
-    /// takes besides. Fails if the request makes no sense.
-    fn sizes(config: &Config<Self::Design>, items: u64) -> Result<(u64, u64)>;
-
-    /// Builds a table from input that has been checked to be on `device`, like the stream.
-    fn create(config: Config<Self::Design>, stream: &Stream, device: &Device, input: Input<'_, K, P>) -> Result<Self>;
-
-    /// Rebuilds the table from input that has been checked to be on its device, like the stream. If
-    /// the request makes no sense, the table is unchanged. After another error it is empty.
-    fn rebuild(&mut self, stream: &Stream, input: Input<'_, K, P>) -> Result<()>;
-
-    /// The configuration of the last build and the next one.
-    fn config(&self) -> &Config<Self::Design>;
-
-    /// Access to [`BuiltTable::config`], for the next build.
-    fn config_mut(&mut self) -> &mut Config<Self::Design>;
-
-    /// The report of the last build that succeeded.
-    fn report(&self) -> &<Self::Design as Built>::Report;
-}
-
-/// A map that changes in place, batch by batch.
-pub trait ChangingTable<K: Key, V: Value>: RawTable<K, V> {
-    /// The design of the map.
-    type Design: Design;
-
-    /// Makes an empty map.
-    fn create(config: Config<Self::Design>, device: &Device) -> Result<Self>;
-
-    /// Gives every key its value; returns the number of new keys.
-    fn insert(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64>;
-
-    /// Removes keys, and answers which of them were there, with the values that they had; returns
-    /// their number.
-    fn remove(&mut self, stream: &Stream, keys: &Buffer<K>, answers: Option<&mut Answers<V>>) -> Result<u64>;
-
-    /// Removes all keys.
-    fn clear(&mut self, stream: &Stream) -> Result<()>;
-}
-
-pub(crate) mod sealed {
-    /// A trait that other crates cannot name.
-    pub trait Sealed {}
 }

@@ -1,7 +1,7 @@
 //! Lookups of many keys at once, in any table.
 
 use super::answers::bit;
-use super::design::RawTable;
+use super::raw::RawTable;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Device, Key, Result, Stream, Tracked, Value};
 use gpu_kernels::seam::Global;

@@ -1,7 +1,8 @@
 //! [`BulkMap`]: a map of any design.
 
-use super::design::{Builds, BuiltTable, Changes, ChangingTable, RawTable, Stores};
+use super::design::{Builds, Changes, Stores};
 use super::input::Input;
+use super::raw::{BuiltTable, ChangingTable, RawTable};
 use super::{config::Config, lookup};
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Device, Key, Result, Stream, Value};
@@ -21,7 +22,8 @@ use std::marker::PhantomData;
 /// Functions can be generic over the design:
 ///
 /// ```
-/// use warpnest::{Builds, BulkMap, Config, CuckooConfig, Device, PageConfig};
+/// use warpnest::{BulkMap, Config, CuckooConfig, Device, PageConfig};
+/// use warpnest::design::Builds;
 ///
 /// fn squares<D: Builds<u32, u64>>(config: Config<D>) -> warpnest::Result<BulkMap<u32, u64, D>> {
 ///     let keys: Vec<u32> = (0..1000).collect();

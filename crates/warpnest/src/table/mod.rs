@@ -3,12 +3,13 @@
 
 pub(crate) mod answers;
 pub(crate) mod config;
-pub(crate) mod design;
-pub(crate) mod element;
+pub mod design;
 pub(crate) mod hash;
 pub(crate) mod input;
 pub(crate) mod lookup;
 pub(crate) mod map;
+pub(crate) mod raw;
 pub(crate) mod set;
 mod set_operations;
 pub(crate) mod stages;
+pub mod types;

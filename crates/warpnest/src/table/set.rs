@@ -1,7 +1,8 @@
 //! [`BulkSet`]: a set of any design that has sets.
 
-use super::design::{Builds, BuiltTable, RawTable, Stores};
+use super::design::{Builds, Stores};
 use super::input::Input;
+use super::raw::{BuiltTable, RawTable};
 use super::{config::Config, lookup, set_operations};
 use crate::runtime::lent::Lent;
 use crate::{Buffer, Device, Key, Result, Stream};

@@ -2,8 +2,9 @@
 //! looked up in the other one, and those that belong to the result are compacted. These keys are
 //! all different, so the result is built without looking for repeats.
 
-use super::design::{Builds, BuiltTable, RawTable};
+use super::design::Builds;
 use super::input::{Input, Known};
+use super::raw::{BuiltTable, RawTable};
 use crate::primitives::{launch_compact, state_words};
 use crate::{Buffer, BulkSet, Key, Result, Stream};
 use gpu_kernels::primitives::compact::{CompactParams, Invert};

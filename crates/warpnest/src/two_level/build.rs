@@ -3,8 +3,8 @@
 
 use super::{TwoLevel, TwoLevelConfig, TwoLevelTable};
 use crate::primitives::{Pairs, RadixPasses, Scratch, compact, flag_last_of_each, sort_pairs};
-use crate::table::design::BuiltTable;
 use crate::table::input::{Input, Known};
+use crate::table::raw::BuiltTable;
 use crate::table::stages::StageClock;
 use crate::{Buffer, BuildError, Device, Error, Result, Stream};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};

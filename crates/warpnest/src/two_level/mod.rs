@@ -9,7 +9,8 @@ pub use config::{TwoLevel, TwoLevelConfig};
 
 use crate::cuckoo::write_slots;
 use crate::primitives::Scratch;
-use crate::table::design::{Built, Counted, Design, RawTable, Seeded, Staged, Stores, sealed::Sealed};
+use crate::table::design::{Built, Counted, Design, Seeded, Staged, Stores};
+use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::UnpackParams;
 use gpu_kernels::seam::Global;

@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
+use warpnest::types::KeyWord as Key;
 use warpnest::{
-    Answers, Buffer, CompactingConfig, CompactingTable, Config, ConfigError, CuckooConfig, Device, Error,
-    KeyWord as Key, PageConfig,
+    Answers, Buffer, CompactingConfig, CompactingTable, Config, ConfigError, CuckooConfig, Device, Error, PageConfig,
 };
 use warpnest_tests::forms::{Form, FormOf};
 use warpnest_tests::{

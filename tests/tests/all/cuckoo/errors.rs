@@ -80,7 +80,7 @@ fn more_slots_than_hash_functions_reach_are_refused() {
         );
     });
     let bytes = |config: CuckooConfig, pairs| config.memory_bytes::<u32, u32>(pairs);
-    assert_eq!(bytes(default().slots(limit), 3), Ok(8 * limit + 72));
+    assert_eq!(bytes(default().slots(limit), 3), Ok(8 * limit + 56));
     assert_eq!(
         bytes(default(), 3_500_000_000),
         Err(Error::Input(InputError::TooManySlots { asked: 4_375_000_000, limit }))
@@ -127,7 +127,7 @@ fn the_fewest_slots_are_the_promised_number_to_the_slot() {
         for pairs in 1..=1000 {
             let least = (pairs * hundredths).div_ceil(100);
             let bytes = |slots| default().functions(functions).slots(slots).memory_bytes::<u32, u32>(pairs);
-            assert_eq!(bytes(least), Ok(8 * least + 72), "{pairs} pairs, {functions} functions");
+            assert_eq!(bytes(least), Ok(8 * least + 56), "{pairs} pairs, {functions} functions");
             assert!(bytes(least - 1).is_err(), "{pairs} pairs, {functions} functions");
         }
     }
@@ -212,7 +212,7 @@ fn more_keys_than_functions_that_agree_modulo_the_prime_are_told_apart_from_bad_
 }
 
 #[test]
-fn keys_that_agree_are_found_within_a_few_attempts() {
+fn keys_that_agree_are_found_after_one_attempt() {
     let attempts = Arc::new(AtomicU32::new(0));
     let device = Device::from_engine(HostEngine::new(Counting(attempts.clone()))).unwrap();
     let keys = with_keys_alike(5);
@@ -221,7 +221,7 @@ fn keys_that_agree_are_found_within_a_few_attempts() {
         let config = default().hash(linear(PRIME)).restarts(1000).seed(seed);
         assert_keys_agree(config.build(&device, &keys, &keys).unwrap_err());
         let tried = attempts.load(Relaxed) - before;
-        assert!((1..=3).contains(&tried), "{tried} attempts with seed {seed}");
+        assert_eq!(tried, 1, "attempts with seed {seed}");
     }
 }
 

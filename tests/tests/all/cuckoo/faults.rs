@@ -3,7 +3,8 @@
 
 use gpu_kernels::primitives::roofline::Copy;
 use std::sync::atomic::Ordering::Relaxed;
-use warpnest::{Buffer, ConfigError, CuckooConfig, CuckooMap, CuckooReport, Device, Error, InputError};
+use warpnest::cuckoo::CuckooReport;
+use warpnest::{Buffer, ConfigError, CuckooConfig, CuckooMap, Device, Error, InputError};
 use warpnest_tests::built::faults::{failing_allocations, failing_launches, memory_is_as_said};
 use warpnest_tests::{assert_wrong_device, counting, distinct_keys, elsewhere, engines, null, says};
 

@@ -4,7 +4,9 @@
 use gpu_kernels::extendible::{PAGE, Segment, State, WordOf};
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
-use warpnest::{Device, Extendible, ExtendibleMap, KeyWord as Key, ValueWord as Value};
+use warpnest::design::Extendible;
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Device, ExtendibleMap};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_checker::check_extendible_map;
 use warpnest_tests::extendible_parts::{small, spread};

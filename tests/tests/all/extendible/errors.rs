@@ -4,10 +4,8 @@
 //! `extendible/faults.rs` has the failures that come from the device.
 
 use std::collections::HashMap;
-use warpnest::{
-    Answers, Buffer, ConfigError, Device, Error, ExtendibleConfig, ExtendibleMap, FullError, InputError,
-    KeyWord as Key, ValueWord as Value,
-};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Answers, Buffer, ConfigError, Device, Error, ExtendibleConfig, ExtendibleMap, FullError, InputError};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_parts::{close, small, spread};
 use warpnest_tests::maps::refuses_buffers_of_other_lengths;

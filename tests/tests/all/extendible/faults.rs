@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use warpnest::{Device, Error, ExtendibleMap, ExtendibleReport, KeyWord as Key, Result, ValueWord as Value};
+use warpnest::extendible::ExtendibleReport;
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Device, Error, ExtendibleMap, Result};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_checker::check_extendible_map;
 use warpnest_tests::extendible_parts::small;

@@ -2,9 +2,8 @@
 //! none.
 
 use std::sync::atomic::Ordering::Relaxed;
-use warpnest::{
-    Buffer, Error, ExtendibleConfig, ExtendibleMap, InputError, KeyWord as Key, Result, ValueWord as Value,
-};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, Error, ExtendibleConfig, ExtendibleMap, InputError, Result};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_parts::small;
 use warpnest_tests::maps::equals;

@@ -3,7 +3,8 @@
 
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
-use warpnest::{Answers, Buffer, Error, ExtendibleConfig, ExtendibleMap, KeyWord as Key, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Answers, Buffer, Error, ExtendibleConfig, ExtendibleMap};
 use warpnest_tests::{key, maps, of_all_widths, on_every_engine};
 
 /// A strategy for keys: few, so that they come again, any, or one after the other, also in their

@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
-use warpnest::{Buffer, KeyWord as Key, LinearConfig, LinearMap, LinearOperation, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, LinearConfig, LinearMap, LinearOperation};
 use warpnest_tests::changing::edges::{self, extremes};
 use warpnest_tests::changing::{create, fill, pairs, values};
 use warpnest_tests::linear_checker::{check_answers, check_linear_map, linear_engines};

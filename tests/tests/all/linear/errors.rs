@@ -5,10 +5,8 @@
 
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
-use warpnest::{
-    Answers, Buffer, ConfigError, Device, Error, FullError, InputError, KeyWord as Key, LinearConfig, LinearMap,
-    ValueWord as Value,
-};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Answers, Buffer, ConfigError, Device, Error, FullError, InputError, LinearConfig, LinearMap};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::linear_checker::{check_linear_map, linear_engines};
 use warpnest_tests::maps::refuses_buffers_of_other_lengths;

@@ -4,9 +4,8 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
-use warpnest::{
-    Buffer, Device, Error, KeyWord as Key, LinearConfig, LinearMap, LinearOperation, Result, ValueWord as Value,
-};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, Device, Error, LinearConfig, LinearMap, LinearOperation, Result};
 use warpnest_tests::changing::{self, own, pairs, values};
 use warpnest_tests::linear_checker::check_linear_map;
 use warpnest_tests::maps::equals;

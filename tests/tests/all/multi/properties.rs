@@ -4,9 +4,10 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
+use warpnest::design::{Cuckoo, Numbers};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
 use warpnest::{
-    Buffer, BuildError, Config, Cuckoo, CuckooConfig, Device, Error, HashFamily, KeyWord as Key, MultiConfig, MultiMap,
-    Numbers, PageConfig, ValueWord as Value,
+    Buffer, BuildError, Config, CuckooConfig, Device, Error, HashFamily, MultiConfig, MultiMap, PageConfig,
 };
 use warpnest_tests::forms::{Form, FormOf};
 use warpnest_tests::{

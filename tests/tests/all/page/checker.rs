@@ -4,7 +4,8 @@
 use gpu_kernels::page::Layout;
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use std::collections::HashMap;
-use warpnest::{Device, KeyWord as Key, PageConfig, PageMap};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Device, PageConfig, PageMap};
 use warpnest_tests::distinct_keys;
 use warpnest_tests::maps::holds;
 use warpnest_tests::page_checker::{check_page_map, pairs_of_pages, same_pairs};

@@ -3,7 +3,8 @@
 
 use rayon::ThreadPoolBuilder;
 use std::collections::HashMap;
-use warpnest::{Device, KeyWord as Key, PageConfig, PageMap, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Device, PageConfig, PageMap};
 use warpnest_tests::page_checker::check_page_map;
 use warpnest_tests::{distinct_keys, values};
 

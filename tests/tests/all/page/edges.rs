@@ -5,7 +5,8 @@
 
 use warpnest::kernels::page::{Number, NumberParams, Unpack, UnpackParams, split_tile};
 use warpnest::kernels::seam::Kernel;
-use warpnest::{Buffer, Device, KeyWord as Key, PageConfig, PageMap, Tracked, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, Device, PageConfig, PageMap, Tracked};
 use warpnest_tests::built::{build, edges};
 use warpnest_tests::page_checker::check_page_map;
 use warpnest_tests::{distinct_keys, engines, on_all, values};

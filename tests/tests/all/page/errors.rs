@@ -4,7 +4,8 @@
 //! `page/skew.rs` has the builds that fail, `page/faults.rs` the failures that come from the
 //! device.
 
-use warpnest::{Buffer, ConfigError, Device, Error, KeyWord as Key, PageConfig, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, ConfigError, Device, Error, PageConfig};
 use warpnest_tests::built::{errors, refused};
 use warpnest_tests::maps::holds;
 use warpnest_tests::{assert_wrong_device, distinct_keys, elsewhere, on_all, says, values};

@@ -2,7 +2,9 @@
 //! of the map afterwards, and that no byte is taken beyond what was announced.
 
 use std::sync::atomic::Ordering::Relaxed;
-use warpnest::{Buffer, Error, KeyWord as Key, PageConfig, PageReport};
+use warpnest::page::PageReport;
+use warpnest::types::KeyWord as Key;
+use warpnest::{Buffer, Error, PageConfig};
 use warpnest_tests::built::faults::{self, failing_allocations, memory_is_as_said, times};
 use warpnest_tests::maps::holds;
 use warpnest_tests::{counting, distinct_keys, only};

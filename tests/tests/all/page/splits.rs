@@ -6,7 +6,8 @@ use gpu_kernels::page::{MAX_SPLIT_BITS, Pairs, Split, SplitParams, header, split
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::{Payload, Scalar, WordOf};
 use std::collections::HashMap;
-use warpnest::{Buffer, Device, KeyWord as Key, Tracked};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Buffer, Device, Tracked};
 use warpnest_tests::{at, distinct_keys, null, on_all};
 
 const CONSTANTS: [u64; 2] = [0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210];

@@ -6,7 +6,8 @@ use gpu_kernels::primitives::radix::{
     Digit, DigitOf, Histogram, HistogramParams, Partition, PartitionParams, state_words, tile,
 };
 use gpu_kernels::types::{Payload, Scalar, WordOf};
-use warpnest::{Buffer, Device, KeyWord as Key, Tracked};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Buffer, Device, Tracked};
 use warpnest_tests::{at, distinct_keys, on_all};
 
 /// The constants of the functions.

@@ -3,13 +3,14 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use warpnest::engine::Memory;
 use warpnest::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
 use warpnest::kernels::seam::Kernel;
 use warpnest::primitives::{
     BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram, partition_pairs,
     sort_pairs,
 };
-use warpnest::{Buffer, ConfigError, Device, Error, InputError, Memory, Result};
+use warpnest::{Buffer, ConfigError, Device, Error, InputError, Result};
 use warpnest_tests::{elsewhere, on_all, says};
 
 fn lengths(error: Error, first: u64, second: u64) {

@@ -15,7 +15,8 @@ use warpnest::engine::HostEngine;
 use warpnest::primitives::{
     BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs,
 };
-use warpnest::{Buffer, Device, KeyWord as Key, TwoLevelConfig, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, Device, TwoLevelConfig};
 use warpnest_tests::distinct_keys;
 
 /// The devices, and the number of repetitions on each.

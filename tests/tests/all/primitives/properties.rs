@@ -6,7 +6,8 @@ use warpnest::primitives::{
     BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
     partition_pairs, sort_pairs,
 };
-use warpnest::{Answers, Buffer, KeyWord as Key, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Answers, Buffer};
 use warpnest_tests::{TestEngine, key, on_every_engine};
 
 /// The most items for an engine: some cases should take several tiles, which have up to 8,192.

@@ -8,7 +8,8 @@ use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;
 use warpnest::engine::{HostEngine, Runner};
 use warpnest::ptx::{BASELINE, HOPPER};
-use warpnest::{Buffer, CuckooConfig, Device, Error, KeyWord as Key, PageConfig, Result};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Buffer, CuckooConfig, Device, Error, PageConfig, Result};
 use warpnest_tests::{PtxRunner, distinct_keys, engines};
 
 fn arguments(kernel: &dyn Kernel) -> Vec<Vec<u8>> {
@@ -159,7 +160,7 @@ fn an_access_beyond_a_buffer_is_an_error_that_names_the_kernel() {
     // The last slot, the last key, the last value, and of the header all but the cell of the key
     // that is all ones.
     let cuts =
-        [(16 * 401, 16, "cuckoo_"), (1200, 4, "cuckoo_insert"), (2400, 8, "cuckoo_place"), (72, 56, "cuckoo_insert")];
+        [(16 * 401, 16, "cuckoo_"), (1200, 4, "cuckoo_insert"), (2400, 8, "cuckoo_place"), (56, 40, "cuckoo_insert")];
     for (bytes, by, kernel) in cuts {
         for runner in [PtxRunner::baseline, PtxRunner::hopper] {
             let build = |by| {

@@ -4,7 +4,7 @@ mod extendible;
 
 use gpu_kernels::cuckoo::{
     Census, Find, FindParams, Histogram, Insert, InsertParams, Last, PairsParams, StoreValues, Unpack as UnpackSlots,
-    UnpackParams as UnpackSlotsParams, Unplaceable,
+    UnpackParams as UnpackSlotsParams,
 };
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::layered::compacting::{
@@ -34,7 +34,7 @@ use gpu_kernels::two_level::{
 };
 use gpu_kernels::types::{Nothing, Payload};
 use warpnest::ptx::HOPPER;
-use warpnest::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
 use warpnest_tests::null;
 
 /// The kernels of the cuckoo map or set for a key and its payload, with no work and null pointers.
@@ -57,7 +57,6 @@ fn cuckoo<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
         Box::new(Insert::<K, V> { keys, values, words, header, plan }),
         Box::new(Census::<K, V> { words, header, functions }),
         Box::new(Last::<K, V> { keys, words, header, last: null(), plan: pairs }),
-        Box::new(Unplaceable::<K, V> { keys, words, header, plan: pairs }),
         Box::new(Histogram::<K, V> { words, probes: null(), functions }),
         Box::new(Find::<K, V> { queries: keys, words, header, values, found: null(), plan: find }),
     ]

@@ -1,7 +1,8 @@
 //! The parts of the PTX that the interpreter executes only if there are more items than one tile
 //! holds: blocks that look back at others.
 
-use warpnest::{Device, KeyWord as Key, PageConfig, PageMap, PageSet, SortedConfig, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Device, PageConfig, PageMap, PageSet, SortedConfig};
 use warpnest_tests::{built, distinct_keys, engines, values};
 
 /// A number of items above a tile of a split or of a radix pass, whose 512 threads have 16 items

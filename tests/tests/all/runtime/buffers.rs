@@ -2,9 +2,9 @@
 //! `runtime/streams.rs` has the order of work.
 
 use std::collections::HashMap;
-use warpnest::{
-    Answers, Buffer, CuckooConfig, CuckooMap, CuckooReport, Device, Error, Event, InputError, KeyWord as Key, Stream,
-};
+use warpnest::cuckoo::CuckooReport;
+use warpnest::types::KeyWord as Key;
+use warpnest::{Answers, Buffer, CuckooConfig, CuckooMap, Device, Error, Event, InputError, Stream};
 use warpnest_tests::{TestEngine, distinct_keys, engines};
 
 /// The sizes to try, also around 512 and 1,024: so many words are the most that take a different

@@ -4,9 +4,10 @@ use bytemuck::{Pod, Zeroable};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Debug;
 use std::hash::Hash;
+use warpnest::types::{Plain, Proof, pod};
 use warpnest::{
     Buffer, CompactingTable, CuckooMap, Device, Error, ExtendibleMap, InputError, Key, LinearMap, LinearOperation,
-    MultiMap, PageMap, PageSet, Plain, Proof, SortedMap, Value, pod,
+    MultiMap, PageMap, PageSet, SortedMap, Value,
 };
 use warpnest_tests::{at, distinct_keys, on_all};
 

@@ -4,7 +4,9 @@
 use gpu_kernels::cuckoo::header;
 use proptest::prelude::*;
 use std::collections::HashSet;
-use warpnest::{Cuckoo, CuckooConfig, Device, Error, HashFamily, KeyWord as Key};
+use warpnest::design::Cuckoo;
+use warpnest::types::KeyWord as Key;
+use warpnest::{CuckooConfig, Device, Error, HashFamily};
 use warpnest_tests::cuckoo_checker::keys_of_set;
 use warpnest_tests::cuckoos::{Spec, spec};
 use warpnest_tests::sets::properties::{Step, any_steps, fail, keys, sets_of_any_keys_are_combined, step};

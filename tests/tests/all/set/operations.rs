@@ -3,7 +3,9 @@
 
 use proptest::prelude::*;
 use std::sync::atomic::AtomicU32;
-use warpnest::{Buffer, BuildError, ConfigError, Device, Error, InputError, KeyWord as Key, Page, PageConfig};
+use warpnest::design::Page;
+use warpnest::types::KeyWord as Key;
+use warpnest::{Buffer, BuildError, ConfigError, Device, Error, InputError, PageConfig};
 use warpnest_tests::pages::key_of_page;
 use warpnest_tests::sets::errors::{self, refused};
 use warpnest_tests::sets::faults::{self, Takes};

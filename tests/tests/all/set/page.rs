@@ -4,7 +4,8 @@
 use proptest::prelude::*;
 use std::collections::HashSet;
 use warpnest::kernels::page::MAX_SPLIT_BITS;
-use warpnest::{Device, Error, KeyWord as Key, PageConfig};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Device, Error, PageConfig};
 use warpnest_tests::sets::properties::{any_steps, keys, step};
 use warpnest_tests::sets::{build, check, edges};
 use warpnest_tests::{TestEngine, distinct_keys, engines, key, on_each_engine, on_every_engine};

@@ -3,7 +3,8 @@
 //!
 //! `sorted/faults.rs` has the failures that come from the device.
 
-use warpnest::{Buffer, Device, Error, InputError, KeyWord as Key, SortedConfig, SortedMap, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, Device, Error, InputError, SortedConfig, SortedMap};
 use warpnest_tests::built::errors;
 use warpnest_tests::maps::holds;
 use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, on_all, says, values};

@@ -2,7 +2,8 @@
 //! state of the map afterwards, and that no byte is taken beyond what was announced.
 
 use std::sync::atomic::Ordering::Relaxed;
-use warpnest::{Buffer, Error, KeyWord as Key, SortedConfig, SortedMap, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, Error, SortedConfig, SortedMap};
 use warpnest_tests::built::faults::{self, failing_allocations, failing_launches, memory_is_as_said, times};
 use warpnest_tests::maps::holds;
 use warpnest_tests::{counting, distinct_keys, faulty, only};

@@ -4,7 +4,8 @@
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::{Bound, Range, RangeBounds};
-use warpnest::{Buffer, KeyWord as Key, SortedConfig, SortedMap, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, SortedConfig, SortedMap};
 use warpnest_tests::sorted_checker::check_sorted_map;
 use warpnest_tests::{TestEngine, key, on_every_engine};
 

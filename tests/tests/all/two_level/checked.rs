@@ -5,7 +5,8 @@ use gpu_kernels::kernel;
 use gpu_kernels::seam::{Global, Kernel, Shared, checked::Checker};
 use gpu_kernels::types::Key as _;
 use warpnest::engine::HostEngine;
-use warpnest::{Device, KeyWord as Key, TwoLevelConfig, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Device, TwoLevelConfig};
 use warpnest_tests::{CheckedRunner, distinct_keys};
 
 kernel! {

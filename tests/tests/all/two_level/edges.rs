@@ -4,7 +4,9 @@
 //! `two_level/faults.rs` has the memory that it takes, `two_level/restarts.rs` the attempts that
 //! fail.
 
-use warpnest::{HashFamily, KeyWord as Key, TwoLevelConfig, TwoLevelMap, TwoLevelReport, ValueWord as Value};
+use warpnest::two_level::TwoLevelReport;
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{HashFamily, TwoLevelConfig, TwoLevelMap};
 use warpnest_tests::built::{self, build, edges};
 use warpnest_tests::{distinct_keys, engines, linear, on_all, values};
 

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
-use warpnest::{BuildError, Error, KeyWord as Key, TwoLevelConfig, ValueWord as Value};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{BuildError, Error, TwoLevelConfig};
 use warpnest_tests::{TestEngine, family, key, maps, on_every_engine};
 
 /// A strategy for configurations that build tables of any keys: small buckets too, so that small

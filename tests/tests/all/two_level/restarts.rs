@@ -5,9 +5,8 @@
 //! finds no seed.
 
 use gpu_kernels::types::Key as _;
-use warpnest::{
-    Arithmetic, BuildError, ConfigError, Device, Error, HashFamily, KeyWord as Key, TwoLevelConfig, TwoLevelMap,
-};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Arithmetic, BuildError, ConfigError, Device, Error, HashFamily, TwoLevelConfig, TwoLevelMap};
 use warpnest_tests::built::rebuild;
 use warpnest_tests::{TestEngine, distinct_keys, engines, maps, says};
 

@@ -1,6 +1,7 @@
 //! The tables that (Alcantara 2011) compares, and those of this library beside them.
 
-use warpnest::{Buffer, Builds, BulkMap, Config, CuckooConfig, PageConfig, Result, SortedConfig, TwoLevelConfig};
+use warpnest::design::Builds;
+use warpnest::{Buffer, BulkMap, Config, CuckooConfig, PageConfig, Result, SortedConfig, TwoLevelConfig};
 
 use crate::bench::maps::Subjects;
 use crate::figures::figure::Series;

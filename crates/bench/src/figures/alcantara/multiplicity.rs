@@ -1,8 +1,9 @@
 //! Figures 4.5 and 4.6: tables of keys that occur more and more often.
 
 use anyhow::{Context as _, ensure};
+use warpnest::design::Numbers;
 use warpnest::{
-    Answers, Buffer, CompactingConfig, Config, CuckooConfig, MultiConfig, Numbers, PageConfig, SortedConfig, SortedMap,
+    Answers, Buffer, CompactingConfig, Config, CuckooConfig, MultiConfig, PageConfig, SortedConfig, SortedMap,
 };
 
 use super::repeated::{Repeated, keys};

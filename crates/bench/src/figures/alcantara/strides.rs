@@ -2,7 +2,8 @@
 
 use anyhow::ensure;
 use warpnest::kernels::primitives::roofline::{Strided, StridedParams};
-use warpnest::{Buffer, Device, KeyWord as Key};
+use warpnest::types::KeyWord as Key;
+use warpnest::{Buffer, Device};
 
 use super::billions_a_second;
 use crate::bench::roofline::median_ms;

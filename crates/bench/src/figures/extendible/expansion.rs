@@ -2,7 +2,7 @@
 
 use std::f64::consts::{E, LN_2};
 
-use warpnest::ExtendibleReport;
+use warpnest::extendible::ExtendibleReport;
 
 /// The size of a map that holds so many keys.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,8 @@
 //! The maps of a device that take batches of lookups, insertions and removals.
 
 use anyhow::ensure;
-use warpnest::{Answers, Buffer, BulkMap, Changes, Config, Device, ExtendibleConfig, LinearConfig, LinearMap};
+use warpnest::design::Changes;
+use warpnest::{Answers, Buffer, BulkMap, Config, Device, ExtendibleConfig, LinearConfig, LinearMap};
 
 use super::batches::Batch;
 use super::{BUCKETS, RECORDS, SEGMENTS};

@@ -1,11 +1,12 @@
 //! The configuration of a compacting table.
 
 use super::{CompactingTable, Unique};
+use crate::design::Page;
 use crate::layered::id_table::{IdTable, Numbers};
 use crate::primitives::state_words;
 use crate::runtime::lent::Lent;
 use crate::table::design::Built;
-use crate::{Answers, Buffer, Config, Device, Key, Page, Result, Stream};
+use crate::{Answers, Buffer, Config, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{CountIds, RowsParams};
 use gpu_kernels::primitives::scan;
 
@@ -27,7 +28,8 @@ use gpu_kernels::primitives::scan;
 /// it with another configuration, or on a [`CuckooMap`](crate::CuckooMap):
 ///
 /// ```
-/// use warpnest::{CompactingConfig, CompactingTable, Cuckoo, CuckooConfig, Device};
+/// use warpnest::{CompactingConfig, CompactingTable, CuckooConfig, Device};
+/// use warpnest::design::Cuckoo;
 ///
 /// let config = CompactingConfig::on(CuckooConfig::default().functions(3).slots_per_pair(1.5));
 /// let table: CompactingTable<u64, Cuckoo> = config.build(&Device::best()?, &[7, 8, 7])?;

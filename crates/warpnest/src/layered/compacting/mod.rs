@@ -8,9 +8,10 @@ pub use config::CompactingConfig;
 
 use build::Work;
 
+use crate::design::Page;
 use crate::layered::id_table::Numbers;
 use crate::runtime::lent::Lent;
-use crate::{Answers, Buffer, BulkMap, Device, Key, Page, Result, Stream};
+use crate::{Answers, Buffer, BulkMap, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
 use std::ops::Deref;
 

@@ -1,11 +1,12 @@
 //! The configuration of a multimap.
 
 use super::MultiMap;
+use crate::design::Page;
 use crate::layered::id_table::{IdTable, Numbers};
 use crate::primitives::{sort_scratch_bytes, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::design::Built;
-use crate::{Buffer, Config, Device, Key, Page, Result, Stream, Value};
+use crate::{Buffer, Config, Device, Key, Result, Stream, Value};
 
 /// The configuration of a [`MultiMap`].
 ///
@@ -23,7 +24,8 @@ use crate::{Buffer, Config, Device, Key, Page, Result, Stream, Value};
 /// builds it with another configuration, or on a [`CuckooMap`](crate::CuckooMap):
 ///
 /// ```
-/// use warpnest::{Cuckoo, CuckooConfig, Device, MultiConfig, MultiMap};
+/// use warpnest::{CuckooConfig, Device, MultiConfig, MultiMap};
+/// use warpnest::design::Cuckoo;
 ///
 /// let config = MultiConfig::on(CuckooConfig::default());
 /// let device = Device::best()?;

@@ -5,10 +5,11 @@ mod config;
 
 pub use config::MultiConfig;
 
+use crate::design::Page;
 use crate::layered::id_table::{IdTable, Numbers, RunsQuery};
 use crate::primitives::{Scratch, exclusive_scan_in_place};
 use crate::runtime::lent::Lent;
-use crate::{Buffer, BulkMap, Device, Key, Page, Result, Stream, Value};
+use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
 use gpu_kernels::layered::multi::{Gather, GatherParams};
 use gpu_kernels::seam::Global;
 

@@ -2,7 +2,8 @@
 //! is restored afterwards.
 
 use super::driver::{Called, Context, Driver, Failure, Ordinal, code, constant};
-use crate::{Error, Memory, Result};
+use crate::engine::Memory;
+use crate::{Error, Result};
 use std::ffi::CStr;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,7 +2,7 @@
 //! or value is made of, so arrays are cast and not converted.
 
 use crate::{Answers, Buffer};
-use gpu_kernels::plain::{Plain, Proof};
+pub use gpu_kernels::plain::{Plain, Proof};
 use gpu_kernels::types::{self as words, Nothing};
 
 /// A type of values: a plain type of 4 or 8 bytes. Every value of the type is legal.
@@ -13,7 +13,8 @@ use gpu_kernels::types::{self as words, Nothing};
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
-/// use warpnest::{Device, Key, PageMap, Proof, Value};
+/// use warpnest::{Device, Key, PageMap, Value};
+/// use warpnest::types::Proof;
 ///
 /// #[repr(C)]
 /// #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -21,8 +22,8 @@ use gpu_kernels::types::{self as words, Nothing};
 ///     column: i16,
 ///     row: i16,
 /// }
-/// impl warpnest::Plain for Cell {
-///     const PROOF: Proof<Self> = warpnest::pod();
+/// impl warpnest::types::Plain for Cell {
+///     const PROOF: Proof<Self> = warpnest::types::pod();
 /// }
 /// impl Value for Cell {
 ///     type Word = u32;
