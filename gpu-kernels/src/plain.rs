@@ -43,7 +43,7 @@ impl PlainHalf for char {}
 
 impl<A: PlainHalf, B: PlainHalf> Plain for (A, B) {
     const PROOF: Proof<Self> = {
-        assert!(size_of::<Self>() == 8, "a pair of two types of 4 bytes has no padding");
+        assert!(size_of::<A>() == 4 && size_of::<B>() == 4 && size_of::<Self>() == 8, "a pair of types of 4 bytes");
         let _ = (A::PROOF, B::PROOF);
         // SAFETY: both halves are plain, and nothing is between or behind them.
         unsafe { Proof::promise() }

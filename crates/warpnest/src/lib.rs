@@ -3,10 +3,9 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("warpnest needs a 64-bit host: a table may take more than 4 GiB");
 
-/// The examples of the cookbook, as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/cookbook.md")]
-mod cookbook {}
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("cookbook.md")]
+pub mod cookbook {}
 pub mod cuckoo;
 mod error;
 pub mod extendible;

@@ -1,9 +1,10 @@
-//! Building blocks of the tables: scans, stream compaction, radix partition and search. Also how
-//! blocks append to an output, how a few words are read back to the host, and the limits of the
-//! memory system.
+//! Building blocks of the tables: scans, stream compaction, radix partition, gather and search.
+//! Also how blocks append to an output, how a few words are read back to the host, and the limits
+//! of the memory system.
 
 pub mod append;
 pub mod compact;
+pub mod gather;
 pub mod look_back;
 pub mod radix;
 pub mod readback;

@@ -39,6 +39,7 @@ mod seam {
 mod primitives {
     mod digits;
     mod errors;
+    mod gather;
     mod large;
     mod properties;
 }

@@ -41,7 +41,7 @@ pub fn measure<K: Key, D: Numbers<K>>(at: Bench<'_>, config: &Config<D>) -> anyh
         records.push(run.record(subject(op), ms, 0.0, wrong));
     }
 
-    let keys = table.keys().download(stream)?;
+    let keys = table.key_buffer().download(stream)?;
     let find_limit = roofline.gops(Access::Find, (*table).memory_bytes() / 8, n)?;
     for (op, queries, present) in [("find_hit", &input.present, true), ("find_miss", &input.absent, false)] {
         let buffer = Buffer::from_slice(device, queries)?;

@@ -8,7 +8,7 @@ mod id_table;
 pub use build::{CuckooReport, EvictionChains};
 pub use config::{Cuckoo, CuckooConfig};
 
-use crate::table::design::{Built, Counted, Design, Seeded, Stores};
+use crate::table::design::{Builds, Built, Counted, Design, Seeded, Stores};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::{Find, FindParams, Histogram, Slot, Unpack, UnpackParams};
@@ -95,6 +95,7 @@ impl Counted for Cuckoo {}
 impl<K: Key, V: Payload> Stores<K, V> for Cuckoo {
     type Table = CuckooTable<K, V>;
 }
+impl<K: Key, V: Payload> Builds<K, V> for Cuckoo {}
 
 /// The table of a [`CuckooMap`], or of a [`CuckooSet`] if the payload is nothing.
 #[derive(Debug)]

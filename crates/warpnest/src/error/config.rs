@@ -161,9 +161,15 @@ impl ConfigError {
             Self::ChainLimit => "chain_limit",
             Self::LoadTooHigh { .. } => "slots",
             Self::NotPrime { .. } | Self::PrimeBelowSlots { .. } => "hash",
-            Self::Bucket { .. } => "bucket_capacity",
+            Self::Bucket { capacity, max_in_bucket, .. } if !(1..=*max_in_bucket).contains(capacity) => {
+                "bucket_capacity"
+            }
+            Self::Bucket { .. } => "items_per_bucket",
             Self::SubTables { .. } => "sub_tables",
             Self::Attempts { .. } => "seeds",
+            Self::Directory { buckets, .. } if !buckets.is_power_of_two() || *buckets < 4 => "buckets",
+            Self::Directory { records, .. } if *records == 0 || *records > 256 || records % 8 != 0 => "records",
+            Self::Directory { segments, max_segments, .. } if *max_segments < *segments as u64 => "max_segments",
             Self::Directory { .. } => "segments",
             Self::BitField { .. } => "field",
             Self::DeviceName { .. } => "device",

@@ -10,7 +10,7 @@ pub use input::InputError;
 pub(crate) use input::{check_slots, same_length};
 
 /// The result of an operation of this crate.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The reason why an operation failed. Unless a variant says otherwise, nothing has changed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

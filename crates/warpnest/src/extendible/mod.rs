@@ -11,7 +11,7 @@ mod work;
 
 pub use config::{Extendible, ExtendibleConfig};
 
-use crate::table::design::{Design, Seeded, Stores};
+use crate::table::design::{Changes, Design, Seeded, Stores};
 use crate::table::raw::{ChangingTable, RawTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Device, Error, Result, Stream, Tracked};
 use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
@@ -65,6 +65,7 @@ impl Seeded for Extendible {}
 impl<K: Key, V: Value> Stores<K, V> for Extendible {
     type Table = ExtendibleTable<K, V>;
 }
+impl<K: Key, V: Value> Changes<K, V> for Extendible {}
 
 /// The table of an [`ExtendibleMap`].
 #[derive(Debug)]

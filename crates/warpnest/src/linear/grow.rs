@@ -54,7 +54,7 @@ impl<K: Key, V: Value> LinearTable<K, V> {
     fn rehash(&mut self, stream: &Stream, lines: u32) -> Result<()> {
         let layout = layout(&self.config, &mut self.random, lines);
         let mut words = Buffer::uninitialized(&self.device, layout.slots::<PackedPair<K, V>>() as usize)?;
-        words.fill(stream, 0xff)?;
+        words.set_bytes(stream, 0xff)?;
         let (old_header, mut new_header) = (self.header.download(stream)?, [0; header::WORDS]);
         new_header[..header::ASKED as usize].copy_from_slice(cell(&old_header));
         new_header[(header::COUNTERS + header::GAINED) as usize] = in_cell(&old_header);

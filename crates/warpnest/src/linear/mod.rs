@@ -9,7 +9,7 @@ mod operations;
 pub use config::{Linear, LinearConfig};
 pub use operations::{LinearOperation, LinearProbeReport};
 
-use crate::table::design::{Design, Seeded, Stores};
+use crate::table::design::{Changes, Design, Seeded, Stores};
 use crate::table::raw::{ChangingTable, RawTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Config, Device, Error, InputError, Result, Stream, Tracked};
 use gpu_kernels::double::PackedPair;
@@ -50,6 +50,9 @@ use rand_xoshiro::rand_core::SeedableRng;
 /// * **Memory.** A slot takes 8 bytes, or 16 with keys or values of 64 bits.
 ///   [`LinearConfig::memory_bytes`](Config::memory_bytes) says beforehand what a map takes.
 ///
+/// Make it by [`BulkMap::new`] or a [`LinearConfig`]; change it by [`BulkMap::insert_many`] and
+/// [`BulkMap::remove_many`]; ask it by [`BulkMap::get_many`].
+///
 /// ```
 /// use warpnest::{Device, LinearMap};
 ///
@@ -69,6 +72,7 @@ impl Seeded for Linear {}
 impl<K: Key, V: Value> Stores<K, V> for Linear {
     type Table = LinearTable<K, V>;
 }
+impl<K: Key, V: Value> Changes<K, V> for Linear {}
 
 /// The table of a [`LinearMap`].
 #[derive(Debug)]
@@ -146,7 +150,7 @@ impl<K: Key, V: Value> LinearTable<K, V> {
         let mut random = Xoshiro256StarStar::seed_from_u64(config.seed_or_random());
         let layout = grow::layout(&config, &mut random, lines);
         let mut words = Buffer::uninitialized(device, layout.slots::<PackedPair<K, V>>() as usize)?;
-        words.fill(device.default_stream(), 0xff)?;
+        words.set_bytes(device.default_stream(), 0xff)?;
         let header = Buffer::zeroed(device, header::WORDS)?;
         let (device, counts) = (device.clone(), Counts::default());
         Ok(Self { device, config, layout, words, header, counts, interrupted: None, random })

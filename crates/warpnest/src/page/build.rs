@@ -71,7 +71,7 @@ impl PageStages {
 /// constants would not help; exact offsets do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Strategy {
-    /// They are in the order of their pages.
+    /// The pairs are in the order of their pages.
     InOrder,
     /// Splits into bins of a capacity that is known beforehand; in a table of zeros, if `zeroed`.
     Split { zeroed: bool },

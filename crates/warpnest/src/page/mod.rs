@@ -12,7 +12,7 @@ pub use build::{PageReport, PageStages};
 pub use config::{Page, PageConfig};
 
 use crate::primitives::Scratch;
-use crate::table::design::{Built, Design, Seeded, Staged, Stores};
+use crate::table::design::{Builds, Built, Design, Seeded, Staged, Stores};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::page::{Find, FindParams, Layout, Unpack, UnpackParams};
@@ -45,6 +45,9 @@ use std::marker::PhantomData;
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may look
 ///   up at the same time. [`BulkMap::rebuild`] takes the map exclusively and waits for running
 ///   lookups by itself.
+///
+/// Build it by [`BulkMap::build`], [`BulkMap::from_pairs`] or a [`PageConfig`]; ask it by
+/// [`BulkMap::get_many`] and [`BulkMap::contains_many`]; build it anew by [`BulkMap::rebuild`].
 ///
 /// ```
 /// use warpnest::{Device, PageMap};
@@ -99,6 +102,7 @@ impl Staged for Page {}
 impl<K: Key, V: Payload> Stores<K, V> for Page {
     type Table = PageTable<K, V>;
 }
+impl<K: Key, V: Payload> Builds<K, V> for Page {}
 
 /// The table of a [`PageMap`], or of a [`PageSet`] if the payload is nothing.
 #[derive(Debug)]

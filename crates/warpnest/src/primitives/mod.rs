@@ -1,5 +1,5 @@
-//! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction, binary
-//! search.
+//! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction,
+//! gather, binary search.
 //!
 //! All of them enqueue their work and wait for nothing. They work in a [`Scratch`], which grows as
 //! they need it and is best kept for the next call. Only growing allocates, and waits for the
@@ -21,6 +21,7 @@
 //! ```
 
 mod compact;
+mod gather;
 mod radix;
 mod scan;
 mod scratch;
@@ -28,6 +29,7 @@ mod search;
 
 pub use compact::{compact, flag_last_of_each};
 pub(crate) use compact::{launch_compact, launch_flag, state_words};
+pub use gather::{gather, gather_found};
 pub use radix::{BitField, MAX_BITS, histogram, partition_pairs, sort_pairs};
 pub(crate) use radix::{Pairs, RadixPasses, sort_pairs_by_mixed_key, sort_scratch_bytes};
 pub use scan::{exclusive_scan, exclusive_scan_in_place};

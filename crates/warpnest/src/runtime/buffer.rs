@@ -81,7 +81,7 @@ impl<T: Plain> Buffer<T> {
     /// [`Error::OutOfMemory`], [`Error::Driver`].
     pub fn zeroed(device: &Device, length: usize) -> Result<Self> {
         let mut buffer = Self::uninitialized(device, length)?;
-        buffer.fill(device.default_stream(), 0)?;
+        buffer.set_bytes(device.default_stream(), 0)?;
         Ok(buffer)
     }
 
@@ -131,7 +131,9 @@ impl<T: Plain> Buffer<T> {
     /// the device's memory, they are read in place, so no work that began after this may write them
     /// meanwhile.
     pub(crate) fn with_elements<R>(&self, stream: &Stream, work: impl FnOnce(&[T]) -> R) -> Result<R> {
-        if !self.allocation.engine.shares_memory_with_host() || self.length == 0 {
+        let in_place =
+            self.allocation.engine.shares_memory_with_host() && self.allocation.address.is_multiple_of(align_of::<T>());
+        if !in_place || self.length == 0 {
             return Ok(work(&self.download(stream)?));
         }
         stream.enqueue(&[self], &[], |queue| queue.synchronize())?;
@@ -169,11 +171,28 @@ impl<T: Plain> Buffer<T> {
         stream.enqueue(&[source], &[self], |queue| unsafe { queue.copy(from, to, bytes) })
     }
 
-    /// Queues filling every byte with `byte`.
+    /// Queues filling every byte with `byte`, of types for which any bytes are a value:
+    ///
+    /// ```compile_fail,E0277
+    /// use warpnest::{Buffer, Device};
+    ///
+    /// let device = Device::cpu();
+    /// let mut letters = Buffer::from_slice(&device, &['a', 'b']).unwrap();
+    /// letters.fill(device.default_stream(), 0xff).unwrap();
+    /// ```
     ///
     /// # Errors
     /// [`Error::WrongDevice`], [`Error::Driver`].
-    pub fn fill(&mut self, stream: &Stream, byte: u8) -> Result<()> {
+    pub fn fill(&mut self, stream: &Stream, byte: u8) -> Result<()>
+    where
+        T: bytemuck::AnyBitPattern,
+    {
+        self.set_bytes(stream, byte)
+    }
+
+    /// Does [`Buffer::fill`] for any type: of one that has not all bytes as values only with 0, or
+    /// if the elements are not read before they are written.
+    pub(crate) fn set_bytes(&mut self, stream: &Stream, byte: u8) -> Result<()> {
         let (address, bytes) = (self.allocation.address, self.bytes());
         if bytes == 0 {
             return stream.enqueue(&[], &[self], |_| Ok(()));

@@ -78,7 +78,7 @@ impl<K: Key, V: Value> BuiltTable<K, V> for SortedTable<K, V> {
         if built.is_err() {
             // All ones, as after the last key. If this fails too, the device is lost; the first
             // error says more.
-            let _ = self.keys.fill(stream, 0xff);
+            let _ = self.keys.set_bytes(stream, 0xff);
         }
         built
     }

@@ -9,7 +9,7 @@ pub use build::{SortedReport, SortedStages};
 pub use config::{Sorted, SortedConfig};
 
 use crate::primitives::Scratch;
-use crate::table::design::{Built, Design, Staged, Stores};
+use crate::table::design::{Builds, Built, Design, Staged, Stores};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::seam::Global;
@@ -25,10 +25,11 @@ use std::ops::Range;
 /// Ross, *Cache Conscious Indexing for Decision-Support in Main Memory*, 1999.
 ///
 /// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type.
-/// * **Order.** The pairs are in the order of their keys, or of the unsigned words of keys that are
-///   not [`OrderedKey`](crate::types::OrderedKey)s: negative numbers come last.
-///   [`BulkMap::to_pairs`] and all other
-///   methods return them so. A *rank* is the number of pairs before a pair in this order.
+/// * **Order.** The pairs are in the order of their keys, if these are
+///   [`OrderedKey`](crate::types::OrderedKey)s: `u32`, `u64`, `usize` or `char`. Other keys are in
+///   the order of their bytes as one unsigned number. So negative numbers come last, pairs are
+///   sorted by their second member first, and arrays by their last byte. [`BulkMap::to_pairs`] and
+///   all other methods return pairs in this order. A *rank* is the number of pairs before a pair.
 /// * **Repeated keys** end as in `BTreeMap::from_iter`: the last pair in input order wins.
 ///   [`Config::assume_unique`] promises that there are none. If a key is repeated all the same, the
 ///   build succeeds, and a lookup gives the value of the first of its pairs in input order. The map
@@ -75,6 +76,7 @@ impl Staged for Sorted {}
 impl<K: Key, V: Value> Stores<K, V> for Sorted {
     type Table = SortedTable<K, V>;
 }
+impl<K: Key, V: Value> Builds<K, V> for Sorted {}
 
 /// The table of a [`SortedMap`].
 #[derive(Debug)]

@@ -43,6 +43,7 @@ impl<D: Design> Config<D> {
     }
 }
 
+/// Settings of all designs but that of sorted maps.
 impl<D: Seeded> Config<D> {
     /// Sets the seed of the random constants, so that a build, or a sequence of batches, can be
     /// repeated. The report of a build names its seed.
@@ -56,6 +57,7 @@ impl<D: Seeded> Config<D> {
     }
 }
 
+/// Settings of designs that are built in one go with random constants.
 impl<D: Built + Seeded> Config<D> {
     /// Sets how often a failed build may start again with fresh random constants.
     #[must_use]
@@ -65,6 +67,7 @@ impl<D: Built + Seeded> Config<D> {
     }
 }
 
+/// Builds: of designs that are built in one go.
 impl<D: Built> Config<D> {
     /// Promises that no key is repeated: the build is faster, or takes less memory.
     ///
@@ -168,6 +171,7 @@ impl<D: Built> Config<D> {
     }
 }
 
+/// Settings of page, two-level and sorted maps.
 impl<D: Staged> Config<D> {
     /// Measures the stages of builds, for their reports. Kernels that were never launched before
     /// are compiled in that time, unless [`Device::load_kernels`] has done that.
@@ -178,6 +182,7 @@ impl<D: Staged> Config<D> {
     }
 }
 
+/// Settings of cuckoo and two-level maps.
 impl<D: Counted> Config<D> {
     /// Counts what builds do, for their reports: evictions or rounds.
     #[must_use]
@@ -187,6 +192,7 @@ impl<D: Counted> Config<D> {
     }
 }
 
+/// Empty maps: of linear and extendible maps.
 impl<D: Design> Config<D> {
     /// Makes an empty map that changes in place.
     ///

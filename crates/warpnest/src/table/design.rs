@@ -44,21 +44,15 @@ pub trait Stores<K: Key, P: Payload>: Design {
 }
 
 /// A [`Design`] that builds tables of keys `K` with payload `P` in one go. The trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "a map of design `{Self}` is not built in one go, or not of these words",
+    note = "take a `PageMap`, or `insert_many` into this one"
+)]
 pub trait Builds<K: Key, P: Payload>: Built + Stores<K, P, Table: BuiltTable<K, P, Design = Self>> {}
 
-impl<K: Key, P: Payload, D> Builds<K, P> for D
-where
-    D: Built + Stores<K, P>,
-    D::Table: BuiltTable<K, P, Design = D>,
-{
-}
-
 /// A [`Design`] whose maps of `K` to `V` change in place, batch by batch. The trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "a map of design `{Self}` does not change after its build",
+    note = "take a `LinearMap` or an `ExtendibleMap`, or `rebuild` this one"
+)]
 pub trait Changes<K: Key, V: Value>: Stores<K, V, Table: ChangingTable<K, V, Design = Self>> {}
-
-impl<K: Key, V: Value, D> Changes<K, V> for D
-where
-    D: Stores<K, V>,
-    D::Table: ChangingTable<K, V, Design = D>,
-{
-}

@@ -1,10 +1,9 @@
 //! [`BulkMap`]: a map of any design.
 
-use super::design::{Builds, Changes, Stores};
-use super::input::Input;
-use super::raw::{BuiltTable, ChangingTable, RawTable};
-use super::{config::Config, lookup};
-use crate::runtime::lent::Lent;
+use super::design::Stores;
+use super::lookup;
+use super::raw::RawTable;
+use super::types::check_size;
 use crate::{Answers, Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::types as words;
 use std::fmt;
@@ -40,8 +39,13 @@ pub struct BulkMap<K: Key, V: Value, D: Stores<K::Word, V::Word>> {
     types: PhantomData<fn() -> (K, V)>,
 }
 
+/// Lookups, and what else every map has.
 impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     pub(crate) fn of(table: D::Table) -> Self {
+        const {
+            check_size::<K>();
+            check_size::<V>();
+        }
         Self { table, types: PhantomData }
     }
 
@@ -161,7 +165,8 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     }
 
     /// Returns the number of keys. What it counts after a broken promise
-    /// ([`Config::assume_unique`]) or a failed change is said at each map.
+    /// ([`Config::assume_unique`](crate::Config::assume_unique)) or a failed change is said at each
+    /// map.
     pub fn len(&self) -> u64 {
         self.table.len()
     }
@@ -214,162 +219,6 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// design can tell.
     pub fn table(&self) -> &D::Table {
         &self.table
-    }
-}
-
-impl<K: Key, V: Value, D: Builds<K::Word, V::Word>> BulkMap<K, V, D> {
-    /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`Config::build`]
-    /// takes another.
-    ///
-    /// # Errors
-    /// As for [`Config::build`].
-    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
-        Config::<D>::default().build(device, keys, values)
-    }
-
-    /// Builds a map of the pairs of an iterator with the default configuration, like
-    /// `HashMap::from_iter`, but on a device, and with an error if that fails.
-    ///
-    /// ```
-    /// use std::collections::HashMap;
-    /// use warpnest::{Device, PageMap};
-    ///
-    /// let ages = HashMap::from([(7u64, 41u32), (8, 37)]);
-    /// let map = PageMap::from_pairs(&Device::best()?, ages)?;
-    /// assert_eq!(map.get(8)?, Some(37));
-    /// # Ok::<(), warpnest::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`Config::build`].
-    pub fn from_pairs(device: &Device, pairs: impl IntoIterator<Item = (K, V)>) -> Result<Self> {
-        let (keys, values): (Vec<K>, Vec<V>) = pairs.into_iter().unzip();
-        Self::build(device, &keys, &values)
-    }
-
-    /// Rebuilds the map from other pairs; returns when it is built.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::rebuild_on`].
-    pub fn rebuild(&mut self, keys: &[K], values: &[V]) -> Result<()> {
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        let device = self.device().clone();
-        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
-        self.rebuild_on(device.default_stream(), &keys, &values)
-    }
-
-    /// Rebuilds the map from buffers, on `stream`; waits until it is known that the build
-    /// succeeded.
-    ///
-    /// It is for data that changes as a whole, frame after frame. The memory of the map is used
-    /// again if it is large enough. The scratch stays for the next rebuild
-    /// ([`BulkMap::shrink_to_fit`] gives it back).
-    ///
-    /// # Errors
-    /// As for [`Config::build_on`]. If the request makes no sense, the map is unchanged. After
-    /// another error it is empty, and [`BulkMap::report`] still describes the last build that
-    /// succeeded.
-    pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        let input = Input::of(self.device(), stream, keys.words(), values.words())?;
-        self.table.rebuild(stream, input)
-    }
-
-    /// Returns the report of the last build that succeeded.
-    pub fn report(&self) -> &D::Report {
-        self.table.report()
-    }
-}
-
-impl<K: Key, V: Value, D: Changes<K::Word, V::Word>> BulkMap<K, V, D> {
-    /// Makes an empty map with the default configuration; [`Config::create`] takes another.
-    ///
-    /// # Errors
-    /// As for [`Config::create`].
-    pub fn new(device: &Device) -> Result<Self> {
-        Config::<D>::default().create(device)
-    }
-
-    /// Gives every key its value; returns how many of the keys were new. Which of several pairs of
-    /// a key wins, and what an error leaves, is said at each map.
-    ///
-    /// # Errors
-    /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done.
-    /// * A [`LinearMap`](crate::LinearMap) that may not or cannot grow:
-    ///   [`FullError::NoSlots`](crate::FullError::NoSlots),
-    ///   [`InputError::TooManySlots`](crate::InputError::TooManySlots).
-    /// * An [`ExtendibleMap`](crate::ExtendibleMap):
-    ///   [`InputError::TooManyItems`](crate::InputError::TooManyItems),
-    ///   [`FullError::TooDeep`](crate::FullError::TooDeep),
-    ///   [`Error::Emptied`](crate::Error::Emptied).
-    /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    ///   [`Error::Driver`](crate::Error::Driver).
-    pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64> {
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        let device = self.device().clone();
-        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
-        self.insert_many_on(device.default_stream(), &keys, &values)
-    }
-
-    /// Does [`BulkMap::insert_many`] from buffers; waits until it is known how many keys were new.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::insert_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
-        self.table.insert(stream, keys.words(), values.words())
-    }
-
-    /// Removes the keys; returns the values that they had. Of several equal keys one gets the
-    /// value, and the others are no longer there.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
-    /// [`BulkMap::len`] tells whether the keys are still there. If memory was lacking, nothing was
-    /// done. [`Error::Emptied`](crate::Error::Emptied): the map is empty now.
-    pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>> {
-        let device = self.device().clone();
-        let keys = Lent::new(&device, keys)?;
-        let mut answers = Answers::uninitialized(&device, keys.len())?;
-        self.remove_many_into(device.default_stream(), &keys, &mut answers)?;
-        answers.download(device.default_stream())
-    }
-
-    /// Removes the keys; waits until it is known how many were there, and returns that.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::remove_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64> {
-        self.table.remove(stream, keys.words(), None)
-    }
-
-    /// Does [`BulkMap::remove_many_on`], and answers which keys were there, with the values that
-    /// they had.
-    ///
-    /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done; and as
-    /// for [`BulkMap::remove_many_on`].
-    pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
-        self.table.remove(stream, keys.words(), Some(answers.words_mut()))
-    }
-
-    /// Removes all keys.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::clear_on`].
-    pub fn clear(&mut self) -> Result<()> {
-        let device = self.device().clone();
-        self.clear_on(device.default_stream())
-    }
-
-    /// Removes all keys, on `stream`. A [`LinearMap`](crate::LinearMap) keeps its size, and an
-    /// [`ExtendibleMap`](crate::ExtendibleMap) gives back the memory that it did not have at the
-    /// beginning.
-    ///
-    /// # Errors
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done.
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
-    /// the map is empty, or cannot be used until a change succeeds, and returns errors that say so.
-    pub fn clear_on(&mut self, stream: &Stream) -> Result<()> {
-        self.table.clear(stream)
     }
 }
 

@@ -2,6 +2,8 @@
 //! and answers, and set operations.
 
 pub(crate) mod answers;
+mod built;
+mod changing;
 pub(crate) mod config;
 pub mod design;
 pub(crate) mod hash;

@@ -3,6 +3,7 @@
 use super::design::{Builds, Stores};
 use super::input::Input;
 use super::raw::{BuiltTable, RawTable};
+use super::types::check_size;
 use super::{config::Config, lookup, set_operations};
 use crate::runtime::lent::Lent;
 use crate::{Buffer, Device, Key, Result, Stream};
@@ -24,6 +25,7 @@ pub struct BulkSet<K: Key, D: Stores<K::Word, Nothing>> {
 
 impl<K: Key, D: Stores<K::Word, Nothing>> BulkSet<K, D> {
     pub(crate) fn of(table: D::Table) -> Self {
+        const { check_size::<K>() };
         Self { table, types: PhantomData }
     }
 

@@ -2,19 +2,20 @@
 //! or value is made of, so arrays are cast and not converted.
 
 use crate::{Answers, Buffer};
+use gpu_kernels::plain::PlainHalf;
 pub use gpu_kernels::plain::{Plain, Proof};
 use gpu_kernels::types::{self as words, Nothing};
 
 /// A type of values: a plain type of 4 or 8 bytes. Every value of the type is legal.
 ///
-/// These are `u32`, `i32`, `f32`, `char`, `u64`, `i64`, `f64`, `usize`, `isize`, `[u8; 4]`,
-/// `[u8; 8]`, pairs of two of the first four, and any type of your own that is
-/// [`bytemuck::Pod`]:
+/// These are `u32`, `i32`, `f32`, `char`, `u64`, `i64`, `f64`, `usize`, `isize`, `[u8; 4]` and
+/// `[u8; 8]`, and pairs of two of the first four. A type of your own is one if it is
+/// [`bytemuck::Pod`] and you say so, by [`key!`](crate::key) or [`value!`](crate::value). That
+/// takes `bytemuck = { version = "1", features = ["derive"] }` among your dependencies:
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
-/// use warpnest::{Device, Key, PageMap, Value};
-/// use warpnest::types::Proof;
+/// use warpnest::{Device, PageMap};
 ///
 /// #[repr(C)]
 /// #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -22,13 +23,7 @@ use gpu_kernels::types::{self as words, Nothing};
 ///     column: i16,
 ///     row: i16,
 /// }
-/// impl warpnest::types::Plain for Cell {
-///     const PROOF: Proof<Self> = warpnest::types::pod();
-/// }
-/// impl Value for Cell {
-///     type Word = u32;
-/// }
-/// impl Key for Cell {}
+/// warpnest::key!(Cell);
 ///
 /// let cells = [Cell { column: 3, row: -1 }, Cell { column: 5, row: 0 }];
 /// let map = PageMap::build(&Device::best()?, &cells, &[0.5f32, 1.5])?;
@@ -36,14 +31,32 @@ use gpu_kernels::types::{self as words, Nothing};
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// Larger values go by the numbers of their rows: the guide shows it.
+/// Larger values stay in an array, and the map keeps their indices:
+/// [`gather_found`](crate::primitives::gather_found).
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a value of a table: it is not a plain type of 4 or 8 bytes",
-    note = "values of any size go by the numbers of their rows: see the guide of warpnest",
-    note = "implement `warpnest::Value` for a type of your own that is `bytemuck::Pod` and has 4 or 8 bytes"
+    message = "`{Self}` cannot be a key or a value of a table: those are plain types of 4 or 8 bytes",
+    note = "convert smaller types: `u32::from(x)`",
+    note = "keep larger values in an array, and give the map their indices: see `primitives::gather_found`",
+    note = "of a type of your own that is `bytemuck::Pod`, say `warpnest::value!(Type);`, or `key!`"
 )]
 pub trait Value: Plain {
-    /// The word of as many bytes: `u32` or `u64`.
+    /// The word of as many bytes: `u32` or `u64`. Another one does not compile:
+    ///
+    /// ```compile_fail,E0080
+    /// use warpnest::types::{Plain, Proof, pod};
+    /// use warpnest::{Device, LinearMap, Value};
+    ///
+    /// #[repr(C)]
+    /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    /// struct Tiny(u8);
+    /// impl Plain for Tiny {
+    ///     const PROOF: Proof<Self> = pod();
+    /// }
+    /// impl Value for Tiny {
+    ///     type Word = u64;
+    /// }
+    /// LinearMap::<u32, Tiny>::new(&Device::cpu()).unwrap();
+    /// ```
     type Word: words::Key + words::Value;
 }
 
@@ -56,14 +69,19 @@ pub trait Value: Plain {
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a key of a table: it is not a plain type of 4 or 8 bytes whose values are equal if \
-               their bytes are",
-    note = "implement `warpnest::Key` for a type of your own that is `bytemuck::Pod` and has 4 or 8 bytes"
+    message = "`{Self}` cannot be a key of a table",
+    note = "keys are plain types of 4 or 8 bytes that are equal if their bytes are: take `to_bits()` of a float, \
+            `u32::from` of a smaller integer, a hash of 64 bits of a string",
+    note = "of a type of your own that is `bytemuck::Pod`, say `warpnest::key!(Type);`"
 )]
 pub trait Key: Value {}
 
 /// A type of keys whose order is that of their words, for what a [`SortedMap`](crate::SortedMap)
 /// knows of the order of its keys: `u32`, `u64`, `usize` and `char`.
+#[diagnostic::on_unimplemented(
+    message = "a sorted map does not keep keys of type `{Self}` in their own order, so it has no ranges of them",
+    note = "take `u32`, `u64`, `usize` or `char`; of an `i32`, take `(key as u32) ^ (1 << 31)`"
+)]
 pub trait OrderedKey: Key + Ord {}
 impl OrderedKey for u32 {}
 impl OrderedKey for u64 {}
@@ -72,12 +90,12 @@ impl OrderedKey for char {}
 
 /// A key that is a word itself, `u32` or `u64`: for generic code that computes with keys, and for
 /// kernels.
-pub trait KeyWord: OrderedKey + Value<Word = Self> + words::Key {}
-impl<T: OrderedKey + Value<Word = T> + words::Key> KeyWord for T {}
+pub trait KeyWord: OrderedKey + Value<Word = Self> + words::Key + words::Value + bytemuck::Pod {}
+impl<T: OrderedKey + Value<Word = T> + words::Key + words::Value + bytemuck::Pod> KeyWord for T {}
 
 /// A value that is a word itself, `u32` or `u64`.
-pub trait ValueWord: Value<Word = Self> + words::Value {}
-impl<T: Value<Word = T> + words::Value> ValueWord for T {}
+pub trait ValueWord: Value<Word = Self> + words::Value + words::Key + bytemuck::Pod {}
+impl<T: Value<Word = T> + words::Value + words::Key + bytemuck::Pod> ValueWord for T {}
 
 /// The payload of a table: a [`Value`] in a map, and `()` in a set.
 pub trait Payload {
@@ -91,6 +109,44 @@ impl<V: Value> Payload for V {
 
 impl Payload for () {
     type Words = Nothing;
+}
+
+/// A number of bytes that a key or a value can have, as an array of so many units.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(message = "a key or value has 4 or 8 bytes, and this type has another size")]
+pub trait Bytes {
+    /// The word of so many bytes.
+    type Word: words::Key + words::Value;
+}
+impl Bytes for [(); 4] {
+    type Word = u32;
+}
+impl Bytes for [(); 8] {
+    type Word = u64;
+}
+
+/// Makes a type of your own a [`Value`](crate::Value): one of 4 or 8 bytes that is
+/// [`bytemuck::Pod`].
+#[macro_export]
+macro_rules! value {
+    ($type:ty) => {
+        impl $crate::types::Plain for $type {
+            const PROOF: $crate::types::Proof<Self> = $crate::types::pod();
+        }
+        impl $crate::Value for $type {
+            type Word = <[(); ::core::mem::size_of::<$type>()] as $crate::types::Bytes>::Word;
+        }
+    };
+}
+
+/// Makes a type of your own a [`Key`](crate::Key): one of 4 or 8 bytes that is [`bytemuck::Pod`],
+/// and whose values are equal if their bytes are.
+#[macro_export]
+macro_rules! key {
+    ($type:ty) => {
+        $crate::value!($type);
+        impl $crate::Key for $type {}
+    };
 }
 
 /// Returns the proof that a type is plain, for a type of your own.
@@ -108,7 +164,7 @@ macro_rules! keys {
     )+};
 }
 keys!(u32: u32, i32, char, [u8; 4]);
-keys!(u64: u64, i64, usize, isize, [u8; 8], (u32, u32), (u32, i32), (i32, u32), (i32, i32));
+keys!(u64: u64, i64, usize, isize, [u8; 8]);
 
 impl Value for f32 {
     type Word = u32;
@@ -116,18 +172,18 @@ impl Value for f32 {
 impl Value for f64 {
     type Word = u64;
 }
-macro_rules! pairs_with_a_float {
-    ($($pair:ty),+) => {$(
-        impl Value for $pair {
-            type Word = u64;
-        }
-    )+};
+impl<A: PlainHalf, B: PlainHalf> Value for (A, B) {
+    type Word = u64;
 }
-pairs_with_a_float!((f32, f32), (f32, u32), (u32, f32), (f32, i32), (i32, f32));
+impl<A: PlainHalf + Key, B: PlainHalf + Key> Key for (A, B) {}
 
-/// Fails to compile for a type that is not as large as its word.
-const fn check_size<T: Value>() {
-    assert!(size_of::<T>() == size_of::<T::Word>(), "the `Word` of a `Value` has another size");
+/// Fails to compile for a type that is not plain, or not as large as its word.
+pub(crate) const fn check_size<T: Value>() {
+    let _ = T::PROOF;
+    assert!(
+        size_of::<T>() == size_of::<T::Word>(),
+        "`Word` must have as many bytes as the type: `u32` for 4, `u64` for 8"
+    );
 }
 
 /// Returns the word of a value.

@@ -9,7 +9,7 @@ pub use config::{TwoLevel, TwoLevelConfig};
 
 use crate::cuckoo::write_slots;
 use crate::primitives::Scratch;
-use crate::table::design::{Built, Counted, Design, Seeded, Staged, Stores};
+use crate::table::design::{Builds, Built, Counted, Design, Seeded, Staged, Stores};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::UnpackParams;
@@ -68,6 +68,7 @@ impl Counted for TwoLevel {}
 impl<K: Key, V: Value> Stores<K, V> for TwoLevel {
     type Table = TwoLevelTable<K, V>;
 }
+impl<K: Key, V: Value> Builds<K, V> for TwoLevel {}
 
 /// The table of a [`TwoLevelMap`].
 #[derive(Debug)]

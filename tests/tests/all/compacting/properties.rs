@@ -210,6 +210,7 @@ fn after_a_failed_rebuild_the_table_is_empty<F: Form>() {
             let done = only(&launches, good, || table.rebuild_on(stream, &input));
             let expected = if done.is_ok() { &rows[..] } else { &[] };
             assert_eq!(wrong(&table, expected, ordered), Ok(()), "after {good} launches");
+            assert_eq!(table.key_buffer().is_empty(), done.is_err(), "after {good} launches");
             table.rebuild_on(stream, &input).unwrap();
             assert_eq!(wrong(&table, &rows, ordered), Ok(()), "after {good} launches and another build");
             if done.is_ok() {
@@ -228,6 +229,7 @@ fn after_a_failed_rebuild_the_table_is_empty<F: Form>() {
             let done = only(&counts.allocations, good, || table.rebuild_on(stream, &input));
             let expected = if done.is_ok() { &rows[..] } else { &[] };
             assert_eq!(wrong(&table, expected, ordered), Ok(()), "after {good} allocations");
+            assert_eq!(table.key_buffer().is_empty(), done.is_err(), "after {good} allocations");
             if done.is_ok() {
                 break;
             }

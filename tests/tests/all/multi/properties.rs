@@ -71,7 +71,7 @@ fn listed<K: Key, V: Value, D: Numbers<K>>(map: &MultiMap<K, V, D>, all: &BTreeM
     // Every key's values in their order, and the values as the map has them: copies of a key are
     // adjacent then.
     let (keys, values): (Vec<K>, Vec<V>) = pairs.iter().copied().unzip();
-    let in_groups = map.values().download(map.device().default_stream()).map_err(said)?;
+    let in_groups = map.value_buffer().download(map.device().default_stream()).map_err(said)?;
     if reference(&keys, &values) != *all || values != in_groups {
         return Err(format!("the pairs are listed as {pairs:?}, and the values as {in_groups:?}"));
     }
@@ -223,7 +223,7 @@ fn two_builds_with_one_seed_group_alike<F: Form>() {
         let config = MultiConfig::on(F::with(3, 0.8));
         let build = || config.build(device, &keys, &values::<u32>(keys.len())).unwrap();
         let arrays = |map: &MultiMap<u64, u32, F>| {
-            (map.values().download(stream).unwrap(), map.lasts().download(stream).unwrap())
+            (map.value_buffer().download(stream).unwrap(), map.lasts().download(stream).unwrap())
         };
         assert_eq!(arrays(&build()), arrays(&build()));
     });

@@ -21,6 +21,7 @@ use gpu_kernels::page::{
 use gpu_kernels::primitives::compact::{
     Compact, CompactParams, CompactRuns, Invert, LastOfEach, RunsParams as CompactRunsParams,
 };
+use gpu_kernels::primitives::gather::{GatherParams as GatherRowsParams, GatherRows};
 use gpu_kernels::primitives::radix::{Digit, Histogram as RadixHistogram, HistogramParams, Partition, PartitionParams};
 use gpu_kernels::primitives::readback::{Readback, ReadbackParams};
 use gpu_kernels::primitives::roofline::{Copy, Random, RandomParams, Strided, StridedParams};
@@ -302,7 +303,9 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
     let two_level =
         [two_level::<u32, u32>(), two_level::<u32, u64>(), two_level::<u64, u32>(), two_level::<u64, u64>()];
     let inserting = linear::InsertingParams { first: 0, end: 0 };
-    let of_no_type: [Box<dyn Kernel>; 6] = [
+    let rows = GatherRowsParams { rows: 0, sources: 0, words: 1 };
+    let of_no_type: [Box<dyn Kernel>; 7] = [
+        Box::new(GatherRows { source: null(), numbers: null(), found: null(), output: null(), plan: rows }),
         Box::new(Readback {
             words: null(),
             readback: null(),

@@ -6,8 +6,8 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use warpnest::types::{Plain, Proof, pod};
 use warpnest::{
-    Buffer, CompactingTable, CuckooMap, Device, Error, ExtendibleMap, InputError, Key, LinearMap, LinearOperation,
-    MultiMap, PageMap, PageSet, SortedMap, Value,
+    Answers, Buffer, CompactingTable, CuckooMap, Device, Error, ExtendibleMap, InputError, Key, LinearMap,
+    LinearOperation, MultiMap, PageMap, PageSet, SortedMap, Value,
 };
 use warpnest_tests::{at, distinct_keys, on_all};
 
@@ -19,13 +19,7 @@ struct Cell {
     row: u16,
     layer: i32,
 }
-impl Plain for Cell {
-    const PROOF: Proof<Self> = pod();
-}
-impl Value for Cell {
-    type Word = u64;
-}
-impl Key for Cell {}
+warpnest::key!(Cell);
 
 /// The numbers of pairs: none, one, around the words of found-bits, and several blocks.
 const NUMBERS: [usize; 5] = [0, 1, 32, 33, 700];
@@ -117,8 +111,27 @@ fn every_type_of_4_and_8_bytes_is_a_key_or_a_value() {
     with(|word| word.to_be_bytes(), |word| word as f64, on_cpu);
     with(|word| (word as u32, word as i32), |word| (word as f32, word as u32), on_cpu);
     with(|word| (7i32, word as u32), cell, on_cpu);
+    with(|word| ('x', word as u32), |word| (word as f32, 'y'), on_cpu);
     on_all(|device| with_linear(device, &[(-1i32, 0.5f32), (0, -1.5), (i32::MIN, f32::MAX)]));
     with_linear(&Device::cpu(), &[('a', (1u32, 2u32)), ('\u{10ffff}', (0, u32::MAX)), ('\0', (3, 4))]);
+}
+
+/// A type that begins at multiples of 512 bytes.
+#[repr(C, align(512))]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+struct Wide([u64; 64]);
+impl Plain for Wide {
+    const PROOF: Proof<Self> = pod();
+}
+
+#[test]
+fn elements_of_any_alignment_are_copied() {
+    on_all(|device| {
+        let stream = device.default_stream();
+        let elements: Vec<Wide> = (0..9).map(|i| Wide([i; 64])).collect();
+        assert_eq!(Buffer::from_slice(device, &elements).unwrap().download(stream).unwrap(), elements);
+        assert_eq!(Answers::<Wide>::new(device, 9).unwrap().download(stream).unwrap(), [None; 9]);
+    });
 }
 
 #[test]
@@ -206,9 +219,20 @@ fn what_takes_no_stream_does_as_what_takes_one() {
         let mut ids = CompactingTable::build(device, &['a']).unwrap();
         ids.rebuild(&['b', 'c', 'b']).unwrap();
         assert_eq!((ids.len(), ids.clone().contains_many(&['a', 'b']).unwrap()), (2, vec![false, true]));
+        assert_eq!(ids.iter().unwrap().collect::<Vec<_>>(), ids.to_pairs().unwrap());
+        assert_eq!(
+            ids.keys().unwrap().collect::<Vec<_>>(),
+            ids.key_buffer().download(device.default_stream()).unwrap()
+        );
+        assert!(format!("{ids:?}").starts_with("CompactingTable { keys: 2, bytes: "));
         let mut values = MultiMap::build(device, &[1], &[2]).unwrap();
         values.rebuild(&[7, 7], &[8, 9]).unwrap();
         assert_eq!(values.clone().retrieve_many(&[7]).unwrap().values, [8, 9]);
+        assert!(format!("{values:?}").starts_with("MultiMap { keys: 1, pairs: 2, bytes: "));
+        // Its map of keys is built of different ones, and makes no such promise to others.
+        let mut runs = values.runs().clone();
+        runs.rebuild(&[7, 7, 7], &[1, 2, 3]).unwrap();
+        assert_eq!((runs.len(), runs.get(7).unwrap()), (1, Some(3)));
 
         let mut map = LinearMap::<u32, u32>::new(device).unwrap();
         map.reserve(1000).unwrap();

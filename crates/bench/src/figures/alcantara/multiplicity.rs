@@ -135,7 +135,7 @@ impl<'l> Subjects<'l> {
         let build = median_ms(stream, 1, *runs, || table.rebuild_on(stream, &self.keys))?;
         let mut ids = Answers::new(device, self.queries.len())?;
         let lookup = median_ms(stream, 1, *runs, || table.get_many_into(stream, &self.queries, &mut ids))?;
-        let keys = table.keys().download(stream)?;
+        let keys = table.key_buffer().download(stream)?;
         right("ids", self.pairs.wrong_ids(&self.asked, &ids.download(stream)?, &keys))?;
         Ok([build, lookup])
     }
@@ -163,7 +163,7 @@ impl<'l> Subjects<'l> {
         let lookup = median_ms(stream, 1, *runs, || map.runs_into(stream, &self.queries, &mut starts, &mut counts))?;
         let (starts, counts) = (starts.download(stream)?, counts.download(stream)?);
         let ends = starts.iter().zip(counts).map(|(start, count)| start + count);
-        right("runs", self.pairs.wrong_groups(&self.asked, &starts, ends, &map.values().download(stream)?))?;
+        right("runs", self.pairs.wrong_groups(&self.asked, &starts, ends, &map.value_buffer().download(stream)?))?;
 
         let asked = self.pairs.queries_for_keys();
         let queries = Buffer::from_slice(device, &keys(&asked))?;

@@ -77,6 +77,7 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
         let built = self.fill(stream, keys);
         if built.is_err() {
             self.ids.table.forget(stream);
+            self.keys.empty();
         }
         built
     }
@@ -104,6 +105,10 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
         }
         ids.table.rebuild_resized(stream, input)?;
         keys_out.fit(device, ids.len() as usize)?;
+        if config.ids.unique {
+            // If the promise is broken, there are fewer different keys.
+            keys_out.set_bytes(stream, 0)?;
+        }
         if config.in_order {
             return number_in_order(stream, device, &ids.table, work, (keys, keys_out.words()));
         }

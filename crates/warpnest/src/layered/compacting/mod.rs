@@ -13,6 +13,7 @@ use crate::layered::id_table::Numbers;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, BulkMap, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
+use std::fmt;
 use std::ops::Deref;
 
 /// A table that gives each different key of its input an id from 0 on: key to id and id to key,
@@ -46,7 +47,6 @@ use std::ops::Deref;
 /// assert_eq!(table.keys_of_many(&[ids[0].unwrap(), 2])?, [Some(70), None]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct CompactingTable<K: Key, D: Numbers<K::Word> = Page> {
     config: CompactingConfig<D>,
     ids: BulkMap<K, u32, D>,
@@ -118,10 +118,25 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
         unsafe { stream.launch(&keys_of, ids.len() as u64, &[ids, &self.keys], &[&answers.values, &answers.found]) }
     }
 
-    /// The different keys, in the order of their ids (after a failed rebuild the contents are
-    /// unspecified).
-    pub fn keys(&self) -> &Buffer<K> {
+    /// The different keys, in the order of their ids; none after a failed rebuild.
+    pub fn key_buffer(&self) -> &Buffer<K> {
         &self.keys
+    }
+
+    /// Iterates over all keys with their ids, in the order of the ids: over a copy on the host.
+    ///
+    /// # Errors
+    /// As for [`CompactingTable::to_pairs`].
+    pub fn iter(&self) -> Result<impl ExactSizeIterator<Item = (K, u32)> + use<K, D>> {
+        Ok(self.to_pairs()?.into_iter())
+    }
+
+    /// Iterates over all keys, in the order of their ids: over a copy on the host.
+    ///
+    /// # Errors
+    /// As for [`CompactingTable::to_pairs`].
+    pub fn keys(&self) -> Result<impl ExactSizeIterator<Item = K> + use<K, D>> {
+        Ok(self.iter()?.map(|(key, _)| key))
     }
 
     /// All keys with their ids, in the order of the ids.
@@ -172,5 +187,15 @@ impl<K: Key, D: Numbers<K::Word>> Clone for CompactingTable<K, D> {
     /// then.
     fn clone(&self) -> Self {
         self.try_clone().unwrap_or_else(|error| panic!("a table cannot be cloned: {error}"))
+    }
+}
+
+impl<K: Key, D: Numbers<K::Word>> fmt::Debug for CompactingTable<K, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompactingTable")
+            .field("keys", &self.len())
+            .field("bytes", &self.memory_bytes())
+            .field("device", &self.device().name())
+            .finish_non_exhaustive()
     }
 }

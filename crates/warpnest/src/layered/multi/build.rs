@@ -5,6 +5,7 @@ use crate::layered::id_table::{IdTable, Numbers};
 use crate::primitives::{Scratch, flag_last_of_each, sort_pairs_by_mixed_key, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known};
+use crate::table::raw::BuiltTable;
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::layered::multi::{self, NumbersParams};
 use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
@@ -70,7 +71,8 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         crate::table::input::check_pairs(device, stream, keys.words(), values.words())?;
         config.memory_bytes::<K, V>(keys.len() as u64)?;
         let (no_keys, no_numbers) = (Buffer::<K>::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        let runs = config.keys.clone().assume_unique().build_on(stream, device, &no_keys, &no_numbers)?;
+        let mut runs = config.keys.clone().assume_unique().build_on(stream, device, &no_keys, &no_numbers)?;
+        *runs.table.config_mut() = config.keys.clone();
         let (lasts, grouped) = (no_numbers, Buffer::uninitialized(device, 0)?);
         let work = Work::new(device)?;
         let mut map = Self { config, runs, lasts, values: grouped, work };
@@ -154,7 +156,11 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         }
         let known = Known::OrderedBy(seed);
         let input = Input { keys: distinct, values: Some(numbers), pairs: number as u64, known };
-        runs.table.rebuild_resized(stream, input)
+        // These keys are different, whatever the user's are.
+        let unique = std::mem::replace(&mut runs.table.config_mut().unique, true);
+        let built = runs.table.rebuild_resized(stream, input);
+        runs.table.config_mut().unique = unique;
+        built
     }
 }
 

@@ -12,6 +12,7 @@ use crate::runtime::lent::Lent;
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
 use gpu_kernels::layered::multi::{Gather, GatherParams};
 use gpu_kernels::seam::Global;
+use std::fmt;
 
 /// A map that keeps all values of each key, in the order of the input; built in one go.
 ///
@@ -34,7 +35,6 @@ use gpu_kernels::seam::Global;
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may query
 ///   at the same time. [`MultiMap::rebuild`] takes the map exclusively and waits for running
 ///   queries by itself.
-#[derive(Debug)]
 pub struct MultiMap<K: Key, V: Value, D: Numbers<K::Word> = Page> {
     config: MultiConfig<D>,
     /// The number of each key's run.
@@ -125,8 +125,8 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         unsafe { self.runs.table.find_runs(stream, &query, &[&*counts]) }
     }
 
-    /// Queues the lookup of where the values of each key begin in [`MultiMap::values`], and how
-    /// many there are; 0 and 0 if there are none. Waits for nothing, allocates nothing.
+    /// Queues the lookup of where the values of each key begin in [`MultiMap::value_buffer`], and
+    /// how many there are; 0 and 0 if there are none. Waits for nothing, allocates nothing.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
@@ -201,7 +201,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     }
 
     /// All values, those of one key side by side, in the order of the input.
-    pub fn values(&self) -> &Buffer<V> {
+    pub fn value_buffer(&self) -> &Buffer<V> {
         &self.values
     }
 
@@ -246,9 +246,9 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         self.runs.report()
     }
 
-    /// All pairs, with the keys in the order in which [`MultiMap::values`] has their values. Each
-    /// key occurs as often as it has values, with these in the order of the input. Copies all of
-    /// the map to the host.
+    /// All pairs, with the keys in the order in which [`MultiMap::value_buffer`] has their values.
+    /// Each key occurs as often as it has values, with these in the order of the input. Copies all
+    /// of the map to the host.
     ///
     /// That order of the keys follows from the seed and has no meaning.
     ///
@@ -296,5 +296,16 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> Clone for MultiMap<K, V, D> {
     /// If the device lacks the memory, or fails; [`MultiMap::try_clone`] returns an error then.
     fn clone(&self) -> Self {
         self.try_clone().unwrap_or_else(|error| panic!("a map cannot be cloned: {error}"))
+    }
+}
+
+impl<K: Key, V: Value, D: Numbers<K::Word>> fmt::Debug for MultiMap<K, V, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MultiMap")
+            .field("keys", &self.key_count())
+            .field("pairs", &self.len())
+            .field("bytes", &self.memory_bytes())
+            .field("device", &self.device().name())
+            .finish_non_exhaustive()
     }
 }

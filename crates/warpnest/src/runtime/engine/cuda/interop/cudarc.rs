@@ -6,10 +6,11 @@ use crate::runtime::buffer::{Allocation, Owner};
 use crate::runtime::engine::Engine;
 use crate::runtime::engine::cuda::{CudaEngine, CudaQueue, driver};
 use crate::{Buffer, Device, Error, Result, Stream};
+use bytemuck::Pod;
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice,
 };
-use gpu_kernels::seam::Word;
+use gpu_kernels::plain::Plain;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ impl Stream {
 }
 
 /// Sharing memory with `cudarc`, without a copy. Needs the feature `cudarc`.
-impl<T: Word + DeviceRepr> Buffer<T> {
+impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
     /// Takes over a slice of `cudarc`. Work with it waits, on the device, for what `cudarc` does
     /// with it.
     ///

@@ -5,8 +5,9 @@ use crate::runtime::buffer::{Allocation, Owner};
 use crate::runtime::engine::cuda::CudaQueue;
 use crate::runtime::engine::cuda::driver::{self, constant};
 use crate::{Buffer, Device, Result, Stream};
+use bytemuck::Pod;
 use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
-use gpu_kernels::seam::Word;
+use gpu_kernels::plain::Plain;
 
 const CUST: Other = Other { buffer: "a buffer that cust is to use", theirs: "a cust buffer" };
 
@@ -36,7 +37,7 @@ impl Stream {
 }
 
 /// Sharing memory with `cust`, without a copy. Needs the feature `cust`.
-impl<T: Word + DeviceCopy> Buffer<T> {
+impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
     /// Takes over a `cust` buffer. Waits for the work in progress in the context, since nothing
     /// else tells when `cust`'s work with the buffer will be done.
     ///

@@ -1,0 +1,95 @@
+//! Gather: rows of an array, by their numbers.
+
+use crate::types::Plain;
+use crate::{Answers, Buffer, Result, Stream, Tracked};
+use gpu_kernels::primitives::gather::{GatherParams, GatherRows};
+use gpu_kernels::seam::Global;
+
+/// Queues copying row `numbers[i]` of `source` to `output[i]`, for rows of any plain type whose
+/// size is a multiple of 4 bytes. A row that the source does not have becomes zeros. Waits for
+/// nothing, allocates nothing.
+///
+/// Reads each row in one piece: about a line of 32 bytes for each begun 32 bytes of a row.
+///
+/// # Errors
+/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
+/// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+pub fn gather<T: Plain>(
+    stream: &Stream,
+    source: &Buffer<T>,
+    numbers: &Buffer<u32>,
+    output: &mut Buffer<T>,
+) -> Result<()> {
+    launch(stream, source, numbers, None, output)
+}
+
+/// Queues [`gather`] of the rows that a lookup answered with: those of queries that found nothing
+/// become zeros. So a table of row numbers serves values of any size.
+///
+/// ```
+/// use bytemuck::{Pod, Zeroable};
+/// use warpnest::types::{Plain, Proof, pod};
+/// use warpnest::{Buffer, Device, PageMap, primitives::gather_found};
+///
+/// #[repr(C)]
+/// #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+/// struct Star {
+///     position: [f32; 3],
+///     magnitude: f32,
+///     name: [u8; 8],
+/// }
+/// impl Plain for Star {
+///     const PROOF: Proof<Self> = pod();
+/// }
+///
+/// let device = Device::best()?;
+/// let stream = device.default_stream();
+/// let sirius = Star { position: [-0.2, 0.9, -0.3], magnitude: -1.5, name: *b"Sirius  " };
+/// let vega = Star { position: [0.1, -0.8, 0.6], magnitude: 0.0, name: *b"Vega    " };
+/// let stars = Buffer::from_slice(&device, &[sirius, vega])?;
+/// let rows = PageMap::build(&device, &[32349u32, 91262], &[0u32, 1])?;
+///
+/// let queries = Buffer::from_slice(&device, &[91262, 5])?;
+/// let found = rows.get_many_on(stream, &queries)?;
+/// let mut output = Buffer::zeroed(&device, 2)?;
+/// gather_found(stream, &stars, &found, &mut output)?;
+/// assert_eq!(output.download(stream)?, [vega, Star::zeroed()]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// # Errors
+/// As for [`gather`].
+pub fn gather_found<T: Plain>(
+    stream: &Stream,
+    source: &Buffer<T>,
+    answers: &Answers<u32>,
+    output: &mut Buffer<T>,
+) -> Result<()> {
+    launch(stream, source, &answers.values, Some(&answers.found), output)
+}
+
+fn launch<T: Plain>(
+    stream: &Stream,
+    source: &Buffer<T>,
+    numbers: &Buffer<u32>,
+    found: Option<&Buffer<u32>>,
+    output: &mut Buffer<T>,
+) -> Result<()> {
+    const { assert!(size_of::<T>() != 0 && size_of::<T>().is_multiple_of(4), "rows are of whole words of 4 bytes") };
+    crate::error::same_length(("the row numbers", numbers.len()), ("the output", output.len()))?;
+    let words = (size_of::<T>() / 4) as u64;
+    let plan = GatherParams { rows: numbers.len() as u64, sources: source.len() as u64, words };
+    let gather = GatherRows {
+        source: source.argument(),
+        numbers: numbers.argument(),
+        // SAFETY: the kernel's documentation allows no bits.
+        found: found.map_or_else(|| unsafe { Global::null() }, Buffer::argument),
+        output: output.argument(),
+        plan,
+    };
+    let mut reads: Vec<&dyn Tracked> = vec![source, numbers];
+    reads.extend(found.map(|found| found as &dyn Tracked));
+    // SAFETY: the output has a row for each number, and answers have a bit for each; the plan has
+    // the rows of the source.
+    unsafe { stream.launch(&gather, plan.rows * words, &reads, &[&*output]) }
+}

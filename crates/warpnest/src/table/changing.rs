@@ -1,0 +1,126 @@
+//! What maps have that change in place, batch by batch.
+
+use super::config::Config;
+use super::design::{Changes, Stores};
+use super::raw::ChangingTable;
+use crate::runtime::lent::Lent;
+use crate::{Answers, Buffer, BulkMap, Device, Key, Result, Stream, Value};
+
+/// Changes batch by batch: of a [`LinearMap`](crate::LinearMap) and an
+/// [`ExtendibleMap`](crate::ExtendibleMap).
+impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
+    /// Makes an empty map with the default configuration; [`Config::create`] takes another.
+    ///
+    /// # Errors
+    /// As for [`Config::create`].
+    pub fn new(device: &Device) -> Result<Self>
+    where
+        D: Changes<K::Word, V::Word>,
+    {
+        Config::<D>::default().create(device)
+    }
+
+    /// Gives every key its value; returns how many of the keys were new. Which of several pairs of
+    /// a key wins, and what an error leaves, is said at each map.
+    ///
+    /// # Errors
+    /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done.
+    /// * A [`LinearMap`](crate::LinearMap) that may not or cannot grow:
+    ///   [`FullError::NoSlots`](crate::FullError::NoSlots),
+    ///   [`InputError::TooManySlots`](crate::InputError::TooManySlots).
+    /// * An [`ExtendibleMap`](crate::ExtendibleMap):
+    ///   [`InputError::TooManyItems`](crate::InputError::TooManyItems),
+    ///   [`FullError::TooDeep`](crate::FullError::TooDeep),
+    ///   [`Error::Emptied`](crate::Error::Emptied).
+    /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    ///   [`Error::Driver`](crate::Error::Driver).
+    pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64>
+    where
+        D: Changes<K::Word, V::Word>,
+    {
+        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        let device = self.device().clone();
+        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
+        self.insert_many_on(device.default_stream(), &keys, &values)
+    }
+
+    /// Does [`BulkMap::insert_many`] from buffers; waits until it is known how many keys were new.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::insert_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64>
+    where
+        D: Changes<K::Word, V::Word>,
+    {
+        self.table.insert(stream, keys.words(), values.words())
+    }
+
+    /// Removes the keys; returns the values that they had. Of several equal keys one gets the
+    /// value, and the others are no longer there.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
+    /// [`BulkMap::len`] tells whether the keys are still there. If memory was lacking, nothing was
+    /// done. [`Error::Emptied`](crate::Error::Emptied): the map is empty now.
+    pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>>
+    where
+        D: Changes<K::Word, V::Word>,
+    {
+        let device = self.device().clone();
+        let keys = Lent::new(&device, keys)?;
+        let mut answers = Answers::uninitialized(&device, keys.len())?;
+        self.remove_many_into(device.default_stream(), &keys, &mut answers)?;
+        answers.download(device.default_stream())
+    }
+
+    /// Removes the keys; waits until it is known how many were there, and returns that.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::remove_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64>
+    where
+        D: Changes<K::Word, V::Word>,
+    {
+        self.table.remove(stream, keys.words(), None)
+    }
+
+    /// Does [`BulkMap::remove_many_on`], and answers which keys were there, with the values that
+    /// they had.
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done; and as
+    /// for [`BulkMap::remove_many_on`].
+    pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64>
+    where
+        D: Changes<K::Word, V::Word>,
+    {
+        self.table.remove(stream, keys.words(), Some(answers.words_mut()))
+    }
+
+    /// Removes all keys.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::clear_on`].
+    pub fn clear(&mut self) -> Result<()>
+    where
+        D: Changes<K::Word, V::Word>,
+    {
+        let device = self.device().clone();
+        self.clear_on(device.default_stream())
+    }
+
+    /// Removes all keys, on `stream`. A [`LinearMap`](crate::LinearMap) keeps its size, and an
+    /// [`ExtendibleMap`](crate::ExtendibleMap) gives back the memory that it did not have at the
+    /// beginning.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
+    /// the map is empty, or cannot be used until a change succeeds, and returns errors that say so.
+    pub fn clear_on(&mut self, stream: &Stream) -> Result<()>
+    where
+        D: Changes<K::Word, V::Word>,
+    {
+        self.table.clear(stream)
+    }
+}
