@@ -136,7 +136,7 @@ pub fn check_extendible_map<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> Resu
             header[1] >> 32
         );
     }
-    ensure!(map.len() == found.pairs.len() as u64, "{} keys, and the map says {}", found.pairs.len(), map.len());
+    ensure!(map.len() == found.pairs.len(), "{} keys, and the map says {}", found.pairs.len(), map.len());
     found.shared = segments.iter().map(|segment| tables[&(segment & ((1 << 56) - 1))].len() > 1).collect();
     Ok(found)
 }

@@ -155,7 +155,7 @@ pub fn words_of<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Vec<PackedPai
 pub fn check_linear_map<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Decoded<K, V>, String> {
     let beside = map.table().header().download(map.device().default_stream()).map_err(|error| error.to_string())?;
     let found = decode::<K, V>(&words_of(map)?, &beside, map.table().layout())?;
-    let keys = found.pairs.len() as u64;
+    let keys = found.pairs.len();
     if (map.len(), map.is_empty()) != (keys, keys == 0) {
         return Err(format!("there are {keys} keys, and the map says {}", map.len()));
     }

@@ -78,7 +78,7 @@ pub fn check<K: Key, V: Value, D: Checked<K, V>>(
     queries: &[K],
 ) -> Result<(), String> {
     let said = |error: warpnest::Error| error.to_string();
-    let keys = reference.len() as u64;
+    let keys = reference.len();
     if (map.len(), map.is_empty()) != (keys, keys == 0) {
         return Err(format!("there should be {keys} keys, and the map says {}, {}", map.len(), map.is_empty()));
     }
@@ -151,7 +151,7 @@ pub fn refuses_other_lengths<K: Key, V: Value>(map: &BulkMap<K, V, impl Stores<K
 
 /// Fails unless a map refuses to write its pairs to buffers of other lengths.
 pub fn refuses_buffers_of_other_lengths<K: Key, V: Value>(map: &BulkMap<K, V, impl Stores<K, V>>) {
-    let (device, n) = (map.device(), map.len() as usize);
+    let (device, n) = (map.device(), map.len());
     for (keys, values, wrong) in
         [(n + 1, n, ("the keys", n + 1)), (n, n - 1, ("the values", n - 1)), (0, n, ("the keys", 0))]
     {
@@ -174,7 +174,7 @@ pub fn refuses_another_device<K: Key, V: Value>(map: &BulkMap<K, V, impl Stores<
     is_there(map.get_many_into(stream, &ours, &mut Answers::new(there, 3).unwrap()).unwrap_err());
     is_there(map.contains_many_into(stream, &ours, &mut Buffer::zeroed(there, 1).unwrap()).unwrap_err());
     is_here(map.contains_many_into(foreign, &ours, &mut Buffer::zeroed(here, 1).unwrap()).unwrap_err());
-    let buffers = |device| (Buffer::zeroed(device, map.len() as usize), Buffer::zeroed(device, map.len() as usize));
+    let buffers = |device| (Buffer::zeroed(device, map.len()), Buffer::zeroed(device, map.len()));
     let (our_keys, our_values) = buffers(here);
     let (their_keys, their_values) = buffers(there);
     is_there(map.pairs_into(stream, &mut their_keys.unwrap(), &mut our_values.unwrap()).unwrap_err());

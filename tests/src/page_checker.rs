@@ -194,7 +194,7 @@ pub fn same_pairs<K: Key, V: Scalar>(found: &HashMap<K, V>, expected: &HashMap<K
 pub fn pairs_of_map<K: Key, V: Value>(map: &PageMap<K, V>) -> Result<HashMap<K, V>, String> {
     let pairs = pairs_of_words::<K, V>(map.device(), map.table().layout(), map.table().words(), map.table().slots())?;
     match (map.len(), map.is_empty()) {
-        said if said == (pairs.len() as u64, pairs.is_empty()) => Ok(pairs),
+        said if said == (pairs.len(), pairs.is_empty()) => Ok(pairs),
         said => Err(format!("there are {} pairs, and the map says {said:?}", pairs.len())),
     }
 }
@@ -203,7 +203,7 @@ pub fn pairs_of_map<K: Key, V: Value>(map: &PageMap<K, V>) -> Result<HashMap<K, 
 pub fn check_page_set<K: Key>(set: &PageSet<K>, reference: &HashSet<K>) -> Result<(), String> {
     let keys =
         pairs_of_words::<K, Nothing>(set.device(), set.table().layout(), set.table().words(), set.table().slots())?;
-    if (set.len(), set.is_empty()) != (keys.len() as u64, keys.is_empty()) {
+    if (set.len(), set.is_empty()) != (keys.len(), keys.is_empty()) {
         return Err(format!("there are {} keys, and the set says {}, {}", keys.len(), set.len(), set.is_empty()));
     }
     same_pairs(&keys, &reference.iter().map(|&key| (key, 0)).collect())

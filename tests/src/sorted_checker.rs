@@ -7,7 +7,7 @@ use warpnest::types::{KeyWord as Key, ValueWord as Value};
 /// Says what is wrong with the keys and the index of a map of `length` keys. The layout is computed
 /// again here, from docs/sorted.md.
 pub fn check_sorted_map<K: Key, V: Value>(map: &SortedMap<K, V>) -> Result<(), String> {
-    let length = map.len() as usize;
+    let length = map.len();
     let keys = map.table().keys().download(map.device().default_stream()).map_err(|error| error.to_string())?;
     if let Some(index) = keys[..length].windows(2).position(|pair| pair[0] >= pair[1]) {
         return Err(format!("keys {} and {} stand at {index} and behind it", keys[index], keys[index + 1]));

@@ -68,7 +68,7 @@ fn holds<K: Key, V: Value, D: Stores<K, V>>(map: &BulkMap<K, V, D>, keys: &[K], 
     let expected: Vec<Option<V>> = queries.iter().map(|key| pairs.get(key).copied()).collect();
     assert!(map.get_many(&queries).unwrap() == expected);
     assert!(map.contains_many(&queries).unwrap() == expected.iter().map(Option::is_some).collect::<Vec<_>>());
-    assert!(map.len() == pairs.len() as u64 && map.to_pairs().unwrap().into_iter().collect::<HashMap<_, _>>() == pairs);
+    assert!(map.len() == pairs.len() && map.to_pairs().unwrap().into_iter().collect::<HashMap<_, _>>() == pairs);
 }
 
 /// Builds a map, without repeated keys and with some, and then of fewer pairs in its place.
@@ -140,7 +140,7 @@ fn linear_maps() {
         let (keys, values, stream) = (distinct::<K>(n), values::<V>(n), device.default_stream());
         for config in [LinearConfig::default(), LinearConfig::default().linear_probing().load(0.95)] {
             let mut map = config.create(device).unwrap();
-            assert_eq!(map.insert_many(&keys, &values), Ok(n as u64));
+            assert_eq!(map.insert_many(&keys, &values), Ok(n));
             holds(&map, &keys, &values);
             // Threads that meet at one key.
             assert!(map.get_or_insert_many(&repeated(n), &values).unwrap().len() == n);
@@ -193,8 +193,8 @@ fn sets() {
         let others = config.build_set(device, &absent::<K>(n)).unwrap();
         assert!(all.contains_many(&keys).unwrap().iter().all(|&is_in| is_in));
         assert!(!all.contains_many(&absent(n)).unwrap().contains(&true));
-        assert_eq!(all.to_keys().unwrap().len() as u64, all.len());
-        assert_eq!(all.union_on(stream, &others).unwrap().len(), all.len() + n as u64);
+        assert_eq!(all.to_keys().unwrap().len(), all.len());
+        assert_eq!(all.union_on(stream, &others).unwrap().len(), all.len() + n);
         assert_eq!(all.intersection_on(stream, &some).unwrap().len(), some.len());
         assert_eq!(all.difference_on(stream, &some).unwrap().len(), all.len() - some.len());
     }

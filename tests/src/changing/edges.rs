@@ -19,7 +19,7 @@ pub fn batches_of_nothing_do_nothing<D: Changing<K, V>, K: Key, V: Value, S: Deb
 ) -> BulkMap<K, V, D> {
     let mut map = create::<D, K, V>(device, config);
     for there in [vec![], vec![K::from_u64(1), K::ALL_ONES, K::from_u64(5)]] {
-        assert_eq!(map.insert_many(&there, &values(&there)), Ok(there.len() as u64));
+        assert_eq!(map.insert_many(&there, &values(&there)), Ok(there.len()));
         let before = own(&mut map);
         assert_eq!(map.insert_many(&[], &[]), Ok(0));
         assert_eq!(map.remove_many(&[]), Ok(vec![]));

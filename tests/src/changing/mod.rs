@@ -44,7 +44,7 @@ pub fn fill<D: Changing<K, V>, K: Key, V: Value>(
 ) -> BulkMap<K, V, D> {
     let mut map = create::<D, K, V>(device, config);
     for keys in keys.chunks(batch) {
-        assert_eq!(map.insert_many(keys, &values(keys)), Ok(keys.len() as u64));
+        assert_eq!(map.insert_many(keys, &values(keys)), Ok(keys.len()));
     }
     equals(&map, &pairs(keys));
     map

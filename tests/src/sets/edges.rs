@@ -146,12 +146,12 @@ pub fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others<D: BothWid
         for keys in twice {
             let set = config.clone().assume_unique().build_set(&engine.device, &keys).unwrap();
             let expected: HashSet<K> = keys.iter().copied().collect();
-            assert!((expected.len() as u64..=keys.len() as u64).contains(&set.len()));
+            assert!((expected.len()..=keys.len()).contains(&set.len()));
             assert!(set.contains_many(&keys).unwrap().iter().all(|&found| found));
             let written = set.to_keys().unwrap();
-            assert_eq!(written.len() as u64, set.len());
+            assert_eq!(written.len(), set.len());
             assert_eq!(written.into_iter().collect::<HashSet<K>>(), expected);
-            own(set.report(), set.len(), expected.len() as u64);
+            own(set.report(), set.len() as u64, expected.len() as u64);
         }
     }
     on_each_engine(|engine| with::<D, u32>(engine, config, &own));

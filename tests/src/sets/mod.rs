@@ -44,7 +44,7 @@ pub fn check<K: Key, D: Tested<K>>(
     queries: &[K],
 ) -> std::result::Result<(), String> {
     let said = |error: Error| error.to_string();
-    if (set.len(), set.is_empty()) != (reference.len() as u64, reference.is_empty()) {
+    if (set.len(), set.is_empty()) != (reference.len(), reference.is_empty()) {
         return Err(format!("{} keys, and the set says {}, {}", reference.len(), set.len(), set.is_empty()));
     }
     D::check_table(set, reference)?;

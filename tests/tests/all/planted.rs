@@ -185,10 +185,10 @@ fn whatever_fails_of_what_stands_on_another_table_it_is_whole_or_empty() {
                 |mut table, done| {
                     assert_planted(&done);
                     let keys = if done.is_ok() { different } else { 0 };
-                    assert_eq!((table.len(), table.to_pairs().unwrap().len() as u64), (keys, keys));
+                    assert_eq!((table.len() as u64, table.to_pairs().unwrap().len() as u64), (keys, keys));
                     assert_eq!(table.contains_many(&new).unwrap(), vec![done.is_ok(); new.len()]);
                     table.rebuild_on(&stream, &input).unwrap();
-                    assert_eq!(table.len(), different);
+                    assert_eq!(table.len() as u64, different);
                 },
             )
         };
@@ -204,7 +204,10 @@ fn whatever_fails_of_what_stands_on_another_table_it_is_whole_or_empty() {
             |mut map, done| {
                 assert_planted(&done);
                 let (pairs, keys) = if done.is_ok() { (new.len() as u64, different) } else { (0, 0) };
-                assert_eq!((map.len(), map.key_count(), map.to_pairs().unwrap().len() as u64), (pairs, keys, pairs));
+                assert_eq!(
+                    (map.len() as u64, map.key_count() as u64, map.to_pairs().unwrap().len() as u64),
+                    (pairs, keys, pairs)
+                );
                 assert_eq!(map.contains_many(&new).unwrap(), vec![done.is_ok(); new.len()]);
                 map.rebuild_on(&stream, &input, &input).unwrap();
                 assert_eq!(map.retrieve_many(&[77]).unwrap().values, [77; 30]);
@@ -284,7 +287,7 @@ fn a_linear_map_knows_what_is_in_it_whatever_fails() {
             assert!(!is_true(&mut map, &done, &all) || number == 4);
             call(&mut map).unwrap();
             is_true(&mut map, &Ok(()), &all);
-            assert_eq!(map.len(), left as u64);
+            assert_eq!(map.len(), left);
         });
         all_failed(&seen, &[Fill, Record][(number < 4) as usize..]);
         let mut broken = 0;
@@ -292,7 +295,7 @@ fn a_linear_map_knows_what_is_in_it_whatever_fails() {
             broken += is_true(&mut map, &done, &all) as u32;
             call(&mut map).unwrap();
             is_true(&mut map, &Ok(()), &all);
-            assert_eq!(map.len(), left as u64);
+            assert_eq!(map.len(), left);
         });
         // The changes in which a batch or a clearing can fail in its middle.
         assert_eq!(broken > 0, number < 5 || number == 8, "change {number}: {broken} times");
@@ -321,11 +324,11 @@ fn a_linear_map_does_without_memory_for_being_tidied() {
         let mut untidied = 0;
         for faults in [SINGLE_FAULTS, LASTING_FAULTS] {
             in_each_operation(&plan, &faults, begin, call, |mut map, done| {
-                untidied += (done.is_ok() && map.table().taken() != map.len()) as u32;
+                untidied += (done.is_ok() && map.table().taken() != map.len() as u64) as u32;
                 is_true(&mut map, &done, &all);
                 call(&mut map).unwrap();
                 is_true(&mut map, &Ok(()), &all);
-                assert_eq!(map.len(), (kept + new.len()) as u64);
+                assert_eq!(map.len(), kept + new.len());
             });
         }
         // To empty the table takes no memory.
@@ -361,7 +364,7 @@ fn an_extendible_map_is_whole_or_says_that_it_was_emptied() {
                     map.insert_many(&keys, &own_values(&keys)).unwrap();
                 }
                 // The answers of a removal are copied to the host when all else is done.
-                Err(error) if map.len() == left.len() as u64 => {
+                Err(error) if map.len() == left.len() => {
                     assert!(is_planted(error), "{error}");
                     equals(&map, &pairs(&left));
                 }

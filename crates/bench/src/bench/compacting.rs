@@ -29,7 +29,7 @@ pub fn measure<K: Key, D: Numbers<K>>(at: Bench<'_>, config: &Config<D>) -> anyh
     let built = |config: &CompactingConfig<D>, rows: &Buffer<K>, distinct: u64| -> anyhow::Result<(f64, u64)> {
         let mut table = config.build_on(stream, device, rows)?;
         let ms = median_ms(stream, 1, runs, || table.rebuild_on(stream, rows))?;
-        Ok((ms, table.len().abs_diff(distinct)))
+        Ok((ms, (table.len() as u64).abs_diff(distinct)))
     };
     let builds = [
         ("build", unique_rows),

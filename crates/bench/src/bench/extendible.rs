@@ -38,7 +38,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, batch: u64) -> anyhow::Result<Ve
                 let start = stream.record()?;
                 let came = map.insert_many_on(stream, keys, values)?;
                 times.push(stream.record()?.milliseconds_since(&start)?);
-                wrong += came.abs_diff(if new { keys.len() as u64 } else { 0 });
+                wrong += came.abs_diff(if new { keys.len() } else { 0 }) as u64;
             }
         }
     }
@@ -72,7 +72,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, batch: u64) -> anyhow::Result<Ve
         wrong += (keys.len() - right) as u64;
     }
     if !gone.is_empty() {
-        let wrong = wrong.max(gone.len() as u64 - removed);
+        let wrong = wrong.max((gone.len() - removed) as u64);
         records.push(run.record(subject, times.iter().sum(), change_limit, wrong));
         times.sort_by(f64::total_cmp);
         println!("{:.2?}\n{:?}", times, map.table().report());

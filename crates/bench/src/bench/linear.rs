@@ -37,12 +37,12 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, config: &LinearConfig) -> anyhow
     for _ in 0..runs + 1 {
         map.clear_on(stream)?;
         let events = [stream.record()?, {
-            wrong += n - map.insert_many_on(stream, &subjects.keys, &subjects.values)?;
+            wrong += n - map.insert_many_on(stream, &subjects.keys, &subjects.values)? as u64;
             stream.record()?
         }];
-        let removed = n - map.remove_many_on(stream, &present)?;
+        let removed = n - map.remove_many_on(stream, &present)? as u64;
         let after_removal = stream.record()?;
-        let again = n - map.insert_many_on(stream, &subjects.keys, &subjects.values)?;
+        let again = n - map.insert_many_on(stream, &subjects.keys, &subjects.values)? as u64;
         let end = stream.record()?;
         wrong += removed + again;
         times[0].push(events[1].milliseconds_since(&events[0])?);
@@ -116,8 +116,8 @@ pub fn rounds<K: Key + Value>(
     for round in 0..rounds {
         let chunk_at = |ahead: u64| &chunks[(round + ahead as usize) % chunks.len()];
         let start = stream.record()?;
-        wrong += chunk - map.remove_many_on(stream, chunk_at(0))?;
-        wrong += chunk - map.insert_many_on(stream, chunk_at(ROUND), chunk_at(ROUND))?;
+        wrong += chunk - map.remove_many_on(stream, chunk_at(0))? as u64;
+        wrong += chunk - map.insert_many_on(stream, chunk_at(ROUND), chunk_at(ROUND))? as u64;
         times.push(stream.record()?.milliseconds_since(&start)?);
     }
     let lengths = map.probe_lengths()?;

@@ -39,7 +39,7 @@ pub fn measure<K: Key, V: Value, D: Numbers<K>>(at: Bench<'_>, config: &Config<D
         let kept = map.memory_bytes();
         let subject = |op, n| Subject::new(name_on::<D>("MultiMap"), op, n, [K::BITS, V::BITS], kept);
         let build_ms = median_ms(stream, 1, runs, || map.rebuild_on(stream, &keys, &values))?;
-        records.push(run.record(subject(build, n), build_ms, 0.0, map.key_count().abs_diff(distinct)));
+        records.push(run.record(subject(build, n), build_ms, 0.0, (map.key_count() as u64).abs_diff(distinct)));
 
         let queries: Vec<K> = (0..distinct).map(key).collect();
         let queries = Buffer::from_slice(device, &queries)?;

@@ -32,7 +32,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, load: f64) -> anyhow::Result<Vec
         let (keys, distinct) = repeated::<K>(at.n, repeats);
         subjects.keys = Buffer::from_slice(at.device, &keys)?;
         let ms = subjects.rebuild_ms(&mut map)?;
-        let wrong = map.len().abs_diff(distinct);
+        let wrong = (map.len() as u64).abs_diff(distinct);
         records.push(at.run.record(subjects.subject(&map, repeats.op()), ms, whole, wrong));
     }
     Ok(records)

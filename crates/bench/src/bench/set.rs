@@ -71,7 +71,7 @@ impl Bench<'_> {
         let built = |config: &Config<D>, keys: &Buffer<K>, distinct: u64| -> anyhow::Result<_> {
             let mut set = config.build_set_on(stream, device, keys)?;
             let ms = median_ms(stream, 1, runs, || set.rebuild_on(stream, keys))?;
-            Ok((ms, set.len().abs_diff(distinct)))
+            Ok((ms, (set.len() as u64).abs_diff(distinct)))
         };
         for (op, config) in [("build", &unique), ("build_any", config)] {
             let (ms, wrong) = built(config, &keys, n)?;
@@ -99,7 +99,7 @@ impl Bench<'_> {
         for (op, operation, expected) in operations {
             let mut wrong = 0;
             let ms = median_ms(stream, 1, runs, || {
-                wrong += operation(&set, stream, &other)?.len().abs_diff(expected);
+                wrong += (operation(&set, stream, &other)?.len() as u64).abs_diff(expected);
                 Ok(())
             })?;
             records.push(run.record(self.subject_of(&set, op), ms, 0.0, wrong));
@@ -116,7 +116,7 @@ impl Bench<'_> {
         let (keys, distinct) = repeated::<K>(n, Repeats::Half);
         let repeated = config.build_set_on(stream, device, &Buffer::from_slice(device, &keys)?)?;
         let (ms, contained) = self.asked(&repeated, &input.absent)?;
-        let wrong = contained + repeated.len().abs_diff(distinct);
+        let wrong = contained + (repeated.len() as u64).abs_diff(distinct);
         records.push(run.record(self.subject_of(&repeated, "contains_miss_half_repeated"), ms, find_limit, wrong));
         Ok(records)
     }

@@ -169,7 +169,7 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
             let start = stream.record()?;
             let new = map.insert_many_on(stream, keys, values)?;
             let end = stream.record()?;
-            ensure!(new == batch, "{new} of {batch} new keys were counted");
+            ensure!(new as u64 == batch, "{new} of {batch} new keys were counted");
             // The first run warms up.
             if run == 0 {
                 passed.push(Passed::of(&map.probe_lengths()?));
@@ -178,7 +178,7 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
             }
         }
     }
-    ensure!(map.len() == BATCHES * batch, "the map has {} keys instead of {}", map.len(), BATCHES * batch);
+    ensure!(map.len() as u64 == BATCHES * batch, "the map has {} keys instead of {}", map.len(), BATCHES * batch);
     let mut wrong = 0;
     for (keys, (queries, _)) in batches().zip(&on_device) {
         let mut answers = Answers::new(device, keys.len())?;

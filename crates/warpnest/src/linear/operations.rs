@@ -74,8 +74,10 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
         answers: &mut Answers<V>,
-    ) -> Result<u64> {
-        self.table.insert_by(stream, Operation::Insert, keys.words(), values.words(), Some(answers.words_mut()))
+    ) -> Result<usize> {
+        let (keys, values, answers) = (keys.words(), values.words(), answers.words_mut());
+        let new = self.table.insert_by(stream, Operation::Insert, keys, values, Some(answers))?;
+        Ok(new as usize)
     }
 
     /// Returns the value of every key; keys without one first get the given values.
@@ -101,8 +103,10 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
         answers: &mut Answers<V>,
-    ) -> Result<u64> {
-        self.table.insert_by(stream, Operation::GetOrInsert, keys.words(), values.words(), Some(answers.words_mut()))
+    ) -> Result<usize> {
+        let (keys, values, answers) = (keys.words(), values.words(), answers.words_mut());
+        let new = self.table.insert_by(stream, Operation::GetOrInsert, keys, values, Some(answers))?;
+        Ok(new as usize)
     }
 
     /// Does all operations at the same time; each answer is the value that the key had when its

@@ -138,8 +138,8 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         values: &mut Buffer<V>,
     ) -> Result<()> {
         let Range { start, end } = ranks;
-        if start > end || end as u64 > self.len() {
-            return Err(Error::Input(InputError::Ranks { start, end, length: self.len() }));
+        if start > end || end as usize > self.len() {
+            return Err(Error::Input(InputError::Ranks { start, end, length: self.len() as u64 }));
         }
         let pairs = (end - start) as usize;
         crate::error::same_length(("the ranks", pairs), ("the keys", keys.len()))?;

@@ -34,7 +34,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     ///   [`Error::Emptied`](crate::Error::Emptied).
     /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     ///   [`Error::Driver`](crate::Error::Driver).
-    pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<u64>
+    pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<usize>
     where
         D: Changes<K::Word, V::Word>,
     {
@@ -48,11 +48,11 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64>
+    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<usize>
     where
         D: Changes<K::Word, V::Word>,
     {
-        self.table.insert(stream, keys.words(), values.words())
+        self.table.insert(stream, keys.words(), values.words()).map(|keys| keys as usize)
     }
 
     /// Removes the keys; returns the values that they had. Of several equal keys one gets the
@@ -77,11 +77,11 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     ///
     /// # Errors
     /// As for [`BulkMap::remove_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64>
+    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<usize>
     where
         D: Changes<K::Word, V::Word>,
     {
-        self.table.remove(stream, keys.words(), None)
+        self.table.remove(stream, keys.words(), None).map(|keys| keys as usize)
     }
 
     /// Does [`BulkMap::remove_many_on`], and answers which keys were there, with the values that
@@ -90,11 +90,11 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done; and as
     /// for [`BulkMap::remove_many_on`].
-    pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64>
+    pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<usize>
     where
         D: Changes<K::Word, V::Word>,
     {
-        self.table.remove(stream, keys.words(), Some(answers.words_mut()))
+        self.table.remove(stream, keys.words(), Some(answers.words_mut())).map(|keys| keys as usize)
     }
 
     /// Removes all keys.

@@ -88,6 +88,14 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
         Ok(self.get_many(&[key])?[0])
     }
 
+    /// Returns whether one key is in the map; for a look at a few keys, as [`BulkMap::get`] is.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::contains_many`].
+    pub fn contains(&self, key: K) -> Result<bool> {
+        Ok(self.contains_many(&[key])?[0])
+    }
+
     /// Returns whether each of `queries` is in the map, in their order.
     ///
     /// # Errors
@@ -124,7 +132,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
-        let (device, length) = (self.device(), self.len() as usize);
+        let (device, length) = (self.device(), self.len());
         let stream = device.default_stream();
         let (mut keys, mut values) = (Buffer::uninitialized(device, length)?, Buffer::uninitialized(device, length)?);
         let written = self.write(stream, &mut keys, &mut values)? as usize;
@@ -158,8 +166,8 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     }
 
     fn write(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<u64> {
-        crate::error::same_length(("the map", self.len() as usize), ("the keys", keys.len()))?;
-        crate::error::same_length(("the map", self.len() as usize), ("the values", values.len()))?;
+        crate::error::same_length(("the map", self.len()), ("the keys", keys.len()))?;
+        crate::error::same_length(("the map", self.len()), ("the values", values.len()))?;
         // SAFETY: both have an element for each key.
         unsafe { self.table.write(stream, keys.words(), Some(values.words())) }
     }
@@ -167,8 +175,8 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// Returns the number of keys. What it counts after a broken promise
     /// ([`Config::assume_unique`](crate::Config::assume_unique)) or a failed change is said at each
     /// map.
-    pub fn len(&self) -> u64 {
-        self.table.len()
+    pub fn len(&self) -> usize {
+        self.table.len() as usize
     }
 
     /// Returns whether the map has no keys.

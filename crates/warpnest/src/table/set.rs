@@ -61,13 +61,13 @@ impl<K: Key, D: Stores<K::Word, Nothing>> BulkSet<K, D> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn to_keys(&self) -> Result<Vec<K>> {
         let stream = self.device().default_stream();
-        let mut keys = Buffer::uninitialized(self.device(), self.len() as usize)?;
+        let mut keys = Buffer::uninitialized(self.device(), self.len())?;
         let written = self.write(stream, &mut keys)? as usize;
         keys.download_front(stream, written)
     }
 
     fn write(&self, stream: &Stream, keys: &mut Buffer<K>) -> Result<u64> {
-        crate::error::same_length(("the set", self.len() as usize), ("the keys", keys.len()))?;
+        crate::error::same_length(("the set", self.len()), ("the keys", keys.len()))?;
         // SAFETY: there is an element for each key, and a set has no values.
         unsafe { self.table.write(stream, keys.words(), None) }
     }
@@ -90,8 +90,8 @@ impl<K: Key, D: Stores<K::Word, Nothing>> BulkSet<K, D> {
     }
 
     /// Returns the number of keys.
-    pub fn len(&self) -> u64 {
-        self.table.len()
+    pub fn len(&self) -> usize {
+        self.table.len() as usize
     }
 
     /// Returns whether the set has no keys.

@@ -20,7 +20,7 @@ pub fn union<K: Key, D: Builds<K::Word, Nothing>>(
 ) -> Result<Set<K, D>> {
     check(one, stream, other)?;
     let (larger, smaller) = by_length(one, other);
-    let keys = Buffer::<K::Word>::uninitialized(one.device(), (larger.len() + smaller.len()) as usize)?;
+    let keys = Buffer::<K::Word>::uninitialized(one.device(), larger.len() + smaller.len())?;
     // SAFETY: there are elements for the keys of both.
     let written = unsafe { larger.table.write(stream, &keys, None)? };
     let added = select(smaller, stream, larger, false, &keys, written)?;
@@ -83,7 +83,7 @@ fn selected<K: Key, D: Builds<K::Word, Nothing>>(
     present: bool,
     like: &Set<K, D>,
 ) -> Result<Set<K, D>> {
-    let keys = Buffer::<K::Word>::uninitialized(set.device(), set.len() as usize)?;
+    let keys = Buffer::<K::Word>::uninitialized(set.device(), set.len())?;
     let selected = select(set, stream, other, present, &keys, 0)?;
     with_keys(like, stream, &keys, selected)
 }
@@ -103,7 +103,7 @@ fn select<K: Key, D: Builds<K::Word, Nothing>>(
         return Ok(0);
     }
     let device = set.device();
-    let keys = Buffer::<K::Word>::uninitialized(device, set.len() as usize)?;
+    let keys = Buffer::<K::Word>::uninitialized(device, set.len())?;
     // SAFETY: there is an element for each key.
     let items = unsafe { set.table.write(stream, &keys, None)? };
     let found = Buffer::<u32>::uninitialized(device, keys.len().div_ceil(32))?;

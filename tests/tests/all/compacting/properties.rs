@@ -276,7 +276,7 @@ fn memory_is_what_was_said<F: Form>() {
             let most = counts.most.load(Relaxed) - before;
             let kept = config.memory_bytes::<K>(rows).unwrap();
             let keeps = counts.bytes.load(Relaxed) - before;
-            let unused = (rows - table.len()) * (K::BITS / 8) as u64;
+            let unused = (rows - table.len() as u64) * (K::BITS / 8) as u64;
             assert_eq!(table.memory_bytes(), kept - unused, "{rows} rows");
             // An allocation has 16 bytes at least, and five arrays are empty.
             let allocated = table.memory_bytes()..=table.memory_bytes() + 128;

@@ -90,7 +90,7 @@ fn a_rebuilt_map_holds_the_new_pairs_only() {
             let others: Vec<u32> = warpnest_tests::distinct_keys(n.div_ceil(2), second | 1 << 40);
             let buffer = warpnest::Buffer::from_slice(device, &others).unwrap();
             map.rebuild_on(stream, &buffer, &buffer).unwrap();
-            prop_assert_eq!(map.len(), others.len() as u64);
+            prop_assert_eq!(map.len(), others.len());
             let reference: std::collections::HashSet<u32> = others.into_iter().collect();
             let expected: Vec<bool> = keys.iter().map(|key| reference.contains(key)).collect();
             prop_assert_eq!(map.contains_many(&keys).unwrap(), expected);

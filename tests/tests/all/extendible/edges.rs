@@ -151,7 +151,7 @@ fn as_many_records_as_a_bucket_holds_and_one_more_or_less() {
                         let mut map = create::<_, K, V>(&engine.device, &config);
                         let keys: Vec<K> = spread(&map.table().layout(), root, "", n);
                         for keys in keys.chunks(batch) {
-                            assert_eq!(map.insert_many(keys, &values(keys)), Ok(keys.len() as u64));
+                            assert_eq!(map.insert_many(keys, &values(keys)), Ok(keys.len()));
                         }
                         equals(&map, &pairs(&keys));
                         let buckets = 7 + n.div_ceil(records as usize) as u64;
@@ -182,7 +182,7 @@ fn as_many_buckets_as_a_page_holds_and_some_more_or_less() {
                 // One bucket at a time, then many at once, each into two.
                 for (roots, buckets) in [(3..4, 1), (9..10, 2), (1000..1001, 3), (20..22, 5), (30..50, 25)] {
                     let keys: Vec<K> = roots.flat_map(split).collect();
-                    assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(keys.len() as u64));
+                    assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(keys.len()));
                     there.extend(pairs::<K, V>(&keys));
                     equals(&map, &there);
                     assert_eq!(map.table().report().buckets, first + buckets);

@@ -16,7 +16,7 @@ use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhe
 fn begin<K: Key, V: Value>(device: &Device, n: usize) -> (ExtendibleMap<K, V>, HashMap<K, V>) {
     let mut map = small().create(device).unwrap();
     let keys: Vec<K> = distinct_keys(n, 1);
-    assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(n as u64));
+    assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(n));
     (map, pairs(&keys))
 }
 
@@ -177,7 +177,7 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
 
             equals(&map, &pairs);
             assert_eq!((map.table().report(), map.device().name()), (report, here.name()));
-            assert_eq!(map.insert_many_on(stream, &near, &near), Ok(n as u64));
+            assert_eq!(map.insert_many_on(stream, &near, &near), Ok(n));
         }
     });
 }

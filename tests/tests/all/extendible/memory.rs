@@ -9,7 +9,7 @@ use warpnest_tests::extendible_parts::small;
 use warpnest_tests::maps::equals;
 use warpnest_tests::{counting, distinct_keys, in_all_widths, only};
 
-fn insert<K: Key, V: Value>(map: &mut ExtendibleMap<K, V>, keys: &[K]) -> Result<u64> {
+fn insert<K: Key, V: Value>(map: &mut ExtendibleMap<K, V>, keys: &[K]) -> Result<usize> {
     map.insert_many(keys, &values(keys))
 }
 

@@ -100,7 +100,7 @@ fn as_a_hash_map<K: Key, V: Value>() {
                     let value = |i: usize| V::from_u64((seed.wrapping_add(i as u64)).wrapping_mul(0x1_0000_0001));
                     let values: Vec<V> = (0..keys.len()).map(value).collect();
                     let new: HashSet<&K> = keys.iter().filter(|key| !reference.contains_key(*key)).collect();
-                    let new = new.len() as u64;
+                    let new = new.len();
                     let (on_device, device_values) = (
                         Buffer::from_slice(&engine.device, &keys).map_err(fail)?,
                         Buffer::from_slice(&engine.device, &values).map_err(fail)?,
@@ -124,7 +124,7 @@ fn as_a_hash_map<K: Key, V: Value>() {
                     let on_device = Buffer::from_slice(&engine.device, &gone).map_err(fail)?;
                     let mut answers = Answers::new(&engine.device, gone.len()).map_err(fail)?;
                     let removed = map.remove_many_into(stream, &on_device, &mut answers).map_err(fail)?;
-                    prop_assert_eq!(removed, gone.len() as u64);
+                    prop_assert_eq!(removed, gone.len());
                     check_removed(&reference, &gone, &answers.download(stream).map_err(fail)?)?;
                     reference.retain(|key, _| !gone.contains(key));
                     queries = gone;

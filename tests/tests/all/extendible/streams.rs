@@ -30,11 +30,11 @@ fn a_map_that_grows_and_shrinks_while_others_look_up_gives_each_round_its_answer
                 let mut answers = Answers::new(device, part.len()).unwrap();
                 let removed = map.remove_many_into(stream, &on_device, &mut answers).unwrap();
                 let expected: Vec<Option<u32>> = part.iter().map(|key| there.remove(key)).collect();
-                assert_eq!(removed, expected.iter().flatten().count() as u64);
+                assert_eq!(removed, expected.iter().flatten().count());
                 assert!(answers.download(&first).unwrap() == expected, "round {round} on {}", device.name());
             } else {
                 let values: Vec<u32> = (0..part.len() as u32).map(|i| (round as u32) << 24 | i).collect();
-                let new = part.iter().filter(|key| !there.contains_key(key)).count() as u64;
+                let new = part.iter().filter(|key| !there.contains_key(key)).count();
                 let on_device_too = Buffer::from_slice(device, &values).unwrap();
                 assert_eq!(map.insert_many_on(stream, &on_device, &on_device_too), Ok(new));
                 there.extend(part.iter().copied().zip(values));

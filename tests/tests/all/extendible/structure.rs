@@ -32,7 +32,7 @@ impl<K: Key, V: Value> Both<K, V> {
 
     /// Inserts keys that the map does not have.
     fn insert(&mut self, keys: &[K]) -> Found<K, V> {
-        assert_eq!(self.map.insert_many(keys, &values(keys)), Ok(keys.len() as u64));
+        assert_eq!(self.map.insert_many(keys, &values(keys)), Ok(keys.len()));
         self.there.extend(pairs::<K, V>(keys));
         self.found()
     }
@@ -340,7 +340,7 @@ fn what_is_removed_gives_its_memory_back() {
             }
             both.map.shrink_to_fit().unwrap();
             both.found();
-            assert_eq!((both.map.table().report().buckets, both.map.len()), (report.buckets, left as u64));
+            assert_eq!((both.map.table().report().buckets, both.map.len()), (report.buckets, left));
             assert!(both.map.memory_bytes() <= of_fresh.memory_bytes.max(report.memory_bytes));
             // And it grows again, to its former shape.
             both.insert(&keys[left..]);

@@ -147,7 +147,7 @@ fn sizes_around_powers_of_two_warps_and_blocks() {
                         let mut operations: Vec<_> = keys.iter().map(|&key| Remove(key)).collect();
                         operations.iter_mut().skip(1).step_by(3).for_each(|operation| *operation = Get(K::ALL_ONES));
                         let answers = apply(&mut map, &operations);
-                        assert_eq!(map.len() + answers.iter().flatten().count() as u64, n as u64);
+                        assert_eq!(map.len() + answers.iter().flatten().count(), n);
                     }
                 }
             }
@@ -209,7 +209,7 @@ fn a_map_has_room_for_the_pairs_that_it_was_made_for() {
                 {
                     let constants = (map.table().layout().a, map.table().slots());
                     let new = map.insert_many(&keys, &values(&keys));
-                    assert_eq!(new, Ok(n as u64), "{n} pairs at load {load} in {} slots", map.table().slots());
+                    assert_eq!(new, Ok(n), "{n} pairs at load {load} in {} slots", map.table().slots());
                     assert_eq!((map.table().layout().a, map.table().slots()), constants, "{n} pairs at load {load}");
                 }
             }
@@ -242,7 +242,7 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was() {
                         let operations: Vec<_> = new.iter().map(|&key| Insert(key, values(&[key])[0])).collect();
                         assert!(apply(&mut map, &operations).iter().all(Option::is_none));
                     } else {
-                        assert_eq!(map.insert_many(new, &values(new)).unwrap(), new.len() as u64);
+                        assert_eq!(map.insert_many(new, &values(new)).unwrap(), new.len());
                     }
                     there.extend(pairs(new));
                     // The slots of removed keys must leave a part of those empty that the load
@@ -345,7 +345,7 @@ fn probe_lengths_are_those_of_the_words() {
                     let mut histogram = vec![0; last + 1];
                     lengths.iter().for_each(|&length| histogram[last.min(length as usize)] += 1);
                     assert_eq!(report.histogram, histogram);
-                    assert_eq!(report.histogram.iter().sum::<u64>(), map.len() - 1);
+                    assert_eq!(report.histogram.iter().sum::<u64>(), map.len() as u64 - 1);
                     assert_eq!(report.longest, *lengths.iter().max().unwrap());
                     assert!((report.mean - lengths.iter().sum::<u64>() as f64 / lengths.len() as f64).abs() < 1e-9);
                     map.remove_many(&keys[..n / 3]).unwrap();

@@ -232,10 +232,7 @@ fn a_map_that_may_not_grow_takes_as_many_keys_as_its_load_allows_and_says_how_ma
                     let keys: Vec<K> = distinct_keys(n, 9);
                     let slots = map.table().slots();
                     assert_full(&map.insert_many(&keys, &values(&keys)).unwrap_err(), (45, n), &map, load);
-                    assert_eq!(
-                        (map.len(), map.table().taken(), map.table().slots()),
-                        (most as u64, most as u64, slots)
-                    );
+                    assert_eq!((map.len(), map.table().taken(), map.table().slots()), (most, most as u64, slots));
                     let there = check_linear_map(&map).unwrap().pairs;
                     assert!(
                         there == pairs(&keys.iter().copied().filter(|key| there.contains_key(key)).collect::<Vec<K>>())
@@ -292,7 +289,7 @@ fn a_map_that_was_filled_to_its_limit_takes_no_key_more() {
                     keys[0] = K::ALL_ONES;
                 }
                 let (first, more) = keys.split_at(most);
-                assert_eq!(map.insert_many(first, &values(first)), Ok(most as u64));
+                assert_eq!(map.insert_many(first, &values(first)), Ok(most));
                 let refused = if mixed {
                     map.apply_many(&[Insert(more[0], one), GetOrInsert(more[1], one), Insert(more[2], one)])
                         .unwrap_err()
@@ -300,10 +297,7 @@ fn a_map_that_was_filled_to_its_limit_takes_no_key_more() {
                     map.insert_many(more, &values(more)).unwrap_err()
                 };
                 let (len, name) = (map.len(), engine.device.name());
-                assert_eq!(
-                    len, most as u64,
-                    "{most} keys may be there at load {load} on {name}, cell {cell}: {refused}"
-                );
+                assert_eq!(len, most, "{most} keys may be there at load {load} on {name}, cell {cell}: {refused}");
                 assert_full(&refused, (3, 3), &map, load);
                 equals(&map, &pairs(first));
             }
@@ -376,7 +370,7 @@ fn repeated_keys_do_not_fill_a_map_that_may_not_grow() {
             let keys: Vec<K> = (0..64).map(|i: u64| K::from_u64(i.saturating_sub(64 - most as u64))).collect();
             let inserted = map.insert_many(&keys, &values(&keys));
             let full = format!("{most} keys may come and {} are there on {}", map.len(), engine.device.name());
-            assert_eq!(inserted, Ok(most as u64), "{full}");
+            assert_eq!(inserted, Ok(most), "{full}");
             equals(&map, &pairs(&keys[64 - most..]));
         }
     }

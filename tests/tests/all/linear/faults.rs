@@ -231,8 +231,8 @@ fn removed_keys_do_not_stay_in_the_way_of_a_large_batch() {
         let layout = *map.table().layout();
         let mut taken_by = |batch: &Buffer<u32>| {
             let done = only(&counts.allocations, allocations, || map.insert_many_on(stream, batch, batch));
-            assert_eq!(done, Ok(batch.len() as u64));
-            (map.table().taken() == map.len(), *map.table().layout() == layout)
+            assert_eq!(done, Ok(batch.len()));
+            (map.table().taken() == map.len() as u64, *map.table().layout() == layout)
         };
         assert_eq!(taken_by(&batches[0]), (false, true), "a small batch");
         assert_eq!(taken_by(&batches[1]), (expected, !expected), "a large batch, {allocations} allocations");
@@ -255,7 +255,7 @@ fn pairs_for_which_there_was_room_are_in_a_map_that_could_not_grow() {
         assert!(map.len() > 4000, "only {} keys", map.len());
         check_some(&map, &HashMap::new(), &keys, "no growth");
         let there = map.len();
-        assert_eq!(map.insert_many_on(stream, &on_device, &values), Ok(keys.len() as u64 - there));
+        assert_eq!(map.insert_many_on(stream, &on_device, &values), Ok(keys.len() - there));
         equals(&map, &pairs(&keys));
     }
     in_all_widths!(with());

@@ -222,7 +222,7 @@ fn work<K: Key, V: Value>(
             let new = map.get_or_insert_many_into(stream, &on_device, &device_values, &mut answers).map_err(fail)?;
             let found = answers.download(stream).map_err(fail)?;
             prop_assert_eq!(new, map.len() - had);
-            prop_assert_eq!(found.iter().filter(|found| found.is_none()).count() as u64, new);
+            prop_assert_eq!(found.iter().filter(|found| found.is_none()).count(), new);
             // Those that were not found brought a value, and that is their answer.
             for (i, answer) in answers.values().download(stream).map_err(fail)?.into_iter().enumerate() {
                 prop_assert_eq!(answer, found[i].unwrap_or(values[i]), "key {}", keys[i]);
@@ -236,7 +236,7 @@ fn work<K: Key, V: Value>(
         Step::Remove(keys) => {
             let had = map.len();
             let answers = map.remove_many(&keys).map_err(fail)?;
-            prop_assert_eq!(had - map.len(), answers.iter().flatten().count() as u64);
+            prop_assert_eq!(had - map.len(), answers.iter().flatten().count());
             answered(keys.into_iter().map(Remove).collect(), answers)
         }
         Step::RemoveOn(mut keys) => {
@@ -245,7 +245,7 @@ fn work<K: Key, V: Value>(
             keys.sort_unstable();
             keys.dedup();
             keys.retain(|key| before.contains_key(key));
-            prop_assert_eq!(removed, keys.len() as u64);
+            prop_assert_eq!(removed, keys.len());
             Ok(keys.into_iter().map(|key| (Remove(key), Some(before[&key]))).collect())
         }
         Step::Apply(operations) => {
@@ -272,7 +272,7 @@ fn work<K: Key, V: Value>(
         Step::Reserve(additional) => {
             map.reserve_on(stream, additional).map_err(fail)?;
             // The key with the cell may be one more than the slots allow.
-            let in_slots = map.len() - before.contains_key(&K::ALL_ONES) as u64;
+            let in_slots = map.len() as u64 - before.contains_key(&K::ALL_ONES) as u64;
             prop_assert!(in_slots + additional < map.table().slots());
             Ok(vec![])
         }

@@ -2,7 +2,7 @@
 //! has all of its values, in the order of the input.
 
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU32;
 use warpnest::design::{Cuckoo, Numbers};
 use warpnest::types::{KeyWord as Key, ValueWord as Value};
@@ -33,7 +33,7 @@ fn wrong<K: Key, V: Value, D: Numbers<K>>(
     let said = |error: Error| error.to_string();
     let all = reference(keys, values);
     let sizes = (map.len(), map.key_count(), map.is_empty());
-    if sizes != (keys.len() as u64, all.len() as u64, keys.is_empty()) {
+    if sizes != (keys.len(), all.len(), keys.is_empty()) {
         return Err(format!("{} pairs of {} keys, and the map says {sizes:?}", keys.len(), all.len()));
     }
     let none = Vec::new();
@@ -68,6 +68,20 @@ fn wrong<K: Key, V: Value, D: Numbers<K>>(
 fn listed<K: Key, V: Value, D: Numbers<K>>(map: &MultiMap<K, V, D>, all: &BTreeMap<K, Vec<V>>) -> Result<(), String> {
     let said = |error: Error| error.to_string();
     let pairs = map.to_pairs().map_err(said)?;
+    let keys: BTreeSet<K> = map.keys().map_err(said)?.collect();
+    let values = map.values().map_err(said)?;
+    if !keys.iter().eq(all.keys()) || !values.eq(pairs.iter().map(|&(_, value)| value)) {
+        return Err(format!("keys or values differ from those of {pairs:?}"));
+    }
+    if !map.iter().map_err(said)?.eq(pairs.iter().copied()) {
+        return Err(format!("iterating does not give {pairs:?}"));
+    }
+    if let Some((&key, list)) = all.first_key_value() {
+        let (got, there) = (map.get(key).map_err(said)?, map.contains(key).map_err(said)?);
+        if (&got, there) != (list, true) {
+            return Err(format!("key {key} has {list:?}, and alone {got:?}, {there}"));
+        }
+    }
     // Every key's values in their order, and the values as the map has them: copies of a key are
     // adjacent then.
     let (keys, values): (Vec<K>, Vec<V>) = pairs.iter().copied().unzip();

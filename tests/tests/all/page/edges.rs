@@ -21,7 +21,7 @@ fn unique<K: Key, V: Value>(config: &PageConfig, n: usize, keys: impl Fn(u64) ->
         let keys: Vec<K> = (0..n as u64).map(|i| K::from_u64(keys(i))).collect();
         for config in [config.clone(), config.clone().assume_unique()] {
             let map = build::<_, K, V>(&engine.device, &config, &keys, &values(n));
-            assert_eq!((map.len(), map.report().skewed), (n as u64, false), "on {}", engine.device.name());
+            assert_eq!((map.len(), map.report().skewed), (n, false), "on {}", engine.device.name());
         }
     }
 }
@@ -203,7 +203,7 @@ fn a_table_of_six_slots_a_bucket() {
     for (config, keys) in [(default(), &repeated), (default().assume_unique(), &keys)] {
         let load = keys.len() as f64 * 8.0 / (1u64 << 30) as f64 / 1.01;
         let map: PageMap<u32, u32> = config.load(load).build(&device, keys, &values(keys.len())).unwrap();
-        assert_eq!((map.table().layout().slots, map.len()), (6, n as u64));
+        assert_eq!((map.table().layout().slots, map.len()), (6, n));
         let reference = keys.iter().copied().zip(values::<u32>(keys.len())).collect();
         assert_eq!(check_page_map(&map, &reference), Ok(()));
         let queries: Vec<u32> = keys.iter().take(1000).flat_map(|&key| [key, !key]).collect();

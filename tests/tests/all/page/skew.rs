@@ -269,7 +269,7 @@ fn a_broken_promise_of_unique_keys_gives_one_of_the_values_of_each_key() {
         }
         // The map may have a key several times.
         let held = map.to_pairs().unwrap();
-        assert_eq!(held.len() as u64, map.len(), "{case}");
+        assert_eq!(held.len(), map.len(), "{case}");
         held.iter().for_each(|&(key, value)| is_of(key, value));
         let once: HashSet<K> = keys.iter().copied().collect();
         assert_eq!(held.into_iter().map(|(key, _)| key).collect::<HashSet<K>>(), once, "{case}");

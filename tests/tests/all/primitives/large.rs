@@ -206,7 +206,7 @@ fn maps<K: Key, V: Value>(n: usize) {
         let expected: Vec<Option<V>> = keys.iter().map(|key| last.get(key).copied()).collect();
         for (device, _) in devices() {
             let map = TwoLevelConfig::default().seed(1).build(&device, keys, &values).unwrap();
-            assert_eq!((map.len(), map.report().sorted), (last.len() as u64, sorted), "{}", device.name());
+            assert_eq!((map.len(), map.report().sorted), (last.len(), sorted), "{}", device.name());
             same(&map.get_many(keys).unwrap(), &expected, device.name());
         }
     }

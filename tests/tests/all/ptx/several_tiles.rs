@@ -27,7 +27,7 @@ fn splits_of_a_page_map() {
         let (keys, values) = (keys::<K>(), values::<V>(ITEMS));
         let config = PageConfig::default().seed(3);
         let map: PageMap<K, V> = built::build(device, &config, &keys, &values);
-        assert_eq!(map.len(), (ITEMS - ITEMS / 8) as u64);
+        assert_eq!(map.len(), ITEMS - ITEMS / 8);
         let once = ITEMS - ITEMS / 8;
         built::build::<_, K, V>(device, &config.assume_unique(), &keys[..once], &values[..once]);
     }
@@ -41,7 +41,7 @@ fn splits_of_a_page_set() {
     fn with<K: Key>(device: &Device) {
         let keys = keys::<K>();
         let set: PageSet<K> = PageConfig::default().seed(3).build_set(device, &keys).unwrap();
-        assert_eq!(set.len(), (ITEMS - ITEMS / 8) as u64);
+        assert_eq!(set.len(), ITEMS - ITEMS / 8);
         assert!(set.contains_many(&keys).unwrap().iter().all(|found| *found));
     }
     for device in interpreters() {

@@ -54,7 +54,7 @@ fn with<K: Key + Debug + Eq + Hash, V: Value + Debug + PartialEq>(
             assert_eq!(set.contains_many(&queries).unwrap(), expected.iter().map(Option::is_some).collect::<Vec<_>>());
             assert_eq!(set.iter().unwrap().collect::<HashSet<K>>(), keys.iter().copied().collect());
             let ids = CompactingTable::build(device, &[&keys[..], &keys].concat()).unwrap();
-            assert_eq!(ids.len(), n as u64);
+            assert_eq!(ids.len(), n);
             let of_keys: Vec<u32> = ids.get_many(&keys).unwrap().into_iter().flatten().collect();
             assert_eq!(ids.keys_of_many(&of_keys).unwrap(), keys.iter().copied().map(Some).collect::<Vec<_>>());
             let twice =
@@ -66,7 +66,7 @@ fn with<K: Key + Debug + Eq + Hash, V: Value + Debug + PartialEq>(
             }
 
             let mut map = ExtendibleMap::new(device).unwrap();
-            assert_eq!(map.insert_many(&keys, &values), Ok(n as u64));
+            assert_eq!(map.insert_many(&keys, &values), Ok(n));
             assert_eq!(map.remove_many(&queries).unwrap(), expected);
             assert!(map.is_empty());
         }
@@ -78,7 +78,7 @@ fn with_linear<K: Key + Debug + Eq + Hash, V: Value + Debug + PartialEq>(device:
     let (keys, values): (Vec<K>, Vec<V>) = pairs.iter().copied().unzip();
     let all: Vec<Option<V>> = values.iter().copied().map(Some).collect();
     let mut map = LinearMap::new(device).unwrap();
-    assert_eq!(map.insert_many(&keys, &values), Ok(keys.len() as u64));
+    assert_eq!(map.insert_many(&keys, &values), Ok(keys.len()));
     assert_eq!(map.replace_many(&keys, &values).unwrap(), all);
     assert_eq!(map.get_or_insert_many(&keys, &values).unwrap(), values);
     let operations = keys.iter().map(|&key| LinearOperation::Get(key)).collect::<Vec<_>>();

@@ -106,8 +106,8 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
 fn the_result_of_an_operation_has_the_configuration_of_the_first_set() {
     let (wide, dense) = (default().seed(8).slots_per_pair(4.0), default().seed(6));
     errors::the_result_of_an_operation_has_the_configuration_of_the_first_set((&wide, 100), (&dense, 250), |made| {
-        assert_eq!((made.report().seed, made.table().slots()), (8, (4 * made.len()).max(8)));
-        made.len() as usize / 2
+        assert_eq!((made.report().seed, made.table().slots()), (8, (4 * made.len() as u64).max(8)));
+        made.len() / 2
     });
     on_all(|device| {
         let stream = device.default_stream();

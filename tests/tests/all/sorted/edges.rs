@@ -184,7 +184,7 @@ fn two_builds_of_the_same_pairs_are_the_same_word_for_word() {
         let keys: Vec<u32> = once.iter().rev().chain(&once).copied().collect();
         let maps = [0, 1].map(|_| build::<_, _, u64>(device, &default(), &keys, &values(keys.len())));
         let [a, b] = maps.each_ref().map(|map| {
-            let of = |places: usize| places.min(map.len() as usize);
+            let of = |places: usize| places.min(map.len());
             let stream = device.default_stream();
             let (keys, values) =
                 (map.table().keys().download(stream).unwrap(), map.table().values().download(stream).unwrap());

@@ -167,7 +167,7 @@ fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), Te
             Step::Shrink => map.shrink_to_fit().map_err(fail)?,
         }
         check_sorted_map(&map).map_err(TestCaseError::fail)?;
-        prop_assert_eq!(map.len(), reference.len() as u64);
+        prop_assert_eq!(map.len(), reference.len());
         prop_assert_eq!(map.report().repeats, (given - reference.len()) as u64);
         prop_assert_eq!(map.report().stages.is_some(), case.config == case.config.clone().timings());
     }

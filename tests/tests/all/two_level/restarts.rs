@@ -240,7 +240,7 @@ fn builds_and_answers(config: &TwoLevelConfig, n: u32) {
     let keys = random_keys(n);
     let map =
         config.build::<u32, u32>(&Device::cpu(), &keys, &keys).unwrap_or_else(|error| panic!("{n} keys: {error}"));
-    assert_eq!((map.len(), map.table().buckets()), (n as u64, (n as f64 / 409.6).ceil() as u64));
+    assert_eq!((map.len(), map.table().buckets()), (n as usize, (n as f64 / 409.6).ceil() as u64));
     assert!(map.get_many(&keys).unwrap().iter().zip(&keys).all(|(found, key)| *found == Some(*key)), "{n} keys");
     let absent: Vec<u32> = (n..n + 100_000).map(|i| i.mix(0x1234_5678, 0x9e37_79b9)).collect();
     assert!(!map.contains_many(&absent).unwrap().contains(&true), "{n} keys");

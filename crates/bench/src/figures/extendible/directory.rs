@@ -111,7 +111,7 @@ impl Experiment {
             lab.step(format!("{spread:?}, {}", shape.name));
             let values: Vec<u32> = keys.iter().map(|&key| value(key)).collect();
             let new = map.insert_many(keys, &values)?;
-            ensure!(new == self.batch, "{new} of {} new keys were counted", self.batch);
+            ensure!(new as u64 == self.batch, "{new} of {} new keys were counted", self.batch);
             let size = Size::from(map.table().report());
             let whole = (shape.segments as u64) << size.depth;
             ensure!(size.segments == whole, "{} segments instead of {whole}", size.segments);

@@ -37,7 +37,7 @@ fn filled<D: Changes<u32, u32>>(
 ) -> anyhow::Result<BulkMap<u32, u32, D>> {
     let mut map = config.create(device)?;
     let new = map.insert_many(&content.keys, &values_of(&content.keys))?;
-    ensure!(new == content.keys.len() as u64, "{new} of {} new keys were counted", content.keys.len());
+    ensure!(new == content.keys.len(), "{new} of {} new keys were counted", content.keys.len());
     Ok(map)
 }
 
@@ -56,15 +56,15 @@ impl<D: Changes<u32, u32>> Contender for BulkMap<u32, u32, D> {
         let new = self.insert_many_on(stream, &insertions, &values)?;
         self.get_many_into(stream, &queries, &mut answers)?;
         let ms = stream.record()?.milliseconds_since(&start)?;
-        ensure!(gone == removed.len() as u64, "{gone} of {} keys were removed", removed.len());
-        ensure!(new == inserted.len() as u64, "{new} of {} new keys were counted", inserted.len());
+        ensure!(gone == removed.len(), "{gone} of {} keys were removed", removed.len());
+        ensure!(new == inserted.len(), "{new} of {} new keys were counted", inserted.len());
         no_wrong(wrong_hits::<u32, u32>(removed, &had.download(stream)?), "removals")?;
         no_wrong(wrong_hits::<u32, u32>(asked, &answers.download(stream)?), "lookups")?;
         Ok(ms)
     }
 
     fn len(&self) -> u64 {
-        self.len()
+        self.len() as u64
     }
 }
 
@@ -90,7 +90,7 @@ impl Contender for OneCall {
     }
 
     fn len(&self) -> u64 {
-        self.0.len()
+        self.0.len() as u64
     }
 }
 

@@ -104,7 +104,7 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
             input = Input { keys: &work.reversed, values: Some(&work.rows), known: Known::Nothing, ..input };
         }
         ids.table.rebuild_resized(stream, input)?;
-        keys_out.fit(device, ids.len() as usize)?;
+        keys_out.fit(device, ids.len())?;
         if config.ids.unique {
             // If the promise is broken, there are fewer different keys.
             keys_out.set_bytes(stream, 0)?;

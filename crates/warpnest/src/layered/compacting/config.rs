@@ -165,7 +165,7 @@ impl<D: Built> CompactingConfig<D> {
     {
         let table = self.build_on(stream, device, keys)?;
         let Answers { values: ids, .. } = table.get_many_on(stream, keys)?;
-        let counts = Buffer::zeroed(device, table.len() as usize)?;
+        let counts = Buffer::zeroed(device, table.len())?;
         let count =
             CountIds { ids: ids.argument(), counts: counts.argument(), plan: RowsParams { rows: ids.len() as u64 } };
         // SAFETY: every row has a key of the table, so its id is below the number of counters.

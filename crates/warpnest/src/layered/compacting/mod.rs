@@ -112,7 +112,7 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
             keys: self.keys.argument(),
             keys_out: answers.values.argument(),
             found: answers.found.argument(),
-            plan: KeysOfParams { ids: self.len().min(self.keys.len() as u64), queries: ids.len() as u64 },
+            plan: KeysOfParams { ids: self.len().min(self.keys.len()) as u64, queries: ids.len() as u64 },
         };
         // SAFETY: there are as many answers as queries, and as many keys as ids.
         unsafe { stream.launch(&keys_of, ids.len() as u64, &[ids, &self.keys], &[&answers.values, &answers.found]) }
@@ -156,7 +156,7 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
     /// The bytes that the table keeps on the device, without the scratch that rebuilds may have
     /// left.
     pub fn memory_bytes(&self) -> u64 {
-        self.ids.memory_bytes() + self.len() * size_of::<K>() as u64
+        self.ids.memory_bytes() + (self.len() * size_of::<K>()) as u64
     }
 
     /// A copy of the table on the same device, without scratch.

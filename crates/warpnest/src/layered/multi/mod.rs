@@ -81,6 +81,26 @@ impl<K: Key, V: Value> MultiMap<K, V> {
     pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
         MultiConfig::default().build(device, keys, values)
     }
+
+    /// Builds a map of the pairs of an iterator with the default configuration.
+    ///
+    /// ```
+    /// use warpnest::{Device, MultiMap};
+    ///
+    /// let words = "to be or not to be".split(' ').enumerate();
+    /// let pairs = words.map(|(index, word)| (word.len() as u32, index as u32));
+    /// let map = MultiMap::from_pairs(&Device::best()?, pairs)?;
+    /// assert_eq!(map.get(2)?, [0, 1, 2, 4, 5]);
+    /// assert!(map.get(9)?.is_empty());
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`MultiConfig::build`].
+    pub fn from_pairs(device: &Device, pairs: impl IntoIterator<Item = (K, V)>) -> Result<Self> {
+        let (keys, values): (Vec<K>, Vec<V>) = pairs.into_iter().unzip();
+        Self::build(device, &keys, &values)
+    }
 }
 
 impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
@@ -169,6 +189,24 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         Ok(Retrieved { offsets: offsets.download(stream)?, values: values.download(stream)? })
     }
 
+    /// All values of one key, in the order of the input; none if the key is not in the map.
+    ///
+    /// It is for a look at a few keys, as [`BulkMap::get`] is.
+    ///
+    /// # Errors
+    /// As for [`MultiMap::retrieve_many`].
+    pub fn get(&self, key: K) -> Result<Vec<V>> {
+        Ok(self.retrieve_many(&[key])?.values)
+    }
+
+    /// Whether one key is in the map; for a look at a few keys.
+    ///
+    /// # Errors
+    /// As for [`MultiMap::contains_many`].
+    pub fn contains(&self, key: K) -> Result<bool> {
+        self.runs.contains(key)
+    }
+
     /// Retrieves into buffers, as [`MultiMap::retrieve_many`] does: counts the values, allocates
     /// exactly that much memory, and copies them. Waits until that is done.
     ///
@@ -217,12 +255,12 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     }
 
     /// The number of pairs.
-    pub fn len(&self) -> u64 {
-        self.values.len() as u64
+    pub fn len(&self) -> usize {
+        self.values.len()
     }
 
     /// The number of different keys.
-    pub fn key_count(&self) -> u64 {
+    pub fn key_count(&self) -> usize {
         self.runs.len()
     }
 
@@ -233,7 +271,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
 
     /// The bytes that the map keeps on the device.
     pub fn memory_bytes(&self) -> u64 {
-        self.runs.memory_bytes() + self.len() * size_of::<V>() as u64 + 4 * self.key_count()
+        self.runs.memory_bytes() + (self.len() * size_of::<V>() + 4 * self.key_count()) as u64
     }
 
     /// The device that the map is on.
@@ -265,6 +303,30 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
             pairs.extend(of_key.iter().map(|&value| (key, value)));
         }
         Ok(pairs)
+    }
+
+    /// Iterates over all pairs, in the order of [`MultiMap::to_pairs`]: over a copy on the host.
+    ///
+    /// # Errors
+    /// As for [`MultiMap::to_pairs`].
+    pub fn iter(&self) -> Result<impl ExactSizeIterator<Item = (K, V)> + use<K, V, D>> {
+        Ok(self.to_pairs()?.into_iter())
+    }
+
+    /// Iterates over the different keys, in no particular order: over a copy on the host.
+    ///
+    /// # Errors
+    /// As for [`MultiMap::to_pairs`].
+    pub fn keys(&self) -> Result<impl ExactSizeIterator<Item = K> + use<K, V, D>> {
+        self.runs.keys()
+    }
+
+    /// Iterates over all values, in the order of [`MultiMap::to_pairs`]: over a copy on the host.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn values(&self) -> Result<impl ExactSizeIterator<Item = V> + use<K, V, D>> {
+        Ok(self.values.download(self.device().default_stream())?.into_iter())
     }
 
     /// A copy of the map on the same device, without scratch.
