@@ -233,3 +233,15 @@ pub fn in_each_operation<T, R>(
     }
     seen
 }
+
+/// Fails unless all of `expected` are among `seen`.
+pub fn all_failed(seen: &[Operation], expected: &[Operation]) {
+    assert!(expected.iter().all(|operation| seen.contains(operation)), "only {seen:?} of {expected:?}");
+}
+
+/// Fails if the result is an error other than the planted one.
+pub fn assert_planted<T: Debug>(done: &Result<T>) {
+    if let Err(error) = done {
+        assert!(is_planted(error), "{error}");
+    }
+}

@@ -176,7 +176,7 @@ fn not_found(tried: &[String]) -> String {
     format!(
         "no compiler for the kernels. Tried:\n{tried}\
          Install one of these:\n  \
-         Debian 12: apt-get install rustc-web rust-web-src\n  \
+         Debian 12: apt-get update && apt-get install rustc-web rust-web-src\n  \
          elsewhere: rustup toolchain install nightly --profile minimal --component rust-src\n\
          or set {VARIABLE} to the path of a rustc that has the source of its library in its sysroot."
     )

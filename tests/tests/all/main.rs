@@ -4,7 +4,11 @@
 mod deferred;
 mod formulas;
 mod hash;
-mod planted;
+
+mod planted {
+    mod built;
+    mod changing;
+}
 
 mod runtime {
     mod buffers;

@@ -1,38 +1,23 @@
-//! The state of a table after any kind of failure of any device operation (memory, copies, fills,
-//! launches, events, waits).
+//! The state of a table that is built in one go, and of a primitive, after any kind of failure of any
+//! device operation (memory, copies, fills, launches, events, waits).
 
 use std::collections::HashMap;
-use std::fmt::Debug;
 use warpnest::design::{Cuckoo, Page};
 use warpnest::primitives::{BitField, Scratch, compact, exclusive_scan, partition_pairs, sort_pairs};
 use warpnest::{
-    Buffer, BulkMap, BulkSet, CompactingConfig, Config, CuckooConfig, Device, Error, ExtendibleMap, LinearConfig,
-    LinearMap, MultiConfig, PageConfig, Result, SortedConfig, Stream, TwoLevelConfig,
+    Buffer, BulkMap, BulkSet, CompactingConfig, Config, CuckooConfig, Device, LinearConfig, MultiConfig, PageConfig,
+    Result, SortedConfig, TwoLevelConfig,
 };
 use warpnest_tests::built::{self, Before, Tested};
-use warpnest_tests::changing::{pairs, values as own_values};
 use warpnest_tests::extendible_parts::small;
 use warpnest_tests::forms::Form;
-use warpnest_tests::linear_checker::check_linear_map;
-use warpnest_tests::maps::{Checked, equals, is_empty};
+use warpnest_tests::maps::{Checked, equals};
 use warpnest_tests::planted::Operation::{Allocate, Copy, Download, Fill, Launch, Record, Upload, Wait};
 use warpnest_tests::planted::{
-    FaultPlan, LASTING_FAULTS, Operation, SINGLE_FAULTS, in_each_operation, is_planted, planted,
+    FaultPlan, Operation, SINGLE_FAULTS, all_failed, assert_planted, in_each_operation, is_planted, planted,
 };
 use warpnest_tests::sets;
 use warpnest_tests::{distinct_keys, values};
-
-/// Fails unless all of `expected` are among `seen`.
-fn all_failed(seen: &[Operation], expected: &[Operation]) {
-    assert!(expected.iter().all(|operation| seen.contains(operation)), "only {seen:?} of {expected:?}");
-}
-
-/// Fails if the result is an error other than the planted one.
-fn assert_planted<T: Debug>(done: &Result<T>) {
-    if let Err(error) = done {
-        assert!(is_planted(error), "{error}");
-    }
-}
 
 /// Returns 300 keys, of which some are equal, and one has a cell of its own in some tables.
 fn repeated() -> Vec<u32> {
@@ -219,178 +204,6 @@ fn whatever_fails_of_what_stands_on_another_table_it_is_whole_or_empty() {
     }
     with::<Page>();
     with::<Cuckoo>();
-}
-
-/// A change of a linear map of the keys `old`.
-type Change = fn(&mut LinearMap<u32, u64>, &Stream, old: &[u32], new: &[u32]) -> Result<()>;
-
-/// The changes, each with the number of keys that it leaves if it succeeds.
-const CHANGES: [(Change, usize); 9] = [
-    (|map, _, _, new| map.insert_many(new, &own_values(new)).map(drop), 1800),
-    (|map, _, _, new| map.get_or_insert_many(new, &own_values(new)).map(drop), 1800),
-    (|map, _, old, _| map.remove_many(&old[..100]).map(drop), 200),
-    (|map, stream, old, _| map.remove_many_on(stream, &Buffer::from_slice(map.device(), old)?).map(drop), 0),
-    (|map, stream, _, _| map.clear_on(stream), 0),
-    (|map, stream, _, _| map.reserve_on(stream, 5000), 300),
-    (|map, _, _, _| map.shrink_to_fit(), 300),
-    (|map, stream, _, _| map.drop_tombstones_on(stream), 300),
-    (
-        |map, stream, old, new| {
-            let kinds = Buffer::from_slice(map.device(), &[1u32, 3, 1, 1])?;
-            let keys = Buffer::from_slice(map.device(), &[new[0], old[0], new[1], old[1]])?;
-            let values = Buffer::from_slice(map.device(), &own_values(&[new[0], old[0], new[1], old[1]]))?;
-            let mut answers = warpnest::Answers::new(map.device(), 4)?;
-            map.apply_many_into(stream, &kinds, &keys, &values, &mut answers)
-        },
-        301,
-    ),
-];
-
-/// Checks that a change recovers a map, whether or not it reports that it is not whole, and returns
-/// whether it did. Afterwards its figures are true, and every pair is one that was there or was to
-/// come.
-fn is_true(map: &mut LinearMap<u32, u64>, done: &Result<()>, keys: &[u32]) -> bool {
-    assert_planted(done);
-    let broken = map.get_many(&[1]).is_err();
-    if broken {
-        assert!(done.is_err());
-        for error in [map.to_pairs().map(drop), map.contains_many(&[1]).map(drop), map.probe_lengths().map(drop)] {
-            assert!(is_planted(&error.unwrap_err()));
-        }
-        assert!(is_planted(&map.try_clone_on(map.device().default_stream()).unwrap_err()));
-        assert_eq!(map.insert_many(&[], &[]), Ok(0));
-    }
-    let found = check_linear_map(map).unwrap_or_else(|wrong| panic!("after {done:?}: {wrong}")).pairs;
-    equals(map, &found);
-    let all = pairs::<u32, u64>(keys);
-    assert!(found.iter().all(|(key, value)| all.get(key) == Some(value)));
-    broken
-}
-
-#[test]
-fn a_linear_map_knows_what_is_in_it_whatever_fails() {
-    let (device, plan) = planted();
-    let stream = device.stream().unwrap();
-    let (old, new) = (distinct_keys::<u32>(400, 1), distinct_keys::<u32>(1500, 1 << 20));
-    let all = [&old[..], &new].concat();
-    let begin = || {
-        let mut map = LinearConfig::default().pairs(500).seed(3).create::<u32, u64>(&device).unwrap();
-        map.insert_many(&old, &own_values(&old)).unwrap();
-        map.remove_many(&old[300..]).unwrap();
-        map
-    };
-    for (number, (change, left)) in CHANGES.into_iter().enumerate() {
-        let call = |map: &mut LinearMap<u32, u64>| change(map, &stream, &old[..300], &new);
-        let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |mut map, done| {
-            // The header can be read after a single fault, and a table be emptied with the next
-            // change.
-            assert!(!is_true(&mut map, &done, &all) || number == 4);
-            call(&mut map).unwrap();
-            is_true(&mut map, &Ok(()), &all);
-            assert_eq!(map.len(), left);
-        });
-        all_failed(&seen, &[Fill, Record][(number < 4) as usize..]);
-        let mut broken = 0;
-        in_each_operation(&plan, &LASTING_FAULTS, begin, call, |mut map, done| {
-            broken += is_true(&mut map, &done, &all) as u32;
-            call(&mut map).unwrap();
-            is_true(&mut map, &Ok(()), &all);
-            assert_eq!(map.len(), left);
-        });
-        // The changes in which a batch or a clearing can fail in its middle.
-        assert_eq!(broken > 0, number < 5 || number == 8, "change {number}: {broken} times");
-    }
-    assert_eq!(plan.bytes(), 0, "some bytes were not given back");
-}
-
-/// Checks that a table of removed keys is rehashed before a large batch, or emptied if nothing else
-/// is in it. Without the memory for that it is not, and the batch is done.
-#[test]
-fn a_linear_map_does_without_memory_for_being_tidied() {
-    let (device, plan) = planted();
-    let stream = device.stream().unwrap();
-    let (old, new) = (distinct_keys::<u32>(400, 1), distinct_keys::<u32>(300, 1 << 20));
-    let all = [&old[..], &new].concat();
-    for kept in [0, 20] {
-        let begin = || {
-            let mut map = LinearConfig::default().pairs(900).seed(3).create::<u32, u64>(&device).unwrap();
-            map.insert_many(&old, &own_values(&old)).unwrap();
-            map.remove_many(&old[kept..]).unwrap();
-            map
-        };
-        let values = own_values::<u32, u64>(&new);
-        let input = (Buffer::from_slice(&device, &new).unwrap(), Buffer::from_slice(&device, &values).unwrap());
-        let call = |map: &mut LinearMap<u32, u64>| map.insert_many_on(&stream, &input.0, &input.1).map(drop);
-        let mut untidied = 0;
-        for faults in [SINGLE_FAULTS, LASTING_FAULTS] {
-            in_each_operation(&plan, &faults, begin, call, |mut map, done| {
-                untidied += (done.is_ok() && map.table().taken() != map.len() as u64) as u32;
-                is_true(&mut map, &done, &all);
-                call(&mut map).unwrap();
-                is_true(&mut map, &Ok(()), &all);
-                assert_eq!(map.len(), kept + new.len());
-            });
-        }
-        // To empty the table takes no memory.
-        assert_eq!(untidied > 0, kept > 0, "{kept} keys were kept: {untidied} times");
-    }
-}
-
-#[test]
-fn an_extendible_map_is_whole_or_says_that_it_was_emptied() {
-    let (device, plan) = planted();
-    let keys: Vec<u32> = distinct_keys(1500, 1);
-    let new: Vec<u32> = distinct_keys(1500, 1 << 20);
-    let begin = || {
-        let mut map = small().create::<u32, u64>(&device).unwrap();
-        map.insert_many(&keys, &own_values(&keys)).unwrap();
-        map
-    };
-    type Change = fn(&mut ExtendibleMap<u32, u64>, &[u32], &[u32]) -> Result<()>;
-    let changes: [(Change, Vec<u32>); 3] = [
-        (|map, _, new| map.insert_many(new, &own_values(new)).map(drop), [&keys[..], &new].concat()),
-        (|map, keys, _| map.remove_many(&keys[20..]).map(drop), keys[..20].to_vec()),
-        (|map, keys, _| map.remove_many(&keys[..1]).map(drop), keys[1..].to_vec()),
-    ];
-    for (change, left) in changes {
-        let call = |map: &mut ExtendibleMap<u32, u64>| change(map, &keys, &new);
-        let mut emptied = 0;
-        in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |mut map, done| {
-            match &done {
-                Err(Error::Emptied { source }) => {
-                    assert!(is_planted(source), "{source}");
-                    emptied += 1;
-                    is_empty(&map, &keys);
-                    map.insert_many(&keys, &own_values(&keys)).unwrap();
-                }
-                // The answers of a removal are copied to the host when all else is done.
-                Err(error) if map.len() == left.len() => {
-                    assert!(is_planted(error), "{error}");
-                    equals(&map, &pairs(&left));
-                }
-                Err(error) => {
-                    assert!(is_planted(error), "{error}");
-                    equals(&map, &pairs(&keys));
-                }
-                Ok(()) => equals(&map, &pairs(&left)),
-            }
-            call(&mut map).unwrap();
-            equals(&map, &pairs(&left));
-        });
-        assert!(emptied > 0);
-        in_each_operation(&plan, &LASTING_FAULTS, begin, call, |mut map, done| {
-            if map.get_many(&[1]).is_err() {
-                assert!(matches!(done, Err(Error::Emptied { .. })), "{done:?}");
-                assert!(map.is_empty() && map.to_pairs().is_err());
-                map.clear_on(device.default_stream()).unwrap();
-            }
-            let there = if map.is_empty() { HashMap::new() } else { map.to_pairs().unwrap().into_iter().collect() };
-            assert!([0, keys.len(), left.len()].contains(&there.len()), "{} keys", there.len());
-            equals(&map, &there);
-            call(&mut map).unwrap();
-        });
-    }
-    assert_eq!(plan.bytes(), 0, "some bytes were not given back");
 }
 
 #[test]
