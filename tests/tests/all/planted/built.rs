@@ -1,5 +1,5 @@
-//! The state of a table that is built in one go, and of a primitive, after any kind of failure of any
-//! device operation (memory, copies, fills, launches, events, waits).
+//! The state of a table that is built in one go, and of a primitive, after any kind of failure of
+//! any device operation (memory, copies, fills, launches, events, waits).
 
 use std::collections::HashMap;
 use warpnest::design::{Cuckoo, Page};
