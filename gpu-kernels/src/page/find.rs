@@ -3,7 +3,7 @@
 use super::form::{Form, equal, filter, tag_number, tags_in, with_form};
 use super::pairs::AT_ONCE;
 use super::{BUCKET_WORDS, Layout, Table};
-use crate::seam::{Block, Global, IN_STEP, Tile, Word, Work, equal_of_four, vectorized};
+use crate::seam::{Block, Global, IN_STEP, Tile, Word, Work, equal_of_four, in_turn, vectorized};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
@@ -63,12 +63,6 @@ kernel! {
             lookup.write(tile, &mut queries, first, |query| query.answer);
         });
     }
-}
-
-/// The constant [`Block::IN_TURN`] of a block's type.
-#[inline(always)]
-fn in_turn<B: Block>(_: &B) -> bool {
-    B::IN_TURN
 }
 
 /// The queries of a lookup from number `first` to `end`, to be answered where threads do not run in

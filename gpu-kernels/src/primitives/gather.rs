@@ -1,6 +1,6 @@
 //! Copying rows of an array by their numbers.
 
-use crate::seam::Global;
+use crate::seam::{Block, Global, in_turn};
 
 /// The scalar arguments of [`GatherRows`].
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,26 @@ kernel! {
     |args, block| {
         let GatherParams { rows, sources, words } = args.plan;
         let first = block.first_thread();
+        // The row of the source, if there is one and it was found.
+        let source_of = |row: u64| {
+            let number = args.numbers.load_read_only(row) as u64;
+            let there = args.found.is_null() || args.found.load_read_only(row / 32) >> (row % 32) & 1 != 0;
+            (there && number < sources).then_some(number)
+        };
+        if in_turn(block) {
+            // One thread copies whole rows, but for the first and the last of the block.
+            let end = (first + block.threads() as u64).min(rows * words);
+            let (mut row, mut word, mut index) = (first / words, first % words, first);
+            while index < end {
+                let count = (words - word).min(end - index);
+                let source = source_of(row).map(|number| args.source.offset(number * words + word));
+                for i in 0..count {
+                    args.output.store(index + i, source.map_or(0, |source| source.load_read_only(i)));
+                }
+                (row, word, index) = (row + 1, 0, index + count);
+            }
+            return;
+        }
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
             let index = first + thread as u64;
@@ -31,10 +51,7 @@ kernel! {
             if row >= rows {
                 return;
             }
-            let number = args.numbers.load_read_only(row) as u64;
-            let there = args.found.is_null() || args.found.load_read_only(row / 32) >> (row % 32) & 1 != 0;
-            let value =
-                if there && number < sources { args.source.load_read_only(number * words + word) } else { 0 };
+            let value = source_of(row).map_or(0, |number| args.source.load_read_only(number * words + word));
             args.output.store_streaming(index, value);
         });
     }

@@ -50,6 +50,12 @@ pub fn opaque(word: u32) -> u32 {
     backend::opaque(word)
 }
 
+/// The constant [`Block::IN_TURN`] of a block's type, where that has no name.
+#[inline(always)]
+pub fn in_turn<B: Block>(_: &B) -> bool {
+    B::IN_TURN
+}
+
 /// Compares four words with `other`, in the bits of `mask`. For each word `i` that is equal, some
 /// of the four bits from `4 · i` on are set.
 #[inline(always)]

@@ -3,6 +3,7 @@
 mod compacting;
 mod cuckoo;
 mod extendible;
+mod gather;
 pub mod input;
 mod linear;
 pub mod maps;
@@ -104,7 +105,7 @@ const MAX_ROUNDS_PAIRS: u64 = 1 << 29;
 /// A part of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Part {
-    /// Scan, compaction, histogram, partition, sort.
+    /// Scan, compaction, histogram, partition, sort, gather.
     Primitives,
     /// `CuckooMap` and `CuckooSet`.
     Cuckoo,
@@ -221,6 +222,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         if wanted(Part::Primitives) {
             show(format!("primitives, {n} items"));
             keep_both(&|| primitives::measure::<u32, u32>(at), &|| primitives::measure::<u64, u64>(at))?;
+            keep_both(&|| gather::measure(at), &|| Ok(vec![]))?;
         }
         for &slots in args.slots_per_pair.iter().filter(|_| wanted(Part::Cuckoo)) {
             show(format!("CuckooMap, {n} pairs, {slots} slots a pair"));
