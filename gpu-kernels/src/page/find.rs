@@ -3,7 +3,7 @@
 use super::form::{Form, equal, filter, tag_number, tags_in, with_form};
 use super::pairs::AT_ONCE;
 use super::{BUCKET_WORDS, Layout, Table};
-use crate::seam::{Block, Global, IN_STEP, Tile, Word, Work, equal_of_four, in_turn, vectorized};
+use crate::seam::{Global, IN_STEP, Tile, Word, Work, equal_of_four, in_turn, vectorized};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Payload, Scalar, WordOf};
 use core::marker::PhantomData;

@@ -1,6 +1,6 @@
 //! Copying rows of an array by their numbers.
 
-use crate::seam::{Block, Global, in_turn};
+use crate::seam::{Global, in_turn};
 
 /// The scalar arguments of [`GatherRows`].
 #[derive(Clone, Copy, Debug)]
