@@ -37,15 +37,17 @@ use crate::bench::{device_name, parse_size};
 ///
 /// The figures of Sahu 2015 are sahu_kernels and default_kernels: the time of each kernel over the
 /// number of pairs. The first is with Sahu's configuration as far as it works, the second with the
-/// default one. Those of Alcantara 2009 are poster_stages (time of each stage) and poster_voxels
-/// (hash table and sorted array, for finer and finer voxels of a mesh). Those of Farrell 2020 are
-/// farrell_insertions and farrell_probes (rate and probe lengths of a table that fills up).
+/// default one. Those of Alcantara 2009 are alcantara_2009_stages (time of each stage) and
+/// alcantara_2009_voxels (hash table and sorted array, for finer and finer voxels of a mesh). Those
+/// of Farrell 2020 are farrell_insertions and farrell_probes (rate and probe lengths of a table
+/// that fills up).
 ///
-/// Of Alcantara 2011, chapter_builds and chapter_lookups have rates over the number of pairs, and
-/// chapter_misses has lookups of absent keys. Keys are repeated in chapter_compacting_builds,
-/// chapter_compacting_lookups, chapter_multi_builds and chapter_multi_lookups. chapter_strides has
-/// updates a stride apart. chapter_construction and chapter_exchanges have cuckoo tables of more
-/// and more slots, beside the theory.
+/// Of Alcantara 2011, alcantara_2011_builds and alcantara_2011_lookups have rates over the number
+/// of pairs, and alcantara_2011_misses has lookups of absent keys. Keys are repeated in
+/// alcantara_2011_compacting_builds, alcantara_2011_compacting_lookups, alcantara_2011_multi_builds
+/// and alcantara_2011_multi_lookups. alcantara_2011_strides has updates a stride apart.
+/// alcantara_2011_construction and alcantara_2011_exchanges have cuckoo tables of more and more
+/// slots, beside the theory.
 ///
 /// Of Hu 2015, geht_mixed has rates of batches that look up, insert and remove, beside hash maps of
 /// the CPU. geht_directory_uniform, geht_directory_skewed and geht_buckets have sizes of extendible

@@ -92,7 +92,7 @@ pub fn alcantara_2009(lab: &Lab) -> anyhow::Result<Figure> {
         measured.push((n, stages));
     }
     Ok(Figure {
-        name: "poster_stages",
+        name: "alcantara_2009_stages",
         title: "Time of each stage of building TwoLevelMap".to_owned(),
         note: "Random keys of 32 bits, known to be unique, and values of 32 bits; default configuration.".to_owned(),
         x: Axis { label: "pairs (millions)", scale: Scale::Linear },

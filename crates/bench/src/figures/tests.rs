@@ -97,17 +97,17 @@ fn the_figures_of_alcantara_have_a_point_of_each_line_for_everything_that_is_var
         figures.iter().map(|figure| (figure.name, figure.series.iter().map(|series| series.points.len()).collect()));
     let expected: [(&str, Vec<usize>); 10] = [
         // 512, 1024 and 2048 pairs.
-        ("chapter_builds", vec![3; 5]),
-        ("chapter_lookups", vec![3; 5]),
-        ("chapter_misses", vec![11; 5]),
-        ("chapter_compacting_builds", vec![11; 4]),
-        ("chapter_compacting_lookups", vec![11; 3]),
-        ("chapter_multi_builds", vec![11; 4]),
-        ("chapter_multi_lookups", vec![11; 4]),
+        ("alcantara_2011_builds", vec![3; 5]),
+        ("alcantara_2011_lookups", vec![3; 5]),
+        ("alcantara_2011_misses", vec![11; 5]),
+        ("alcantara_2011_compacting_builds", vec![11; 4]),
+        ("alcantara_2011_compacting_lookups", vec![11; 3]),
+        ("alcantara_2011_multi_builds", vec![11; 4]),
+        ("alcantara_2011_multi_lookups", vec![11; 4]),
         // Strides up to 2^11 words of 32 bits and up to 2^10 of 64.
-        ("chapter_strides", vec![12, 11, 12, 11]),
-        ("chapter_construction", vec![18, 17, 18, 15, 7]),
-        ("chapter_exchanges", vec![18, 17, 18, 15, 7]),
+        ("alcantara_2011_strides", vec![12, 11, 12, 11]),
+        ("alcantara_2011_construction", vec![18, 17, 18, 15, 7]),
+        ("alcantara_2011_exchanges", vec![18, 17, 18, 15, 7]),
     ];
     assert_eq!(points.collect::<Vec<_>>(), expected);
     for figure in &figures {

@@ -33,7 +33,7 @@ pub fn alcantara_2009(lab: &Lab, model: &Model) -> anyhow::Result<Figure> {
         }
     }
     Ok(Figure {
-        name: "poster_voxels",
+        name: "alcantara_2009_voxels",
         title: "Finer and finer voxels: hash table and sorted array".to_owned(),
         note: format!(
             "Voxels of {} as keys of 32 bits, triangles as values; all keys looked up in random order.",

@@ -65,7 +65,7 @@ pub fn construction(lab: &Lab, update: Update) -> anyhow::Result<[Figure; 2]> {
     let x = Axis { label: "slots a pair (m/N)", scale: Scale::Linear };
     Ok([
         Figure {
-            name: "chapter_construction",
+            name: "alcantara_2011_construction",
             title: "Building cuckoo tables of more and more slots".to_owned(),
             note: format!(
                 "CuckooMap of {n} pairs. Theory: {:.4} ns for each exchange, {:.4} ns for each pair read and slot emptied.",
@@ -77,7 +77,7 @@ pub fn construction(lab: &Lab, update: Update) -> anyhow::Result<[Figure; 2]> {
             end: None,
         },
         Figure {
-            name: "chapter_exchanges",
+            name: "alcantara_2011_exchanges",
             title: "Exchanges that building a cuckoo table takes".to_owned(),
             note: format!("CuckooMap of {n} pairs. Theory: −m ln(1 − N/m) exchanges for N pairs in m slots."),
             x,

@@ -36,7 +36,7 @@ pub fn misses(lab: &Lab) -> anyhow::Result<Figure> {
         }
     }
     Ok(Figure {
-        name: "chapter_misses",
+        name: "alcantara_2011_misses",
         title: "Lookups of which more and more find nothing".to_owned(),
         note: format!("{n} queries in random order, maps of {n} pairs; CuckooMap with 1.25 N slots."),
         x: Axis { label: "absent keys (%)", scale: Scale::Linear },

@@ -66,22 +66,28 @@ pub fn multiplicity(lab: &Lab) -> anyhow::Result<[Figure; 4]> {
     let [compacting_builds, compacting_lookups, multi_builds, multi_lookups] = series;
     Ok([
         figure(
-            "chapter_compacting_builds",
+            "alcantara_2011_compacting_builds",
             "Building compacting tables of keys that are repeated",
             builds.clone(),
             pairs(),
             compacting_builds,
         ),
         figure(
-            "chapter_compacting_lookups",
+            "alcantara_2011_compacting_lookups",
             "Looking up the ids of keys that are repeated",
             lookups.clone() + ".",
             queries(QUERIES_A_SECOND),
             compacting_lookups,
         ),
-        figure("chapter_multi_builds", "Building multimaps of keys that are repeated", builds, pairs(), multi_builds),
         figure(
-            "chapter_multi_lookups",
+            "alcantara_2011_multi_builds",
+            "Building multimaps of keys that are repeated",
+            builds,
+            pairs(),
+            multi_builds,
+        ),
+        figure(
+            "alcantara_2011_multi_lookups",
             "Looking up the values of keys that are repeated",
             format!("{lookups}; or all {n} values, each key asked for once."),
             queries("10⁹ queries, or values, a second"),

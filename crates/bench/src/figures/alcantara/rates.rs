@@ -39,8 +39,14 @@ pub fn rates(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
     let built = "Random keys of 32 bits, known to be unique, with values of 32 bits.";
     let asked = "All keys looked up once, in random order; keys and values of 32 bits.";
     Ok([
-        figure("chapter_builds", "Building tables of more and more pairs", built, PAIRS_A_SECOND, builds),
-        figure("chapter_lookups", "Looking up all keys of more and more pairs", asked, QUERIES_A_SECOND, lookups),
+        figure("alcantara_2011_builds", "Building tables of more and more pairs", built, PAIRS_A_SECOND, builds),
+        figure(
+            "alcantara_2011_lookups",
+            "Looking up all keys of more and more pairs",
+            asked,
+            QUERIES_A_SECOND,
+            lookups,
+        ),
     ])
 }
 

@@ -35,7 +35,7 @@ pub fn strides(lab: &Lab) -> anyhow::Result<(Figure, Update)> {
         Series { name, points: (0..).zip(times).map(rate).collect(), cited: None }
     };
     let figure = Figure {
-        name: "chapter_strides",
+        name: "alcantara_2011_strides",
         title: "Updates of words that are a stride apart".to_owned(),
         note: format!(
             "Each of {} words of 32 bits, or {} of 64, is updated once by a thread; the longest stride leaves no locality.",
