@@ -159,7 +159,7 @@ fn whatever_fails_of_what_stands_on_another_table_it_is_whole_or_empty() {
         let stream = device.stream().unwrap();
         let new = repeated();
         let input = Buffer::from_slice(&device, &new).unwrap();
-        let different = new.iter().collect::<std::collections::HashSet<_>>().len() as u64;
+        let different = new.iter().collect::<std::collections::HashSet<_>>().len();
         let on = |config: CompactingConfig<F>| {
             let begin = || config.build(&device, &[1u32, 2, 1]).unwrap();
             in_each_operation(
@@ -170,10 +170,10 @@ fn whatever_fails_of_what_stands_on_another_table_it_is_whole_or_empty() {
                 |mut table, done| {
                     assert_planted(&done);
                     let keys = if done.is_ok() { different } else { 0 };
-                    assert_eq!((table.len() as u64, table.to_pairs().unwrap().len() as u64), (keys, keys));
+                    assert_eq!((table.len(), table.to_pairs().unwrap().len()), (keys, keys));
                     assert_eq!(table.contains_many(&new).unwrap(), vec![done.is_ok(); new.len()]);
                     table.rebuild_on(&stream, &input).unwrap();
-                    assert_eq!(table.len() as u64, different);
+                    assert_eq!(table.len(), different);
                 },
             )
         };
@@ -188,11 +188,8 @@ fn whatever_fails_of_what_stands_on_another_table_it_is_whole_or_empty() {
             |map| map.rebuild_on(&stream, &input, &input),
             |mut map, done| {
                 assert_planted(&done);
-                let (pairs, keys) = if done.is_ok() { (new.len() as u64, different) } else { (0, 0) };
-                assert_eq!(
-                    (map.len() as u64, map.key_count() as u64, map.to_pairs().unwrap().len() as u64),
-                    (pairs, keys, pairs)
-                );
+                let (pairs, keys) = if done.is_ok() { (new.len(), different) } else { (0, 0) };
+                assert_eq!((map.len(), map.key_count(), map.to_pairs().unwrap().len()), (pairs, keys, pairs));
                 assert_eq!(map.contains_many(&new).unwrap(), vec![done.is_ok(); new.len()]);
                 map.rebuild_on(&stream, &input, &input).unwrap();
                 assert_eq!(map.retrieve_many(&[77]).unwrap().values, [77; 30]);
