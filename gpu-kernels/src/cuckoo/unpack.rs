@@ -4,7 +4,7 @@
 use super::build::has_earlier_copy;
 use super::{Slot, Table, fillers};
 use crate::hash::HashFunctions;
-use crate::primitives::append::{self, WARPS};
+use crate::primitives::append::{WARPS, append_pairs};
 use crate::seam::Global;
 use crate::table::slots::{Slots, cell};
 use crate::types::{Key, Payload, WordOf};
@@ -26,13 +26,6 @@ pub struct UnpackParams {
     pub padding: u32,
 }
 
-/// The pair that a thread has found in its slot.
-struct Found<K, V: Payload> {
-    pair: Option<(K, WordOf<V>)>,
-    /// The output offset of the pair.
-    target: u64,
-}
-
 kernel! {
     /// Writes the pairs of all slots and of the cell to `keys_out` and `values_out`, up to their
     /// capacity; in a set the keys alone. There is one thread per slot, and one for the cell.
@@ -47,45 +40,26 @@ kernel! {
     |args, block| {
         let UnpackParams { slots, capacity, copies, .. } = args.plan;
         let table = Table::<K, V>::new(args.words, args.plan.functions);
-        let first = block.first_thread();
-        let mut found = block.local(|thread| {
-            let (index, mut pair) = (first + thread as u64, None);
-            if index < slots {
-                let slot = index as u32;
-                let (item, value) = table.slots.pair_at(slot);
-                if item != Slots::<K, V>::EMPTY {
-                    let key = Slots::<K, V>::key_of(item);
-                    let left_out = if V::VALUE_BITS == 0 {
-                        fillers::is_filler(&table, key, slot)
-                    } else {
-                        copies != 0 && has_earlier_copy(&table, key, slot)
-                    };
-                    pair = if left_out { None } else { Some((key, value)) };
-                }
-            } else if index == slots
-                && let Some(value) = cell::value(args.header)
-            {
-                pair = Some((K::ALL_ONES, value));
+        let output = (args.keys_out, args.values_out, capacity);
+        append_pairs::<K, V, _>(block, (sums, start), args.count, output, |index| {
+            if index == slots {
+                return cell::value(args.header).map(|value| (K::ALL_ONES, value));
             }
-            Found::<K, V> { pair, target: 0 }
-        });
-        append::reserve(
-            block,
-            &mut found,
-            (sums, start),
-            args.count,
-            |found| found.pair.is_some() as u32,
-            |found| &mut found.target,
-        );
-        block.each(&mut found, |_, found| {
-            if let Some((key, value)) = found.pair
-                && found.target < capacity
-            {
-                args.keys_out.store(found.target, key);
-                if V::VALUE_BITS != 0 {
-                    args.values_out.store(found.target, value);
-                }
+            if index > slots {
+                return None;
             }
+            let slot = index as u32;
+            let (item, value) = table.slots.pair_at(slot);
+            if item == Slots::<K, V>::EMPTY {
+                return None;
+            }
+            let key = Slots::<K, V>::key_of(item);
+            let left_out = if V::VALUE_BITS == 0 {
+                fillers::is_filler(&table, key, slot)
+            } else {
+                copies != 0 && has_earlier_copy(&table, key, slot)
+            };
+            (!left_out).then_some((key, value))
         });
     }
 }

@@ -3,7 +3,7 @@
 
 use super::bucket::records_of_line;
 use super::{HeaderTable, Layout, Pages, Table, WordOf, counts, span};
-use crate::primitives::append::{self, WARPS};
+use crate::primitives::append::{WARPS, append_pairs};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Scalar, Value};
 
@@ -29,12 +29,6 @@ pub struct UnpackParams {
     pub capacity: u64,
 }
 
-/// The pair that a thread has found in a slot, and its target.
-struct Held<K, W> {
-    pair: Option<(K, W)>,
-    target: u64,
-}
-
 kernel! {
     /// Writes the pairs of all buckets to `keys_out` and `values_out`, up to their capacity.
     /// `count[0]`, 0 at first, becomes the number of pairs. They are in the order in which blocks
@@ -46,29 +40,20 @@ kernel! {
         // SAFETY: all buckets are visited by number, so no segment is read through the null
         // pointer.
         let table = Table::<K, V>::new(unsafe { Global::null() }, args.pages, layout);
-        let first = block.first_thread();
-        let mut held = block.local(|thread| {
-            let slots = layout.lines as u64 * records_of_line::<WordOf<K, V>>() as u64;
-            let index = first + thread as u64;
+        let slots = layout.lines as u64 * records_of_line::<WordOf<K, V>>() as u64;
+        let output = (args.keys_out, args.values_out, capacity);
+        append_pairs::<K, V, _>(block, (sums, start), args.count, output, |index| {
             let number = (index / slots) as u32;
-            let mut pair = None;
-            if (number as u64) < used {
-                let header = table.header(number);
-                if header.state.is_live() {
-                    let record = table.bucket(number, header.first).record((index % slots) as u32);
-                    pair = record.map(|(mixed, value)| (K::from_u64(mixed.to_u64()).unmixed(layout.a, layout.b), value));
-                }
+            if number as u64 >= used {
+                return None;
             }
-            Held { pair, target: 0 }
-        });
-        append::reserve(block, &mut held, (sums, start), args.count, |held| held.pair.is_some() as u32, |held| &mut held.target);
-        block.each(&mut held, |_, held| {
-            if let Some((key, value)) = held.pair
-                && held.target < capacity
-            {
-                args.keys_out.store(held.target, key);
-                args.values_out.store(held.target, V::from_u64(value.to_u64()));
+            let header = table.header(number);
+            if !header.state.is_live() {
+                return None;
             }
+            let (mixed, value) = table.bucket(number, header.first).record((index % slots) as u32)?;
+            let key = K::from_u64(mixed.to_u64()).unmixed(layout.a, layout.b);
+            Some((key, V::from_u64(value.to_u64())))
         });
     }
 }

@@ -4,7 +4,7 @@ use super::slot::value_of;
 use super::table::{in_cell, resized};
 use super::{Layout, header};
 use crate::double::{Double, Doubled, PackedPair};
-use crate::primitives::append::{self, WARPS};
+use crate::primitives::append::{WARPS, append_pairs};
 use crate::seam::{Global, Tile};
 use crate::types::{Key, Value};
 
@@ -16,13 +16,6 @@ pub struct InspectParams {
     pub layout: Layout,
     /// The number of words of a histogram, or the capacity of the output in pairs.
     pub capacity: u64,
-}
-
-/// The pair that a thread has found in its slot.
-struct Found<K, V> {
-    pair: Option<(K, V)>,
-    /// The output offset of the pair.
-    target: u64,
 }
 
 kernel! {
@@ -38,33 +31,16 @@ kernel! {
     }
     |args, block| {
         let InspectParams { layout, capacity } = args.plan;
-        let first = block.first_thread();
-        let mut found = block.local(|thread| {
-            let slot = first + thread as u64;
-            let (mut pair, slots) = (None, layout.slots::<PackedPair<K, V>>());
+        let (slots, output) = (layout.slots::<PackedPair<K, V>>(), (args.keys_out, args.values_out, capacity));
+        append_pairs::<K, V, _>(block, (sums, start), args.count, output, |slot| {
             if slot < slots {
                 let word = args.words.load_streaming(slot);
-                pair = value_of(word).map(|value| (resized(word.upper()), resized(value)));
+                value_of(word).map(|value| (resized(word.upper()), resized(value)))
             } else if slot == slots {
                 let cell = args.header.cast::<PackedPair<K, V>>().load(header::CELL);
-                pair = in_cell(cell).map(|value| (K::ALL_ONES, resized(value)));
-            }
-            Found { pair, target: 0 }
-        });
-        append::reserve(
-            block,
-            &mut found,
-            (sums, start),
-            args.count,
-            |found| found.pair.is_some() as u32,
-            |found| &mut found.target,
-        );
-        block.each(&mut found, |_, found| {
-            if let Some((key, value)) = found.pair
-                && found.target < capacity
-            {
-                args.keys_out.store(found.target, key);
-                args.values_out.store(found.target, value);
+                in_cell(cell).map(|value| (K::ALL_ONES, resized(value)))
+            } else {
+                None
             }
         });
     }

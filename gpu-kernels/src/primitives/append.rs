@@ -2,7 +2,7 @@
 //! Blocks append in the order in which they get there.
 
 use crate::seam::{Block, Global, Shared, Tile};
-use crate::types::Scalar;
+use crate::types::{Key, Payload, Scalar, WordOf};
 
 /// The number of threads of a block that appends.
 pub const THREADS: usize = 256;
@@ -74,6 +74,38 @@ pub fn write_staged<T: Scalar, L, B: Block>(
         while target < total {
             output.store_streaming(start.get(0) + target as u64, staged.get(target));
             target += THREADS as u32;
+        }
+    });
+}
+
+/// A pair that is appended, if there is one, and its output offset.
+struct Appended<K, W> {
+    pair: Option<(K, W)>,
+    target: u64,
+}
+
+/// Appends the pairs that the threads have, which `pair_of` gives by the number of the thread in
+/// the grid. Pairs beyond `capacity` are left out, but counted by `next`. A set has no values.
+#[inline(always)]
+pub fn append_pairs<K: Key, V: Payload, B: Block>(
+    block: &mut B,
+    shared: (impl Shared<u32>, impl Shared<u64>),
+    next: Global<u64>,
+    (keys_out, values_out, capacity): (Global<K>, Global<WordOf<V>>, u64),
+    pair_of: impl Fn(u64) -> Option<(K, WordOf<V>)> + Sync,
+) {
+    let first = block.first_thread();
+    let mut found = block.local(|thread| Appended { pair: pair_of(first + thread as u64), target: 0 });
+    let count = |found: &Appended<K, WordOf<V>>| found.pair.is_some() as u32;
+    reserve(block, &mut found, shared, next, count, |found| &mut found.target);
+    block.each(&mut found, |_, found| {
+        if let Some((key, value)) = found.pair
+            && found.target < capacity
+        {
+            keys_out.store(found.target, key);
+            if V::VALUE_BITS != 0 {
+                values_out.store(found.target, value);
+            }
         }
     });
 }

@@ -1,6 +1,10 @@
 //! Copying rows of an array by their numbers.
 
+use crate::hash::Divisor;
 use crate::seam::{Global, in_turn};
+
+/// The number of words of a wide piece: 16 bytes, the most that one instruction moves.
+pub const WIDE: u64 = 4;
 
 /// The scalar arguments of [`GatherRows`].
 #[derive(Clone, Copy, Debug)]
@@ -10,19 +14,22 @@ pub struct GatherParams {
     pub rows: u64,
     /// The number of rows of the source.
     pub sources: u64,
-    /// The number of 32-bit words of a row.
-    pub words: u64,
+    /// The number of 32-bit words of a piece: 1, or [`WIDE`] if both arrays are aligned to as much.
+    pub width: u64,
+    /// The number of pieces of a row.
+    pub pieces: Divisor,
 }
 
 kernel! {
-    /// Copies row `numbers[i]` of `source` to row `i` of `output`. One thread a word of the output.
+    /// Copies row `numbers[i]` of `source` to row `i` of `output`. One thread a piece of the
+    /// output.
     ///
     /// The row becomes zeros if the source has no such row, or if `found` is not null and its bit
     /// `i mod 32` of word `i / 32` is 0.
     GatherRows<>, "gather_rows", threads 256;
     { source: Global<u32>, numbers: Global<u32>, found: Global<u32>, output: Global<u32>, plan: GatherParams }
     |args, block| {
-        let GatherParams { rows, sources, words } = args.plan;
+        let GatherParams { rows, sources, width, pieces } = args.plan;
         let first = block.first_thread();
         // The row of the source, if there is one and it was found.
         let source_of = |row: u64| {
@@ -32,8 +39,10 @@ kernel! {
         };
         if in_turn(block) {
             // One thread copies whole rows, but for the first and the last of the block.
-            let end = (first + block.threads() as u64).min(rows * words);
-            let (mut row, mut word, mut index) = (first / words, first % words, first);
+            let words = pieces.get() as u64 * width;
+            let mut index = first * width;
+            let end = ((first + block.threads() as u64) * width).min(rows * words);
+            let (mut row, mut word) = (index / words, index % words);
             while index < end {
                 let count = (words - word).min(end - index);
                 let source = source_of(row).map(|number| args.source.offset(number * words + word));
@@ -47,12 +56,17 @@ kernel! {
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
             let index = first + thread as u64;
-            let (row, word) = (index / words, index % words);
+            let (row, piece) = pieces.divided(index);
             if row >= rows {
                 return;
             }
-            let value = source_of(row).map_or(0, |number| args.source.load_read_only(number * words + word));
-            args.output.store_streaming(index, value);
+            let source = source_of(row).map(|number| number * pieces.get() as u64 + piece);
+            if width == WIDE {
+                let words = source.map_or([0; WIDE as usize], |piece| args.source.load_four_read_only(piece * WIDE));
+                args.output.store_four_streaming(index * WIDE, words);
+            } else {
+                args.output.store_streaming(index, source.map_or(0, |word| args.source.load_read_only(word)));
+            }
         });
     }
 }

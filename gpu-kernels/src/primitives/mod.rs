@@ -1,4 +1,4 @@
-//! Building blocks of the tables: scans, stream compaction, radix partition, gather and search.
+//! Building blocks of the tables: scans, stream compaction, radix partition and gather.
 //! Also how blocks append to an output, how a few words are read back to the host, and the limits
 //! of the memory system.
 
@@ -10,4 +10,3 @@ pub mod radix;
 pub mod readback;
 pub mod roofline;
 pub mod scan;
-pub mod search;

@@ -11,10 +11,12 @@
 //! other. Each is padded to whole groups with keys that are all ones, at least one of them. So a
 //! search reads whole groups and checks for no end, since nothing is above such a key.
 
+mod binary_search;
 mod bounds;
 mod find;
 mod index;
 
+pub use binary_search::{BinarySearch, BinarySearchParams};
 pub use bounds::{Bounds, BoundsParams, CountRanges, RangesParams};
 pub use find::{Find, FindParams};
 pub use index::{Index, IndexParams};

@@ -2,7 +2,8 @@
 
 use crate::types::Plain;
 use crate::{Answers, Buffer, Result, Stream, Tracked};
-use gpu_kernels::primitives::gather::{GatherParams, GatherRows};
+use gpu_kernels::hash::Divisor;
+use gpu_kernels::primitives::gather::{GatherParams, GatherRows, WIDE};
 use gpu_kernels::seam::Global;
 
 /// Queues copying row `numbers[i]` of `source` to `output[i]`, for rows of any plain type whose
@@ -76,9 +77,12 @@ fn launch<T: Plain>(
     output: &mut Buffer<T>,
 ) -> Result<()> {
     const { assert!(size_of::<T>() != 0 && size_of::<T>().is_multiple_of(4), "rows are of whole words of 4 bytes") };
+    const { assert!(size_of::<T>() / 4 <= u32::MAX as usize, "a row has less than 2^32 words of 4 bytes") };
     crate::error::same_length(("the row numbers", numbers.len()), ("the output", output.len()))?;
-    let words = (size_of::<T>() / 4) as u64;
-    let plan = GatherParams { rows: numbers.len() as u64, sources: source.len() as u64, words };
+    // Every buffer is aligned to 16 bytes.
+    let width = if size_of::<T>().is_multiple_of(16) { WIDE } else { 1 };
+    let pieces = Divisor::new((size_of::<T>() as u64 / 4 / width) as u32);
+    let plan = GatherParams { rows: numbers.len() as u64, sources: source.len() as u64, width, pieces };
     let gather = GatherRows {
         source: source.argument(),
         numbers: numbers.argument(),
@@ -91,5 +95,5 @@ fn launch<T: Plain>(
     reads.extend(found.map(|found| found as &dyn Tracked));
     // SAFETY: the output has a row for each number, and answers have a bit for each; the plan has
     // the rows of the source.
-    unsafe { stream.launch(&gather, plan.rows * words, &reads, &[&*output]) }
+    unsafe { stream.launch(&gather, plan.rows * pieces.get() as u64, &reads, &[&*output]) }
 }

@@ -1,7 +1,7 @@
 //! Binary search.
 
 use crate::{Answers, Buffer, Result, Stream};
-use gpu_kernels::primitives::search::{BinarySearch, SearchParams};
+use gpu_kernels::sorted::{BinarySearch, BinarySearchParams};
 use gpu_kernels::types::{Key, Value};
 
 /// Queues the lookup of `queries` among sorted `keys`, by binary search. If several keys are equal,
@@ -27,7 +27,7 @@ pub fn binary_search<K: Key, V: Value>(
         queries: queries.argument(),
         values_out: answers.values.argument(),
         found: answers.found.argument(),
-        plan: SearchParams { keys: keys.len() as u64, queries: queries.len() as u64 },
+        plan: BinarySearchParams { keys: keys.len() as u64, queries: queries.len() as u64 },
     };
     // SAFETY: there are as many values as keys, and as many answers and found-words as the queries
     // need.

@@ -134,8 +134,9 @@ fn sizes_around_powers_of_two_warps_and_blocks() {
     in_all_widths!(with());
 }
 
-#[test]
-fn as_many_records_as_a_bucket_holds_and_one_more_or_less() {
+mod as_many_records_as_a_bucket_holds_and_one_more_or_less {
+    use super::*;
+
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {
             for records in [8, 16, 24, 40, 64, 256].into_iter().filter(|&records| records < engine.max_items as u32 / 2)
@@ -165,7 +166,7 @@ fn as_many_records_as_a_bucket_holds_and_one_more_or_less() {
             }
         });
     }
-    in_all_widths!(with());
+    warpnest_tests::of_all_widths!(with);
 }
 
 #[test]

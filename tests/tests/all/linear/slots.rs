@@ -71,8 +71,9 @@ fn insertions<K: Key, V: Value>() -> [Insertion<K, V>; 4] {
 
 /// Checks the case of cuCollections' issue 606: the key is there, a slot before it is freed, and
 /// the key is inserted once more.
-#[test]
-fn a_key_behind_a_removed_one_is_found_and_not_inserted_again() {
+mod a_key_behind_a_removed_one_is_found_and_not_inserted_again {
+    use super::*;
+
     fn with<K: Key, V: Value>() {
         for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
             for (name, keeps, insert) in insertions::<K, V>() {
@@ -112,7 +113,7 @@ fn a_key_behind_a_removed_one_is_found_and_not_inserted_again() {
             }
         }
     }
-    in_all_widths!(with());
+    warpnest_tests::of_all_widths!(with);
 }
 
 #[test]

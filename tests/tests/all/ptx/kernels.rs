@@ -6,7 +6,7 @@ use gpu_kernels::cuckoo::{
     Census, Find, FindParams, Histogram, Insert, InsertParams, Last, PairsParams, StoreValues, Unpack as UnpackSlots,
     UnpackParams as UnpackSlotsParams,
 };
-use gpu_kernels::hash::{Family, Formula, HashFunctions};
+use gpu_kernels::hash::{Divisor, Family, Formula, HashFunctions};
 use gpu_kernels::layered::compacting::{
     CountBits, CountIds, FlagSlotValues, KeysOf, KeysOfParams, NumberSlots, RankSlotValues, ReverseRows, RowsParams,
     SlotsParams,
@@ -26,9 +26,10 @@ use gpu_kernels::primitives::radix::{Digit, Histogram as RadixHistogram, Histogr
 use gpu_kernels::primitives::readback::{Readback, ReadbackParams};
 use gpu_kernels::primitives::roofline::{Copy, Random, RandomParams, Strided, StridedParams};
 use gpu_kernels::primitives::scan::{Scan, ScanParams};
-use gpu_kernels::primitives::search::{BinarySearch, SearchParams};
 use gpu_kernels::seam::Kernel;
-use gpu_kernels::sorted::{self, Bounds, BoundsParams, CountRanges, Index, IndexParams, RangesParams};
+use gpu_kernels::sorted::{
+    self, BinarySearch, BinarySearchParams, Bounds, BoundsParams, CountRanges, Index, IndexParams, RangesParams,
+};
 use gpu_kernels::two_level::{
     BucketStarts, BuildBuckets, BuildParams, Find as TwoLevelFind, FindParams as TwoLevelFindParams,
     Histogram as TwoLevelHistogram, Layout, StartsParams,
@@ -83,7 +84,7 @@ fn two_level<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     let plan = BuildParams { layout, capacity: 1, seed: 0, seeds: 1, rounds: 1, statistics: 0, padding: 0 };
     let (keys, values, words, seeds, header) = (null::<K>(), null::<V>(), null(), null(), null());
     let find = TwoLevelFindParams { layout, queries: 0 };
-    let search = SearchParams { keys: 0, queries: 0 };
+    let search = BinarySearchParams { keys: 0, queries: 0 };
     vec![
         Box::new(BinarySearch { keys, values, queries: keys, values_out: values, found: null(), plan: search }),
         Box::new(BuildBuckets::<K, V> { keys, values, starts: null(), words_out: words, seeds, header, plan }),
@@ -303,7 +304,7 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
     let two_level =
         [two_level::<u32, u32>(), two_level::<u32, u64>(), two_level::<u64, u32>(), two_level::<u64, u64>()];
     let inserting = linear::InsertingParams { first: 0, end: 0 };
-    let rows = GatherRowsParams { rows: 0, sources: 0, words: 1 };
+    let rows = GatherRowsParams { rows: 0, sources: 0, width: 1, pieces: Divisor::new(1) };
     let of_no_type: [Box<dyn Kernel>; 7] = [
         Box::new(GatherRows { source: null(), numbers: null(), found: null(), output: null(), plan: rows }),
         Box::new(Readback {

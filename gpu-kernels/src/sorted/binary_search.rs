@@ -1,12 +1,13 @@
-//! Looking up many keys in a sorted array, by binary search.
+//! Looking up many keys in a sorted array without an index, by binary search.
 
 use crate::seam::{Global, Tile};
+use crate::table::lookup::Lookup;
 use crate::types::{Key, Value};
 
-/// The arguments of a search.
+/// The arguments of [`BinarySearch`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct SearchParams {
+pub struct BinarySearchParams {
     /// The number of sorted keys.
     pub keys: u64,
     /// The number of queries.
@@ -30,17 +31,19 @@ kernel! {
     BinarySearch<K: Key, V: Value>, "binary_search", threads 256;
     {
         keys: Global<K>, values: Global<V>, queries: Global<K>, values_out: Global<V>, found: Global<u32>,
-        plan: SearchParams,
+        plan: BinarySearchParams,
     }
     |args, block| {
+        let BinarySearchParams { keys, queries: count } = args.plan;
+        let lookup = Lookup { queries: args.queries, count, values: args.values_out, found: args.found };
         let block_first = block.first_thread();
         block.tiles::<32>(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut queries = tile.local(|lane| {
                 let index = first + lane as u64;
-                let there = index < args.plan.queries;
+                let there = index < count;
                 let key = if there { args.queries.load_streaming(index) } else { K::default() };
-                Query { key, low: 0, high: if there { args.plan.keys } else { 0 }, answer: None }
+                Query { key, low: 0, high: if there { keys } else { 0 }, answer: None }
             });
             // The lanes go step by step: on the CPU, each lane's next key is being fetched while
             // the others go on.
@@ -58,21 +61,12 @@ kernel! {
                 });
             }
             tile.each(&mut queries, |lane, query| {
-                let there = first + (lane as u64) < args.plan.queries && query.low < args.plan.keys;
+                let there = first + (lane as u64) < count && query.low < keys;
                 if there && args.keys.load_read_only(query.low) == query.key {
                     query.answer = Some(args.values.load_read_only(query.low));
                 }
             });
-            let found = tile.ballot(&queries, |_, query| query.answer.is_some());
-            tile.each(&mut queries, |lane, query| {
-                let index = first + lane as u64;
-                if index < args.plan.queries {
-                    args.values_out.store_streaming(index, query.answer.unwrap_or_default());
-                    if lane == 0 {
-                        args.found.store(index / 32, found);
-                    }
-                }
-            });
+            lookup.write(tile, &mut queries, first, |query| query.answer);
         });
     }
 }
