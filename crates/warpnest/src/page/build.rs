@@ -228,7 +228,8 @@ impl<K: Key, V: Payload> PageTable<K, V> {
                 return Ok(());
             }
         }
-        Err(Error::BuildFailed(BuildError::Page { pairs: plan.pairs, load: self.config.design.load, attempts }))
+        let load = self.config.load_of::<V>(plan.pairs);
+        Err(Error::BuildFailed(BuildError::Page { pairs: plan.pairs, load, attempts }))
     }
 
     /// Makes one attempt with the constants of the layout.

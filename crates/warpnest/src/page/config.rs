@@ -14,7 +14,9 @@ pub(super) const MAX_PAIRS: u64 = 1 << 31;
 
 /// The configuration of a [`PageMap`](crate::PageMap) or a [`PageSet`](crate::PageSet).
 ///
-/// By default, the load factor is .8.
+/// By default, the load factor of a set is .8, and so is that of a map of more than 420,000 pairs.
+/// In a map of up to 2^18 pairs speed counts more than memory: its load factor is .5, so that
+/// hardly a key is outside its line. The maps between take as much memory as one of 2^18 pairs.
 ///
 /// ```
 /// use warpnest::{Device, PageConfig, PageMap, PageSet};
@@ -33,17 +35,17 @@ pub(super) const MAX_PAIRS: u64 = 1 << 31;
 pub type PageConfig = Config<Page>;
 
 /// The design of [`PageMap`](crate::PageMap) and [`PageSet`](crate::PageSet), with its settings.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
-    pub(super) load: f64,
+    /// The load factor that was asked for.
+    load: Option<f64>,
 }
 
-impl Default for Page {
-    fn default() -> Self {
-        Self { load: 0.8 }
-    }
-}
-
+/// The load factor of large maps, and of sets, if none is asked for.
+const LOAD: f64 = 0.8;
+/// The load factor of maps of up to [`MAX_SMALL_PAIRS`] pairs, if none is asked for.
+const LOAD_OF_SMALL: f64 = 0.5;
+const MAX_SMALL_PAIRS: u64 = 1 << 18;
 /// The largest load factor of slots where a bucket has four of them.
 const MAX_LOAD_OF_FOUR: f64 = 0.7;
 /// The largest load factor of slots where buckets have keys alone.
@@ -66,8 +68,18 @@ impl Config<Page> {
     /// taken. [`BulkMap::memory_bytes`](crate::BulkMap::memory_bytes) says what a table takes.
     #[must_use]
     pub fn load(mut self, load: f64) -> Self {
-        self.design.load = load;
+        self.design.load = Some(load);
         self
+    }
+
+    /// Returns the load factor of a table of `pairs` pairs. By default, maps between small and
+    /// large all have the memory of the largest small one.
+    pub(super) fn load_of<V: Payload>(&self, pairs: u64) -> f64 {
+        let by_default = || match V::VALUE_BITS {
+            0 => LOAD,
+            _ => (LOAD_OF_SMALL * pairs as f64 / MAX_SMALL_PAIRS as f64).clamp(LOAD_OF_SMALL, LOAD),
+        };
+        self.design.load.unwrap_or_else(by_default)
     }
 
     /// Returns the sizes of a build of `pairs` pairs, or keys alone, if the configuration makes
@@ -102,54 +114,55 @@ impl Config<Page> {
     /// built.
     fn plan_moving<K: Key, V: Payload, M: Payload>(&self, pairs: u64, cores: Option<usize>) -> Result<Plan> {
         // Written this way round so that a load that is NaN is refused, too.
-        if !(self.design.load > 0.0 && self.design.load <= 1.0) {
-            return Err(Error::Config(ConfigError::Load { load: self.design.load }));
+        let load = self.load_of::<V>(pairs);
+        if !(load > 0.0 && load <= 1.0) {
+            return Err(Error::Config(ConfigError::Load { load }));
         }
         if pairs > MAX_PAIRS {
             return Err(Error::Input(InputError::TooManyPairs { asked: pairs, limit: MAX_PAIRS }));
         }
         if V::VALUE_BITS == 0 {
-            let pages = self.pages::<K, V>(self.buckets_of_keys::<K, V>(pairs))?;
+            let pages = pages_of::<K, V>(buckets_of_keys::<K, V>(pairs, load), load)?;
             let (page_bits, page_buckets) = pages_for(pages, pairs, cores);
             return Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique));
         }
         let bucket_bytes = (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 8) as f64;
         let pair_bytes = ((K::BITS + V::VALUE_BITS) / 8) as f64;
-        let buckets = (pairs as f64 * pair_bytes / (self.design.load * bucket_bytes)).ceil();
-        let (mut page_bits, mut page_buckets) = self.pages::<K, V>(buckets)?;
+        let buckets = (pairs as f64 * pair_bytes / (load * bucket_bytes)).ceil();
+        let (mut page_bits, mut page_buckets) = pages_of::<K, V>(buckets, load)?;
         if Layout::form_for::<K, V>((page_buckets as u64) << page_bits).0 == 4 {
             let buckets = buckets.max((pairs as f64 / (4.0 * MAX_LOAD_OF_FOUR)).ceil());
-            (page_bits, page_buckets) = self.pages::<K, V>(buckets)?;
+            (page_bits, page_buckets) = pages_of::<K, V>(buckets, load)?;
         }
         let (page_bits, page_buckets) = pages_for((page_bits, page_buckets), pairs, cores);
         Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique))
     }
+}
 
-    /// Returns the number of buckets for `keys` keys alone, whose slots are filled up to the load,
-    /// in the form that takes the fewest. That form may need more buckets than the keys do.
-    fn buckets_of_keys<K: Key, V: Payload>(&self, keys: u64) -> f64 {
-        let of_form = |(slots, fewest): (u32, u64)| {
-            let most = MAX_LOAD_OF_KEYS.min(self.design.load) * slots as f64;
-            (keys as f64 / most).ceil().max(fewest as f64)
-        };
-        Layout::forms::<K, V>().map(of_form).into_iter().fold(f64::INFINITY, f64::min)
-    }
+/// Returns the number of buckets for `keys` keys alone, whose slots are filled up to `load`, in the
+/// form that takes the fewest. That form may need more buckets than the keys do.
+fn buckets_of_keys<K: Key, V: Payload>(keys: u64, load: f64) -> f64 {
+    let of_form = |(slots, fewest): (u32, u64)| {
+        let most = MAX_LOAD_OF_KEYS.min(load) * slots as f64;
+        (keys as f64 / most).ceil().max(fewest as f64)
+    };
+    Layout::forms::<K, V>().map(of_form).into_iter().fold(f64::INFINITY, f64::min)
+}
 
-    /// Returns the bits of a page number, and the buckets of a page, for at least `buckets`
-    /// buckets.
-    fn pages<K: Key, V: Payload>(&self, buckets: f64) -> Result<(u32, u32)> {
-        // These are more than 32 bits can number.
-        if buckets > (1u64 << 31) as f64 {
-            return Err(Error::Config(ConfigError::Load { load: self.design.load }));
-        }
-        let buckets = (buckets as u64).max(MIN_BUCKETS as u64);
-        let most = max_page_buckets::<K, V>() as u64;
-        let mut page_bits = buckets.div_ceil(most).next_power_of_two().ilog2();
-        while page_bits < MANY_PAGES_BITS && buckets >> (page_bits + 1) >= MIN_PAGE_BUCKETS {
-            page_bits += 1;
-        }
-        Ok((page_bits, fit_page(buckets.div_ceil(1 << page_bits) as u32)))
+/// Returns the bits of a page number, and the buckets of a page, for at least `buckets` buckets,
+/// which follow from `load`.
+fn pages_of<K: Key, V: Payload>(buckets: f64, load: f64) -> Result<(u32, u32)> {
+    // These are more than 32 bits can number.
+    if buckets > (1u64 << 31) as f64 {
+        return Err(Error::Config(ConfigError::Load { load }));
     }
+    let buckets = (buckets as u64).max(MIN_BUCKETS as u64);
+    let most = max_page_buckets::<K, V>() as u64;
+    let mut page_bits = buckets.div_ceil(most).next_power_of_two().ilog2();
+    while page_bits < MANY_PAGES_BITS && buckets >> (page_bits + 1) >= MIN_PAGE_BUCKETS {
+        page_bits += 1;
+    }
+    Ok((page_bits, fit_page(buckets.div_ceil(1 << page_bits) as u32)))
 }
 
 /// The most buckets of a page that one core builds: they should fit the caches that it shares. (The
@@ -355,12 +368,13 @@ mod tests {
     #[test]
     fn plans_for_cores_take_no_more_memory_and_their_pages_are_fewer() {
         for config in [PageConfig::default(), PageConfig::default().assume_unique()] {
-            for (lg, load) in (0..=31).flat_map(|lg| [1.0, 0.8, 0.25, 0.01].map(|load| (lg, load))) {
-                let config = config.clone().load(load);
+            let loads = [None, Some(1.0), Some(0.8), Some(0.25), Some(0.01)];
+            for (lg, load) in (0..=31).flat_map(|lg| loads.map(|load| (lg, load))) {
+                let config = load.map_or(config.clone(), |load| config.clone().load(load));
                 let Ok(plan) = config.plan_for::<u32, u32>(1 << lg, false) else { continue };
                 for cores in [1, 2, 64] {
                     let of_cores = config.plan_on::<u32, u32>(1 << lg, false, Some(cores)).unwrap();
-                    let what = format!("2^{lg} at {load}, {cores} cores");
+                    let what = format!("2^{lg} at {load:?}, {cores} cores");
                     assert_eq!(of_cores.table_words(), plan.table_words(), "{what}");
                     assert!(of_cores.scratch_words() <= plan.scratch_words(), "{what}");
                     assert!(of_cores.page_bits <= plan.page_bits && of_cores.page_buckets.is_multiple_of(2), "{what}");
@@ -368,6 +382,32 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn by_default_small_maps_are_half_full_and_larger_ones_take_no_less() {
+        fn check<K: Key, V: Payload>() {
+            let config = PageConfig::default();
+            let (mut before, asked) = (0, |load| config.clone().load(load));
+            let sizes = (0..32).flat_map(|lg| (0..8).map(move |eighths| (1u64 << lg) * (8 + eighths) / 8));
+            for pairs in sizes.filter(|&pairs| pairs <= MAX_PAIRS) {
+                let words = |config: &PageConfig| config.plan::<K, V>(pairs).unwrap().table_words();
+                let taken = words(&config);
+                // From a million pairs on the buckets have five slots, and fewer will do.
+                assert!(taken >= before || pairs >= 1 << 20, "{pairs} pairs: {taken} words, and {before} for fewer");
+                let small = V::VALUE_BITS != 0 && pairs <= 1 << 18;
+                if small || pairs >= 420_000 || V::VALUE_BITS == 0 {
+                    assert_eq!(taken, words(&asked(if small { 0.5 } else { 0.8 })), "{pairs} pairs");
+                }
+                before = taken;
+            }
+        }
+        check::<u32, u32>();
+        check::<u64, u32>();
+        check::<u32, u64>();
+        check::<u64, u64>();
+        check::<u32, Nothing>();
+        check::<u64, Nothing>();
     }
 
     /// Offsets of pairs in bins have 32 bits, and the last 2^16 of those numbers stand for no
