@@ -5,7 +5,7 @@ use super::ExtendibleTable;
 use super::directory::Directory;
 use super::work::{at_least, extend};
 use crate::primitives::{compact, flag_last_of_each, sort_pairs_by_mixed_key};
-use crate::runtime::buffer::Tracked;
+use crate::runtime::allocation::Tracked;
 use crate::{Buffer, Error, FullError, Result, Stream};
 use gpu_kernels::extendible::{
     Divide, DivideParams, InsertFresh, LEAF_WORDS, Locate, NODE_WORDS, Needs, NeedsParams, Overflows, SearchParams,

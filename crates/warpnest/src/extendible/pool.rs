@@ -1,6 +1,6 @@
 //! A pool of memory units of one size, at addresses that do not change, which grows by chunks.
 
-use crate::runtime::buffer::Tracked;
+use crate::runtime::allocation::Tracked;
 use crate::{Buffer, Device, Error, Result};
 
 /// A pool of memory units of one size. The first chunk is there from the beginning. Later ones are

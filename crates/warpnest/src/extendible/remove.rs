@@ -3,7 +3,7 @@
 use super::directory::Directory;
 use super::table::unless_out_of_memory;
 use super::{ExtendibleTable, Table};
-use crate::runtime::buffer::Tracked;
+use crate::runtime::allocation::Tracked;
 use crate::{Answers, Buffer, Result, Stream};
 use gpu_kernels::extendible::{
     Absorb, AroundParams, InspectParams, MergeAround, MergeBuddies, MergeParams, MergedParams, Remove, RemoveParams,

@@ -4,7 +4,7 @@
 use super::config::Shape;
 use super::directory::{Copy, Directory};
 use super::pool::Pool;
-use crate::runtime::buffer::Tracked;
+use crate::runtime::allocation::Tracked;
 use crate::{Buffer, Device, Error, Result, Stream};
 use gpu_kernels::extendible::{
     BuildLeaves, BuildParams, CopyParams, CopyTables, InspectParams, Layout, PAGE, Pages, Redirect, RedirectParams,

@@ -1,7 +1,7 @@
 //! Batches of operations, in chunks that fit the spare capacity.
 
 use super::{Change, LinearTable};
-use crate::runtime::buffer::Tracked;
+use crate::runtime::allocation::Tracked;
 use crate::{Answers, Buffer, Error, FullError, InputError, Result, Stream};
 use gpu_kernels::linear::{
     Apply, ApplyParams, CountInserting, Insert, InsertParams, InsertingParams, Operation, header,

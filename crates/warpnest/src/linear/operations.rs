@@ -56,7 +56,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many).
     pub fn replace_many(&mut self, keys: &[K], values: &[V]) -> Result<Vec<Option<V>>> {
-        self.answered(keys, Some(values), |map, stream, keys, values, answers| {
+        self.answered(keys, values, |map, stream, keys, values, answers| {
             map.replace_many_into(stream, keys, values, answers).map(drop)
         })?
         .download(self.device().default_stream())
@@ -85,7 +85,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many).
     pub fn get_or_insert_many(&mut self, keys: &[K], values: &[V]) -> Result<Vec<V>> {
-        let answers = self.answered(keys, Some(values), |map, stream, keys, values, answers| {
+        let answers = self.answered(keys, values, |map, stream, keys, values, answers| {
             map.get_or_insert_many_into(stream, keys, values, answers).map(drop)
         })?;
         answers.values().download(self.device().default_stream())
@@ -121,7 +121,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         let keys: Vec<K> = operations.iter().map(|operation| operation.parts().1).collect();
         let values: Vec<V> = operations.iter().map(|operation| operation.parts().2).collect();
         let kinds = Buffer::from_slice(self.device(), &kinds)?;
-        self.answered(&keys, Some(&values), |map, stream, keys, values, answers| {
+        self.answered(&keys, &values, |map, stream, keys, values, answers| {
             map.apply_many_into(stream, &kinds, keys, values, answers)
         })?
         .download(self.device().default_stream())
@@ -148,12 +148,11 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     fn answered(
         &mut self,
         keys: &[K],
-        values: Option<&[V]>,
+        values: &[V],
         work: impl FnOnce(&mut Self, &Stream, &Buffer<K>, &Buffer<V>, &mut Answers<V>) -> Result<()>,
     ) -> Result<Answers<V>> {
-        let values = values.unwrap_or(&[]);
         let device = self.device().clone();
-        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
+        let (keys, values) = Lent::pairs(&device, keys, values)?;
         let mut answers = Answers::uninitialized(&device, keys.len())?;
         work(self, device.default_stream(), &keys, &values, &mut answers)?;
         Ok(answers)

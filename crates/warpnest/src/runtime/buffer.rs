@@ -1,12 +1,14 @@
 //! Arrays in a device's memory.
 
-use crate::runtime::engine::Engine;
-use crate::{Device, Error, Event, Result, Stream};
+use crate::runtime::allocation::{Allocation, Owner, Tracked};
+use crate::runtime::device::Device;
+use crate::runtime::stream::{Batch, Stream};
+use crate::{Error, Result};
 use gpu_kernels::plain::Plain;
 use gpu_kernels::seam::Global;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::Range;
 
 /// An array of a plain type in a device's memory.
 ///
@@ -19,12 +21,6 @@ pub struct Buffer<T> {
     pub(crate) allocation: Allocation,
     length: usize,
     elements: PhantomData<T>,
-}
-
-/// A buffer whose uses are ordered: the type of the buffers that [`Stream::launch`] takes.
-pub trait Tracked {
-    #[doc(hidden)]
-    fn allocation(&self) -> &Allocation;
 }
 
 impl<T> Tracked for Buffer<T> {
@@ -102,7 +98,7 @@ impl<T: Plain> Buffer<T> {
     /// [`Error::Driver`].
     pub fn upload(&mut self, stream: &Stream, elements: &[T]) -> Result<()> {
         crate::error::same_length(("the slice", elements.len()), ("the buffer", self.length))?;
-        let address = self.allocation.address;
+        let address = self.allocation.address();
         // SAFETY: the buffer has as many bytes as the slice.
         stream.enqueue(&[], &[self], |queue| unsafe { queue.upload(bytes_of(elements), address) })
     }
@@ -119,7 +115,7 @@ impl<T: Plain> Buffer<T> {
     /// does.
     pub(crate) fn download_front(&self, stream: &Stream, elements: usize) -> Result<Vec<T>> {
         let mut elements = vec![zero::<T>(); elements.min(self.length)];
-        let address = self.allocation.address;
+        let address = self.allocation.address();
         stream.enqueue(&[self], &[], |queue| {
             // SAFETY: the vector has as many bytes as the buffer.
             unsafe { queue.download(address, bytes_of_mut(&mut elements)) }
@@ -131,13 +127,13 @@ impl<T: Plain> Buffer<T> {
     /// the device's memory, they are read in place, so no work that began after this may write them
     /// meanwhile.
     pub(crate) fn with_elements<R>(&self, stream: &Stream, work: impl FnOnce(&[T]) -> R) -> Result<R> {
-        let in_place =
-            self.allocation.engine.shares_memory_with_host() && self.allocation.address.is_multiple_of(align_of::<T>());
+        let in_place = self.allocation.engine().shares_memory_with_host()
+            && self.allocation.address().is_multiple_of(align_of::<T>());
         if !in_place || self.length == 0 {
             return Ok(work(&self.download(stream)?));
         }
         stream.enqueue(&[self], &[], |queue| queue.synchronize())?;
-        let first = std::ptr::with_exposed_provenance::<T>(self.allocation.address);
+        let first = std::ptr::with_exposed_provenance::<T>(self.allocation.address());
         // SAFETY: the memory is the host's and has so many elements. Safe code that writes them has
         // the buffer exclusively, and no work is in progress. They were initialized to zeros.
         Ok(work(unsafe { std::slice::from_raw_parts(first, self.length) }))
@@ -147,7 +143,7 @@ impl<T: Plain> Buffer<T> {
     /// is done.
     pub(crate) fn download_at(&self, stream: &Stream, index: usize) -> Result<T> {
         let mut element = [zero::<T>()];
-        let address = self.allocation.address + index * size_of::<T>();
+        let address = self.allocation.address() + index * size_of::<T>();
         assert!(index < self.length, "the buffer has {} elements", self.length);
         stream.enqueue(&[self], &[], |queue| {
             // SAFETY: the element is one of the buffer's.
@@ -163,7 +159,7 @@ impl<T: Plain> Buffer<T> {
     /// [`Error::Driver`].
     pub fn copy_from(&mut self, stream: &Stream, source: &Buffer<T>) -> Result<()> {
         crate::error::same_length(("the source", source.length), ("the buffer", self.length))?;
-        let (from, to, bytes) = (source.allocation.address, self.allocation.address, self.bytes());
+        let (from, to, bytes) = (source.allocation.address(), self.allocation.address(), self.bytes());
         if bytes == 0 {
             return stream.enqueue(&[source], &[self], |_| Ok(()));
         }
@@ -193,7 +189,7 @@ impl<T: Plain> Buffer<T> {
     /// Does [`Buffer::fill`] for any type: of one that has not all bytes as values only with 0, or
     /// if the elements are not read before they are written.
     pub(crate) fn set_bytes(&mut self, stream: &Stream, byte: u8) -> Result<()> {
-        let (address, bytes) = (self.allocation.address, self.bytes());
+        let (address, bytes) = (self.allocation.address(), self.bytes());
         if bytes == 0 {
             return stream.enqueue(&[], &[self], |_| Ok(()));
         }
@@ -225,7 +221,7 @@ impl<T> Buffer<T> {
     /// The address of the first element, for a kernel's arguments. It is aligned to 256 bytes;
     /// memory of another library to 16.
     pub fn address(&self) -> usize {
-        self.allocation.address
+        self.allocation.address()
     }
 
     /// The array for the library's own launches, which name the buffer; otherwise as
@@ -242,119 +238,35 @@ impl<T> Buffer<T> {
     /// ([`Stream::launch`]), and not elsewhere.
     pub unsafe fn global<U>(&self) -> Global<U> {
         // SAFETY: the caller keeps to launches, whose own contract covers the accesses.
-        unsafe { Global::new(self.allocation.address as *mut U) }
+        unsafe { Global::new(self.allocation.address() as *mut U) }
+    }
+}
+
+impl Batch<'_> {
+    /// Sets the first `elements` elements of a buffer, which the batch writes, to 0.
+    pub fn zero<T>(&self, buffer: &Buffer<T>, elements: usize) -> Result<()> {
+        self.fill(buffer, elements, 0)
+    }
+
+    /// Sets all bytes of the first `elements` elements of a buffer, which the batch writes.
+    pub fn fill<T>(&self, buffer: &Buffer<T>, elements: usize, byte: u8) -> Result<()> {
+        let bytes = elements.min(buffer.len()) * size_of::<T>();
+        // SAFETY: the buffer has that many bytes.
+        if bytes == 0 { Ok(()) } else { unsafe { self.0.fill(buffer.address(), byte, bytes) } }
+    }
+
+    /// Sets some elements of a buffer, which the batch writes, to 0.
+    pub fn zero_range<T>(&self, buffer: &Buffer<T>, elements: Range<usize>) -> Result<()> {
+        let Range { start, end } = elements;
+        assert!(start <= end && end <= buffer.len(), "the buffer has {} elements", buffer.len());
+        // SAFETY: the elements are the buffer's.
+        unsafe { self.0.fill(buffer.address() + start * size_of::<T>(), 0, (end - start) * size_of::<T>()) }
     }
 }
 
 impl<T> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Buffer({} × {} on {})", self.length, std::any::type_name::<T>(), self.allocation.engine.name())
-    }
-}
-
-/// The owner, which frees the memory.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Owner {
-    /// This library.
-    Engine,
-    /// Another library.
-    Other,
-}
-
-/// The memory of a buffer on a device, with the events of its last uses.
-#[derive(Debug)]
-pub struct Allocation {
-    engine: Arc<dyn Engine>,
-    address: usize,
-    bytes: usize,
-    owner: Owner,
-    uses: Mutex<Uses>,
-}
-
-/// The number of reading streams from which on finished reads are forgotten.
-const MANY_READS: usize = 16;
-
-/// The last write, and the reads since then: a stream's number with each event.
-#[derive(Debug, Default)]
-struct Uses {
-    write: Option<(u64, Event)>,
-    reads: Vec<(u64, Event)>,
-}
-
-impl Allocation {
-    pub(crate) fn new(engine: Arc<dyn Engine>, address: usize, bytes: usize, owner: Owner) -> Self {
-        Self { engine, address, bytes, owner, uses: Mutex::default() }
-    }
-
-    pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
-        &self.engine
-    }
-
-    fn uses(&self) -> std::sync::MutexGuard<'_, Uses> {
-        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn before_read(&self, stream: &Stream) -> Result<()> {
-        match &self.uses().write {
-            Some((id, event)) if *id != stream.id() => stream.wait(event),
-            _ => Ok(()),
-        }
-    }
-
-    pub(crate) fn before_write(&self, stream: &Stream) -> Result<()> {
-        let uses = self.uses();
-        for (_, event) in uses.write.iter().chain(&uses.reads).filter(|(id, _)| *id != stream.id()) {
-            stream.wait(event)?;
-        }
-        Ok(())
-    }
-
-    pub(crate) fn after_read(&self, stream: u64, event: &Event) {
-        let mut uses = self.uses();
-        uses.reads.retain(|(id, _)| *id != stream);
-        if uses.reads.len() >= MANY_READS {
-            // Finished reads need no waiting for. A failed query is kept: whoever waits for it gets
-            // the error.
-            uses.reads.retain(|(_, event)| !event.is_done().unwrap_or(false));
-        }
-        uses.reads.push((stream, event.clone()));
-    }
-
-    pub(crate) fn after_write(&self, stream: u64, event: &Event) {
-        *self.uses() = Uses { write: Some((stream, event.clone())), reads: Vec::new() };
-    }
-
-    /// Waits, on the host, until no work uses the memory.
-    pub(crate) fn quiesce(&self) -> Result<()> {
-        let uses = self.uses();
-        uses.write.iter().chain(&uses.reads).try_for_each(|(_, event)| event.synchronize())
-    }
-
-    /// Gives up the memory, once no work uses it: it will not be freed here.
-    #[cfg(feature = "cust")]
-    pub(crate) fn release(mut self) -> Result<()> {
-        self.quiesce()?;
-        self.owner = Owner::Other;
-        Ok(())
-    }
-
-    /// Gives up the memory to a new owner, who orders later work after the work that uses it.
-    #[cfg(feature = "cudarc")]
-    pub(crate) fn hand_on(mut self) {
-        self.owner = Owner::Other;
-        *self.uses() = Uses::default();
-    }
-}
-
-impl Drop for Allocation {
-    fn drop(&mut self) {
-        // After a driver error the context is lost, and with it the memory: the error cannot be
-        // reported from here.
-        let _ = self.quiesce();
-        if self.owner == Owner::Engine {
-            // SAFETY: the engine allocated it, and nothing uses it any more.
-            unsafe { self.engine.free(self.address, self.bytes) };
-        }
+        write!(f, "Buffer({} × {} on {})", self.length, std::any::type_name::<T>(), self.allocation.engine().name())
     }
 }
 

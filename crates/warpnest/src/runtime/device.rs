@@ -3,7 +3,8 @@
 #[cfg(feature = "cpu")]
 use crate::runtime::engine::{Cores, HostEngine};
 use crate::runtime::engine::{Engine, Memory};
-use crate::{ConfigError, Error, Result, Stream};
+use crate::runtime::stream::Stream;
+use crate::{ConfigError, Error, Result};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -138,6 +139,13 @@ impl Device {
 
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine
+    }
+}
+
+impl Stream {
+    /// Fails unless the stream is on `device`.
+    pub(crate) fn check_device(&self, device: &Device) -> Result<()> {
+        crate::runtime::engine::same_device("the stream", self.engine(), device.engine())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The program's slices as inputs of launches.
 
-use crate::runtime::buffer::{Allocation, Owner};
+use crate::runtime::allocation::{Allocation, Owner};
 use crate::{Buffer, Device, Result};
 use gpu_kernels::plain::Plain;
 use std::marker::PhantomData;
@@ -31,6 +31,14 @@ impl<'s, T: Plain> Lent<'s, T> {
             Buffer::from_slice(device, slice)?
         };
         Ok(Self { buffer, slice: PhantomData })
+    }
+}
+
+impl<'s, K: Plain> Lent<'s, K> {
+    /// The keys and the values on `device`, if there are as many of either.
+    pub fn pairs<V: Plain>(device: &Device, keys: &'s [K], values: &'s [V]) -> Result<(Self, Lent<'s, V>)> {
+        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        Ok((Self::new(device, keys)?, Lent::new(device, values)?))
     }
 }
 

@@ -1,9 +1,11 @@
 //! The runtime of tables and primitives: devices, their memory, streams, and the engines behind
 //! them.
 
+pub(crate) mod allocation;
 pub(crate) mod buffer;
 pub(crate) mod device;
 pub mod engine;
+pub(crate) mod event;
 pub(crate) mod lent;
 pub mod ptx;
 pub(crate) mod stream;

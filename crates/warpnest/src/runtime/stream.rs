@@ -1,11 +1,11 @@
 //! Streams: work in order, and events between them.
 
-use crate::runtime::buffer::Tracked;
-use crate::runtime::engine::{Engine, Queue, QueueEvent};
-use crate::{Buffer, Device, Error, InputError, Result};
+use crate::runtime::allocation::Tracked;
+use crate::runtime::engine::{Engine, Queue};
+use crate::runtime::event::Event;
+use crate::{Error, InputError, Result};
 use gpu_kernels::seam::Kernel;
 use std::fmt;
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,10 +20,6 @@ pub struct Stream {
     /// stream is the latest one, also when several host threads use the stream.
     recording: Mutex<()>,
 }
-
-/// A point in a stream's work.
-#[derive(Clone, Debug)]
-pub struct Event(pub(crate) Arc<dyn QueueEvent>);
 
 /// The most blocks of a grid (CUDA's limit on its first dimension).
 const MAX_BLOCKS: u32 = i32::MAX as u32;
@@ -101,10 +97,10 @@ impl Stream {
             crate::runtime::engine::same_device("a buffer", buffer.allocation().engine(), &self.engine)?;
         }
         for buffer in reads {
-            buffer.allocation().before_read(self)?;
+            buffer.allocation().before_read(self.id, &*self.queue)?;
         }
         for buffer in writes {
-            buffer.allocation().before_write(self)?;
+            buffer.allocation().before_write(self.id, &*self.queue)?;
         }
         // Until the buffers have the event, nothing else can wait for the work.
         let unrecorded = Unrecorded(&*self.queue);
@@ -131,28 +127,18 @@ impl Stream {
         self.queue.wait(&*event.0)
     }
 
-    /// Fails unless the stream is on `device`.
-    pub(crate) fn check_device(&self, device: &Device) -> Result<()> {
-        crate::runtime::engine::same_device("the stream", &self.engine, device.engine())
-    }
-
-    pub(crate) fn id(&self) -> u64 {
-        self.id
-    }
-
     #[cfg(any(feature = "cust", feature = "cudarc"))]
     pub(crate) fn queue(&self) -> &dyn Queue {
         &*self.queue
     }
 
-    #[cfg(feature = "cudarc")]
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine
     }
 }
 
 /// The queue for the steps of [`Stream::batch`].
-pub(crate) struct Batch<'q>(&'q dyn Queue);
+pub(crate) struct Batch<'q>(pub(super) &'q dyn Queue);
 
 impl Batch<'_> {
     /// Runs `kernel` on at least `threads` threads. All launches go through this function.
@@ -177,26 +163,6 @@ impl Batch<'_> {
         unsafe { self.launch(kernel, blocks.saturating_mul(kernel.threads() as u64)) }
     }
 
-    /// Sets the first `elements` elements of a buffer, which the batch writes, to 0.
-    pub fn zero<T>(&self, buffer: &Buffer<T>, elements: usize) -> Result<()> {
-        self.fill(buffer, elements, 0)
-    }
-
-    /// Sets all bytes of the first `elements` elements of a buffer, which the batch writes.
-    pub fn fill<T>(&self, buffer: &Buffer<T>, elements: usize, byte: u8) -> Result<()> {
-        let bytes = elements.min(buffer.len()) * size_of::<T>();
-        // SAFETY: the buffer has that many bytes.
-        if bytes == 0 { Ok(()) } else { unsafe { self.0.fill(buffer.address(), byte, bytes) } }
-    }
-
-    /// Sets some elements of a buffer, which the batch writes, to 0.
-    pub fn zero_range<T>(&self, buffer: &Buffer<T>, elements: Range<usize>) -> Result<()> {
-        let Range { start, end } = elements;
-        assert!(start <= end && end <= buffer.len(), "the buffer has {} elements", buffer.len());
-        // SAFETY: the elements are the buffer's.
-        unsafe { self.0.fill(buffer.address() + start * size_of::<T>(), 0, (end - start) * size_of::<T>()) }
-    }
-
     /// Copies bytes from one address on the device to another.
     ///
     /// # Safety
@@ -219,32 +185,6 @@ impl Drop for Unrecorded<'_> {
     fn drop(&mut self) {
         // An error means that the context is lost, and its memory with it.
         let _ = self.0.synchronize();
-    }
-}
-
-impl Event {
-    /// Whether the stream has passed this point.
-    ///
-    /// # Errors
-    /// [`Error::Driver`].
-    pub fn is_done(&self) -> Result<bool> {
-        self.0.is_done()
-    }
-
-    /// Waits until the stream has passed this point.
-    ///
-    /// # Errors
-    /// [`Error::Driver`].
-    pub fn synchronize(&self) -> Result<()> {
-        self.0.synchronize()
-    }
-
-    /// The milliseconds of device time from `earlier` to this event; waits for both.
-    ///
-    /// # Errors
-    /// [`Error::WrongDevice`] if the events are on devices of different kinds, [`Error::Driver`].
-    pub fn milliseconds_since(&self, earlier: &Event) -> Result<f64> {
-        self.0.milliseconds_since(&*earlier.0)
     }
 }
 

@@ -38,9 +38,8 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     where
         D: Changes<K::Word, V::Word>,
     {
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
         let device = self.device().clone();
-        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
+        let (keys, values) = Lent::pairs(&device, keys, values)?;
         self.insert_many_on(device.default_stream(), &keys, &values)
     }
 

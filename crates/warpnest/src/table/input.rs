@@ -1,7 +1,7 @@
 //! The input that tables are built from.
 
 use crate::primitives::Pairs;
-use crate::runtime::buffer::Tracked;
+use crate::runtime::allocation::Tracked;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Key, Nothing, Payload, Value, WordOf};

@@ -86,9 +86,8 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     /// # Errors
     /// As for [`MultiMap::rebuild_on`].
     pub fn rebuild(&mut self, keys: &[K], values: &[V]) -> Result<()> {
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
         let device = self.device().clone();
-        let (keys, values) = (Lent::new(&device, keys)?, Lent::new(&device, values)?);
+        let (keys, values) = Lent::pairs(&device, keys, values)?;
         self.rebuild_on(device.default_stream(), &keys, &values)
     }
 

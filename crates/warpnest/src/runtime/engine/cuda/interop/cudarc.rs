@@ -2,7 +2,7 @@
 //! for a whole context, or on the host.
 
 use super::{Other, foreign, primary};
-use crate::runtime::buffer::{Allocation, Owner};
+use crate::runtime::allocation::{Allocation, Owner};
 use crate::runtime::engine::Engine;
 use crate::runtime::engine::cuda::{CudaEngine, CudaQueue, driver};
 use crate::{Buffer, Device, Error, Result, Stream};

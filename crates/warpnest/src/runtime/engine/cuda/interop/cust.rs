@@ -1,7 +1,7 @@
 //! Conversions of buffers and streams to and from `cust`.
 
 use super::{Other, foreign, primary};
-use crate::runtime::buffer::{Allocation, Owner};
+use crate::runtime::allocation::{Allocation, Owner};
 use crate::runtime::engine::cuda::CudaQueue;
 use crate::runtime::engine::cuda::driver::{self, constant};
 use crate::{Buffer, Device, Result, Stream};

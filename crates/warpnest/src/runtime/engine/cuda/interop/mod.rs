@@ -7,7 +7,7 @@ mod cust;
 
 use super::context::Primary;
 use super::{CudaEngine, CudaQueue};
-use crate::runtime::buffer::{Allocation, Owner};
+use crate::runtime::allocation::{Allocation, Owner};
 use crate::runtime::engine::{Engine, Queue};
 use crate::{Buffer, Device, Error, InputError, Result, Stream, Tracked};
 use gpu_kernels::plain::Plain;
