@@ -3,7 +3,7 @@
 
 use super::{Slot, Table, fillers, header};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
-use crate::seam::{Global, Shared, Tile};
+use crate::seam::{Block, Global, Shared, Tile};
 use crate::table::slots::Slots;
 use crate::types::{Key, Payload, Scalar, SlotWordOf, WordOf};
 
@@ -41,7 +41,12 @@ kernel! {
     /// For a set `values` is not used.
     Insert<K: Key, V: Payload>, "cuckoo_insert", threads 64, shared totals: u64 = 2;
     { keys: Global<K>, values: Global<WordOf<V>>, words: Global<Slot<K, V>>, header: Global<u64>, plan: InsertParams }
-    |args, block| {
+}
+
+impl<K: Key, V: Payload> Insert<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, totals: B::Shared<u64>) {
+        let args = self;
         let table = Table::<K, V>::new(args.words, args.plan.functions);
         let block_first = block.first_thread();
         let statistics = args.plan.statistics != 0;
@@ -215,7 +220,12 @@ kernel! {
     /// half of what looking up every key reads.
     Census<K: Key, V: Payload>, "cuckoo_census", threads 256;
     { words: Global<Slot<K, V>>, header: Global<u64>, functions: HashFunctions }
-    |args, block| {
+}
+
+impl<K: Key, V: Payload> Census<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let table = Table::<K, V>::new(args.words, args.functions);
         let first = block.first_thread();
         let mut items = block.local(|thread| {
@@ -225,7 +235,9 @@ kernel! {
             }
             let item = table.slots.item_at(index as u32);
             if item != Slots::<K, V>::EMPTY {
-                for_each_earlier(&table, Slots::<K, V>::key_of(item), index as u32, |_, slot| table.slots.prefetch(slot));
+                for_each_earlier(&table, Slots::<K, V>::key_of(item), index as u32, |_, slot| {
+                    table.slots.prefetch(slot)
+                });
             }
             item
         });

@@ -2,7 +2,7 @@
 
 use super::{Slot, Table};
 use crate::hash::HashFunctions;
-use crate::seam::Global;
+use crate::seam::{Block, Global};
 use crate::table::lookup::{Lookup, answer};
 use crate::types::{Key, Payload, WordOf};
 
@@ -25,10 +25,14 @@ kernel! {
         queries: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>,
         plan: FindParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Payload> Find<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let table = Table::<K, V>::new(args.words, args.plan.functions);
-        let lookup =
-            Lookup { queries: args.queries, count: args.plan.queries, values: args.values, found: args.found };
+        let lookup = Lookup { queries: args.queries, count: args.plan.queries, values: args.values, found: args.found };
         answer(block, &lookup, &table.slots, args.header, |key| table.functions.slots_of(key));
     }
 }

@@ -3,7 +3,7 @@
 use super::build::has_earlier_copy;
 use super::{Slot, Table, fillers};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS};
-use crate::seam::{Global, Shared};
+use crate::seam::{Block, Global, Shared};
 use crate::table::slots::Slots;
 use crate::types::{Key, Payload};
 
@@ -12,7 +12,12 @@ kernel! {
     /// `probes` has [`MAX_FUNCTIONS`] words.
     Histogram<K: Key, V: Payload>, "cuckoo_histogram", threads 256, shared counts: u64 = MAX_FUNCTIONS;
     { words: Global<Slot<K, V>>, probes: Global<u64>, functions: HashFunctions }
-    |args, block| {
+}
+
+impl<K: Key, V: Payload> Histogram<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, counts: B::Shared<u64>) {
+        let args = self;
         let table = Table::<K, V>::new(args.words, args.functions);
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());

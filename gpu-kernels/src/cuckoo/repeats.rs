@@ -4,7 +4,7 @@
 use super::build::raise;
 use super::{Slot, Table, header};
 use crate::hash::{HashFunctions, NO_SLOT};
-use crate::seam::Global;
+use crate::seam::{Block, Global};
 use crate::types::{Key, Payload, Value};
 
 /// The arguments of kernels over a table and the pairs that it was built from.
@@ -42,11 +42,15 @@ kernel! {
     /// raises [`header::REPEATED`], and this pass follows.
     Last<K: Key, V: Payload>, "cuckoo_last", threads 256;
     { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsParams }
-    |args, block| {
+}
+
+impl<K: Key, V: Payload> Last<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let table = Table::<K, V>::new(args.words, args.plan.functions);
         let first = block.first_thread();
-        let mut located =
-            block.local(|thread| locate(&table, args.keys, args.plan.pairs, first + thread as u64));
+        let mut located = block.local(|thread| locate(&table, args.keys, args.plan.pairs, first + thread as u64));
         block.each(&mut located, |thread, &mut (key, slot)| {
             if slot == NO_SLOT {
                 return;
@@ -67,7 +71,12 @@ kernel! {
     /// the last pair of a repeated key wins, as in `HashMap::from_iter`.
     StoreValues<K: Key, V: Value>, "cuckoo_place_values", threads 256;
     { keys: Global<K>, values: Global<V>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsParams }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> StoreValues<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let table = Table::<K, V>::new(args.words, args.plan.functions);
         let first = block.first_thread();
         let mut located = block.local(|thread| {

@@ -5,7 +5,7 @@ use super::build::has_earlier_copy;
 use super::{Slot, Table, fillers};
 use crate::hash::HashFunctions;
 use crate::primitives::append::{WARPS, append_pairs};
-use crate::seam::Global;
+use crate::seam::{Block, Global};
 use crate::table::slots::{Slots, cell};
 use crate::types::{Key, Payload, WordOf};
 
@@ -37,7 +37,12 @@ kernel! {
         words: Global<Slot<K, V>>, header: Global<u64>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
         count: Global<u64>, plan: UnpackParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Payload> Unpack<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
+        let args = self;
         let UnpackParams { slots, capacity, copies, .. } = args.plan;
         let table = Table::<K, V>::new(args.words, args.plan.functions);
         let output = (args.keys_out, args.values_out, capacity);

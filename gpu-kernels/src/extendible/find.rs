@@ -1,7 +1,7 @@
 //! Looking up keys, and finding which keys of an insertion batch are new before anything changes.
 
 use super::{Layout, Pages, Table, WordOf};
-use crate::seam::{Global, Tile};
+use crate::seam::{Block, Global, Tile};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Scalar, Value};
 
@@ -23,7 +23,12 @@ kernel! {
         queries: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,
         plan: FindParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Find<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let FindParams { layout, queries: count } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };
@@ -71,7 +76,12 @@ kernel! {
         keys: Global<K>, last: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, fresh: Global<u32>,
         plan: SearchParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Locate<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let SearchParams { layout, pairs } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let block_first = block.first_thread();
@@ -105,7 +115,12 @@ kernel! {
         keys: Global<K>, values: Global<V>, last: Global<u32>, fresh: Global<u32>, segments: Global<u64>,
         pages: Global<Pages<K, V>>, plan: SearchParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Update<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let SearchParams { layout, pairs } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let first = block.first_thread();

@@ -4,7 +4,7 @@
 use super::bucket::records_of_line;
 use super::{HeaderTable, Layout, Pages, Table, WordOf, counts, span};
 use crate::primitives::append::{WARPS, append_pairs};
-use crate::seam::{Global, Tile};
+use crate::seam::{Block, Global, Tile};
 use crate::types::{Key, Scalar, Value};
 
 /// The arguments of kernels over all buckets.
@@ -35,7 +35,12 @@ kernel! {
     /// append. One thread a slot.
     Unpack<K: Key, V: Value>, "extendible_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     { pages: Global<Pages<K, V>>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>, plan: UnpackParams }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Unpack<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
+        let args = self;
         let UnpackParams { layout, used, capacity } = args.plan;
         // SAFETY: all buckets are visited by number, so no segment is read through the null
         // pointer.
@@ -73,7 +78,12 @@ kernel! {
     /// `depths`, all 0 at first, at the lowest number of the table's segments. One thread a bucket.
     TableDepths<>, "extendible_table_depths", threads 256;
     { segments: Global<u64>, pages: Global<u64>, depths: Global<u32>, plan: InspectParams }
-    |args, block| {
+}
+
+impl TableDepths {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let InspectParams { layout, used } = args.plan;
         let table = HeaderTable::new(args.segments, args.pages.cast(), layout);
         let first = block.first_thread();
@@ -116,12 +126,20 @@ kernel! {
         pages: Global<Pages<K, V>>, pages_out: Global<Pages<K, V>>, forward: Global<u32>, counts: Global<u64>,
         plan: InspectParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Repack<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let InspectParams { layout, used } = args.plan;
         // SAFETY: all buckets are visited by number, so no segment is read through the null
         // pointers.
         let (from, to) = unsafe {
-            (Table::<K, V>::new(Global::null(), args.pages, layout), Table::<K, V>::new(Global::null(), args.pages_out, layout))
+            (
+                Table::<K, V>::new(Global::null(), args.pages, layout),
+                Table::<K, V>::new(Global::null(), args.pages_out, layout),
+            )
         };
         let block_first = block.first_thread();
         block.tiles::<32>(|tile| {
@@ -134,9 +152,8 @@ kernel! {
             if !header.state.is_live() {
                 return;
             }
-            let mut new = tile.local(|lane| {
-                if lane == 0 { args.counts.atomic(counts::WRITTEN).fetch_add(1) as u32 } else { 0 }
-            });
+            let mut new =
+                tile.local(|lane| if lane == 0 { args.counts.atomic(counts::WRITTEN).fetch_add(1) as u32 } else { 0 });
             let new_number = tile.pick(&new, 0, |new| *new);
             let (old, copy) = (from.bucket(number, header.first), to.bucket(new_number, header.first));
             tile.each(&mut new, |lane, _| {
@@ -158,7 +175,12 @@ kernel! {
     /// Replaces the bucket numbers in all bucket tables by the new ones. One thread an entry.
     Redirect<>, "extendible_redirect", threads 256;
     { addresses: Global<u64>, forward: Global<u32>, plan: RedirectParams }
-    |args, block| {
+}
+
+impl Redirect {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let RedirectParams { layout, tables } = args.plan;
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());

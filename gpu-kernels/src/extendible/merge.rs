@@ -3,7 +3,7 @@
 
 use super::{BucketHeader, HeaderTable, Layout, Pages, State, Table, counts, span};
 use crate::primitives::append::{self, WARPS};
-use crate::seam::{Global, Tile};
+use crate::seam::{Block, Global, Tile};
 use crate::types::{Key, Value};
 
 /// The arguments of [`MergeBuddies`].
@@ -26,7 +26,12 @@ kernel! {
     /// the kernel is repeated until nothing is merged.
     MergeBuddies<>, "extendible_merge_buddies", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     { segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>, plan: MergeParams }
-    |args, block| {
+}
+
+impl MergeBuddies {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
+        let args = self;
         let MergeParams { layout, used, most } = args.plan;
         let table = HeaderTable::new(args.segments, args.pages.cast(), layout);
         let block_first = block.first_thread();
@@ -91,7 +96,12 @@ kernel! {
         keys: Global<K>, segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>,
         plan: AroundParams,
     }
-    |args, block| {
+}
+
+impl<K: Key> MergeAround<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
+        let args = self;
         let AroundParams { layout, keys, most } = args.plan;
         let table = HeaderTable::new(args.segments, args.pages.cast(), layout);
         let block_first = block.first_thread();
@@ -166,7 +176,12 @@ kernel! {
     /// there. A tile a bucket.
     Absorb<K: Key, V: Value>, "extendible_absorb", threads 256;
     { merged: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, plan: MergedParams }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Absorb<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let MergedParams { layout, merged } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let block_first = block.first_thread();
@@ -225,7 +240,12 @@ kernel! {
     /// Frees the buckets of a list: their numbers are appended to `free`. One thread a bucket.
     Release<>, "extendible_release", threads 256;
     { list: Global<u32>, free: Global<u32>, pages: Global<u64>, plan: ReleaseParams }
-    |args, block| {
+}
+
+impl Release {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let ReleaseParams { layout, buckets, stride, offset, free } = args.plan;
         // SAFETY: the numbers of buckets are given, so no segment is read through the null pointer.
         let table = HeaderTable::new(unsafe { Global::null() }, args.pages.cast(), layout);

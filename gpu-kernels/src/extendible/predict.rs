@@ -6,7 +6,7 @@
 
 use super::{BucketHeader, Layout, Pages, SearchParams, Segment, State, Table, counts, span};
 use crate::primitives::append::{self, WARPS};
-use crate::seam::{Global, Tile};
+use crate::seam::{Block, Global, Tile};
 use crate::types::{Key, Scalar, Value};
 
 /// The number of 64-bit words of a node: a bucket, or a part of one, that cannot hold its keys.
@@ -123,7 +123,12 @@ kernel! {
         keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, nodes: Global<u64>, counts: Global<u64>,
         plan: SearchParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Overflows<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
+        let args = self;
         let SearchParams { layout, pairs } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let first = block.first_thread();
@@ -193,7 +198,12 @@ kernel! {
         keys: Global<K>, pages: Global<Pages<K, V>>, nodes: Global<u64>, next: Global<u64>, leaves: Global<u64>,
         counts: Global<u64>, plan: DivideParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Divide<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
+        let args = self;
         let DivideParams { layout, nodes } = args.plan;
         // SAFETY: a node names its bucket, so no segment is read through the null pointer.
         let table = Table::<K, V>::new(unsafe { Global::null() }, args.pages, layout);
@@ -241,14 +251,28 @@ kernel! {
         let is_node = |counted: &Counted| matches!(counted.half, Some(Half::Node(_)));
         let is_leaf = |counted: &Counted| matches!(counted.half, Some(Half::Leaf(_)));
         let next = args.counts.offset(counts::NODES);
-        append::reserve(block, &mut counted, (sums, start), next, |counted| is_node(counted) as u32, |counted| &mut counted.target);
+        append::reserve(
+            block,
+            &mut counted,
+            (sums, start),
+            next,
+            |counted| is_node(counted) as u32,
+            |counted| &mut counted.target,
+        );
         block.phase(&mut counted, |_, counted| {
             if let Some(Half::Node(node)) = counted.half {
                 node.write(args.next, counted.target);
             }
         });
         let next = args.counts.offset(counts::LEAVES);
-        append::reserve(block, &mut counted, (sums, start), next, |counted| is_leaf(counted) as u32, |counted| &mut counted.target);
+        append::reserve(
+            block,
+            &mut counted,
+            (sums, start),
+            next,
+            |counted| is_leaf(counted) as u32,
+            |counted| &mut counted.target,
+        );
         block.each(&mut counted, |_, counted| {
             if let Some(Half::Leaf(leaf)) = counted.half {
                 leaf.write(args.leaves, counted.target);
@@ -277,7 +301,12 @@ kernel! {
     /// deep as the deepest leaf. One thread a leaf.
     Needs<>, "extendible_needs", threads 256;
     { leaves: Global<u64>, segments: Global<u64>, needs: Global<u32>, counts: Global<u64>, plan: NeedsParams }
-    |args, block| {
+}
+
+impl Needs {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let NeedsParams { layout, leaves } = args.plan;
         let block_first = block.first_thread();
         let mut nothing = block.local(|_| ());

@@ -2,7 +2,7 @@
 //! 2015, §2.4).
 
 use super::{Layout, Pages, Table, WordOf, counts};
-use crate::seam::{Global, Tile};
+use crate::seam::{Block, Global, Tile};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Scalar, Value};
 
@@ -25,7 +25,12 @@ kernel! {
         keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,
         counts: Global<u64>, plan: RemoveParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Remove<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let RemoveParams { layout, keys } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let lookup = Lookup { queries: args.keys, count: keys, values: args.values, found: args.found };

@@ -3,7 +3,7 @@
 use super::bucket::{LINE_WORDS, home_line, lines_for, next_line, records_of_line};
 use super::predict::{Leaf, end_of_run, is_first};
 use super::{BucketHeader, Layout, Pages, SearchParams, State, Table, WordOf, span};
-use crate::seam::{Global, Shared};
+use crate::seam::{Block, Global, Shared};
 use crate::types::{Key, Scalar, Value};
 
 /// The arguments of [`CopyTables`].
@@ -21,7 +21,12 @@ kernel! {
     /// copies four entries, 16 bytes; the number of entries of a table is a multiple of four.
     CopyTables<>, "extendible_copy_tables", threads 256;
     { addresses: Global<u64>, plan: CopyParams }
-    |args, block| {
+}
+
+impl CopyTables {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let fours = args.plan.entries / 4;
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
@@ -76,7 +81,12 @@ kernel! {
         leaves: Global<u64>, keys: Global<K>, values: Global<V>, placed: Global<u32>, free: Global<u32>, segments: Global<u64>,
         pages: Global<Pages<K, V>>, plan: BuildParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> BuildLeaves<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, staging: B::Shared<u64>, held: B::Shared<u32>) {
+        let args = self;
         let BuildParams { layout, leaves, free, used } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let words = staging.cast::<WordOf<K, V>>();
@@ -96,7 +106,8 @@ kernel! {
                 return;
             }
             let leaf = Leaf::read(args.leaves, number);
-            let (own, own_lines) = (thread / LANES * (STAGING_WORDS * of_word) as u32, thread / LANES * MAX_LINES as u32);
+            let (own, own_lines) =
+                (thread / LANES * (STAGING_WORDS * of_word) as u32, thread / LANES * MAX_LINES as u32);
             // A line hands out its slots in order. No more records come than there are slots, so a
             // free slot is found.
             let put = |mixed: WordOf<K, V>, value: WordOf<K, V>| {
@@ -141,8 +152,10 @@ kernel! {
                 return;
             }
             let Leaf { first, state, .. } = Leaf::read(args.leaves, number);
-            let id = if number < free { args.free.load_read_only(free - 1 - number) } else { (used + number - free) as u32 };
-            let (own, own_lines) = (thread / LANES * (STAGING_WORDS * of_word) as u32, thread / LANES * MAX_LINES as u32);
+            let id =
+                if number < free { args.free.load_read_only(free - 1 - number) } else { (used + number - free) as u32 };
+            let (own, own_lines) =
+                (thread / LANES * (STAGING_WORDS * of_word) as u32, thread / LANES * MAX_LINES as u32);
             let bucket = table.bucket(id, first);
             let mut four = lane;
             while four < bucket.fours() {
@@ -166,7 +179,12 @@ kernel! {
         keys: Global<K>, values: Global<V>, placed: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>,
         plan: SearchParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> InsertFresh<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let SearchParams { layout, pairs } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let first = block.first_thread();

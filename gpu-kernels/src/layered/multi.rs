@@ -20,7 +20,12 @@ kernel! {
     /// Sets `output[i]` to `i`. One thread a number.
     Numbers<>, "numbers", threads 256;
     { output: Global<u32>, plan: NumbersParams }
-    |args, block| {
+}
+
+impl Numbers {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
@@ -91,12 +96,16 @@ kernel! {
         queries: Global<K>, words: Global<u64>, lasts: Global<u32>, starts: Global<u32>, counts: Global<u32>,
         wide_counts: Global<u64>, plan: RunsParams,
     }
-    |args, block| {
+}
+
+impl<K: Key> Runs<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let RunsParams { layout, queries: count } = args.plan;
         let table = page::Table::<K, u32>::new(args.words.cast(), layout);
         let (queries, lasts, starts) = (args.queries, args.lasts, args.starts);
-        let lookup =
-            Lookup { queries, count, lasts, starts, counts: args.counts, wide_counts: args.wide_counts };
+        let lookup = Lookup { queries, count, lasts, starts, counts: args.counts, wide_counts: args.wide_counts };
         answer(block, &lookup, |key| table.get(key));
     }
 }
@@ -108,12 +117,16 @@ kernel! {
         queries: Global<K>, words: Global<Slot<K, u32>>, header: Global<u64>, lasts: Global<u32>, starts: Global<u32>,
         counts: Global<u32>, wide_counts: Global<u64>, plan: cuckoo::FindParams,
     }
-    |args, block| {
+}
+
+impl<K: Key> RunsOfCuckoo<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let cuckoo::FindParams { functions, queries: count } = args.plan;
         let table = cuckoo::Table::<K, u32>::new(args.words, functions);
         let (queries, lasts, starts) = (args.queries, args.lasts, args.starts);
-        let lookup =
-            Lookup { queries, count, lasts, starts, counts: args.counts, wide_counts: args.wide_counts };
+        let lookup = Lookup { queries, count, lasts, starts, counts: args.counts, wide_counts: args.wide_counts };
         answer(block, &lookup, |key| if key == K::ALL_ONES { cell::value(args.header) } else { table.get(key) });
     }
 }
@@ -134,7 +147,12 @@ kernel! {
     /// each of the `total` values, however they are distributed over the queries.
     Gather<T: Scalar>, "multi_gather", threads 256, shared bounds: u64 = 2;
     { values: Global<T>, starts: Global<u32>, offsets: Global<u64>, output: Global<T>, plan: GatherParams }
-    |args, block| {
+}
+
+impl<T: Scalar> Gather<T> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, bounds: B::Shared<u64>) {
+        let args = self;
         let GatherParams { queries, total } = args.plan;
         // Finds the last query in `low..high` whose values begin at `output_index` or before.
         let query_of = |output_index: u64, mut low: u64, mut high: u64| {
@@ -163,7 +181,8 @@ kernel! {
             let output_index = first + thread as u64;
             if output_index < total {
                 let query = query_of(output_index, bounds.get(0), bounds.get(1) + 1);
-                let from = args.starts.load_read_only(query) as u64 + (output_index - args.offsets.load_read_only(query));
+                let from =
+                    args.starts.load_read_only(query) as u64 + (output_index - args.offsets.load_read_only(query));
                 args.output.store_streaming(output_index, args.values.load_read_only(from));
             }
         });

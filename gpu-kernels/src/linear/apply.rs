@@ -3,7 +3,7 @@
 use super::slot::{IfHeld, Inserted};
 use super::{Emptying, Filling, InUse, Layout, count_up, header};
 use crate::double::PackedPair;
-use crate::seam::{Global, Tile};
+use crate::seam::{Block, Global, Tile};
 use crate::types::{Key, Value};
 
 /// What an operation does with its key.
@@ -93,7 +93,12 @@ kernel! {
         kinds: Global<u32>, keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>,
         answers: Global<V>, before: Global<u32>, pending: Global<u32>, plan: ApplyParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Apply<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let ApplyParams { layout, first, end, operation, anywhere, max_asked } = args.plan;
         let counted = !args.pending.is_null();
         let block_first = first + block.first_thread();
@@ -187,7 +192,12 @@ kernel! {
     /// one thread for each.
     CountInserting<>, "linear_count_inserting", threads 256;
     { kinds: Global<u32>, header: Global<u64>, plan: InsertingParams }
-    |args, block| {
+}
+
+impl CountInserting {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let InsertingParams { first, end } = args.plan;
         let block_first = first + block.first_thread();
         let mut nothing = block.local(|_| ());

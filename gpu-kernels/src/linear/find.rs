@@ -4,7 +4,7 @@ use super::slot::{is_empty, removed};
 use super::table::{in_cell, resized};
 use super::{Layout, header};
 use crate::double::{Double, PackedPair};
-use crate::seam::{Global, Tile};
+use crate::seam::{Block, Global, Tile};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Value};
 
@@ -28,7 +28,12 @@ kernel! {
         queries: Global<K>, words: Global<PackedPair<K, V>>, header: Global<u64>, values: Global<V>, found: Global<u32>,
         plan: FindParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Find<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let FindParams { layout, queries: count } = args.plan;
         let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };
         let block_first = block.first_thread();

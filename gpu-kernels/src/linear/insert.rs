@@ -4,7 +4,7 @@
 use super::slot::IfHeld;
 use super::{Filling, InUse, Layout, count_up, header};
 use crate::double::PackedPair;
-use crate::seam::Global;
+use crate::seam::{Block, Global};
 use crate::types::{Key, Value};
 
 /// The scalar arguments of [`Insert`].
@@ -26,10 +26,16 @@ kernel! {
     /// With `ANYWHERE` slots of removed keys are used again.
     Insert<K: Key, V: Value; const ANYWHERE: bool>, "linear_insert" | "linear_insert_anywhere", threads 256, resident 8, wide atomics;
     { keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>, plan: InsertParams }
-    |args, block| {
+}
+
+impl<K: Key, V: Value, const ANYWHERE: bool> Insert<K, V, ANYWHERE> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let InsertParams { layout, first, end } = args.plan;
         let block_first = first + block.first_thread();
-        let (in_use, filling) = (InUse::new(args.words, args.header, layout), Filling::new(args.words, args.header, layout));
+        let (in_use, filling) =
+            (InUse::new(args.words, args.header, layout), Filling::new(args.words, args.header, layout));
         // For each thread, whether a slot was taken, and whether a key is new.
         let mut done = block.local(|thread| {
             let index = block_first + thread as u64;

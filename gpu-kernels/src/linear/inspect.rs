@@ -5,7 +5,7 @@ use super::table::{in_cell, resized};
 use super::{Layout, header};
 use crate::double::{Double, Doubled, PackedPair};
 use crate::primitives::append::{WARPS, append_pairs};
-use crate::seam::{Global, Tile};
+use crate::seam::{Block, Global, Tile};
 use crate::types::{Key, Value};
 
 /// The scalar arguments of [`Unpack`] and [`ProbeLengths`].
@@ -29,7 +29,12 @@ kernel! {
         words: Global<PackedPair<K, V>>, header: Global<u64>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>,
         plan: InspectParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Unpack<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
+        let args = self;
         let InspectParams { layout, capacity } = args.plan;
         let (slots, output) = (layout.slots::<PackedPair<K, V>>(), (args.keys_out, args.values_out, capacity));
         append_pairs::<K, V, _>(block, (sums, start), args.count, output, |slot| {
@@ -55,7 +60,12 @@ kernel! {
     /// largest n. All must be 0 at first.
     ProbeLengths<H: Key>, "linear_probe_lengths", threads 256, wide atomics;
     { words: Global<Doubled<H>>, histogram: Global<u64>, totals: Global<u64>, plan: InspectParams }
-    |args, block| {
+}
+
+impl<H: Key> ProbeLengths<H> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let InspectParams { layout, capacity } = args.plan;
         let first = block.first_thread();
         let mut lengths = block.local(|thread| {

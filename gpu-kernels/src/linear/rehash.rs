@@ -3,7 +3,7 @@
 use super::slot::{IfHeld, insert_in_place, value_of};
 use super::{Layout, Slots, count_up, header};
 use crate::double::{Double, Doubled};
-use crate::seam::Global;
+use crate::seam::{Block, Global};
 use crate::types::Key;
 
 /// The scalar arguments of [`Rehash`].
@@ -23,14 +23,21 @@ kernel! {
     /// The key that lives beside the slots is in the header already. `H` is half of a word.
     Rehash<H: Key>, "linear_rehash", threads 256, wide atomics;
     { old: Global<Doubled<H>>, words: Global<Doubled<H>>, header: Global<u64>, plan: RehashParams }
-    |args, block| {
+}
+
+impl<H: Key> Rehash<H> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let RehashParams { slots, layout } = args.plan;
         let first = block.first_thread();
         let mut placed = block.local(|thread| {
             let slot = first + thread as u64;
             let word = if slot < slots { args.old.load_streaming(slot) } else { Double::ALL_ONES };
             match value_of(word) {
-                Some(value) => insert_in_place(&Slots(args.words), &layout, word.upper(), value, IfHeld::Replace, true).taken,
+                Some(value) => {
+                    insert_in_place(&Slots(args.words), &layout, word.upper(), value, IfHeld::Replace, true).taken
+                }
                 None => false,
             }
         });

@@ -71,7 +71,19 @@ kernel! {
         keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
         header: Global<u64>, plan: BuildParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Payload, const REPEATS: bool> BuildPages<K, V, REPEATS> {
+    #[inline(always)]
+    fn run<B: Block>(
+        self,
+        block: &mut B,
+        page_memory: B::Shared<u64>,
+        over: B::Shared<u64>,
+        left: B::Shared<u64>,
+        spilled: B::Shared<u32>,
+    ) {
+        let args = self;
         build_page(block.strided(), args, page_memory, over, left, spilled);
     }
 }

@@ -3,7 +3,7 @@
 use super::form::{Form, equal, filter, tag_number, tags_in, with_form};
 use super::pairs::AT_ONCE;
 use super::{BUCKET_WORDS, Layout, Table};
-use crate::seam::{Global, IN_STEP, Tile, Word, Work, equal_of_four, in_turn, vectorized};
+use crate::seam::{Block, Global, IN_STEP, Tile, Word, Work, equal_of_four, in_turn, vectorized};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
@@ -31,7 +31,12 @@ kernel! {
     /// `values` may be null. `words` are those of the buckets.
     Find<K: Key, V: Payload>, "page_find", threads 256;
     { queries: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, plan: FindParams }
-    |args, block| {
+}
+
+impl<K: Key, V: Payload> Find<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let FindParams { layout, queries: count } = args.plan;
         let table = Table::<K, V>::new(args.words.cast(), layout);
         let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };

@@ -5,7 +5,7 @@ use super::form::with_form;
 use super::walk::{STAGED, Walk};
 use crate::layered::compacting::rank;
 use crate::primitives::append::{self, WARPS, write_staged};
-use crate::seam::{Global, Shared};
+use crate::seam::{Block, Global, Shared};
 use crate::types::Key;
 
 /// The scalar arguments of [`Number`].
@@ -35,7 +35,12 @@ kernel! {
     Number<K: Key>, "page_number", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = STAGED;
     { words: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: NumberParams }
-    |args, block| {
+}
+
+impl<K: Key> Number<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>, keys: B::Shared<u64>) {
+        let args = self;
         let words = args.words.cast::<K::PackedWord<u32>>();
         let layout = args.plan.layout;
         let staged = keys.cast::<K>();
@@ -69,7 +74,12 @@ kernel! {
     /// All bits are 0 at first, and no two values are equal.
     FlagValues<K: Key>, "page_mark_values", threads 256;
     { words: Global<K>, bits: Global<u32>, plan: ValuesParams }
-    |args, block| {
+}
+
+impl<K: Key> FlagValues<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let words = args.words.cast::<K::PackedWord<u32>>();
         let layout = args.plan.layout;
         with_form!(layout.slots, K, u32, F => {
@@ -94,7 +104,12 @@ kernel! {
     /// `before[i]` is how many are flagged in the words before `bits[i]`.
     RankValues<K: Key>, "page_rank_values", threads 256;
     { words: Global<K>, bits: Global<u32>, before: Global<u32>, plan: ValuesParams }
-    |args, block| {
+}
+
+impl<K: Key> RankValues<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let words = args.words.cast::<K::PackedWord<u32>>();
         let layout = args.plan.layout;
         let first = block.first_thread();

@@ -79,7 +79,20 @@ kernel! {
         counts_in: Global<u32>, starts_out: Global<u32>, counts_out: Global<u32>, state: Global<u64>, header: Global<u64>,
         plan: SplitParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
+    #[inline(always)]
+    fn run<B: Block>(
+        self,
+        block: &mut B,
+        ticket: B::Shared<u64>,
+        staging: B::Shared<u64>,
+        starts: B::Shared<u32>,
+        sums: B::Shared<u32>,
+        kept: B::Shared<u32>,
+    ) {
+        let args = self;
         split(block, args, ticket, staging, starts, sums, kept);
     }
 }

@@ -1,7 +1,7 @@
 //! The starts of the pages' pairs, once the pairs are in the order of their pages.
 
 use super::Layout;
-use crate::seam::Global;
+use crate::seam::{Block, Global};
 use crate::types::Key;
 
 /// The scalar arguments of [`Starts`].
@@ -21,7 +21,12 @@ kernel! {
     /// One thread per start does a binary search, with far fewer accesses than there are keys.
     Starts<K: Key>, "page_starts", threads 256;
     { keys: Global<K>, starts: Global<u32>, plan: StartsParams }
-    |args, block| {
+}
+
+impl<K: Key> Starts<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let StartsParams { layout, keys } = args.plan;
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());

@@ -4,7 +4,7 @@ use super::Layout;
 use super::form::with_form;
 use super::walk::{MAX_STAGED, Walk};
 use crate::primitives::append::{self, WARPS, write_staged};
-use crate::seam::{Global, Shared};
+use crate::seam::{Block, Global, Shared};
 use crate::types::{Key, Payload, WordOf};
 
 /// The scalar arguments of [`Unpack`].
@@ -26,7 +26,12 @@ kernel! {
     Unpack<K: Key, V: Payload>, "page_unpack", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared staging: u64 = MAX_STAGED;
     { words: Global<u64>, keys_out: Global<K>, values_out: Global<WordOf<V>>, count: Global<u64>, plan: UnpackParams }
-    |args, block| {
+}
+
+impl<K: Key, V: Payload> Unpack<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>, staging: B::Shared<u64>) {
+        let args = self;
         let words = args.words.cast::<K::PackedWord<V>>();
         let UnpackParams { layout, capacity: outputs } = args.plan;
         let (keys, values) = (staging.cast::<K>(), staging.cast::<WordOf<V>>());

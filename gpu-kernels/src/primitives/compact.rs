@@ -41,7 +41,12 @@ kernel! {
     /// [`tile`]; `state` has [`state_words`].
     Compact<T: Scalar>, "compact", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
     { input: Global<T>, keep: Global<u32>, output: Global<T>, count: Global<u32>, state: Global<u64>, plan: CompactParams }
-    |args, block| {
+}
+
+impl<T: Scalar> Compact<T> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<u32>) {
+        let args = self;
         let from = Source { input: args.input, keep: args.keep, count: args.count, state: args.state, plan: args.plan };
         compact(block, (ticket, sums), &from, |target, _, item| args.output.store(target, item));
     }
@@ -67,7 +72,12 @@ kernel! {
         input: Global<K>, keep: Global<u32>, output: Global<K>, ends: Global<u32>, count: Global<u32>, state: Global<u64>,
         plan: RunsParams,
     }
-    |args, block| {
+}
+
+impl<K: Key> CompactRuns<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<u32>) {
+        let args = self;
         let RunsParams { items, a, b } = args.plan;
         let plan = CompactParams { items };
         let from = Source { input: args.input, keep: args.keep, count: args.count, state: args.state, plan };
@@ -191,7 +201,12 @@ kernel! {
     /// items are left out, and left-out items are kept. One thread a word.
     Invert<>, "flip", threads 256;
     { keep: Global<u32>, plan: CompactParams }
-    |args, block| {
+}
+
+impl Invert {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
@@ -208,7 +223,12 @@ kernel! {
     /// its run of equal keys. Bits past the last key become 0.
     LastOfEach<K: Key>, "last_of_each", threads 256;
     { keys: Global<K>, keep: Global<u32>, plan: CompactParams }
-    |args, block| {
+}
+
+impl<K: Key> LastOfEach<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let block_first = block.first_thread();
         block.tiles::<32>(|warp| {
             let first = block_first + warp.first_thread() as u64;

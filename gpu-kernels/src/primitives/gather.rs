@@ -1,7 +1,7 @@
 //! Copying rows of an array by their numbers.
 
 use crate::hash::Divisor;
-use crate::seam::{Global, in_turn};
+use crate::seam::{Block, Global, in_turn};
 
 /// The number of words of a wide piece: 16 bytes, the most that one instruction moves.
 pub const WIDE: u64 = 4;
@@ -28,7 +28,12 @@ kernel! {
     /// `i mod 32` of word `i / 32` is 0.
     GatherRows<>, "gather_rows", threads 256;
     { source: Global<u32>, numbers: Global<u32>, found: Global<u32>, output: Global<u32>, plan: GatherParams }
-    |args, block| {
+}
+
+impl GatherRows {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let GatherParams { rows, sources, width, pieces } = args.plan;
         let first = block.first_thread();
         // The row of the source, if there is one and it was found.

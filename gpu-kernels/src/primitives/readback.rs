@@ -1,7 +1,7 @@
 //! Reading a few words back to the host sooner than a copy does: the host sees them arrive, word by
 //! word.
 
-use crate::seam::{Global, SystemScope};
+use crate::seam::{Block, Global, SystemScope};
 
 /// The arguments of a readback.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,12 @@ kernel! {
     /// word.
     Readback<>, "land", threads 256;
     { words: Global<u32>, readback: Global<u64>, plan: ReadbackParams }
-    |args, block| {
+}
+
+impl Readback {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let ReadbackParams { first, words, epoch, .. } = args.plan;
         let first_thread = block.first_thread();
         let mut threads = block.local(|_| ());

@@ -4,7 +4,7 @@
 //! `cargo xtask bench` runs these beside the tables, so that every rate comes with the limit of the
 //! same run. The strided updates are an experiment of the papers (`cargo xtask figures`).
 
-use crate::seam::Global;
+use crate::seam::{Block, Global};
 use crate::types::{Key, Scalar};
 
 /// The access that each thread makes.
@@ -47,7 +47,12 @@ kernel! {
     /// `accesses` for `Find`; `output` has `accesses` words. Both may be null for the other kinds.
     Random<>, "roofline_random", threads 256;
     { memory: Global<u64>, input: Global<u32>, output: Global<u32>, plan: RandomParams }
-    |args, block| {
+}
+
+impl Random {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let plan = args.plan;
         let first = block.first_thread();
         let mut targets = block.local(|thread| {
@@ -99,7 +104,12 @@ kernel! {
     /// Copies `words` words, an even number: two words a thread and access.
     Copy<>, "roofline_copy", threads 256;
     { source: Global<u64>, target: Global<u64>, words: u64 }
-    |args, block| {
+}
+
+impl Copy {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
@@ -151,7 +161,12 @@ kernel! {
     /// is counted in `wrong[0]`.
     Strided<T: Scalar>, "roofline_strided", threads 256;
     { memory: Global<T>, wrong: Global<u32>, plan: StridedParams }
-    |args, block| {
+}
+
+impl<T: Scalar> Strided<T> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let plan = args.plan;
         let first = block.first_thread();
         let mut words = block.local(|thread| {

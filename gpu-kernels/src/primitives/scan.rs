@@ -1,7 +1,7 @@
 //! Device-wide exclusive scan, in one pass over the data ([`crate::primitives::look_back`]).
 
 use crate::primitives::look_back;
-use crate::seam::{Global, Shared, Tile};
+use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::Scalar;
 
 /// The number of threads of a block.
@@ -52,10 +52,19 @@ kernel! {
     /// [`state_words`].
     Scan<T: Scalar>, "scan", threads 256, resident 4, shared ticket: u64 = 1, shared sums: T = 17;
     { input: Global<T>, output: Global<T>, total: Global<T>, state: Global<u64>, plan: ScanParams }
-    |args, block| {
+}
+
+impl<T: Scalar> Scan<T> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<T>) {
+        let args = self;
         let tiles = args.plan.items.div_ceil(tile::<T>());
         look_back::take_ticket(block, ticket, args.state);
-        let mut held = block.local(|_| Held { fours: [[T::default(); FOUR]; MAX_ITEMS / FOUR], sum: T::default(), ahead: T::default() });
+        let mut held = block.local(|_| Held {
+            fours: [[T::default(); FOUR]; MAX_ITEMS / FOUR],
+            sum: T::default(),
+            ahead: T::default(),
+        });
         block.tiles_of::<32, _>(&mut held, |warp, held| {
             let first_thread = warp.first_thread();
             warp.each(held, |lane, held| {

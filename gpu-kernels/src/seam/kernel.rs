@@ -93,17 +93,28 @@ pub unsafe trait Kernel: Send + Sync {
     }
 }
 
-/// Declares a kernel once: its arguments, its entry points in the PTX, and the function that runs a
-/// block on the CPU.
+/// Declares a kernel once: its arguments, its entry points in the PTX, and the function that runs
+/// its blocks on the CPU.
 ///
 /// ```text
 /// kernel! {
 ///     /// What it does.
 ///     Name<K: Key, V: Value>, "entry_point", threads 64, shared totals: u64 = 2;
 ///     { keys: Global<K>, words: Global<Slot<K, V>>, plan: NameParams }
-///     |args, block| { … }
+/// }
+///
+/// impl<K: Key, V: Value> Name<K, V> {
+///     #[inline(always)]
+///     fn run<B: Block>(self, block: &mut B, totals: B::Shared<u64>) {
+///         let args = self;
+///         …
+///     }
 /// }
 /// ```
+///
+/// The method `run` is what a block does; it takes the shared arrays in the order of the
+/// declaration. The arguments are copied to a local first: closures that capture parts of `self`
+/// itself leave some kernels with arrays on the stack.
 ///
 /// This gives `struct Name<K, V>` whose fields are the arguments: on the host a value of it is a
 /// launch. With one type parameter there is an entry point for each of `u32` and `u64`
@@ -131,22 +142,12 @@ macro_rules! kernel {
         $(, wide $atomics:ident)?
         $(, shared $shared:ident : $word:ty = $length:expr)* ;
         { $( $argument:ident : $type:ty ),* $(,)? }
-        |$args:ident, $block:ident| $body:block
     ) => {
         $(#[$doc])*
         #[allow(missing_docs, reason = "the kernel's own text describes its arguments")]
         #[derive(Clone, Copy, Debug)]
         pub struct $name<$($generic: $bound,)* $(const $const: bool)?> {
             $( pub $argument: $type, )*
-        }
-
-        impl<$($generic: $bound,)* $(const $const: bool)?> $name<$($generic,)* $($const)?> {
-            #[allow(dead_code, reason = "a host that has neither the feature `cpu` nor `checked` runs no block")]
-            #[inline(always)]
-            fn run<B: $crate::seam::Block>(self, $block: &mut B $(, $shared: B::Shared<$word>)*) {
-                let $args = self;
-                $body
-            }
         }
 
         $crate::kernel_variants! {

@@ -1,6 +1,6 @@
 //! Looking up many keys in a sorted array without an index, by binary search.
 
-use crate::seam::{Global, Tile};
+use crate::seam::{Block, Global, Tile};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Value};
 
@@ -33,7 +33,12 @@ kernel! {
         keys: Global<K>, values: Global<V>, queries: Global<K>, values_out: Global<V>, found: Global<u32>,
         plan: BinarySearchParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> BinarySearch<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let BinarySearchParams { keys, queries: count } = args.plan;
         let lookup = Lookup { queries: args.queries, count, values: args.values_out, found: args.found };
         let block_first = block.first_thread();

@@ -1,7 +1,7 @@
 //! Counting the keys below each of many queries, and in each of many ranges.
 
 use super::{Layout, Search, Table};
-use crate::seam::{Global, Tile};
+use crate::seam::{Block, Global, Tile};
 use crate::types::Key;
 
 /// The arguments of [`Bounds`].
@@ -28,7 +28,12 @@ kernel! {
     /// Sets `ranks[i]` to the number of keys below query `i`, or not above it, by thread `i`.
     Bounds<K: Key>, "sorted_bounds", threads 256;
     { queries: Global<K>, keys: Global<K>, ranks: Global<u32>, plan: BoundsParams }
-    |args, block| {
+}
+
+impl<K: Key> Bounds<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let BoundsParams { layout, queries: count, upper, .. } = args.plan;
         let table = Table::new(args.keys, layout);
         let block_first = block.first_thread();
@@ -75,7 +80,12 @@ kernel! {
     /// `i`.
     CountRanges<K: Key>, "sorted_count_ranges", threads 256;
     { from: Global<K>, to: Global<K>, keys: Global<K>, counts: Global<u32>, plan: RangesParams }
-    |args, block| {
+}
+
+impl<K: Key> CountRanges<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let RangesParams { layout, ranges: count } = args.plan;
         let table = Table::new(args.keys, layout);
         let block_first = block.first_thread();

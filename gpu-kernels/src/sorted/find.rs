@@ -1,7 +1,7 @@
 //! Looking up many keys.
 
 use super::{Layout, Search, Table};
-use crate::seam::{Global, Tile};
+use crate::seam::{Block, Global, Tile};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Value};
 
@@ -30,7 +30,12 @@ kernel! {
         queries: Global<K>, keys: Global<K>, values: Global<V>, values_out: Global<V>, found: Global<u32>,
         plan: FindParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Find<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let FindParams { layout, queries: count } = args.plan;
         let table = Table::new(args.keys, layout);
         let lookup = Lookup { queries: args.queries, count, values: args.values_out, found: args.found };
@@ -45,10 +50,11 @@ kernel! {
             });
             table.descend(tile, &mut queries, |query, level, next| query.search.step(&table, level, next));
             tile.each(&mut queries, |lane, query| {
-                if first + (lane as u64) < count && let Some(rank) = query.search.found(&layout) {
+                if first + (lane as u64) < count
+                    && let Some(rank) = query.search.found(&layout)
+                {
                     let wanted = !args.values_out.is_null();
-                    query.answer =
-                        Some(if wanted { args.values.load_read_only(rank as u64) } else { V::default() });
+                    query.answer = Some(if wanted { args.values.load_read_only(rank as u64) } else { V::default() });
                 }
             });
             lookup.write(tile, &mut queries, first, |query| query.answer);

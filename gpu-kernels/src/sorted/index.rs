@@ -1,7 +1,7 @@
 //! Writing the index.
 
 use super::{Layout, Level};
-use crate::seam::Global;
+use crate::seam::{Block, Global};
 use crate::types::Key;
 
 /// The arguments of [`Index`].
@@ -18,7 +18,12 @@ kernel! {
     /// the number. A thread writes one entry, and there are at least as many threads as entries.
     Index<K: Key>, "sorted_index", threads 256;
     { keys: Global<K>, count: Global<u32>, plan: IndexParams }
-    |args, block| {
+}
+
+impl<K: Key> Index<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let first_thread = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {

@@ -1,7 +1,7 @@
 //! Building the buckets: a parallel cuckoo hash in shared memory for each.
 
 use super::{Layout, MAX_SUB_TABLES, header};
-use crate::seam::{Global, Shared};
+use crate::seam::{Block, Global, Shared};
 use crate::table::slots::{EMPTY, Slot, Slots, packed};
 use crate::types::{Key, Scalar, Value};
 
@@ -85,7 +85,12 @@ kernel! {
         keys: Global<K>, values: Global<V>, starts: Global<u32>, words_out: Global<Slot<K, V>>, seeds: Global<u32>,
         header: Global<u64>, plan: BuildParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> BuildBuckets<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, pairs: B::Shared<u64>, slots: B::Shared<u32>, words: B::Shared<u32>) {
+        let args = self;
         let BuildParams { layout, rounds, .. } = args.plan;
         let (bucket, tables, bucket_slots) = (block.index(), layout.slot_hashes.count(), layout.bucket_slots());
         let start = args.starts.load_read_only(bucket as u64);

@@ -1,7 +1,7 @@
 //! Looking up many keys.
 
 use super::{Layout, Table};
-use crate::seam::Global;
+use crate::seam::{Block, Global};
 use crate::table::lookup::{Lookup, answer};
 use crate::table::slots::Slot;
 use crate::types::{Key, Value};
@@ -24,10 +24,14 @@ kernel! {
         queries: Global<K>, words: Global<Slot<K, V>>, seeds: Global<u32>, header: Global<u64>, values: Global<V>,
         found: Global<u32>, plan: FindParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Find<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let table = Table::<K, V>::new(args.words, args.seeds, args.plan.layout);
-        let lookup =
-            Lookup { queries: args.queries, count: args.plan.queries, values: args.values, found: args.found };
+        let lookup = Lookup { queries: args.queries, count: args.plan.queries, values: args.values, found: args.found };
         answer(block, &lookup, &table.slots, args.header, |key| table.slots_of(key));
     }
 }

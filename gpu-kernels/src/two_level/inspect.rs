@@ -1,7 +1,7 @@
 //! Inspecting a table: where its keys are.
 
 use super::{Layout, MAX_SUB_TABLES};
-use crate::seam::{Global, Shared};
+use crate::seam::{Block, Global, Shared};
 use crate::table::slots::{Slot, Slots};
 use crate::types::{Key, Value};
 
@@ -10,7 +10,12 @@ kernel! {
     /// [`MAX_SUB_TABLES`] words.
     Histogram<K: Key, V: Value>, "two_level_histogram", threads 256, shared counts: u64 = MAX_SUB_TABLES;
     { words: Global<Slot<K, V>>, probes: Global<u64>, layout: Layout }
-    |args, block| {
+}
+
+impl<K: Key, V: Value> Histogram<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, counts: B::Shared<u64>) {
+        let args = self;
         let slots = Slots::<K, V>::new(args.words);
         let all = args.layout.buckets.slots() as u64 * args.layout.bucket_slots() as u64;
         let first = block.first_thread();

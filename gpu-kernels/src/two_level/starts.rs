@@ -1,7 +1,7 @@
 //! Finding where each bucket's pairs begin, once they are in the order of their buckets.
 
 use crate::hash::HashFunctions;
-use crate::seam::Global;
+use crate::seam::{Block, Global};
 use crate::types::Key;
 
 /// The arguments of [`BucketStarts`].
@@ -23,7 +23,12 @@ kernel! {
     /// before them; there is one comparison more than there are keys.
     BucketStarts<K: Key>, "two_level_starts", threads 256;
     { keys: Global<K>, starts: Global<u32>, plan: StartsParams }
-    |args, block| {
+}
+
+impl<K: Key> BucketStarts<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let StartsParams { functions, pairs } = args.plan;
         let first_thread = block.first_thread();
         let mut nothing = block.local(|_| ());

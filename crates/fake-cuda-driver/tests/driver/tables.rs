@@ -3,14 +3,19 @@
 use crate::{Session, work};
 use fake_cuda_driver::Held;
 use gpu_kernels::kernel;
-use gpu_kernels::seam::Global;
+use gpu_kernels::seam::{Block, Global};
 use warpnest::{Device, Error};
 
 kernel! {
     /// A kernel that is in no PTX.
     Stranger<>, "stranger", threads 32;
     { words: Global<u32> }
-    |args, block| {
+}
+
+impl Stranger {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let _ = (args.words, block.index());
     }
 }

@@ -7,7 +7,7 @@ mod number;
 pub(crate) use number::rank;
 pub use number::{FlagSlotValues, NumberSlots, RankSlotValues, SlotsParams};
 
-use crate::seam::{Global, Tile};
+use crate::seam::{Block, Global, Tile};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Scalar};
 
@@ -24,7 +24,12 @@ kernel! {
     /// that `keys_out[i]` is from. One thread a row.
     ReverseRows<K: Key>, "reverse_rows", threads 256;
     { keys: Global<K>, keys_out: Global<K>, rows_out: Global<u32>, plan: RowsParams }
-    |args, block| {
+}
+
+impl<K: Key> ReverseRows<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
@@ -43,7 +48,12 @@ kernel! {
     /// `rows` is the number of words.
     CountBits<>, "count_bits", threads 256;
     { bits: Global<u32>, counts: Global<u32>, plan: RowsParams }
-    |args, block| {
+}
+
+impl CountBits {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
@@ -70,7 +80,12 @@ kernel! {
     /// Bit `i mod 32` of `found[i / 32]` says whether there is one.
     KeysOf<T: Scalar>, "keys_of", threads 256;
     { queries: Global<u32>, keys: Global<T>, keys_out: Global<T>, found: Global<u32>, plan: KeysOfParams }
-    |args, block| {
+}
+
+impl<T: Scalar> KeysOf<T> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let KeysOfParams { ids, queries } = args.plan;
         let lookup = Lookup { queries: args.queries, count: queries, values: args.keys_out, found: args.found };
         let block_first = block.first_thread();
@@ -96,7 +111,12 @@ kernel! {
     /// Adds to `counts[id]` the number of rows with that id. One thread a row.
     CountIds<>, "count_ids", threads 256;
     { ids: Global<u32>, counts: Global<u32>, plan: RowsParams }
-    |args, block| {
+}
+
+impl CountIds {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let block_first = block.first_thread();
         block.tiles::<32>(|warp| {
             let first = block_first + warp.first_thread() as u64;

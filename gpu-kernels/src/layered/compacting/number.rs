@@ -95,7 +95,12 @@ kernel! {
     NumberSlots<K: Key>, "slots_number", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = append::THREADS;
     { words: Global<Slot<K, u32>>, header: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: SlotsParams }
-    |args, block| {
+}
+
+impl<K: Key> NumberSlots<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>, keys: B::Shared<u64>) {
+        let args = self;
         let table = Rows::new(args.words, args.header, args.plan);
         let staged = keys.cast::<K>();
         let first = block.first_thread();
@@ -118,7 +123,12 @@ kernel! {
     /// first, and no two values are equal. One thread a slot, and one for the cell.
     FlagSlotValues<K: Key>, "slots_mark_values", threads 256;
     { words: Global<Slot<K, u32>>, header: Global<u64>, bits: Global<u32>, plan: SlotsParams }
-    |args, block| {
+}
+
+impl<K: Key> FlagSlotValues<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let table = Rows::new(args.words, args.header, args.plan);
         let mut rows = table.take(block);
         block.each(&mut rows, |_, row| {
@@ -135,7 +145,12 @@ kernel! {
     /// for the cell.
     RankSlotValues<K: Key>, "slots_rank_values", threads 256;
     { words: Global<Slot<K, u32>>, header: Global<u64>, bits: Global<u32>, before: Global<u32>, plan: SlotsParams }
-    |args, block| {
+}
+
+impl<K: Key> RankSlotValues<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let table = Rows::new(args.words, args.header, args.plan);
         let first = block.first_thread();
         let mut rows = table.take(block);

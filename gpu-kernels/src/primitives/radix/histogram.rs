@@ -1,7 +1,7 @@
 //! Counting how often each digit occurs, for several digits at once.
 
 use super::Digit;
-use crate::seam::{Global, Shared};
+use crate::seam::{Block, Global, Shared};
 use crate::types::Key;
 
 /// The most counters: digits times the values of each.
@@ -29,7 +29,12 @@ kernel! {
     /// blocks share the keys.
     Histogram<K: Key>, "radix_histogram", threads 256, shared counters: u32 = MAX_COUNTERS as usize;
     { keys: Global<K>, counts: Global<u32>, plan: HistogramParams }
-    |args, block| {
+}
+
+impl<K: Key> Histogram<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, counters: B::Shared<u32>) {
+        let args = self;
         let HistogramParams { digit, items, digits, .. } = args.plan;
         let (threads, used) = (block.threads(), digits << digit.bits);
         let step = block.grid() as u64 * threads as u64;

@@ -8,7 +8,7 @@ use super::tile::{
 };
 use super::{Digit, MAX_BITS};
 use crate::primitives::look_back;
-use crate::seam::{Global, Shared, Tile, opaque};
+use crate::seam::{Block, Global, Shared, Tile, opaque};
 use crate::types::{Key, Payload, WordOf};
 
 /// The most items of one launch: a tile publishes sums of 30 bits.
@@ -68,7 +68,19 @@ kernel! {
         keys: Global<K>, values: Global<WordOf<V>>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
         digit_starts: Global<u32>, next_starts: Global<u32>, state: Global<u64>, plan: PartitionParams,
     }
-    |args, block| {
+}
+
+impl<K: Key, V: Payload> Partition<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(
+        self,
+        block: &mut B,
+        ticket: B::Shared<u64>,
+        staging: B::Shared<u64>,
+        starts: B::Shared<u32>,
+        sums: B::Shared<u32>,
+    ) {
+        let args = self;
         let digit = args.plan.digit;
         let pairs = digit.bins() / 2;
         let counters = staging.cast::<u32>();

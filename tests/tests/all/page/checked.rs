@@ -2,7 +2,7 @@
 //! in the library's build.
 
 use gpu_kernels::kernel;
-use gpu_kernels::seam::{Global, Kernel, Shared, checked::Checker};
+use gpu_kernels::seam::{Block, Global, Kernel, Shared, checked::Checker};
 use std::collections::HashSet;
 use warpnest::engine::HostEngine;
 use warpnest::kernels::page::{Layout, MAX_SPLIT_BITS, header};
@@ -22,7 +22,12 @@ kernel! {
     /// number of pairs with a key that was there.
     SmallPage<>, "test_small_page", threads 64, shared words: u32 = 64 + 64 + 1;
     { keys: Global<u32>, out: Global<u32>, missing: u32 }
-    |args, block| {
+}
+
+impl SmallPage {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>) {
+        let args = self;
         let mut nothing = block.local(|_| ());
         let clear = |thread: u32, _: &mut ()| {
             words.set(thread, 0);

@@ -2,7 +2,7 @@
 //! mistake.
 
 use gpu_kernels::kernel;
-use gpu_kernels::seam::{Global, Kernel, Shared, checked::Checker};
+use gpu_kernels::seam::{Block, Global, Kernel, Shared, checked::Checker};
 
 /// Returns the conflicts and answers of 50 checked runs of one block.
 fn checked<K: Kernel>(words: usize, kernel: impl Fn(Global<u32>) -> K) -> Vec<(u64, Vec<u32>)> {
@@ -21,7 +21,12 @@ kernel! {
     /// Every thread reads what its neighbour wrote; `missing` leaves out the barrier between.
     Neighbours<>, "test_neighbours", threads 32, shared words: u32 = 32;
     { out: Global<u32>, missing: u32 }
-    |args, block| {
+}
+
+impl Neighbours {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>) {
+        let args = self;
         let mut nothing = block.local(|_| ());
         if args.missing == 0 {
             block.phase(&mut nothing, |thread, _| words.set(thread, thread));
@@ -47,7 +52,12 @@ kernel! {
     /// Writes a word and reads a neighbour's in one closure: the same mistake within a phase.
     OnePhase<>, "test_one_phase", threads 32, shared words: u32 = 32;
     { out: Global<u32> }
-    |args, block| {
+}
+
+impl OnePhase {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>) {
+        let args = self;
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| words.set(thread, 100));
         block.phase(&mut nothing, |thread, _| {
@@ -68,7 +78,12 @@ kernel! {
     /// Lets threads access word 0 in one phase, by the kind of access that `deed` names.
     OneWord<>, "test_one_word", threads 32, shared words: u32 = 2;
     { out: Global<u32>, deed: u32 }
-    |args, block| {
+}
+
+impl OneWord {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>) {
+        let args = self;
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
             if thread == 0 {
@@ -140,7 +155,12 @@ kernel! {
     /// Conflicts in the last steps of a block, after which no barrier comes.
     AtTheEnd<>, "test_at_the_end", threads 32, shared words: u32 = 1;
     { out: Global<u32> }
-    |args, block| {
+}
+
+impl AtTheEnd {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>) {
+        let args = self;
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| words.set(0, thread));
         let _ = args.out;
@@ -156,7 +176,12 @@ kernel! {
     /// Writes before a count and reads after it: the count is the barrier.
     CountIsABarrier<>, "test_count_is_a_barrier", threads 32, shared words: u32 = 32;
     { out: Global<u32> }
-    |args, block| {
+}
+
+impl CountIsABarrier {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>) {
+        let args = self;
         let mut nothing = block.local(|_| ());
         block.count(&mut nothing, |thread, _| {
             words.set(thread, thread);
@@ -176,7 +201,12 @@ kernel! {
     /// Sums in shared memory; `zeroed` says whether the sum starts at 0.
     Sum<>, "test_sum", threads 32, shared sum: u32 = 1;
     { out: Global<u32>, zeroed: u32 }
-    |args, block| {
+}
+
+impl Sum {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, sum: B::Shared<u32>) {
+        let args = self;
         let mut nothing = block.local(|_| ());
         if args.zeroed != 0 {
             block.phase(&mut nothing, |thread, _| {

@@ -6,7 +6,7 @@
 
 use super::everywhere::{everywhere, global};
 use gpu_kernels::kernel;
-use gpu_kernels::seam::{Global, Kernel, Shared, Tile, checked::Checker};
+use gpu_kernels::seam::{Block, Global, Kernel, Shared, Tile, checked::Checker};
 use gpu_kernels::types::Key;
 use warpnest_tests::null;
 
@@ -14,7 +14,12 @@ kernel! {
     /// Writes the indices of each thread: four words a thread.
     Places<>, "test_places", threads 64;
     { out: Global<u64> }
-    |args, block| {
+}
+
+impl Places {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let (index, grid, threads, first) = (block.index(), block.grid(), block.threads(), block.first_thread());
         let mut numbers = block.local(|thread| first + thread as u64);
         block.each(&mut numbers, |thread, number| {
@@ -45,7 +50,12 @@ kernel! {
     /// each step.
     Ring<>, "test_ring", threads 64, shared ring: u32 = 64;
     { out: Global<u32>, rounds: u32 }
-    |args, block| {
+}
+
+impl Ring {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, ring: B::Shared<u32>) {
+        let args = self;
         let first = block.first_thread();
         let mut held = block.local(|thread| thread * 10);
         for _ in 0..args.rounds {
@@ -70,7 +80,12 @@ kernel! {
     /// barrier too.
     Odd<>, "test_odd", threads 32, shared seen: u32 = 32;
     { numbers: Global<u32>, out: Global<u32> }
-    |args, block| {
+}
+
+impl Odd {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, seen: B::Shared<u32>) {
+        let args = self;
         let first = block.first_thread();
         let mut sums = block.local(|_| 0);
         let odd = block.count(&mut sums, |thread, _| {
@@ -112,7 +127,12 @@ kernel! {
     /// returns come first, then six of the block.
     SharedAtomics<K: Key>, "test_shared_atomics", threads 64, shared words: K = 3, shared bins: K = 8;
     { out: Global<K> }
-    |args, block| {
+}
+
+impl<K: Key> SharedAtomics<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<K>, bins: B::Shared<K>) {
+        let args = self;
         let mut returned = block.local(|_| (K::default(), K::default()));
         block.phase(&mut returned, |thread, _| {
             if thread < 3 {
@@ -174,7 +194,12 @@ kernel! {
     /// Reads past the end of a shared array.
     Beyond<>, "test_beyond", threads 4, shared words: u32 = 4;
     { by: u32 }
-    |args, block| {
+}
+
+impl Beyond {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>) {
+        let args = self;
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| words.set(thread + args.by, 1));
     }
@@ -198,7 +223,12 @@ macro_rules! tile_kernel {
             /// Votes and picks in tiles.
             $name<>, $entry, threads 64;
             { words: Global<u32>, out: Global<u32>, lanes_started: Global<u32> }
-            |args, block| {
+        }
+
+        impl $name {
+            #[inline(always)]
+            fn run<B: Block>(self, block: &mut B) {
+                let args = self;
                 let block_first = block.first_thread();
                 block.tiles::<$lanes>(|tile| {
                     let in_block = tile.first_thread();
@@ -277,7 +307,12 @@ kernel! {
     /// A kernel with a parameter of each kind.
     Parameters<K: Key, V: Key>, "test_parameters", threads 128;
     { first: Global<K>, second: Global<V>, plan: [u64; 3], flag: u32 }
-    |args, block| {
+}
+
+impl<K: Key, V: Key> Parameters<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let _ = (args.plan, args.flag, block.index());
     }
 }

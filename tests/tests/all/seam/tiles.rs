@@ -6,7 +6,7 @@
 
 use super::everywhere::{everywhere, global};
 use gpu_kernels::kernel;
-use gpu_kernels::seam::{Global, Kernel, Shared, Tile, Word, checked::Checker};
+use gpu_kernels::seam::{Block, Global, Kernel, Shared, Tile, Word, checked::Checker};
 use gpu_kernels::types::Key;
 use std::fmt::Debug;
 
@@ -30,7 +30,12 @@ macro_rules! kept_kernel {
             /// State of the block's threads in tiles.
             $name<>, $entry, threads 64, shared words: u64 = 64;
             { out: Global<u64> }
-            |args, block| {
+        }
+
+        impl $name {
+            #[inline(always)]
+            fn run<B: Block>(self, block: &mut B, words: B::Shared<u64>) {
+                let args = self;
                 let first = block.first_thread();
                 let mut held = block.local(|thread| [thread as u64, 7]);
                 block.tiles_of::<$lanes, _>(&mut held, |tile, held| {
@@ -85,7 +90,12 @@ kernel! {
     /// barrier between.
     Sync<>, "test_sync", threads 64, shared words: u32 = 64;
     { out: Global<u32>, missing: u32 }
-    |args, block| {
+}
+
+impl Sync {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>) {
+        let args = self;
         let mut held = block.local(|_| 0u32);
         block.tiles_of::<32, _>(&mut held, |tile, held| {
             let first = tile.first_thread();
@@ -123,13 +133,22 @@ macro_rules! sum_kernel {
             /// Sums over tiles.
             $name<K: Key>, $entry, threads 64;
             { words: Global<K>, out: Global<K> }
-            |args, block| {
+        }
+
+        impl<K: Key> $name<K> {
+            #[inline(always)]
+            fn run<B: Block>(self, block: &mut B) {
+                let args = self;
                 let block_first = block.first_thread();
                 let mut held = block.local(|thread| [args.words.load(block_first + thread as u64); 3]);
                 block.tiles_of::<$lanes, _>(&mut held, |tile, held| {
-                    tile.exclusive_sum(held, |_, held| held[0], |_, held, before, total| {
-                        (held[1], held[2]) = (before, total);
-                    });
+                    tile.exclusive_sum(
+                        held,
+                        |_, held| held[0],
+                        |_, held, before, total| {
+                            (held[1], held[2]) = (before, total);
+                        },
+                    );
                     // The lanes' arguments may be what they read, and every other lane adds
                     // nothing.
                     tile.exclusive_sum(
@@ -197,7 +216,12 @@ macro_rules! count_kernel {
             /// Counts in order, from counter `first` on.
             $name<>, $entry, threads 64, shared counters: u32 = COUNTER_WORDS;
             { classes: Global<u32>, out: Global<u32>, first: u32, bits: u32 }
-            |args, block| {
+        }
+
+        impl $name {
+            #[inline(always)]
+            fn run<B: Block>(self, block: &mut B, counters: B::Shared<u32>) {
+                let args = self;
                 let mut held = block.local(|thread| (thread, [[u32::MAX; $rows]; 2]));
                 block.phase(&mut held, |thread, _| {
                     for word in 0..COUNTER_WORDS as u32 / 64 {
@@ -284,7 +308,12 @@ kernel! {
     /// Writes words of one type and reads them as the other; `beyond` reads one word further.
     Cast<>, "test_cast", threads 32, shared narrow: u32 = 64, shared wide: u64 = 32;
     { out: Global<u64>, beyond: u32 }
-    |args, block| {
+}
+
+impl Cast {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, narrow: B::Shared<u32>, wide: B::Shared<u64>) {
+        let args = self;
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
             narrow.set(2 * thread, 10 + thread);
@@ -331,7 +360,12 @@ kernel! {
     /// halves.
     Halves<>, "test_halves", threads 32, shared wide: u64 = 2;
     { out: Global<u32>, half: u32 }
-    |args, block| {
+}
+
+impl Halves {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, wide: B::Shared<u64>) {
+        let args = self;
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
             if thread == 3 {

@@ -3,7 +3,7 @@
 //! searches by itself.
 
 use gpu_kernels::kernel;
-use gpu_kernels::seam::Global;
+use gpu_kernels::seam::{Block, Global};
 use gpu_kernels::sorted::{Layout, Table};
 use std::ops::Bound;
 use warpnest::sorted::SortedReport;
@@ -223,7 +223,12 @@ kernel! {
     /// Writes the lower bound of each query, and its rank or `u32::MAX`.
     Look<K: Key>, "look", threads 64;
     { queries: Global<K>, keys: Global<K>, lower: Global<u32>, stands: Global<u32>, plan: LookPlan }
-    |args, block| {
+}
+
+impl<K: Key> Look<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
         let table = Table::new(args.keys, args.plan.layout);
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());

@@ -2,7 +2,7 @@
 //! missing in the library's build.
 
 use gpu_kernels::kernel;
-use gpu_kernels::seam::{Global, Kernel, Shared, checked::Checker};
+use gpu_kernels::seam::{Block, Global, Kernel, Shared, checked::Checker};
 use gpu_kernels::types::Key as _;
 use warpnest::engine::HostEngine;
 use warpnest::types::{KeyWord as Key, ValueWord as Value};
@@ -16,7 +16,12 @@ kernel! {
     /// threads without a slot in the end.
     SmallBucket<>, "test_small_bucket", threads 64, shared slots: u32 = 128;
     { keys: Global<u32>, out: Global<u32>, seed: u32, missing: u32 }
-    |args, block| {
+}
+
+impl SmallBucket {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, slots: B::Shared<u32>) {
+        let args = self;
         let slot_in_bucket = |table: u32, key: u32| table * 64 + (key.mix(args.seed as u64, (7 + table) as u64) >> 26);
         let mut items = block.local(|thread| (args.keys.load(thread as u64), u32::MAX));
         let clear = |thread: u32, _: &mut (u32, u32)| {
