@@ -25,7 +25,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, config: &LinearConfig) -> anyhow
     let Bench { device, run, roofline, n, runs } = at;
     let stream = device.default_stream();
     let subjects = Subjects::<K, V>::new(device, n, runs)?;
-    let mut map = config.clone().pairs(n).seed(1).create::<K, V>(device)?;
+    let mut map = config.clone().pairs(n as usize).seed(1).create::<K, V>(device)?;
     // The words of the limits have 64 bits, whatever the slots have.
     let words = map.memory_bytes() / 8;
     let change_limit = roofline.gops(Access::Insert, words, n)?;
@@ -82,7 +82,7 @@ fn mixed<K: Key, V: Value>(
     let (kinds_on, keys_on) = (Buffer::from_slice(device, &kinds)?, Buffer::from_slice(device, &keys)?);
     let mut answers = Answers::new(device, keys.len())?;
     // Capacity for the new keys, so that the map need not grow.
-    map.reserve_on(stream, present.len() as u64 / ROUND)?;
+    map.reserve_on(stream, present.len() / ROUND as usize)?;
     let start = stream.record()?;
     map.apply_many_into(stream, &kinds_on, &keys_on, &subjects.values, &mut answers)?;
     let ms = stream.record()?.milliseconds_since(&start)?;
@@ -102,7 +102,7 @@ pub fn rounds<K: Key + Value>(
 ) -> anyhow::Result<Vec<Record>> {
     let stream = device.default_stream();
     let chunk = n / ROUND;
-    let mut map = config.clone().pairs(chunk * ROUND).fixed().seed(1).create::<K, K>(device)?;
+    let mut map = config.clone().pairs((chunk * ROUND) as usize).fixed().seed(1).create::<K, K>(device)?;
     let chunks: Vec<Buffer<K>> = (0..CHUNKS)
         .map(|number| {
             let keys: Vec<K> = (number * chunk..(number + 1) * chunk).map(key).collect();

@@ -103,7 +103,7 @@ pub fn farrell(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
     let input = Input::<u32, u32>::new(pairs);
     // With the next line these are exactly 32 batches of slots; else a few more, since the number
     // of lines is a prime.
-    let config = LinearConfig::default().pairs(pairs).load(BATCHES as f64 / SHARES as f64).fixed().seed(1);
+    let config = LinearConfig::default().pairs(pairs as usize).load(BATCHES as f64 / SHARES as f64).fixed().seed(1);
     lab.begin("filling", 2 * (1 + lab.runs as usize));
     let own = fill(lab, &config, &input, batch).context("steps of the keys' own")?;
     let next = fill(lab, &config.linear_probing(), &input, batch).context("to the next line")?;

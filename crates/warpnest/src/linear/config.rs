@@ -44,8 +44,8 @@ const LINE_BYTES: u64 = 64;
 impl Config<Linear> {
     /// Sets the number of pairs that the map has capacity for from the beginning.
     #[must_use]
-    pub fn pairs(mut self, pairs: u64) -> Self {
-        self.design.pairs = pairs;
+    pub fn pairs(mut self, pairs: usize) -> Self {
+        self.design.pairs = pairs as u64;
         self
     }
 

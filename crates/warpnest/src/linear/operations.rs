@@ -163,7 +163,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     ///
     /// # Errors
     /// As for [`LinearMap::reserve_on`].
-    pub fn reserve(&mut self, additional: u64) -> Result<()> {
+    pub fn reserve(&mut self, additional: usize) -> Result<()> {
         let device = self.device().clone();
         self.reserve_on(device.default_stream(), additional)
     }
@@ -174,8 +174,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// [`InputError::TooManySlots`](crate::InputError::TooManySlots),
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory): the map is unchanged.
     /// [`Error::Driver`](crate::Error::Driver).
-    pub fn reserve_on(&mut self, stream: &Stream, additional: u64) -> Result<()> {
-        self.table.reserve(stream, additional)
+    pub fn reserve_on(&mut self, stream: &Stream, additional: usize) -> Result<()> {
+        self.table.reserve(stream, additional as u64)
     }
 
     /// Makes the slots of removed keys empty again, which shortens searches; the table keeps its

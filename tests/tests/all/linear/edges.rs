@@ -176,7 +176,7 @@ fn growth_by_one_batch_and_by_many_at_every_load() {
                         );
                         map.shrink_to_fit().unwrap();
                         equals(&map, &pairs(&keys));
-                        let exact = config.clone().pairs(n as u64).memory_bytes::<K, V>().unwrap();
+                        let exact = config.clone().pairs(n).memory_bytes::<K, V>().unwrap();
                         assert!(
                             map.memory_bytes() <= exact,
                             "{} bytes for {n} pairs, {exact} said",
@@ -206,7 +206,7 @@ mod a_map_has_room_for_the_pairs_that_it_was_made_for {
         let sizes = || (1..600).step_by(if only_cuda() { 37 } else { 1 });
         for load in [0.29, 0.35, 0.99, 0.8, 0.5, 0.05] {
             for (config, n) in configs().into_iter().flat_map(|config| sizes().map(move |n| (config.clone(), n))) {
-                let config = config.load(load).pairs(n as u64);
+                let config = config.load(load).pairs(n);
                 let keys: Vec<K> = distinct_keys(n, 3);
                 for mut map in
                     [create::<_, K, V>(&engine.device, &config), create(&engine.device, &config.clone().fixed())]
@@ -230,7 +230,7 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was() {
         for (engine, fixed) in linear_engines::<K, V>().flat_map(|engine| [(engine, true), (engine, false)]) {
             for config in configs() {
                 let n = engine.max_items.min(20_000);
-                let config = config.load(0.9).pairs(n as u64 * 90 / 85);
+                let config = config.load(0.9).pairs(n * 90 / 85);
                 let mut map = create::<_, K, V>(&engine.device, &if fixed { config.fixed() } else { config });
                 let all: Vec<K> = distinct_keys(n * 5, 17);
                 let mut there = pairs(&all[..n]);
@@ -336,7 +336,7 @@ fn probe_lengths_are_those_of_the_words() {
                 configs().into_iter().flat_map(|config| [0.3, 0.9, 0.99].map(|load| (config.clone(), load)))
             {
                 let n = engine.max_items.min(5000);
-                let mut map = create::<_, K, V>(&engine.device, &config.load(load).pairs(n as u64).fixed());
+                let mut map = create::<_, K, V>(&engine.device, &config.load(load).pairs(n).fixed());
                 let none = map.probe_lengths().unwrap();
                 assert_eq!((none.mean, none.longest, none.histogram.iter().sum()), (0.0, 0, 0u64));
                 let keys: Vec<K> = distinct_keys(n, 8);

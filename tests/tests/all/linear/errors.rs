@@ -73,9 +73,12 @@ fn more_pairs_than_a_map_can_have_are_refused() {
         assert!(asked >= least && figure == limit, "{asked} slots were asked for");
     };
     for config in configs() {
-        for pairs in [1 << 32, 1 << 40, u64::MAX] {
-            refused(config.clone().pairs(pairs).memory_bytes::<u32, u64>().unwrap_err(), pairs);
-            refused(config.clone().load(0.999).pairs(pairs).create::<u64, u32>(&Device::cpu()).unwrap_err(), pairs);
+        for pairs in [1 << 32, 1 << 40, usize::MAX] {
+            refused(config.clone().pairs(pairs).memory_bytes::<u32, u64>().unwrap_err(), pairs as u64);
+            refused(
+                config.clone().load(0.999).pairs(pairs).create::<u64, u32>(&Device::cpu()).unwrap_err(),
+                pairs as u64,
+            );
         }
         for load in [f64::MIN_POSITIVE, 1e-300, 1e-9] {
             refused(config.clone().load(load).pairs(100).memory_bytes::<u64, u64>().unwrap_err(), 100);
@@ -88,9 +91,9 @@ fn more_pairs_than_a_map_can_have_are_refused() {
         let mut map: LinearMap = configs()[0].create(device).unwrap();
         map.insert_many(&[1, 2, u32::MAX], &[3, 4, 5]).unwrap();
         let slots = map.table().slots();
-        for additional in [1 << 32, 1 << 40, u64::MAX - 3, u64::MAX - 2, u64::MAX - 1, u64::MAX] {
+        for additional in [1 << 32, 1 << 40, usize::MAX - 3, usize::MAX - 2, usize::MAX - 1, usize::MAX] {
             match map.reserve_on(device.default_stream(), additional) {
-                Err(error) => refused(error, additional),
+                Err(error) => refused(error, additional as u64),
                 Ok(()) => {
                     panic!("room for {additional} more keys in {} slots on {}", map.table().slots(), device.name())
                 }
@@ -197,7 +200,12 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
 }
 
 /// A map that may not grow, with capacity for about `about` keys, and its exact capacity.
-fn fixed<K: Key, V: Value>(device: &Device, config: &LinearConfig, load: f64, about: u64) -> (LinearMap<K, V>, usize) {
+fn fixed<K: Key, V: Value>(
+    device: &Device,
+    config: &LinearConfig,
+    load: f64,
+    about: usize,
+) -> (LinearMap<K, V>, usize) {
     let map = config.clone().load(load).pairs(about).fixed().create::<K, V>(device).unwrap();
     let most = ((map.table().slots() as f64 * load) as u64).min(map.table().slots() - 1);
     (map, most as usize)
@@ -317,7 +325,7 @@ fn a_full_map_that_may_not_grow_has_room_again_when_keys_are_removed() {
                 for (about, mixed, cell) in [20, 200, 2000]
                     .into_iter()
                     .flat_map(|about| [(about, 0, true), (about, 1, false), (about, 2, true), (about, 3, false)])
-                    .filter(|case| case.0 * 3 / 2 < engine.max_items as u64)
+                    .filter(|case| case.0 * 3 / 2 < engine.max_items)
                 {
                     let (mut map, most) = fixed::<K, V>(&engine.device, &config, load, about);
                     let all: Vec<K> = distinct_keys(2 * most, 4);

@@ -50,7 +50,7 @@ enum Step<K, V> {
     Get(Vec<K>),
     Compact,
     Shrink,
-    Reserve(u64),
+    Reserve(usize),
     Clear,
     Clone,
 }
@@ -79,7 +79,7 @@ fn step<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Step<K, V>> {
         1 => keys(most).prop_map(Step::Get),
         1 => Just(Step::Compact),
         1 => Just(Step::Shrink),
-        1 => (0u64..600).prop_map(Step::Reserve),
+        1 => (0usize..600).prop_map(Step::Reserve),
         1 => Just(Step::Clear),
         1 => Just(Step::Clone),
     ]
@@ -94,7 +94,7 @@ struct Case<K, V> {
 
 /// A strategy for batches of up to `most` operations on a map with an initial capacity for `pairs`
 /// pairs.
-fn case<K: Key, V: Value>(most: usize, pairs: u64, max_steps: usize) -> impl Strategy<Value = Case<K, V>> {
+fn case<K: Key, V: Value>(most: usize, pairs: usize, max_steps: usize) -> impl Strategy<Value = Case<K, V>> {
     let load = prop_oneof![2 => Just(0.8), 2 => 0.3..1.0f64, 2 => Just(0.99), 1 => Just(0.05)];
     let fixed = prop_oneof![3 => Just(false), 1 => Just(true)];
     let config = (load, prop_oneof![Just(0), 0..pairs], any::<bool>(), any::<u64>(), fixed);
@@ -273,7 +273,7 @@ fn work<K: Key, V: Value>(
             map.reserve_on(stream, additional).map_err(fail)?;
             // The key with the cell may be one more than the slots allow.
             let in_slots = map.len() as u64 - before.contains_key(&K::ALL_ONES) as u64;
-            prop_assert!(in_slots + additional < map.table().slots());
+            prop_assert!(in_slots + (additional as u64) < map.table().slots());
             Ok(vec![])
         }
         Step::Clear => {

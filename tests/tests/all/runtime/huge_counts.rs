@@ -87,8 +87,8 @@ fn sizes_of_huge_counts_are_numbers_or_typed_errors() {
 fn what_maps_that_change_say_of_huge_counts_are_numbers_or_typed_errors() {
     for load in [f64::MIN_POSITIVE, 1e-9, 0.8, 1.0 - f64::EPSILON] {
         for config in [LinearConfig::default().load(load), LinearConfig::default().load(load).linear_probing()] {
-            check("LinearConfig", |count| config.clone().pairs(count).memory_bytes::<u32, u32>(), table);
-            check("LinearConfig", |count| config.clone().pairs(count).memory_bytes::<u64, u64>(), table);
+            check("LinearConfig", |count| config.clone().pairs(count as usize).memory_bytes::<u32, u32>(), table);
+            check("LinearConfig", |count| config.clone().pairs(count as usize).memory_bytes::<u64, u64>(), table);
         }
     }
     let largest = ExtendibleConfig::default().segments(1 << 8).buckets(1 << 23).records(256).max_segments(u64::MAX);
@@ -103,7 +103,7 @@ fn what_maps_that_change_say_of_huge_counts_are_numbers_or_typed_errors() {
     check("ExtendibleMap", |count| map.table().scratch_bytes(count), any);
     let mut map = LinearConfig::default().create::<u32, u32>(&device).unwrap();
     map.insert_many(&[1, 2], &[3, 4]).unwrap();
-    for count in [1 << 32, 1 << 40, 1 << 63, u64::MAX] {
+    for count in [1 << 32, 1 << 40, 1 << 63, usize::MAX] {
         let error = map.reserve_on(device.default_stream(), count).unwrap_err();
         assert!(is_of_size(&error), "{error}");
     }

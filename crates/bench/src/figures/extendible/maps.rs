@@ -106,7 +106,7 @@ pub fn extendible(device: &Device, content: &Content) -> anyhow::Result<Box<dyn 
 }
 
 fn linear_map(device: &Device, content: &Content) -> anyhow::Result<LinearMap> {
-    filled(&LinearConfig::default().pairs(content.most).seed(1), device, content)
+    filled(&LinearConfig::default().pairs(content.most as usize).seed(1), device, content)
 }
 
 /// A linear map with capacity for the most keys from the beginning.
