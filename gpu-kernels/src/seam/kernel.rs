@@ -113,8 +113,8 @@ pub unsafe trait Kernel: Send + Sync {
 /// ```
 ///
 /// The method `run` is what a block does; it takes the shared arrays in the order of the
-/// declaration. The arguments are copied to a local first: closures that capture parts of `self`
-/// itself leave some kernels with arrays on the stack.
+/// declaration. The arguments are copied to a local first: where `self` was used itself, LLVM left
+/// `extendible_divide` with an array on the stack.
 ///
 /// This gives `struct Name<K, V>` whose fields are the arguments: on the host a value of it is a
 /// launch. With one type parameter there is an entry point for each of `u32` and `u64`
