@@ -25,7 +25,7 @@
     reason = "on the GPU, index loops of constant trip count are unrolled; iterators over arrays end on the stack"
 )]
 #![cfg_attr(
-    not(any(target_arch = "nvptx64", feature = "cpu", feature = "checked")),
+    not(any(feature = "cpu", feature = "checked")),
     allow(dead_code, reason = "without these features a host runs no block")
 )]
 // These are the two attributes of the GPU target that Rust accepts only here; every other question

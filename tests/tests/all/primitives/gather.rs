@@ -54,6 +54,9 @@ fn rows_of_every_size_go_where_their_numbers_say() {
         with(device, |i| i ^ 0x5555, 0);
         with(device, |i| (i as u64) << 33 | 1, 0);
         with(device, |i| Row([i, 1, !i]), Row::zeroed());
+        // These go in pieces of 16 bytes, one and three a row.
+        with(device, |i| Row([i, 1, !i, i << 7]), Row::zeroed());
+        with(device, |i| Row(std::array::from_fn::<u32, 12, _>(|word| i ^ (word as u32) << 20)), Row::zeroed());
     });
     with(&Device::cpu(), |i| i as f64 - 0.5, 0.0);
     with(&Device::cpu(), |i| Row([i; 8]), Row::zeroed());
