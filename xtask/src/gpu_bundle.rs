@@ -27,7 +27,8 @@ const RUN: &str = include_str!("gpu_bundle.sh");
 const MANIFEST: &str = "manifest.txt";
 
 /// The packages that the binaries come from.
-const PACKAGES: [&str; 6] = ["-p", "warpnest", "-p", "warpnest-tests", "-p", "warpnest-bench"];
+const PACKAGES: [&str; 8] =
+    ["-p", "warpnest", "-p", "warpnest-applications", "-p", "warpnest-tests", "-p", "warpnest-bench"];
 
 /// One executable that cargo built.
 #[derive(Debug, PartialEq, Eq)]

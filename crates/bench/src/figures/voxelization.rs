@@ -1,18 +1,9 @@
-//! Voxels of a mesh, by the code of the example `voxels`: the sources are the same files.
-
-#[allow(dead_code, reason = "the example, whose file this is, uses more of it")]
-#[path = "../../../warpnest/examples/voxels/mesh.rs"]
-mod mesh;
-#[allow(dead_code, reason = "the example, whose file this is, uses more of it")]
-#[path = "../../../warpnest/examples/voxels/shapes.rs"]
-mod shapes;
-#[allow(dead_code, reason = "the example, whose file this is, uses more of it")]
-#[path = "../../../warpnest/examples/voxels/voxelize.rs"]
-mod voxelize;
+//! Voxels of a mesh, by the code that the examples share.
 
 use std::path::Path;
 
-use mesh::Mesh;
+use warpnest_applications::mesh::{self, Mesh};
+use warpnest_applications::{models, voxelize};
 
 /// The finest grid whose voxels have keys of 32 bits: ten for each coordinate, as in (Alcantara
 /// 2009).
@@ -36,7 +27,7 @@ impl Model {
 
     /// The knot with as many corners around it, and around its tube.
     pub fn torus_knot(around_knot: u32, around_tube: u32) -> Self {
-        Self { name: "a torus knot".to_owned(), mesh: shapes::torus_knot(around_knot, around_tube) }
+        Self { name: "a torus knot".to_owned(), mesh: models::torus_knot(around_knot, around_tube) }
     }
 
     /// The voxels that the surface touches on a grid of at most [`FINEST`] voxels a side.

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 
 use glam::DVec3;
 
-use super::mesh::Mesh;
+use crate::mesh::Mesh;
 
 /// A tube around a knot that lies on a torus: three times around its axis, and seven times through
 /// its hole.

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-use super::mesh::{Mesh, MeshError};
+use crate::mesh::{Mesh, MeshError};
 
 /// The numbers of voxels that the grid may have along a side: 4096 still leaves the memory of a
 /// workstation enough.
@@ -219,7 +219,8 @@ impl Separation {
 mod tests {
     use std::collections::HashSet;
 
-    use super::{super::shapes, *};
+    use super::*;
+    use crate::models;
 
     fn voxels_of(corners: [DVec3; 3], grid: u32) -> HashSet<[u32; 3]> {
         let mut voxels = HashSet::new();
@@ -313,7 +314,7 @@ mod tests {
     fn nothing_leaks_into_a_closed_surface() {
         let grid = 48;
         let (mesh, _) =
-            fit_to_grid(shapes::wavy_sphere(40, 20), Mesh { corners: vec![DVec3::ZERO], triangles: vec![] }, grid)
+            fit_to_grid(models::wavy_sphere(40, 20), Mesh { corners: vec![DVec3::ZERO], triangles: vec![] }, grid)
                 .unwrap();
         let surface = voxelize(&mesh, grid, |_| ());
         let mut walls: HashSet<u64> = surface.keys.iter().copied().collect();
@@ -335,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_surface_is_sorted_and_unique_and_its_triangles_touch_it() {
-        let (mesh, other) = fit_to_grid(shapes::torus_knot(200, 20), shapes::wavy_sphere(60, 30), 64).unwrap();
+        let (mesh, other) = fit_to_grid(models::torus_knot(200, 20), models::wavy_sphere(60, 30), 64).unwrap();
         for mesh in [mesh, other] {
             let finished = std::sync::atomic::AtomicU64::new(0);
             let surface = voxelize(&mesh, 64, |count| {
@@ -387,7 +388,7 @@ mod tests {
 
     #[test]
     fn placements_and_grids_out_of_range_are_errors() {
-        let ball = || shapes::wavy_sphere(8, 4);
+        let ball = || models::wavy_sphere(8, 4);
         for grid in [0, 7, 4097, u32::MAX] {
             assert!(matches!(fit_to_grid(ball(), ball(), grid), Err(MeshError::Grid { .. })));
         }

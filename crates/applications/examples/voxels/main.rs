@@ -4,13 +4,8 @@
 //! each table is asked for the other's. This is what the first GPU hash tables were made for:
 //! spatial hashing of voxelized models (Alcantara 2009). The answer is a number, and a picture.
 
-mod camera;
-mod mesh;
-mod picture;
-mod shapes;
 mod summary;
 mod tables;
-mod voxelize;
 
 use std::{
     cmp::Ordering,
@@ -24,11 +19,12 @@ use anyhow::{Context, bail};
 use clap::Parser;
 use glam::DVec3;
 use indicatif::{ProgressBar, ProgressStyle};
-use mesh::Mesh;
 use summary::grouped;
 use tables::Measured;
-use voxelize::{Placement, Surface};
 use warpnest::Device;
+use warpnest_applications::mesh::{self, Mesh};
+use warpnest_applications::voxelize::{self, Placement, Surface};
+use warpnest_applications::{models, picture};
 
 /// Find where two surfaces meet, with hash tables of their voxels.
 #[derive(Debug, Parser)]
@@ -146,7 +142,7 @@ fn meshes(arguments: &Arguments) -> anyhow::Result<[(String, Mesh); 2]> {
             (name(a), mesh.clone(), "its copy".to_owned(), mesh)
         }
         (None, _) => {
-            let (knot, sphere) = (shapes::torus_knot(1400, 96), shapes::wavy_sphere(600, 300));
+            let (knot, sphere) = (models::torus_knot(1400, 96), models::wavy_sphere(600, 300));
             ("wavy sphere".to_owned(), sphere, "torus knot".to_owned(), knot)
         }
     };

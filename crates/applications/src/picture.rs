@@ -10,7 +10,7 @@ use std::{fs::File, io, io::BufWriter, path::Path};
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::{
+use crate::{
     camera::{Camera, Stamp, middle},
     mesh::Mesh,
     voxelize::Surface,
@@ -274,14 +274,12 @@ fn to_bytes(panels: &[Vec<Colour>; 2]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{shapes, voxelize},
-        *,
-    };
+    use super::*;
+    use crate::{models, voxelize};
 
     #[test]
     fn the_common_voxels_glow_in_both_panels() {
-        let (a, b) = voxelize::fit_to_grid(shapes::wavy_sphere(60, 30), shapes::torus_knot(200, 16), 40).unwrap();
+        let (a, b) = voxelize::fit_to_grid(models::wavy_sphere(60, 30), models::torus_knot(200, 16), 40).unwrap();
         let surfaces = [&a, &b].map(|mesh| voxelize::voxelize(mesh, 40, |_| ()));
         let bodies = [Body { mesh: &a, surface: &surfaces[0] }, Body { mesh: &b, surface: &surfaces[1] }];
         let common: Vec<u64> =

@@ -6,7 +6,7 @@ use anyhow::ensure;
 use warpnest::types::KeyWord as Key;
 use warpnest::{Answers, Buffer, Device, PageConfig, PageMap};
 
-use super::voxelize::{FINEST_NARROW, Surface, narrow};
+use warpnest_applications::voxelize::{FINEST_NARROW, Surface, narrow};
 
 /// The number of timed runs of each operation on the device, of which the median counts.
 const RUNS: usize = 5;
@@ -129,13 +129,11 @@ fn milliseconds_since(start: Instant) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{shapes, voxelize},
-        *,
-    };
+    use super::*;
+    use warpnest_applications::{models, voxelize};
 
     fn surfaces() -> [Surface; 2] {
-        let (a, b) = (shapes::wavy_sphere(60, 30), shapes::torus_knot(200, 16));
+        let (a, b) = (models::wavy_sphere(60, 30), models::torus_knot(200, 16));
         let (a, b) = voxelize::fit_to_grid(a, b, 40).unwrap();
         [a, b].map(|mesh| voxelize::voxelize(&mesh, 40, |_| ()))
     }

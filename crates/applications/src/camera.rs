@@ -2,7 +2,7 @@
 
 use glam::{DVec2, DVec3};
 
-use super::voxelize::unpack;
+use crate::voxelize::unpack;
 
 /// The middle of a voxel.
 pub fn middle(key: u64) -> DVec3 {
