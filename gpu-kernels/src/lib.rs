@@ -19,6 +19,7 @@
 //! * [`extendible`]: the table that grows and shrinks bucket by bucket.
 //! * [`plain`]: the elements of buffers.
 //! * [`layered`]: what compacting tables and multimaps need beside the table on which they stand.
+//! * [`voxels`]: an application, surfaces that intersect.
 #![no_std]
 #![allow(
     clippy::needless_range_loop,
@@ -48,3 +49,4 @@ pub mod sorted;
 pub mod table;
 pub mod two_level;
 pub mod types;
+pub mod voxels;

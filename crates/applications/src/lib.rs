@@ -7,4 +7,5 @@ pub mod camera;
 pub mod mesh;
 pub mod models;
 pub mod picture;
+pub mod solids;
 pub mod voxelize;

@@ -126,3 +126,8 @@ mod multi {
     mod errors;
     mod properties;
 }
+
+mod voxels {
+    mod frames;
+    mod reference;
+}

@@ -54,6 +54,10 @@ impl Allocation {
         self.address
     }
 
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     fn uses(&self) -> std::sync::MutexGuard<'_, Uses> {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }

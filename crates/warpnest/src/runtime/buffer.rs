@@ -2,6 +2,7 @@
 
 use crate::runtime::allocation::{Allocation, Owner, Tracked};
 use crate::runtime::device::Device;
+use crate::runtime::engine::Engine;
 use crate::runtime::stream::{Batch, Stream};
 use crate::{Error, Result};
 use gpu_kernels::plain::Plain;
@@ -9,6 +10,7 @@ use gpu_kernels::seam::Global;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// An array of a plain type in a device's memory.
 ///
@@ -33,15 +35,19 @@ impl<T: Plain> Buffer<T> {
     /// An array of `length` elements whose contents are whatever the memory held; on the CPU engine
     /// zeros.
     pub(crate) fn uninitialized(device: &Device, length: usize) -> Result<Self> {
+        Self::allocated(device.engine(), length)
+    }
+
+    fn allocated(engine: &Arc<dyn Engine>, length: usize) -> Result<Self> {
         let too_large = || {
-            let free = device.memory().map_or(0, |memory| memory.free);
-            Error::OutOfMemory { asked: u64::MAX, free, device: device.name().to_owned() }
+            let free = engine.memory().map_or(0, |memory| memory.free);
+            Error::OutOfMemory { asked: u64::MAX, free, device: engine.name().to_owned() }
         };
         let bytes = length.checked_mul(size_of::<T>()).ok_or_else(too_large)?;
         // An empty buffer still has an address.
         let bytes = bytes.max(16);
-        let address = device.engine().allocate(bytes)?;
-        Ok(Self::from_allocation(Allocation::new(device.engine().clone(), address, bytes, Owner::Engine), length))
+        let address = engine.allocate(bytes)?;
+        Ok(Self::from_allocation(Allocation::new(engine.clone(), address, bytes, Owner::Engine), length))
     }
 
     /// Makes the buffer an array of `length` elements with unspecified contents. Allocates memory
@@ -150,6 +156,64 @@ impl<T: Plain> Buffer<T> {
             unsafe { queue.download(address, bytes_of_mut(&mut element)) }
         })?;
         Ok(element[0])
+    }
+
+    /// Copies element `index` to the host, after the work that writes the buffer now; returns when
+    /// it is done. `None` if the buffer has no such element.
+    ///
+    /// It costs the host a wait, some tens of microseconds on a GPU, whatever the buffer's length.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn get(&self, stream: &Stream, index: usize) -> Result<Option<T>> {
+        if index < self.length { self.download_at(stream, index).map(Some) } else { Ok(None) }
+    }
+
+    /// Makes the buffer `length` elements long. Those that it had before keep their values, others
+    /// are zeros.
+    ///
+    /// No memory is given back, so a buffer whose length varies from call to call soon allocates
+    /// nothing any more. An allocation takes a quarter more than is asked for, if there is as much.
+    /// It holds the old memory until the elements are copied. If it fails, the buffer is what it was.
+    ///
+    /// ```
+    /// use warpnest::{Buffer, Device};
+    ///
+    /// let device = Device::best()?;
+    /// let stream = device.default_stream();
+    /// let mut keys = Buffer::from_slice(&device, &[5u32, 6, 7])?;
+    /// keys.resize(stream, 1)?;
+    /// keys.resize(stream, 4)?;
+    /// assert_eq!(keys.download(stream)?, [5, 0, 0, 0]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn resize(&mut self, stream: &Stream, length: usize) -> Result<()> {
+        if length > self.capacity() {
+            let engine = self.allocation.engine();
+            let mut grown = match Self::allocated(engine, length.saturating_add(length / 4)) {
+                Err(Error::OutOfMemory { .. }) => Self::allocated(engine, length)?,
+                grown => grown?,
+            };
+            grown.length = self.length;
+            grown.copy_from(stream, self)?;
+            *self = grown;
+        }
+        let new = (length.saturating_sub(self.length)) * size_of::<T>();
+        if new > 0 {
+            let address = self.allocation.address() + self.bytes();
+            // SAFETY: the memory has room for `length` elements.
+            stream.enqueue(&[], &[self], |queue| unsafe { queue.fill(address, 0, new) })?;
+        }
+        self.length = length;
+        Ok(())
+    }
+
+    /// The number of elements up to which [`Buffer::resize`] allocates no memory.
+    pub fn capacity(&self) -> usize {
+        self.allocation.bytes() / size_of::<T>().max(1)
     }
 
     /// Queues a copy of all of `source`.

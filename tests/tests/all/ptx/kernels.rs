@@ -1,6 +1,7 @@
 //! Every kernel, with no work and null pointers.
 
 mod extendible;
+mod voxels;
 
 use gpu_kernels::cuckoo::{
     Census, Find, FindParams, Histogram, Insert, InsertParams, Last, PairsParams, StoreValues, Unpack as UnpackSlots,
@@ -346,6 +347,7 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         .chain(multi::<u32>())
         .chain(multi::<u64>())
         .chain(of_no_type)
+        .chain(voxels::all())
         .chain(extendible::of_no_type())
         .chain(extendible_pairs.into_iter().flatten())
         .chain([extendible::keys::<u32>(), extendible::keys::<u64>()])

@@ -2,10 +2,11 @@
 //! `runtime/streams.rs` has the order of work.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
 use warpnest::cuckoo::CuckooReport;
 use warpnest::types::KeyWord as Key;
 use warpnest::{Answers, Buffer, CuckooConfig, CuckooMap, Device, Error, Event, InputError, Stream};
-use warpnest_tests::{TestEngine, distinct_keys, engines};
+use warpnest_tests::{TestEngine, counting, distinct_keys, engines, only};
 
 /// The sizes to try, also around 512 and 1,024: so many words are the most that take a different
 /// path to the host.
@@ -197,4 +198,49 @@ fn several_host_threads_look_up_in_one_map_at_the_same_time() {
             }
         });
     }
+}
+
+#[test]
+fn a_resized_buffer_keeps_what_stays_and_adds_zeros() {
+    for engine in engines() {
+        let device = &engine.device;
+        let stream = &device.stream().unwrap();
+        let mut reference: Vec<u64> = distinct_keys(300, 5);
+        let mut buffer = Buffer::from_slice(device, &reference).unwrap();
+        for length in [300, 7, 8, 0, 1, 299, 300, 301, 375, 1000, 999, 5, 1001] {
+            let (address, capacity) = (buffer.address(), buffer.capacity());
+            buffer.resize(stream, length).unwrap();
+            reference.resize(length, 0);
+            assert_eq!(buffer.len(), length);
+            assert_eq!(buffer.download(stream).unwrap(), reference);
+            assert_eq!(length <= capacity, buffer.address() == address, "{length} in {capacity}");
+            assert_eq!(buffer.capacity(), if length <= capacity { capacity } else { length + length / 4 });
+            assert_eq!(buffer.get(stream, length / 2).unwrap(), reference.get(length / 2).copied());
+            assert_eq!(buffer.get(stream, length).unwrap(), None);
+            // What is behind the end must not come back.
+            buffer.fill(stream, 0x77).unwrap();
+            reference.fill(u64::from_ne_bytes([0x77; 8]));
+        }
+    }
+}
+
+#[test]
+fn a_buffer_that_cannot_grow_stays_as_it_is() {
+    let (device, counts) = counting();
+    let stream = device.default_stream();
+    let mut buffer = Buffer::from_slice(&device, &[1u32, 2, 3]).unwrap();
+    // The first allocation asks for more than it must, so that a second is tried.
+    only(&counts.allocations, 0, || {
+        counts.once.store(true, Relaxed);
+        buffer.resize(stream, 100).unwrap();
+        counts.once.store(false, Relaxed);
+    });
+    assert_eq!(buffer.capacity(), 100);
+    only(&counts.allocations, 0, || {
+        for length in [101, usize::MAX] {
+            assert!(matches!(buffer.resize(stream, length), Err(Error::OutOfMemory { .. })));
+        }
+    });
+    assert_eq!(buffer.download(stream).unwrap()[..4], [1, 2, 3, 0]);
+    assert_eq!(buffer.len(), 100);
 }

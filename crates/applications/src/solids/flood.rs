@@ -1,0 +1,145 @@
+//! The regions of one surface that lie inside the other, on a device.
+
+use warpnest::kernels::voxels::{Classify, ClassifyParams, Flatten, FloodParams, Link, LinkParams, Wind, WindParams};
+use warpnest::primitives::{Scratch, compact};
+use warpnest::{Buffer, Device, PageMap, Stream};
+
+use super::FrameError;
+use super::surface::Surface;
+
+/// The flood over one surface, from wall to wall, and what it found.
+#[derive(Debug)]
+pub struct Flood {
+    /// The bits of the voxels that the other surface touches, too.
+    pub walls: Buffer<u32>,
+    /// The rank of each voxel's parent, and in the end of the least voxel of its region.
+    parents: Buffer<u32>,
+    /// The bits of the voxels that are the least of their regions.
+    roots: Buffer<u32>,
+    /// The keys of these voxels, and behind them arbitrary ones.
+    seeds: Buffer<u32>,
+    /// Their ranks.
+    seed_ranks: Buffer<u32>,
+    /// The number of regions.
+    regions: Buffer<u32>,
+    /// The winding number of the other surface around each seed, at its rank.
+    windings: Buffer<u32>,
+    /// The bits of the voxels inside the other surface.
+    pub inside: Buffer<u32>,
+    /// The numbers of voxels inside and of walls.
+    counts: Buffer<u32>,
+    scratch: Scratch,
+}
+
+impl Flood {
+    /// The buffers of a flood, empty.
+    pub fn new(device: &Device) -> Result<Self, FrameError> {
+        let words = |length| Buffer::zeroed(device, length);
+        Ok(Self {
+            walls: words(0)?,
+            parents: words(0)?,
+            roots: words(0)?,
+            seeds: words(0)?,
+            seed_ranks: words(0)?,
+            regions: words(1)?,
+            windings: words(0)?,
+            inside: words(0)?,
+            counts: words(2)?,
+            scratch: Scratch::new(device),
+        })
+    }
+
+    /// Asks the other surface's table for the voxels of `surface`: those that it has are walls.
+    pub fn ask(&mut self, stream: &Stream, surface: &Surface, other: &PageMap<u32, u32>) -> Result<(), FrameError> {
+        self.walls.resize(stream, surface.keys.len().div_ceil(32))?;
+        other.contains_many_into(stream, &surface.keys, &mut self.walls)?;
+        Ok(())
+    }
+
+    /// Gives each voxel that is no wall the least voxel of its region. `map` has the rank of each
+    /// voxel of `surface`.
+    pub fn fill(&mut self, stream: &Stream, surface: &Surface, map: &PageMap<u32, u32>) -> Result<(), FrameError> {
+        let (voxels, words) = (surface.keys.len(), surface.keys.len().div_ceil(32));
+        self.parents.resize(stream, voxels)?;
+        self.parents.copy_from(stream, &surface.ranks)?;
+        self.roots.resize(stream, words)?;
+        let (walls, parents) = (&self.walls, &self.parents);
+        // SAFETY: the launches name the buffers. There is a parent for each voxel, its own rank,
+        // and a bit in walls and roots. Words and layout are of the table that has the ranks.
+        unsafe {
+            let table = map.table();
+            let plan = LinkParams { layout: *table.layout(), voxels: voxels as u64 };
+            let (keys, words) = (surface.keys.global(), table.words().global());
+            let link = Link { keys, walls: walls.global(), words, parents: parents.global(), plan };
+            stream.launch(&link, voxels as u64, &[&surface.keys, walls, table.words()], &[parents])?;
+            let plan = FloodParams { voxels: voxels as u64 };
+            let (walls_at, parents_at, roots) = (walls.global(), parents.global(), self.roots.global());
+            let flatten = Flatten { walls: walls_at, parents: parents_at, roots, plan };
+            stream.launch(&flatten, voxels as u64, &[walls], &[parents, &self.roots])?;
+        }
+        self.seeds.resize(stream, voxels)?;
+        self.seed_ranks.resize(stream, voxels)?;
+        let Self { parents, roots, seeds, seed_ranks, regions, scratch, .. } = self;
+        compact(stream, scratch, &surface.keys, roots, seeds, regions)?;
+        // The parent of a root is the root.
+        compact(stream, scratch, parents, roots, seed_ranks, regions)?;
+        Ok(())
+    }
+
+    /// Finds out which regions lie inside the mesh of `other`, which must be closed.
+    pub fn classify(
+        &mut self,
+        stream: &Stream,
+        surface: &Surface,
+        other: &Surface,
+        side: u32,
+    ) -> Result<(), FrameError> {
+        let (voxels, words) = (surface.keys.len(), surface.keys.len().div_ceil(32));
+        self.windings.resize(stream, 0)?;
+        self.windings.resize(stream, voxels)?;
+        self.inside.resize(stream, words)?;
+        self.counts.fill(stream, 0)?;
+        // SAFETY: the launches name the buffers. The seeds are in ascending order and touch no
+        // triangle of the other mesh, since they are no walls. There is a root and a winding number
+        // for each voxel, and a bit in walls and inside.
+        unsafe {
+            let wind = Wind {
+                corners: other.corners.global(),
+                triangles: other.triangles.global(),
+                seeds: self.seeds.global(),
+                ranks: self.seed_ranks.global(),
+                count: self.regions.global(),
+                windings: self.windings.global(),
+                plan: WindParams { triangles: other.triangle_count(), side, padding: 0 },
+            };
+            stream.launch(
+                &wind,
+                other.triangle_count(),
+                &[&other.corners, &other.triangles, &self.seeds, &self.seed_ranks, &self.regions],
+                &[&self.windings],
+            )?;
+            let classify = Classify {
+                walls: self.walls.global(),
+                roots: self.parents.global(),
+                windings: self.windings.global(),
+                inside: self.inside.global(),
+                counts: self.counts.global(),
+                plan: ClassifyParams { voxels: voxels as u64 },
+            };
+            stream.launch(
+                &classify,
+                voxels as u64,
+                &[&self.walls, &self.parents, &self.windings],
+                &[&self.inside, &self.counts],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The numbers of voxels inside, of walls, and of regions.
+    pub fn counts(&self, stream: &Stream) -> Result<[usize; 3], FrameError> {
+        let counts = self.counts.download(stream)?;
+        let regions = self.regions.get(stream, 0)?.unwrap_or(0);
+        Ok([counts[0] as usize, counts[1] as usize, regions as usize])
+    }
+}

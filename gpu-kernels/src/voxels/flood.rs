@@ -1,0 +1,182 @@
+//! The flood over a surface: voxels that touch, even at a corner, get the same number, unless one of
+//! them is a wall.
+//!
+//! A surface's voxels are in the order of their keys; a page table gives the rank of a key. Each
+//! voxel starts as the root of a tree of its own, and trees grow together by the neighbours that
+//! the table finds (union and find, with links from larger to smaller ranks). So the root of a
+//! region is the least of its voxels, in whatever order threads run.
+//!
+//! **Why walls tell inside from outside.** The walls are the voxels that both surfaces touch. Voxels
+//! of A that touch each other share a point. If neither is touched by B, then B does not separate
+//! this point from either, so both lie on the same side of B.
+
+use super::{COORDINATE_BITS, MAX_SIDE, unpack};
+use crate::page::{Layout, Table};
+use crate::seam::{Block, Global, Tile, opaque};
+
+/// The scalar arguments of [`Link`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct LinkParams {
+    /// The layout of the page table that has the rank of each key.
+    pub layout: Layout,
+    /// The number of voxels.
+    pub voxels: u64,
+}
+
+kernel! {
+    /// Links each voxel that is no wall with its neighbours of smaller keys. One thread a voxel.
+    ///
+    /// `parents[i]` is `i` before. `words` are those of the table's buckets, and bit `i mod 32` of
+    /// `walls[i / 32]` says whether voxel `i` is a wall.
+    Link<>, "voxels_link", threads 256;
+    { keys: Global<u32>, walls: Global<u32>, words: Global<u64>, parents: Global<u32>, plan: LinkParams }
+}
+
+/// The rows of voxels along x that hold the neighbours of smaller keys, but for the voxel's own
+/// row: the step along y, plus 1, of each in two bits, from the lowest bits on. The first row is in
+/// the same layer, the other three in the one before.
+const ROWS: u32 = 0b10_01_00_00;
+
+impl Link {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let LinkParams { layout, voxels } = args.plan;
+        let table = Table::<u32, u32>::new(args.words.cast(), layout);
+        let open = |rank: u32| !is_set(args.walls, rank as u64);
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let rank = first + thread as u64;
+            if rank >= voxels || is_set(args.walls, rank) {
+                return;
+            }
+            let key = args.keys.load_read_only(rank);
+            let [x, y, z] = unpack(key);
+            // The voxel to the left is the one before, if there is one.
+            let mut left = false;
+            if x > 0 && rank > 0 && args.keys.load_read_only(rank - 1) == key - 1 && open(rank as u32 - 1) {
+                unite(args.parents, rank as u32, rank as u32 - 1);
+                left = true;
+            }
+            // In each row first the middle voxel, then those to its right and left. What is not
+            // unrolled has one lookup in its code.
+            let mut step = 0;
+            while step < opaque(12) {
+                let (row, place) = (step / 3, step % 3);
+                step += 1;
+                let (down, layer) = (y + (ROWS >> (2 * row) & 3), z + (row == 0) as u32);
+                let beside = (place == 1 && x + 1 == MAX_SIDE) || (place == 2 && x == 0);
+                if beside || down == 0 || down > MAX_SIDE || layer == 0 {
+                    continue;
+                }
+                if place == 2 && left {
+                    // The voxel to the left has linked itself with these, as their neighbour.
+                    continue;
+                }
+                let across = match place {
+                    0 => x,
+                    1 => x + 1,
+                    _ => x - 1,
+                };
+                let neighbour = across | (down - 1) << COORDINATE_BITS | (layer - 1) << (2 * COORDINATE_BITS);
+                if let Some(found) = table.get(neighbour)
+                    && open(found)
+                {
+                    unite(args.parents, rank as u32, found);
+                    if place == 0 {
+                        // The others of this row are neighbours of the middle one.
+                        step += 2;
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// The scalar arguments of [`Flatten`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FloodParams {
+    /// The number of voxels.
+    pub voxels: u64,
+}
+
+kernel! {
+    /// Makes `parents[i]` the root of voxel `i`, and flags the roots: bit `i mod 32` of
+    /// `roots[i / 32]` says whether voxel `i` is one, and no wall. One thread a voxel.
+    Flatten<>, "voxels_flatten", threads 256;
+    { walls: Global<u32>, parents: Global<u32>, roots: Global<u32>, plan: FloodParams }
+}
+
+impl Flatten {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let voxels = args.plan.voxels;
+        let block_first = block.first_thread();
+        block.tiles::<32>(|warp| {
+            let first = block_first + warp.first_thread() as u64;
+            let mut is_root = warp.local(|lane| {
+                let rank = first + lane as u64;
+                if rank >= voxels || is_set(args.walls, rank) {
+                    return false;
+                }
+                let root = root_of(args.parents, rank as u32);
+                args.parents.atomic(rank).store(root);
+                root as u64 == rank
+            });
+            let roots = warp.ballot(&is_root, |_, &root| root);
+            warp.each(&mut is_root, |lane, _| {
+                if lane == 0 && first < voxels {
+                    args.roots.store(first / 32, roots);
+                }
+            });
+        });
+    }
+}
+
+/// Whether bit `index` of an array that the launch does not write is set.
+#[inline(always)]
+pub fn is_set(bits: Global<u32>, index: u64) -> bool {
+    bits.load_read_only(index / 32) >> (index % 32) & 1 != 0
+}
+
+/// The root of the tree that `rank` is in. Other threads may be linking roots.
+#[inline(always)]
+fn root_of(parents: Global<u32>, mut rank: u32) -> u32 {
+    loop {
+        let parent = parents.atomic(rank as u64).load();
+        if parent == rank {
+            return rank;
+        }
+        let above = parents.atomic(parent as u64).load();
+        if above == parent {
+            return parent;
+        }
+        // The way is halved for whoever comes next. Whatever is stored here is further up the same
+        // tree, so it does not matter which thread stores last.
+        parents.atomic(rank as u64).store(above);
+        rank = above;
+    }
+}
+
+/// Makes one tree of those that `a` and `b` are in. The smaller root stays a root.
+#[inline(always)]
+fn unite(parents: Global<u32>, mut a: u32, mut b: u32) {
+    loop {
+        (a, b) = (root_of(parents, a), root_of(parents, b));
+        if a == b {
+            return;
+        }
+        let (lower, upper) = if a < b { (a, b) } else { (b, a) };
+        // Parents are smaller than their children, so there is no circle, and a link that another
+        // thread made first shortens what is left to do.
+        let held = parents.atomic(upper as u64).compare_exchange(upper, lower);
+        if held == upper {
+            return;
+        }
+        (a, b) = (held, lower);
+    }
+}

@@ -1,0 +1,43 @@
+//! Voxels of surfaces, and which part of a closed surface lies inside another: the application that
+//! (Alcantara 2011, figure 4.1) shows.
+//!
+//! These kernels belong to an example, `shapes`. They are here because the CUDA engine runs no
+//! kernels but those of this crate.
+//!
+//! **Grid.** A voxel is a closed unit cube with whole corners. Its coordinates have
+//! [`COORDINATE_BITS`] bits each, and make its key ([`pack`]), so keys are in the order of z, y, x.
+//!
+//! **Numbers.** Coordinates are `f64`, whose bits arrays of words hold. Kernels add, subtract,
+//! multiply, divide and compare them and do nothing else, so every engine gets the same bits.
+
+mod flood;
+mod inside;
+mod mesh;
+mod overlap;
+mod surface;
+
+pub use flood::{Flatten, FloodParams, Link, LinkParams};
+pub use inside::{Classify, ClassifyParams, Wind, WindParams};
+pub use mesh::{Motion, MoveCorners};
+pub use surface::{CountPieces, PIECE_COLUMNS, SurfaceParams, Voxelize};
+
+/// The bits of each of a voxel's three coordinates in its key.
+pub const COORDINATE_BITS: u32 = 10;
+/// The most voxels along a side of the grid.
+pub const MAX_SIDE: u32 = 1 << COORDINATE_BITS;
+/// The voxel units by which voxels are taken too large, so that rounding adds a voxel to a surface
+/// but never loses one.
+pub const SLACK: f64 = 1e-9;
+
+/// The key of a voxel.
+#[inline(always)]
+pub fn pack([x, y, z]: [u32; 3]) -> u32 {
+    x | y << COORDINATE_BITS | z << (2 * COORDINATE_BITS)
+}
+
+/// The coordinates of the voxel with this key.
+#[inline(always)]
+pub fn unpack(key: u32) -> [u32; 3] {
+    let mask = MAX_SIDE - 1;
+    [key & mask, key >> COORDINATE_BITS & mask, key >> (2 * COORDINATE_BITS)]
+}

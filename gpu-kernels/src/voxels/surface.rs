@@ -1,0 +1,107 @@
+//! From triangles to the voxels that they touch, in two passes: counting, then writing at offsets
+//! that the counts give.
+
+use super::mesh::Mesh;
+use super::overlap::Prepared;
+use super::pack;
+use crate::seam::{Block, Global};
+
+/// The most columns of a piece: a thread's share of a triangle. A large triangle has many pieces.
+pub const PIECE_COLUMNS: u64 = 32;
+
+/// The scalar arguments of [`CountPieces`] and [`Voxelize`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SurfaceParams {
+    /// The number of triangles.
+    pub triangles: u64,
+    /// The number of pieces of all triangles. [`CountPieces`] does not use it.
+    pub pieces: u64,
+    /// The voxels along a side of the grid: 1 to [`MAX_SIDE`](super::MAX_SIDE).
+    pub side: u32,
+    /// Unused.
+    pub padding: u32,
+}
+
+kernel! {
+    /// Writes the number of pieces of triangle `i` to `pieces[i]`. One thread a triangle.
+    CountPieces<>, "voxels_pieces", threads 256;
+    { corners: Global<u64>, triangles: Global<u32>, pieces: Global<u64>, plan: SurfaceParams }
+}
+
+impl CountPieces {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let mesh = Mesh { corners: args.corners, triangles: args.triangles };
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let triangle = first + thread as u64;
+            if triangle < args.plan.triangles {
+                let columns = Prepared::new(mesh.triangle(triangle), args.plan.side).columns();
+                args.pieces.store(triangle, columns.div_ceil(PIECE_COLUMNS));
+            }
+        });
+    }
+}
+
+kernel! {
+    /// Counts the voxels that the triangle of piece `i` touches in it, in `offsets[i]`; or writes
+    /// their keys from `keys[offsets[i]]` on, and the triangle's number beside each. One thread a
+    /// piece.
+    ///
+    /// The pieces of triangle `t` are those from number `starts[t]` on. Counting, `keys` and
+    /// `numbers` may be null.
+    Voxelize<; const WRITE: bool>, "voxels_count" | "voxels_write", threads 128;
+    {
+        corners: Global<u64>, triangles: Global<u32>, starts: Global<u64>, offsets: Global<u64>,
+        keys: Global<u32>, numbers: Global<u32>, plan: SurfaceParams,
+    }
+}
+
+impl<const WRITE: bool> Voxelize<WRITE> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let mesh = Mesh { corners: args.corners, triangles: args.triangles };
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let piece = first + thread as u64;
+            if piece >= args.plan.pieces {
+                return;
+            }
+            let triangle = triangle_of(args.starts, args.plan.triangles, piece);
+            let prepared = Prepared::new(mesh.triangle(triangle), args.plan.side);
+            let column = (piece - args.starts.load_read_only(triangle)) * PIECE_COLUMNS;
+            let end = prepared.columns().min(column + PIECE_COLUMNS);
+            let mut offset = if WRITE { args.offsets.load(piece) } else { 0 };
+            prepared.each_voxel(column, end, |voxel| {
+                if WRITE {
+                    args.keys.store(offset, pack(voxel));
+                    args.numbers.store(offset, triangle as u32);
+                }
+                offset += 1;
+            });
+            if !WRITE {
+                args.offsets.store(piece, offset);
+            }
+        });
+    }
+}
+
+/// The triangle that a piece belongs to: the last one that starts there or before.
+#[inline(always)]
+fn triangle_of(starts: Global<u64>, triangles: u64, piece: u64) -> u64 {
+    let (mut low, mut high) = (0, triangles);
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if starts.load_read_only(middle) <= piece {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
