@@ -4,6 +4,7 @@
 #![allow(missing_docs, reason = "this crate is for its examples, and is not published; fields say what they are")]
 
 pub mod camera;
+pub mod lettering;
 pub mod mesh;
 pub mod models;
 pub mod picture;

@@ -1,10 +1,10 @@
 //! The flood over a surface: voxels that touch, even at a corner, get the same number, unless one of
 //! them is a wall.
 //!
-//! A surface's voxels are in the order of their keys; a page table gives the rank of a key. Each
-//! voxel starts as the root of a tree of its own, and trees grow together by the neighbours that
-//! the table finds (union and find, with links from larger to smaller ranks). So the root of a
-//! region is the least of its voxels, in whatever order threads run.
+//! A surface's voxels are in the order of their keys, so runs along x are side by side, and each
+//! begins as one tree. A page table gives the rank of a key: trees grow together by the neighbours
+//! that it finds (union and find, with links from larger to smaller ranks). So the root of a region
+//! is the least of its voxels, in whatever order threads run.
 //!
 //! **Why walls tell inside from outside.** The walls are the voxels that both surfaces touch. Voxels
 //! of A that touch each other share a point. If neither is touched by B, then B does not separate
@@ -14,23 +14,81 @@ use super::{COORDINATE_BITS, MAX_SIDE, unpack};
 use crate::page::{Layout, Table};
 use crate::seam::{Block, Global, Tile, opaque};
 
-/// The scalar arguments of [`Link`].
+/// The scalar arguments of [`Runs`], [`Link`] and [`Flatten`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct LinkParams {
-    /// The layout of the page table that has the rank of each key.
+pub struct FloodParams {
+    /// The layout of the page table that has the rank of each key; only [`Link`] uses it.
     pub layout: Layout,
     /// The number of voxels.
     pub voxels: u64,
 }
 
+/// The voxels of a flood.
+#[derive(Clone, Copy)]
+struct Flooded {
+    keys: Global<u32>,
+    walls: Global<u32>,
+    voxels: u64,
+}
+
+impl Flooded {
+    /// Whether there is such a voxel, and it is no wall.
+    #[inline(always)]
+    fn is_open(&self, rank: u64) -> bool {
+        rank < self.voxels && !is_set(self.walls, rank)
+    }
+
+    /// Whether an open voxel has an open neighbour to its left, which is the one before.
+    #[inline(always)]
+    fn has_left(&self, rank: u64) -> bool {
+        let key = self.keys.load_read_only(rank);
+        let [x, ..] = unpack(key);
+        x > 0 && rank > 0 && self.keys.load_read_only(rank - 1) == key - 1 && self.is_open(rank - 1)
+    }
+}
+
 kernel! {
-    /// Links each voxel that is no wall with its neighbours of smaller keys. One thread a voxel.
+    /// Makes trees of runs along x: `parents[i]` becomes the first voxel of the run that the same
+    /// warp looks at, or the last one of the warp before. One thread a voxel.
     ///
-    /// `parents[i]` is `i` before. `words` are those of the table's buckets, and bit `i mod 32` of
-    /// `walls[i / 32]` says whether voxel `i` is a wall.
+    /// Bit `i mod 32` of `walls[i / 32]` says whether voxel `i` is a wall.
+    Runs<>, "voxels_runs", threads 256;
+    { keys: Global<u32>, walls: Global<u32>, parents: Global<u32>, plan: FloodParams }
+}
+
+impl Runs {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let flooded = Flooded { keys: args.keys, walls: args.walls, voxels: args.plan.voxels };
+        let block_first = block.first_thread();
+        block.tiles::<32>(|warp| {
+            let first = block_first + warp.first_thread() as u64;
+            let mut joined = warp.local(|lane| {
+                let rank = first + lane as u64;
+                flooded.is_open(rank) && flooded.has_left(rank)
+            });
+            let joined_lanes = warp.ballot(&joined, |_, &joined| joined);
+            warp.each(&mut joined, |lane, _| {
+                let rank = first + lane as u64;
+                if rank < flooded.voxels {
+                    // As many lanes before this one, and itself, as go on with their left ones.
+                    let back = (joined_lanes << (31 - lane)).leading_ones();
+                    args.parents.store(rank, rank as u32 - back);
+                }
+            });
+        });
+    }
+}
+
+kernel! {
+    /// Links each voxel that is no wall with its neighbours of smaller keys in other rows. One
+    /// thread a voxel.
+    ///
+    /// `parents` is as [`Runs`] left it. `words` are those of the table's buckets.
     Link<>, "voxels_link", threads 256;
-    { keys: Global<u32>, walls: Global<u32>, words: Global<u64>, parents: Global<u32>, plan: LinkParams }
+    { keys: Global<u32>, walls: Global<u32>, words: Global<u64>, parents: Global<u32>, plan: FloodParams }
 }
 
 /// The rows of voxels along x that hold the neighbours of smaller keys, but for the voxel's own
@@ -42,24 +100,18 @@ impl Link {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
-        let LinkParams { layout, voxels } = args.plan;
+        let FloodParams { layout, voxels } = args.plan;
         let table = Table::<u32, u32>::new(args.words.cast(), layout);
-        let open = |rank: u32| !is_set(args.walls, rank as u64);
+        let flooded = Flooded { keys: args.keys, walls: args.walls, voxels };
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
             let rank = first + thread as u64;
-            if rank >= voxels || is_set(args.walls, rank) {
+            if !flooded.is_open(rank) {
                 return;
             }
-            let key = args.keys.load_read_only(rank);
-            let [x, y, z] = unpack(key);
-            // The voxel to the left is the one before, if there is one.
-            let mut left = false;
-            if x > 0 && rank > 0 && args.keys.load_read_only(rank - 1) == key - 1 && open(rank as u32 - 1) {
-                unite(args.parents, rank as u32, rank as u32 - 1);
-                left = true;
-            }
+            let [x, y, z] = unpack(args.keys.load_read_only(rank));
+            let left = flooded.has_left(rank);
             // In each row first the middle voxel, then those to its right and left. What is not
             // unrolled has one lookup in its code.
             let mut step = 0;
@@ -72,7 +124,7 @@ impl Link {
                     continue;
                 }
                 if place == 2 && left {
-                    // The voxel to the left has linked itself with these, as their neighbour.
+                    // The voxel to the left has linked itself with this one.
                     continue;
                 }
                 let across = match place {
@@ -82,9 +134,13 @@ impl Link {
                 };
                 let neighbour = across | (down - 1) << COORDINATE_BITS | (layer - 1) << (2 * COORDINATE_BITS);
                 if let Some(found) = table.get(neighbour)
-                    && open(found)
+                    && flooded.is_open(found as u64)
                 {
-                    unite(args.parents, rank as u32, found);
+                    // If both go on to the left, those to the left are linked, or further ones.
+                    let linked = place == 0 && left && flooded.has_left(found as u64);
+                    if !linked {
+                        unite(args.parents, rank as u32, found);
+                    }
                     if place == 0 {
                         // The others of this row are neighbours of the middle one.
                         step += 2;
@@ -93,14 +149,6 @@ impl Link {
             }
         });
     }
-}
-
-/// The scalar arguments of [`Flatten`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct FloodParams {
-    /// The number of voxels.
-    pub voxels: u64,
 }
 
 kernel! {
@@ -123,7 +171,7 @@ impl Flatten {
                 if rank >= voxels || is_set(args.walls, rank) {
                     return false;
                 }
-                let root = root_of(args.parents, rank as u32);
+                let root = final_root_of(args.parents, rank as u32);
                 args.parents.atomic(rank).store(root);
                 root as u64 == rank
             });
@@ -141,6 +189,21 @@ impl Flatten {
 #[inline(always)]
 pub fn is_set(bits: Global<u32>, index: u64) -> bool {
     bits.load_read_only(index / 32) >> (index % 32) & 1 != 0
+}
+
+/// The root of the tree that `rank` is in, when nobody links roots any more.
+///
+/// The way is not halved here: a thread that stored what it read a while ago could undo another
+/// thread's [`Flatten`].
+#[inline(always)]
+fn final_root_of(parents: Global<u32>, mut rank: u32) -> u32 {
+    loop {
+        let parent = parents.atomic(rank as u64).load();
+        if parent == rank {
+            return rank;
+        }
+        rank = parent;
+    }
 }
 
 /// The root of the tree that `rank` is in. Other threads may be linking roots.

@@ -16,7 +16,7 @@ mod mesh;
 mod overlap;
 mod surface;
 
-pub use flood::{Flatten, FloodParams, Link, LinkParams};
+pub use flood::{Flatten, FloodParams, Link, Runs};
 pub use inside::{Classify, ClassifyParams, Wind, WindParams};
 pub use mesh::{Motion, MoveCorners};
 pub use surface::{CountPieces, PIECE_COLUMNS, SurfaceParams, Voxelize};

@@ -1,6 +1,6 @@
 //! The regions of one surface that lie inside the other, on a device.
 
-use warpnest::kernels::voxels::{Classify, ClassifyParams, Flatten, FloodParams, Link, LinkParams, Wind, WindParams};
+use warpnest::kernels::voxels::{Classify, ClassifyParams, Flatten, FloodParams, Link, Runs, Wind, WindParams};
 use warpnest::primitives::{Scratch, compact};
 use warpnest::{Buffer, Device, PageMap, Stream};
 
@@ -61,21 +61,20 @@ impl Flood {
     pub fn fill(&mut self, stream: &Stream, surface: &Surface, map: &PageMap<u32, u32>) -> Result<(), FrameError> {
         let (voxels, words) = (surface.keys.len(), surface.keys.len().div_ceil(32));
         self.parents.resize(stream, voxels)?;
-        self.parents.copy_from(stream, &surface.ranks)?;
         self.roots.resize(stream, words)?;
         let (walls, parents) = (&self.walls, &self.parents);
-        // SAFETY: the launches name the buffers. There is a parent for each voxel, its own rank,
-        // and a bit in walls and roots. Words and layout are of the table that has the ranks.
+        // SAFETY: the launches name the buffers. There is a parent for each voxel, and a bit in
+        // walls and roots. Words and layout are of the table that has the ranks.
         unsafe {
             let table = map.table();
-            let plan = LinkParams { layout: *table.layout(), voxels: voxels as u64 };
-            let (keys, words) = (surface.keys.global(), table.words().global());
-            let link = Link { keys, walls: walls.global(), words, parents: parents.global(), plan };
-            stream.launch(&link, voxels as u64, &[&surface.keys, walls, table.words()], &[parents])?;
-            let plan = FloodParams { voxels: voxels as u64 };
-            let (walls_at, parents_at, roots) = (walls.global(), parents.global(), self.roots.global());
-            let flatten = Flatten { walls: walls_at, parents: parents_at, roots, plan };
-            stream.launch(&flatten, voxels as u64, &[walls], &[parents, &self.roots])?;
+            let plan = FloodParams { layout: *table.layout(), voxels: voxels as u64 };
+            let (keys, walls_at, parents_at) = (surface.keys.global(), walls.global(), parents.global());
+            let runs = Runs { keys, walls: walls_at, parents: parents_at, plan };
+            stream.launch(&runs, plan.voxels, &[&surface.keys, walls], &[parents])?;
+            let link = Link { keys, walls: walls_at, words: table.words().global(), parents: parents_at, plan };
+            stream.launch(&link, plan.voxels, &[&surface.keys, walls, table.words()], &[parents])?;
+            let flatten = Flatten { walls: walls_at, parents: parents_at, roots: self.roots.global(), plan };
+            stream.launch(&flatten, plan.voxels, &[walls], &[parents, &self.roots])?;
         }
         self.seeds.resize(stream, voxels)?;
         self.seed_ranks.resize(stream, voxels)?;

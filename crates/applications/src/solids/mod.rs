@@ -1,9 +1,11 @@
 //! Two closed surfaces that move: their voxels, tables of these, and which part of each lies inside
 //! the other, all on a device and anew for every frame (Alcantara 2011, figure 4.1).
 
+pub mod animation;
 mod closed;
 mod flood;
 mod frame;
+pub mod picture;
 mod surface;
 
 pub use closed::open_edges;

@@ -3,7 +3,7 @@
 use gpu_kernels::page::Layout;
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::voxels::{
-    Classify, ClassifyParams, CountPieces, Flatten, FloodParams, Link, LinkParams, Motion, MoveCorners, SurfaceParams,
+    Classify, ClassifyParams, CountPieces, Flatten, FloodParams, Link, Motion, MoveCorners, Runs, SurfaceParams,
     Voxelize, Wind, WindParams,
 };
 use warpnest_tests::null;
@@ -14,7 +14,7 @@ pub fn all() -> Vec<Box<dyn Kernel>> {
     let plan = SurfaceParams { triangles: 0, pieces: 0, side: 8, padding: 0 };
     let (corners, triangles, starts, offsets, keys, numbers) = (null(), null(), null(), null(), null(), null());
     let count = Voxelize::<false> { corners, triangles, starts, offsets, keys, numbers, plan };
-    let layout = Layout::new::<u32, u32>(0, 0, 0, 20);
+    let flood = FloodParams { layout: Layout::new::<u32, u32>(0, 0, 0, 20), voxels: 0 };
     let (walls, parents, roots, words) = (null(), null(), null(), null());
     let (ranks, windings, inside, counts) = (null(), null(), null(), null());
     let wind = WindParams { triangles: 0, side: 8, padding: 0 };
@@ -23,8 +23,9 @@ pub fn all() -> Vec<Box<dyn Kernel>> {
         Box::new(CountPieces { corners, triangles, pieces: starts, plan }),
         Box::new(count),
         Box::new(count.variant::<true>()),
-        Box::new(Link { keys, walls, words, parents, plan: LinkParams { layout, voxels: 0 } }),
-        Box::new(Flatten { walls, parents, roots, plan: FloodParams { voxels: 0 } }),
+        Box::new(Runs { keys, walls, parents, plan: flood }),
+        Box::new(Link { keys, walls, words, parents, plan: flood }),
+        Box::new(Flatten { walls, parents, roots, plan: flood }),
         Box::new(Wind { corners, triangles, seeds: keys, ranks, count: counts, windings, plan: wind }),
         Box::new(Classify { walls, roots, windings, inside, counts, plan: ClassifyParams { voxels: 0 } }),
     ]

@@ -1,0 +1,101 @@
+//! Arguments, pictures and errors.
+
+use std::io::Cursor;
+use std::path::PathBuf;
+use std::process::Output;
+
+use super::example;
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("warpnest-shapes-{name}-{}", std::process::id())))
+    }
+
+    fn read(&self, file: &str) -> Vec<u8> {
+        std::fs::read(self.0.join(file)).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs the example on the CPU.
+fn run(arguments: &[&str]) -> Output {
+    example().args(arguments).args(["--device", "cpu"]).output().unwrap()
+}
+
+/// The output of a run that succeeds.
+fn printed(arguments: &[&str], folder: &Folder) -> String {
+    let output = run(&[arguments, &["--output", folder.0.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn an_animation_is_computed_drawn_and_summed_up() {
+    let folder = Folder::new("film");
+    let text = printed(&["sphere", "knot", "--grid", "32", "--frames", "3", "--height", "40"], &folder);
+    for word in ["device", "voxelize", "flood", "in common", "inside", "frames/s", "shapes.png"] {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+    let mut reader = png::Decoder::new(Cursor::new(folder.read("shapes.png"))).read_info().unwrap();
+    assert_eq!(reader.info().animation_control().unwrap().num_frames, 3);
+    let mut frames = Vec::new();
+    for _ in 0..3 {
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
+        frames.push(pixels);
+    }
+    assert!(frames[0] != frames[1] && frames[1] != frames[2], "the shapes move");
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 4);
+}
+
+#[test]
+fn the_fineness_is_drawn() {
+    let folder = Folder::new("fineness");
+    let text = printed(&["--fineness", "--grid", "48", "--frames", "2"], &folder);
+    let grids: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(["16", "23", "32", "45", "48"].iter().all(|grid| grids.contains(grid)), "{text}");
+    assert!(String::from_utf8(folder.read("fineness.svg")).unwrap().contains("<svg"));
+    assert!(folder.read("fineness.png").starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn a_mesh_with_a_hole_has_no_inside_and_that_is_said() {
+    let folder = Folder::new("hole");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let path = folder.0.join("open.obj");
+    std::fs::write(&path, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n").unwrap();
+    let text = printed(&[path.to_str().unwrap(), "sphere", "--grid", "16", "--frames", "1", "--height", "20"], &folder);
+    assert!(text.contains("open.obj has 3 open edges") && text.contains("not defined"), "{text}");
+}
+
+#[test]
+fn arguments_out_of_shape_and_bad_files_are_refused() {
+    let folder = Folder::new("bad");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let bad = folder.0.join("bad.obj");
+    std::fs::write(&bad, "v 0 0 nan\nf 1 1 1\n").unwrap();
+    let bad = bad.to_str().unwrap();
+    for (arguments, words) in [
+        (["--grid", "7"], ["--grid", "8..=1024"]),
+        (["--grid", "1025"], ["--grid", "8..=1024"]),
+        (["--frames", "0"], ["--frames", "1..="]),
+        (["--view", "1"], ["--view", "two numbers"]),
+        (["--sizes", "1,0.5"], ["--sizes", "0.9"]),
+        (["no/such.ply", "knot"], ["no/such.ply: ", "built-in shapes"]),
+        (["sphere", bad], ["bad.obj: ", "vertex 0 is not finite"]),
+        (["--output", "/dev/null/x"], ["/dev/null/x: ", "--output"]),
+    ] {
+        let output = run(&arguments);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && words.iter().all(|word| text.contains(word)), "{text}");
+        assert!(!text.contains("panicked"), "{text}");
+    }
+}
