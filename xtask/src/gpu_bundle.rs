@@ -13,7 +13,7 @@ use crate::{cuda_stub, workspace};
 
 /// Build what a GPU machine needs to test and measure; no GPU or CUDA is needed here.
 ///
-/// In release: the tests, the example voxels, and warpnest-bench for the commands bench and
+/// In release: the tests, the examples, and warpnest-bench for the commands bench and
 /// figures, all stripped, beside a run.sh that says how to use them.
 #[derive(clap::Args)]
 pub struct Args {
@@ -42,7 +42,7 @@ struct Binary {
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let output = args.output.clone().unwrap_or_else(|| root.join("target/gpu-bundle"));
-    let mut binaries = build(&root, &["build", "--test", "all", "--example", "voxels", "--bin", "warpnest-bench"])?;
+    let mut binaries = build(&root, &["build", "--test", "all", "--examples", "--bin", "warpnest-bench"])?;
     binaries.extend(build(&root, &["test", "--no-run", "--lib"])?);
 
     if output.exists() {

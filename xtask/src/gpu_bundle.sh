@@ -6,7 +6,7 @@
 #   run.sh figures [ARGS]          the figures: cargo xtask figures ARGS
 #   run.sh sanitize TOOL [FILTER]  all tests on the GPU alone under compute-sanitizer (memcheck racecheck initcheck
 #                                  synccheck), in JOBS processes (a core each), whose output is left in $OUT or sanitize
-#   run.sh voxels [ARGS]           the example
+#   run.sh voxels|shapes [ARGS]    the examples
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -73,6 +73,6 @@ case $command in
         [ $# -ge 1 ] || usage
         each_test sanitize_test "$@"
         ;;
-    voxels) exec "$here/voxels" "$@" ;;
+    voxels | shapes) exec "$here/voxels" "$@" ;;
     *) usage ;;
 esac

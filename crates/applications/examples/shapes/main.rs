@@ -10,9 +10,12 @@ mod film;
 mod fineness;
 mod models;
 mod report;
+#[cfg(test)]
+mod tests;
 mod window;
 
 use std::{
+    ffi::OsString,
     io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -91,11 +94,18 @@ fn sizes(text: &str) -> Result<[f64; 2], String> {
 }
 
 fn main() -> ExitCode {
-    let Err(error) = run(&Arguments::parse(), &mut io::stdout()) else { return ExitCode::SUCCESS };
-    // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
-    // backtrace.
-    eprintln!("error: {error:#}");
-    ExitCode::FAILURE
+    if succeeds(std::env::args_os()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs the program with a command line. An error is printed.
+fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool {
+    let done = run(&Arguments::parse_from(line), &mut io::stdout());
+    if let Err(error) = &done {
+        // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
+        // backtrace.
+        eprintln!("error: {error:#}");
+    }
+    done.is_ok()
 }
 
 fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {

@@ -1,9 +1,9 @@
 //! The window: a person drags and turns one shape, while both go on deforming.
 
-use std::{io::Write, time::Instant};
+use std::{cell::RefCell, io::Write, rc::Rc, time::Instant};
 
 use anyhow::{Context, ensure};
-use minifb::{Key, KeyRepeat, MouseButton, MouseMode, Window, WindowOptions};
+use minifb::{InputCallback, Key, MouseButton, MouseMode, Window, WindowOptions};
 use warpnest_applications::lettering::Lettering;
 use warpnest_applications::solids::picture::{self, BODIES};
 use warpnest_applications::solids::{Frame, STAGES, Scene};
@@ -36,6 +36,8 @@ pub fn show(arguments: &Arguments, models: &[Model; 2], scene: &mut Scene, out: 
         "no window can be opened: run this on a desktop with an X server, or under xvfb-run; without --window the \
          pictures go to files",
     )?;
+    let pressed = Rc::new(RefCell::new(Vec::new()));
+    window.set_input_callback(Box::new(Presses(pressed.clone())));
     let lettering = Lettering::new()?;
     let mut controls = Controls::new(arguments.view);
     let mut times = Times::default();
@@ -44,7 +46,7 @@ pub fn show(arguments: &Arguments, models: &[Model; 2], scene: &mut Scene, out: 
         let now = Instant::now();
         let seconds = now.duration_since(last).as_secs_f64();
         last = now;
-        controls.apply(&input(&window), seconds / SECONDS);
+        controls.apply(&input(&window, pressed.take()), seconds / SECONDS);
 
         let side = arguments.grid;
         let motions = arguments.motions(controls.time(), side, controls.hands());
@@ -74,8 +76,22 @@ pub fn show(arguments: &Arguments, models: &[Model; 2], scene: &mut Scene, out: 
     Ok(())
 }
 
+/// The keys that go down, as they do. A window that is asked would tell only of those that are
+/// still down two frames later.
+struct Presses(Rc<RefCell<Vec<Key>>>);
+
+impl InputCallback for Presses {
+    fn add_char(&mut self, _: u32) {}
+
+    fn set_key_state(&mut self, key: Key, down: bool) {
+        if down {
+            self.0.borrow_mut().push(key);
+        }
+    }
+}
+
 /// What mouse and keys say now.
-fn input(window: &Window) -> Input {
+fn input(window: &Window, pressed: Vec<Key>) -> Input {
     let shift = window.is_key_down(Key::LeftShift) || window.is_key_down(Key::RightShift);
     let (left, right) = (window.get_mouse_down(MouseButton::Left), window.get_mouse_down(MouseButton::Right));
     let arrow = |less, more| f64::from(i8::from(window.is_key_down(more)) - i8::from(window.is_key_down(less)));
@@ -85,7 +101,7 @@ fn input(window: &Window) -> Input {
         turning: left && !shift,
         moving: right || (left && shift),
         arrows: [arrow(Key::Left, Key::Right), arrow(Key::Down, Key::Up)],
-        pressed: window.get_keys_pressed(KeyRepeat::No),
+        pressed,
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::process::Output;
 
-use super::example;
+use super::program;
 
 /// A folder that goes with the test.
 struct Folder(PathBuf);
@@ -27,7 +27,7 @@ impl Drop for Folder {
 
 /// Runs the example on the CPU.
 fn run(arguments: &[&str]) -> Output {
-    example().args(arguments).args(["--device", "cpu"]).output().unwrap()
+    program(&[arguments, &["--device", "cpu"]].concat()).output().unwrap()
 }
 
 /// The output of a run that succeeds.

@@ -7,9 +7,9 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::example;
+use super::program;
 use x11rb::connection::Connection;
-use x11rb::protocol::xproto::{self, AtomEnum, ConnectionExt as _, ImageFormat, Window};
+use x11rb::protocol::xproto::{self, AtomEnum, ConnectionExt as _, ImageFormat, InputFocus, Window};
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
 
@@ -73,6 +73,8 @@ impl Seen {
             let children = connection.query_tree(root).unwrap().reply().unwrap().children;
             children.into_iter().find(|child| title_of(&connection, *child).starts_with("shapes: "))
         });
+        // What a window manager does for a person.
+        connection.set_input_focus(InputFocus::PARENT, window, x11rb::CURRENT_TIME).unwrap().check().unwrap();
         Self { connection, root, window }
     }
 
@@ -128,10 +130,8 @@ fn a_window_opens_follows_a_drag_and_closes() {
     const SPACE: u32 = 0x20;
     const ESCAPE: u32 = 0xff1b;
     let Some((_server, display)) = server() else { return };
-    let mut command = example();
-    command.args(["sphere", "knot", "--window", "--device", "cpu", "--grid", "24", "--height", "300"]);
-    let mut program =
-        Running(command.env("DISPLAY", &display).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let mut command = program(&["--window", "--device", "cpu", "--grid", "24", "--height", "300"]);
+    let mut program = Running(command.env("DISPLAY", &display).stdout(Stdio::piped()).spawn().unwrap());
     let seen = Seen::find(&display);
     seen.send(xproto::MOTION_NOTIFY_EVENT, 0, (200, 150));
 
@@ -163,8 +163,8 @@ fn a_window_opens_follows_a_drag_and_closes() {
 #[test]
 fn without_a_display_it_says_what_to_do() {
     for display in ["", ":9999"] {
-        let output =
-            example().args(["--window", "--device", "cpu", "--grid", "8"]).env("DISPLAY", display).output().unwrap();
+        let mut command = program(&["--window", "--device", "cpu", "--grid", "8"]);
+        let output = command.env("DISPLAY", display).output().unwrap();
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success());
         assert!(text.contains("window") && text.contains("xvfb-run") && text.contains("--window"), "{text}");
