@@ -73,6 +73,6 @@ case $command in
         [ $# -ge 1 ] || usage
         each_test sanitize_test "$@"
         ;;
-    voxels | shapes) exec "$here/voxels" "$@" ;;
+    voxels | shapes) exec "$here/$command" "$@" ;;
     *) usage ;;
 esac

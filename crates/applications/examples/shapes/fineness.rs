@@ -91,7 +91,7 @@ where
         .x_label_formatter(&|voxels| grouped(*voxels))
         .light_line_style(WHITE)
         .draw()?;
-    let names = STAGES.iter().map(|(_, name)| *name).chain(["all"]);
+    let names = STAGES.into_iter().chain(["all"]);
     for (stage, name) in names.enumerate() {
         let colour = if stage == STAGES.len() { BLACK.to_rgba() } else { Palette99::pick(stage).to_rgba() };
         let style = colour.stroke_width(if stage == STAGES.len() { 3 } else { 2 });

@@ -92,7 +92,7 @@ pub fn print(
 
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    let names = STAGES.iter().map(|(_, name)| (*name).to_owned());
+    let names = STAGES.map(str::to_owned);
     table.set_header(["frame".to_owned()].into_iter().chain(names).chain(["all".to_owned(), "ms".to_owned()]));
     let milliseconds = |time: f64| format!("{time:.3}");
     for (number, frame) in times.frames.iter().enumerate().filter(|_| every_frame) {

@@ -115,7 +115,7 @@ fn lines(frame: &Frame, controls: &Controls, models: &[Model; 2], milliseconds: 
         let (name, voxels) = (&models[i].name, report::grouped(counts.voxels as f64));
         format!("{} {name}: {voxels} voxels, inside {inside}{chosen}", ["A", "B"][i])
     };
-    let stages = STAGES.iter().zip(frame.milliseconds).map(|((_, name), time)| format!("{name} {time:.2}"));
+    let stages = STAGES.iter().zip(frame.milliseconds).map(|(name, time)| format!("{name} {time:.2}"));
     let all: f64 = frame.milliseconds.iter().sum();
     vec![
         format!("{}, {} in common", BODIES[controls.body()].name(), report::grouped(frame.counts[0].common as f64)),

@@ -7,26 +7,8 @@ use super::surface::Surface;
 use super::{FrameError, MAX_SIDE, Motion, open_edges};
 use crate::mesh::Mesh;
 
-/// A stage of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    Move,
-    Voxelize,
-    Build,
-    Ask,
-    Flood,
-    Classify,
-}
-
-/// The stages of a frame, in their order, with their names.
-pub const STAGES: [(Stage, &str); 6] = [
-    (Stage::Move, "move"),
-    (Stage::Voxelize, "voxelize"),
-    (Stage::Build, "build"),
-    (Stage::Ask, "ask"),
-    (Stage::Flood, "flood"),
-    (Stage::Classify, "classify"),
-];
+/// The stages of a frame, in their order.
+pub const STAGES: [&str; 7] = ["move", "voxelize", "sort", "build", "ask", "flood", "classify"];
 
 /// The figures of one shape in a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,6 +100,10 @@ impl Scene {
         let mut touched = [0; 2];
         for (solid, touched) in solids.iter_mut().zip(&mut touched) {
             *touched = solid.surface.voxelize(stream, side)?;
+        }
+        events.push(stream.record()?);
+        for solid in solids.iter_mut() {
+            solid.surface.sort(stream)?;
         }
         events.push(stream.record()?);
         for Solid { surface, map, .. } in solids.iter_mut() {

@@ -9,7 +9,7 @@ pub mod picture;
 mod surface;
 
 pub use closed::open_edges;
-pub use frame::{Counts, Frame, STAGES, Scene, Stage, Voxels};
+pub use frame::{Counts, Frame, STAGES, Scene, Voxels};
 pub use warpnest::kernels::voxels::{MAX_SIDE, Motion, pack, unpack};
 
 use thiserror::Error;

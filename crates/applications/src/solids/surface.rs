@@ -89,35 +89,9 @@ impl Surface {
         Ok(())
     }
 
-    /// Finds the voxels of a grid with `side` voxels a side that the mesh touches, each once.
-    ///
-    /// Returns their number with each counted for every triangle that touches it.
+    /// Finds the voxels of a grid with `side` voxels a side that the triangles touch, in the order
+    /// of the triangles. Returns their number, each counted for every triangle that touches it.
     pub fn voxelize(&mut self, stream: &Stream, side: u32) -> Result<u64, FrameError> {
-        let touched = self.touch(stream, side)?;
-        // The sort is stable, so the last triangle of each voxel stays.
-        sort_pairs(stream, &mut self.scratch, &mut self.repeated_keys, &mut self.repeated_numbers)?;
-        let length = touched as usize;
-        self.keep.resize(stream, length.div_ceil(32))?;
-        flag_last_of_each(stream, &self.repeated_keys, &mut self.keep)?;
-        let Self { repeated_keys, repeated_numbers, keep, count, keys, numbers, scratch, .. } = self;
-        for (from, to) in [(repeated_keys, &mut *keys), (repeated_numbers, &mut *numbers)] {
-            to.resize(stream, length)?;
-            compact(stream, scratch, from, keep, to, count)?;
-        }
-        let voxels = count.get(stream, 0)?.map_or(0, |voxels| voxels as usize);
-        keys.resize(stream, voxels)?;
-        numbers.resize(stream, voxels)?;
-        self.ranks.resize(stream, voxels)?;
-        // SAFETY: the launch names the buffer, which has as many ranks.
-        unsafe {
-            let kernel = Numbers { output: self.ranks.global(), plan: NumbersParams { end: voxels as u64 } };
-            stream.launch(&kernel, voxels as u64, &[], &[&self.ranks])?;
-        }
-        Ok(touched)
-    }
-
-    /// Writes all keys with their triangles, in the order of the triangles.
-    fn touch(&mut self, stream: &Stream, side: u32) -> Result<u64, FrameError> {
         let mut plan = SurfaceParams { triangles: self.triangle_count(), pieces: 0, side, padding: 0 };
         // SAFETY: the launch names the buffers, of which `pieces` has an element for each triangle.
         // Triangles name corners that the mesh has.
@@ -142,6 +116,30 @@ impl Surface {
         self.repeated_numbers.resize(stream, touched as usize)?;
         self.launch_voxelize(stream, true, plan)?;
         Ok(touched)
+    }
+
+    /// Sorts the voxels that triangles touch, and leaves each once.
+    pub fn sort(&mut self, stream: &Stream) -> Result<(), FrameError> {
+        // The sort is stable, so the last triangle of each voxel stays.
+        sort_pairs(stream, &mut self.scratch, &mut self.repeated_keys, &mut self.repeated_numbers)?;
+        let length = self.repeated_keys.len();
+        self.keep.resize(stream, length.div_ceil(32))?;
+        flag_last_of_each(stream, &self.repeated_keys, &mut self.keep)?;
+        let Self { repeated_keys, repeated_numbers, keep, count, keys, numbers, scratch, .. } = self;
+        for (from, to) in [(repeated_keys, &mut *keys), (repeated_numbers, &mut *numbers)] {
+            to.resize(stream, length)?;
+            compact(stream, scratch, from, keep, to, count)?;
+        }
+        let voxels = count.get(stream, 0)?.map_or(0, |voxels| voxels as usize);
+        keys.resize(stream, voxels)?;
+        numbers.resize(stream, voxels)?;
+        self.ranks.resize(stream, voxels)?;
+        // SAFETY: the launch names the buffer, which has as many ranks.
+        unsafe {
+            let kernel = Numbers { output: self.ranks.global(), plan: NumbersParams { end: voxels as u64 } };
+            stream.launch(&kernel, voxels as u64, &[], &[&self.ranks])?;
+        }
+        Ok(())
     }
 
     /// Launches the kernel that counts voxels, or the one that writes them.
