@@ -1,14 +1,14 @@
-//! The flood over a surface: voxels that touch, even at a corner, get the same number, unless one of
-//! them is a wall.
+//! The flood over a surface: voxels that touch, even at a corner, get the same number, unless one
+//! of them is a wall.
 //!
 //! A surface's voxels are in the order of their keys, so runs along x are side by side, and each
 //! begins as one tree. A page table gives the rank of a key: trees grow together by the neighbours
 //! that it finds (union and find, with links from larger to smaller ranks). So the root of a region
 //! is the least of its voxels, in whatever order threads run.
 //!
-//! **Why walls tell inside from outside.** The walls are the voxels that both surfaces touch. Voxels
-//! of A that touch each other share a point. If neither is touched by B, then B does not separate
-//! this point from either, so both lie on the same side of B.
+//! **Why walls tell inside from outside.** The walls are the voxels that both surfaces touch.
+//! Voxels of A that touch each other share a point. If neither is touched by B, then B does not
+//! separate this point from either, so both lie on the same side of B.
 
 use super::{COORDINATE_BITS, MAX_SIDE, unpack};
 use crate::page::{Layout, Table};

@@ -146,8 +146,8 @@ pub struct ClassifyParams {
 }
 
 kernel! {
-    /// Tells each voxel whether it is inside: bit `i mod 32` of `inside[i / 32]` is set if voxel `i`
-    /// is no wall and the winding number of its root is not 0. One thread a voxel.
+    /// Tells each voxel whether it is inside: bit `i mod 32` of `inside[i / 32]` is set if voxel
+    /// `i` is no wall and the winding number of its root is not 0. One thread a voxel.
     ///
     /// Adds the number of voxels inside to `counts[0]`, and that of walls to `counts[1]`.
     Classify<>, "voxels_classify", threads 256;

@@ -174,7 +174,8 @@ impl<T: Plain> Buffer<T> {
     ///
     /// No memory is given back, so a buffer whose length varies from call to call soon allocates
     /// nothing any more. An allocation takes a quarter more than is asked for, if there is as much.
-    /// It holds the old memory until the elements are copied. If it fails, the buffer is what it was.
+    /// It holds the old memory until the elements are copied. If it fails, the buffer stays as it
+    /// was.
     ///
     /// ```
     /// use warpnest::{Buffer, Device};

@@ -58,14 +58,12 @@ pub fn frame(meshes: [&Mesh; 2], side: u32, closed: [bool; 2]) -> [(Voxels, usiz
         sorted.sort_by_key(|([x, y, z], _)| [*z, *y, *x]);
         let key = |at: &[u32; 3]| narrow(warpnest_applications::voxelize::pack(*at));
         let is_common = |at: &[u32; 3]| touched[other].contains_key(at);
-        let inside = |at: &[u32; 3]| {
-            let winds = closed[other] && !is_common(at) && {
-                let winds = winding(meshes[other], DVec3::from_array(at.map(f64::from)) + 0.5);
-                assert!((winds - winds.round()).abs() < 1e-6, "{winds}");
-                winds.round() != 0.0
-            };
-            winds
+        let winds = |at: &[u32; 3]| {
+            let winds = winding(meshes[other], DVec3::from_array(at.map(f64::from)) + 0.5);
+            assert!((winds - winds.round()).abs() < 1e-6, "{winds}");
+            winds.round() != 0.0
         };
+        let inside = |at: &[u32; 3]| closed[other] && !is_common(at) && winds(at);
         let voxels = Voxels {
             keys: sorted.iter().map(|(at, _)| key(at)).collect(),
             triangles: sorted.iter().map(|(_, number)| *number).collect(),
