@@ -18,6 +18,7 @@
 //! * [`page`]: the page table, and [`linear`]: the table that is in use while it changes.
 //! * [`extendible`]: the table that grows and shrinks bucket by bucket.
 //! * [`plain`]: the elements of buffers.
+//! * [`images`]: geometric hashing of point sets, for an application.
 //! * [`layered`]: what compacting tables and multimaps need beside the table on which they stand.
 #![no_std]
 #![allow(
@@ -39,6 +40,7 @@ pub mod cuckoo;
 pub mod double;
 pub mod extendible;
 pub mod hash;
+pub mod images;
 pub mod layered;
 pub mod linear;
 pub mod page;
