@@ -126,3 +126,10 @@ mod multi {
     mod errors;
     mod properties;
 }
+
+mod images {
+    mod keys;
+    #[path = "../../../../crates/applications/src/images/plain.rs"]
+    mod plain;
+    mod search;
+}

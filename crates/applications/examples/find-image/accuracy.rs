@@ -1,6 +1,9 @@
 //! How often the right reference is found in the right place, over what happens to it in scenes.
 
-use std::f64::consts::LN_2;
+use std::{
+    f64::consts::LN_2,
+    io::{self, Write},
+};
 
 use indicatif::ProgressBar;
 use rand_xoshiro::Xoshiro256StarStar as Random;
@@ -170,4 +173,18 @@ fn is_in_place(hypothesis: &Hypothesis, reference: &Points, pose: &Similarity) -
     let distance = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
     let most = MOST_OFF * distance(expected[0], expected[2]);
     expected.iter().zip(&found).all(|(a, b)| distance(*a, *b) <= most)
+}
+
+/// Prints a table for each axis.
+pub fn print(accuracy: &Accuracy, cases: usize, out: &mut impl Write) -> io::Result<()> {
+    let Accuracy { rates, without, claimed, with, mistaken } = accuracy;
+    writeln!(out, "{cases} scenes a setting; found in the right place, % of scenes")?;
+    for axis in Axis::ALL {
+        writeln!(out, "\n{:<40} lost on one side   here and there", axis.label())?;
+        for Rates { value, found: [side, scattered], .. } in rates.iter().filter(|rates| rates.axis == axis) {
+            writeln!(out, "{value:>40} {:>16.1} {:>16.1}", 100.0 * side, 100.0 * scattered)?;
+        }
+    }
+    writeln!(out, "\nwithout a reference in the scene: claimed in {claimed} of {without}")?;
+    writeln!(out, "with one: another one, or another place, claimed in {mistaken} of {with}")
 }

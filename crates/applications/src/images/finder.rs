@@ -10,7 +10,7 @@ use warpnest::kernels::images::{
     VerifyParams, Vote, VoteParams, word_of_point,
 };
 use warpnest::primitives::{Scratch, exclusive_scan_in_place, gather, sort_pairs};
-use warpnest::{Buffer, Device, MultiMap, Stream};
+use warpnest::{Buffer, Device, Event, MultiMap, Stream};
 
 /// The most features with one key for which it is used: a key of more says little, and would give
 /// more votes than all others.
@@ -114,6 +114,8 @@ pub struct Work {
     best: Buffer<u64>,
     hypotheses: Buffer<u64>,
     results: Buffer<u32>,
+    /// The stages of the last search, each with its end; the first one is its beginning.
+    stages: Vec<(&'static str, Event)>,
 }
 
 impl Work {
@@ -130,7 +132,16 @@ impl Work {
             best: wide()?,
             hypotheses: wide()?,
             results: narrow()?,
+            stages: Vec::new(),
         })
+    }
+
+    /// The milliseconds of each stage of the last search by the device's clock.
+    pub fn stages(&self) -> Result<Vec<(&'static str, f64)>> {
+        let times = self.stages.windows(2);
+        Ok(times
+            .map(|pair| Ok((pair[1].0, pair[1].1.milliseconds_since(&pair[0].1)?)))
+            .collect::<warpnest::Result<_>>()?)
     }
 }
 
@@ -186,17 +197,23 @@ impl Finder {
 
     /// Searches scenes, leaving hypotheses in `work`. Waits once, for the number of votes.
     pub fn search(&self, stream: &Stream, scenes: &mut Sets, work: &mut Work) -> Result<()> {
+        work.stages.clear();
+        work.stages.push(("start", stream.record()?));
         scenes.hash(stream, NO_SCENE_KEY)?;
+        work.stages.push(("keys", stream.record()?));
         let votes = self.vote(stream, scenes, work)?;
         self.choose(stream, scenes, work, votes)?;
-        self.verify(stream, scenes, work, votes)
+        work.stages.push(("tally", stream.record()?));
+        self.verify(stream, scenes, work, votes)?;
+        work.stages.push(("verify", stream.record()?));
+        Ok(())
     }
 
     /// Looks up the keys of scenes, and sorts the votes; returns how many words of votes there are,
     /// those of no vote included.
     fn vote(&self, stream: &Stream, scenes: &Sets, work: &mut Work) -> Result<u64> {
         let (device, queries) = (&self.device, scenes.keys.len());
-        let Work { scratch, runs, counts, offsets, vote_keys, votes, .. } = work;
+        let Work { scratch, runs, counts, offsets, vote_keys, votes, stages, .. } = work;
         fit(device, runs, queries)?;
         fit(device, counts, queries)?;
         fit(device, offsets, queries + 1)?;
@@ -211,6 +228,7 @@ impl Finder {
         let mut total = Buffer::<u64>::zeroed(device, 1)?;
         gather(stream, offsets, &Buffer::from_slice(device, &[queries as u32])?, &mut total)?;
         let total = total.download(stream)?[0] as usize;
+        stages.push(("lookup", stream.record()?));
         // Some spare words let the next scenes, with somewhat more votes, use the same memory.
         if vote_keys.len() < total || vote_keys.len() / 2 > total {
             fit(device, vote_keys, total + total / 16)?;
@@ -267,7 +285,9 @@ impl Finder {
                 &[&*vote_keys, &*votes],
             )?;
         }
+        stages.push(("vote", stream.record()?));
         sort_pairs(stream, scratch, vote_keys, votes)?;
+        stages.push(("sort", stream.record()?));
         Ok(vote_keys.len() as u64)
     }
 

@@ -1,6 +1,7 @@
 //! Every kernel, with no work and null pointers.
 
 mod extendible;
+mod images;
 
 use gpu_kernels::cuckoo::{
     Census, Find, FindParams, Histogram, Insert, InsertParams, Last, PairsParams, StoreValues, Unpack as UnpackSlots,
@@ -347,6 +348,7 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         .chain(multi::<u64>())
         .chain(of_no_type)
         .chain(extendible::of_no_type())
+        .chain(images::of_no_type())
         .chain(extendible_pairs.into_iter().flatten())
         .chain([extendible::keys::<u32>(), extendible::keys::<u64>()])
         .chain(partitions)
