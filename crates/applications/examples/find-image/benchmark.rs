@@ -7,10 +7,11 @@ use indicatif::ProgressBar;
 use rand_xoshiro::Xoshiro256StarStar as Random;
 use rand_xoshiro::rand_core::SeedableRng;
 use warpnest::Device;
-use warpnest_applications::images::finder::{Finder, MOST_ALIKE, Sets, Work};
+use warpnest_applications::images::finder::{Finder, MOST_ALIKE, Work};
 use warpnest_applications::images::plain::{Hypothesis, Plain};
 use warpnest_applications::images::points::Points;
 use warpnest_applications::images::scenes::{self, Distortion, Occlusion, unit};
+use warpnest_applications::images::sets::Sets;
 
 use super::{Arguments, accuracy::REFERENCES};
 

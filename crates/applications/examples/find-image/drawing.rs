@@ -62,16 +62,20 @@ pub fn draw(scene: &Picture, references: &[Picture], found: &[Match]) -> anyhow:
     let others = (0..references.len()).filter(|reference| !is_found(reference));
     let mut drawn: Vec<usize> = found.iter().map(|found| found.reference).chain(others).take(MOST_DRAWN).collect();
     drawn.sort_unstable();
-    let room = (size.1 - GAP) / drawn.len().max(1) as u32;
+    // What was found gets the height of three others.
+    let share = |reference: &usize| if is_found(reference) { 3 } else { 1 };
+    let unit = (size.1 - GAP) / drawn.iter().map(share).sum::<u32>().max(1);
+    let mut next_top = GAP;
     let placed: Vec<Placed> = drawn
         .into_iter()
-        .enumerate()
-        .map(|(row, reference)| {
+        .map(|reference| {
             let picture = &references[reference].colour;
             let [wide, tall] = [picture.width(), picture.height()].map(f64::from);
-            let factor = (f64::from(COLUMN) / wide).min(f64::from(room - GAP - TEXT) / tall);
+            let room = share(&reference) * unit;
+            let factor = (f64::from(COLUMN) / wide).min(f64::from(room.saturating_sub(GAP + TEXT).max(8)) / tall);
             let [small_wide, small_tall] = [wide, tall].map(|side| ((side * factor) as u32).max(1));
-            let (left, top) = (GAP + (COLUMN - small_wide.min(COLUMN)) / 2, GAP + row as u32 * room);
+            let (left, top) = (GAP + (COLUMN - small_wide.min(COLUMN)) / 2, next_top);
+            next_top += small_tall + GAP + TEXT;
             let mut small = imageops::resize(picture, small_wide, small_tall, FilterType::Triangle);
             if !is_found(&reference) {
                 small.pixels_mut().flat_map(|pixel| &mut pixel.0).for_each(|channel| *channel = *channel / 2 + 14);

@@ -156,7 +156,7 @@ fn find(device: &Device, arguments: &Arguments, out: &mut impl Write) -> anyhow:
     let times = [corners, built, searched].map(milliseconds);
     writeln!(
         out,
-        "time       {:.1} ms for interest points, {:.1} ms for the table, {:.1} ms for the search",
+        "time       {:.1} ms for pictures and their interest points, {:.1} ms for the table, {:.1} ms for the search",
         times[0], times[1], times[2]
     )?;
     let path = arguments.output.as_deref().unwrap_or(Path::new("find-image.png"));

@@ -28,20 +28,44 @@ impl Grey {
 
     /// The picture smoothed by a binomial of five pixels along both axes, twice.
     pub fn smoothed(&self) -> Grey {
-        self.convolved(1, 0).convolved(0, 1).convolved(1, 0).convolved(0, 1)
+        let once = self.smoothed_along().smoothed_down();
+        once.smoothed_along().smoothed_down()
     }
 
-    fn convolved(&self, dx: isize, dy: isize) -> Grey {
-        const WEIGHTS: [f32; 5] = [1.0 / 16.0, 4.0 / 16.0, 6.0 / 16.0, 4.0 / 16.0, 1.0 / 16.0];
-        let sum = |x: isize, y: isize| -> f32 {
-            WEIGHTS.iter().zip(-2..).map(|(weight, i)| weight * self.at(x + i * dx, y + i * dy)).sum()
-        };
-        self.map(sum)
+    fn smoothed_along(&self) -> Grey {
+        let mut pixels = Vec::with_capacity(self.pixels.len());
+        let mut padded = Vec::new();
+        for row in self.pixels.chunks(self.width.max(1)) {
+            padded.clear();
+            padded.extend([row[0]; 2]);
+            padded.extend(row);
+            padded.extend([row[row.len() - 1]; 2]);
+            pixels.extend(padded.windows(5).map(|near| binomial([near[0], near[1], near[2], near[3], near[4]])));
+        }
+        Grey { pixels, ..*self }
+    }
+
+    fn smoothed_down(&self) -> Grey {
+        let mut pixels = Vec::with_capacity(self.pixels.len());
+        for y in 0..self.height as isize {
+            let row = |i: isize| {
+                let y = (y + i).clamp(0, self.height as isize - 1) as usize;
+                &self.pixels[y * self.width..][..self.width]
+            };
+            let rows = [-2, -1, 0, 1, 2].map(row);
+            pixels.extend((0..self.width).map(|x| binomial(rows.map(|row| row[x]))));
+        }
+        Grey { pixels, ..*self }
     }
 
     fn map(&self, value: impl Fn(isize, isize) -> f32) -> Grey {
         let pixels = (0..self.height as isize).flat_map(|y| (0..self.width as isize).map(move |x| (x, y)));
         Grey { pixels: pixels.map(|(x, y)| value(x, y)).collect(), ..*self }
+    }
+
+    /// The products of the pixels of two pictures.
+    fn times(&self, other: &Grey) -> Grey {
+        Grey { pixels: self.pixels.iter().zip(&other.pixels).map(|(a, b)| a * b).collect(), ..*self }
     }
 
     /// The picture scaled down by a factor below 1, each pixel the mean of its area.
@@ -57,6 +81,11 @@ impl Grey {
         }
         Grey { width, height, pixels }
     }
+}
+
+/// The mean of five pixels with binomial weights.
+fn binomial([a, b, c, d, e]: [f32; 5]) -> f32 {
+    (a + e) * (1.0 / 16.0) + (b + d) * (4.0 / 16.0) + c * (6.0 / 16.0)
 }
 
 /// The means of as many equal parts of a row.
@@ -105,13 +134,14 @@ fn strengths(picture: &Grey) -> Grey {
     let smooth = picture.smoothed();
     let along = smooth.map(|x, y| (smooth.at(x + 1, y) - smooth.at(x - 1, y)) / 2.0);
     let down = smooth.map(|x, y| (smooth.at(x, y + 1) - smooth.at(x, y - 1)) / 2.0);
-    let product = |a: &Grey, b: &Grey| a.map(|x, y| a.at(x, y) * b.at(x, y)).smoothed();
+    let product = |a: &Grey, b: &Grey| a.times(b).smoothed();
     let (xx, xy, yy) = (product(&along, &along), product(&along, &down), product(&down, &down));
-    xx.map(|x, y| {
-        let (xx, xy, yy) = (xx.at(x, y), xy.at(x, y), yy.at(x, y));
+    let smaller = |((xx, xy), yy): ((&f32, &f32), &f32)| {
         let half = (xx - yy) / 2.0;
         (xx + yy) / 2.0 - (half * half + xy * xy).sqrt()
-    })
+    };
+    let pixels = xx.pixels.iter().zip(&xy.pixels).zip(&yy.pixels).map(smaller).collect();
+    Grey { pixels, ..*picture }
 }
 
 /// Whether no pixel near has a greater value; of equal ones the first is the greatest.

@@ -48,6 +48,8 @@ pub fn scene(references: &[Picture], seed: u64) -> (Picture, usize, Similarity) 
     let back = Similarity::about(-degrees, 1.0 / scale, at, from);
 
     let mut image = mosaic(SCENE, 90, random);
+    // The ground is pale, so that one sees what lies on it.
+    image.pixels_mut().flat_map(|pixel| &mut pixel.0).for_each(|channel| *channel = 120 + *channel / 3);
     for (x, y, pixel) in image.enumerate_pixels_mut() {
         // The mean of four positions in the pixel.
         let samples = [[0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]];

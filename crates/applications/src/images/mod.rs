@@ -8,3 +8,4 @@ pub mod load;
 pub mod plain;
 pub mod points;
 pub mod scenes;
+pub mod sets;

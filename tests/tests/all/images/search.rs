@@ -227,13 +227,13 @@ fn verify(
 fn votes_and_hypotheses_are_those_of_the_plain_version() {
     let frame = |width, height| Frame { left: 0.0, top: 0.0, width, height };
     let sets = |points: [Vec<[f32; 2]>; 5], frame: Frame| points.map(|points| (points, frame));
-    let [a, b, c] = [44, 31, 23].map(|points| random_points(points, 100.0));
+    let [a, b, c] = [150, 55, 23].map(|points| random_points(points, 100.0));
     // Of a grid's keys there are too many.
     let grid = (0..30).map(|i| [(i % 6) as f32 * 9.0, (i / 6) as f32 * 9.0]).collect::<Vec<_>>();
     let scenes = sets(
         [
-            scene_of(&a, [0.0, 1.0], 40, 8),
-            scene_of(&b, [-0.7, 0.1], 26, 5),
+            scene_of(&a, [0.0, 1.0], 140, 8),
+            scene_of(&b, [-0.7, 0.1], 50, 5),
             random_points(35, 120.0),
             vec![],
             scene_of(&grid, [1.0, 0.2], 30, 0),
