@@ -104,7 +104,7 @@ impl Verify {
                 let mut index = thread;
                 while index < reference.count {
                     let from = reference.point(index);
-                    let nearest = scene.nearest(placed.at(fit.reference, from), within);
+                    let nearest = scene.nearest(placed.at(fit.reference, from), within, false);
                     if nearest.square <= within {
                         fit.add(&mut own, from, scene.point(nearest.index));
                     }
@@ -123,7 +123,8 @@ impl Verify {
             let (mut matches, mut around) = (0, 0);
             let mut index = thread;
             while index < reference.count {
-                let nearest = scene.nearest(placed.at(fit.reference, reference.point(index)), tolerance);
+                let at = placed.at(fit.reference, reference.point(index));
+                let nearest = scene.nearest(at, tolerance, true);
                 around += nearest.around;
                 if nearest.square <= tolerance {
                     // Each point of the scene matches one point of the reference at most.
@@ -191,21 +192,26 @@ impl Set {
         point(self.points.load_read_only(index as u64))
     }
 
-    /// Finds the nearest point, the first one of several; none of a position outside the frame.
+    /// Finds the nearest of the points within a squared distance, the first one of several; none of
+    /// a position outside the frame. If asked it also counts those of the ring.
     #[inline(always)]
-    fn nearest(self, [x, y]: [f32; 2], tolerance: f32) -> Nearest {
+    fn nearest(self, [x, y]: [f32; 2], within: f32, with_ring: bool) -> Nearest {
         let mut nearest = Nearest { square: f32::INFINITY, index: 0, around: 0 };
         let (dx, dy) = (x - self.frame.left, y - self.frame.top);
         if dx >= 0.0 && dy >= 0.0 && dx <= self.frame.width && dy <= self.frame.height {
+            let limit = if with_ring { 9.0 * within } else { within };
             for index in 0..self.count {
                 let [there_x, there_y] = self.point(index);
                 let (dx, dy) = (there_x - x, there_y - y);
                 let square = dx * dx + dy * dy;
-                if square < nearest.square {
-                    nearest.square = square;
-                    nearest.index = index;
+                // Few points come that far.
+                if square <= limit {
+                    if square < nearest.square {
+                        nearest.square = square;
+                        nearest.index = index;
+                    }
+                    nearest.around += (with_ring && square >= 4.0 * within && square < limit) as u32;
                 }
-                nearest.around += (square >= 4.0 * tolerance && square < 9.0 * tolerance) as u32;
             }
         }
         nearest

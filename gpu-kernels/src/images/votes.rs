@@ -59,8 +59,8 @@ kernel! {
     /// The sort key of a vote is its scene, its reference and its pose ([`NO_VOTE`] for a pose out
     /// of bounds). The vote itself is four numbers of 16 bits of points within their sets: from the
     /// low bits on the point and the end of the basis in the scene, and both in the reference. The
-    /// arrays of points, sets, starts, frames and far neighbours are those of [`Keys`](super::Keys),
-    /// for scenes and for references.
+    /// arrays of points, sets, starts, frames and far neighbours are those of scenes and of
+    /// references, as for [`Keys`](super::Keys).
     Vote<>, "images_vote", threads 256;
     {
         runs: Global<u32>, offsets: Global<u64>, values: Global<u32>,
@@ -97,7 +97,7 @@ impl Vote {
                 to: point(args.points.load_read_only(start + far)),
             };
             let grid = Grid::over(Frame::load(args.frames, scene));
-            let own = at - start | far << 16;
+            let own = (at - start) | (far << 16);
             for i in 0..end - begin {
                 let value = args.values.load_read_only(run + i) as u64;
                 let (feature, at) = plan.reference_points.divided(value);
@@ -115,7 +115,7 @@ impl Vote {
                     None => NO_VOTE,
                 };
                 args.keys_out.store(begin + i, key);
-                args.votes_out.store(begin + i, own | (at - start | far << 16) << 32);
+                args.votes_out.store(begin + i, own | ((at - start) | (far << 16)) << 32);
             }
         });
     }
@@ -148,7 +148,7 @@ impl Grid {
     #[inline(always)]
     fn cell(self, position: f32, from: f32) -> Option<u32> {
         let cell = (position - from) * self.density + 0.5 * POSITIONS;
-        (cell >= 0.0 && cell < 2.0 * POSITIONS).then_some(cell as u32)
+        (0.0..2.0 * POSITIONS).contains(&cell).then_some(cell as u32)
     }
 }
 

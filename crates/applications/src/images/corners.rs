@@ -94,9 +94,10 @@ fn means(row: &[f32], parts: usize) -> Vec<f32> {
     let mean = |part: usize| {
         let (start, end) = (part as f32 * length, (part + 1) as f32 * length);
         let (mut sum, mut weights) = (0.0, 0.0);
-        for i in start as usize..(end.ceil() as usize).min(row.len()) {
+        let first = start as usize;
+        for (i, value) in row.iter().enumerate().take(end.ceil() as usize).skip(first) {
             let weight = (end.min(i as f32 + 1.0) - start.max(i as f32)).max(0.0);
-            (sum, weights) = (sum + weight * row[i], weights + weight);
+            (sum, weights) = (sum + weight * value, weights + weight);
         }
         sum / f32::max(weights, f32::MIN_POSITIVE)
     };

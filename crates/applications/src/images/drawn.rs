@@ -14,10 +14,12 @@ const SCENE: (u32, u32) = (1000, 750);
 
 type Colour = [f64; 3];
 type Corners = Vec<[f64; 2]>;
+/// What draws a picture.
+type Draw = fn(&mut Random) -> RgbImage;
 
 /// The made-up references: their names say what they show.
 pub fn references() -> Vec<Picture> {
-    let kinds: [(&str, fn(&mut Random) -> RgbImage); 6] = [
+    let kinds: [(&str, Draw); 6] = [
         ("mosaic", |random| mosaic(SIZE, 150, random)),
         ("confetti", |random| shapes(SIZE, 260, 4, random)),
         ("skyline", skyline),
@@ -25,7 +27,7 @@ pub fn references() -> Vec<Picture> {
         ("shards", |random| shapes(SIZE, 300, 3, random)),
         ("pavement", |random| mosaic(SIZE, 320, random)),
     ];
-    let picture = |(seed, (name, draw)): (usize, (&str, fn(&mut Random) -> RgbImage))| {
+    let picture = |(seed, (name, draw)): (usize, (&str, Draw))| {
         let image = draw(&mut Random::seed_from_u64(100 + seed as u64));
         Picture::new(name.to_owned(), DynamicImage::ImageRgb8(image))
     };

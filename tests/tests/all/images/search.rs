@@ -139,7 +139,8 @@ fn vote(device: &Device, there: (&Sets, &Buffer<u32>), here: (&Sets, &Buffer<u32
     Votes { keys, votes }
 }
 
-/// Checks that the votes for each pose of each reference are those of the plain version, in any order.
+/// Checks that the votes for each pose of each reference are those of the plain version, in any
+/// order.
 fn check_votes(device: &Device, votes: &Votes, expected: &[HashMap<(usize, u32), Vec<PlainVote>>]) {
     let stream = device.default_stream();
     let mut found = vec![HashMap::<(usize, u32), Vec<PlainVote>>::new(); expected.len()];
