@@ -18,7 +18,6 @@
 //! * [`page`]: the page table, and [`linear`]: the table that is in use while it changes.
 //! * [`extendible`]: the table that grows and shrinks bucket by bucket.
 //! * [`plain`]: the elements of buffers.
-//! * [`images`]: geometric hashing of point sets, for an application.
 //! * [`layered`]: what compacting tables and multimaps need beside the table on which they stand.
 #![no_std]
 #![allow(

@@ -132,4 +132,5 @@ mod images {
     #[path = "../../../../crates/applications/src/images/plain.rs"]
     mod plain;
     mod search;
+    mod tally;
 }

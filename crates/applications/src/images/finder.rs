@@ -346,4 +346,37 @@ mod tests {
         assert_eq!(finder.find(&[]).unwrap(), Vec::<Vec<Hypothesis>>::new());
         assert!(Finder::new(&Device::cpu(), &[]).unwrap().find(&references).unwrap().iter().all(Vec::is_empty));
     }
+    #[test]
+    fn two_references_in_one_scene_are_both_found() {
+        let random = &mut Random::seed_from_u64(9);
+        let references: Vec<Points> = (0..8).map(|_| scenes::random_points(200, random)).collect();
+        let distortion = |degrees: f64| {
+            let occlusion = Occlusion::Side;
+            Distortion { degrees, scale: 0.8, occlusion, occluded: 0.3, clutter: 0.1, noise: 0.01 }
+        };
+        let (mut scene, _) = scenes::scene(&references[6], &distortion(20.0), random);
+        let (other, _) = scenes::scene(&references[2], &distortion(-70.0), random);
+        scene.points.extend(other.points.iter().map(|[x, y]| [x + scene.frame.width, *y]));
+        scene.frame.width += other.frame.width;
+        let (finder, plain) = (Finder::new(&Device::cpu(), &references).unwrap(), plain(&references));
+        let found = finder.find(std::slice::from_ref(&scene)).unwrap().remove(0);
+        assert_eq!(found, plain.find(&set(&scene)));
+        let mut claimed: Vec<usize> = found.iter().filter(|it| it.is_claimed()).map(|it| it.reference).collect();
+        claimed.sort_unstable();
+        assert_eq!(claimed, [2, 6]);
+    }
+
+    #[test]
+    fn buffers_of_one_search_serve_the_next_one() {
+        let random = &mut Random::seed_from_u64(10);
+        let references: Vec<Points> = (0..5).map(|_| scenes::random_points(100, random)).collect();
+        let finder = Finder::new(&Device::cpu(), &references).unwrap();
+        let (stream, mut work) = (finder.device().default_stream(), Work::new(finder.device()).unwrap());
+        for scenes in [&references[..], &references[1..2], &[], &references[2..], &references[3..]] {
+            let mut sets = Sets::new(finder.device(), scenes).unwrap();
+            finder.search(stream, &mut sets, &mut work).unwrap();
+            assert_eq!(Finder::hypotheses(stream, &work).unwrap(), finder.find(scenes).unwrap());
+            assert_eq!(work.stages().unwrap().len(), 6);
+        }
+    }
 }

@@ -168,6 +168,11 @@ mod tests {
         }
         let error = message("short.jpg", &jpeg[..30]);
         assert!(matches!(error, LoadError::Damaged { .. }), "{error}");
+        // What is there of a picture may be enough.
+        match load(&file("half.jpg", &jpeg[..jpeg.len() / 2])) {
+            Ok(picture) => assert_eq!(picture.colour.dimensions(), (64, 64)),
+            Err(error) => assert!(matches!(error, LoadError::Damaged { .. }), "{error}"),
+        }
         for bytes in [&b""[..], b"x", b"hello, this is a text and no picture", b"GIF89a\x01\x00\x01\x00\x00\x00\x00"] {
             assert!(matches!(message("text.png", bytes), LoadError::NotAPicture { .. }));
         }
