@@ -78,7 +78,10 @@ kernel! {
     /// [`FIRST_FAR`]` + r` is `far[r · points + p]`, as a number within the set, where it is the
     /// farthest of a feature that has a key. Ranks are by distance, then by number.
     Keys<>, "images_keys", threads 128;
-    { points: Global<u64>, sets: Global<u32>, starts: Global<u32>, far: Global<u32>, keys: Global<u32>, plan: KeysParams }
+    {
+        points: Global<u64>, sets: Global<u32>, starts: Global<u32>, far: Global<u32>, keys: Global<u32>,
+        plan: KeysParams,
+    }
 }
 
 impl Keys {

@@ -27,7 +27,8 @@ kernel! {
     /// `keys` and `votes` are those of [`Vote`](super::Vote), sorted; the arrays of points, starts
     /// and frames as there.
     Verify<>, "images_verify", threads 128,
-        shared sums: u64 = SUMS, shared seen: u32 = MAX_SET / 32, shared pose: u32 = POSE, shared counters: u32 = COUNTERS;
+        shared sums: u64 = SUMS, shared seen: u32 = MAX_SET / 32,
+        shared pose: u32 = POSE, shared counters: u32 = COUNTERS;
     {
         hypotheses: Global<u64>, keys: Global<u64>, votes: Global<u64>,
         points: Global<u64>, starts: Global<u32>, frames: Global<u32>,
