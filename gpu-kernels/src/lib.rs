@@ -40,6 +40,7 @@ pub mod cuckoo;
 pub mod double;
 pub mod extendible;
 pub mod hash;
+pub mod images;
 pub mod layered;
 pub mod linear;
 pub mod page;

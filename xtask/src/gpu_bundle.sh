@@ -6,7 +6,7 @@
 #   run.sh figures [ARGS]          the figures: cargo xtask figures ARGS
 #   run.sh sanitize TOOL [FILTER]  all tests on the GPU alone under compute-sanitizer (memcheck racecheck initcheck
 #                                  synccheck), in JOBS processes (a core each), whose output is left in $OUT or sanitize
-#   run.sh voxels|shapes [ARGS]    the examples
+#   run.sh EXAMPLE [ARGS]          an example: voxels, shapes or find-image
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -73,6 +73,6 @@ case $command in
         [ $# -ge 1 ] || usage
         each_test sanitize_test "$@"
         ;;
-    voxels | shapes) exec "$here/$command" "$@" ;;
+    voxels | shapes | find-image) exec "$here/$command" "$@" ;;
     *) usage ;;
 esac

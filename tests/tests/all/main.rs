@@ -127,6 +127,12 @@ mod multi {
     mod properties;
 }
 
+mod images {
+    mod keys;
+    mod search;
+    mod tally;
+}
+
 mod voxels {
     mod frames;
     mod reference;

@@ -1,6 +1,7 @@
 //! Every kernel, with no work and null pointers.
 
 mod extendible;
+mod images;
 mod voxels;
 
 use gpu_kernels::cuckoo::{
@@ -349,6 +350,7 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         .chain(of_no_type)
         .chain(voxels::all())
         .chain(extendible::of_no_type())
+        .chain(images::of_no_type())
         .chain(extendible_pairs.into_iter().flatten())
         .chain([extendible::keys::<u32>(), extendible::keys::<u64>()])
         .chain(partitions)

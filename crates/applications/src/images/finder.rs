@@ -1,0 +1,382 @@
+//! References on a device, and the launches that find them in scenes.
+
+use super::plain::Hypothesis;
+use super::points::Points;
+use super::sets::{Result, Sets};
+use warpnest::kernels::hash::Divisor;
+use warpnest::kernels::images::{
+    Choose, ChooseParams, HYPOTHESES, LimitRuns, LimitRunsParams, NO_REFERENCE_KEY, NO_SCENE_KEY, NO_VOTE, POSE_BITS,
+    REFERENCE_BITS, RESULT_WORDS, Tally, TallyParams, Verify, VerifyParams, Vote, VoteParams,
+};
+use warpnest::primitives::{Scratch, exclusive_scan_in_place, gather, sort_pairs};
+use warpnest::types::Plain as Element;
+use warpnest::{Buffer, Device, Event, MultiMap, Stream};
+
+/// The most features with one key for which it is used: a key of more says little, and would give
+/// more votes than all others.
+pub const MOST_ALIKE: u64 = 32;
+
+/// The number of threads of a block of [`Verify`], which takes a block a hypothesis.
+const VERIFY_THREADS: u64 = 128;
+
+/// Buffers that searches work in; kept from one to the next, they are allocated once.
+pub struct Work {
+    scratch: Scratch,
+    runs: Buffer<u32>,
+    counts: Buffer<u32>,
+    offsets: Buffer<u64>,
+    vote_keys: Buffer<u64>,
+    votes: Buffer<u64>,
+    best: Buffer<u64>,
+    hypotheses: Buffer<u64>,
+    results: Buffer<u32>,
+    /// The stages of the last search, each with its end; the first one is its beginning.
+    stages: Vec<(&'static str, Event)>,
+}
+
+impl Work {
+    /// Allocates nothing yet.
+    pub fn new(device: &Device) -> Result<Self> {
+        let (narrow, wide) = (|| Buffer::zeroed(device, 0), || Buffer::zeroed(device, 0));
+        Ok(Self {
+            scratch: Scratch::new(device),
+            runs: narrow()?,
+            counts: narrow()?,
+            offsets: wide()?,
+            vote_keys: wide()?,
+            votes: wide()?,
+            best: wide()?,
+            hypotheses: wide()?,
+            results: narrow()?,
+            stages: Vec::new(),
+        })
+    }
+
+    /// The milliseconds of each stage of the last search by the device's clock.
+    pub fn stages(&self) -> Result<Vec<(&'static str, f64)>> {
+        let times = self.stages.windows(2);
+        Ok(times
+            .map(|pair| Ok((pair[1].0, pair[1].1.milliseconds_since(&pair[0].1)?)))
+            .collect::<warpnest::Result<_>>()?)
+    }
+}
+
+/// Makes a buffer as long as asked; what it holds then is arbitrary.
+fn fit<T: Element>(device: &Device, buffer: &mut Buffer<T>, length: usize) -> Result<()> {
+    if buffer.len() != length {
+        // The previous memory goes first.
+        *buffer = Buffer::zeroed(device, 0)?;
+        *buffer = Buffer::zeroed(device, length)?;
+    }
+    Ok(())
+}
+
+/// References and the multimap of their features.
+pub struct Finder {
+    device: Device,
+    references: Sets,
+    map: MultiMap<u32, u32>,
+}
+
+impl Finder {
+    /// Takes references, of which scenes can then be searched.
+    pub fn new(device: &Device, references: &[Points]) -> Result<Self> {
+        let stream = device.default_stream();
+        let mut references = Sets::new(device, references)?;
+        references.hash(stream, NO_REFERENCE_KEY)?;
+        let numbers: Vec<u32> = (0..references.keys.len() as u32).collect();
+        let numbers = Buffer::from_slice(device, &numbers)?;
+        let map = warpnest::MultiConfig::default().build_on(stream, device, &references.keys, &numbers)?;
+        Ok(Self { device: device.clone(), references, map })
+    }
+
+    /// The device that the references are on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The number of features, and of different keys.
+    pub fn features(&self) -> (usize, usize) {
+        (self.map.len(), self.map.key_count())
+    }
+
+    /// The hypotheses of each scene, best first.
+    pub fn find(&self, scenes: &[Points]) -> Result<Vec<Vec<Hypothesis>>> {
+        let (stream, mut work) = (self.device.default_stream(), Work::new(&self.device)?);
+        let mut scenes = Sets::new(&self.device, scenes)?;
+        self.search(stream, &mut scenes, &mut work)?;
+        Self::hypotheses(stream, &work)
+    }
+
+    /// Searches scenes, leaving hypotheses in `work`. Waits once, for the number of votes.
+    pub fn search(&self, stream: &Stream, scenes: &mut Sets, work: &mut Work) -> Result<()> {
+        work.stages.clear();
+        work.stages.push(("start", stream.record()?));
+        scenes.hash(stream, NO_SCENE_KEY)?;
+        work.stages.push(("keys", stream.record()?));
+        let votes = self.vote(stream, scenes, work)?;
+        self.choose(stream, scenes, work, votes)?;
+        work.stages.push(("tally", stream.record()?));
+        self.verify(stream, scenes, work, votes)?;
+        work.stages.push(("verify", stream.record()?));
+        Ok(())
+    }
+
+    /// Looks up the keys of scenes, and sorts the votes; returns how many words of votes there are,
+    /// those of no vote included.
+    fn vote(&self, stream: &Stream, scenes: &Sets, work: &mut Work) -> Result<u64> {
+        let (device, queries) = (&self.device, scenes.keys.len());
+        let Work { scratch, runs, counts, offsets, vote_keys, votes, stages, .. } = work;
+        fit(device, runs, queries)?;
+        fit(device, counts, queries)?;
+        fit(device, offsets, queries + 1)?;
+        self.map.runs_into(stream, &scenes.keys, runs, counts)?;
+        let plan = LimitRunsParams { queries: queries as u64, most: MOST_ALIKE };
+        // SAFETY: there is a count for each query, and an offset more.
+        unsafe {
+            let limit = LimitRuns { counts: counts.global(), offsets: offsets.global(), plan };
+            stream.launch(&limit, queries as u64 + 1, &[&*counts], &[&*offsets])?;
+        }
+        exclusive_scan_in_place(stream, scratch, offsets)?;
+        let mut total = Buffer::<u64>::zeroed(device, 1)?;
+        gather(stream, offsets, &Buffer::from_slice(device, &[queries as u32])?, &mut total)?;
+        let total = total.download(stream)?[0] as usize;
+        stages.push(("lookup", stream.record()?));
+        // Some spare words let the next scenes, with somewhat more votes, use the same memory.
+        if vote_keys.len() < total || vote_keys.len() / 2 > total {
+            fit(device, vote_keys, total + total / 16)?;
+            fit(device, votes, total + total / 16)?;
+        }
+        vote_keys.fill(stream, 0xff)?;
+        let there = &self.references;
+        let plan = VoteParams {
+            queries: queries as u64,
+            points: Divisor::new(scenes.points.len() as u32),
+            reference_points: Divisor::new(there.points.len() as u32),
+        };
+        let values = self.map.value_buffer();
+        // SAFETY: each query has a run of as many values as its offsets are apart, and there is a
+        // word for each vote. Values are features of the references; both sets have been hashed.
+        unsafe {
+            let vote = Vote {
+                runs: runs.global(),
+                offsets: offsets.global(),
+                values: values.global(),
+                points: scenes.points.global(),
+                sets: scenes.sets.global(),
+                starts: scenes.starts.global(),
+                frames: scenes.frames.global(),
+                far: scenes.far.global(),
+                reference_points: there.points.global(),
+                reference_sets: there.sets.global(),
+                reference_starts: there.starts.global(),
+                reference_frames: there.frames.global(),
+                reference_far: there.far.global(),
+                keys_out: vote_keys.global(),
+                votes_out: votes.global(),
+                plan,
+            };
+            let Sets { points, sets, starts, frames, far, .. } = scenes;
+            stream.launch(
+                &vote,
+                queries as u64,
+                &[
+                    &*runs,
+                    &*offsets,
+                    values,
+                    points,
+                    sets,
+                    starts,
+                    frames,
+                    far,
+                    &there.points,
+                    &there.sets,
+                    &there.starts,
+                    &there.frames,
+                    &there.far,
+                ],
+                &[&*vote_keys, &*votes],
+            )?;
+        }
+        stages.push(("vote", stream.record()?));
+        sort_pairs(stream, scratch, vote_keys, votes)?;
+        stages.push(("sort", stream.record()?));
+        Ok(vote_keys.len() as u64)
+    }
+
+    /// Chooses the hypotheses with the most votes.
+    fn choose(&self, stream: &Stream, scenes: &Sets, work: &mut Work, votes: u64) -> Result<()> {
+        let (scenes, references) = (scenes.count, self.references.count);
+        let Work { vote_keys, best, hypotheses, .. } = work;
+        fit(&self.device, best, scenes * references)?;
+        best.fill(stream, 0)?;
+        fit(&self.device, hypotheses, scenes * HYPOTHESES)?;
+        // SAFETY: there are as many votes, in order, and a word for each scene and reference.
+        unsafe {
+            let plan = TallyParams { votes, references: references as u64 };
+            let tally = Tally { keys: vote_keys.global(), best: best.global(), plan };
+            stream.launch(&tally, votes, &[&*vote_keys], &[&*best])?;
+        }
+        // SAFETY: the same, and each scene has words for its hypotheses.
+        unsafe {
+            let plan = ChooseParams { scenes: scenes as u64, references: references as u64 };
+            let choose = Choose { best: best.global(), hypotheses: hypotheses.global(), plan };
+            stream.launch(&choose, scenes as u64, &[&*best], &[&*hypotheses])?;
+        }
+        Ok(())
+    }
+
+    /// Fits and verifies all hypotheses.
+    fn verify(&self, stream: &Stream, scenes: &Sets, work: &mut Work, votes: u64) -> Result<()> {
+        let number = scenes.count * HYPOTHESES;
+        let Work { vote_keys, votes: pairs, hypotheses, results, .. } = work;
+        fit(&self.device, results, number * RESULT_WORDS)?;
+        results.fill(stream, 0)?;
+        let there = &self.references;
+        // SAFETY: hypotheses are sort keys of votes, whose points are in the sets; each has words
+        // for its result.
+        unsafe {
+            let verify = Verify {
+                hypotheses: hypotheses.global(),
+                keys: vote_keys.global(),
+                votes: pairs.global(),
+                points: scenes.points.global(),
+                starts: scenes.starts.global(),
+                frames: scenes.frames.global(),
+                reference_points: there.points.global(),
+                reference_starts: there.starts.global(),
+                reference_frames: there.frames.global(),
+                results: results.global(),
+                plan: VerifyParams { votes },
+            };
+            let Sets { points, starts, frames, .. } = scenes;
+            stream.launch(
+                &verify,
+                number as u64 * VERIFY_THREADS,
+                &[
+                    &*hypotheses,
+                    &*vote_keys,
+                    &*pairs,
+                    points,
+                    starts,
+                    frames,
+                    &there.points,
+                    &there.starts,
+                    &there.frames,
+                ],
+                &[&*results],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The hypotheses that a search has left in `work`, best first for each scene.
+    pub fn hypotheses(stream: &Stream, work: &Work) -> Result<Vec<Vec<Hypothesis>>> {
+        let (keys, results) = (work.hypotheses.download(stream)?, work.results.download(stream)?);
+        let read = |(key, words): (&u64, &[u32])| {
+            let float = |i: usize| f32::from_bits(words[i]);
+            (*key != NO_VOTE).then(|| Hypothesis {
+                reference: (key >> POSE_BITS & ((1 << (REFERENCE_BITS - POSE_BITS)) - 1)) as usize,
+                factor: [float(0), float(1)],
+                middle: [float(2), float(3)],
+                matches: words[4],
+                around: words[5],
+                votes: words[6],
+            })
+        };
+        let scenes = keys.chunks(HYPOTHESES).zip(results.chunks(HYPOTHESES * RESULT_WORDS));
+        Ok(scenes
+            .map(|(keys, results)| keys.iter().zip(results.chunks(RESULT_WORDS)).filter_map(read).collect())
+            .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{plain::Plain, points, scenes};
+    use super::*;
+    use rand_xoshiro::Xoshiro256StarStar as Random;
+    use rand_xoshiro::rand_core::SeedableRng;
+    use scenes::{Distortion, Occlusion};
+
+    fn plain(references: &[Points]) -> Plain {
+        Plain::new(references.iter().map(set).collect(), MOST_ALIKE as usize)
+    }
+
+    fn set(points: &Points) -> (Vec<[f32; 2]>, warpnest::kernels::images::Frame) {
+        (points.points.clone(), points.frame)
+    }
+
+    #[test]
+    fn hypotheses_are_those_of_the_plain_version() {
+        let random = &mut Random::seed_from_u64(7);
+        let references: Vec<Points> = [300, 5, 0, 200, 1, 120].map(|n| scenes::random_points(n, random)).into();
+        let (finder, plain) = (Finder::new(&Device::cpu(), &references).unwrap(), plain(&references));
+        let mut asked = vec![Points { points: vec![], ..references[0] }, references[1].clone()];
+        for (i, &of) in [0, 3, 5, 0, 3, 5].iter().enumerate() {
+            let occlusion = if i % 2 == 0 { Occlusion::Side } else { Occlusion::Scattered };
+            let degrees = 61.0 * i as f64;
+            let scale = [1.0, 0.3, 2.5][i % 3];
+            let distortion = Distortion { degrees, scale, occlusion, occluded: 0.3, clutter: 0.2, noise: 0.01 };
+            asked.push(scenes::scene(&references[of], &distortion, random).0);
+        }
+        asked.push(scenes::random_points(250, random));
+        let found = finder.find(&asked).unwrap();
+        let expected: Vec<Vec<Hypothesis>> = asked.iter().map(|scene| plain.find(&set(scene))).collect();
+        assert_eq!(found, expected);
+        assert!(found[0].is_empty() && !found[1].iter().any(Hypothesis::is_claimed));
+        for (hypotheses, of) in found[2..8].iter().zip([0, 3, 5, 0, 3, 5]) {
+            assert!(hypotheses[0].is_claimed() && hypotheses[0].reference == of, "{hypotheses:?}");
+        }
+        assert!(!found[8].iter().any(Hypothesis::is_claimed));
+    }
+
+    #[test]
+    fn points_on_a_grid_or_in_one_place_are_no_trouble() {
+        let random = &mut Random::seed_from_u64(8);
+        let grid = (0..400).map(|i| [(i % 20) as f32 * 10.0, (i / 20) as f32 * 10.0]).collect();
+        let frame = points::frame_of(200.0, 200.0);
+        let heap = Points { points: vec![[3.0, 4.0]; 50], frame };
+        let nothing = Points { points: vec![[3.0, 4.0]; 50], frame: points::frame_of(0.0, 0.0) };
+        let references = [Points { points: grid, frame }, heap, nothing, scenes::random_points(100, random)];
+        let (finder, plain) = (Finder::new(&Device::cpu(), &references).unwrap(), plain(&references));
+        let found = finder.find(&references).unwrap();
+        assert_eq!(found, references.iter().map(|scene| plain.find(&set(scene))).collect::<Vec<_>>());
+        assert!(found[3][0].is_claimed() && found[3][0].reference == 3);
+        assert_eq!(finder.find(&[]).unwrap(), Vec::<Vec<Hypothesis>>::new());
+        assert!(Finder::new(&Device::cpu(), &[]).unwrap().find(&references).unwrap().iter().all(Vec::is_empty));
+    }
+    #[test]
+    fn two_references_in_one_scene_are_both_found() {
+        let random = &mut Random::seed_from_u64(9);
+        let references: Vec<Points> = (0..8).map(|_| scenes::random_points(200, random)).collect();
+        let distortion = |degrees: f64| {
+            let occlusion = Occlusion::Side;
+            Distortion { degrees, scale: 0.8, occlusion, occluded: 0.3, clutter: 0.1, noise: 0.01 }
+        };
+        let (mut scene, _) = scenes::scene(&references[6], &distortion(20.0), random);
+        let (other, _) = scenes::scene(&references[2], &distortion(-70.0), random);
+        scene.points.extend(other.points.iter().map(|[x, y]| [x + scene.frame.width, *y]));
+        scene.frame.width += other.frame.width;
+        let (finder, plain) = (Finder::new(&Device::cpu(), &references).unwrap(), plain(&references));
+        let found = finder.find(std::slice::from_ref(&scene)).unwrap().remove(0);
+        assert_eq!(found, plain.find(&set(&scene)));
+        let mut claimed: Vec<usize> = found.iter().filter(|it| it.is_claimed()).map(|it| it.reference).collect();
+        claimed.sort_unstable();
+        assert_eq!(claimed, [2, 6]);
+    }
+
+    #[test]
+    fn buffers_of_one_search_serve_the_next_one() {
+        let random = &mut Random::seed_from_u64(10);
+        let references: Vec<Points> = (0..5).map(|_| scenes::random_points(100, random)).collect();
+        let finder = Finder::new(&Device::cpu(), &references).unwrap();
+        let (stream, mut work) = (finder.device().default_stream(), Work::new(finder.device()).unwrap());
+        for scenes in [&references[..], &references[1..2], &[], &references[2..], &references[3..]] {
+            let mut sets = Sets::new(finder.device(), scenes).unwrap();
+            finder.search(stream, &mut sets, &mut work).unwrap();
+            assert_eq!(Finder::hypotheses(stream, &work).unwrap(), finder.find(scenes).unwrap());
+            assert_eq!(work.stages().unwrap().len(), 6);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Pictures from files.
+
+use super::corners::Grey;
+use image::{DynamicImage, ImageError, ImageReader, Limits, RgbImage};
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// The most pixels along a side of a file's picture.
+const MAX_SIDE: u32 = 1 << 15;
+/// The most bytes that reading a picture may take: a small file can stand for any amount of memory.
+const MAX_BYTES: u64 = 1 << 30;
+/// The most pixels along a side that interest points are searched in; larger pictures are scaled
+/// down.
+pub const WORK_SIDE: u32 = 1024;
+
+/// The reason why there is no picture.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    #[error("{path}: cannot read the file; give the path of a PNG or JPEG file, or no path for made-up pictures")]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{path}: not a PNG or JPEG file; convert the picture to one of them")]
+    NotAPicture { path: PathBuf },
+    #[error("{path}: the picture is damaged or cut short; fetch it again")]
+    Damaged { path: PathBuf, source: ImageError },
+    #[error("{path}: more than {MAX_SIDE} pixels a side, or more than {} MiB; scale it down", MAX_BYTES >> 20)]
+    TooLarge { path: PathBuf },
+    #[error("{path}: the picture has a kind of pixels that is not supported; save it as 8-bit RGB")]
+    Unsupported { path: PathBuf, source: ImageError },
+    #[error(
+        "{path}: only {points} interest points, and a reference needs {least}; give a picture with more detail, or a larger one"
+    )]
+    TooPlain { path: PathBuf, points: usize, least: usize },
+}
+
+/// A picture, in colour to be drawn and in grey to be searched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    pub name: String,
+    pub colour: RgbImage,
+    pub grey: Grey,
+}
+
+impl Picture {
+    /// The picture with a name, scaled down to [`WORK_SIDE`] pixels a side if it is larger.
+    pub fn new(name: String, image: DynamicImage) -> Self {
+        let (width, height) = (image.width(), image.height());
+        // On white, as programs show it.
+        let mut rgba = image.to_rgba32f();
+        for pixel in rgba.pixels_mut() {
+            let alpha = pixel[3].clamp(0.0, 1.0);
+            (0..3).for_each(|i| pixel[i] = pixel[i] * alpha + 1.0 - alpha);
+            pixel[3] = 1.0;
+        }
+        let pixels = rgba.pixels().map(|pixel| 0.2126 * pixel[0] + 0.7152 * pixel[1] + 0.0722 * pixel[2]).collect();
+        let mut grey = Grey { width: width as usize, height: height as usize, pixels };
+        let mut colour = DynamicImage::ImageRgba32F(rgba).to_rgb8();
+        let longer = width.max(height);
+        if longer > WORK_SIDE {
+            grey = grey.scaled(WORK_SIDE as f32 / longer as f32);
+            let (width, height) = (grey.width as u32, grey.height as u32);
+            colour = image::imageops::resize(&colour, width, height, image::imageops::FilterType::Triangle);
+        }
+        Self { name, colour, grey }
+    }
+}
+
+/// Reads a picture from a PNG or JPEG file.
+pub fn load(path: &Path) -> Result<Picture, LoadError> {
+    let path_buf = || path.to_owned();
+    let unread = |source| LoadError::Read { path: path_buf(), source };
+    // The name of a file says nothing about what is in it.
+    let file = File::open(path).map_err(unread)?;
+    let mut reader = ImageReader::new(BufReader::new(file)).with_guessed_format().map_err(unread)?;
+    if reader.format().is_none() {
+        return Err(LoadError::NotAPicture { path: path_buf() });
+    }
+    let mut limits = Limits::default();
+    limits.max_image_width = Some(MAX_SIDE);
+    limits.max_image_height = Some(MAX_SIDE);
+    limits.max_alloc = Some(MAX_BYTES);
+    reader.limits(limits);
+    let image = reader.decode().map_err(|source| match source {
+        ImageError::Limits(_) => LoadError::TooLarge { path: path_buf() },
+        // A format that the guess knows and this program does not read.
+        ImageError::Unsupported(ref unsupported)
+            if !matches!(unsupported.kind(), image::error::UnsupportedErrorKind::Color(_)) =>
+        {
+            LoadError::NotAPicture { path: path_buf() }
+        }
+        ImageError::Unsupported(_) => LoadError::Unsupported { path: path_buf(), source },
+        source => LoadError::Damaged { path: path_buf(), source },
+    })?;
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    Ok(Picture::new(name, image))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use image::{ImageBuffer, ImageFormat, Luma, Rgb, Rgba};
+
+    /// Writes bytes to a file of their own.
+    fn file(name: &str, bytes: &[u8]) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("warpnest-find-image-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn encoded(image: impl Into<DynamicImage>, format: ImageFormat) -> Vec<u8> {
+        let mut bytes = io::Cursor::new(Vec::new());
+        image.into().write_to(&mut bytes, format).unwrap();
+        bytes.into_inner()
+    }
+
+    #[test]
+    fn pictures_of_every_depth_are_read_alike() {
+        let value = |x: u32, y: u32| (x * 17 + y * 5) as u8;
+        let grey_8 = ImageBuffer::from_fn(9, 7, |x, y| Luma([value(x, y)]));
+        let grey_16 = ImageBuffer::from_fn(9, 7, |x, y| Luma([u16::from(value(x, y)) * 257]));
+        let rgb_8 = ImageBuffer::from_fn(9, 7, |x, y| Rgb([value(x, y); 3]));
+        let rgb_16 = ImageBuffer::from_fn(9, 7, |x, y| Rgb([u16::from(value(x, y)) * 257; 3]));
+        let rgba = ImageBuffer::from_fn(9, 7, |x, y| Rgba([value(x, y), value(x, y), value(x, y), 255]));
+        let png = |name: &str, image: DynamicImage| load(&file(name, &encoded(image, ImageFormat::Png))).unwrap();
+        let expected = png("grey-8.png", grey_8.into());
+        assert_eq!((expected.grey.width, expected.grey.height), (9, 7));
+        assert!((expected.grey.pixels[9] - 5.0 / 255.0).abs() < 1e-3);
+        let others = [
+            png("grey-16.png", grey_16.into()),
+            png("rgb-8.png", rgb_8.into()),
+            png("rgb-16.png", rgb_16.into()),
+            png("rgba-8.png", rgba.into()),
+        ];
+        for other in others {
+            let far = |(a, b): (&f32, &f32)| (a - b).abs() > 1e-3;
+            assert!(!other.grey.pixels.iter().zip(&expected.grey.pixels).any(far), "{}", other.name);
+            assert_eq!(other.colour, expected.colour, "{}", other.name);
+        }
+    }
+
+    #[test]
+    fn small_and_large_pictures_are_read() {
+        let one = ImageBuffer::from_pixel(1, 1, Rgb([200u8, 10, 10]));
+        let picture = load(&file("one.png", &encoded(one, ImageFormat::Png))).unwrap();
+        assert_eq!((picture.grey.width, picture.grey.height), (1, 1));
+        let large = ImageBuffer::from_pixel(2 * WORK_SIDE, 30, Rgb([200u8, 100, 10]));
+        let picture = load(&file("large.jpg", &encoded(large, ImageFormat::Jpeg))).unwrap();
+        assert_eq!((picture.grey.width, picture.grey.height), (WORK_SIDE as usize, 15));
+        assert_eq!(picture.colour.dimensions(), (WORK_SIDE, 15));
+    }
+
+    #[test]
+    fn what_is_no_picture_is_refused_by_name() {
+        let noise = ImageBuffer::from_fn(64, 64, |x, y| Rgb([(x * y) as u8, (x * x) as u8, (y * 31) as u8]));
+        let (png, jpeg) = (encoded(noise.clone(), ImageFormat::Png), encoded(noise, ImageFormat::Jpeg));
+        let message = |name: &str, bytes: &[u8]| {
+            let path = file(name, bytes);
+            let error = load(&path).unwrap_err();
+            assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
+            error
+        };
+        for length in [20, 60, png.len() / 2] {
+            let error = message("short.png", &png[..length]);
+            assert!(matches!(error, LoadError::Damaged { .. }), "{length}: {error}");
+        }
+        let error = message("short.jpg", &jpeg[..30]);
+        assert!(matches!(error, LoadError::Damaged { .. }), "{error}");
+        // What is there of a picture may be enough.
+        match load(&file("half.jpg", &jpeg[..jpeg.len() / 2])) {
+            Ok(picture) => assert_eq!(picture.colour.dimensions(), (64, 64)),
+            Err(error) => assert!(matches!(error, LoadError::Damaged { .. }), "{error}"),
+        }
+        for bytes in [&b""[..], b"x", b"hello, this is a text and no picture", b"GIF89a\x01\x00\x01\x00\x00\x00\x00"] {
+            assert!(matches!(message("text.png", bytes), LoadError::NotAPicture { .. }));
+        }
+        // A header that promises 60,000 by 60,000 pixels.
+        let mut bomb = png.clone();
+        bomb[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
+        let error = message("bomb.png", &bomb);
+        assert!(matches!(error, LoadError::TooLarge { .. } | LoadError::Damaged { .. }), "{error}");
+        let missing = std::env::temp_dir().join("warpnest-no-such-file.png");
+        assert!(matches!(load(&missing).unwrap_err(), LoadError::Read { .. }));
+        assert!(matches!(load(&std::env::temp_dir()).unwrap_err(), LoadError::Read { .. }));
+    }
+}

@@ -1,0 +1,123 @@
+//! Geometric hashing of point sets: which of many references is in a scene, and where.
+//!
+//! A *feature* is a point with four of its [`NEIGHBOURS`] nearest ones. The farthest of the four
+//! and the point itself are a basis: in its frame the other three have coordinates that no
+//! translation, rotation or scale changes. Their cells in a grid are the feature's key
+//! ([`Keys`]). Features of a scene look up those of all references with the same key. Each such
+//! pair is a vote for a reference and a pose of it ([`Vote`]), votes are sorted and counted
+//! ([`Tally`], [`Choose`]), and the poses with the most votes are fitted to the points and
+//! verified ([`Verify`]).
+//!
+//! Coordinates are `f32`, kept as bits. Every back end gives the same bits: there are only sums,
+//! products and quotients, which no compiler contracts here, and sums of unknown order are sums of
+//! integers.
+//!
+//! Sets stand one behind the other: `starts[s]..starts[s + 1]` are the points of set `s`, and
+//! `sets[p]` is the set of point `p`. A point is a word, `x` in its low half ([`point`]). A set has
+//! a frame of four words, the left, the top, the width and the height of its picture ([`Frame`]).
+
+mod keys;
+mod tally;
+mod verify;
+mod votes;
+
+pub use keys::{Keys, KeysParams};
+pub use tally::{Choose, ChooseParams, Tally, TallyParams};
+pub use verify::{Verify, VerifyParams};
+pub use votes::{LimitRuns, LimitRunsParams, Vote, VoteParams};
+
+use crate::seam::Global;
+
+/// The number of nearest neighbours of a point from which its features take four.
+pub const NEIGHBOURS: usize = 7;
+/// The number of features of a point: as many as there are fours among its neighbours.
+pub const FEATURES: usize = 35;
+/// The rank of the nearest neighbour that can be the farthest of four.
+pub const FIRST_FAR: usize = 3;
+/// The number of cells along a side of the square from -1 to 1, in which all coordinates lie.
+pub const LEVELS: u32 = 20;
+/// The number of bits of a cell in a key.
+pub const CELL_BITS: u32 = 9;
+/// The key of a feature of a reference that lacks neighbours. No key of a scene equals it.
+pub const NO_REFERENCE_KEY: u32 = u32::MAX;
+/// The key of a feature of a scene that lacks neighbours. No key of a reference equals it.
+pub const NO_SCENE_KEY: u32 = u32::MAX - 1;
+/// The most points of a set, as votes name them by 16 bits.
+pub const MAX_SET: usize = 1 << 16;
+/// The most sets of references, and of scenes at once.
+pub const MAX_SETS: usize = 1 << 16;
+/// The number of hypotheses that are verified for a scene.
+pub const HYPOTHESES: usize = 4;
+/// The fewest votes for a hypothesis.
+pub const MIN_VOTES: u64 = 3;
+/// The sort key of no vote, and of no hypothesis.
+pub const NO_VOTE: u64 = u64::MAX;
+/// The number of low bits of a vote's sort key that are the pose.
+pub const POSE_BITS: u32 = 20;
+/// The number of low bits of a vote's sort key that are the reference and the pose.
+pub const REFERENCE_BITS: u32 = 36;
+/// The number of cells of votes for a position, along the longer side of a scene.
+pub const POSITIONS: f32 = 16.0;
+/// The distance within which a point matches another one, squared, as a share of the mean area of
+/// a point in the scene's frame.
+pub const TOLERANCE: f32 = 0.01;
+/// The number of fixed-point steps to a unit of coordinates, for the sums of a fit.
+pub const STEPS: f32 = 16.0;
+/// The number of words of a verified hypothesis: the pose, the points that match, the points
+/// around, the votes, and a spare one.
+pub const RESULT_WORDS: usize = 8;
+/// The fewest matches more than expected by chance.
+pub const MIN_MATCHES: u32 = 10;
+
+/// A point as a word.
+#[inline(always)]
+pub fn word_of_point([x, y]: [f32; 2]) -> u64 {
+    (y.to_bits() as u64) << 32 | x.to_bits() as u64
+}
+
+/// The point of a word.
+#[inline(always)]
+pub fn point(word: u64) -> [f32; 2] {
+    [f32::from_bits(word as u32), f32::from_bits((word >> 32) as u32)]
+}
+
+/// Whether so many matches are too many for chance.
+///
+/// A match is a point of the reference with a point of the scene nearer than the tolerance, and
+/// `around` counts the points of the scene between twice and three times the tolerance. That ring
+/// has five times the area, so a fifth of it is expected to match by chance, whatever the local
+/// density. A claim needs [`MIN_MATCHES`] more, and four standard deviations more.
+pub fn is_claimed(matches: u32, around: u32) -> bool {
+    let (matches, around) = (matches as i64, around as i64);
+    let excess = 5 * (matches - MIN_MATCHES as i64) - around;
+    // With r around, (excess / 5)² >= 4² · r / 5.
+    excess >= 0 && excess * excess >= 80 * around
+}
+
+/// The picture's rectangle that the points of a set were found in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame {
+    /// The least `x`.
+    pub left: f32,
+    /// The least `y`.
+    pub top: f32,
+    /// The extent along `x`.
+    pub width: f32,
+    /// The extent along `y`.
+    pub height: f32,
+}
+
+impl Frame {
+    /// The frame of a set.
+    #[inline(always)]
+    fn load(frames: Global<u32>, set: u64) -> Self {
+        let [left, top, width, height] = frames.load_four_read_only(4 * set).map(f32::from_bits);
+        Self { left, top, width, height }
+    }
+
+    /// The point in the middle.
+    #[inline(always)]
+    fn middle(self) -> [f32; 2] {
+        [self.left + 0.5 * self.width, self.top + 0.5 * self.height]
+    }
+}

@@ -1,0 +1,180 @@
+//! Votes: a feature of a scene and one of a reference with the same key.
+
+use super::keys::far_rank;
+use super::{Frame, NO_VOTE, POSE_BITS, POSITIONS, REFERENCE_BITS, point};
+use crate::hash::Divisor;
+use crate::seam::{Block, Global};
+
+/// The scalar arguments of [`LimitRuns`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct LimitRunsParams {
+    /// The number of queries.
+    pub queries: u64,
+    /// The most values of a key that says enough about where it comes from.
+    pub most: u64,
+}
+
+kernel! {
+    /// Writes the number of values of each query to `offsets`, and 0 for keys with more than
+    /// `most`, and behind the last query. One thread for each of one more than the queries.
+    LimitRuns<>, "images_limit_runs", threads 256;
+    { counts: Global<u32>, offsets: Global<u64>, plan: LimitRunsParams }
+}
+
+impl LimitRuns {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let LimitRunsParams { queries, most } = args.plan;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let query = first + thread as u64;
+            if query <= queries {
+                let count = if query < queries { args.counts.load_streaming(query) as u64 } else { 0 };
+                args.offsets.store(query, if count <= most { count } else { 0 });
+            }
+        });
+    }
+}
+
+/// The scalar arguments of [`Vote`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct VoteParams {
+    /// The number of queries: the features of all points of the scenes.
+    pub queries: u64,
+    /// The number of points of all scenes.
+    pub points: Divisor,
+    /// The number of points of all references.
+    pub reference_points: Divisor,
+}
+
+kernel! {
+    /// Writes the votes of each query from `offsets[query]` up to `offsets[query + 1]`: one for
+    /// each value from `values[runs[query]]` on, which is a feature of a reference. One thread a
+    /// query.
+    ///
+    /// The sort key of a vote is its scene, its reference and its pose ([`NO_VOTE`] for a pose out
+    /// of bounds). The vote itself is four numbers of 16 bits of points within their sets: from the
+    /// low bits on the point and the end of the basis in the scene, and both in the reference. The
+    /// arrays of points, sets, starts, frames and far neighbours are those of scenes and of
+    /// references, as for [`Keys`](super::Keys).
+    Vote<>, "images_vote", threads 256;
+    {
+        runs: Global<u32>, offsets: Global<u64>, values: Global<u32>,
+        points: Global<u64>, sets: Global<u32>, starts: Global<u32>, frames: Global<u32>, far: Global<u32>,
+        reference_points: Global<u64>, reference_sets: Global<u32>, reference_starts: Global<u32>,
+        reference_frames: Global<u32>, reference_far: Global<u32>,
+        keys_out: Global<u64>, votes_out: Global<u64>, plan: VoteParams,
+    }
+}
+
+impl Vote {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let plan = args.plan;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let query = first + thread as u64;
+            if query >= plan.queries {
+                return;
+            }
+            let (begin, end) = (args.offsets.load_read_only(query), args.offsets.load_read_only(query + 1));
+            if begin == end {
+                return;
+            }
+            let run = args.runs.load_read_only(query) as u64;
+            let (feature, at) = plan.points.divided(query);
+            let scene = args.sets.load_read_only(at) as u64;
+            let start = args.starts.load_read_only(scene) as u64;
+            let far = args.far.load_read_only(far_rank(feature) * plan.points.get() as u64 + at) as u64;
+            let here = Basis {
+                from: point(args.points.load_read_only(at)),
+                to: point(args.points.load_read_only(start + far)),
+            };
+            let grid = Grid::over(Frame::load(args.frames, scene));
+            let own = (at - start) | (far << 16);
+            for i in 0..end - begin {
+                let value = args.values.load_read_only(run + i) as u64;
+                let (feature, at) = plan.reference_points.divided(value);
+                let reference = args.reference_sets.load_read_only(at) as u64;
+                let start = args.reference_starts.load_read_only(reference) as u64;
+                let rank = far_rank(feature) * plan.reference_points.get() as u64;
+                let far = args.reference_far.load_read_only(rank + at) as u64;
+                let there = Basis {
+                    from: point(args.reference_points.load_read_only(at)),
+                    to: point(args.reference_points.load_read_only(start + far)),
+                };
+                let middle = Frame::load(args.reference_frames, reference).middle();
+                let key = match pose(there, here, middle, grid) {
+                    Some(pose) => scene << REFERENCE_BITS | reference << POSE_BITS | pose as u64,
+                    None => NO_VOTE,
+                };
+                args.keys_out.store(begin + i, key);
+                args.votes_out.store(begin + i, own | ((at - start) | (far << 16)) << 32);
+            }
+        });
+    }
+}
+
+/// The points that a frame of coordinates begins and ends at.
+#[derive(Clone, Copy)]
+struct Basis {
+    from: [f32; 2],
+    to: [f32; 2],
+}
+
+/// The grid of positions over a scene, and around it as far again.
+#[derive(Clone, Copy)]
+struct Grid {
+    left: f32,
+    top: f32,
+    /// The number of cells to a unit.
+    density: f32,
+}
+
+impl Grid {
+    #[inline(always)]
+    fn over(frame: Frame) -> Self {
+        let longer = if frame.width > frame.height { frame.width } else { frame.height };
+        Self { left: frame.left, top: frame.top, density: POSITIONS / longer }
+    }
+
+    /// The number of a cell along one axis, of 32.
+    #[inline(always)]
+    fn cell(self, position: f32, from: f32) -> Option<u32> {
+        let cell = (position - from) * self.density + 0.5 * POSITIONS;
+        (0.0..2.0 * POSITIONS).contains(&cell).then_some(cell as u32)
+    }
+}
+
+/// The pose that brings one basis to the other, in steps: of scale, of rotation, and of where it
+/// brings `middle`. Each has 5 bits.
+#[inline(always)]
+fn pose(there: Basis, here: Basis, middle: [f32; 2], grid: Grid) -> Option<u32> {
+    let (dx, dy) = (there.to[0] - there.from[0], there.to[1] - there.from[1]);
+    let (ex, ey) = (here.to[0] - here.from[0], here.to[1] - here.from[1]);
+    let square = dx * dx + dy * dy;
+    // Rotation and scale as one complex factor.
+    let a = (ex * dx + ey * dy) / square;
+    let b = (ey * dx - ex * dy) / square;
+    // The exponent of a float and the first bit of its mantissa count half octaves; here of the
+    // squared scale, from 2^-8 on.
+    let size = a * a + b * b;
+    let scale = (size.to_bits() >> 22).wrapping_sub((127 - 8) << 1);
+    if scale >= 32 {
+        return None;
+    }
+    // An angle without trigonometry: along the sides of a square that stands on its corner.
+    let along = b / (a.abs() + b.abs());
+    let angle = if a >= 0.0 { 1.0 + along } else { 3.0 - along };
+    let turn = ((angle * 8.0) as u32).min(31);
+    let (mx, my) = (middle[0] - there.from[0], middle[1] - there.from[1]);
+    let x = grid.cell(here.from[0] + (a * mx - b * my), grid.left)?;
+    let y = grid.cell(here.from[1] + (a * my + b * mx), grid.top)?;
+    Some(((scale << 5 | turn) << 5 | x) << 5 | y)
+}
