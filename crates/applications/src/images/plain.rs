@@ -1,7 +1,5 @@
 //! Geometric hashing in ordinary Rust, with `HashMap`: what the kernels must agree with to the last
 //! bit, and be faster than.
-//!
-//! The tests of the kernels compile this file, too.
 
 use std::collections::HashMap;
 use warpnest::kernels::images::{
