@@ -3,7 +3,8 @@
 
 use crate::null;
 use gpu_kernels::page::{
-    BUCKET_WORDS, BuildPages, BuildParams, Find, FindParams, Layout, Pairs, Unpack, UnpackParams, header,
+    BUCKET_WORDS, BuildPages, BuildPagesUnordered, BuildParams, Find, FindParams, Layout, ListSizes, Pairs,
+    REPEAT_WORDS, UnorderedParams, Unpack, UnpackParams, header,
 };
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::{Payload, Scalar, WordOf};
@@ -38,9 +39,25 @@ pub struct Pages<K: Key, V: Payload> {
     pub words: Buffer<u64>,
     /// The results of the build.
     pub header: Vec<u64>,
+    /// The repeated keys that a build without order has listed: their buckets and remainders.
+    pub listed: Vec<(u64, u64)>,
     pages: u32,
     types: std::marker::PhantomData<(K, V)>,
 }
+
+/// What a build knows of its keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Keys are unique.
+    Unique,
+    /// Pairs are in the order of the input.
+    InOrder,
+    /// Nothing.
+    Nothing,
+}
+
+/// The capacity of each page's own part of a list of repeated keys.
+const OWN: u32 = 16;
 
 /// The key of page `page` whose mixed key has `bits` after the page's number.
 pub fn key_of_page<K: Key>(layout: &Layout, page: u32, bits: u64) -> K {
@@ -53,17 +70,18 @@ impl<K: Key, V: Payload> Pages<K, V> {
     /// Builds the pages from the pairs of each, as a split hands them over: in the order of the
     /// input, with their keys mixed. Values of keys alone are ignored.
     pub fn build(device: &Device, layout: Layout, pairs: &[Vec<(K, WordOf<V>)>], repeats: bool) -> Result<Self> {
-        Self::build_from(Source::Bins, device, layout, pairs, repeats)
+        let known = if repeats { Known::InOrder } else { Known::Unique };
+        Self::build_from(Source::Bins, device, layout, pairs, known)
     }
 
     /// Builds pages as [`Pages::build`] does, from pairs that are arranged as `source` says, in the
-    /// order of the input.
+    /// order of the input. The list of a build that knows nothing of its keys has capacity for all.
     pub fn build_from(
         source: Source,
         device: &Device,
         layout: Layout,
         pairs: &[Vec<(K, WordOf<V>)>],
-        repeats: bool,
+        known: Known,
     ) -> Result<Self> {
         assert!(source != Source::Input || pairs.len() == 1, "the input is one page");
         let stream = device.default_stream();
@@ -87,7 +105,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let words = Buffer::<u64>::zeroed(device, words as usize)?;
         let header = Buffer::<u64>::zeroed(device, header::WORDS)?;
         let all = keys.len() as u64;
-        if split && !repeats && Pairs::<false, K, V>::SIDE_BY_SIDE {
+        if split && known != Known::InOrder && Pairs::<false, K, V>::SIDE_BY_SIDE {
             keys = keys.iter().zip(&values).flat_map(|(key, value)| [*key, K::from_u64(value.to_u64())]).collect();
             values.clear();
         }
@@ -95,8 +113,14 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let values = Buffer::from_slice(device, &values)?;
         let counts = Buffer::from_slice(device, &counts)?;
         let starts = Buffer::from_slice(device, &starts)?;
+        let in_pages = pairs.iter().map(Vec::len).sum::<usize>() as u32;
+        // A page that starts again lists its repeated keys again.
+        let sizes = ListSizes { pages: pairs.len() as u32, own: OWN, common: 4 * in_pages, padding: 0 };
+        let list_words = REPEAT_WORDS * sizes.entries() + (pairs.len() as u64).div_ceil(2);
+        let list = Buffer::<u64>::zeroed(device, list_words as usize)?;
         let plan = BuildParams { layout, page_capacity: capacity as u64, pairs: all, split: split as u32, zeroed: 0 };
-        // SAFETY: counts and words are there for all pages; the launch names the buffers.
+        // SAFETY: counts and words are there for all pages, and the list has capacity for all keys;
+        // the launch names the buffers.
         unsafe {
             let build = BuildPages::<K, V, false> {
                 keys: keys.global(),
@@ -108,11 +132,38 @@ impl<K: Key, V: Payload> Pages<K, V> {
                 plan,
             };
             let threads = pairs.len() as u64 * build.threads() as u64;
-            let build: Box<dyn Kernel> = if repeats { Box::new(build.variant::<true>()) } else { Box::new(build) };
-            stream.launch(&*build, threads, &[&keys, &values, &counts, &starts], &[&words, &header])?;
+            let BuildPages { keys: k, values: v, counts: c, starts: s, words_out, header: h, plan } = build;
+            let build: Box<dyn Kernel> = match known {
+                Known::Unique => Box::new(build),
+                Known::InOrder => Box::new(build.variant::<true>()),
+                Known::Nothing => Box::new(BuildPagesUnordered::<K, V> {
+                    keys: k,
+                    values: v,
+                    counts: c,
+                    starts: s,
+                    words_out,
+                    header: h,
+                    repeats: list.global(),
+                    plan: UnorderedParams { build: plan, sizes },
+                }),
+            };
+            stream.launch(&*build, threads, &[&keys, &values, &counts, &starts], &[&words, &header, &list])?;
         }
         let header = header.download(stream)?;
-        Ok(Self { layout, words, header, pages: pairs.len() as u32, types: std::marker::PhantomData })
+        let listed = Self::listed(&list.download(stream)?, &sizes, header[header::REPEATED as usize]);
+        assert_eq!(listed.len() as u64, header[header::REPEATED as usize] + header[header::LISTED as usize]);
+        Ok(Self { layout, words, header, listed, pages: pairs.len() as u32, types: std::marker::PhantomData })
+    }
+
+    /// The entries of a list of which `common` are in the common part.
+    fn listed(list: &[u64], sizes: &ListSizes, common: u64) -> Vec<(u64, u64)> {
+        assert!(common <= sizes.common as u64, "{common} entries in a list for {}", sizes.common);
+        let (entries, lengths) = list.split_at((REPEAT_WORDS * sizes.entries()) as usize);
+        let length = |page: u32| (lengths[page as usize / 2] >> (page % 2 * 32)) as u32;
+        let own = (0..sizes.pages).flat_map(|page| page * sizes.own..page * sizes.own + length(page));
+        let first = sizes.pages * sizes.own;
+        let all = own.chain(first..first + common as u32);
+        all.map(|entry| (entries[2 * entry as usize], entries[2 * entry as usize + 1])).collect()
     }
 
     /// The number of pages.

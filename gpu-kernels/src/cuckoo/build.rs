@@ -290,7 +290,9 @@ fn for_each_earlier<K: Key, V: Payload>(table: &Table<K, V>, key: K, slot: u32, 
     let slots = table.functions.slots_of(key);
     let mut before = true;
     for (function, &earlier) in slots[..MAX_FUNCTIONS - 1].iter().enumerate() {
-        before &= earlier != slot;
+        // A key of a damaged table may be in no slot of its own: behind its last function there is
+        // none.
+        before &= earlier != slot && earlier != NO_SLOT;
         if before {
             visit(function, earlier);
         }

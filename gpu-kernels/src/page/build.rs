@@ -1,10 +1,13 @@
 //! Building the pages, each in the shared memory of one block.
 
-use super::fill::{CHOSEN, INSERTED, List, Lists, Thread, count_slots, evict_for_unplaced, search_slots};
+use super::fill::{
+    CHOSEN, IN_VAIN, INSERTED, List, Lists, OWN_LENGTH, Thread, count_slots, evict_for_unplaced, search_slots,
+};
 use super::fill_in_turn::FillInTurn;
 use super::form::{Form, with_form};
 use super::pairs::{by_number, in_order};
 use super::probe::{Counts, MAX_COUNTED, Page};
+use super::repeat_list::{ListSizes, Listing, NoListing, RepeatList};
 use super::source::{Entry, Sources};
 use super::{BUCKET_WORDS, Layout, PAGE_SHARED_WORDS, header};
 use crate::seam::{Block, Global, IN_STEP, STAGED_TIMES, Shared, Tile, vectorized};
@@ -66,7 +69,7 @@ kernel! {
     BuildPages<K: Key, V: Payload; const REPEATS: bool>, "page_build" | "page_build_in_order", threads 384, resident 4,
         shared page_memory: u64 = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 }, shared over: u64 = MAX_HOME_FULL * STAGED_TIMES,
         shared left: u64 = MAX_UNPLACED * STAGED_TIMES,
-        shared spilled: u32 = 5;
+        shared spilled: u32 = 7;
     {
         keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
         header: Global<u64>, plan: BuildParams,
@@ -84,7 +87,65 @@ impl<K: Key, V: Payload, const REPEATS: bool> BuildPages<K, V, REPEATS> {
         spilled: B::Shared<u32>,
     ) {
         let args = self;
-        build_page(block.strided(), args, page_memory, over, left, spilled);
+        build_page(block.strided(), args, page_memory, over, left, spilled, NoListing);
+    }
+}
+
+/// The scalar arguments of [`BuildPagesUnordered`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct UnorderedParams {
+    /// The arguments of the build.
+    pub build: BuildParams,
+    /// The capacities of the list of repeated keys.
+    pub sizes: ListSizes,
+}
+
+kernel! {
+    /// Builds every page as [`BuildPages`] does if keys are unique, from pairs that are in no
+    /// order, and finds out whether they are.
+    ///
+    /// Of the pairs of a repeated key one is inserted, and the key is listed in `repeats` for each
+    /// of the others: its home bucket, and its remainder. Each page has a part of the list, and its
+    /// length behind all entries; what does not fit goes to a common part. The header's
+    /// [`header::LISTED`] and [`header::REPEATED`] count them. Now and then a key is
+    /// listed that is not repeated. Without values nothing is listed.
+    ///
+    /// Once the list has overflowed, pages stay unfinished.
+    BuildPagesUnordered<K: Key, V: Payload>, "page_build_unordered", threads 384, resident 4,
+        shared page_memory: u64 = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 }, shared over: u64 = MAX_HOME_FULL * STAGED_TIMES,
+        shared left: u64 = MAX_UNPLACED * STAGED_TIMES,
+        shared spilled: u32 = 7;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
+        header: Global<u64>, repeats: Global<u64>, plan: UnorderedParams,
+    }
+}
+
+impl<K: Key, V: Payload> BuildPagesUnordered<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(
+        self,
+        block: &mut B,
+        page_memory: B::Shared<u64>,
+        over: B::Shared<u64>,
+        left: B::Shared<u64>,
+        spilled: B::Shared<u32>,
+    ) {
+        let Self { keys, values, counts, starts, words_out, header, repeats: entries, plan } = self;
+        let UnorderedParams { build: plan, sizes } = plan;
+        let args = BuildPages::<K, V, false> { keys, values, counts, starts, words_out, header, plan };
+        let page = block.index();
+        let list = RepeatList::<V, _> {
+            entries,
+            header,
+            sizes,
+            page,
+            first_bucket: page * plan.layout.page_buckets,
+            lengths: spilled,
+            payload: PhantomData,
+        };
+        build_page(block.strided(), args, page_memory, over, left, spilled, list);
     }
 }
 
@@ -96,6 +157,7 @@ fn build_page<K: Key, V: Payload, const REPEATS: bool, B: Block>(
     over: impl Shared<u64>,
     left: impl Shared<u64>,
     spilled: impl Shared<u32>,
+    listing: impl Listing<K::PackedWord<V>>,
 ) {
     let in_word = 64 / <V::PackedEntry as Scalar>::BITS * if B::IN_TURN { STAGED_TIMES as u32 } else { 1 };
     let BuildPages { keys, values, counts, starts, words_out, header, plan } = args;
@@ -122,9 +184,10 @@ fn build_page<K: Key, V: Payload, const REPEATS: bool, B: Block>(
                 number: 1,
                 most: MAX_UNPLACED as u32 * in_word,
             },
+            repeats: listing,
         },
     };
-    with_form!(layout.slots, K, V, F => build::<REPEATS, F, K, V, _>(block, &job, memory));
+    with_form!(layout.slots, K, V, F => build::<REPEATS, F, K, V, _, _>(block, &job, memory));
 }
 
 /// The arguments of a block's build.
@@ -137,15 +200,15 @@ struct Job<K: Key, V: Payload> {
 
 /// The block's shared memory.
 #[derive(Clone, Copy)]
-struct Memory<Words, Counts, Over, Left> {
+struct Memory<Words, Counts, Over, Left, Repeats> {
     /// The page; the counts are behind it.
     words: Words,
     counts: Counts,
-    lists: Lists<Over, Left>,
+    lists: Lists<Over, Left, Repeats>,
 }
 
 #[inline(always)]
-fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
+fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block, L: Listing<K::PackedWord<V>>>(
     block: &mut B,
     job: &Job<K, V>,
     memory: Memory<
@@ -153,10 +216,11 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
         impl Shared<u32>,
         List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
         List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
+        L,
     >,
 ) {
     let Memory { words, counts, lists } = memory;
-    let Lists { over, left } = lists;
+    let Lists { over, left, repeats: listing } = lists;
     let layout = job.sources.layout;
     let page_words = layout.page_buckets * BUCKET_WORDS;
     let (in_place, words) = if B::IN_TURN {
@@ -215,8 +279,15 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
             left.lengths.set(left.number, 0);
             left.lengths.set(CHOSEN, 0);
             left.lengths.set(INSERTED, 0);
+            if L::LISTS {
+                left.lengths.set(OWN_LENGTH, 0);
+                left.lengths.set(IN_VAIN, listing.overflowed() as u32);
+            }
         }
     });
+    if L::LISTS && left.lengths.get(IN_VAIN) != 0 {
+        return;
+    }
 
     // Most pairs get a slot of their home by counting, which is faster than searching.
     let counted = B::IN_TURN || source.pairs <= MAX_COUNTED;
@@ -224,19 +295,26 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
         if B::IN_TURN {
             block.phase(&mut threads, |_, state| {
                 let (words, counts, layout, form) = (in_place, counts.words, &layout, PhantomData);
-                state.inserted =
-                    vectorized(FillInTurn::<REPEATS, F, _, _, _, _, _> { source, layout, words, counts, over, form });
+                state.inserted = vectorized(FillInTurn::<REPEATS, F, _, _, _, _, _, _> {
+                    source,
+                    layout,
+                    words,
+                    counts,
+                    over,
+                    listing,
+                    form,
+                });
             });
         } else {
             block.phase(&mut threads, |thread, state| {
                 count_slots::<REPEATS, F, K, V, B>(thread, state, &source, page, counts, over);
             });
         }
-        if REPEATS && !B::IN_TURN {
+        if (REPEATS || L::LISTS) && !B::IN_TURN {
             block.phase(&mut threads, |thread, state| {
                 let mut bucket = thread;
                 while bucket < layout.page_buckets {
-                    state.inserted = state.inserted.wrapping_sub(page.unite_repeats(bucket));
+                    state.inserted = state.inserted.wrapping_sub(page.unite_repeats(bucket, listing));
                     bucket += const { stride::<B>() };
                 }
             });
@@ -247,14 +325,14 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     let spilled = if counted { over.lengths.get(over.number) } else { u32::MAX };
     if spilled != 0 {
         let mut listed = spilled <= over.most;
-        if !REPEATS && listed {
+        if !REPEATS && !L::LISTS && listed {
             search_slots::<true, false, F, K, V, B>(
                 block,
                 &mut threads,
                 &source,
                 (in_place, page),
                 counts,
-                lists,
+                Lists { over, left, repeats: NoListing },
                 Some(spilled),
             );
             listed = left.lengths.get(left.number) <= left.most;
@@ -269,7 +347,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
                 });
             }
         }
-        if REPEATS || !listed {
+        if REPEATS || L::LISTS || !listed {
             let spilled = if listed { Some(spilled) } else { None };
             search_slots::<false, REPEATS, F, K, V, B>(
                 block,
@@ -284,7 +362,8 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
         let count = left.lengths.get(left.number);
         if count != 0 {
             block.sync();
-            let failed = evict_for_unplaced::<REPEATS, F, K, V, B>(block, &mut threads, &source, page, left, count);
+            let failed =
+                evict_for_unplaced::<REPEATS, F, K, V, B>(block, &mut threads, &source, page, left, count, listing);
             block.each(&mut threads, |thread, _| {
                 if thread == 0 {
                     job.header.atomic(header::LEFT).fetch_add(count as u64);
@@ -337,6 +416,7 @@ fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
     block.each(&mut threads, |thread, _| {
         if thread == 0 {
             job.header.atomic(header::LENGTH).fetch_add(left.lengths.get(INSERTED) as u64);
+            listing.end();
         }
     });
 }

@@ -5,6 +5,7 @@ use super::build::{MAX_READ_AHEAD, THREADS, read, stride};
 use super::form::Form;
 use super::pairs::in_order;
 use super::probe::{Counts, Eviction, InsertResult, Page, Seek};
+use super::repeat_list::Listing;
 use super::source::{Entry, Source};
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{Key, Payload, Scalar, WordOf};
@@ -55,11 +56,13 @@ impl<Entries, Lengths: Shared<u32>> List<Entries, Lengths> {
 
 /// The lists of pairs that have no slot yet.
 #[derive(Clone, Copy)]
-pub struct Lists<Over, Left> {
+pub struct Lists<Over, Left, Repeats> {
     /// Pairs that found their home full.
     pub over: Over,
     /// Pairs that found all of their candidates full.
     pub left: Left,
+    /// Keys that pages met again.
+    pub repeats: Repeats,
 }
 
 /// Gives pairs slots of their home by counting, as long as it has some; spills the others to the
@@ -115,10 +118,11 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
     lists: Lists<
         List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
         List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
+        impl Listing<K::PackedWord<V>>,
     >,
     spilled: Option<u32>,
 ) {
-    let Lists { over, left } = lists;
+    let Lists { over, left, repeats: listing } = lists;
     let count = spilled.unwrap_or(source.pairs);
     if B::IN_TURN {
         let entry_of = |entry_index: u32| match spilled {
@@ -138,6 +142,8 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
                         if F::VALUES && REPEATS {
                             page.words.set(at, entry.value_word);
                         }
+                        let mixed = entry.mixed;
+                        listing.push(page.layout.home_in_page(mixed), page.layout.remainder(mixed));
                     }
                     (InsertResult::Left, _) => left.push(entry.packed::<V>()),
                 }
@@ -194,6 +200,9 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
                 }
                 let is_new = thread.seek.inserted == Some(InsertResult::New);
                 thread.inserted = thread.inserted.wrapping_add(is_new as u32);
+                if !is_new {
+                    listing.push(thread.seek.home, thread.seek.remainder);
+                }
                 let at = thread.seek.at;
                 if COUNT || !F::VALUES {
                     return;
@@ -219,6 +228,10 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
 pub const CHOSEN: u32 = 2;
 /// The word behind these: the number of keys that the block inserted.
 pub const INSERTED: u32 = 4;
+/// The word behind that: whether the block has ended early.
+pub const IN_VAIN: u32 = 5;
+/// The word behind that: the length of the page's own part of the list of repeated keys.
+pub const OWN_LENGTH: u32 = 6;
 
 /// An eviction for a pair that is left, in one word: the larger word is better, and 0 is none.
 #[derive(Clone, Copy)]
@@ -261,6 +274,7 @@ pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: Key, V: Payload, B: B
     page: Page<'_, F, K::PackedWord<V>, impl Shared<K::PackedWord<V>>>,
     left: List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
     count: u32,
+    listing: impl Listing<K::PackedWord<V>>,
 ) -> bool {
     if count > left.most {
         return true;
@@ -284,6 +298,9 @@ pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: Key, V: Payload, B: B
             block.each(threads, |_, thread| {
                 let is_new = page.go_in(home, remainder, eviction, value_word);
                 thread.inserted = thread.inserted.wrapping_add(is_new as u32);
+                if !is_new {
+                    listing.push(home, remainder);
+                }
             });
         }
         return failed;
@@ -324,6 +341,8 @@ pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: Key, V: Payload, B: B
             if let Some(later) = eviction.later() {
                 page.evict(home, remainder, eviction.reached(), later);
                 state.inserted = state.inserted.wrapping_add(1);
+            } else {
+                listing.push(home, remainder);
             }
             if !F::VALUES {
                 return;

@@ -4,6 +4,7 @@ use super::fill::List;
 use super::find::{MAX_NEAR_BUCKETS, near, value_at};
 use super::form::{Form, filter};
 use super::pairs::AT_ONCE;
+use super::repeat_list::Listing;
 use super::source::{Entry, Source};
 use super::{BUCKET_WORDS, Layout};
 use crate::seam::{Global, Shared, Word, Work};
@@ -13,9 +14,9 @@ use core::marker::PhantomData;
 /// The insertion of a page's pairs by one thread. They get slots of their home, or of the bucket
 /// beside it, by counting, as long as these have some; the others are spilled to the list.
 ///
-/// If a key has a slot already, the later value replaces the earlier one. The output is the number
-/// of keys inserted.
-pub struct FillInTurn<'s, const REPEATS: bool, F, K: Key, V: Payload, Counters, PackedEntry, Lengths> {
+/// If a key has a slot already, the later value replaces the earlier one, and the key is listed.
+/// The output is the number of keys inserted.
+pub struct FillInTurn<'s, const REPEATS: bool, F, K: Key, V: Payload, Counters, PackedEntry, Lengths, L> {
     pub source: Source<'s, K, V>,
     pub layout: &'s Layout,
     /// The page, which is built in the table's own memory.
@@ -23,6 +24,7 @@ pub struct FillInTurn<'s, const REPEATS: bool, F, K: Key, V: Payload, Counters, 
     /// The number of slots of each bucket that have been asked for.
     pub counts: Counters,
     pub over: List<PackedEntry, Lengths>,
+    pub listing: L,
     pub form: PhantomData<F>,
 }
 
@@ -36,8 +38,8 @@ struct Prepared<K, V, W> {
     tags: [[W; AT_ONCE]; 2],
 }
 
-impl<const REPEATS: bool, F, K, V, Counters, PackedEntry, Lengths> Work
-    for FillInTurn<'_, REPEATS, F, K, V, Counters, PackedEntry, Lengths>
+impl<const REPEATS: bool, F, K, V, Counters, PackedEntry, Lengths, L> Work
+    for FillInTurn<'_, REPEATS, F, K, V, Counters, PackedEntry, Lengths, L>
 where
     F: Form,
     K: Key,
@@ -45,6 +47,7 @@ where
     Counters: Shared<u32>,
     PackedEntry: Shared<V::PackedEntry>,
     Lengths: Shared<u32>,
+    L: Listing<K::PackedWord<V>>,
 {
     type Output = u32;
 
@@ -66,8 +69,8 @@ where
     }
 }
 
-impl<const REPEATS: bool, F, K, V, Counters, PackedEntry, Lengths>
-    FillInTurn<'_, REPEATS, F, K, V, Counters, PackedEntry, Lengths>
+impl<const REPEATS: bool, F, K, V, Counters, PackedEntry, Lengths, L>
+    FillInTurn<'_, REPEATS, F, K, V, Counters, PackedEntry, Lengths, L>
 where
     F: Form,
     K: Key,
@@ -75,6 +78,7 @@ where
     Counters: Shared<u32>,
     PackedEntry: Shared<V::PackedEntry>,
     Lengths: Shared<u32>,
+    L: Listing<K::PackedWord<V>>,
 {
     /// Prepares the pairs from number `first` on, and prefetches their buckets. Elements beyond the
     /// last pair are unspecified.
@@ -98,18 +102,19 @@ where
     /// spilled pairs, and those whose key has a slot already.
     #[inline(always)]
     fn insert(&self, pairs: &Prepared<K, V::Word, K::PackedWord<V>>, first: u32) -> u32 {
-        let Self { source, words, counts, over, .. } = *self;
+        let Self { source, words, counts, over, listing, .. } = *self;
         let mut others = 0;
         for i in 0..AT_ONCE.min(source.pairs.saturating_sub(first) as usize) {
             let (home, tags) = (pairs.homes[i], [pairs.tags[0][i], pairs.tags[1][i]]);
             let value_word = Scalar::from_u64(pairs.values[i].to_u64());
             let home_at = (home * BUCKET_WORDS) as u64;
-            if REPEATS {
+            if REPEATS || L::LISTS {
                 let equal = near::<F, _>(words, home_at, tags, true);
                 if equal != 0 {
                     if F::VALUES {
                         words.store(value_at::<F>(home_at, equal), value_word);
                     }
+                    listing.push(home, tags[0].minus(Scalar::from_u64(1)));
                     others += 1;
                     continue;
                 }

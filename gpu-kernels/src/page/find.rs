@@ -2,7 +2,7 @@
 
 use super::form::{Form, equal, filter, tag_number, tags_in, with_form};
 use super::pairs::AT_ONCE;
-use super::{BUCKET_WORDS, Layout, Table};
+use super::{BUCKET_WORDS, Layout, Table, find_wide};
 use crate::seam::{Block, Global, IN_STEP, Tile, Word, Work, equal_of_four, in_turn, vectorized};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Payload, Scalar, WordOf};
@@ -46,6 +46,15 @@ impl<K: Key, V: Payload> Find<K, V> {
                 let (first, end) = (block.first_thread(), block.first_thread() + block.threads() as u64);
                 let end = end.min(count);
                 vectorized(InTurn::<F, K, V> { lookup, words: table.words, layout, first, end, form: PhantomData });
+            });
+            return;
+        }
+        if const { <K::PackedWord<V> as Scalar>::BITS == 64 } {
+            block.tiles::<32>(|tile| {
+                let first = block_first + tile.first_thread() as u64;
+                with_form!(layout.slots, K, V, F => {
+                    find_wide::answer::<F, K, V, _>(tile, &lookup, table.words, &layout, first)
+                });
             });
             return;
         }
@@ -312,6 +321,26 @@ pub(super) fn value_at<F: Form>(first: u64, equal: u64) -> u64 {
     // Buckets begin at multiples of eight words, and have at most eight slots with values, so there
     // is no carry.
     (first ^ (equal.trailing_zeros() / 4) as u64) + F::TAG_WORDS as u64
+}
+
+/// The number of the word of a key's value, if the key is there. The kernel may change values
+/// meanwhile.
+#[inline(always)]
+pub(super) fn locate<F: Form, K: Key, V: Payload>(
+    words: Global<K::PackedWord<V>>,
+    layout: &Layout,
+    mixed: K,
+) -> Option<u64> {
+    let (home, remainder) = (layout.home_in_page(mixed), layout.remainder(mixed));
+    let page_first = mixed.scaled(layout.buckets()) - home;
+    for number in 0..layout.candidates {
+        let first = (page_first + layout.candidate(home, remainder, number)) as u64 * BUCKET_WORDS as u64;
+        let equal = equal_tags::<F, _>(words, first, layout.tag(remainder, number));
+        if equal != 0 {
+            return Some(value_at::<F>(first, equal as u64));
+        }
+    }
+    None
 }
 
 /// The slots of the bucket from word `first` on that have this tag: if they have values, some of

@@ -16,11 +16,15 @@ mod build;
 mod fill;
 mod fill_in_turn;
 mod find;
+mod find_wide;
 pub mod form;
 mod number;
 mod pairs;
 mod probe;
+mod repeat_list;
 mod repeats;
+mod sample;
+mod settle;
 mod source;
 mod split;
 mod split_in_turn;
@@ -29,10 +33,13 @@ mod starts;
 mod unpack;
 mod walk;
 
-pub use build::{BuildPages, BuildParams};
+pub use build::{BuildPages, BuildPagesUnordered, BuildParams, UnorderedParams};
 pub use find::{Find, FindParams};
 pub use number::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
 pub use pairs::Pairs;
+pub use repeat_list::{ListSizes, REPEAT_WORDS};
+pub use sample::{Sample, SampleParams};
+pub use settle::{FILTER_WORDS, FindLast, IndexRepeats, LAST_ROUND, LastParams, RepeatsParams, StoreLast};
 pub use split::{Split, tile as split_tile};
 pub use split_plan::{MAX_SPLIT_BITS, SplitParams, state_words as split_state_words};
 pub use starts::{Starts, StartsParams};
@@ -97,8 +104,15 @@ pub mod header {
     /// The number of pairs that found all of their candidates full. Others had to be evicted for
     /// them, unless an earlier eviction had already inserted their key.
     pub const LEFT: u64 = 8;
+    /// The number of sampled keys that were drawn before.
+    pub const SAMPLED: u64 = 9;
+    /// The number of repeated keys that did not fit their page's own part of the list, also of
+    /// those that found the common part full.
+    pub const REPEATED: u64 = 10;
+    /// The number of repeated keys in the pages' own parts of the list.
+    pub const LISTED: u64 = 11;
     /// The number of words.
-    pub const WORDS: usize = 10;
+    pub const WORDS: usize = 12;
 }
 
 /// The layout of a table's pages and the constants of its hash.

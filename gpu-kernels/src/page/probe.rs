@@ -14,6 +14,7 @@
 
 use super::find::{equal_tags, value_at};
 use super::form::{Form, MAX_SLOTS, equal, filter, tag_number, tags_in};
+use super::repeat_list::Listing;
 use super::source::Entry;
 use super::{BUCKET_WORDS, Layout};
 use crate::seam::{Global, Shared, opaque};
@@ -34,8 +35,8 @@ pub enum InsertResult {
 /// The search for a pair's slot.
 #[derive(Clone, Copy)]
 pub struct Seek<W> {
-    home: u32,
-    remainder: W,
+    pub home: u32,
+    pub remainder: W,
     /// The bucket of the next probe. `number` is which of the candidates it is.
     bucket: u32,
     number: u32,
@@ -90,10 +91,10 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     }
 
     /// Removes all but one of several pairs of one key in `bucket`, all of which are at home there;
-    /// the one that stays gets the largest value. Returns how many were removed. One thread per
-    /// bucket may do this.
+    /// the one that stays gets the largest value. Lists them, and returns how many were removed.
+    /// One thread per bucket may do this.
     #[inline(always)]
-    pub fn unite_repeats(&self, bucket: u32) -> u32 {
+    pub fn unite_repeats(&self, bucket: u32, listing: impl Listing<W>) -> u32 {
         let tag_of = |slot: u32| self.tag_in(bucket, slot);
         let mut tags = [W::default(); MAX_SLOTS];
         let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
@@ -122,6 +123,8 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
                             self.words.set(value_at, W::default());
                         }
                         self.words.set(at, self.words.get(at) ^ tag << (slot % F::TAGS * F::tag_bits::<W>()));
+                        // The tags of pairs at home are their remainders, plus 1.
+                        listing.push(bucket, tag.minus(W::from_u64(1)));
                         taken += 1;
                     }
                 }

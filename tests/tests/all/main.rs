@@ -59,6 +59,7 @@ mod page {
     mod ids;
     mod layout;
     mod properties;
+    mod repeats;
     mod skew;
     mod sources;
     mod splits;

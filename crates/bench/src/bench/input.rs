@@ -88,6 +88,9 @@ pub fn key<K: Key>(index: u64) -> K {
 /// The distribution of repeated keys.
 #[derive(Clone, Copy, Debug)]
 pub enum Repeats {
+    /// One pair in so many, a power of two from 32 to 65,536, has the key of another one, far
+    /// apart.
+    OneIn(u64),
     /// Every key twice, far apart.
     Half,
     /// One key a million times, or half of the time if there are fewer than two million keys; the
@@ -101,6 +104,12 @@ impl Repeats {
     /// The name of a build of such keys.
     pub fn op(self) -> &'static str {
         match self {
+            Self::OneIn(32) => "build_1_in_32",
+            Self::OneIn(64) => "build_1_in_64",
+            Self::OneIn(128) => "build_1_in_128",
+            Self::OneIn(256) => "build_1_in_256",
+            Self::OneIn(1024) => "build_1_in_1024",
+            Self::OneIn(_) => "build_1_in_65536",
             Self::Half => "build_half_repeated",
             Self::Million => "build_million_copies",
             Self::Zipf => "build_zipf_1.2",
@@ -111,6 +120,7 @@ impl Repeats {
 /// `n` keys, some of them repeated, and the number of different ones.
 pub fn repeated<K: Key>(n: u64, repeats: Repeats) -> (Vec<K>, u64) {
     let ranks: Vec<u64> = match repeats {
+        Repeats::OneIn(many) => (0..n).map(|i| if i % many == 0 { (i + n / 2 + 1) % n } else { i }).collect(),
         Repeats::Half => (0..n).map(|i| i % n.div_ceil(2)).collect(),
         Repeats::Million => {
             // The repeated key comes once in every `step` keys.

@@ -28,7 +28,8 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, load: f64) -> anyhow::Result<Vec
         let stages = [stages_of(config.clone().assume_unique())?, stages_of(config.clone())?];
         Ok(([whole; 2], limits.stages(stages)))
     })?;
-    for repeats in [Repeats::Half, Repeats::Million, Repeats::Zipf] {
+    let few = [65_536, 1024, 256, 128, 64, 32].map(Repeats::OneIn);
+    for repeats in few.into_iter().chain([Repeats::Half, Repeats::Million, Repeats::Zipf]) {
         let (keys, distinct) = repeated::<K>(at.n, repeats);
         subjects.keys = Buffer::from_slice(at.device, &keys)?;
         let ms = subjects.rebuild_ms(&mut map)?;

@@ -39,16 +39,7 @@ impl<K: Key, V: Payload> PageTable<K, V> {
             clock.lap(batch)?;
             batch.zero(scratch, plan.zeros() as usize)?;
             clock.lap(batch)?;
-            for number in 0..plan.levels.len() {
-                launches.split(batch, number, nothing)?;
-                if number == 0 {
-                    clock.lap(batch)?;
-                }
-            }
-            if plan.levels.is_empty() {
-                clock.lap(batch)?;
-            }
-            clock.lap(batch)?;
+            launches.splits(batch, &mut clock)?;
             launches.build(batch, launches.counts(plan.levels.len()), nothing)?;
             clock.lap(batch)
         })?;
@@ -104,20 +95,21 @@ impl<K: Key, V: Payload> PageTable<K, V> {
 }
 
 /// The launches of an attempt, and what they work with.
-struct Launches<'a, K, V: Payload> {
-    plan: &'a Plan,
-    layout: &'a Layout,
-    unique: bool,
-    input: Input<'a, K, V>,
-    scratch: &'a Buffer<u64>,
-    words: &'a Buffer<u64>,
+pub(super) struct Launches<'a, K, V: Payload> {
+    pub plan: &'a Plan,
+    pub layout: &'a Layout,
+    /// Whether pairs need not be kept in order.
+    pub unique: bool,
+    pub input: Input<'a, K, V>,
+    pub scratch: &'a Buffer<u64>,
+    pub words: &'a Buffer<u64>,
     /// Whether the table contains only zeros.
-    zeroed: bool,
+    pub zeroed: bool,
 }
 
 impl<K: Key, V: Payload> Launches<'_, K, V> {
     /// Returns where the pairs are after `splits` splits.
-    fn after(&self, splits: usize) -> Pairs<K, V> {
+    pub fn after(&self, splits: usize) -> Pairs<K, V> {
         let Some(level) = splits.checked_sub(1).map(|number| &self.plan.levels[number]) else {
             return self.input.arguments();
         };
@@ -125,7 +117,7 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
     }
 
     /// Returns the number of pairs of each bin after `splits` splits; null after none.
-    fn counts(&self, splits: usize) -> Global<u32> {
+    pub fn counts(&self, splits: usize) -> Global<u32> {
         match splits.checked_sub(1) {
             Some(number) => self.scratch.argument::<u64>().offset(self.plan.counts_at(number)).cast(),
             // SAFETY: the documentation of the kernels allows null counts.
@@ -143,6 +135,26 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
     /// moved.
     fn keys_alone(&self) -> bool {
         self.input.known == Known::AnyValues
+    }
+
+    /// Queues all splits, into bins of the plan's capacity, and records when the first one and the
+    /// last one end.
+    ///
+    /// # Safety
+    /// As for [`Launches::split`].
+    pub unsafe fn splits(&self, batch: &Batch<'_>, clock: &mut StageClock) -> Result<()> {
+        for number in 0..self.plan.levels.len() {
+            // SAFETY: the documentation of the kernels allows null starts. The caller guarantees
+            // the rest, and splits come one after the other.
+            unsafe { self.split(batch, number, Global::null())? };
+            if number == 0 {
+                clock.lap(batch)?;
+            }
+        }
+        if self.plan.levels.is_empty() {
+            clock.lap(batch)?;
+        }
+        clock.lap(batch)
     }
 
     /// Queues split number `number`, into bins that begin at `starts`, or have the plan's capacity
@@ -211,7 +223,17 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
     unsafe fn build(&self, batch: &Batch<'_>, counts: Global<u32>, starts: Global<u32>) -> Result<()> {
         let Self { plan, layout, .. } = self;
         let from = self.after(plan.levels.len());
-        let build = BuildPages::<K, V, false> {
+        let build = self.build_args(from, counts, starts);
+        // The kernel of pairs in order does not read values before the end.
+        let unique = self.unique && !self.keys_alone();
+        // SAFETY: the caller guarantees the rest; there is a block for each page.
+        unsafe { launch_one_of(batch, unique, &build, &build.variant::<true>(), layout.pages() as u64) }
+    }
+
+    /// Returns the arguments of [`Launches::build`].
+    pub fn build_args(&self, from: Pairs<K, V>, counts: Global<u32>, starts: Global<u32>) -> BuildPages<K, V, false> {
+        let Self { plan, layout, .. } = self;
+        BuildPages::<K, V, false> {
             keys: from.keys,
             // SAFETY: the documentation of the kernel that is launched in this case allows null
             // values.
@@ -227,11 +249,7 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
                 split: !plan.levels.is_empty() as u32,
                 zeroed: self.zeroed as u32,
             },
-        };
-        // The kernel of pairs in order does not read values before the end.
-        let unique = self.unique && !self.keys_alone();
-        // SAFETY: the caller guarantees the rest; there is a block for each page.
-        unsafe { launch_one_of(batch, unique, &build, &build.variant::<true>(), layout.pages() as u64) }
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! other constants are tried.
 
 use super::config::Plan;
+use super::unordered::Repeats;
 use super::{Page, PageConfig, PageTable};
 use crate::primitives::Scratch;
 use crate::table::input::{Input, Known};
@@ -33,6 +34,12 @@ pub struct PageReport {
     /// Whether pairs were left out early, because a bin was skewed: a tile of the input had many
     /// equal keys.
     pub skewed: bool,
+    /// Whether the pairs were kept in order, since it was not known that keys are unique, and more
+    /// of them were repeated than an attempt without order can settle.
+    pub ordered: bool,
+    /// The number of repeated keys that were settled after an attempt without order, each counted
+    /// once for every pair but one.
+    pub settled: u64,
     /// The number of pairs that found all of their slots full, so that others had to be evicted.
     pub moved: u64,
     /// The times of the stages of the attempt that succeeded, if [`PageConfig::timings`] asked for
@@ -54,16 +61,18 @@ pub struct PageStages {
     pub later_splits: f64,
     /// The time to build the pages.
     pub pages: f64,
+    /// The time to settle repeated keys after an attempt without order.
+    pub settling: f64,
 }
 
 impl PageStages {
     fn new([initialization, first_split, later_splits, pages]: [f64; 4]) -> Self {
-        Self { initialization, first_split, later_splits, pages }
+        Self { initialization, first_split, later_splits, pages, settling: 0.0 }
     }
 
     /// Returns the time of all stages.
     pub fn total(&self) -> f64 {
-        self.initialization + self.first_split + self.later_splits + self.pages
+        self.initialization + self.first_split + self.later_splits + self.pages + self.settling
     }
 }
 
@@ -73,6 +82,8 @@ impl PageStages {
 enum Strategy {
     /// The pairs are in the order of their pages.
     InOrder,
+    /// Splits and pages as if keys were unique; the repeated ones are settled afterwards.
+    Unordered { zeroed: bool },
     /// Splits into bins of a capacity that is known beforehand; in a table of zeros, if `zeroed`.
     Split { zeroed: bool },
     /// The last split once more, into bins at exact offsets. Another bin may still overflow.
@@ -85,6 +96,8 @@ impl Strategy {
     /// Returns the strategy for the same constants after this outcome, if there is another.
     fn after(self, outcome: &Outcome) -> Option<Self> {
         match outcome {
+            Outcome::Repeated => Some(Self::Split { zeroed: false }),
+            _ if matches!(self, Self::Unordered { .. }) && outcome.overflowed() => Some(Self::Split { zeroed: false }),
             Outcome::LastOverflow if matches!(self, Self::Split { .. }) => Some(Self::LastSplitAgain),
             Outcome::LastOverflow | Outcome::Overflow => Some(Self::Counted),
             Outcome::Built { .. } | Outcome::Failure => None,
@@ -98,8 +111,12 @@ pub(super) enum Outcome {
         length: u64,
         skewed: bool,
         moved: u64,
+        /// The number of repeated keys that are still to be settled.
+        repeated: Repeats,
         stages: Option<PageStages>,
     },
+    /// Too many keys are repeated for an attempt without order.
+    Repeated,
     /// A bin of the last split got more pairs than its capacity.
     LastOverflow,
     /// A bin of another split got more pairs than its capacity.
@@ -108,18 +125,39 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
+    /// Returns whether a bin got more pairs than its capacity.
+    fn overflowed(&self) -> bool {
+        matches!(self, Self::LastOverflow | Self::Overflow)
+    }
+
     /// Returns the outcome of the queued attempt of `splits` splits, from the header at the front
     /// of its scratch; waits for it.
     pub fn of(stream: &Stream, scratch: &Buffer<u64>, splits: usize, clock: &StageClock) -> Result<Self> {
+        Self::of_listing(stream, scratch, splits, clock, 0)
+    }
+
+    /// Returns [`Outcome::of`] an attempt whose list of repeated keys has a common part of this
+    /// capacity.
+    pub fn of_listing(
+        stream: &Stream,
+        scratch: &Buffer<u64>,
+        splits: usize,
+        clock: &StageClock,
+        capacity: u64,
+    ) -> Result<Self> {
         let found = scratch.download_front(stream, header::WORDS)?;
         let word = |number: u64| found[number as usize];
         let of_levels = |first: u64| -> u64 { (first..first + header::LEVELS).map(word).sum() };
         let overflowed = (0..splits).find(|&level| word(header::OVERFLOW + level as u64) != 0);
+        if word(header::REPEATED) > capacity {
+            return Ok(Self::Repeated);
+        }
         Ok(match (overflowed, word(header::FAILED)) {
             (None, 0) => Self::Built {
                 length: word(header::LENGTH),
                 skewed: of_levels(header::DROPPED) != 0,
                 moved: word(header::LEFT),
+                repeated: Repeats { own: word(header::LISTED), common: word(header::REPEATED) },
                 stages: clock.durations()?.map(PageStages::new),
             },
             (None, _) => Self::Failure,
@@ -151,6 +189,8 @@ impl<K: Key, V: Payload> BuiltTable<K, V> for PageTable<K, V> {
                 split_again: false,
                 counted: false,
                 skewed: false,
+                ordered: false,
+                settled: 0,
                 moved: 0,
                 stages: None,
             },
@@ -212,6 +252,7 @@ impl<K: Key, V: Payload> PageTable<K, V> {
             let first = failures == 0;
             let mut strategy = match input.ordered_by() {
                 Some(_) if first => Strategy::InOrder,
+                _ if plan.unordered.is_some() => Strategy::Unordered { zeroed: zeroed && first },
                 _ => Strategy::Split { zeroed: zeroed && first },
             };
             let mut split_again = false;
@@ -222,9 +263,16 @@ impl<K: Key, V: Payload> PageTable<K, V> {
                 split_again |= strategy == Strategy::LastSplitAgain;
             };
             let counted = strategy == Strategy::Counted;
-            if let Outcome::Built { length, skewed, moved, stages } = outcome {
+            if let Outcome::Built { length, skewed, moved, repeated, mut stages } = outcome {
+                let settled = repeated.all();
+                if settled != 0 {
+                    let settling = self.settle(stream, input, plan, repeated)?;
+                    stages = stages.map(|stages| PageStages { settling, ..stages });
+                }
+                let ordered = !self.config.unique && !matches!(strategy, Strategy::Unordered { .. });
                 self.length = length;
-                self.report = PageReport { seed, failures, split_again, counted, skewed, moved, stages };
+                self.report =
+                    PageReport { seed, failures, split_again, counted, skewed, ordered, settled, moved, stages };
                 return Ok(());
             }
         }
@@ -242,6 +290,7 @@ impl<K: Key, V: Payload> PageTable<K, V> {
     ) -> Result<Outcome> {
         match strategy {
             Strategy::InOrder => self.attempt_in_order(stream, input, plan),
+            Strategy::Unordered { zeroed } => self.attempt_unordered(stream, input, plan, zeroed),
             Strategy::Split { zeroed } => self.attempt(stream, input, plan, zeroed),
             Strategy::LastSplitAgain => self.attempt_last_split(stream, input, plan),
             Strategy::Counted => self.attempt_counted(stream, input, plan),

@@ -1,5 +1,6 @@
 //! The configuration of a page map, and the sizes that follow from it.
 
+use super::unordered::UnorderedPlan;
 use crate::table::config::Config;
 use crate::{ConfigError, Error, InputError, Result};
 use gpu_kernels::page::{
@@ -38,7 +39,7 @@ pub type PageConfig = Config<Page>;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     /// The load factor that was asked for.
-    load: Option<f64>,
+    pub(super) load: Option<f64>,
 }
 
 /// The load factor of large maps, and of sets, if none is asked for.
@@ -124,7 +125,7 @@ impl Config<Page> {
         if V::VALUE_BITS == 0 {
             let pages = pages_of::<K, V>(buckets_of_keys::<K, V>(pairs, load), load)?;
             let (page_bits, page_buckets) = pages_for(pages, pairs, cores);
-            return Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique));
+            return Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique, cores));
         }
         let bucket_bytes = (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 8) as f64;
         let pair_bytes = ((K::BITS + V::VALUE_BITS) / 8) as f64;
@@ -135,7 +136,7 @@ impl Config<Page> {
             (page_bits, page_buckets) = pages_of::<K, V>(buckets, load)?;
         }
         let (page_bits, page_buckets) = pages_for((page_bits, page_buckets), pairs, cores);
-        Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique))
+        Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique, cores))
     }
 }
 
@@ -221,13 +222,19 @@ impl Level {
 
 /// The sizes of a build, and the layout of its scratch. First come the header, the counts, and what
 /// the splits and a scan publish in: all of these are 0 at first. Then come the starts of bins, the
-/// bins of every second split, from the last one back, and the bins of the other splits.
+/// bins of every second split, from the last one back, the bins of the other splits, and what
+/// repeated keys take.
+///
+/// What the splits publish in also has the cells of the sampled keys: the splits of an attempt
+/// without order publish nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub pairs: u64,
     pub page_bits: u32,
     pub page_buckets: u32,
     pub levels: Vec<Level>,
+    /// The sizes of an attempt without order, if one is made.
+    pub unordered: Option<UnorderedPlan>,
     table_words: u64,
     key_bytes: u64,
     value_bytes: u64,
@@ -236,7 +243,13 @@ pub(super) struct Plan {
 impl Plan {
     /// Makes the plan of a table of keys with payload `V`, which are moved to the pages with
     /// payload `M`.
-    fn new<K: Key, V: Payload, M: Payload>(pairs: u64, page_bits: u32, page_buckets: u32, repeats: bool) -> Self {
+    fn new<K: Key, V: Payload, M: Payload>(
+        pairs: u64,
+        page_bits: u32,
+        page_buckets: u32,
+        repeats: bool,
+        cores: Option<usize>,
+    ) -> Self {
         let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
         let tile = split_tile::<K, M>();
         let (mut levels, mut bits_so_far) = (Vec::new(), 0);
@@ -269,7 +282,10 @@ impl Plan {
         let bucket_words = (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 64) as u64;
         let table_words = ((page_buckets as u64) << page_bits) * bucket_words;
         let (key_bytes, value_bytes) = (K::BITS as u64 / 8, M::VALUE_BITS as u64 / 8);
-        Self { pairs, page_bits, page_buckets, levels, table_words, key_bytes, value_bytes }
+        // Cores process the pairs of a bin in order anyway.
+        let unordered = (repeats && M::VALUE_BITS == V::VALUE_BITS && cores.is_none() && pairs != 0)
+            .then(|| UnorderedPlan::new::<K, V>(pairs, 1 << page_bits));
+        Self { pairs, page_bits, page_buckets, levels, unordered, table_words, key_bytes, value_bytes }
     }
 
     /// Returns the number of 64-bit words of the table's buckets.
@@ -291,7 +307,17 @@ impl Plan {
     /// Returns the offset of the words that the scan of the last split's counts publishes in, if
     /// that split is made again.
     pub fn scan_at(&self) -> u64 {
-        self.state_at(self.levels.len())
+        self.state_at(self.levels.len()).max(self.zeros_unordered())
+    }
+
+    /// Returns the offset of the cells of the sampled keys.
+    pub fn cells_at(&self) -> u64 {
+        self.counts_at(self.levels.len())
+    }
+
+    /// Returns the number of words that are 0 at first in an attempt without order.
+    pub fn zeros_unordered(&self) -> u64 {
+        self.cells_at() + self.unordered.map_or(0, |sizes| sizes.cells_words())
     }
 
     /// Returns the number of words that are 0 at first.
@@ -340,13 +366,18 @@ impl Plan {
         }
     }
 
-    /// Returns the number of 64-bit words of the scratch.
-    pub fn scratch_words(&self) -> u64 {
+    /// Returns the offset of what repeated keys take.
+    pub fn repeats_at(&self) -> u64 {
         let sizes = (0..2).map(|back| match self.storage_at(back) {
             PairStorage::Table => 0,
             PairStorage::Scratch(at) => at + self.storage_words(back),
         });
-        sizes.max().unwrap_or(0)
+        sizes.max().unwrap_or(0).max(self.pairs_at())
+    }
+
+    /// Returns the number of 64-bit words of the scratch.
+    pub fn scratch_words(&self) -> u64 {
+        self.repeats_at() + self.unordered.map_or(0, |sizes| sizes.repeats_words())
     }
 }
 

@@ -7,6 +7,7 @@ mod build;
 mod config;
 mod counted;
 mod id_table;
+mod unordered;
 
 pub use build::{PageReport, PageStages};
 pub use config::{Page, PageConfig};

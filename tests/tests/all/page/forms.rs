@@ -6,10 +6,11 @@ use gpu_kernels::types::Key as _;
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use proptest::prelude::*;
 use std::collections::HashMap;
+use std::slice;
 use warpnest::Device;
 use warpnest::types::KeyWord as Key;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
-use warpnest_tests::pages::{Pages, key_of_page};
+use warpnest_tests::pages::{Known, Pages, Source, key_of_page};
 use warpnest_tests::{TestEngine, distinct_keys, engines, on_every_engine};
 
 /// Layouts of small pages with the slots that a bucket of each should have: with seven candidates,
@@ -59,6 +60,52 @@ pub(super) fn build<K: Key, V: Payload>(
     compared(device, Pages::build(device, layout, pages, repeats), pages)
 }
 
+/// Builds the pages without knowing whether keys are unique.
+///
+/// Checks that each key has one of its values, and that repeated keys are listed.
+fn build_unordered<K: Key, V: Payload>(
+    device: &Device,
+    layout: Layout,
+    pages: &[Vec<(K, WordOf<V>)>],
+) -> Result<Pages<K, V>, String> {
+    compared_unordered(device, Pages::build_from(Source::Bins, device, layout, pages, Known::Nothing), pages)
+}
+
+/// Checks pages that were built without knowing whether keys are unique, as [`build_unordered`]
+/// does.
+pub(super) fn compared_unordered<K: Key, V: Payload>(
+    device: &Device,
+    built: warpnest::Result<Pages<K, V>>,
+    pages: &[Vec<(K, WordOf<V>)>],
+) -> Result<Pages<K, V>, String> {
+    let built = built.map_err(|error| error.to_string())?;
+    let layout = built.layout;
+    if built.header[header::FAILED as usize] != 0 {
+        return Ok(built);
+    }
+    let mut given: HashMap<K, Vec<V::Word>> = HashMap::new();
+    pages.iter().flatten().for_each(|&(key, value)| given.entry(key).or_default().push(value));
+    let mut listed: HashMap<(u64, u64), usize> = HashMap::new();
+    built.listed.iter().for_each(|&entry| *listed.entry(entry).or_default() += 1);
+    let held = built.unpack(device).map_err(|error| error.to_string())?;
+    for (key, value) in &held {
+        let Some(values) = given.get(key) else { return Err(format!("{key} was not given")) };
+        if !values.contains(value) {
+            return Err(format!("{key} has {value:?} of {values:?}"));
+        }
+        let mixed = key.mixed(layout.a, layout.b);
+        let page = mixed.scaled(layout.pages());
+        let bucket = (page * layout.page_buckets + layout.home_in_page(mixed)) as u64;
+        let remainder: K::PackedWord<V> = layout.remainder(mixed);
+        let times = listed.get(&(bucket, remainder.to_u64())).copied().unwrap_or(0);
+        let least = if V::VALUE_BITS == 0 { 0 } else { values.len() - 1 };
+        if times < least {
+            return Err(format!("{key} comes {} times, and is listed {times} times", values.len()));
+        }
+    }
+    compared(device, Ok(built), &[held])
+}
+
 /// Compares pages with the pairs from which they were built, if they could be built.
 pub(super) fn compared<K: Key, V: Payload>(
     device: &Device,
@@ -98,11 +145,14 @@ fn fill<K: Key, V: Payload>(engine: &TestEngine, layout: Layout, step: usize) ->
     let (mut most, mut moved) = (0, 0);
     for n in (slots / 2..=slots).step_by(step).chain([slots, slots + 1]) {
         for seed in 0..3 {
-            for ordered in [true, false] {
+            for known in [Some(true), Some(false), None] {
                 let pairs = pairs::<K, V>;
                 let pages = [pairs(&layout, 0, n, 2 * seed + 1), Vec::new(), pairs(&layout, 2, n / 3, seed)];
-                let built = build::<K, V>(&engine.device, layout, &pages, ordered)
-                    .unwrap_or_else(|wrong| panic!("{n} of {slots} on {}: {wrong}", engine.device.name()));
+                let built = match known {
+                    Some(ordered) => build::<K, V>(&engine.device, layout, &pages, ordered),
+                    None => build_unordered::<K, V>(&engine.device, layout, &pages),
+                };
+                let built = built.unwrap_or_else(|wrong| panic!("{n} of {slots} on {}: {wrong}", engine.device.name()));
                 assert!(built.header[header::FAILED as usize] <= 1, "the others have room");
                 if built.header[header::FAILED as usize] == 0 {
                     most = most.max(n);
@@ -154,9 +204,12 @@ fn pages_of_every_form_that_are_nearly_full_keep_the_last_of_repeated_pairs() {
                 let once = pairs::<u32, V>(&layout, 1, n, seed);
                 let twice = once.iter().chain(once.iter().rev()).enumerate();
                 let twice = twice.map(|(i, (key, _))| (*key, value::<V>(i as u64))).collect();
-                let built = build::<u32, V>(&engine.device, layout, &[Vec::new(), twice], true)
+                let pages = [Vec::new(), twice];
+                let built = build::<u32, V>(&engine.device, layout, &pages, true)
                     .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
                 whole += (built.header[header::FAILED as usize] == 0) as u32;
+                build_unordered::<u32, V>(&engine.device, layout, &pages)
+                    .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
             }
             // All on the CPU; but whether one can be built depends on the order of the threads.
             assert!(whole >= 6, "{whole} of 12 with {slots} slots on {}", engine.device.name());
@@ -208,7 +261,10 @@ fn a_pair_that_needs_room_gets_it_in_every_form_and_the_last_of_its_key_wins() {
                 let again: Vec<u32> = once.iter().copied().filter(|key| home(key) == over).rev().collect();
                 for copies in [1, 2, 5] {
                     let keys = once.iter().chain(again.iter().cycle().take((copies - 1) * again.len()));
-                    let page = keys.enumerate().map(|(i, &key)| (key, value::<V>(i as u64))).collect();
+                    let page: Vec<_> = keys.enumerate().map(|(i, &key)| (key, value::<V>(i as u64))).collect();
+                    let unordered = build_unordered::<u32, V>(&engine.device, layout, slice::from_ref(&page))
+                        .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
+                    assert_eq!(unordered.header[header::FAILED as usize], 0, "{slots} slots");
                     let built = build::<u32, V>(&engine.device, layout, &[page], copies > 1)
                         .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
                     let of = |word: u64| built.header[word as usize];
@@ -237,6 +293,10 @@ fn a_page_with_far_too_many_pairs_fails_and_says_so() {
                 let built = Pages::<u32, V>::build(&engine.device, layout, &pages, repeats).unwrap();
                 assert_eq!(built.header[header::FAILED as usize], 1, "{slots} slots on {}", engine.device.name());
             }
+            let few = pairs::<u32, V>(&layout, 0, 10, 6);
+            let built = Pages::<u32, V>::build_from(Source::Bins, &engine.device, layout, &[few, many], Known::Nothing)
+                .unwrap();
+            assert_eq!(built.header[header::FAILED as usize], 1, "{slots} slots on {}", engine.device.name());
         }
     }
     for engine in engines() {
@@ -253,10 +313,13 @@ fn a_page_with_more_pairs_than_16_bits_can_count_has_each_key_once() {
             for n in [65_534, 65_535, 65_536, 65_537, 140_000] {
                 // One key nearly always, and the others at the end or at the beginning.
                 let hot = |i: usize| if (i + 1000) % n < 1000 { once[i % once.len()].0 } else { once[0].0 };
-                let many = (0..n).map(|i| (hot(i), value::<V>(i as u64))).collect();
-                let built = build::<u32, V>(device, layout, &[many], true)
-                    .unwrap_or_else(|wrong| panic!("{n} pairs with {slots} slots: {wrong}"));
-                assert_eq!(built.header[header::FAILED as usize], 0);
+                let many = [(0..n).map(|i| (hot(i), value::<V>(i as u64))).collect()];
+                for built in
+                    [build::<u32, V>(device, layout, &many, true), build_unordered::<u32, V>(device, layout, &many)]
+                {
+                    let built = built.unwrap_or_else(|wrong| panic!("{n} pairs with {slots} slots: {wrong}"));
+                    assert_eq!(built.header[header::FAILED as usize], 0);
+                }
             }
         }
     }
@@ -303,9 +366,14 @@ fn pairs_of_one_bucket_spread_over_their_page() {
             let all = pairs::<u32, V>(&layout, 0, most.min(5000), 1);
             let pairs: Vec<_> = all.into_iter().filter(in_bucket).take((slots * times) as usize).collect();
             assert!(pairs.len() as u32 == slots * times, "{} pairs", pairs.len());
-            let built = build::<u32, V>(&engine.device, layout, &[pairs], true)
-                .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
-            assert_eq!(built.header[header::FAILED as usize], 0);
+            let pages = [pairs];
+            for built in [
+                build::<u32, V>(&engine.device, layout, &pages, true),
+                build_unordered::<u32, V>(&engine.device, layout, &pages),
+            ] {
+                let built = built.unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
+                assert_eq!(built.header[header::FAILED as usize], 0);
+            }
         }
     }
     for engine in engines() {
@@ -319,23 +387,28 @@ fn any_pages<K: Key, V: Payload>(layouts: &[Layout]) {
     on_every_engine(
         |_| {
             let page = prop::collection::vec((any::<u64>(), any::<bool>(), any::<u64>()), 0..90);
-            (prop::sample::select(layouts.clone()), prop::collection::vec(page, 1..4), any::<bool>(), any::<u64>())
+            let known = prop::sample::select(vec![Some(true), Some(false), None]);
+            (prop::sample::select(layouts.clone()), prop::collection::vec(page, 1..4), known, any::<u64>())
         },
-        |engine, (mut layout, pages, repeats, a)| {
+        |engine, (mut layout, pages, known, a)| {
             layout.a = a;
             let page = |(page, pairs): (usize, &Vec<(u64, bool, u64)>)| -> Vec<(K, V::Word)> {
                 // Few keys, and any.
                 let bits = |bits: u64, few: bool| if few { (bits % 8) << 40 } else { bits };
                 let key = |(word, few, _): &(u64, bool, u64)| key_of_page(&layout, page as u32, bits(*word, *few));
                 let mut pairs: Vec<_> = pairs.iter().map(|pair| (key(pair), value::<V>(pair.2))).collect();
-                if !repeats {
+                if known == Some(false) {
                     pairs.sort_unstable();
                     pairs.dedup_by_key(|pair| pair.0);
                 }
                 pairs
             };
             let pages: Vec<Vec<(K, V::Word)>> = pages.iter().enumerate().map(page).collect();
-            build::<K, V>(&engine.device, layout, &pages, repeats).map(|_| ()).map_err(TestCaseError::fail)
+            let built = match known {
+                Some(repeats) => build::<K, V>(&engine.device, layout, &pages, repeats),
+                None => build_unordered::<K, V>(&engine.device, layout, &pages),
+            };
+            built.map(|_| ()).map_err(TestCaseError::fail)
         },
     );
 }

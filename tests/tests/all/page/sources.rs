@@ -1,14 +1,14 @@
 //! Larger pages of every form, whose threads read several pairs each, from every arrangement of the
 //! pairs. A map that an interpreter can build has small pages, and its size determines the form.
 
-use super::forms::{compared, value, wide};
+use super::forms::{compared, compared_unordered, value, wide};
 use gpu_kernels::page::{Layout, header};
 use gpu_kernels::types::{Payload, WordOf};
 use std::collections::{HashMap, HashSet};
 use warpnest::Device;
 use warpnest::types::KeyWord as Key;
 use warpnest_tests::page_checker::same_pairs;
-use warpnest_tests::pages::{Pages, Source, key_of_page};
+use warpnest_tests::pages::{Known, Pages, Source, key_of_page};
 use warpnest_tests::{at, on_all};
 
 const SOURCES: [Source; 5] = [Source::Bins, Source::Starts, Source::KeysAlone, Source::Sorted, Source::Input];
@@ -41,13 +41,13 @@ pub(super) fn scattered<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize
 }
 
 /// Builds pages of such pairs from each source, and checks all of them.
-fn from_every_source<K: Key, V: Payload>(device: &Device, layout: Layout, repeats: bool) {
+fn from_every_source<K: Key, V: Payload>(device: &Device, layout: Layout, known: Known) {
     let n = (layout.page_buckets * layout.slots * 3 / 4) as usize;
     let with = |first: Vec<(K, WordOf<V>)>| {
         vec![first, Vec::new(), scattered::<K, V>(&layout, 2.min(layout.pages() - 1), 100, 4)]
     };
     let spread = || scattered::<K, V>(&layout, 0, n, 5);
-    let inputs = if repeats {
+    let inputs = if known != Known::Unique {
         // Some twice, and one so often that most of its pairs are not listed when their home is
         // full.
         let mut often = spread();
@@ -62,20 +62,21 @@ fn from_every_source<K: Key, V: Payload>(device: &Device, layout: Layout, repeat
         vec![spread()]
     };
     for source in SOURCES {
-        if source == Source::KeysAlone && !repeats {
+        if source == Source::KeysAlone && known != Known::InOrder {
             continue;
         }
         for input in &inputs {
-            let _at = at(format!("{source:?}, repeats {repeats}, {layout:?}, {} pairs", input.len()));
+            let _at = at(format!("{source:?}, known {known:?}, {layout:?}, {} pairs", input.len()));
             let mut pages = with(input.clone());
             if layout.page_bits < 2 || source == Source::Input {
                 pages.truncate(1);
             }
-            let built = Pages::<K, V>::build_from(source, device, layout, &pages, repeats);
+            let built = Pages::<K, V>::build_from(source, device, layout, &pages, known);
             if source == Source::KeysAlone {
                 pages.iter_mut().flatten().for_each(|pair| pair.1 = WordOf::<V>::default());
             }
-            let built = compared(device, built, &pages).unwrap();
+            let check = if known == Known::Nothing { compared_unordered } else { compared };
+            let built = check(device, built, &pages).unwrap();
             assert_eq!(built.header[header::FAILED as usize], 0, "header {:?}", built.header);
         }
     }
@@ -84,8 +85,9 @@ fn from_every_source<K: Key, V: Payload>(device: &Device, layout: Layout, repeat
 fn both_kernels<K: Key, V: Payload>() {
     on_all(|device| {
         for layout in large::<K, V>() {
-            from_every_source::<K, V>(device, layout, true);
-            from_every_source::<K, V>(device, layout, false);
+            for known in [Known::Unique, Known::InOrder, Known::Nothing] {
+                from_every_source::<K, V>(device, layout, known);
+            }
         }
     });
 }
@@ -102,7 +104,7 @@ fn copies_against_the_promise<K: Key, V: Payload>(device: &Device, layout: Layou
         for source in [Source::Bins, Source::Input] {
             let _at = at(format!("{copies} copies, {source:?}, {layout:?}"));
             let pages = std::slice::from_ref(&page);
-            let built = Pages::<K, V>::build_from(source, device, layout, pages, false).unwrap();
+            let built = Pages::<K, V>::build_from(source, device, layout, pages, Known::Unique).unwrap();
             assert_eq!(built.header[header::FAILED as usize], 0);
             let (keys, values): (Vec<K>, Vec<_>) = once.iter().map(|pair| (pair.0, Some(pair.1))).unzip();
             assert_eq!(built.find(device, &keys).unwrap(), values);

@@ -16,9 +16,10 @@ use gpu_kernels::layered::compacting::{
 use gpu_kernels::layered::multi::{Gather, GatherParams, Numbers, NumbersParams, Runs, RunsOfCuckoo, RunsParams};
 use gpu_kernels::linear::{self, Apply, ApplyParams, InspectParams, ProbeLengths, Rehash, RehashParams};
 use gpu_kernels::page::{
-    BuildPages, BuildParams as PageBuildParams, Find as PageFind, FindParams as PageFindParams, FlagValues,
-    Layout as PageLayout, Number, NumberParams, RankValues, Split, SplitParams, Starts,
-    StartsParams as PageStartsParams, Unpack, UnpackParams, ValuesParams,
+    BuildPages, BuildPagesUnordered, BuildParams as PageBuildParams, Find as PageFind, FindLast,
+    FindParams as PageFindParams, FlagValues, IndexRepeats, LastParams, Layout as PageLayout, ListSizes, Number,
+    NumberParams, RankValues, RepeatsParams, Sample, SampleParams, Split, SplitParams, Starts,
+    StartsParams as PageStartsParams, StoreLast, UnorderedParams, Unpack, UnpackParams, ValuesParams,
 };
 use gpu_kernels::primitives::compact::{
     Compact, CompactParams, CompactRuns, Invert, LastOfEach, RunsParams as CompactRunsParams,
@@ -95,6 +96,12 @@ fn two_level<K: Key, V: Value>() -> Vec<Box<dyn Kernel>> {
     ]
 }
 
+/// The arguments of the kernels that settle repeated keys, if there are none.
+fn no_repeats<K: Key>() -> RepeatsParams {
+    let sizes = ListSizes { pages: 0, own: 1, common: 0, padding: 0 };
+    RepeatsParams { layout: PageLayout::new::<K, u32>(0, 0, 0, 20), sizes, common: 0, index_bits: 1, word_bits: 32 }
+}
+
 /// The kernels of the page map or set for a key and its payload.
 fn page<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
     let layout = PageLayout::new::<K, V>(0, 0, 0, 20);
@@ -131,12 +138,25 @@ fn page<K: Key, V: Payload>() -> Vec<Box<dyn Kernel>> {
             level: 0,
         },
     };
+    let unordered = BuildPagesUnordered::<K, V> {
+        keys,
+        values,
+        counts: null(),
+        starts: null(),
+        words_out: words,
+        header,
+        repeats: words,
+        plan: UnorderedParams { build: build().plan, sizes: no_repeats::<K>().sizes },
+    };
+    let store = StoreLast::<K, V> { listed: keys, lasts: null(), values, words, plan: no_repeats::<K>() };
     let find = PageFindParams { layout, queries: 0 };
     let unpack = UnpackParams { layout, capacity: 0 };
     vec![
         Box::new(split()),
         Box::new(split().variant::<true>()),
         Box::new(build()),
+        Box::new(unordered),
+        Box::new(store),
         Box::new(build().variant::<true>()),
         Box::new(PageFind::<K, V> { queries: keys, words, values, found: null(), plan: find }),
         Box::new(Unpack::<K, V> { words, keys_out: keys, values_out: values, count: null(), plan: unpack }),
@@ -198,12 +218,32 @@ fn compacting<K: Key>() -> Vec<Box<dyn Kernel>> {
     let of_ids = KeysOfParams { ids: 0, queries: 0 };
     let slots = SlotsParams { functions: no_slots::<K>(), slots: 0, end: 0, copies: 0, capacity: 0 };
     let (words, header) = (null(), null());
+    let sample = SampleParams { a: 0, b: 0, keys: 0, position_bits: 1, cell_bits: 1 };
+    let last = LastParams { a: 0, b: 0, keys: 0, index_bits: 1, rounds: 0 };
     vec![
         Box::new(NumberSlots { words, header, keys_out: keys, count: null(), plan: slots }),
         Box::new(FlagSlotValues::<K> { words, header, bits: null(), plan: slots }),
         Box::new(RankSlotValues::<K> { words, header, bits: null(), before: null(), plan: slots }),
         Box::new(Number { words: null(), keys_out: keys, count: null(), plan }),
         Box::new(Starts { keys, starts: null(), plan: starts }),
+        Box::new(Sample { keys, cells: null(), header, plan: sample }),
+        Box::new(IndexRepeats {
+            list: null(),
+            keys_out: keys,
+            index: null(),
+            told: null(),
+            filter: null(),
+            plan: no_repeats::<K>(),
+        }),
+        Box::new(FindLast {
+            keys,
+            listed: keys,
+            index: null(),
+            told: null(),
+            filter: null(),
+            lasts: null(),
+            plan: last,
+        }),
         Box::new(FlagValues { words: keys, bits: null(), plan: of_values }),
         Box::new(RankValues { words: keys, bits: null(), before: null(), plan: of_values }),
         Box::new(ReverseRows { keys, keys_out: keys, rows_out: null(), plan: rows }),

@@ -1,0 +1,262 @@
+//! A build as if keys were unique, and what it takes to find out whether they are.
+//!
+//! Keys are sampled first. If few of the sample are repeated, pairs are split without order, and
+//! each page lists the keys that it meets again. If the list holds all of them, they are settled:
+//! one pass over the input finds the last pair of each. Otherwise the pairs are split in order
+//! ([`attempt`](super::attempt)).
+
+use super::PageTable;
+use super::attempt::Launches;
+use super::build::Outcome;
+use super::config::Plan;
+use crate::table::input::Input;
+use crate::table::stages::StageClock;
+use crate::{Result, Stream};
+use gpu_kernels::page::{
+    BuildPagesUnordered, FILTER_WORDS, FindLast, IndexRepeats, LAST_ROUND, LastParams, ListSizes, REPEAT_WORDS,
+    RepeatsParams, Sample, SampleParams, StoreLast, UnorderedParams, header,
+};
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::{Key, Payload, Scalar};
+
+/// The fewest pairs whose keys are sampled: an attempt with fewer takes not much longer than the
+/// sample and its readback.
+const MIN_SAMPLED_PAIRS: u64 = 1 << 24;
+
+/// The most keys of a sample that may have been drawn before; if there are more, no attempt is made
+/// without order.
+const MAX_SAMPLED: u64 = 4;
+
+/// The most rounds of a block that looks for last positions, and the number of blocks that keeps a
+/// large device busy: with fewer of them there are fewer rounds.
+const MAX_ROUNDS: u64 = 16;
+const MANY_BLOCKS: u64 = 512;
+
+/// The share of a page's pairs, one in so many, that its own part of the list takes; and how many
+/// more.
+const PAIRS_AN_ENTRY: u64 = 32;
+const MORE_ENTRIES: u64 = 16;
+
+/// The share of all pairs, one in so many, that the list's common part takes; and how many at
+/// least.
+const PAIRS_A_COMMON_ENTRY: u64 = 128;
+const MIN_COMMON: u64 = 256;
+
+/// The numbers of repeated keys that pages have listed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Repeats {
+    /// How many are in the pages' own parts of the list.
+    pub own: u64,
+    /// How many are in its common part.
+    pub common: u64,
+}
+
+impl Repeats {
+    /// Returns the number of all of them.
+    pub fn all(self) -> u64 {
+        self.own + self.common
+    }
+}
+
+/// The sizes of an attempt without order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UnorderedPlan {
+    /// The bits of the number of sampled keys, if keys are sampled.
+    sample_bits: Option<u32>,
+    /// The bits of a position in the input.
+    position_bits: u32,
+    /// The capacities of the list of repeated keys; 0 without values, which have nothing to settle.
+    list: ListSizes,
+    key_bytes: u64,
+}
+
+impl UnorderedPlan {
+    /// Makes the plan for `pairs` keys `K` with payload `V`, in so many pages.
+    pub fn new<K: Key, V: Payload>(pairs: u64, pages: u64) -> Self {
+        let position_bits = pairs.next_power_of_two().ilog2();
+        // A sample of 32 times the square root of the pairs has some 500 repeated keys if each key
+        // comes twice, and 16 if one key in 64 does.
+        let sample_bits = (pairs >= MIN_SAMPLED_PAIRS).then(|| position_bits / 2 + 5);
+        let (own, common) = if V::VALUE_BITS == 0 {
+            (0, 0)
+        } else {
+            let own = pairs / pages / PAIRS_AN_ENTRY + MORE_ENTRIES;
+            (own as u32, (pairs / PAIRS_A_COMMON_ENTRY).max(MIN_COMMON) as u32)
+        };
+        let list = ListSizes { pages: pages as u32, own, common, padding: 0 };
+        Self { sample_bits, position_bits, list, key_bytes: K::BITS as u64 / 8 }
+    }
+
+    /// Returns the number of 64-bit words of the sample's cells, which are twice as many as it has
+    /// keys.
+    pub fn cells_words(&self) -> u64 {
+        self.sample_bits.map_or(0, |bits| 1 << bits)
+    }
+
+    /// Returns the offset of the mixed keys of the list, in 64-bit words from what repeated keys
+    /// take.
+    fn keys_at(&self) -> u64 {
+        self.list.entries() * REPEAT_WORDS + (self.list.pages as u64).div_ceil(2)
+    }
+
+    /// Returns the offset of what is 0 before repeated keys are settled.
+    fn zeros_at(&self) -> u64 {
+        self.keys_at() + (self.list.entries() * self.key_bytes).div_ceil(8)
+    }
+
+    /// Returns the bits of a cell's number in the index of `repeats` repeated keys.
+    fn index_bits(repeats: u64) -> u32 {
+        (2 * repeats).next_power_of_two().ilog2()
+    }
+
+    /// Returns the number of 64-bit words that are 0 before `repeats` repeated keys are settled:
+    /// the filter, the last positions and the index, which has two words a cell.
+    fn zeros(&self, repeats: u64) -> u64 {
+        (FILTER_WORDS as u64 + self.list.entries() + (2 << Self::index_bits(repeats))).div_ceil(2)
+    }
+
+    /// Returns the number of 64-bit words that repeated keys take.
+    pub fn repeats_words(&self) -> u64 {
+        let entries = self.list.entries();
+        if entries == 0 { 0 } else { self.zeros_at() + self.zeros(entries) }
+    }
+}
+
+impl<K: Key, V: Payload> PageTable<K, V> {
+    /// Returns whether so many keys of a sample are repeated that no attempt without order is worth
+    /// it; waits for that. Few pairs are not sampled.
+    fn sample_is_repeated(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<bool> {
+        let Some((sizes, sample_bits)) = plan.unordered.and_then(|sizes| Some((sizes, sizes.sample_bits?))) else {
+            return Ok(false);
+        };
+        let Self { scratch, layout, .. } = self;
+        let scratch = scratch.reserve(plan.scratch_words())?;
+        let sample = Sample::<K> {
+            keys: input.keys.argument(),
+            cells: scratch.argument::<u64>().offset(plan.cells_at()).cast(),
+            header: scratch.argument(),
+            plan: SampleParams {
+                a: layout.a,
+                b: layout.b,
+                keys: plan.pairs,
+                position_bits: sizes.position_bits,
+                cell_bits: sample_bits + 1,
+            },
+        };
+        // SAFETY: the scratch has the words of its plan, and header and cells are 0. There are as
+        // many keys as the plan has pairs, and no more positions than threads.
+        stream.batch(&input.buffers(), &[scratch], |batch| unsafe {
+            batch.zero(scratch, plan.zeros_unordered() as usize)?;
+            batch.launch(&sample, 1 << sample_bits)
+        })?;
+        let found = scratch.download_front(stream, header::WORDS)?;
+        Ok(found[header::SAMPLED as usize] > MAX_SAMPLED)
+    }
+
+    /// Splits the pairs without order, and builds the pages, which list repeated keys; in a table
+    /// of zeros, if `zeroed` says so. If a sample has too many repeated keys, none of this is done,
+    /// and if a page finds the list full, the attempt ends early.
+    pub(super) fn attempt_unordered(
+        &mut self,
+        stream: &Stream,
+        input: Input<'_, K, V>,
+        plan: &Plan,
+        zeroed: bool,
+    ) -> Result<Outcome> {
+        let Some(sizes) = plan.unordered else { return Ok(Outcome::Repeated) };
+        if self.sample_is_repeated(stream, input, plan)? {
+            return Ok(Outcome::Repeated);
+        }
+        let mut clock = StageClock::new(self.config.timings);
+        let Self { scratch, words, layout, .. } = self;
+        let scratch = scratch.reserve(plan.scratch_words())?;
+        // If there are two splits, one may write to the table.
+        let zeroed = zeroed && plan.levels.len() < 2;
+        let launches = Launches { plan, layout, unique: true, input, scratch, words, zeroed };
+        let from = launches.after(plan.levels.len());
+        let counts = launches.counts(plan.levels.len());
+        // SAFETY: the documentation of the kernels allows null starts.
+        let build = launches.build_args(from, counts, unsafe { Global::null() });
+        let build = BuildPagesUnordered::<K, V> {
+            keys: build.keys,
+            values: build.values,
+            counts: build.counts,
+            starts: build.starts,
+            words_out: build.words_out,
+            header: build.header,
+            repeats: scratch.argument::<u64>().offset(plan.repeats_at()),
+            plan: UnorderedParams { build: build.plan, sizes: sizes.list },
+        };
+        // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
+        // be 0 is 0, and splits come one after the other. There is a count for every page, or there
+        // is one page. The list of repeated keys is behind the storage for pairs. There is a block
+        // for each page.
+        stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
+            clock.lap(batch)?;
+            batch.zero(scratch, plan.cells_at() as usize)?;
+            clock.lap(batch)?;
+            launches.splits(batch, &mut clock)?;
+            batch.launch_blocks(&build, layout.pages() as u64)?;
+            clock.lap(batch)
+        })?;
+        Outcome::of_listing(stream, scratch, plan.levels.len(), &clock, sizes.list.common as u64)
+    }
+
+    /// Gives the repeated keys that the pages of [`PageTable::attempt_unordered`] have
+    /// listed the values of their last pairs. Returns the milliseconds that this took, if times are
+    /// wanted.
+    pub(super) fn settle(
+        &mut self,
+        stream: &Stream,
+        input: Input<'_, K, V>,
+        plan: &Plan,
+        repeats: Repeats,
+    ) -> Result<f64> {
+        let Some(sizes) = plan.unordered else { return Ok(0.0) };
+        let mut clock = StageClock::new(self.config.timings);
+        let Self { scratch, words, layout, .. } = self;
+        let scratch = scratch.reserve(plan.scratch_words())?;
+        let repeats_at = plan.repeats_at();
+        let part = |at: u64| scratch.argument::<u64>().offset(repeats_at + at);
+        let zeros = (repeats_at + sizes.zeros_at(), sizes.zeros(repeats.all()));
+        let index_bits = UnorderedPlan::index_bits(repeats.all());
+        let filter = part(sizes.zeros_at()).cast::<u32>();
+        let lasts = filter.offset(FILTER_WORDS as u64);
+        let told = lasts.offset(sizes.list.entries());
+        let index = told.offset(1 << index_bits);
+        let listed = part(sizes.keys_at()).cast::<K>();
+        let rounds = (plan.pairs / (LAST_ROUND * MANY_BLOCKS)).clamp(1, MAX_ROUNDS);
+        let word_bits = <K::PackedWord<V> as Scalar>::BITS;
+        let of_repeats =
+            RepeatsParams { layout: *layout, sizes: sizes.list, common: repeats.common, index_bits, word_bits };
+        let put = IndexRepeats::<K> { list: part(0), keys_out: listed, index, told, filter, plan: of_repeats };
+        let find = FindLast::<K> {
+            keys: input.keys.argument(),
+            listed,
+            index,
+            told,
+            filter,
+            lasts,
+            plan: LastParams { a: layout.a, b: layout.b, keys: plan.pairs, index_bits, rounds: rounds as u32 },
+        };
+        let store = StoreLast::<K, V> {
+            listed,
+            lasts,
+            values: input.arguments().values,
+            words: words.argument(),
+            plan: of_repeats,
+        };
+        // SAFETY: the scratch has the words of its plan, which are enough for the capacity of the
+        // list. The attempt listed the repeated keys, in a table of this layout, from this input.
+        // What must be 0 is 0.
+        stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
+            clock.lap(batch)?;
+            batch.zero_range(scratch, zeros.0 as usize..(zeros.0 + zeros.1) as usize)?;
+            batch.launch(&put, sizes.list.entries())?;
+            batch.launch_blocks(&find, plan.pairs.div_ceil(rounds * LAST_ROUND))?;
+            batch.launch(&store, sizes.list.entries())?;
+            clock.lap(batch)
+        })?;
+        Ok(clock.durations::<1>()?.map_or(0.0, |[settling]| settling))
+    }
+}

@@ -1,0 +1,134 @@
+//! The list of the keys that pages meet again, in a build that does not know whether keys are
+//! unique.
+
+use super::fill::OWN_LENGTH;
+use super::header;
+use crate::seam::{Global, Shared};
+use crate::types::{Payload, Scalar};
+use core::marker::PhantomData;
+
+/// What a page does with a pair whose key has a slot already, if keys are neither promised to be
+/// unique nor in order.
+pub(super) trait Listing<W>: Copy + Sync {
+    /// Whether repeated keys are listed at all.
+    const LISTS: bool;
+    /// Whether the list has overflowed, so that pages are built in vain. Other blocks may make it
+    /// overflow meanwhile.
+    fn overflowed(self) -> bool;
+    /// Lists the key with this remainder and this home bucket within the page.
+    fn push(self, home: u32, remainder: W);
+    /// Ends the page's list. One thread calls this, after a barrier.
+    fn end(self);
+}
+
+/// No list: keys are unique, or their pairs are in order.
+#[derive(Clone, Copy)]
+pub(super) struct NoListing;
+
+impl<W> Listing<W> for NoListing {
+    const LISTS: bool = false;
+    #[inline(always)]
+    fn overflowed(self) -> bool {
+        false
+    }
+    #[inline(always)]
+    fn push(self, _: u32, _: W) {}
+    #[inline(always)]
+    fn end(self) {}
+}
+
+/// The list of repeated keys of all pages: two words each, the home bucket and the remainder.
+///
+/// Every page has a part of its own, whose length is in shared memory: a word of global memory that
+/// all keys are counted in would be what the build waits for. Behind these parts is a common one,
+/// for pages with more.
+///
+/// Keys alone have nothing to settle, so nothing is listed.
+#[derive(Clone, Copy)]
+pub(super) struct RepeatList<V, S> {
+    pub entries: Global<u64>,
+    pub header: Global<u64>,
+    pub sizes: ListSizes,
+    /// The number of the page.
+    pub page: u32,
+    /// The first bucket of the page.
+    pub first_bucket: u32,
+    /// The shared memory whose word [`OWN_LENGTH`] is the length of the page's part.
+    pub lengths: S,
+    pub payload: PhantomData<fn() -> V>,
+}
+
+/// The capacities of the list of repeated keys.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ListSizes {
+    /// The number of pages.
+    pub pages: u32,
+    /// The capacity of each page's own part.
+    pub own: u32,
+    /// The capacity of the common part.
+    pub common: u32,
+    /// An unused field, which fills the struct up.
+    pub padding: u32,
+}
+
+impl ListSizes {
+    /// The number of entries of all parts.
+    #[inline(always)]
+    pub fn entries(&self) -> u64 {
+        self.pages as u64 * self.own as u64 + self.common as u64
+    }
+}
+
+impl<W: Scalar, V: Payload, S: Shared<u32>> Listing<W> for RepeatList<V, S> {
+    const LISTS: bool = true;
+    #[inline(always)]
+    fn overflowed(self) -> bool {
+        V::VALUE_BITS != 0 && self.header.atomic(header::REPEATED).load() > self.sizes.common as u64
+    }
+    #[inline(always)]
+    fn push(self, home: u32, remainder: W) {
+        if V::VALUE_BITS == 0 {
+            return;
+        }
+        let ListSizes { pages, own, common, .. } = self.sizes;
+        let number = self.lengths.fetch_add(OWN_LENGTH, 1);
+        let entry = if number < own {
+            self.page * own + number
+        } else {
+            // Once the list has overflowed nobody waits for additions to the one word.
+            if <Self as Listing<W>>::overflowed(self) {
+                return;
+            }
+            let number = self.header.atomic(header::REPEATED).fetch_add(1);
+            if number >= common as u64 {
+                return;
+            }
+            pages * own + number as u32
+        };
+        let words = [(self.first_bucket + home) as u64, remainder.to_u64()];
+        self.entries.store_pair(REPEAT_WORDS * entry as u64, words);
+    }
+    #[inline(always)]
+    fn end(self) {
+        let own = self.sizes.own;
+        if V::VALUE_BITS != 0 {
+            let length = self.lengths.get(OWN_LENGTH).min(own);
+            self.lengths_out().store(self.page as u64, length);
+            if length != 0 {
+                self.header.atomic(header::LISTED).fetch_add(length as u64);
+            }
+        }
+    }
+}
+
+impl<V, S> RepeatList<V, S> {
+    /// The lengths of the pages' own parts, which are behind the entries.
+    #[inline(always)]
+    fn lengths_out(&self) -> Global<u32> {
+        self.entries.offset(REPEAT_WORDS * self.sizes.entries()).cast()
+    }
+}
+
+/// The number of 64-bit words of an entry of the list.
+pub const REPEAT_WORDS: u64 = 2;

@@ -1,0 +1,141 @@
+//! Builds that do not know whether keys are unique: few repeated keys are settled after an attempt
+//! without order, many send the pairs through ordered splits.
+
+use std::collections::HashSet;
+use warpnest::kernels::page::{Sample, SampleParams, header};
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::{Buffer, PageConfig, PageMap};
+use warpnest_tests::built::{self, check};
+use warpnest_tests::{TestEngine, at, distinct_keys, engines, on_each_engine, values};
+
+fn default() -> PageConfig {
+    PageConfig::default().seed(3)
+}
+
+/// `n` keys. From pair `n / 2` on, every pair that `is_copy` picks has the key of an earlier one.
+fn with_copies<K: Key>(n: usize, is_copy: impl Fn(usize) -> bool) -> Vec<K> {
+    let mut keys: Vec<K> = distinct_keys(n, 5);
+    for i in n / 2..n {
+        if is_copy(i) {
+            keys[i] = keys[i * 7 % (n / 2)];
+        }
+    }
+    keys
+}
+
+/// The number of pairs whose key comes again.
+fn repeats<K: Key>(keys: &[K]) -> usize {
+    keys.len() - keys.iter().map(|key| key.to_u64()).collect::<HashSet<u64>>().len()
+}
+
+#[test]
+fn few_repeated_keys_are_settled_and_have_their_last_values() {
+    fn with<K: Key, V: Value>() {
+        for load in [0.1, 0.8, 1.0] {
+            for every in [2, 7, 40, 1000] {
+                check::<_, K, V>(
+                    |_| default().load(load),
+                    20_000,
+                    |n| with_copies(n, |i| i.is_multiple_of(every)),
+                    |report, _| assert!(!report.ordered || report.settled == 0, "{report:?}"),
+                );
+            }
+        }
+        // One key many times, beside others: so many that all slots of its candidates would be
+        // taken.
+        for copies in [2, 7, 50, 200] {
+            let keys = |n: usize| {
+                let mut keys: Vec<K> = distinct_keys(n, 6);
+                let step = n.div_ceil(copies);
+                keys.iter_mut().step_by(step).for_each(|key| *key = K::ALL_ONES);
+                keys
+            };
+            check::<_, K, V>(|_| default().load(1.0), 20_000, keys, |_, _| {});
+        }
+    }
+    with::<u32, u32>();
+    with::<u32, u64>();
+    with::<u64, u32>();
+    with::<u64, u64>();
+}
+
+/// Whether this engine's page maps are built without order first.
+fn tries_without_order(engine: &TestEngine) -> bool {
+    let keys: Vec<u32> = distinct_keys(10, 1);
+    !built::build::<_, u32, u32>(&engine.device, &default(), &keys, &values(10)).report().ordered
+}
+
+#[test]
+fn the_list_takes_a_64th_of_the_pairs_wherever_they_are_and_not_a_16th() {
+    let n = 20_000;
+    let mut tried = 0;
+    for engine in engines().iter().filter(|engine| engine.max_items >= n && tries_without_order(engine)) {
+        tried += 1;
+        for (most, ordered) in [(1, false), (n / 64, false), (n / 16, true)] {
+            let keys: Vec<u64> = with_copies(n, |i| i - n / 2 < most);
+            assert_eq!(repeats(&keys), most);
+            let map: PageMap<u64, u32> = built::build(&engine.device, &default(), &keys, &values(n));
+            let settled = if ordered { 0 } else { most as u64 };
+            assert_eq!((map.report().ordered, map.report().settled), (ordered, settled), "{:?}", map.report());
+        }
+        // One key: the page's own part is full, and the common one takes the rest.
+        let mut keys: Vec<u32> = distinct_keys(n, 5);
+        keys[100..250].fill(0);
+        let map: PageMap<u32, u64> = built::build(&engine.device, &default(), &keys, &values(n));
+        assert_eq!((map.report().ordered, map.report().settled), (false, 149), "{:?}", map.report());
+    }
+    assert!(tried > 0);
+}
+
+#[test]
+fn half_of_the_keys_repeated_show_in_a_sample() {
+    let n = 1 << 24;
+    for engine in engines().iter().filter(|engine| engine.max_items >= 100_000 && tries_without_order(engine)) {
+        let keys: Vec<u32> = (0..n as u32).map(|i| (i % (n as u32 / 2)).wrapping_mul(0x9e37_79b1)).collect();
+        let numbers: Vec<u32> = (0..n as u32).collect();
+        let map: PageMap<u32, u32> = default().build(&engine.device, &keys, &numbers).unwrap();
+        assert!(map.report().ordered && map.len() == n / 2, "{:?}", map.report());
+        let some: Vec<u32> = keys[..1000].to_vec();
+        assert!(map.get_many(&some).unwrap().iter().zip(n as u32 / 2..).all(|(value, last)| *value == Some(last)));
+    }
+}
+
+#[test]
+fn a_sample_counts_the_keys_that_it_draws_again() {
+    fn with<K: Key>(engine: &TestEngine) {
+        let (device, stream) = (&engine.device, engine.device.default_stream());
+        let sampled = |keys: &[K], sample_bits: u32| {
+            let position_bits = keys.len().next_power_of_two().ilog2();
+            let cell_bits = sample_bits + 2;
+            let input = Buffer::from_slice(device, keys).unwrap();
+            let cells = Buffer::<u32>::zeroed(device, 1 << cell_bits).unwrap();
+            let found = Buffer::<u64>::zeroed(device, header::WORDS).unwrap();
+            // SAFETY: the buffers are as long as the kernel wants them, and 0; the launch names
+            // them.
+            unsafe {
+                let sample = Sample::<K> {
+                    keys: input.global(),
+                    cells: cells.global(),
+                    header: found.global(),
+                    plan: SampleParams { a: 1, b: 2, keys: keys.len() as u64, position_bits, cell_bits },
+                };
+                stream.launch(&sample, 1 << sample_bits, &[&input], &[&cells, &found]).unwrap();
+            }
+            found.download(stream).unwrap()[header::SAMPLED as usize]
+        };
+        for n in [1, 2, 3, 255, 256, 257, engine.max_items.min(2000)] {
+            let _at = at(format!("{n} keys"));
+            let keys: Vec<K> = distinct_keys(n, 4);
+            let all = n.next_power_of_two().ilog2();
+            assert_eq!(sampled(&keys, all), 0);
+            // All positions are drawn once, and so each copy but one of a key counts.
+            assert_eq!(sampled(&vec![K::ALL_ONES; n], all), n as u64 - 1);
+            let halved: Vec<K> = (0..n).map(|i| keys[i / 2]).collect();
+            assert_eq!(sampled(&halved, all), n as u64 / 2);
+            // Some of the positions.
+            assert_eq!(sampled(&keys, all / 2), 0);
+        }
+    }
+    on_each_engine(with::<u32>);
+    on_each_engine(with::<u64>);
+}
