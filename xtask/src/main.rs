@@ -6,6 +6,7 @@ mod compiler;
 mod coverage;
 mod cuda_stub;
 mod digest;
+mod fuzz;
 mod gpu_bundle;
 mod header;
 mod launch_bounds;
@@ -45,6 +46,9 @@ enum Command {
     /// Measure and draw the figures of the papers.
     #[command(disable_help_flag = true)]
     Figures(measure::Args),
+    /// Load changed files of saved tables for as long as you wish.
+    #[command(disable_help_flag = true)]
+    Fuzz(fuzz::Args),
     GpuBundle(gpu_bundle::Args),
     /// Measure how many rounds the buckets of a two-level map take.
     #[command(disable_help_flag = true)]
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Command::BuildPtx(args) => build_ptx::main(&args),
         Command::Check(args) => check::main(&args),
         Command::Figures(args) => measure::main("figures", &args),
+        Command::Fuzz(args) => fuzz::main(&args),
         Command::GpuBundle(args) => gpu_bundle::main(&args),
         Command::Rounds(args) => measure::main("rounds", &args),
         Command::Sanitize(args) => sanitize::main(&args),

@@ -3,6 +3,9 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("warpnest needs a 64-bit host: a table may take more than 4 GiB");
 
+#[cfg(not(target_endian = "little"))]
+compile_error!("warpnest needs a little-endian host: its files have the words of a table as they are in memory");
+
 #[cfg(any(doc, doctest))]
 #[doc = include_str!("cookbook.md")]
 pub mod cookbook {}
@@ -19,7 +22,7 @@ mod table;
 pub mod two_level;
 
 pub use cuckoo::{CuckooConfig, CuckooMap, CuckooSet};
-pub use error::{BuildError, ConfigError, Error, FullError, InputError, Result};
+pub use error::{BuildError, ConfigError, Error, FileError, FullError, InputError, IoError, Result, TableKind};
 pub use extendible::{ExtendibleConfig, ExtendibleMap};
 pub use gpu_kernels as kernels;
 pub use layered::compacting::{CompactingConfig, CompactingTable, Unique};
@@ -35,6 +38,7 @@ pub use runtime::{engine, ptx};
 pub use sorted::{SortedConfig, SortedMap};
 pub use table::answers::Answers;
 pub use table::config::Config;
+pub use table::file::Mapped;
 pub use table::hash::{Arithmetic, HashFamily};
 pub use table::map::BulkMap;
 pub use table::set::BulkSet;

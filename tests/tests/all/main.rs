@@ -128,6 +128,14 @@ mod multi {
     mod properties;
 }
 
+mod files {
+    mod crafted;
+    mod damage;
+    mod faults;
+    mod mapped;
+    mod round_trips;
+}
+
 mod images {
     mod keys;
     mod search;

@@ -3,6 +3,7 @@
 mod compacting;
 mod cuckoo;
 mod extendible;
+mod files;
 mod gather;
 pub mod input;
 mod linear;
@@ -81,12 +82,20 @@ pub struct Args {
     /// Only the limits, no tables.
     #[arg(long)]
     only_limits: bool,
-    /// What to measure: all of it by default.
+    /// What to measure: all of it but files by default.
     #[arg(long, value_delimiter = ',', value_enum)]
     only: Vec<Part>,
     /// Also measure hashbrown::HashMap on one thread, with the same input in the same run.
     #[arg(long)]
     beside_hashbrown: bool,
+    /// The folder of the files that `--only files` saves and loads; by default that for temporary
+    /// files. Its rows have the bytes of a file for `n` and GB/s for rates. Their limit is the
+    /// slower one of a plain write and `fsync`, or read, of as many bytes, and a plain copy of
+    /// ordinary memory from or to the device. (`save_to_nowhere` and `load_from_memory` are without
+    /// the disk, and through page-locked memory.) Files that were just written are read from the
+    /// system's memory.
+    #[arg(long)]
+    files: Option<PathBuf>,
     /// The folder for the records; none are kept without it.
     #[arg(long)]
     output: Option<PathBuf>,
@@ -125,11 +134,13 @@ enum Part {
     Multi,
     /// `SortedMap`.
     Sorted,
+    /// Saving and loading, if asked for: it writes files.
+    Files,
 }
 
 impl Args {
     fn wants(&self, part: Part) -> bool {
-        self.only.is_empty() || self.only.contains(&part)
+        self.only.is_empty() && part != Part::Files || self.only.contains(&part)
     }
 }
 
@@ -209,6 +220,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         (given, _) => given,
     };
     let wanted = |part| args.wants(part);
+    let mut records_of_files = Vec::new();
     // Keeps the records of 32-bit keys, and those of 64-bit ones if they are wanted.
     let mut keep_both = |narrow: Measure, wide: Measure| -> anyhow::Result<()> {
         records.extend(narrow()?);
@@ -280,11 +292,17 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
                 }
             }
         }
+        if wanted(Part::Files) {
+            show(format!("save and load, {n} pairs"));
+            let folder = args.files.clone().unwrap_or_else(std::env::temp_dir);
+            records_of_files.extend(files::measure(at, &folder)?);
+        }
         if args.beside_hashbrown {
             show(format!("hashbrown::HashMap, {n} pairs"));
             keep_both(&|| Ok(cuckoo::measure_hashbrown(at)), &|| Ok(Vec::new()))?;
         }
     }
+    records.extend(records_of_files);
     progress.finish_and_clear();
     println!("{name}\n{}", record::table(&records));
     if let Some(folder) = &args.output

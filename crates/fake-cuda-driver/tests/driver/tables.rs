@@ -1,10 +1,10 @@
 //! Tables and buffers on the driver's devices, when nothing fails.
 
 use crate::{Session, work};
-use fake_cuda_driver::Held;
+use fake_cuda_driver::{Fault, Held};
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Block, Global};
-use warpnest::{Device, Error};
+use warpnest::{Device, Error, PageMap};
 
 kernel! {
     /// A kernel that is in no PTX.
@@ -79,6 +79,34 @@ fn work_that_is_put_off_is_done_in_the_same_order() {
     session.driver.defer(true);
     for (_, work) in work::ALL {
         work(&device, &mut || ()).unwrap();
+    }
+}
+
+/// Several threads copy a large map, each on a stream, and through page-locked memory if there is
+/// some.
+#[test]
+fn large_files_go_through_page_locked_memory_and_leave_none_behind() {
+    let session = Session::new();
+    let device = session.device(0);
+    let file = work::saved_on_the_cpu(1_500_000);
+    assert!(file.len() > 12 << 20);
+    // The first one loads what the device keeps.
+    work::files(&device, &mut || ()).unwrap();
+    let before = session.driver.held(0);
+    for put_off in [false, true] {
+        session.driver.defer(put_off);
+        for locked in [true, false] {
+            let calls = session.driver.calls("cuMemAllocHost_v2");
+            if !locked {
+                session.driver.plant(Fault::next("cuMemAllocHost_v2", 2).lasting());
+            }
+            let map = PageMap::<u32, u32>::load(&device, &file[..]).unwrap();
+            assert!(work::saved(&map).unwrap() == file, "the file is another one");
+            assert!(session.driver.calls("cuMemAllocHost_v2") > calls);
+            session.driver.clear();
+            drop(map);
+            assert_eq!(session.driver.held(0), before);
+        }
     }
 }
 

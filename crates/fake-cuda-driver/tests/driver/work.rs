@@ -7,12 +7,13 @@ use warpnest::{Buffer, Device, ExtendibleMap, LinearConfig, LinearMap, PageMap, 
 pub type Work = fn(&Device, &mut dyn FnMut()) -> Result<()>;
 
 /// All of them, with names.
-pub const ALL: [(&str, Work); 5] = [
+pub const ALL: [(&str, Work); 6] = [
     ("buffers", buffers),
     ("streams", streams),
     ("page map", page),
     ("linear map", linear),
     ("extendible map", extendible),
+    ("files", files),
 ];
 
 /// Pairs of different keys.
@@ -96,6 +97,33 @@ pub fn page(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     drop(map);
     done();
     Ok(())
+}
+
+/// A small map, loaded and saved.
+pub fn files(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
+    let file = saved_on_the_cpu(100);
+    let map = PageMap::<u32, u32>::load(device, &file[..])?;
+    done();
+    let (keys, values) = pairs(0, 100);
+    assert_eq!(map.get_many(&keys)?, some(&values));
+    done();
+    assert_eq!(saved(&map)?, file);
+    done();
+    Ok(())
+}
+
+/// The file of a page map of `n` pairs that was built on the CPU.
+pub fn saved_on_the_cpu(n: u32) -> Vec<u8> {
+    let (keys, values) = pairs(0, n);
+    let map = PageMap::build(&Device::cpu(), &keys, &values).expect("the CPU has the memory");
+    saved(&map).expect("the CPU has the memory")
+}
+
+/// The file of a page map.
+pub fn saved(map: &PageMap<u32, u32>) -> Result<Vec<u8>> {
+    let mut file = Vec::new();
+    map.save(&mut file)?;
+    Ok(file)
 }
 
 /// A linear map that grows.

@@ -33,13 +33,13 @@ pub type CuckooConfig = Config<Cuckoo>;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cuckoo {
     pub(super) functions: u32,
-    size: Size,
+    pub(super) size: Size,
     pub(super) hash: HashFamily,
-    chain_limit: Option<u32>,
+    pub(super) chain_limit: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Size {
+pub(super) enum Size {
     PerPair(f64),
     Slots(u64),
 }

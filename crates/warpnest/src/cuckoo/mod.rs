@@ -3,12 +3,14 @@
 
 mod build;
 mod config;
+mod file;
 mod id_table;
 
 pub use build::{CuckooReport, EvictionChains};
 pub use config::{Cuckoo, CuckooConfig};
 
 use crate::table::design::{Builds, Built, Counted, Design, Seeded, Stores};
+use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::{Find, FindParams, Histogram, Slot, Unpack, UnpackParams};
@@ -222,6 +224,14 @@ impl<K: Key, V: Payload> RawTable<K, V> for CuckooTable<K, V> {
     /// Does nothing: a build works in the table.
     fn shrink_to_fit(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+        self.take_apart(parts)
+    }
+
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
+        Self::put_together(incoming)
     }
 }
 

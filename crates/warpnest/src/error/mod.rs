@@ -2,10 +2,12 @@
 
 mod build;
 mod config;
+mod file;
 mod input;
 
 pub use build::{BuildError, FullError};
 pub use config::ConfigError;
+pub use file::{FileError, IoError, TableKind};
 pub use input::InputError;
 pub(crate) use input::{check_slots, same_length};
 
@@ -31,6 +33,10 @@ pub enum Error {
     /// A table has no capacity left for new keys.
     #[error(transparent)]
     Full(#[from] FullError),
+
+    /// A table could not be saved or loaded. A file that was there before is as it was.
+    #[error(transparent)]
+    File(#[from] FileError),
 
     /// The device has not enough memory.
     #[error("{}", out_of_memory(*asked, *free, device))]

@@ -25,10 +25,10 @@ pub type ExtendibleConfig = Config<Extendible>;
 /// The design of [`ExtendibleMap`](crate::ExtendibleMap), with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extendible {
-    segments: u32,
-    buckets: u32,
-    records: u32,
-    max_segments: u64,
+    pub(super) segments: u32,
+    pub(super) buckets: u32,
+    pub(super) records: u32,
+    pub(super) max_segments: u64,
 }
 
 impl Default for Extendible {
@@ -72,6 +72,11 @@ impl Shape {
     /// Returns the number of 64-bit words of a page.
     pub fn page_words(&self) -> u64 {
         page_words(self.lines)
+    }
+
+    /// Returns the number of 64-bit words of a bucket's records.
+    pub fn bucket_words(&self) -> u64 {
+        self.lines as u64 * bucket::LINE_WORDS
     }
 
     /// Returns the number of 64-bit words of a bucket table.

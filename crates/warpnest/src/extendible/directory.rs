@@ -1,6 +1,8 @@
 //! The bucket tables and the segments that share them: what the host knows of the directory, and
 //! how it grows and shrinks.
 
+use gpu_kernels::extendible::Layout;
+
 /// The segment table, with numbers of bucket tables instead of addresses, and the depths of these
 /// tables.
 ///
@@ -51,6 +53,51 @@ impl Directory {
     /// Returns the number of the bucket table of each segment, and the table's depth.
     pub fn segments(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
         self.segments.iter().map(|&table| (table, self.tables[table as usize].depth))
+    }
+
+    /// Returns the number of each segment's bucket table among those in use.
+    pub fn dense_numbers(&self) -> Vec<u32> {
+        let mut dense = vec![0; self.tables.len()];
+        for (number, table) in (0..).zip(self.tables()) {
+            dense[table as usize] = number;
+        }
+        self.segments.iter().map(|&table| dense[table as usize]).collect()
+    }
+
+    /// Makes the directory of `tables` bucket tables whose [`Directory::dense_numbers`] are these;
+    /// `None` if no directory has such. There are `groups << depth` numbers.
+    pub fn from_dense_numbers(groups: u32, depth: u32, tables: u32, segments: Vec<u32>) -> Option<Self> {
+        let groups = groups as usize;
+        // The lowest segment of each table, and the number of its segments.
+        let mut found = vec![(usize::MAX, 0usize); tables as usize];
+        for (segment, &table) in segments.iter().enumerate() {
+            let (first, shared) = found.get_mut(table as usize)?;
+            *first = segment.min(*first);
+            *shared += 1;
+        }
+        let of = |(first, shared): (usize, usize)| {
+            let own = depth.checked_sub(shared.is_power_of_two().then(|| shared.ilog2())?)?;
+            (first < groups << own).then_some(BucketTable { depth: own, first })
+        };
+        let tables: Vec<BucketTable> = found.into_iter().map(of).collect::<Option<_>>()?;
+        let agrees = |(segment, &table): (usize, &u32)| {
+            let BucketTable { depth, first } = tables[table as usize];
+            segment % (groups << depth) == first
+        };
+        let all_agree = segments.iter().enumerate().all(agrees);
+        all_agree.then_some(Self { groups, depth, segments, tables, free: Vec::new() })
+    }
+
+    /// Returns for each bucket table in use the first hash position of its first entry, and its
+    /// depth.
+    pub fn ranges(&self, layout: &Layout) -> Vec<(u64, u32)> {
+        let of = |table: u32| {
+            let BucketTable { depth, first } = self.tables[table as usize];
+            let (group, halves) = ((first % self.groups) as u64, (first / self.groups) as u32);
+            // The inverse of `Layout::segment`.
+            ((group << (32 + layout.table_bits)) | halves.reverse_bits() as u64, depth)
+        };
+        self.tables().map(of).collect()
     }
 
     /// Returns the limit that all numbers of bucket tables are below.
@@ -186,6 +233,25 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_no_directory_has_are_refused() {
+        let made = |groups, depth, tables, numbers: &[u32]| {
+            Directory::from_dense_numbers(groups, depth, tables, numbers.to_vec()).map(|directory| check(&directory))
+        };
+        assert!(made(2, 1, 3, &[0, 1, 0, 2]).is_some());
+        for (tables, numbers) in [
+            // A table that there is not; one without a segment; one of three segments.
+            (3, [0, 1, 0, 3]),
+            (4, [0, 1, 0, 2]),
+            (2, [0, 0, 0, 1]),
+            // Tables of segments that differ in more than the last bit.
+            (2, [0, 0, 1, 1]),
+            (2, [0, 1, 1, 0]),
+        ] {
+            assert!(made(2, 1, tables, &numbers).is_none(), "{numbers:?}");
+        }
+    }
+
+    #[test]
     fn a_leaf_that_is_much_deeper_splits_the_tables_on_its_way_and_no_others() {
         let mut directory = Directory::new(2);
         let mut needs = vec![0; 2 << 3];
@@ -255,6 +321,19 @@ mod tests {
                     for (segment, &need) in needs.iter().enumerate() {
                         prop_assert!(directory.tables[directory.segments[segment] as usize].depth >= need);
                     }
+                }
+                let (depth, tables) = (directory.depth(), directory.table_count() as u32);
+                let saved = Directory::from_dense_numbers(groups, depth, tables, directory.dense_numbers()).unwrap();
+                check(&saved);
+                prop_assert_eq!(saved.dense_numbers(), directory.dense_numbers());
+                prop_assert!(saved.segments().map(|(_, depth)| depth).eq(directory.segments().map(|(_, depth)| depth)));
+                let layout = Layout {
+                    a: 0, b: 0, roots: 4 * groups, table_bits: 2, lines: 1, records: 8, depth, padding: 0,
+                };
+                for (&(first, depth), number) in saved.ranges(&layout).iter().zip(0..) {
+                    let segment = layout.segment(first, saved.depth()) as usize;
+                    prop_assert_eq!((saved.segments[segment], layout.entry(first)), (number, 0));
+                    prop_assert_eq!(saved.tables[number as usize].depth, depth);
                 }
                 let mut renumbered = directory.clone();
                 let moves = renumbered.renumber();

@@ -3,6 +3,7 @@
 
 mod config;
 mod directory;
+mod file;
 mod insert;
 mod pool;
 mod remove;
@@ -12,6 +13,7 @@ mod work;
 pub use config::{Extendible, ExtendibleConfig};
 
 use crate::table::design::{Changes, Design, Seeded, Stores};
+use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{ChangingTable, RawTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Device, Error, Result, Stream, Tracked};
 use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
@@ -147,19 +149,24 @@ const KERNELS: [&[&str]; 2] = [
 impl<K: Key, V: Value> ExtendibleTable<K, V> {
     fn new(config: ExtendibleConfig, device: &Device) -> Result<Self> {
         let shape = config.shape::<K, V>()?;
-        // Kernels are loaded now, since one that is loaded in the middle of a change takes memory,
-        // and there may be none.
+        Self::load_kernels(device)?;
+        let mut random = Xoshiro256StarStar::seed_from_u64(config.seed_or_random());
+        let constants = [random.next_u64(), random.next_u64()];
+        let table = Table::new(device, device.default_stream(), shape, constants)?;
+        let work = work::Work::new(device)?;
+        Ok(Self { device: device.clone(), config, table, length: 0, broken: None, unmerged: false, work })
+    }
+
+    /// Loads the kernels of such a map. One that is loaded in the middle of a change takes memory,
+    /// and there may be none.
+    fn load_kernels(device: &Device) -> Result<()> {
         let [untyped, typed] = KERNELS;
         let typed = typed.iter().map(|kernel| format!("{kernel}_u{}_u{}", K::BITS, V::BITS));
         let around = format!("merge_around_u{}", K::BITS);
         for kernel in untyped.iter().map(|&kernel| kernel.to_owned()).chain(typed).chain([around]) {
             device.engine().load_kernel(&format!("extendible_{kernel}"))?;
         }
-        let mut random = Xoshiro256StarStar::seed_from_u64(config.seed_or_random());
-        let constants = [random.next_u64(), random.next_u64()];
-        let table = Table::new(device, device.default_stream(), shape, constants)?;
-        let work = work::Work::new(device)?;
-        Ok(Self { device: device.clone(), config, table, length: 0, broken: None, unmerged: false, work })
+        Ok(())
     }
 
     /// Fails if the table is not whole.
@@ -330,6 +337,14 @@ impl<K: Key, V: Value> RawTable<K, V> for ExtendibleTable<K, V> {
         // Removals that lacked the memory for it may have left the directory deeper than necessary.
         self.shrink_directory(device.default_stream())?;
         self.pack(device.default_stream(), 1)
+    }
+
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+        self.take_apart(parts)
+    }
+
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
+        Self::put_together(incoming)
     }
 }
 

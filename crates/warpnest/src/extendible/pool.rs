@@ -20,9 +20,21 @@ const SHARE: usize = 8;
 impl Pool {
     /// Makes a pool of `units` units of `unit_words` 64-bit words.
     pub fn new(device: &Device, unit_words: u64, units: usize) -> Result<Self> {
-        let mut pool = Self { device: device.clone(), unit_words, chunks: Vec::new(), addresses: Vec::new() };
+        let mut pool = Self::empty(device, unit_words);
         pool.add(units)?;
         Ok(pool)
+    }
+
+    /// Makes a pool of no units.
+    pub fn empty(device: &Device, unit_words: u64) -> Self {
+        Self { device: device.clone(), unit_words, chunks: Vec::new(), addresses: Vec::new() }
+    }
+
+    /// Makes a pool of the units in a buffer.
+    pub fn of(device: &Device, unit_words: u64, chunk: Buffer<u64>) -> Self {
+        let mut pool = Self::empty(device, unit_words);
+        pool.push(chunk);
+        pool
     }
 
     /// Makes capacity for `units` units in all; returns whether units were added. The others stay
@@ -40,10 +52,21 @@ impl Pool {
     fn add(&mut self, units: usize) -> Result<()> {
         let words = units.saturating_mul(self.unit_words as usize);
         let chunk = Buffer::uninitialized(&self.device, words)?;
-        let first = chunk.address() as u64;
-        self.addresses.extend((0..units as u64).map(|unit| first + 8 * self.unit_words * unit));
-        self.chunks.push(chunk);
+        self.push(chunk);
         Ok(())
+    }
+
+    fn push(&mut self, chunk: Buffer<u64>) {
+        let (first, units) = (chunk.address() as u64, chunk.len() as u64 / self.unit_words);
+        self.addresses.extend((0..units).map(|unit| first + 8 * self.unit_words * unit));
+        self.chunks.push(chunk);
+    }
+
+    /// Returns the chunk of each unit, and the number of the unit's first word there.
+    pub fn places(&self) -> Vec<(&Buffer<u64>, u64)> {
+        let of =
+            |chunk| (0..Buffer::len(chunk) as u64 / self.unit_words).map(move |unit| (chunk, unit * self.unit_words));
+        self.chunks.iter().flat_map(of).collect()
     }
 
     /// Resets the pool to `units` units, in the chunk that it had at the beginning, or in a new one

@@ -5,6 +5,7 @@ use super::config::Shape;
 use super::directory::{Copy, Directory};
 use super::pool::Pool;
 use crate::runtime::allocation::Tracked;
+use crate::table::file::Section;
 use crate::{Buffer, Device, Error, Result, Stream};
 use gpu_kernels::extendible::{
     BuildLeaves, BuildParams, CopyParams, CopyTables, InspectParams, Layout, PAGE, Pages, Redirect, RedirectParams,
@@ -76,9 +77,63 @@ impl<K: Key, V: Value> Table<K, V> {
         self.build(stream, (&leaves, roots), (&no_keys, &no_values), &none_placed)
     }
 
+    /// Makes a table of bucket tables and of pages with records, which belong together. `headers`
+    /// are those of all buckets, and `free` their numbers that are free.
+    pub fn of_parts(
+        device: &Device,
+        shape: Shape,
+        constants: [u64; 2],
+        directory: Directory,
+        (tables, pages): (Pool, Pool),
+        (headers, free): (&[u64], &[u32]),
+    ) -> Result<Self> {
+        let stream = device.default_stream();
+        let of_page = 2 * PAGE as usize;
+        let chunks: Vec<&dyn Tracked> = pages.tracked().collect();
+        stream.enqueue(&[], &chunks, |queue| {
+            headers.chunks(of_page).zip(pages.addresses()).try_for_each(|(headers, &page)| {
+                // SAFETY: a page begins with the headers of its buckets.
+                unsafe { queue.upload(bytemuck::cast_slice(headers), page as usize) }
+            })
+        })?;
+        let mut free_numbers = vec![0; pages.units() * PAGE as usize];
+        free_numbers[..free.len()].copy_from_slice(free);
+        let mut table = Self {
+            device: device.clone(),
+            shape,
+            constants,
+            segments: Buffer::uninitialized(device, 0)?,
+            page_addresses: Buffer::from_slice(device, pages.addresses())?,
+            free_numbers: Buffer::from_slice(device, &free_numbers)?,
+            free: free.len() as u64,
+            used: headers.len() as u64 / 2,
+            directory,
+            tables,
+            pages,
+            types: PhantomData,
+        };
+        table.segments = table.segments_of(&table.directory)?;
+        Ok(table)
+    }
+
+    /// Returns a section of the words that each bucket in use, or free again, has in its page. They
+    /// begin at word `first` of the page, and there are `words` of them for each.
+    pub fn of_each_bucket(&self, first: u64, words: u64) -> Section<'_> {
+        let pages = self.pages.places().into_iter().zip((0..self.used).step_by(PAGE as usize));
+        pages.fold(Section::new(), |section, ((chunk, page), number)| {
+            let buckets = (self.used - number).min(PAGE);
+            section.with(chunk, page + first..page + first + buckets * words)
+        })
+    }
+
     pub fn layout(&self) -> Layout {
-        let ([a, b], Shape { roots, table_bits, lines, records, .. }) = (self.constants, self.shape);
-        Layout { a, b, roots, table_bits, lines, records, depth: self.directory.depth(), padding: 0 }
+        Self::layout_of(self.constants, &self.shape, self.directory.depth())
+    }
+
+    /// Returns the layout of a table whose directory has this depth.
+    pub fn layout_of([a, b]: [u64; 2], shape: &Shape, depth: u32) -> Layout {
+        let &Shape { roots, table_bits, lines, records, .. } = shape;
+        Layout { a, b, roots, table_bits, lines, records, depth, padding: 0 }
     }
 
     /// Returns the pages, as kernels take them.

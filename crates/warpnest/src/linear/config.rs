@@ -104,6 +104,12 @@ impl Config<Linear> {
         Ok(lines as u32)
     }
 
+    /// Returns whether a table may have so many lines.
+    pub(super) fn can_have<W: Double>(&self, lines: u32) -> bool {
+        let slots = lines as u64 * slots_of_line::<W>() as u64;
+        lines >= 2 && slots < MAX_SLOTS && (self.design.linear || is_prime(lines as u64))
+    }
+
     /// Returns how many keys a table of `slots` slots may have.
     pub(super) fn max_keys(&self, slots: u64) -> u64 {
         // At least one slot stays empty, so that a search ends.

@@ -3,6 +3,7 @@
 
 mod apply;
 mod config;
+mod file;
 mod grow;
 mod operations;
 
@@ -10,6 +11,7 @@ pub use config::{Linear, LinearConfig};
 pub use operations::{LinearOperation, LinearProbeReport};
 
 use crate::table::design::{Changes, Design, Seeded, Stores};
+use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{ChangingTable, RawTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Config, Device, Error, InputError, Result, Stream, Tracked};
 use gpu_kernels::double::PackedPair;
@@ -143,10 +145,7 @@ fn in_cell(header: &[u64]) -> u64 {
 impl<K: Key, V: Value> LinearTable<K, V> {
     fn new(config: LinearConfig, device: &Device) -> Result<Self> {
         let lines = config.lines_for::<PackedPair<K, V>>(config.design.pairs)?;
-        if size_of::<PackedPair<K, V>>() > size_of::<u64>() && !device.engine().has_wide_atomics() {
-            let what = "a LinearMap with keys or values of 64 bits";
-            return Err(Error::NoWideAtomics { what, device: device.name().to_owned() });
-        }
+        Self::check_device(device)?;
         let mut random = Xoshiro256StarStar::seed_from_u64(config.seed_or_random());
         let layout = grow::layout(&config, &mut random, lines);
         let mut words = Buffer::uninitialized(device, layout.slots::<PackedPair<K, V>>() as usize)?;
@@ -154,6 +153,15 @@ impl<K: Key, V: Value> LinearTable<K, V> {
         let header = Buffer::zeroed(device, header::WORDS)?;
         let (device, counts) = (device.clone(), Counts::default());
         Ok(Self { device, config, layout, words, header, counts, interrupted: None, random })
+    }
+
+    /// Fails if the device cannot change a slot as a whole.
+    fn check_device(device: &Device) -> Result<()> {
+        if size_of::<PackedPair<K, V>>() > size_of::<u64>() && !device.engine().has_wide_atomics() {
+            let what = "a LinearMap with keys or values of 64 bits";
+            return Err(Error::NoWideAtomics { what, device: device.name().to_owned() });
+        }
+        Ok(())
     }
 
     /// Fails if a change failed partway and it is not known what it left.
@@ -308,6 +316,14 @@ impl<K: Key, V: Value> RawTable<K, V> for LinearTable<K, V> {
     fn shrink_to_fit(&mut self) -> Result<()> {
         let device = self.device.clone();
         self.shrink(device.default_stream())
+    }
+
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+        self.take_apart(parts)
+    }
+
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
+        Self::put_together(incoming)
     }
 }
 

@@ -6,6 +6,7 @@ mod attempt;
 mod build;
 mod config;
 mod counted;
+mod file;
 mod id_table;
 mod unordered;
 
@@ -14,6 +15,7 @@ pub use config::{Page, PageConfig};
 
 use crate::primitives::Scratch;
 use crate::table::design::{Builds, Built, Design, Seeded, Staged, Stores};
+use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::page::{Find, FindParams, Layout, Unpack, UnpackParams};
@@ -209,5 +211,13 @@ impl<K: Key, V: Payload> RawTable<K, V> for PageTable<K, V> {
     fn shrink_to_fit(&mut self) -> Result<()> {
         self.scratch.release();
         Ok(())
+    }
+
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+        self.take_apart(parts)
+    }
+
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
+        Self::put_together(incoming)
     }
 }

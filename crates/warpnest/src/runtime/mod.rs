@@ -8,4 +8,5 @@ pub mod engine;
 pub(crate) mod event;
 pub(crate) mod lent;
 pub mod ptx;
+pub(crate) mod staging;
 pub(crate) mod stream;

@@ -127,7 +127,6 @@ impl Stream {
         self.queue.wait(&*event.0)
     }
 
-    #[cfg(any(feature = "cust", feature = "cudarc"))]
     pub(crate) fn queue(&self) -> &dyn Queue {
         &*self.queue
     }

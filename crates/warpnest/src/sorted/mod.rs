@@ -3,6 +3,7 @@
 
 mod build;
 mod config;
+mod file;
 mod ranges;
 
 pub use build::{SortedReport, SortedStages};
@@ -10,6 +11,7 @@ pub use config::{Sorted, SortedConfig};
 
 use crate::primitives::Scratch;
 use crate::table::design::{Builds, Built, Design, Staged, Stores};
+use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::seam::Global;
@@ -186,5 +188,13 @@ impl<K: Key, V: Value> RawTable<K, V> for SortedTable<K, V> {
     fn shrink_to_fit(&mut self) -> Result<()> {
         self.scratch.release();
         Ok(())
+    }
+
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+        self.take_apart(parts)
+    }
+
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
+        Self::put_together(incoming)
     }
 }

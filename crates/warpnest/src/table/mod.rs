@@ -1,11 +1,12 @@
 //! The code that all tables share: maps and sets of any design, their configuration, input, lookups
-//! and answers, and set operations.
+//! and answers, set operations, and files.
 
 pub(crate) mod answers;
 mod built;
 mod changing;
 pub(crate) mod config;
 pub mod design;
+pub(crate) mod file;
 pub(crate) mod hash;
 pub(crate) mod input;
 pub(crate) mod lookup;

@@ -3,6 +3,7 @@
 
 use super::config::Config;
 use super::design::{Built, Design};
+use super::file::{Incoming, Parts};
 use super::input::Input;
 use crate::{Answers, Buffer, Device, Result, Stream, Tracked};
 use gpu_kernels::seam::Global;
@@ -35,7 +36,9 @@ pub trait RawTable<K: Key, P: Payload>: Debug + Sized {
     ) -> Result<()>;
 
     /// Writes all keys to the front of `keys`, and all values to that of `values`; returns how many
-    /// there are. That is the number of keys, unless a promise of unique keys was broken.
+    /// there are. That is the number of keys, unless a promise of unique keys was broken, or
+    /// whoever made the table's file gave a wrong number: then it may be more, and the others are
+    /// left out.
     ///
     /// # Safety
     /// `keys` has an element for each key, and `values` is as long. There are values unless the
@@ -44,6 +47,13 @@ pub trait RawTable<K: Key, P: Payload>: Debug + Sized {
 
     /// Copies the table on the same device, without what builds and batches work in.
     fn try_clone(&self, stream: &Stream) -> Result<Self>;
+
+    /// Takes the table apart for its file.
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()>;
+
+    /// Puts a table together from a file, which anybody may have written. So whatever the table's
+    /// kernels rely on is checked, and each length before memory is taken.
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self>;
 
     /// Gives back the memory that the table does not need.
     fn shrink_to_fit(&mut self) -> Result<()>;

@@ -22,7 +22,7 @@ pub fn union<K: Key, D: Builds<K::Word, Nothing>>(
     let (larger, smaller) = by_length(one, other);
     let keys = Buffer::<K::Word>::uninitialized(one.device(), larger.len() + smaller.len())?;
     // SAFETY: there are elements for the keys of both.
-    let written = unsafe { larger.table.write(stream, &keys, None)? };
+    let written = unsafe { larger.table.write(stream, &keys, None)? }.min(larger.table.len());
     let added = select(smaller, stream, larger, false, &keys, written)?;
     with_keys(one, stream, &keys, written + added)
 }
@@ -105,7 +105,7 @@ fn select<K: Key, D: Builds<K::Word, Nothing>>(
     let device = set.device();
     let keys = Buffer::<K::Word>::uninitialized(device, set.len())?;
     // SAFETY: there is an element for each key.
-    let items = unsafe { set.table.write(stream, &keys, None)? };
+    let items = unsafe { set.table.write(stream, &keys, None)? }.min(keys.len() as u64);
     let found = Buffer::<u32>::uninitialized(device, keys.len().div_ceil(32))?;
     // SAFETY: there is a found-word for each 32 keys, and a set has no values.
     unsafe { other.table.find(stream, &keys, Global::null(), &found, &[&found])? };

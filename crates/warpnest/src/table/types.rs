@@ -5,6 +5,7 @@ use crate::{Answers, Buffer};
 use gpu_kernels::plain::PlainHalf;
 pub use gpu_kernels::plain::{Plain, Proof};
 use gpu_kernels::types::{self as words, Nothing};
+use std::marker::PhantomData;
 
 /// A type of values: a plain type of 4 or 8 bytes. Every value of the type is legal.
 ///
@@ -58,6 +59,29 @@ pub trait Value: Plain {
     /// LinearMap::<u32, Tiny>::new(&Device::cpu()).unwrap();
     /// ```
     type Word: words::Key + words::Value;
+
+    /// The proof that any bytes are a value of the type, if they are: files may have any.
+    #[doc(hidden)]
+    const ANY_BYTES: Option<AnyBytes<Self>> = None;
+}
+
+/// The proof that any bytes of the right number are a value of `T`.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct AnyBytes<T>(PhantomData<fn() -> T>);
+
+/// Returns the proof that any bytes are a value of a type.
+#[doc(hidden)]
+pub const fn any_bytes<T: bytemuck::AnyBitPattern>() -> Option<AnyBytes<T>> {
+    Some(AnyBytes(PhantomData))
+}
+
+/// Fails to compile for a type of which a file may have bytes that are no value.
+pub(crate) const fn check_any_bytes<T: Value>() {
+    assert!(
+        T::ANY_BYTES.is_some(),
+        "a file may have any bytes, and not all are a value of this type: load it with `u32` in the place of `char`"
+    );
 }
 
 /// A type of keys: a [`Value`] whose values are equal if their bytes are. So floating-point numbers
@@ -135,6 +159,7 @@ macro_rules! value {
         }
         impl $crate::Value for $type {
             type Word = <[(); ::core::mem::size_of::<$type>()] as $crate::types::Bytes>::Word;
+            const ANY_BYTES: ::core::option::Option<$crate::types::AnyBytes<Self>> = $crate::types::any_bytes();
         }
     };
 }
@@ -159,21 +184,33 @@ macro_rules! keys {
     ($word:ty: $($key:ty),+) => {$(
         impl Value for $key {
             type Word = $word;
+            const ANY_BYTES: Option<AnyBytes<Self>> = any_bytes();
         }
         impl Key for $key {}
     )+};
 }
-keys!(u32: u32, i32, char, [u8; 4]);
+keys!(u32: u32, i32, [u8; 4]);
 keys!(u64: u64, i64, usize, isize, [u8; 8]);
 
+impl Value for char {
+    type Word = u32;
+}
+impl Key for char {}
 impl Value for f32 {
     type Word = u32;
+    const ANY_BYTES: Option<AnyBytes<Self>> = any_bytes();
 }
 impl Value for f64 {
     type Word = u64;
+    const ANY_BYTES: Option<AnyBytes<Self>> = any_bytes();
 }
-impl<A: PlainHalf, B: PlainHalf> Value for (A, B) {
+impl<A: PlainHalf + Value, B: PlainHalf + Value> Value for (A, B) {
     type Word = u64;
+    // There is nothing but the two in a pair of them.
+    const ANY_BYTES: Option<AnyBytes<Self>> = match (A::ANY_BYTES, B::ANY_BYTES) {
+        (Some(_), Some(_)) => Some(AnyBytes(PhantomData)),
+        _ => None,
+    };
 }
 impl<A: PlainHalf + Key, B: PlainHalf + Key> Key for (A, B) {}
 

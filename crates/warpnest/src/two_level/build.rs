@@ -365,7 +365,7 @@ impl<K: Key, V: Value> TwoLevelTable<K, V> {
     }
 }
 
-fn layout<K: Key>(config: &TwoLevelConfig, buckets: u64, random: impl FnMut() -> u64) -> Layout {
+pub(super) fn layout<K: Key>(config: &TwoLevelConfig, buckets: u64, random: impl FnMut() -> u64) -> Layout {
     let (hash, inner) = (config.design.hash, config.design.sub_table_hash);
     let prime = hash.prime().unwrap_or(0);
     Layout {

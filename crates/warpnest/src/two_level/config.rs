@@ -30,7 +30,7 @@ pub type TwoLevelConfig = Config<TwoLevel>;
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoLevel {
     pub(super) capacity: u32,
-    mean: Option<f64>,
+    pub(super) mean: Option<f64>,
     pub(super) sub_tables: u32,
     pub(super) sub_table_slots: u32,
     pub(super) hash: HashFamily,

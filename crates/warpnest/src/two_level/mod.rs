@@ -3,6 +3,7 @@
 
 mod build;
 mod config;
+mod file;
 
 pub use build::{TwoLevelReport, TwoLevelStages};
 pub use config::{TwoLevel, TwoLevelConfig};
@@ -10,6 +11,7 @@ pub use config::{TwoLevel, TwoLevelConfig};
 use crate::cuckoo::write_slots;
 use crate::primitives::Scratch;
 use crate::table::design::{Builds, Built, Counted, Design, Seeded, Staged, Stores};
+use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream, Tracked};
 use gpu_kernels::cuckoo::UnpackParams;
@@ -197,5 +199,13 @@ impl<K: Key, V: Value> RawTable<K, V> for TwoLevelTable<K, V> {
     fn shrink_to_fit(&mut self) -> Result<()> {
         self.scratch.release();
         Ok(())
+    }
+
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+        self.take_apart(parts)
+    }
+
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
+        Self::put_together(incoming)
     }
 }

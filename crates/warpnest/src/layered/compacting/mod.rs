@@ -3,6 +3,7 @@
 
 mod build;
 mod config;
+mod file;
 
 pub use config::CompactingConfig;
 

@@ -2,6 +2,7 @@
 
 mod build;
 mod config;
+mod file;
 
 pub use config::MultiConfig;
 

@@ -47,6 +47,17 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     /// # Safety
     /// `address` must come from `allocate(bytes)` of this engine, and nothing may use it any more.
     unsafe fn free(&self, address: usize, bytes: usize);
+    /// Allocates page-locked memory of the host, `bytes` bytes (not 0) at a multiple of 16. Copies
+    /// from and to it are faster than those of other memory. `None` if it has none, or none left.
+    fn allocate_page_locked(&self, _bytes: usize) -> Option<usize> {
+        None
+    }
+    /// Frees page-locked memory.
+    ///
+    /// # Safety
+    /// `address` must come from `allocate_page_locked(bytes)` of this engine, and nothing may use
+    /// it any more.
+    unsafe fn free_page_locked(&self, _address: usize, _bytes: usize) {}
     /// A new queue.
     fn queue(&self) -> Result<Box<dyn Queue>>;
     /// Whether memory that `allocate` returns holds zeros.

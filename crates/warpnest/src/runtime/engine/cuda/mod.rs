@@ -100,6 +100,24 @@ unsafe impl Engine for CudaEngine {
         }
     }
 
+    fn allocate_page_locked(&self, bytes: usize) -> Option<usize> {
+        let entered = self.shared.primary.enter().ok()?;
+        let mut pointer = std::ptr::null_mut();
+        // SAFETY: the driver writes the address.
+        let allocated = unsafe { entered.driver.cuMemAllocHost_v2(&mut pointer, bytes) };
+        // There is a way without it, so the failure is no error.
+        allocated.ok().map(|()| pointer.expose_provenance())
+    }
+
+    unsafe fn free_page_locked(&self, address: usize, _bytes: usize) {
+        if let Ok(entered) = self.shared.primary.enter() {
+            let pointer = std::ptr::with_exposed_provenance_mut(address);
+            // SAFETY: `allocate_page_locked` made it, and nothing uses it. An error means that the
+            // context is lost.
+            let _ = entered.check(unsafe { entered.driver.cuMemFreeHost(pointer) });
+        }
+    }
+
     fn queue(&self) -> Result<Box<dyn Queue>> {
         Ok(Box::new(CudaQueue::new(self.shared.clone())?))
     }

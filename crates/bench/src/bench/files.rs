@@ -1,0 +1,119 @@
+//! Benchmarks of saving and loading, beside what the disk and the link do with as many bytes.
+
+use super::Bench;
+use super::input::Input;
+use super::record::{Record, Subject};
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+use std::time::Instant;
+use warpnest::design::{Cuckoo, Extendible, Linear, Page, Stores};
+use warpnest::{Buffer, BulkMap, CuckooConfig, Device, ExtendibleConfig, LinearConfig, PageConfig};
+
+/// The bytes of a plain write or read.
+const PIECE: usize = 4 << 20;
+
+/// Measures saving and loading maps of `n` pairs of 32-bit keys and values, in a folder. `n` of a
+/// record is the bytes of its file, so its rate is in GB/s. Times are the host's.
+pub fn measure(at: Bench<'_>, folder: &Path) -> anyhow::Result<Vec<Record>> {
+    let input = Input::<u32, u32>::new(at.n);
+    let (device, keys, values) = (at.device, &input.keys, &input.values);
+    let mut records = Vec::new();
+    let page = PageConfig::default().load(0.8).assume_unique().build(device, keys, values)?;
+    records.extend(of_map::<Page>(&at, &page, &input, folder)?);
+    drop(page);
+    let cuckoo = CuckooConfig::default().assume_unique().build(device, keys, values)?;
+    records.extend(of_map::<Cuckoo>(&at, &cuckoo, &input, folder)?);
+    drop(cuckoo);
+    let mut linear = LinearConfig::default().pairs(keys.len()).create(device)?;
+    linear.insert_many(keys, values)?;
+    records.extend(of_map::<Linear>(&at, &linear, &input, folder)?);
+    drop(linear);
+    let mut extendible = ExtendibleConfig::default().create(device)?;
+    extendible.insert_many(keys, values)?;
+    extendible.shrink_to_fit()?;
+    records.extend(of_map::<Extendible>(&at, &extendible, &input, folder)?);
+    Ok(records)
+}
+
+/// The seconds of the median of several calls. What a call returns is given back before the next.
+fn median<T>(runs: u32, mut work: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<f64> {
+    let mut times = Vec::new();
+    // The first one warms up: kernels are compiled, the file gets its place on the disk.
+    for run in 0..=runs {
+        let start = Instant::now();
+        let _done = work()?;
+        if run != 0 {
+            times.push(start.elapsed().as_secs_f64());
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}
+
+fn of_map<D: Stores<u32, u32>>(
+    at: &Bench<'_>,
+    map: &BulkMap<u32, u32, D>,
+    input: &Input<u32, u32>,
+    folder: &Path,
+) -> anyhow::Result<Vec<Record>> {
+    let (device, runs) = (at.device, at.runs);
+    let mut bytes = Vec::new();
+    map.save(&mut bytes)?;
+    let (ours, plain) = (tempfile::NamedTempFile::new_in(folder)?, tempfile::NamedTempFile::new_in(folder)?);
+    let save = median(runs, || Ok(map.save_to(ours.path())?))?;
+    let write = median(runs, || plain_write(plain.path(), &bytes))?;
+    let load = median(runs, || Ok(BulkMap::<u32, u32, D>::load_from(device, ours.path())?))?;
+    let read = median(runs, || plain_read(plain.path()))?;
+    let found = BulkMap::<u32, u32, D>::load_from(device, ours.path())?.get_many(&input.keys)?;
+    let wrong = found.iter().zip(&input.values).filter(|(found, value)| **found != Some(**value)).count() as u64;
+    // The same without a disk.
+    let to_nowhere = median(runs, || Ok(map.save(io::sink())?))?;
+    let from_memory = median(runs, || Ok(BulkMap::<u32, u32, D>::load(device, &bytes[..])?))?;
+    let (up, down) = link(device, &bytes, runs)?;
+    let file = bytes.len() as u64;
+    let gb_s = |seconds: f64| file as f64 / seconds / 1e9;
+    let record = |op: &'static str, seconds: f64, limit: f64, wrong| {
+        let table = format!("{}Map", D::NAME);
+        let subject = Subject { table, op, n: file, load: 0.0, key_bits: 32, value_bits: 32 };
+        at.run.record(subject, 1e3 * seconds, limit, wrong)
+    };
+    Ok(vec![
+        record("save", save, gb_s(write).min(gb_s(down)), 0),
+        record("load", load, gb_s(read).min(gb_s(up)), wrong),
+        record("save_to_nowhere", to_nowhere, gb_s(down), 0),
+        record("load_from_memory", from_memory, gb_s(up), 0),
+        record("plain_write", write, 0.0, 0),
+        record("plain_read", read, 0.0, 0),
+        record("plain_download", down, 0.0, 0),
+        record("plain_upload", up, 0.0, 0),
+    ])
+}
+
+/// Writes bytes to a new file beside another, forces it to the disk, and renames it.
+fn plain_write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let beside = path.with_extension("new");
+    let mut file = File::create(&beside)?;
+    bytes.chunks(PIECE).try_for_each(|piece| file.write_all(piece))?;
+    file.sync_all()?;
+    fs::rename(beside, path)?;
+    Ok(())
+}
+
+/// Reads a file, piece by piece, into the same memory.
+fn plain_read(path: &Path) -> anyhow::Result<()> {
+    let (mut file, mut piece) = (File::open(path)?, vec![0; PIECE]);
+    while file.read(&mut piece)? != 0 {}
+    Ok(())
+}
+
+/// The seconds of copying bytes to new memory of the device and back, in one piece each, as
+/// [`Buffer::from_slice`] and [`Buffer::download`] do.
+fn link(device: &Device, bytes: &[u8], runs: u32) -> anyhow::Result<(f64, f64)> {
+    let words: Vec<u64> = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
+    let stream = device.default_stream();
+    let buffer = Buffer::from_slice(device, &words)?;
+    let up = median(runs, || Ok(Buffer::from_slice(device, &words)?))?;
+    let down = median(runs, || Ok(buffer.download(stream)?))?;
+    Ok((up, down))
+}

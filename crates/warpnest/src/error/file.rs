@@ -1,0 +1,189 @@
+//! Tables that could not be saved or loaded.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The reason why a table could not be saved or loaded. The text says what to do.
+///
+/// A load that fails leaves nothing, and a save to a path that fails leaves the file that was
+/// there.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The data does not begin as a table of this library does.
+    #[error("this is no table that warpnest saved: it begins with {found:02x?}; give a file that `save` wrote")]
+    Foreign {
+        /// The bytes that it begins with, up to eight.
+        found: Vec<u8>,
+    },
+
+    /// A later version of the library wrote the file.
+    #[error(
+        "the file has format {version}, and this version of warpnest reads formats up to {newest}: update warpnest"
+    )]
+    Newer {
+        /// The version of the file's format.
+        version: u32,
+        /// The newest version that can be read.
+        newest: u32,
+    },
+
+    /// The file has a table of another kind, or with keys or values of other sizes.
+    #[error("the file has {found}, and {asked} was asked for: load it as what it is")]
+    OtherTable {
+        /// The table in the file.
+        found: TableKind,
+        /// The table asked for.
+        asked: TableKind,
+    },
+
+    /// The header's checksum is wrong.
+    #[error("the header, the file's first 4096 bytes, is damaged: take another copy of the file")]
+    DamagedHeader,
+
+    /// The checksum of a chunk is wrong, or padding is not 0.
+    #[error(
+        "chunk {chunk} of the section `{section}`, from byte {offset} of the file on, is damaged: take another copy of the file"
+    )]
+    Damaged {
+        /// The name of the section.
+        section: &'static str,
+        /// The number of the chunk in its section; one more than the last for what follows that.
+        chunk: u64,
+        /// The offset of the chunk in the file, in bytes.
+        offset: u64,
+    },
+
+    /// The data ends too early.
+    #[error(
+        "the file is cut short: it has {has} bytes, and its table needs {needs}; take another copy, or save it again"
+    )]
+    Cut {
+        /// The number of bytes that there are.
+        has: u64,
+        /// The number of bytes that there must be, as far as it is known.
+        needs: u64,
+    },
+
+    /// The file is longer than its table.
+    #[error("the file has {has} bytes, and its table ends after {needs}: it is not the file that was saved")]
+    Longer {
+        /// The number of bytes that there are.
+        has: u64,
+        /// The number of bytes of the table.
+        needs: u64,
+    },
+
+    /// All checksums are right, and the contents are not those of any table.
+    #[error(
+        "the file's checksums are right, but {what}: no version of warpnest saves such a table; do not use the file"
+    )]
+    Inconsistent {
+        /// The contradiction.
+        what: &'static str,
+    },
+
+    /// The device cannot use a file's contents in place.
+    #[error(
+        "{device} does not share the host's memory, so no file can be mapped for it: `load_from` the file, or take Device::cpu()"
+    )]
+    CannotMap {
+        /// The device's name.
+        device: String,
+    },
+
+    /// The operating system reported an error, or the reader or writer that was given did.
+    #[error("{}", not_done(action, path.as_ref(), source))]
+    Io {
+        /// The action that failed, such as `write`.
+        action: &'static str,
+        /// The path of the file, if there is one.
+        path: Option<PathBuf>,
+        /// The error.
+        source: IoError,
+    },
+}
+
+fn not_done(action: &str, path: Option<&PathBuf>, source: &IoError) -> String {
+    match path {
+        Some(path) => format!("could not {action} {}: {source}", path.display()),
+        None => format!("could not {action}: {source}"),
+    }
+}
+
+impl FileError {
+    /// Returns what makes an error of the operating system one of this library.
+    pub(crate) fn io(action: &'static str) -> impl FnOnce(io::Error) -> crate::Error {
+        move |error| crate::Error::File(Self::Io { action, path: None, source: error.into() })
+    }
+
+    /// Returns the error for contents that no table has.
+    pub(crate) fn inconsistent(what: &'static str) -> crate::Error {
+        crate::Error::File(Self::Inconsistent { what })
+    }
+}
+
+/// An error of the operating system, or of a reader or writer. It can be cloned, and two are equal
+/// if their kinds and their texts are.
+#[derive(Clone, Debug)]
+pub struct IoError(Arc<io::Error>);
+
+impl IoError {
+    /// Returns the error itself.
+    pub fn get(&self) -> &io::Error {
+        &self.0
+    }
+}
+
+impl From<io::Error> for IoError {
+    fn from(error: io::Error) -> Self {
+        Self(Arc::new(error))
+    }
+}
+
+impl PartialEq for IoError {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.kind() == other.0.kind() && self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl fmt::Display for IoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for IoError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// A kind of table, as a file names it, and the sizes of its keys and values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TableKind {
+    /// The name of the design, such as `Page`, or of the table under a compacting table or a
+    /// multimap.
+    pub design: &'static str,
+    /// The name of the façade: `Map`, `Set`, `CompactingTable` or `MultiMap`.
+    pub form: &'static str,
+    /// The bytes of a key: 4 or 8.
+    pub key_bytes: u8,
+    /// The bytes of a value: 4 or 8; 0 in a set or a compacting table.
+    pub value_bytes: u8,
+}
+
+impl fmt::Display for TableKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { design, form, key_bytes, value_bytes } = self;
+        match *form {
+            "Map" | "Set" => write!(f, "a {design}{form}")?,
+            _ => write!(f, "a {form} on {design}")?,
+        }
+        write!(f, " with keys of {key_bytes} bytes")?;
+        if *value_bytes == 0 { Ok(()) } else { write!(f, " and values of {value_bytes}") }
+    }
+}

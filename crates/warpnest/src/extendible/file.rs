@@ -1,0 +1,206 @@
+//! The file of an extendible table: its directory, the headers of its buckets, and their records.
+//!
+//! Its words lead to each other: segments to bucket tables, these to buckets, and the headers say
+//! which part of the range a bucket has. All of this is checked, and addresses are not in the file.
+
+use super::config::Shape;
+use super::directory::Directory;
+use super::pool::Pool;
+use super::table::Table;
+use super::work::Work;
+use super::{Extendible, ExtendibleTable};
+use crate::error::FileError;
+use crate::table::file::{Collected, Incoming, Loading, Parts, Section, Target, as_words};
+use crate::{Error, Result, Stream};
+use gpu_kernels::extendible::bucket::{free_words, records_of_line};
+use gpu_kernels::extendible::{BucketHeader, Layout, PAGE, State, WordOf, span};
+use gpu_kernels::types::{Key, Value};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// The number of 64-bit words of a bucket's header.
+const HEADER: u64 = 2;
+
+impl<K: Key, V: Value> ExtendibleTable<K, V> {
+    pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+        self.check()?;
+        let Self { config, table, .. } = self;
+        let Extendible { segments, buckets, records, max_segments } = config.design;
+        parts.config(config);
+        parts.numbers([segments as u64, buckets as u64, records as u64, max_segments]);
+        parts.numbers(table.constants);
+        parts.numbers([table.directory.depth() as u64, table.directory.table_count() as u64]);
+        parts.numbers([table.used, self.length, self.unmerged as u64]);
+
+        let numbers = table.directory.dense_numbers();
+        parts.section(Section::of_host(numbers.iter().flat_map(|number| number.to_le_bytes()).collect()));
+        parts.section(table.of_each_bucket(0, HEADER));
+        let (of_table, places) = (table.shape.table_words(), table.tables.places());
+        parts.section(table.directory.tables().fold(Section::new(), |section, number| {
+            let (chunk, first) = places[number as usize];
+            section.with(chunk, first..first + of_table)
+        }));
+        parts.section(table.of_each_bucket(HEADER * PAGE, table.shape.bucket_words()));
+        Ok(())
+    }
+
+    pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
+        let config = incoming.config(|incoming| {
+            let (segments, buckets, records) = (incoming.short()?, incoming.short()?, incoming.short()?);
+            Ok(Extendible { segments, buckets, records, max_segments: incoming.number()? })
+        })?;
+        let no_such = |_: Error| FileError::inconsistent("no extendible table has its configuration");
+        let shape = config.shape::<K, V>().map_err(no_such)?;
+        let constants = [incoming.number()?, incoming.number()?];
+        let (depth, tables, used) = (incoming.short()?, incoming.short()?, incoming.number()?);
+        let (length, unmerged) = (incoming.number()?, incoming.flag()?);
+        let segments = (shape.groups as u64) << depth.min(shape.max_depth);
+        if depth > shape.max_depth || tables as u64 > segments || crate::error::check_slots(used).is_err() {
+            return Err(FileError::inconsistent("there is no extendible table with so many segments and buckets"));
+        }
+        let device = incoming.device.clone();
+
+        let mut numbers = Collected::default();
+        incoming.section("segments", segments.saturating_mul(4), &mut numbers, &|_, _| Ok(()))?;
+        let directory = Directory::from_dense_numbers(shape.groups, depth, tables, numbers.words());
+        let directory =
+            directory.ok_or_else(|| FileError::inconsistent("its segments share bucket tables as none do"))?;
+
+        let mut headers = Collected::default();
+        incoming.section("headers", 8 * HEADER * used, &mut headers, &|_, _| Ok(()))?;
+        let words = headers.words::<u64>();
+        let (pairs, _) = words.as_chunks::<2>();
+        let headers: Vec<BucketHeader> =
+            pairs.iter().map(|&[first, state]| BucketHeader { first, state: State(state) }).collect();
+        let free = check_headers(&headers, &shape, depth, length).map_err(FileError::inconsistent)?;
+
+        let layout = Table::<K, V>::layout_of(constants, &shape, depth);
+        let ranges = directory.ranges(&layout);
+        let of_table = 4u64 << shape.table_bits;
+        let mut entries = Loading::<u64>::new(&device, shape.table_words().saturating_mul(tables as u64))?;
+        incoming.section("bucket tables", entries.bytes(), &mut entries, &|at, bytes| {
+            for (number, at) in as_words::<u32>(bytes).iter().zip((at..).step_by(4)) {
+                let (first, depth) = ranges[(at / of_table) as usize];
+                let first = first + ((at % of_table / 4) << 32);
+                let leads = |header: &BucketHeader| header.first <= first && first + span(depth) <= header.end();
+                if !headers.get(*number as usize).is_some_and(|header| header.state.is_live() && leads(header)) {
+                    return Err("a bucket table names a bucket of another part of the range");
+                }
+            }
+            Ok(())
+        })?;
+
+        let mut records = Filling { pages: Pool::empty(&device, shape.page_words()), shape };
+        let of_bucket = 8 * shape.bucket_words();
+        let counted: Vec<AtomicU32> = headers.iter().map(|_| AtomicU32::new(0)).collect();
+        incoming.section("records", of_bucket * used, &mut records, &|at, bytes| {
+            let (mut at, mut left) = (at, bytes);
+            while !left.is_empty() {
+                let (number, within) = ((at / of_bucket) as usize, at % of_bucket);
+                let (here, rest) = left.split_at(left.len().min((of_bucket - within) as usize));
+                if headers[number].state.is_live() {
+                    let records = records_in::<K, WordOf<K, V>>(here, &headers[number], &layout)?;
+                    counted[number].fetch_add(records, Relaxed);
+                }
+                (at, left) = (at + here.len() as u64, rest);
+            }
+            Ok(())
+        })?;
+        let right = |(header, counted): (&BucketHeader, AtomicU32)| {
+            !header.state.is_live() || header.state.records() == counted.into_inner()
+        };
+        if !headers.iter().zip(counted).all(right) {
+            return Err(FileError::inconsistent("a bucket has another number of records than its header says"));
+        }
+
+        let pages = records.pages;
+        let entries = Pool::of(&device, shape.table_words(), entries.done()?);
+        let table = Table::of_parts(&device, shape, constants, directory, (entries, pages), (&words, &free))?;
+        Self::load_kernels(&device)?;
+        let work = Work::new(&device)?;
+        Ok(Self { device, config, table, length, broken: None, unmerged, work })
+    }
+}
+
+/// The pages of a table whose records are read.
+struct Filling {
+    pages: Pool,
+    shape: Shape,
+}
+
+impl Target for Filling {
+    fn reserve(&mut self, bytes: u64) -> Result<()> {
+        let buckets = bytes.div_ceil(8 * self.shape.bucket_words());
+        self.pages.reserve(Shape::pages(buckets)).map(drop)
+    }
+
+    fn put(&self, stream: &Stream, at: u64, mut bytes: &[u8]) -> Result<()> {
+        let (mut at, of_page) = (at, 8 * self.shape.bucket_words() * PAGE);
+        while !bytes.is_empty() {
+            let (page, within) = (at / of_page, at % of_page);
+            let (here, rest) = bytes.split_at(bytes.len().min((of_page - within) as usize));
+            let records = self.pages.addresses()[page as usize] + 8 * HEADER * PAGE;
+            // SAFETY: the page has so many bytes of records, no other work uses it yet, and other
+            // threads put theirs elsewhere.
+            unsafe { stream.queue().upload(here, (records + within) as usize)? };
+            (at, bytes) = (at + here.len() as u64, rest);
+        }
+        Ok(())
+    }
+}
+
+/// Counts the records in some lines of a bucket.
+fn records_in<K: Key, W: Key>(lines: &[u8], header: &BucketHeader, layout: &Layout) -> Result<u32, &'static str> {
+    let [empty, removed] = free_words(header.first >> 32 == 0, K::ALL_ONES.to_u64()).map(W::from_u64);
+    // The hashes of 32 bits whose positions are in the bucket's part: `low` and those behind it.
+    let roots = layout.roots as u64;
+    let low = header.first.div_ceil(roots);
+    let hashes = header.end().div_ceil(roots) - low;
+    let (mut records, mut elsewhere) = (0, false);
+    for line in as_words::<W>(lines).chunks_exact(2 * records_of_line::<W>() as usize) {
+        // Without branches, several keys are looked at at once.
+        for &key in &line[..records_of_line::<W>() as usize] {
+            let hash = key.bits_from(K::BITS - 32);
+            let held = (key != empty) & (key != removed);
+            records += held as u32;
+            elsewhere |= held & (hash.wrapping_sub(low as u32) as u64 >= hashes);
+            if K::BITS < W::BITS {
+                elsewhere |= held & (key.to_u64() > K::ALL_ONES.to_u64());
+            }
+        }
+    }
+    if elsewhere { Err("a bucket has a key of another part of the range") } else { Ok(records) }
+}
+
+/// Checks that the buckets are parts of the range, without gaps, no deeper than the directory;
+/// returns the numbers that are free.
+fn check_headers(headers: &[BucketHeader], shape: &Shape, depth: u32, length: u64) -> Result<Vec<u32>, &'static str> {
+    let (mut free, mut live, mut records) = (Vec::new(), Vec::with_capacity(headers.len()), 0);
+    for (header, number) in headers.iter().zip(0..) {
+        let state = header.state;
+        if state == State::FREE {
+            free.push(number);
+        } else if state != State::live(state.depth(), state.records())
+            || state.depth() > depth
+            || state.records() > shape.records
+            || header.first >> 32 >= shape.roots as u64
+            || header.first % span(state.depth()) != 0
+        {
+            return Err("a bucket has a part of the range that none has, or too many records");
+        } else {
+            records += state.records() as u64;
+            live.push((header.first, header.end()));
+        }
+    }
+    live.sort_unstable();
+    let mut end = 0;
+    for (first, its_end) in live {
+        if first != end {
+            return Err("its buckets are no parts of the range that make up the whole");
+        }
+        end = its_end;
+    }
+    match end == (shape.roots as u64) << 32 && records == length {
+        true => Ok(free),
+        false => Err("its buckets are not the whole range, or have another number of records"),
+    }
+}

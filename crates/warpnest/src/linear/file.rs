@@ -1,0 +1,110 @@
+//! The file of a linear table: its slots, and the key that has a cell of its own.
+//!
+//! The counters are not in the file: they are made anew from the slots, so that they are right. A
+//! search ends since it reads each bucket once at most, and a table that grows has room for all
+//! keys since they were counted.
+
+use super::{Counts, Linear, LinearTable, in_cell};
+use crate::error::FileError;
+use crate::table::file::{Collected, Incoming, Loading, Parts, Section, as_words};
+use crate::{Buffer, Error, Result};
+use gpu_kernels::double::{Half, PackedPair};
+use gpu_kernels::linear::{Layout, header};
+use gpu_kernels::types::{Key, Scalar, Value};
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::SeedableRng;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+impl<K: Key, V: Value> LinearTable<K, V> {
+    pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+        self.check()?;
+        let Self { config, layout, counts, .. } = self;
+        let Linear { pairs, load, grows, linear } = config.design;
+        parts.config(config);
+        parts.numbers([pairs, load.to_bits(), grows as u64, linear as u64]);
+        parts.numbers([layout.a, layout.b, layout.lines as u64, counts.keys]);
+        parts.section(Section::new().with(&self.header, header::CELL..header::ASKED));
+        parts.section(Section::of(&self.words, self.slots()));
+        Ok(())
+    }
+
+    pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
+        let config = incoming.config(|incoming| {
+            let (pairs, load) = (incoming.number()?, incoming.float()?);
+            Ok(Linear { pairs, load, grows: incoming.flag()?, linear: incoming.flag()? })
+        })?;
+        let no_such = |_: Error| FileError::inconsistent("no linear table has its configuration");
+        config.lines_for::<PackedPair<K, V>>(0).map_err(no_such)?;
+        let [a, b] = [incoming.number()?, incoming.number()?];
+        let (lines, keys) = (incoming.short()?, incoming.number()?);
+        let layout = Layout { a, b, lines, linear: config.design.linear as u32 };
+        // Unless a step leads to every line, a search for all keys might never end.
+        if !config.can_have::<PackedPair<K, V>>(lines) {
+            return Err(FileError::inconsistent("there is no linear table with so many lines"));
+        }
+        let device = incoming.device.clone();
+        Self::check_device(&device)?;
+
+        let mut beside = Collected::default();
+        incoming.section("cell", 8 * (header::ASKED - header::CELL), &mut beside, &|_, _| Ok(()))?;
+        let mut words = Loading::<PackedPair<K, V>>::new(&device, layout.slots::<PackedPair<K, V>>())?;
+        let [taken, held] = [AtomicU64::new(0), AtomicU64::new(0)];
+        incoming.section("slots", words.bytes(), &mut words, &|_, bytes| {
+            let (in_chunk, held_in_chunk) = count::<K, V>(bytes)?;
+            taken.fetch_add(in_chunk, Relaxed);
+            held.fetch_add(held_in_chunk, Relaxed);
+            Ok(())
+        })?;
+        let (taken, held) = (taken.into_inner(), held.into_inner());
+
+        let beside = beside.words::<u64>();
+        // The cell is as wide as a slot.
+        let in_use = match size_of::<PackedPair<K, V>>() {
+            8 => beside[0] >> 32 == 1 && beside[1] == 0,
+            _ => beside[1] == 1,
+        };
+        if !in_use && beside.iter().any(|&word| word != 0) {
+            return Err(FileError::inconsistent("the cell beside its slots holds neither a key nor nothing"));
+        }
+        let mut counters = vec![0; header::WORDS];
+        counters[header::CELL as usize..header::ASKED as usize].copy_from_slice(&beside);
+        let beside = in_cell(&counters);
+        counters[(header::COUNTERS + header::TAKEN) as usize] = taken;
+        counters[(header::COUNTERS + header::GAINED) as usize] = held + beside;
+        if held + beside != keys || taken >= layout.slots::<PackedPair<K, V>>() {
+            return Err(FileError::inconsistent("its slots have another number of keys than its header says"));
+        }
+        let counts = Counts::of(&counters);
+        let (header, words) = (Buffer::from_slice(&device, &counters)?, words.done()?);
+        // Later constants follow from the seed, if there is one, and from those in use. So nobody
+        // knows them who does not know the seed.
+        let seed = config.seed.map_or_else(|| config.seed_or_random(), |seed| seed ^ a.rotate_left(17) ^ b);
+        let random = Xoshiro256StarStar::seed_from_u64(seed);
+        Ok(Self { device, config, layout, words, header, counts, interrupted: None, random })
+    }
+}
+
+/// Counts the slots that are not empty, and those that hold keys.
+fn count<K: Key, V: Value>(slots: &[u8]) -> Result<(u64, u64), &'static str> {
+    let ones = <Half<K, V>>::ALL_ONES;
+    let (mut counted, mut no_key) = ((0, 0), false);
+    // A word has its upper half behind its lower one. Without branches, and with narrow counters,
+    // several words are looked at at once.
+    for words in as_words::<Half<K, V>>(slots).as_chunks::<2>().0.chunks(1 << 12) {
+        let mut in_words = (0u32, 0u32);
+        for &[lower, upper] in words {
+            let holds = upper != ones;
+            let taken = holds | (lower != ones);
+            in_words.0 += taken as u32;
+            in_words.1 += holds as u32;
+            if K::BITS < <Half<K, V>>::BITS {
+                // A tombstone has its key below. The key that is all ones has no slot.
+                let key = if holds { upper } else { lower };
+                no_key |= taken & (key.to_u64() >= K::ALL_ONES.to_u64());
+            }
+        }
+        counted.0 += in_words.0 as u64;
+        counted.1 += in_words.1 as u64;
+    }
+    if no_key { Err("a slot has a key that no table has") } else { Ok(counted) }
+}

@@ -1,0 +1,133 @@
+//! The file of a page table: the buckets are its only section.
+//!
+//! A lookup follows no word of the table: it reads buckets whose numbers follow from the key and
+//! the layout. So any words are safe, and only the layout is checked, unless values number
+//! something.
+
+use super::{Page, PageReport, PageTable};
+use crate::error::FileError;
+use crate::primitives::Scratch;
+use crate::runtime::allocation::{Allocation, Owner};
+use crate::table::config::Config;
+use crate::table::file::{Incoming, Loading, MapsFile, Parts, Section, as_words};
+use crate::{Buffer, Result};
+use gpu_kernels::page::form::{Eight, Fifteen, Five, Form, Four, Six, TwentyFour};
+use gpu_kernels::page::{BUCKET_WORDS, Layout, MIN_BUCKETS};
+use gpu_kernels::types::{Key, Payload, Scalar};
+use std::marker::PhantomData;
+
+/// The fewest buckets of a page: a pair has candidates at distances from 2 on.
+const MIN_PAGE_BUCKETS: u64 = 4;
+/// The most buckets of a table.
+const MAX_BUCKETS: u64 = 1 << 31;
+
+/// The numbers of a table, checked.
+pub(super) struct Numbers {
+    config: Config<Page>,
+    layout: Layout,
+    length: u64,
+    report: PageReport,
+}
+
+impl<K: Key, V: Payload> PageTable<K, V> {
+    pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+        let Self { config, layout, report, .. } = self;
+        parts.config(config);
+        parts.option(config.design.load.map(f64::to_bits));
+        parts.numbers([layout.a, layout.b, layout.page_bits as u64, layout.page_buckets as u64, self.length]);
+        let PageReport { seed, failures, split_again, counted, skewed, ordered, settled, moved, stages: _ } = *report;
+        parts.numbers([seed, failures as u64, split_again as u64, counted as u64, skewed as u64]);
+        parts.numbers([ordered as u64, settled, moved]);
+        parts.section(Section::of(&self.words, words_of::<K, V>(layout)));
+        Ok(())
+    }
+
+    fn numbers(incoming: &mut Incoming<'_>) -> Result<Numbers> {
+        let config = incoming.config(|incoming| Ok(Page { load: incoming.option()?.map(f64::from_bits) }))?;
+        let [a, b] = [incoming.number()?, incoming.number()?];
+        let (page_bits, page_buckets) = (incoming.short()?, incoming.short()?);
+        let buckets = (page_buckets as u64).checked_shl(page_bits).filter(|_| page_bits < 32).unwrap_or(0);
+        let sensible = page_buckets as u64 >= MIN_PAGE_BUCKETS && page_buckets.is_multiple_of(2);
+        if !sensible || !(MIN_BUCKETS as u64..=MAX_BUCKETS).contains(&buckets) {
+            return Err(FileError::inconsistent("there is no page table with so many buckets"));
+        }
+        let layout = Layout::new::<K, V>(a, b, page_bits, page_buckets);
+        let length = incoming.number()?;
+        if length > buckets * layout.slots as u64 {
+            return Err(FileError::inconsistent("there are more keys than slots"));
+        }
+        let report = PageReport {
+            seed: incoming.number()?,
+            failures: incoming.short()?,
+            split_again: incoming.flag()?,
+            counted: incoming.flag()?,
+            skewed: incoming.flag()?,
+            ordered: incoming.flag()?,
+            settled: incoming.number()?,
+            moved: incoming.number()?,
+            stages: None,
+        };
+        Ok(Numbers { config, layout, length, report })
+    }
+
+    pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
+        let numbers = Self::numbers(incoming)?;
+        let layout = numbers.layout;
+        let mut words = Loading::<u64>::new(incoming.device, words_of::<K, V>(&layout))?;
+        let limit = incoming.values;
+        incoming.section("buckets", words.bytes(), &mut words, &|_, bytes| match limit {
+            Some(limit) if !values_are_below::<K, V>(&layout, bytes, limit.below) => Err("a value numbers nothing"),
+            _ => Ok(()),
+        })?;
+        Ok(Self::of(incoming, numbers, words.done()?))
+    }
+
+    fn of(incoming: &Incoming<'_>, numbers: Numbers, words: Buffer<u64>) -> Self {
+        let Numbers { config, layout, length, report } = numbers;
+        let device = incoming.device.clone();
+        let scratch = Scratch::new(&device);
+        Self { device, config, layout, words, scratch, length, report, types: PhantomData }
+    }
+}
+
+impl<K: Key, V: Payload> MapsFile for PageTable<K, V> {
+    unsafe fn in_place(incoming: &mut Incoming<'_>, file: &[u8]) -> Result<Self> {
+        let numbers = Self::numbers(incoming)?;
+        let words = words_of::<K, V>(&numbers.layout);
+        let at = incoming.skip_section(8 * words)?;
+        let address = file[at..at + 8 * words as usize].as_ptr().expose_provenance();
+        // Sections are aligned to pages, and kernels that read alone are given the buffer, since a
+        // mapped table is only lent out.
+        let allocation = Allocation::new(incoming.device.engine().clone(), address, 8 * words as usize, Owner::Other);
+        Ok(Self::of(incoming, numbers, Buffer::from_allocation(allocation, words as usize)))
+    }
+}
+
+/// The number of 64-bit words of the buckets.
+fn words_of<K: Key, V: Payload>(layout: &Layout) -> u64 {
+    layout.buckets() as u64 * (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 64) as u64
+}
+
+/// Whether the values of all pairs in some buckets are below a limit.
+fn values_are_below<K: Key, V: Payload>(layout: &Layout, buckets: &[u8], below: u64) -> bool {
+    fn of<F: Form, W: Scalar>(buckets: &[u8], below: u64) -> bool {
+        let (bits, words) = (F::tag_bits::<W>(), as_words::<W>(buckets));
+        words.chunks_exact(BUCKET_WORDS as usize).all(|bucket| {
+            (0..F::SLOTS).all(|slot| {
+                let tag = bucket[(slot / F::TAGS) as usize].to_u64() >> (slot % F::TAGS * bits) & ((1 << bits) - 1);
+                !F::VALUES || tag == 0 || bucket[(F::TAG_WORDS + slot) as usize].to_u64() < below
+            })
+        })
+    }
+    let wide = <K::PackedWord<V> as Scalar>::BITS > 32;
+    match layout.slots {
+        _ if wide && V::VALUE_BITS == 0 => of::<Eight, u64>(buckets, below),
+        _ if wide => of::<Four, u64>(buckets, below),
+        TwentyFour::SLOTS => of::<TwentyFour, u32>(buckets, below),
+        Fifteen::SLOTS => of::<Fifteen, u32>(buckets, below),
+        Eight::SLOTS => of::<Eight, u32>(buckets, below),
+        Six::SLOTS => of::<Six, u32>(buckets, below),
+        Five::SLOTS => of::<Five, u32>(buckets, below),
+        _ => of::<Four, u32>(buckets, below),
+    }
+}

@@ -1,0 +1,51 @@
+//! The file of a sorted table: keys and values in their order. The index is made anew, so no search
+//! follows an entry of a file.
+
+use super::config::{keys_length, values_length};
+use super::{Sorted, SortedReport, SortedTable};
+use crate::Result;
+use crate::error::FileError;
+use crate::primitives::{MAX_ITEMS, Scratch};
+use crate::table::file::{Incoming, Loading, Order, Parts, Section};
+use gpu_kernels::seam::Global;
+use gpu_kernels::sorted::{GROUP, Index, IndexParams, Layout};
+use gpu_kernels::types::{Key, Value};
+
+impl<K: Key, V: Value> SortedTable<K, V> {
+    pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+        parts.config(&self.config);
+        parts.numbers([self.layout.keys, self.report.repeats]);
+        parts.section(Section::of(&self.keys, self.layout.keys));
+        parts.section(Section::of(&self.values, self.layout.keys));
+        Ok(())
+    }
+
+    pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
+        let config = incoming.config(|_| Ok(Sorted))?;
+        let (length, repeats) = (incoming.number()?, incoming.number()?);
+        if length > MAX_ITEMS {
+            return Err(FileError::inconsistent("there are more keys than a sorted table numbers"));
+        }
+        let device = incoming.device.clone();
+        let mut keys = Loading::<K>::with_length(&device, length, keys_length(length))?;
+        // Where a promise of unique keys was broken, some may be equal.
+        let order = Order::new(if config.unique { 0 } else { 1 });
+        incoming.section("keys", keys.bytes(), &mut keys, &|at, bytes| order.look::<K>(at, bytes))?;
+        order.finish()?;
+        let mut values = Loading::<V>::with_length(&device, length, values_length(length))?;
+        incoming.section("values", values.bytes(), &mut values, &|_, _| Ok(()))?;
+        let (keys, values) = (keys.done()?, values.done()?);
+        let index = Index::<K> {
+            keys: keys.argument(),
+            // SAFETY: the kernel's documentation allows a null count.
+            count: unsafe { Global::null() },
+            plan: IndexParams { keys: length },
+        };
+        let stream = device.default_stream();
+        // SAFETY: there are slots for the index of so many keys, and a thread for each of them.
+        unsafe { stream.launch(&index, keys_length(length) - length + GROUP, &[], &[&keys])? };
+        stream.synchronize()?;
+        let (layout, scratch) = (Layout::new(length), Scratch::new(&device));
+        Ok(Self { device, config, layout, keys, values, scratch, report: SortedReport { repeats, stages: None } })
+    }
+}

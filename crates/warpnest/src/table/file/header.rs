@@ -1,0 +1,179 @@
+//! The header of a table's file: what is in the file, and how long everything is.
+
+use crate::error::{FileError, TableKind};
+use crate::{Error, Result};
+use twox_hash::XxHash3_64;
+
+/// The bytes of the header, and the alignment of sections in a file.
+pub const PAGE: u64 = 4096;
+/// The bytes of a chunk, which has a checksum of its own.
+pub const CHUNK: u64 = 1 << 20;
+/// The bytes of a checksum.
+pub const CHECKSUM: u64 = 8;
+/// The first bytes of a file. Programs that change line ends or the eighth bit damage them.
+const MAGIC: [u8; 8] = *b"\x89WNEST\r\n";
+/// The version of the format that is written, and the newest one that is read.
+const VERSION: u32 = 1;
+/// The offset of the header's checksum, which covers the bytes before it.
+const CHECKSUM_AT: usize = PAGE as usize - 8;
+/// The offset of the numbers. The lengths of the sections follow them.
+const NUMBERS_AT: usize = 32;
+/// The most bytes of a section. So sums of lengths do not overflow.
+const MAX_SECTION: u64 = 1 << 56;
+
+/// The names of designs; the number of a design in a file is its index, plus one.
+const DESIGNS: [&str; 6] = ["Page", "Cuckoo", "TwoLevel", "Sorted", "Linear", "Extendible"];
+/// The names of façades, numbered likewise.
+const FORMS: [&str; 4] = ["Map", "Set", "CompactingTable", "MultiMap"];
+
+/// What the header says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Header {
+    pub kind: TableKind,
+    /// The configuration, the layout and the counts, as the table orders them.
+    pub numbers: Vec<u64>,
+    /// The bytes of the data of each section.
+    pub sections: Vec<u64>,
+}
+
+/// The checksum of bytes at an offset of a file. With the offset and the header's checksum in it,
+/// chunks that changed places, or that are from another file, are found out.
+pub fn checksum(seed: u64, at: u64, bytes: &[u8]) -> u64 {
+    XxHash3_64::oneshot_with_seed(seed.wrapping_add(at), bytes)
+}
+
+/// The bytes that a section of `bytes` bytes takes in a file: data, checksums, padding.
+pub const fn padded(bytes: u64) -> u64 {
+    (bytes.next_multiple_of(CHECKSUM) + bytes.div_ceil(CHUNK) * CHECKSUM).next_multiple_of(PAGE)
+}
+
+impl Header {
+    /// The bytes of the whole file.
+    pub fn file_bytes(&self) -> u64 {
+        PAGE + self.sections.iter().map(|&bytes| padded(bytes)).sum::<u64>()
+    }
+
+    /// The header as a file has it, and its checksum.
+    pub fn encode(&self) -> (Vec<u8>, u64) {
+        let mut page = vec![0; PAGE as usize];
+        let number_of =
+            |names: &[&str], name| names.iter().position(|&known| known == name).map_or(0, |at| at as u8 + 1);
+        let TableKind { design, form, key_bytes, value_bytes } = self.kind;
+        page[..8].copy_from_slice(&MAGIC);
+        page[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        page[12..16].copy_from_slice(&[number_of(&FORMS, form), number_of(&DESIGNS, design), key_bytes, value_bytes]);
+        page[16..20].copy_from_slice(&(self.numbers.len() as u32).to_le_bytes());
+        page[20..24].copy_from_slice(&(self.sections.len() as u32).to_le_bytes());
+        page[24..32].copy_from_slice(&self.file_bytes().to_le_bytes());
+        let words = self.numbers.iter().chain(&self.sections);
+        // The tables of this library have a few dozen of both.
+        for (to, word) in page[NUMBERS_AT..CHECKSUM_AT].chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        let seal = checksum(0, 0, &page[..CHECKSUM_AT]);
+        page[CHECKSUM_AT..].copy_from_slice(&seal.to_le_bytes());
+        (page, seal)
+    }
+
+    /// Reads a header, of which `page` is the whole or, where the data ends, the part that there
+    /// is. Returns its checksum, too.
+    pub fn decode(page: &[u8]) -> Result<(Self, u64)> {
+        let start = &page[..page.len().min(MAGIC.len())];
+        if !MAGIC.starts_with(start) {
+            return Err(Error::File(FileError::Foreign { found: start.to_vec() }));
+        }
+        if (page.len() as u64) < PAGE {
+            return Err(Error::File(FileError::Cut { has: page.len() as u64, needs: PAGE }));
+        }
+        let word = |at: usize| u64::from_le_bytes(page[at..at + 8].try_into().expect("a slice of 8 bytes"));
+        let short = |at: usize| u32::from_le_bytes(page[at..at + 4].try_into().expect("a slice of 4 bytes"));
+        let seal = word(CHECKSUM_AT);
+        // Every version has a header of so many bytes, with its checksum at their end.
+        if checksum(0, 0, &page[..CHECKSUM_AT]) != seal {
+            return Err(Error::File(FileError::DamagedHeader));
+        }
+        if short(8) != VERSION {
+            return Err(Error::File(FileError::Newer { version: short(8), newest: VERSION }));
+        }
+        let named = |names: &[&'static str], number: u8| names.get((number as usize).wrapping_sub(1)).copied();
+        let (Some(form), Some(design)) = (named(&FORMS, page[12]), named(&DESIGNS, page[13])) else {
+            return Err(FileError::inconsistent("its header names a kind of table that there is not"));
+        };
+        let kind = TableKind { design, form, key_bytes: page[14], value_bytes: page[15] };
+        let (numbers, sections) = (short(16) as usize, short(20) as usize);
+        if numbers.saturating_add(sections) > (CHECKSUM_AT - NUMBERS_AT) / 8 {
+            return Err(FileError::inconsistent("its header has more numbers than fit into it"));
+        }
+        let words = |from: usize, count| (from..from + count).map(|i| word(NUMBERS_AT + 8 * i)).collect::<Vec<_>>();
+        let header = Self { kind, numbers: words(0, numbers), sections: words(numbers, sections) };
+        if header.sections.iter().any(|&bytes| bytes > MAX_SECTION) {
+            return Err(FileError::inconsistent("a section is longer than any device's memory"));
+        }
+        // So the file's length is right, and nothing is in the header that is not read.
+        match header.encode().0 == page[..PAGE as usize] {
+            true => Ok((header, seal)),
+            false => Err(FileError::inconsistent("its header is not as `save` writes it")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Header {
+        let kind = TableKind { design: "Linear", form: "Map", key_bytes: 8, value_bytes: 4 };
+        Header { kind, numbers: vec![1, u64::MAX, 3], sections: vec![0, 1, CHUNK, CHUNK + 1] }
+    }
+
+    #[test]
+    fn a_header_is_read_as_it_was_written() {
+        let (page, seal) = header().encode();
+        assert_eq!(Header::decode(&page), Ok((header(), seal)));
+        // A byte and its checksum; a chunk and its checksum; two chunks of which one is a byte.
+        assert_eq!(header().file_bytes(), PAGE + PAGE + (CHUNK + PAGE) + (CHUNK + PAGE));
+    }
+
+    #[test]
+    fn an_empty_section_takes_nothing_and_others_whole_pages() {
+        assert_eq!(
+            [0, 1, 4088, 4089, CHUNK, 513 * CHUNK].map(padded),
+            [0, PAGE, PAGE, 2 * PAGE, CHUNK + PAGE, 513 * CHUNK + 2 * PAGE]
+        );
+    }
+
+    #[test]
+    fn every_flipped_bit_of_a_header_is_found() {
+        let (page, _) = header().encode();
+        for bit in 0..8 * page.len() {
+            let mut damaged = page.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            match Header::decode(&damaged).unwrap_err() {
+                Error::File(FileError::Foreign { .. }) if bit < 64 => (),
+                Error::File(FileError::DamagedHeader) if bit >= 64 => (),
+                error => panic!("bit {bit}: {error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_with_a_right_checksum_that_save_would_not_write_is_refused() {
+        let forged = |change: &dyn Fn(&mut Vec<u8>)| {
+            let (mut page, _) = header().encode();
+            change(&mut page);
+            let seal = checksum(0, 0, &page[..CHECKSUM_AT]);
+            page[CHECKSUM_AT..].copy_from_slice(&seal.to_le_bytes());
+            Header::decode(&page).unwrap_err()
+        };
+        let newer = FileError::Newer { version: 7, newest: VERSION };
+        assert_eq!(forged(&|page| page[8] = 7), Error::File(newer));
+        let inconsistent =
+            |error: Error| assert!(matches!(error, Error::File(FileError::Inconsistent { .. })), "{error}");
+        inconsistent(forged(&|page| page[12] = 5));
+        inconsistent(forged(&|page| page[13] = 0));
+        inconsistent(forged(&|page| page[16..24].fill(0xff)));
+        inconsistent(forged(&|page| page[24] += 1));
+        inconsistent(forged(&|page| page[NUMBERS_AT + 8 * 3 + 7] = 0xff));
+        inconsistent(forged(&|page| page[CHECKSUM_AT - 1] = 1));
+    }
+}

@@ -1,0 +1,44 @@
+//! The files of tables: [`header`], the [`parts`] that a table is taken apart into, writing and
+//! reading them, and what users call. docs/file-format.md describes the format.
+
+mod api;
+mod header;
+mod mapped;
+mod order;
+pub(crate) mod parts;
+mod paths;
+pub(crate) mod read;
+mod target;
+mod write;
+
+use gpu_kernels::types::Scalar;
+
+pub(crate) use api::{load, load_from, save, save_to};
+pub use mapped::Mapped;
+pub(crate) use mapped::MapsFile;
+pub(crate) use order::Order;
+pub use parts::{Parts, Section};
+pub use read::{Incoming, Limit};
+pub use target::Target;
+pub(crate) use target::{Collected, Loading};
+
+/// Shows bytes as words of a key or a value: `u32` or `u64`.
+pub(crate) fn as_words<W: Scalar>(bytes: &[u8]) -> &[W] {
+    assert!(bytes.as_ptr().cast::<W>().is_aligned(), "staging buffers are aligned");
+    // SAFETY: the words are `u32` or `u64`, for which any bytes are a value; they are aligned, and
+    // within the bytes.
+    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / size_of::<W>()) }
+}
+
+/// The bytes that are copied, hashed and written at once: whole chunks. Larger ones are no faster,
+/// and would leave a core's cache between these steps.
+const UNIT: u64 = header::CHUNK;
+/// The most threads that copy and hash. A few are as fast as a disk or a link.
+const MAX_WORKERS: u64 = 8;
+
+/// The number of threads for so many units: 1 if the calling thread is enough.
+fn workers(units: u64) -> u64 {
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+    // With one core, too, copies overlap with writes.
+    units.min(cores.clamp(2, MAX_WORKERS))
+}

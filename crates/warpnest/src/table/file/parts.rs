@@ -1,0 +1,127 @@
+//! A table taken apart for its file: numbers, and sections of its memory.
+
+use crate::error::TableKind;
+use crate::table::config::Config;
+use crate::table::design::Design;
+use crate::{Buffer, Tracked};
+use gpu_kernels::plain::Plain;
+use gpu_kernels::types::Payload;
+use std::ops::Range;
+
+/// The numbers and the sections of a table, in the order in which a load asks for them.
+#[derive(Default)]
+pub struct Parts<'t> {
+    pub numbers: Vec<u64>,
+    pub sections: Vec<Section<'t>>,
+}
+
+/// A section: bytes of one kind, wherever they are.
+pub struct Section<'t> {
+    /// The extents, one behind the other, each with the offset of its end in the section.
+    extents: Vec<(u64, Extent<'t>)>,
+}
+
+/// Bytes that are side by side.
+pub enum Extent<'t> {
+    /// Bytes of a buffer, at an address on its device.
+    Device { tracked: &'t (dyn Tracked + Sync), address: usize },
+    /// Bytes of the host.
+    Host(Vec<u8>),
+}
+
+impl<'t> Section<'t> {
+    /// A section of no bytes.
+    pub fn new() -> Self {
+        Self { extents: Vec::new() }
+    }
+
+    /// A section of the first `elements` elements of a buffer.
+    pub fn of<T: Plain>(buffer: &'t Buffer<T>, elements: u64) -> Self {
+        Self::new().with(buffer, 0..elements)
+    }
+
+    /// The section with some elements of a buffer behind its other bytes.
+    pub fn with<T: Plain>(mut self, buffer: &'t Buffer<T>, elements: Range<u64>) -> Self {
+        let Range { start, end } = elements;
+        assert!(start <= end && end <= buffer.len() as u64, "the buffer has {} elements", buffer.len());
+        let size = size_of::<T>() as u64;
+        let address = buffer.address() + (start * size) as usize;
+        self.push((end - start) * size, Extent::Device { tracked: buffer, address });
+        self
+    }
+
+    /// A section of bytes of the host.
+    pub fn of_host(bytes: Vec<u8>) -> Self {
+        let mut section = Self::new();
+        section.push(bytes.len() as u64, Extent::Host(bytes));
+        section
+    }
+
+    fn push(&mut self, bytes: u64, extent: Extent<'t>) {
+        let (before, end) = (self.bytes(), self.bytes() + bytes);
+        if bytes == 0 {
+            return;
+        }
+        let start = self.extents.len().checked_sub(2).map_or(0, |last| self.extents[last].0);
+        if let (Some((last_end, Extent::Device { tracked: last, address: first })), Extent::Device { tracked, address }) =
+            (self.extents.last_mut(), &extent)
+            && std::ptr::eq(last.allocation(), tracked.allocation())
+            && *first as u64 + (before - start) == *address as u64
+        {
+            // They are side by side in one buffer.
+            *last_end = end;
+            return;
+        }
+        self.extents.push((end, extent));
+    }
+
+    /// The bytes of the section.
+    pub fn bytes(&self) -> u64 {
+        self.extents.last().map_or(0, |&(end, _)| end)
+    }
+
+    /// The extents from byte `at` of the section on: each with the offset of its first byte and
+    /// that of its end.
+    pub fn from(&self, at: u64) -> impl Iterator<Item = (Range<u64>, &Extent<'t>)> {
+        let first = self.extents.partition_point(|&(end, _)| end <= at);
+        let start = |i: usize| if i == 0 { 0 } else { self.extents[i - 1].0 };
+        (first..self.extents.len()).map(move |i| (start(i)..self.extents[i].0, &self.extents[i].1))
+    }
+}
+
+impl<'t> Parts<'t> {
+    pub fn number(&mut self, number: u64) {
+        self.numbers.push(number);
+    }
+
+    pub fn numbers(&mut self, numbers: impl IntoIterator<Item = u64>) {
+        self.numbers.extend(numbers);
+    }
+
+    /// Adds whether there is a number, and the number.
+    pub fn option(&mut self, number: Option<u64>) {
+        self.numbers([number.is_some() as u64, number.unwrap_or(0)]);
+    }
+
+    pub fn float(&mut self, number: f64) {
+        self.number(number.to_bits());
+    }
+
+    /// Adds what all designs have in common of a configuration.
+    pub fn config<D: Design>(&mut self, config: &Config<D>) {
+        let Config { design: _, seed, restarts, unique, statistics, timings } = config;
+        self.option(*seed);
+        self.numbers([*restarts as u64, *unique as u64, *statistics as u64, *timings as u64]);
+    }
+
+    pub fn section(&mut self, section: Section<'t>) {
+        self.sections.push(section);
+    }
+}
+
+/// The kind of a map or a set.
+pub fn kind_of<K: crate::Key, P: crate::types::Payload>(design: &'static str) -> TableKind {
+    let value_bytes = (P::Words::VALUE_BITS / 8) as u8;
+    let form = if value_bytes == 0 { "Set" } else { "Map" };
+    TableKind { design, form, key_bytes: size_of::<K>() as u8, value_bytes }
+}

@@ -1,0 +1,108 @@
+//! Where the bytes of a section go that is read.
+
+use crate::{Buffer, Device, Error, Result, Stream};
+use gpu_kernels::plain::Plain;
+use std::sync::{Mutex, PoisonError};
+
+/// A place for the bytes of a section.
+pub trait Target: Sync {
+    /// Makes capacity for the first `bytes` bytes of the section. What was put there stays.
+    fn reserve(&mut self, bytes: u64) -> Result<()>;
+
+    /// Puts bytes at offset `at` of the section, for which there is capacity; returns when they are
+    /// there. Several threads may put bytes at different offsets.
+    fn put(&self, stream: &Stream, at: u64, bytes: &[u8]) -> Result<()>;
+}
+
+/// A buffer that is being loaded.
+pub(crate) struct Loading<T> {
+    device: Device,
+    buffer: Buffer<T>,
+    /// The elements of the section. The next field is those of the buffer, at the end.
+    loaded: u64,
+    length: u64,
+}
+
+impl<T: Plain> Loading<T> {
+    /// A buffer of `loaded` elements.
+    pub fn new(device: &Device, loaded: u64) -> Result<Self> {
+        Self::with_length(device, loaded, loaded)
+    }
+
+    /// A buffer of `length` elements, of which the first `loaded` are loaded.
+    pub fn with_length(device: &Device, loaded: u64, length: u64) -> Result<Self> {
+        Ok(Self { device: device.clone(), buffer: Buffer::uninitialized(device, 0)?, loaded, length })
+    }
+
+    /// The bytes that are loaded.
+    pub fn bytes(&self) -> u64 {
+        // A length that is too large is none that a file has.
+        self.loaded.saturating_mul(size_of::<T>() as u64)
+    }
+
+    /// The buffer, once all is there.
+    pub fn done(mut self) -> Result<Buffer<T>> {
+        // A section of no bytes reserves nothing.
+        self.reserve(self.bytes())?;
+        Ok(self.buffer)
+    }
+}
+
+impl<T: Plain> Target for Loading<T> {
+    fn reserve(&mut self, bytes: u64) -> Result<()> {
+        let wanted = bytes / size_of::<T>() as u64;
+        let length = if wanted >= self.loaded { self.length } else { wanted };
+        if length <= self.buffer.len() as u64 {
+            return Ok(());
+        }
+        let grown = Buffer::<T>::uninitialized(&self.device, length as usize)?;
+        let (stream, kept) = (self.device.default_stream(), self.buffer.len() * size_of::<T>());
+        if kept != 0 {
+            stream.batch(&[&self.buffer], &[&grown], |batch| {
+                // SAFETY: the old buffer has so many bytes, and the new one is longer.
+                unsafe { batch.copy(self.buffer.address(), grown.address(), kept) }
+            })?;
+            // The threads that put bytes do not wait for earlier work.
+            stream.synchronize()?;
+        }
+        self.buffer = grown;
+        Ok(())
+    }
+
+    fn put(&self, stream: &Stream, at: u64, bytes: &[u8]) -> Result<()> {
+        let capacity = self.buffer.len() as u64 * size_of::<T>() as u64;
+        assert!(at + bytes.len() as u64 <= capacity, "the buffer has {capacity} bytes");
+        // SAFETY: the buffer has these bytes, no other work uses it yet, and other threads put
+        // theirs elsewhere.
+        unsafe { stream.queue().upload(bytes, self.buffer.address() + at as usize) }
+    }
+}
+
+/// Bytes that the host keeps.
+#[derive(Default)]
+pub(crate) struct Collected(Mutex<Vec<u8>>);
+
+impl Collected {
+    /// The bytes, as words.
+    pub fn words<T: bytemuck::Pod>(self) -> Vec<T> {
+        let bytes = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
+    }
+}
+
+impl Target for Collected {
+    fn reserve(&mut self, bytes: u64) -> Result<()> {
+        let held = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let missing = (bytes as usize).saturating_sub(held.len());
+        let out_of_memory = |_| Error::OutOfMemory { asked: bytes, free: 0, device: "the host".to_owned() };
+        held.try_reserve_exact(missing).map_err(out_of_memory)?;
+        held.resize(bytes as usize, 0);
+        Ok(())
+    }
+
+    fn put(&self, _stream: &Stream, at: u64, bytes: &[u8]) -> Result<()> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held[at as usize..][..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! Files that somebody crafted: random changes of a saved one, with all checksums made right again.
+
+use crate::files::{PAGE, repair, sections};
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::Rng;
+
+/// Returns a number below `end`.
+fn below(random: &mut Xoshiro256StarStar, end: usize) -> usize {
+    (random.next_u64() % end.max(1) as u64) as usize
+}
+
+/// A word that code may not expect: a bit, few, all but few, or anything.
+fn word(random: &mut Xoshiro256StarStar) -> u64 {
+    match below(random, 6) {
+        0 => 1 << below(random, 64),
+        1 => random.next_u64() % 16,
+        2 => u64::MAX - random.next_u64() % 16,
+        3 => u32::MAX as u64 - random.next_u64() % 16,
+        4 => random.next_u64() >> below(random, 64),
+        _ => random.next_u64(),
+    }
+}
+
+/// Changes a number of the header or some of the data; makes the checksums right.
+pub fn mutate(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
+    for _ in 0..1 + below(random, 3) {
+        change(bytes, random);
+    }
+    repair(bytes);
+}
+
+fn change(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
+    let data = sections(bytes);
+    let numbers = u32::from_le_bytes(bytes[16..20].try_into().unwrap()) as usize + data.len();
+    if below(random, 3) == 0 {
+        // A number of the header, or the length of a section.
+        let at = 32 + 8 * below(random, numbers);
+        let old = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        let new = match below(random, 4) {
+            0 => old.wrapping_add(1),
+            1 => old.wrapping_sub(1),
+            2 => old ^ 1 << below(random, 64),
+            _ => word(random),
+        };
+        bytes[at..at + 8].copy_from_slice(&new.to_le_bytes());
+        return;
+    }
+    let data: Vec<_> = data.into_iter().filter(|data| !data.is_empty() && data.end <= bytes.len()).collect();
+    if data.is_empty() {
+        bytes[8 + below(random, PAGE - 16)] ^= 1 << below(random, 8);
+        return;
+    }
+    let section = &data[below(random, data.len())];
+    let at = section.start + below(random, section.len());
+    match below(random, 5) {
+        0 => bytes[at] ^= 1 << below(random, 8),
+        1 => bytes[at] = random.next_u64() as u8,
+        2 => {
+            // A word of 32 or of 64 bits.
+            let size = if below(random, 2) == 0 { 4 } else { 8 };
+            let at = section.start + (at - section.start) / size * size;
+            let end = (at + size).min(section.end);
+            bytes[at..end].copy_from_slice(&word(random).to_le_bytes()[..end - at]);
+        }
+        3 => {
+            // Some words are copied to another place: keys twice, a bucket twice.
+            let length = (8 << below(random, 5)).min(section.len());
+            let from = section.start + below(random, section.len() - length + 1) / 8 * 8;
+            let to = section.start + below(random, section.len() - length + 1) / 8 * 8;
+            bytes.copy_within(from..from + length, to);
+        }
+        _ => {
+            // A part, or all of it, is overwritten.
+            let end = if below(random, 4) == 0 { section.end } else { section.end.min(at + below(random, 200)) };
+            let byte = [0, 0xff, random.next_u64() as u8][below(random, 3)];
+            bytes[at..end].fill(byte);
+        }
+    }
+}

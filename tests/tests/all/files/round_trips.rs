@@ -1,0 +1,63 @@
+//! Every table, saved on each engine and loaded on each engine.
+
+use warpnest::Error;
+use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest_tests::files::{Contents, Sample, samples};
+use warpnest_tests::{TestEngine, at, engines, the_cpu_engine};
+
+/// Loads on each engine what each engine saved.
+fn on_all_pairs_of_engines<K: Key, V: Value>(n: impl Fn(&TestEngine) -> usize) {
+    let engines: Vec<&TestEngine> = engines().iter().chain(the_cpu_engine()).collect();
+    for from in &engines {
+        for sample in samples::<K, V>(&from.device, n(from)) {
+            for to in &engines {
+                let _at =
+                    at(format!("{}, saved on {}, loaded on {}", sample.name, from.device.name(), to.device.name()));
+                loads(&sample, to);
+            }
+        }
+    }
+}
+
+fn loads(sample: &Sample, on: &TestEngine) {
+    match sample.use_on(&on.device, &sample.bytes, Contents::Same) {
+        Err(Error::NoWideAtomics { .. }) if sample.name.starts_with("linear") => (),
+        used => used.unwrap(),
+    }
+}
+
+mod of_some_keys {
+    use super::*;
+    fn some<K: Key, V: Value>() {
+        on_all_pairs_of_engines::<K, V>(|_| 50);
+    }
+    warpnest_tests::of_all_widths!(some);
+}
+
+mod of_no_keys {
+    use super::*;
+    fn none<K: Key, V: Value>() {
+        on_all_pairs_of_engines::<K, V>(|_| 0);
+    }
+    warpnest_tests::of_all_widths!(none);
+}
+
+mod of_one_key {
+    use super::*;
+    fn one<K: Key, V: Value>() {
+        on_all_pairs_of_engines::<K, V>(|_| 1);
+    }
+    warpnest_tests::of_all_widths!(one);
+}
+
+/// Sections of several chunks, several units, and of none of these exactly.
+#[test]
+fn of_many_keys_on_the_cpu() {
+    let Some(cpu) = the_cpu_engine() else { return };
+    for n in [20_000, 700_000] {
+        for sample in samples::<u32, u64>(&cpu.device, n) {
+            let _at = at(format!("{n} keys, {}", sample.name));
+            loads(&sample, cpu);
+        }
+    }
+}
