@@ -17,11 +17,12 @@ mod prose;
 mod ptxas;
 mod report;
 mod sanitize;
+mod stale;
 mod workspace;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Everything that is done to warpnest besides `cargo build` and `cargo test`.
 #[derive(Parser)]
@@ -54,6 +55,11 @@ enum Command {
     #[command(disable_help_flag = true)]
     Rounds(measure::Args),
     Sanitize(sanitize::Args),
+}
+
+/// The names of all commands.
+fn commands() -> Vec<String> {
+    Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
 fn main() -> ExitCode {

@@ -128,7 +128,7 @@ impl ExtendibleReport {
 }
 
 /// The kernels of a map, by the part of their names after `extendible_`: those for every type, and
-/// those for one pair of types. `merge_around` is for one type of keys.
+/// those for one pair of types. One more, which merges, is for one type of keys.
 const KERNELS: [&[&str]; 2] = [
     &["copy_tables", "merge_buddies", "needs", "redirect", "release", "table_depths"],
     &[

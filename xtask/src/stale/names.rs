@@ -1,0 +1,148 @@
+//! The names that exist: files, and identifiers in code.
+
+use std::collections::{BTreeSet, HashSet};
+
+/// The list of names that are not ours.
+pub const ELSEWHERE_PATH: &str = "xtask/src/stale/elsewhere.txt";
+const ELSEWHERE: &str = include_str!("elsewhere.txt");
+/// The ends of file names by which a span is taken for a path.
+const EXTENSIONS: [&str; 11] =
+    [".csv", ".jsonl", ".lock", ".md", ".png", ".ptx", ".rs", ".sh", ".svg", ".toml", ".txt"];
+
+/// All names that documents and comments may speak of.
+pub struct Names {
+    /// The paths from the root, of files and folders.
+    paths: BTreeSet<String>,
+    identifiers: BTreeSet<String>,
+    elsewhere: HashSet<&'static str>,
+    /// The commands of `cargo xtask`.
+    commands: Vec<String>,
+}
+
+impl Names {
+    pub fn new(commands: Vec<String>) -> Self {
+        let elsewhere = ELSEWHERE.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
+        Self { paths: BTreeSet::new(), identifiers: BTreeSet::new(), elsewhere: elsewhere.collect(), commands }
+    }
+
+    /// Adds a file and the folders that it is in.
+    pub fn add_file(&mut self, path: &str) {
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        self.paths.extend(ends.map(|end| path[..end].to_owned()));
+        // A module is named by its file or folder, an example by its folder.
+        let names = path.split('/').map(|part| part.strip_suffix(".rs").unwrap_or(part));
+        self.identifiers.extend(names.map(str::to_owned));
+    }
+
+    /// Adds the identifiers of a file of code. Comments and documents are what is checked: a name
+    /// that is in them alone does not exist.
+    pub fn add_text(&mut self, path: &str, text: &str) {
+        let (comment, relevant): (&str, fn(&str) -> bool) = match path.rsplit_once('.').map(|(_, end)| end) {
+            Some("rs") => ("//", |_| true),
+            Some("toml" | "sh" | "lock") => ("#", |_| true),
+            Some("ptx") => ("//", |line| line.contains(".entry ")),
+            _ if path == ".ci/run" => ("#", |_| true),
+            _ => return,
+        };
+        for line in text.lines().filter(|line| relevant(line)) {
+            let code = line.split_once(comment).map_or(line, |(code, _)| code);
+            for word in code.split(|c: char| !is_of_word(c)).filter(|word| !word.is_empty()) {
+                self.identifiers.insert(word.to_owned());
+                if word.contains('-') {
+                    self.identifiers.extend(word.split('-').map(str::to_owned));
+                }
+            }
+        }
+    }
+
+    /// What a span in backticks speaks of and does not exist; `of` is the path of its file.
+    pub fn missing_in(&self, span: &str, of: &str) -> Vec<String> {
+        let span = span.trim();
+        if let Some(missing) = self.missing_in_command(span) {
+            return missing;
+        }
+        let path = span.trim_end_matches('/');
+        if EXTENSIONS.iter().any(|end| path.len() > end.len() && path.ends_with(end)) && path.chars().all(is_of_path) {
+            return if self.has_path(path, of) { Vec::new() } else { vec![format!("there is no file `{path}`")] };
+        }
+        if span.contains('/') {
+            let starts = ["crates/", "docs/", "gpu-kernels/", "tests/", "xtask/"];
+            let ours = path.chars().all(is_of_path) && starts.iter().any(|start| path.starts_with(start));
+            return if ours && !self.has_path(path, of) { vec![format!("there is no `{path}`")] } else { Vec::new() };
+        }
+        // A type with its method, a call, a macro, a type with its parameters.
+        let named = span.split(['(', '<', '{', '[', '!']).next().unwrap_or_default();
+        let parts = || named.split("::").flat_map(|part| part.split('.'));
+        if named.is_empty() || !parts().all(is_identifier) {
+            return Vec::new();
+        }
+        let missing = parts().filter(|part| !self.exists(part));
+        missing.map(|part| format!("`{part}`, of `{span}`, is not in the code")).collect()
+    }
+
+    /// What a command line names and does not exist; `None` if the span is no command line.
+    pub fn missing_in_command(&self, span: &str) -> Option<Vec<String>> {
+        let words: Vec<&str> = span.split_whitespace().collect();
+        let begins = words.iter().position(|word| *word == "cargo")?;
+        let mut missing = Vec::new();
+        for pair in words[begins..].windows(2) {
+            // `cargo xtask [miri|address]`, `-p PACKAGE`: nothing that has a name.
+            if !pair[1].chars().all(|c| c.is_ascii_lowercase() || c == '-' || c == '_') || pair[1].starts_with('-') {
+                continue;
+            }
+            let exists = match pair[0] {
+                "xtask" => self.commands.iter().any(|command| command == pair[1]),
+                "-p" | "--package" | "--example" | "--bin" | "--test" => self.exists(pair[1]),
+                _ => true,
+            };
+            if !exists {
+                missing.push(format!("`{}` of `{span}` does not exist", pair[1]));
+            }
+        }
+        Some(missing)
+    }
+
+    fn exists(&self, name: &str) -> bool {
+        // Part of many names.
+        if name.ends_with('_') || name.starts_with('_') {
+            return self.identifiers.iter().any(|word| word.contains(name));
+        }
+        if let Some(beginning) = name.strip_suffix('…') {
+            let after = self.identifiers.range(beginning.to_owned()..).next();
+            return after.is_some_and(|word| word.starts_with(beginning));
+        }
+        // A letter stands for anything.
+        name.len() < 2 || self.elsewhere.contains(name) || self.identifiers.contains(name)
+    }
+
+    /// Whether this is the path of a file or folder, from the root, from the folder of the file
+    /// that names it, or from any other folder.
+    pub fn has_path(&self, path: &str, of: &str) -> bool {
+        let path = path.trim_start_matches("./");
+        if let Some(above) = path.strip_prefix("../") {
+            let folder = of.rsplit_once('/').map_or("", |(folder, _)| folder);
+            return self.has_path(above, folder);
+        }
+        let behind = format!("/{path}");
+        self.elsewhere.contains(path) || self.paths.iter().any(|known| known == path || known.ends_with(&behind))
+    }
+
+    /// Whether this is exactly the path of a file or folder from the root.
+    pub fn is_path(&self, path: &str) -> bool {
+        path.is_empty() || self.paths.contains(path)
+    }
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
+}
+
+fn is_of_path(c: char) -> bool {
+    is_of_word(c) || c == '/' || c == '.'
+}
+
+/// Whether this is a name, of which the end may be left out.
+fn is_identifier(word: &str) -> bool {
+    let name = word.strip_suffix('…').unwrap_or(word);
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_of_word)
+}
