@@ -69,7 +69,7 @@ impl<K: Key, V: Payload> Last<K, V> {
 kernel! {
     /// Writes value `i` to the slot of key `i` by thread `i`, if `last` is null or names `i`. So
     /// the last pair of a repeated key wins, as in `HashMap::from_iter`.
-    StoreValues<K: Key, V: Value>, "cuckoo_place_values", threads 256;
+    StoreValues<K: Key, V: Value>, "cuckoo_store_values", threads 256;
     { keys: Global<K>, values: Global<V>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsParams }
 }
 

@@ -21,7 +21,7 @@ kernel! {
     /// Writes `words[first + i]`, with the epoch above it, to `readback[i]` in host memory. The
     /// host may poll that memory meanwhile: a word that shows the epoch has arrived. One thread a
     /// word.
-    Readback<>, "land", threads 256;
+    Readback<>, "readback", threads 256;
     { words: Global<u32>, readback: Global<u64>, plan: ReadbackParams }
 }
 

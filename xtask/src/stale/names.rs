@@ -6,8 +6,8 @@ use std::collections::{BTreeSet, HashSet};
 pub const ELSEWHERE_PATH: &str = "xtask/src/stale/elsewhere.txt";
 const ELSEWHERE: &str = include_str!("elsewhere.txt");
 /// The ends of file names by which a span is taken for a path.
-const EXTENSIONS: [&str; 11] =
-    [".csv", ".jsonl", ".lock", ".md", ".png", ".ptx", ".rs", ".sh", ".svg", ".toml", ".txt"];
+const EXTENSIONS: [&str; 12] =
+    [".csv", ".jpg", ".jsonl", ".lock", ".md", ".png", ".ptx", ".rs", ".sh", ".svg", ".toml", ".txt"];
 
 /// All names that documents and comments may speak of.
 pub struct Names {

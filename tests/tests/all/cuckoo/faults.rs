@@ -115,7 +115,7 @@ fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again()
     keys[7] = u32::MAX;
     // As many slots as the larger of the rebuilds needs.
     let kernels = failing_launches(&config().slots(375), &keys, |map| assert!(map.report().repeated_keys));
-    let names = ["cuckoo_insert", "cuckoo_census", "cuckoo_last", "cuckoo_place_values"];
+    let names = ["cuckoo_insert", "cuckoo_census", "cuckoo_last", "cuckoo_store_values"];
     assert_eq!(kernels, names.map(|name| format!("{name}_u32_u64")));
 }
 

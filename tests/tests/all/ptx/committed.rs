@@ -160,7 +160,7 @@ fn an_access_beyond_a_buffer_is_an_error_that_names_the_kernel() {
     // The last slot, the last key, the last value, and of the header all but the cell of the key
     // that is all ones.
     let cuts =
-        [(16 * 401, 16, "cuckoo_"), (1200, 4, "cuckoo_insert"), (2400, 8, "cuckoo_place"), (56, 40, "cuckoo_insert")];
+        [(16 * 401, 16, "cuckoo_"), (1200, 4, "cuckoo_insert"), (2400, 8, "cuckoo_store"), (56, 40, "cuckoo_insert")];
     for (bytes, by, kernel) in cuts {
         for runner in [PtxRunner::baseline, PtxRunner::hopper] {
             let build = |by| {

@@ -45,7 +45,7 @@ impl ReadbackBuffer {
     /// Allocates the memory and loads the kernel, for which there may be no memory left later. So a
     /// readback buffer that exists needs no more.
     pub fn new(shared: Arc<Shared>) -> Result<Self> {
-        shared.kernels.function("land")?;
+        shared.kernels.function("readback")?;
         let entered = shared.primary.enter()?;
         let mut words = std::ptr::null_mut();
         // SAFETY: the driver writes the address.
@@ -113,7 +113,7 @@ impl ReadbackBuffer {
                 }
                 None => {
                     return Err(Error::Kernel {
-                        kernel: "land".to_owned(),
+                        kernel: "readback".to_owned(),
                         fault: "the words did not come".to_owned(),
                     });
                 }
