@@ -74,9 +74,9 @@ impl UnorderedPlan {
     /// Makes the plan for `pairs` keys `K` with payload `V`, in so many pages.
     pub fn new<K: Key, V: Payload>(pairs: u64, pages: u64) -> Self {
         let position_bits = pairs.next_power_of_two().ilog2();
-        // A sample of 32 times the square root of the pairs has some 500 repeated keys if each key
-        // comes twice, and 16 if one key in 64 does.
-        let sample_bits = (pairs >= MIN_SAMPLED_PAIRS).then(|| position_bits / 2 + 5);
+        // Of 2^27 pairs a sample of this size has eight repeated keys if one key in 1024 comes
+        // twice. From there on settling takes longer than keeping the order.
+        let sample_bits = (pairs >= MIN_SAMPLED_PAIRS).then(|| position_bits * 3 / 4);
         let (own, common) = if V::VALUE_BITS == 0 {
             (0, 0)
         } else {
