@@ -2,7 +2,7 @@
 
 use super::form::{Form, equal, filter, tag_number, tags_in, with_form};
 use super::pairs::AT_ONCE;
-use super::{BUCKET_WORDS, Layout, Table, find_wide};
+use super::{BUCKET_WORDS, Layout, Table};
 use crate::seam::{Block, Global, IN_STEP, Tile, Word, Work, equal_of_four, in_turn, vectorized};
 use crate::table::lookup::Lookup;
 use crate::types::{Key, Payload, Scalar, WordOf};
@@ -46,15 +46,6 @@ impl<K: Key, V: Payload> Find<K, V> {
                 let (first, end) = (block.first_thread(), block.first_thread() + block.threads() as u64);
                 let end = end.min(count);
                 vectorized(InTurn::<F, K, V> { lookup, words: table.words, layout, first, end, form: PhantomData });
-            });
-            return;
-        }
-        if const { <K::PackedWord<V> as Scalar>::BITS == 64 } {
-            block.tiles::<32>(|tile| {
-                let first = block_first + tile.first_thread() as u64;
-                with_form!(layout.slots, K, V, F => {
-                    find_wide::answer::<F, K, V, _>(tile, &lookup, table.words, &layout, first)
-                });
             });
             return;
         }

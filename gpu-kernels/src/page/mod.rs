@@ -16,7 +16,6 @@ mod build;
 mod fill;
 mod fill_in_turn;
 mod find;
-mod find_wide;
 pub mod form;
 mod number;
 mod pairs;
