@@ -1,15 +1,18 @@
 //! Pictures from files.
 
 use super::corners::Grey;
-use image::{DynamicImage, ImageError, ImageReader, Limits, RgbImage};
+use image::{DynamicImage, ImageDecoder, ImageError, ImageReader, Limits, RgbImage};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// The most pixels along a side of a file's picture.
-const MAX_SIDE: u32 = 1 << 15;
-/// The most bytes that reading a picture may take: a small file can stand for any amount of memory.
+pub const MAX_SIDE: u32 = 1 << 15;
+/// The most pixels of a file's picture. A small file can stand for any number of them, and each
+/// takes up to 31 bytes until the picture is scaled down: 2 GB in all.
+pub const MAX_PIXELS: u64 = 1 << 26;
+/// The most bytes that a decoder may take: 8 for each of [`MAX_PIXELS`], and as many again.
 const MAX_BYTES: u64 = 1 << 30;
 /// The most pixels along a side that interest points are searched in; larger pictures are scaled
 /// down.
@@ -24,8 +27,15 @@ pub enum LoadError {
     NotAPicture { path: PathBuf },
     #[error("{path}: the picture is damaged or cut short; fetch it again")]
     Damaged { path: PathBuf, source: ImageError },
-    #[error("{path}: more than {MAX_SIDE} pixels a side, or more than {} MiB; scale it down", MAX_BYTES >> 20)]
-    TooLarge { path: PathBuf },
+    #[error(
+        "{path}: {width} x {height} pixels; at most {limit}, and {MAX_SIDE} a side, are possible: scale the picture down"
+    )]
+    TooLarge { path: PathBuf, width: u32, height: u32, limit: u64 },
+    #[error(
+        "{path}: what the file has beside its pixels takes more than {} MiB; save the picture without colour profile and text",
+        MAX_BYTES >> 20
+    )]
+    TooMuchBeside { path: PathBuf },
     #[error("{path}: the picture has a kind of pixels that is not supported; save it as 8-bit RGB")]
     Unsupported { path: PathBuf, source: ImageError },
     #[error(
@@ -66,8 +76,14 @@ impl Picture {
     }
 }
 
-/// Reads a picture from a PNG or JPEG file.
+/// Reads a picture from a PNG or JPEG file. A picture of more than [`MAX_PIXELS`] is refused by what
+/// its header says.
 pub fn load(path: &Path) -> Result<Picture, LoadError> {
+    load_within(path, MAX_PIXELS)
+}
+
+/// The same with another limit of pixels.
+fn load_within(path: &Path, limit: u64) -> Result<Picture, LoadError> {
     let path_buf = || path.to_owned();
     let unread = |source| LoadError::Read { path: path_buf(), source };
     // The name of a file says nothing about what is in it.
@@ -77,12 +93,10 @@ pub fn load(path: &Path) -> Result<Picture, LoadError> {
         return Err(LoadError::NotAPicture { path: path_buf() });
     }
     let mut limits = Limits::default();
-    limits.max_image_width = Some(MAX_SIDE);
-    limits.max_image_height = Some(MAX_SIDE);
     limits.max_alloc = Some(MAX_BYTES);
     reader.limits(limits);
-    let image = reader.decode().map_err(|source| match source {
-        ImageError::Limits(_) => LoadError::TooLarge { path: path_buf() },
+    let undecoded = |source| match source {
+        ImageError::Limits(_) => LoadError::TooMuchBeside { path: path_buf() },
         // A format that the guess knows and this program does not read.
         ImageError::Unsupported(ref unsupported)
             if !matches!(unsupported.kind(), image::error::UnsupportedErrorKind::Color(_)) =>
@@ -91,7 +105,14 @@ pub fn load(path: &Path) -> Result<Picture, LoadError> {
         }
         ImageError::Unsupported(_) => LoadError::Unsupported { path: path_buf(), source },
         source => LoadError::Damaged { path: path_buf(), source },
-    })?;
+    };
+    // The decoder has read the header alone by now.
+    let decoder = reader.into_decoder().map_err(undecoded)?;
+    let (width, height) = decoder.dimensions();
+    if width.max(height) > MAX_SIDE || u64::from(width) * u64::from(height) > limit {
+        return Err(LoadError::TooLarge { path: path_buf(), width, height, limit });
+    }
+    let image = DynamicImage::from_decoder(decoder).map_err(undecoded)?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     Ok(Picture::new(name, image))
 }
@@ -176,13 +197,41 @@ mod tests {
         for bytes in [&b""[..], b"x", b"hello, this is a text and no picture", b"GIF89a\x01\x00\x01\x00\x00\x00\x00"] {
             assert!(matches!(message("text.png", bytes), LoadError::NotAPicture { .. }));
         }
-        // A header that promises 60,000 by 60,000 pixels.
-        let mut bomb = png.clone();
-        bomb[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
-        let error = message("bomb.png", &bomb);
-        assert!(matches!(error, LoadError::TooLarge { .. } | LoadError::Damaged { .. }), "{error}");
         let missing = std::env::temp_dir().join("warpnest-no-such-file.png");
         assert!(matches!(load(&missing).unwrap_err(), LoadError::Read { .. }));
         assert!(matches!(load(&std::env::temp_dir()).unwrap_err(), LoadError::Read { .. }));
+    }
+    /// A PNG file of one bit a pixel that ends behind its header.
+    fn header(width: u32, height: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, width, height);
+        encoder.set_depth(png::BitDepth::One);
+        encoder.set_color(png::ColorType::Grayscale);
+        let mut writer = encoder.write_header().unwrap();
+        writer.write_chunk(png::chunk::IDAT, &[]).unwrap();
+        drop(writer);
+        bytes
+    }
+
+    #[test]
+    fn pictures_of_too_many_pixels_are_refused_by_their_header() {
+        for (width, height) in [(20_000, 20_000), (1 << 15, 1 << 15), (1 << 15, (1 << 11) + 1), ((1 << 15) + 1, 1)] {
+            let path = file("bomb.png", &header(width, height));
+            let text = load(&path).unwrap_err().to_string();
+            assert!(text.starts_with(&path.display().to_string()), "{text}");
+            assert!(text.contains(&format!("{width} x {height}")) && text.contains("67108864"), "{text}");
+        }
+        // What is at the limit is decoded, and found to be cut short.
+        for (width, height) in [(1 << 15, 1), (1, 1 << 15)] {
+            let error = load(&file("row.png", &header(width, height))).unwrap_err();
+            assert!(matches!(error, LoadError::Damaged { .. }), "{error}");
+        }
+        let image = || ImageBuffer::from_pixel(20, 30, Luma([7u8]));
+        for (format, name) in [(ImageFormat::Png, "small.png"), (ImageFormat::Jpeg, "small.jpg")] {
+            let path = file(name, &encoded(image(), format));
+            assert_eq!(load_within(&path, 600).unwrap().colour.dimensions(), (20, 30));
+            let error = load_within(&path, 599).unwrap_err();
+            assert!(matches!(error, LoadError::TooLarge { width: 20, height: 30, limit: 599, .. }), "{error}");
+        }
     }
 }
