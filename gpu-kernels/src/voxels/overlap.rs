@@ -104,8 +104,12 @@ impl Prepared {
         };
         let (flat, side, front) = (shadows(flat), shadows(side), shadows(front));
         let normal = cross(minus(b, a), minus(c, a));
-        let plane = normal[0] * a[0] + normal[1] * a[1] + normal[2] * a[2];
-        let reach = (0.5 + SLACK) * (normal[0].abs() + normal[1].abs() + normal[2].abs());
+        // However inexact the normal of a triangle that is nearly a line, the shadows on it are of all
+        // three corners, so what touches is never apart.
+        let along = |corner: Vector| normal[0] * corner[0] + normal[1] * corner[1] + normal[2] * corner[2];
+        let (low, high) = extent(along(a), along(b), along(c));
+        let plane = 0.5 * (low + high);
+        let reach = 0.5 * (high - low) + (0.5 + SLACK) * (normal[0].abs() + normal[1].abs() + normal[2].abs());
         for column in first..end {
             let (x, y) = ((column % self.columns[0]) as u32, (column / self.columns[0]) as u32);
             let (x, y) = (self.low[0] + x, self.low[1] + y);

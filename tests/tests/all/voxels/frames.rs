@@ -154,6 +154,47 @@ fn meshes_of_one_triangle_of_none_and_without_area() {
     });
 }
 
+/// Triangles whose third corner is as far from the line through the others as `width` says.
+fn needles(width: f64) -> Mesh {
+    let mut mesh = Mesh::default();
+    for i in 0..24 {
+        let part = |step: f64| (0.37 + step * f64::from(i)).fract() * 2.0 - 1.0;
+        let (from, to) = (DVec3::new(part(0.618), part(0.414), part(0.732)), DVec3::new(part(0.236), 0.9, part(0.646)));
+        let beside = DVec3::new(part(0.317), part(0.162), part(0.303)) * width;
+        mesh.corners.extend([from, to, from.lerp(to, 0.5 + 0.4 * part(0.55)) + beside]);
+        mesh.triangles.push([3 * i, 3 * i + 1, 3 * i + 2]);
+    }
+    mesh
+}
+
+/// A prism over a triangle that is as wide as `width` says.
+fn rod(width: f64) -> Mesh {
+    let (from, to) = (DVec3::new(-0.9, -0.7, -0.8), DVec3::new(0.8, 0.9, 0.55));
+    let around = [DVec3::ZERO, DVec3::X * width, DVec3::Y * width];
+    let sides = [[0, 1, 4, 3], [1, 2, 5, 4], [2, 0, 3, 5]];
+    let halves = sides.iter().flat_map(|[a, b, c, d]| [[*a, *b, *c], [*a, *c, *d]]);
+    Mesh {
+        corners: [from, to].into_iter().flat_map(|end| around.map(|beside| end + beside)).collect(),
+        triangles: halves.chain([[0, 2, 1], [3, 4, 5]]).collect(),
+    }
+}
+
+#[test]
+fn triangles_that_are_nearly_lines_lose_no_voxel() {
+    on_all(|device| {
+        let cube = cube();
+        let motions = [place(7.0, [8.1, 7.9, 8.2]), place(2.0, [8.5; 3])];
+        for width in [1e-9, 1e-13, 1e-15] {
+            check(device, &format!("needles {width:e}"), [&needles(width), &cube], 16, &[(motions, [None, None])]);
+            check(device, &format!("rod {width:e}"), [&rod(width), &cube], 16, &[(motions, [None, None])]);
+        }
+    });
+    let motions = [place(120.0, [128.1, 127.9, 128.2]), place(20.0, [128.5; 3])];
+    for mesh in [needles(1e-14), rod(1e-14)] {
+        check(&Device::cpu(), "a finer grid", [&mesh, &cube()], 256, &[(motions, [None, None])]);
+    }
+}
+
 #[test]
 fn a_mesh_with_a_hole_has_no_inside() {
     on_all(|device| {
