@@ -126,7 +126,10 @@ pub fn is_planted(error: &Error) -> bool {
     }
 }
 
-/// The CPU with planted faults, whose fresh memory is not 0.
+/// The bytes behind each allocation that nothing may write.
+const GUARD: usize = 1 << 16;
+
+/// The CPU with planted faults, whose fresh memory is not 0, with a guard behind each allocation.
 #[derive(Debug)]
 struct PlantedEngine {
     inner: HostEngine<Cores>,
@@ -142,16 +145,20 @@ unsafe impl Engine for PlantedEngine {
         self.inner.memory()
     }
     fn allocate(&self, bytes: usize) -> Result<usize> {
-        let address = self.plan.go(Operation::Allocate, || self.inner.allocate(bytes))?;
+        let address = self.plan.go(Operation::Allocate, || self.inner.allocate(bytes + GUARD))?;
         self.plan.bytes.fetch_add(bytes as u64, Relaxed);
         // SAFETY: the engine's memory is the host's, and as many bytes of it are new.
-        unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(0xa5, bytes) };
+        unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(0xa5, bytes + GUARD) };
         Ok(address)
     }
     unsafe fn free(&self, address: usize, bytes: usize) {
         self.plan.bytes.fetch_sub(bytes as u64, Relaxed);
-        // SAFETY: the caller upholds the contract.
-        unsafe { self.inner.free(address, bytes) };
+        let guard = std::ptr::with_exposed_provenance::<u8>(address + bytes);
+        // SAFETY: the allocation has as many bytes more, and nothing uses it any longer.
+        let whole = unsafe { std::slice::from_raw_parts(guard, GUARD) }.iter().all(|byte| *byte == 0xa5);
+        // SAFETY: the caller upholds the contract; the allocation was made with as many bytes more.
+        unsafe { self.inner.free(address, bytes + GUARD) };
+        assert!(whole || std::thread::panicking(), "something was written behind an allocation of {bytes} bytes");
     }
     fn queue(&self) -> Result<Box<dyn Queue>> {
         Ok(Box::new(PlantedQueue { inner: self.inner.queue()?, plan: self.plan.clone() }))

@@ -143,10 +143,11 @@ impl Finder {
         let total = total.download(stream)?[0] as usize;
         stages.push(("lookup", stream.record()?));
         // Some spare words let the next scenes, with somewhat more votes, use the same memory.
-        if vote_keys.len() < total || vote_keys.len() / 2 > total {
-            fit(device, vote_keys, total + total / 16)?;
-            fit(device, votes, total + total / 16)?;
-        }
+        let held = vote_keys.len();
+        let length = if held < total || held / 2 > total { total + total / 16 } else { held };
+        // Both are asked every time: after an error one of them may have another length.
+        fit(device, vote_keys, length)?;
+        fit(device, votes, length)?;
         vote_keys.fill(stream, 0xff)?;
         let there = &self.references;
         let plan = VoteParams {

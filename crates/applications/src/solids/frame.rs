@@ -62,6 +62,8 @@ pub struct Scene {
     side: u32,
     stream: Stream,
     solids: [Solid; 2],
+    /// Whether the last frame failed, so that buffers of different frames may be side by side.
+    failed: bool,
 }
 
 impl Scene {
@@ -80,7 +82,7 @@ impl Scene {
             Ok(Solid { surface, map, flood, open_edges: open_edges(mesh) })
         };
         let [a, b] = meshes;
-        Ok(Self { side, stream: device.stream()?, solids: [solid(a)?, solid(b)?] })
+        Ok(Self { side, stream: device.stream()?, solids: [solid(a)?, solid(b)?], failed: false })
     }
 
     /// The number of edges of each mesh at which it is not closed.
@@ -88,8 +90,16 @@ impl Scene {
         self.solids.each_ref().map(|solid| solid.open_edges)
     }
 
-    /// Computes a frame from scratch; waits for it.
+    /// Computes a frame from scratch; waits for it. After an error there are no voxels to copy until
+    /// another frame succeeds.
     pub fn frame(&mut self, motions: &[Motion; 2]) -> Result<Frame, FrameError> {
+        self.failed = true;
+        let frame = self.compute(motions)?;
+        self.failed = false;
+        Ok(frame)
+    }
+
+    fn compute(&mut self, motions: &[Motion; 2]) -> Result<Frame, FrameError> {
         let Self { side, stream, solids, .. } = self;
         let (side, stream) = (*side, &*stream);
         let mut events = vec![stream.record()?];
@@ -139,8 +149,12 @@ impl Scene {
         Ok(Frame { counts, milliseconds })
     }
 
-    /// Copies the voxels of both shapes in the last frame to the host.
+    /// Copies the voxels of both shapes in the last frame to the host. If that frame failed, it is
+    /// [`FrameError::NoFrame`].
     pub fn voxels(&self) -> Result<[Voxels; 2], FrameError> {
+        if self.failed {
+            return Err(FrameError::NoFrame);
+        }
         let [a, b] = &self.solids;
         Ok([self.voxels_of(a, b)?, self.voxels_of(b, a)?])
     }

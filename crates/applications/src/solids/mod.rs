@@ -24,6 +24,8 @@ pub enum FrameError {
          {limit} are possible: take a coarser grid or a mesh of fewer triangles"
     )]
     TooManyVoxels { touched: u64, limit: u64 },
+    #[error("there are no voxels to copy, since the last frame failed; compute another one first")]
+    NoFrame,
     #[error(transparent)]
     Warpnest(#[from] warpnest::Error),
 }

@@ -11,7 +11,12 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::collections::HashMap;
 use warpnest::primitives::{Scratch, exclusive_scan_in_place, sort_pairs};
 use warpnest::{Buffer, Device, MultiMap};
+use warpnest_applications::images::finder::{Finder, Work};
 use warpnest_applications::images::plain::{Hypothesis, Plain, Set, Vote as PlainVote};
+use warpnest_applications::images::points::Points;
+use warpnest_applications::images::sets;
+use warpnest_tests::planted::Operation::{Allocate, Launch};
+use warpnest_tests::planted::{SINGLE_FAULTS, all_failed, in_each_operation, is_planted, planted};
 use warpnest_tests::{at, on_all};
 
 /// The most features of a key that is used; small, so that some keys have more.
@@ -257,4 +262,42 @@ fn votes_and_hypotheses_are_those_of_the_plain_version() {
         check_votes(device, &votes, &expected_votes);
         assert_eq!(verify(device, &votes, (&there, &there_frames), (&here, &frames)), expected);
     });
+}
+
+/// Lets each operation of a search fail, above all each allocation, after a search of other scenes
+/// with the same buffers. Later searches with them are those of fresh ones.
+#[test]
+fn whatever_fails_of_a_search_its_buffers_serve_the_next_one() {
+    let (device, plan) = planted();
+    let stream = device.default_stream();
+    let frame = Frame { left: 0.0, top: 0.0, width: 100.0, height: 100.0 };
+    let points = |number| Points { points: random_points(number, 100.0), frame };
+    let references = [points(40), points(25)];
+    let finder = Finder::new(&device, &references).unwrap();
+    let hashed = |scenes: &[Points]| sets::Sets::new(&device, scenes).unwrap();
+    let found = |scenes: &[Points], work: &mut Work| {
+        finder.search(stream, &mut hashed(scenes), work).unwrap();
+        Finder::hypotheses(stream, work).unwrap()
+    };
+    let (few, many) = (&references[1..], &references[..]);
+    let expected = [few, many].map(|scenes| found(scenes, &mut Work::new(&device).unwrap()));
+    assert!(expected[1][0][0].is_claimed());
+    for (before, scenes) in [(few, many), (many, few)] {
+        let begin = || {
+            let mut work = Work::new(&device).unwrap();
+            found(before, &mut work);
+            (work, hashed(scenes))
+        };
+        let search = |(work, sets): &mut (Work, sets::Sets)| finder.search(stream, sets, work);
+        let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, search, |(mut work, _), done| {
+            match done {
+                Err(sets::FindError::Device(error)) => assert!(is_planted(&error), "{error}"),
+                other => assert!(other.is_ok(), "{other:?}"),
+            }
+            for (scenes, expected) in [many, few, many].into_iter().zip([&expected[1], &expected[0], &expected[1]]) {
+                assert_eq!(found(scenes, &mut work), *expected);
+            }
+        });
+        all_failed(&seen, &[Allocate, Launch]);
+    }
 }

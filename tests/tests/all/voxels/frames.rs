@@ -6,6 +6,8 @@ use warpnest::{Device, Error};
 use warpnest_applications::mesh::Mesh;
 use warpnest_applications::models::{torus_knot, wavy_sphere};
 use warpnest_applications::solids::{FrameError, MAX_SIDE, Motion, Scene, open_edges};
+use warpnest_tests::planted::Operation::{Allocate, Launch};
+use warpnest_tests::planted::{SINGLE_FAULTS, all_failed, in_each_operation, is_planted, planted};
 use warpnest_tests::{at, failing, is_thorough, on_all, only};
 
 /// A motion that scales by `size` and puts the centre to `to`.
@@ -257,4 +259,42 @@ fn after_a_failed_launch_the_next_frame_is_right() {
         scene.frame(&motions).unwrap();
         assert_eq!(scene.voxels().unwrap(), right, "after {good} launches");
     }
+}
+
+/// Lets each operation of a frame fail, above all each allocation, after a frame with other sizes.
+/// The voxels are then refused, and the next frame is right.
+#[test]
+fn whatever_fails_of_a_frame_the_next_one_is_right() {
+    let (device, plan) = planted();
+    let (sphere, cube) = (wavy_sphere(10, 6), cube());
+    let small = [place(1.0, [8.3, 8.1, 8.2]), place(1.5, [9.0, 8.0, 8.0])];
+    let large = [place(3.0, [8.3, 8.1, 8.2]), place(4.0, [12.0, 8.0, 8.0])];
+    let scene = |motions: &[Motion; 2]| {
+        let mut scene = Scene::new(&device, [&sphere, &cube], 16).unwrap();
+        scene.frame(motions).unwrap();
+        scene
+    };
+    let right = scene(&large).voxels().unwrap();
+    let begin = || scene(&small);
+    let seen = in_each_operation(
+        &plan,
+        &SINGLE_FAULTS,
+        begin,
+        |scene| scene.frame(&large).map(drop),
+        |mut scene, done| {
+            match done {
+                // A buffer that cannot grow by more than it must grows by that.
+                Ok(()) => assert_eq!(scene.voxels().unwrap(), right),
+                Err(FrameError::Warpnest(error)) => {
+                    assert!(is_planted(&error), "{error}");
+                    let error = scene.voxels().unwrap_err();
+                    assert!(matches!(error, FrameError::NoFrame), "{error}");
+                }
+                Err(other) => panic!("{other}"),
+            }
+            scene.frame(&large).unwrap();
+            assert_eq!(scene.voxels().unwrap(), right);
+        },
+    );
+    all_failed(&seen, &[Allocate, Launch]);
 }
