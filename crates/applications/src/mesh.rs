@@ -49,6 +49,8 @@ pub enum MeshError {
     IndexOutOfRange { path: PathBuf, what: String, corners: usize },
     #[error("{path}: vertex {vertex} is not finite; remove it, or export the mesh again")]
     NotFinite { path: PathBuf, vertex: usize },
+    #[error("{path}: all {corners} vertices are at one point, so the mesh has no size; export the mesh again")]
+    NoExtent { path: PathBuf, corners: usize },
     #[error(
         "the meshes together are {extent:e} wide, which no grid can resolve; change their size, --scale-b or --offset-b"
     )]

@@ -70,7 +70,7 @@ impl Placement {
     /// Moves `b` beside `a`.
     pub fn place(&self, a: &Mesh, b: Mesh) -> Mesh {
         let ((a_low, a_high), (b_low, b_high)) = (a.bounds(), b.bounds());
-        let ratio = a_low.distance(a_high) / b_low.distance(b_high);
+        let ratio = length(a_high - a_low) / length(b_high - b_low);
         // A mesh without extent has no size to fit; the grid refuses it later if both are so.
         let factor = self.scale * if self.fit && ratio.is_normal() { ratio } else { 1.0 };
         let from = b_low.midpoint(b_high);
@@ -80,6 +80,12 @@ impl Placement {
         let turn = DMat3::from_rotation_z(z) * DMat3::from_rotation_y(y) * DMat3::from_rotation_x(x);
         b.moved(|corner| turn * ((corner - from) * factor) + shift)
     }
+}
+
+/// The length of a vector, also where the squares of its coordinates are infinite or 0.
+fn length(of: DVec3) -> f64 {
+    let greatest = of.abs().max_element();
+    if greatest.is_normal() { greatest * (of / greatest).length() } else { 0.0 }
 }
 
 /// Moves both meshes, as they lie to each other, to coordinates where a voxel is a unit cube.
@@ -404,6 +410,11 @@ mod tests {
         let (a_low, a_high) = ball().bounds();
         assert!((high[1] - low[1] - 0.5 * (a_high[1] - a_low[1])).abs() < 1e-9);
         assert!((0.5 * (low[0] + high[0]) - (1.5 * a_high[0] - 0.5 * a_low[0])).abs() < 0.5);
+        // Meshes whose squares are infinite or 0 are fitted as well.
+        for size in [1e160, 1e-200] {
+            let (low, high) = half.place(&ball(), ball().moved(|at| at * size)).bounds();
+            assert!((high[1] - low[1] - 0.5 * (a_high[1] - a_low[1])).abs() < 1e-9, "{size:e}: {low} {high}");
+        }
         // Even nonsense is moved without a panic, and refused afterwards.
         let wild = Placement { fit: true, scale: 1e300, rotation: DVec3::splat(1e300), offset: DVec3::MAX };
         assert!(fit_to_grid(ball(), wild.place(&point(), huge()), 64).is_err());

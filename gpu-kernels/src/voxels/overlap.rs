@@ -80,8 +80,10 @@ impl Prepared {
             low[i] = (least as u32).min(side - 1);
             high[i] = (most as u32).min(side - 1);
         }
-        let (width, height) = ((high[0] - low[0] + 1) as u64, (high[1] - low[1] + 1) as u64);
-        Self { axis, low, columns: [width, if inside { width * height } else { 0 }], last: high[2], corners }
+        // Beside the grid, and where a coordinate is no number, the box may end before it begins.
+        let length = |i: usize| if inside { (high[i] - low[i] + 1) as u64 } else { 0 };
+        let width = length(0);
+        Self { axis, low, columns: [width, width * length(1)], last: high[2], corners }
     }
 
     /// The number of columns of the grid, along the last axis, in which the triangle may be.

@@ -23,6 +23,6 @@ impl Model {
             path => mesh::load(Path::new(path))?,
         };
         let name = Path::new(given).file_name().map_or(given.into(), |name| name.to_string_lossy().into_owned());
-        Ok(Self { name, mesh: at_rest(mesh) })
+        Ok(Self { name, mesh: at_rest(mesh, Path::new(given))? })
     }
 }

@@ -1,19 +1,31 @@
 //! How two shapes move: the motions of every moment of an animation that ends where it began.
 
 use std::f64::consts::TAU;
+use std::path::Path;
 
 use glam::{DMat3, DVec3};
 
 use super::Motion;
-use crate::mesh::Mesh;
+use crate::mesh::{Mesh, MeshError};
 
-/// A mesh of the same form, its box centred and its furthest corner at a distance of 1.
-pub fn at_rest(mesh: Mesh) -> Mesh {
+/// A mesh of the same form, its box centred and its furthest corner at a distance of 1. A mesh
+/// without extent has no such form; the error names `path`.
+pub fn at_rest(mesh: Mesh, path: &Path) -> Result<Mesh, MeshError> {
+    if let Some(vertex) = mesh.corners.iter().position(|corner| !corner.is_finite()) {
+        return Err(MeshError::NotFinite { path: path.into(), vertex });
+    }
+    // Squares of coordinates, or even differences, may be infinite or 0; those of parts of the
+    // greatest one are not, nor are those of parts of the box.
+    let greatest = mesh.corners.iter().map(|corner| corner.abs().max_element()).fold(0.0, f64::max);
+    let mesh = mesh.moved(|corner| corner / greatest);
     let (low, high) = mesh.bounds();
-    let centre = low.midpoint(high);
-    let mesh = mesh.moved(|corner| corner - centre);
+    let (centre, extent) = (low.midpoint(high), (high - low).max_element());
+    if !(extent > 0.0 && extent.is_finite()) {
+        return Err(MeshError::NoExtent { path: path.into(), corners: mesh.corners.len() });
+    }
+    let mesh = mesh.moved(|corner| (corner - centre) / extent);
     let radius = mesh.corners.iter().map(|corner| corner.length()).fold(0.0, f64::max);
-    if radius.is_normal() { mesh.moved(|corner| corner / radius) } else { mesh }
+    Ok(mesh.moved(|corner| corner / radius))
 }
 
 /// The motion of one shape.
@@ -82,9 +94,13 @@ mod tests {
     use super::*;
     use crate::models;
 
+    fn rests(mesh: Mesh) -> Mesh {
+        at_rest(mesh, Path::new("m.ply")).unwrap()
+    }
+
     #[test]
     fn no_corner_leaves_the_grid_and_the_end_is_the_beginning() {
-        let meshes = [models::wavy_sphere(40, 20), models::torus_knot(100, 10)].map(at_rest);
+        let meshes = [models::wavy_sphere(40, 20), models::torus_knot(100, 10)].map(rests);
         let mut hand = Hand::default();
         for step in 0..60 {
             for (mesh, dance) in meshes.iter().zip(DANCE) {
@@ -107,10 +123,30 @@ mod tests {
 
     #[test]
     fn a_mesh_at_rest_has_a_radius_of_one() {
-        let mesh = at_rest(models::torus_knot(50, 6).moved(|at| at * 9.0 + 100.0));
-        let furthest = mesh.corners.iter().map(|at| at.length()).fold(0.0, f64::max);
-        assert!((furthest - 1.0).abs() < 1e-12);
-        let point = Mesh { corners: vec![DVec3::splat(7.0)], triangles: vec![[0; 3]] };
-        assert_eq!(at_rest(point).corners, [DVec3::ZERO]);
+        let knot = || models::torus_knot(50, 6);
+        let right = rests(knot());
+        // The greatest size is where coordinates just fit, the least where they begin to lose bits.
+        for size in [1.0, 9.0, 1e160, 1e200, 5e307, 1e-160, 1e-200, 1e-290] {
+            let mesh = rests(knot().moved(|at| at * size));
+            let furthest = mesh.corners.iter().map(|at| at.length()).fold(0.0, f64::max);
+            assert!((furthest - 1.0).abs() < 1e-12, "{size:e}: {furthest}");
+            let same = |(a, b): (&DVec3, &DVec3)| a.abs_diff_eq(*b, 1e-9);
+            assert!(mesh.corners.iter().zip(&right.corners).all(same), "{size:e}");
+        }
+        let far = rests(knot().moved(|at| at * 9.0 + 100.0));
+        assert!((far.corners[7] - right.corners[7]).length() < 1e-9);
+    }
+
+    #[test]
+    fn a_mesh_without_extent_is_refused_by_name() {
+        let point = |at: DVec3| Mesh { corners: vec![at; 3], triangles: vec![[0, 1, 2]] };
+        for mesh in [point(DVec3::ZERO), point(DVec3::splat(7.0)), point(DVec3::splat(1e300)), Mesh::default()] {
+            let error = at_rest(mesh, Path::new("m.ply")).unwrap_err();
+            assert!(matches!(error, MeshError::NoExtent { .. }) && error.to_string().starts_with("m.ply: "), "{error}");
+        }
+        for bad in [f64::NAN, f64::INFINITY] {
+            let error = at_rest(point(DVec3::new(0.0, bad, 1.0)), Path::new("m.ply")).unwrap_err();
+            assert!(matches!(error, MeshError::NotFinite { vertex: 0, .. }), "{error}");
+        }
     }
 }

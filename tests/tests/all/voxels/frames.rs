@@ -298,3 +298,19 @@ fn whatever_fails_of_a_frame_the_next_one_is_right() {
     );
     all_failed(&seen, &[Allocate, Launch]);
 }
+
+/// Moves shapes to where coordinates are infinite, or no numbers.
+#[test]
+fn motions_without_bounds_are_no_panic() {
+    let (sphere, cube) = (wavy_sphere(10, 6), cube());
+    let mut scene = Scene::new(&Device::cpu(), [&sphere, &cube], 16).unwrap();
+    for size in [1e10, 1e160, 1e200, f64::MAX, f64::INFINITY, f64::NAN, -1e160] {
+        for to in [8.0, 1e160, f64::NAN] {
+            let (twist, swell) = (size.min(1e200), 0.5 * size);
+            let motions = [Motion { twist, swell, ..place(size, [to; 3]) }, place(size, [8.0, to, 8.0])];
+            scene.frame(&motions).unwrap();
+        }
+    }
+    scene.frame(&[place(3.0, [8.3, 8.1, 8.2]), place(4.0, [12.0, 8.0, 8.0])]).unwrap();
+    assert!(scene.voxels().unwrap().iter().all(|voxels| !voxels.keys.is_empty()));
+}

@@ -77,12 +77,33 @@ fn a_mesh_with_a_hole_has_no_inside_and_that_is_said() {
 }
 
 #[test]
+fn a_mesh_of_any_size_is_brought_to_the_scene() {
+    let folder = Folder::new("sizes");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let voxels = ["1", "1e160", "1e200", "1e-200"].map(|size| {
+        let path = folder.0.join(format!("{size}.ply"));
+        let corners = format!("0 0 0\n{size} 0 0\n0 {size} 0\n0 0 {size}\n");
+        let header = "ply\nformat ascii 1.0\nelement vertex 4\nproperty double x\nproperty double y\n\
+            property double z\nelement face 4\nproperty list uchar int vertex_indices\nend_header\n";
+        let text = format!("{header}{corners}3 0 2 1\n3 0 1 3\n3 1 2 3\n3 2 0 3\n");
+        std::fs::write(&path, text).unwrap();
+        let text =
+            printed(&[path.to_str().unwrap(), "sphere", "--grid", "16", "--frames", "1", "--no-pictures"], &folder);
+        text.lines().find(|line| line.starts_with("voxels")).unwrap().split_whitespace().nth(1).unwrap().to_owned()
+    });
+    assert!(voxels[0] != "0" && voxels.iter().all(|count| *count == voxels[0]), "{voxels:?}");
+}
+
+#[test]
 fn arguments_out_of_shape_and_bad_files_are_refused() {
     let folder = Folder::new("bad");
     std::fs::create_dir_all(&folder.0).unwrap();
     let bad = folder.0.join("bad.obj");
     std::fs::write(&bad, "v 0 0 nan\nf 1 1 1\n").unwrap();
     let bad = bad.to_str().unwrap();
+    let point = folder.0.join("point.obj");
+    std::fs::write(&point, "v 3 3 3\nv 3 3 3\nf 1 2 2\n").unwrap();
+    let point = point.to_str().unwrap();
     for (arguments, words) in [
         (["--grid", "7"], ["--grid", "8..=1024"]),
         (["--grid", "1025"], ["--grid", "8..=1024"]),
@@ -91,6 +112,7 @@ fn arguments_out_of_shape_and_bad_files_are_refused() {
         (["--sizes", "1,0.5"], ["--sizes", "0.9"]),
         (["no/such.ply", "knot"], ["no/such.ply: ", "built-in shapes"]),
         (["sphere", bad], ["bad.obj: ", "vertex 0 is not finite"]),
+        (["sphere", point], ["point.obj: ", "no size"]),
         (["--output", "/dev/null/x"], ["/dev/null/x: ", "--output"]),
     ] {
         let output = run(&arguments);
