@@ -80,9 +80,9 @@ struct Arguments {
 }
 
 fn view(text: &str) -> Result<[f64; 2], String> {
-    let numbers: Vec<f64> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
-    match numbers[..] {
-        [first, second] if first.is_finite() && second.is_finite() => Ok([first, second]),
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    match numbers.as_deref() {
+        Ok(&[first, second]) if first.is_finite() && second.is_finite() => Ok([first, second]),
         _ => Err("give two numbers with a comma between".to_owned()),
     }
 }
