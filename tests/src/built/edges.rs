@@ -189,6 +189,36 @@ pub fn rebuilds_with_more_and_fewer_and_no_pairs<D: AllWidths>(config: impl Fn(u
     });
 }
 
+/// Checks that a map that was rebuilt from fewer pairs takes, once it is shrunk, no more than one
+/// that is built from these, that a clone takes no more either, and that both have the pairs.
+pub fn a_map_that_is_shrunk_takes_no_more_than_a_fresh_one<D: AllWidths>(config: &Config<D>) {
+    fn with<D: Tested<K, V>, K: Key, V: Value>(engine: &TestEngine, config: &Config<D>) {
+        let (device, most) = (&engine.device, engine.max_items.min(20_000));
+        let (keys, values) = (distinct_keys::<K>(most, 31), values::<V>(most));
+        for pairs in [0, 1, 60, most / 2] {
+            let _at = at(format!("{pairs} pairs after {most}"));
+            let mut map = build::<D, K, V>(device, config, &keys, &values);
+            let large = map.memory_bytes();
+            rebuild(&mut map, &keys[..pairs], &values[..pairs]).unwrap();
+            let fresh = build::<D, K, V>(device, config, &keys[..pairs], &values[..pairs]).memory_bytes();
+            let copy = map.try_clone().unwrap();
+            map.shrink_to_fit().unwrap();
+            assert!(map.memory_bytes() <= fresh && fresh <= large, "{} bytes, {fresh} fresh", map.memory_bytes());
+            assert!(copy.memory_bytes() <= fresh, "{} bytes of the clone, {fresh} fresh", copy.memory_bytes());
+            for map in [&map, &copy] {
+                holds(map, &keys[..pairs], &values[..pairs]);
+            }
+            map.shrink_to_fit().unwrap();
+            rebuild(&mut map, &keys, &values).unwrap();
+            assert_eq!(map.memory_bytes(), large);
+        }
+    }
+    let _at = at(format!("{config:?}"));
+    on_each_engine(|engine| {
+        crate::in_all_widths!(with::<D>(engine, config));
+    });
+}
+
 /// Checks clones. The key that is all ones is among the pairs, and a rebuild of one map does not
 /// change the other.
 pub fn a_clone_keeps_what_the_map_has_no_more<D: AllWidths>(config: &Config<D>) {

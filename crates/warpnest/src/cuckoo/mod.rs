@@ -137,6 +137,11 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
         self.functions.slots() as u64
     }
 
+    /// Returns the number of words that the slots take.
+    fn words_in_use(&self) -> usize {
+        config::table_words::<K, V>(self.slots()) as usize
+    }
+
     fn slots_pointer(&self) -> Global<Slot<K, V>> {
         self.words.argument()
     }
@@ -213,7 +218,7 @@ impl<K: Key, V: Payload> RawTable<K, V> for CuckooTable<K, V> {
             device: self.device.clone(),
             config: self.config.clone(),
             functions: self.functions,
-            words: self.words.duplicate(stream, &self.device)?,
+            words: self.words.duplicate_front(stream, &self.device, self.words_in_use())?,
             header: self.header.duplicate(stream, &self.device)?,
             length: self.length,
             report: self.report.clone(),
@@ -221,8 +226,13 @@ impl<K: Key, V: Payload> RawTable<K, V> for CuckooTable<K, V> {
         })
     }
 
-    /// Does nothing: a build works in the table.
+    /// Gives back what a table under a compacting table or a multimap has beside its slots. Other
+    /// tables have nothing else: a build works in the table.
     fn shrink_to_fit(&mut self) -> Result<()> {
+        let (stream, words) = (self.device.default_stream(), self.words_in_use());
+        if let Some(words) = self.words.shrunk(stream, &self.device, words)? {
+            self.words = words;
+        }
         Ok(())
     }
 

@@ -234,6 +234,16 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         let _ = self.words.fill(stream, 0);
     }
 
+    /// Gives an empty table, as a rebuild that failed leaves it, the memory of one without pairs.
+    pub(super) fn shrink_empty(&mut self) -> Result<()> {
+        let tiny = PageConfig::default().plan::<K, V>(0)?;
+        if self.words.len() as u64 > tiny.table_words() {
+            self.words = Buffer::zeroed(&self.device, tiny.table_words() as usize)?;
+            self.layout = Layout::new::<K, V>(0, 0, tiny.page_bits, tiny.page_buckets);
+        }
+        Ok(())
+    }
+
     fn attempt_until_built(
         &mut self,
         stream: &Stream,

@@ -104,7 +104,7 @@ impl<K: Key, V: Payload> MapsFile for PageTable<K, V> {
 }
 
 /// The number of 64-bit words of the buckets.
-fn words_of<K: Key, V: Payload>(layout: &Layout) -> u64 {
+pub(super) fn words_of<K: Key, V: Payload>(layout: &Layout) -> u64 {
     layout.buckets() as u64 * (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 64) as u64
 }
 

@@ -137,6 +137,11 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         self.layout.buckets() as u64 * self.layout.slots as u64
     }
 
+    /// Returns the number of words that the buckets take.
+    fn words_in_use(&self) -> usize {
+        file::words_of::<K, V>(&self.layout) as usize
+    }
+
     /// Returns the number of buckets that may have pairs: none in an empty map, whatever its words
     /// are.
     fn buckets_with_pairs(&self) -> u64 {
@@ -200,7 +205,7 @@ impl<K: Key, V: Payload> RawTable<K, V> for PageTable<K, V> {
             device: self.device.clone(),
             config: self.config.clone(),
             layout: self.layout,
-            words: self.words.duplicate(stream, &self.device)?,
+            words: self.words.duplicate_front(stream, &self.device, self.words_in_use())?,
             scratch: Scratch::new(&self.device),
             length: self.length,
             report: self.report.clone(),
@@ -210,6 +215,13 @@ impl<K: Key, V: Payload> RawTable<K, V> for PageTable<K, V> {
 
     fn shrink_to_fit(&mut self) -> Result<()> {
         self.scratch.release();
+        if self.length == 0 {
+            return self.shrink_empty();
+        }
+        let (stream, words) = (self.device.default_stream(), self.words_in_use());
+        if let Some(words) = self.words.shrunk(stream, &self.device, words)? {
+            self.words = words;
+        }
         Ok(())
     }
 

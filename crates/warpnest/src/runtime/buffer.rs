@@ -12,6 +12,9 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// The fewest bytes of an allocation.
+const MIN_BYTES: usize = 16;
+
 /// An array of a plain type in a device's memory.
 ///
 /// A buffer records the events of its last reads and of its last write. Work that any stream does
@@ -45,7 +48,7 @@ impl<T: Plain> Buffer<T> {
         };
         let bytes = length.checked_mul(size_of::<T>()).ok_or_else(too_large)?;
         // An empty buffer still has an address.
-        let bytes = bytes.max(16);
+        let bytes = bytes.max(MIN_BYTES);
         let address = engine.allocate(bytes)?;
         Ok(Self::from_allocation(Allocation::new(engine.clone(), address, bytes, Owner::Engine), length))
     }
@@ -63,9 +66,24 @@ impl<T: Plain> Buffer<T> {
 
     /// Another buffer with the same elements, copied on `stream`.
     pub(crate) fn duplicate(&self, stream: &Stream, device: &Device) -> Result<Self> {
-        let mut copy = Self::uninitialized(device, self.length)?;
-        copy.copy_from(stream, self)?;
+        self.duplicate_front(stream, device, self.length)
+    }
+
+    /// Another buffer with the first `length` elements, copied on `stream`.
+    pub(crate) fn duplicate_front(&self, stream: &Stream, device: &Device, length: usize) -> Result<Self> {
+        let copy = Self::uninitialized(device, length.min(self.length))?;
+        let (from, to, bytes) = (self.allocation.address(), copy.allocation.address(), copy.bytes());
+        if bytes > 0 {
+            // SAFETY: both have that many bytes.
+            stream.enqueue(&[self], &[&copy], |queue| unsafe { queue.copy(from, to, bytes) })?;
+        }
         Ok(copy)
+    }
+
+    /// The same in memory of that size, unless the buffer has no more already.
+    pub(crate) fn shrunk(&self, stream: &Stream, device: &Device, length: usize) -> Result<Option<Self>> {
+        let fits = self.allocation.bytes() <= (length * size_of::<T>()).max(MIN_BYTES);
+        if fits { Ok(None) } else { self.duplicate_front(stream, device, length).map(Some) }
     }
 
     /// Sets the length to 0; the memory stays.

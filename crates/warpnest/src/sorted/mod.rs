@@ -111,6 +111,12 @@ impl<K: Key, V: Value> SortedTable<K, V> {
         &self.values
     }
 
+    /// Returns the numbers of key and value slots that the pairs and their index take.
+    fn lengths(&self) -> (usize, usize) {
+        let pairs = self.layout.keys;
+        (config::keys_length(pairs) as usize, config::values_length(pairs) as usize)
+    }
+
     /// Queues a copy of the pairs at `ranks`.
     ///
     /// # Safety
@@ -178,8 +184,8 @@ impl<K: Key, V: Value> RawTable<K, V> for SortedTable<K, V> {
             device: self.device.clone(),
             config: self.config.clone(),
             layout: self.layout,
-            keys: self.keys.duplicate(stream, &self.device)?,
-            values: self.values.duplicate(stream, &self.device)?,
+            keys: self.keys.duplicate_front(stream, &self.device, self.lengths().0)?,
+            values: self.values.duplicate_front(stream, &self.device, self.lengths().1)?,
             scratch: Scratch::new(&self.device),
             report: self.report.clone(),
         })
@@ -187,6 +193,12 @@ impl<K: Key, V: Value> RawTable<K, V> for SortedTable<K, V> {
 
     fn shrink_to_fit(&mut self) -> Result<()> {
         self.scratch.release();
+        let (stream, (keys, values)) = (self.device.default_stream(), self.lengths());
+        // Both are copied before one is replaced: if the other cannot be, the map stays as it is.
+        let keys = self.keys.shrunk(stream, &self.device, keys)?;
+        let values = self.values.shrunk(stream, &self.device, values)?;
+        keys.into_iter().for_each(|keys| self.keys = keys);
+        values.into_iter().for_each(|values| self.values = values);
         Ok(())
     }
 

@@ -198,6 +198,9 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// Gives back the scratch of rebuilds and batches, which the next one allocates again, and
     /// memory that the map no longer needs.
     ///
+    /// A map that was rebuilt from fewer pairs is copied to memory of the size for these, so for a
+    /// moment there are both. A [`CuckooMap`](crate::CuckooMap) keeps its slots.
+    ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
     /// the map is unchanged.

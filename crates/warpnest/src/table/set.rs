@@ -109,7 +109,7 @@ impl<K: Key, D: Stores<K::Word, Nothing>> BulkSet<K, D> {
         self.table.device()
     }
 
-    /// Gives back the scratch of rebuilds, as
+    /// Gives back the scratch of rebuilds, and memory that the set no longer needs, as
     /// [`BulkMap::shrink_to_fit`](crate::BulkMap::shrink_to_fit) does.
     ///
     /// # Errors

@@ -181,6 +181,19 @@ impl<K: Key, V: Value> TwoLevelTable<K, V> {
         let _ = self.clear(stream);
     }
 
+    /// Gives an empty table, as a rebuild that failed leaves it, the memory of one without pairs.
+    pub(super) fn shrink_empty(&mut self) -> Result<()> {
+        let (device, tiny) = (&self.device, self.config.words::<K, V>(1) as usize);
+        if self.words.len() > tiny || self.seeds.len() > 1 {
+            let mut words = Buffer::uninitialized(device, tiny)?;
+            words.fill(device.default_stream(), 0xff)?;
+            let (seeds, header) = (Buffer::zeroed(device, 1)?, Buffer::zeroed(device, header::WORDS)?);
+            (self.words, self.seeds, self.header) = (words, seeds, header);
+            self.layout = layout::<K>(&self.config, 1, || 0);
+        }
+        Ok(())
+    }
+
     fn clear(&mut self, stream: &Stream) -> Result<()> {
         self.words.fill(stream, 0xff)?;
         self.seeds.fill(stream, 0)?;

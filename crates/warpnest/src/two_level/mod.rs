@@ -115,6 +115,11 @@ impl<K: Key, V: Value> TwoLevelTable<K, V> {
         self.layout.buckets.slots() as u64
     }
 
+    /// Returns the number of words that the buckets take, with what builds need behind them.
+    fn words_in_use(&self) -> usize {
+        self.config.words::<K, V>(self.buckets()) as usize
+    }
+
     /// Returns the number of slots of all buckets.
     pub fn slots(&self) -> u64 {
         self.buckets() * self.layout.bucket_slots() as u64
@@ -186,8 +191,8 @@ impl<K: Key, V: Value> RawTable<K, V> for TwoLevelTable<K, V> {
             device: self.device.clone(),
             config: self.config.clone(),
             layout: self.layout,
-            words: self.words.duplicate(stream, &self.device)?,
-            seeds: self.seeds.duplicate(stream, &self.device)?,
+            words: self.words.duplicate_front(stream, &self.device, self.words_in_use())?,
+            seeds: self.seeds.duplicate_front(stream, &self.device, self.buckets() as usize)?,
             header: self.header.duplicate(stream, &self.device)?,
             scratch: Scratch::new(&self.device),
             length: self.length,
@@ -198,6 +203,15 @@ impl<K: Key, V: Value> RawTable<K, V> for TwoLevelTable<K, V> {
 
     fn shrink_to_fit(&mut self) -> Result<()> {
         self.scratch.release();
+        if self.length == 0 {
+            return self.shrink_empty();
+        }
+        let stream = self.device.default_stream();
+        // Both are copied before one is replaced: if the other cannot be, the map stays as it is.
+        let words = self.words.shrunk(stream, &self.device, self.words_in_use())?;
+        let seeds = self.seeds.shrunk(stream, &self.device, self.buckets() as usize)?;
+        words.into_iter().for_each(|words| self.words = words);
+        seeds.into_iter().for_each(|seeds| self.seeds = seeds);
         Ok(())
     }
 

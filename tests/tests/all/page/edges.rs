@@ -32,6 +32,7 @@ warpnest_tests::tests_of! { edges:
     the_key_that_is_all_ones_is_there_or_not_with_every_value(default());
     values_that_are_all_zeros_and_all_ones(default(), default().assume_unique().load(1.0));
     a_clone_keeps_what_the_map_has_no_more(default());
+    a_map_that_is_shrunk_takes_no_more_than_a_fresh_one(default());
 }
 
 #[test]

@@ -14,7 +14,7 @@ use warpnest_tests::forms::Form;
 use warpnest_tests::maps::{Checked, equals};
 use warpnest_tests::planted::Operation::{Allocate, Copy, Download, Fill, Launch, Record, Upload, Wait};
 use warpnest_tests::planted::{
-    FaultPlan, Operation, SINGLE_FAULTS, all_failed, assert_planted, in_each_operation, is_planted, planted,
+    Fault, FaultPlan, Operation, SINGLE_FAULTS, all_failed, assert_planted, in_each_operation, is_planted, planted,
 };
 use warpnest_tests::sets;
 use warpnest_tests::{distinct_keys, values};
@@ -65,6 +65,127 @@ fn a_rebuild_that_fails_anywhere_leaves_an_empty_map_that_can_be_built_again() {
     rebuilds(&small, &repeated);
     rebuilds(&SortedConfig::default(), &repeated);
     rebuilds(&SortedConfig::default().assume_unique(), &unique);
+}
+
+/// Lets each operation of `shrink_to_fit` fail, after a rebuild from fewer pairs, or from none that
+/// failed itself. The map has its pairs all the same, and no more memory than before.
+fn shrinks<D: Tested<u32, u64>>(config: &Config<D>) {
+    let (device, plan) = planted();
+    let (keys, values) = (distinct_keys::<u32>(3000, 1), values::<u64>(3000));
+    for pairs in [0, 3, 300] {
+        let (few, of_few) = (&keys[..pairs], &values[..pairs]);
+        let begin = || {
+            let mut map = built::build::<D, u32, u64>(&device, config, &keys, &values);
+            built::rebuild(&mut map, few, of_few).unwrap();
+            map
+        };
+        let fresh = {
+            let map = built::build::<D, u32, u64>(&device, config, few, of_few);
+            (map.memory_bytes(), plan.bytes())
+        };
+        let expected: HashMap<u32, u64> = few.iter().copied().zip(of_few.iter().copied()).collect();
+        let large = begin().memory_bytes();
+        let shrink = |map: &mut BulkMap<u32, u64, D>| map.shrink_to_fit();
+        let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, shrink, |mut map, done| {
+            assert!(is_planted(&done.unwrap_err()));
+            assert_eq!(map.memory_bytes(), large);
+            equals(&map, &expected);
+            map.shrink_to_fit().unwrap();
+            equals(&map, &expected);
+            assert!(map.memory_bytes() <= fresh.0 && plan.bytes() <= fresh.1, "{} bytes", plan.bytes());
+            built::rebuild(&mut map, &keys, &values).unwrap();
+        });
+        all_failed(&seen, &[Allocate]);
+    }
+    // What a failed rebuild left.
+    let mut map = built::build::<D, u32, u64>(&device, config, &keys, &values);
+    let input = (Buffer::from_slice(&device, &keys).unwrap(), Buffer::from_slice(&device, &values).unwrap());
+    let last = Fault { lasting: false, ..SINGLE_FAULTS[0] };
+    let launched = (0..).find(|&good| {
+        let rebuild = || map.rebuild_on(device.default_stream(), &input.0, &input.1);
+        plan.with(last, good, rebuild).1 == [Launch]
+    });
+    assert!(launched.is_some() && map.is_empty());
+    map.shrink_to_fit().unwrap();
+    equals(&map, &HashMap::new());
+    let none = built::build::<D, u32, u64>(&device, config, &[], &[]);
+    assert!(map.memory_bytes() <= none.memory_bytes(), "{} bytes for no pairs", map.memory_bytes());
+}
+
+#[test]
+fn a_map_that_cannot_be_shrunk_stays_whole() {
+    shrinks(&PageConfig::default().seed(2));
+    shrinks(&SortedConfig::default());
+    shrinks(&TwoLevelConfig::default().bucket_capacity(64).items_per_bucket(40.0).sub_tables(3, 32).seed(2));
+}
+
+#[test]
+fn what_stands_on_another_table_is_shrunk_or_stays_whole() {
+    fn with<F: Form>() {
+        let (device, plan) = planted();
+        let (many, few): (Vec<u32>, [u32; 5]) = (distinct_keys(3000, 1), [7, 8, 7, 9, 7]);
+        for ordered in [false, true] {
+            let config = CompactingConfig::on(F::with(1, 0.5));
+            let config = if ordered { config.in_order_of_appearance() } else { config };
+            let fresh = {
+                let table = config.build(&device, &few).unwrap();
+                (table.memory_bytes(), plan.bytes())
+            };
+            let begin = || {
+                let mut table = config.build(&device, &many).unwrap();
+                table.rebuild(&few).unwrap();
+                table
+            };
+            assert!(begin().try_clone().unwrap().memory_bytes() <= fresh.0);
+            let seen = in_each_operation(
+                &plan,
+                &SINGLE_FAULTS,
+                begin,
+                |table| table.shrink_to_fit(),
+                |mut table, done| {
+                    assert!(is_planted(&done.unwrap_err()));
+                    assert_eq!((table.len(), table.contains_many(&few).unwrap()), (3, vec![true; 5]));
+                    table.shrink_to_fit().unwrap();
+                    assert!(table.memory_bytes() <= fresh.0 && plan.bytes() <= fresh.1, "{} bytes", plan.bytes());
+                    let mut keys: Vec<u32> = table.to_pairs().unwrap().into_iter().map(|(key, _)| key).collect();
+                    keys.sort_unstable();
+                    assert_eq!((keys, table.contains_many(&few).unwrap()), (vec![7, 8, 9], vec![true; 5]));
+                    table.rebuild(&many).unwrap();
+                    assert_eq!(table.len(), 3000);
+                },
+            );
+            all_failed(&seen, &[Allocate]);
+        }
+        let config = MultiConfig::on(F::with(1, 0.5));
+        let fresh = {
+            let map = config.build(&device, &few, &few).unwrap();
+            (map.memory_bytes(), plan.bytes())
+        };
+        let begin = || {
+            let mut map = config.build(&device, &many, &many).unwrap();
+            map.rebuild(&few, &few).unwrap();
+            map
+        };
+        assert!(begin().try_clone().unwrap().memory_bytes() <= fresh.0);
+        let seen = in_each_operation(
+            &plan,
+            &SINGLE_FAULTS,
+            begin,
+            |map| map.shrink_to_fit(),
+            |mut map, done| {
+                assert!(is_planted(&done.unwrap_err()));
+                assert_eq!(map.retrieve_many(&[7, 1, 9]).unwrap().values, [7, 7, 7, 9]);
+                map.shrink_to_fit().unwrap();
+                assert!(map.memory_bytes() <= fresh.0 && plan.bytes() <= fresh.1, "{} bytes", plan.bytes());
+                assert_eq!(map.retrieve_many(&[7, 1, 9]).unwrap().values, [7, 7, 7, 9]);
+                map.rebuild(&many, &many).unwrap();
+                assert_eq!((map.len(), map.key_count()), (3000, 3000));
+            },
+        );
+        all_failed(&seen, &[Allocate]);
+    }
+    with::<Page>();
+    with::<Cuckoo>();
 }
 
 /// Checks the calls that change nothing: after a failure the map is as it was.

@@ -82,13 +82,20 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
         built
     }
 
-    /// Frees the scratch of rebuilds. The next rebuild allocates it again.
+    /// Gives back the scratch of rebuilds, which the next one allocates again, and memory that the
+    /// table no longer needs, as [`BulkMap::shrink_to_fit`](crate::BulkMap::shrink_to_fit) does.
     ///
     /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
+    /// all keys and ids are unchanged.
     pub fn shrink_to_fit(&mut self) -> Result<()> {
-        self.work = Work::new(self.ids.device())?;
-        self.ids.shrink_to_fit()
+        let device = self.ids.device().clone();
+        self.work = Work::new(&device)?;
+        self.ids.shrink_to_fit()?;
+        if let Some(keys) = self.keys.shrunk(device.default_stream(), &device, self.keys.len())? {
+            self.keys = keys;
+        }
+        Ok(())
     }
 
     fn fill(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {

@@ -113,13 +113,24 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         built
     }
 
-    /// Frees the scratch of rebuilds. The next rebuild allocates it again.
+    /// Gives back the scratch of rebuilds, which the next one allocates again, and memory that the
+    /// map no longer needs, as [`BulkMap::shrink_to_fit`](crate::BulkMap::shrink_to_fit) does.
     ///
     /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
+    /// all pairs are unchanged.
     pub fn shrink_to_fit(&mut self) -> Result<()> {
-        self.work = Work::new(self.runs.device())?;
-        self.runs.shrink_to_fit()
+        let device = self.runs.device().clone();
+        let stream = device.default_stream();
+        self.work = Work::new(&device)?;
+        self.runs.shrink_to_fit()?;
+        if let Some(lasts) = self.lasts.shrunk(stream, &device, self.lasts.len())? {
+            self.lasts = lasts;
+        }
+        if let Some(values) = self.values.shrunk(stream, &device, self.values.len())? {
+            self.values = values;
+        }
+        Ok(())
     }
 
     /// Fills the map by algorithm 1 of (Alcantara 2011, §4.4): a sort, the runs of equal keys, and
