@@ -277,6 +277,10 @@ impl<K: Key, V: Value> RawTable<K, V> for ExtendibleTable<K, V> {
         self.table.memory_bytes()
     }
 
+    fn check_usable(&self) -> Result<()> {
+        self.check()
+    }
+
     unsafe fn find(
         &self,
         stream: &Stream,

@@ -262,6 +262,10 @@ impl<K: Key, V: Value> RawTable<K, V> for LinearTable<K, V> {
         (size_of::<PackedPair<K, V>>() * self.words.len() + 8 * self.header.len()) as u64
     }
 
+    fn check_usable(&self) -> Result<()> {
+        self.check()
+    }
+
     unsafe fn find(
         &self,
         stream: &Stream,

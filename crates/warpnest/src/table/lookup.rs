@@ -20,6 +20,8 @@ fn queries_at_once(device: &Device) -> usize {
 
 /// Returns the values of `queries`, in their order.
 pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K::Word, V::Word>, queries: &[K]) -> Result<Vec<Option<V>>> {
+    // No queries make no chunk, and a table that cannot answer says so all the same.
+    table.check_usable()?;
     let device = table.device();
     let stream = device.default_stream();
     let mut values = Vec::with_capacity(queries.len());

@@ -21,6 +21,11 @@ pub trait RawTable<K: Key, P: Payload>: Debug + Sized {
     /// The bytes that the table takes on the device, without what builds and batches work in.
     fn memory_bytes(&self) -> u64;
 
+    /// Fails if the table cannot be looked up in, since a change of it failed partway.
+    fn check_usable(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Queues a lookup; `values` may be null.
     ///
     /// # Safety

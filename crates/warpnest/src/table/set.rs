@@ -154,7 +154,7 @@ impl<K: Key, D: Builds<K::Word, Nothing>> BulkSet<K, D> {
     /// Rebuilds the set from other keys; returns when it is built.
     ///
     /// # Errors
-    /// As for [`BulkSet::rebuild_on`].
+    /// As for [`BulkSet::rebuild_on`]; if the slice cannot be copied, the set is unchanged.
     pub fn rebuild(&mut self, keys: &[K]) -> Result<()> {
         let device = self.device().clone();
         self.rebuild_on(device.default_stream(), &*Lent::new(&device, keys)?)

@@ -188,6 +188,59 @@ fn what_stands_on_another_table_is_shrunk_or_stays_whole() {
     with::<Cuckoo>();
 }
 
+/// Lets each operation of a rebuild from slices fail. The first ones copy the slices: if one of
+/// these fails, what was there stays; if a later one does, nothing is left.
+fn slices<T, R: std::fmt::Debug + PartialEq>(
+    (device, plan): (&Device, &FaultPlan),
+    slices: usize,
+    begin: impl Fn() -> T,
+    rebuild: impl Fn(&mut T) -> Result<()>,
+    content: impl Fn(&T) -> R,
+) {
+    let new = repeated();
+    let mut copying = 0;
+    for fault in SINGLE_FAULTS {
+        let copy = |_: &mut ()| (0..slices).try_for_each(|_| Buffer::from_slice(device, &new).map(drop));
+        let mut failures = 0;
+        in_each_operation(plan, &[fault], || (), copy, |(), done| failures += done.is_err() as u32);
+        copying = failures;
+        let (old, mut number) = (content(&begin()), 0);
+        // What a failed launch leaves.
+        let none = (copying..copying + 100).find_map(|good| {
+            let mut subject = begin();
+            (plan.with(fault, good, || rebuild(&mut subject)).1 == [Launch]).then(|| content(&subject))
+        });
+        let none = none.unwrap();
+        in_each_operation(plan, &[fault], &begin, &rebuild, |mut subject, done| {
+            if done.is_err() {
+                let expected = if number < copying { &old } else { &none };
+                assert_eq!(content(&subject), *expected, "operation {number}");
+            }
+            number += 1;
+            rebuild(&mut subject).unwrap();
+        });
+    }
+    assert!(copying >= 2 * slices as u32, "only {copying} operations copy the slices");
+}
+
+#[test]
+fn a_rebuild_whose_slices_cannot_be_copied_loses_nothing() {
+    let (device, plan) = &planted();
+    let (old, new) = ([1u32, 2, 3], repeated());
+    let case = (device, &**plan);
+    let map = || PageConfig::default().seed(2).build(device, &old, &[5u64, 6, 7]).unwrap();
+    let fives = vec![5u64; new.len()];
+    slices(case, 2, map, |map| map.rebuild(&new, &fives), |map| map.get_many(&old).unwrap());
+    let set = || PageConfig::default().seed(2).build_set(device, &old).unwrap();
+    slices(case, 1, set, |set| set.rebuild(&new), |set| set.contains_many(&old).unwrap());
+    let compacting = || CompactingConfig::on(PageConfig::default().seed(2)).build(device, &old).unwrap();
+    let rebuild = |table: &mut warpnest::CompactingTable<u32>| table.rebuild(&new);
+    slices(case, 1, compacting, rebuild, |table| table.contains_many(&old).unwrap());
+    let multi = || MultiConfig::on(PageConfig::default().seed(2)).build(device, &old, &old).unwrap();
+    let rebuild = |map: &mut warpnest::MultiMap<u32, u32>| map.rebuild(&new, &new);
+    slices(case, 2, multi, rebuild, |map| map.retrieve_many(&old).unwrap().values);
+}
+
 /// Checks the calls that change nothing: after a failure the map is as it was.
 fn looks<D: Checked<u32, u64>>(
     (device, plan): (&Device, &FaultPlan),

@@ -46,6 +46,8 @@ fn is_true(map: &mut LinearMap<u32, u64>, done: &Result<()>, keys: &[u32]) -> bo
     let broken = map.get_many(&[1]).is_err();
     if broken {
         assert!(done.is_err());
+        let nothing = [map.get_many(&[]).map(drop), map.contains_many(&[]).map(drop)];
+        assert!(nothing.into_iter().all(|done| is_planted(&done.unwrap_err())), "no queries");
         for error in [map.to_pairs().map(drop), map.contains_many(&[1]).map(drop), map.probe_lengths().map(drop)] {
             assert!(is_planted(&error.unwrap_err()));
         }
@@ -173,7 +175,7 @@ fn an_extendible_map_is_whole_or_says_that_it_was_emptied() {
         in_each_operation(&plan, &LASTING_FAULTS, begin, call, |mut map, done| {
             if map.get_many(&[1]).is_err() {
                 assert!(matches!(done, Err(Error::Emptied { .. })), "{done:?}");
-                assert!(map.is_empty() && map.to_pairs().is_err());
+                assert!(map.is_empty() && map.to_pairs().is_err() && map.get_many(&[]).is_err());
                 map.clear_on(device.default_stream()).unwrap();
             }
             let there = if map.is_empty() { HashMap::new() } else { map.to_pairs().unwrap().into_iter().collect() };

@@ -84,7 +84,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     /// Builds the map anew from other pairs; returns when it is built.
     ///
     /// # Errors
-    /// As for [`MultiMap::rebuild_on`].
+    /// As for [`MultiMap::rebuild_on`]; if the slices cannot be copied, the map is unchanged.
     pub fn rebuild(&mut self, keys: &[K], values: &[V]) -> Result<()> {
         let device = self.device().clone();
         let (keys, values) = Lent::pairs(&device, keys, values)?;
