@@ -14,6 +14,8 @@ use crate::workspace;
 const PROGRAM: &str = "docs/examples/first-map";
 /// The packages that it needs, and the paths where its manifest finds them.
 const PACKAGES: [(&str, &str); 2] = [("gpu-kernels", "../../../gpu-kernels"), ("warpnest", "../../../crates/warpnest")];
+/// The texts that the licence of the packages asks to be passed on with them.
+const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 /// The variables by which a build could find CUDA, or be told which one.
 const CUDA_VARIABLES: [&str; 7] = [
     "CUDA_HOME",
@@ -42,6 +44,7 @@ pub fn build_and_run(root: &Path) -> Result<String> {
         let unpacked = format!("{name}-{version}");
         let archive = packed.join(format!("{unpacked}.crate"));
         unpack_if_new(&archive, &folder, &unpacked)?;
+        check_licences(root, &folder.join(&unpacked))?;
         ensure!(manifest.contains(path), "{PROGRAM}/Cargo.toml does not say where {name} is");
         manifest = manifest.replace(path, &format!("../{unpacked}"));
     }
@@ -60,6 +63,17 @@ pub fn build_and_run(root: &Path) -> Result<String> {
     Ok(device.context("the program does not say where it runs")?.to_string())
 }
 
+/// Fails unless a package has the licences of the repository, whose texts packing does not look for
+/// outside of the package's own folder.
+fn check_licences(root: &Path, package: &Path) -> Result<()> {
+    for name in LICENCES {
+        let text = fs::read(root.join(name)).with_context(|| format!("the repository has no {name}"))?;
+        let copy = fs::read(package.join(name)).with_context(|| format!("{} has no {name}", package.display()))?;
+        ensure!(copy == text, "{}/{name} is not the repository's", package.display());
+    }
+    Ok(())
+}
+
 /// Unpacks an archive into `folder`, unless that has been done with the same archive.
 fn unpack_if_new(archive: &Path, folder: &Path, unpacked: &str) -> Result<()> {
     let last = folder.join(format!("{unpacked}.crate"));
@@ -74,4 +88,26 @@ fn unpack_if_new(archive: &Path, folder: &Path, unpacked: &str) -> Result<()> {
     capture(Command::new("tar").arg("-xzmf").arg(archive).arg("-C").arg(folder))?;
     fs::write(last, packed)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks at every member of the workspace whose manifest does not forbid publishing it.
+    #[test]
+    fn every_crate_that_can_be_published_has_the_licences() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+        let (_, members) = manifest.split_once("members = [").unwrap();
+        let (members, _) = members.split_once(']').unwrap();
+        let mut published = 0;
+        for member in members.split(',').map(|member| root.join(member.trim().trim_matches('"'))) {
+            if !fs::read_to_string(member.join("Cargo.toml")).unwrap().contains("publish = false") {
+                check_licences(&root, &member).unwrap();
+                published += 1;
+            }
+        }
+        assert!(published >= PACKAGES.len(), "only {published} crates can be published");
+    }
 }
