@@ -106,8 +106,8 @@ impl Prepared {
         };
         let (flat, side, front) = (shadows(flat), shadows(side), shadows(front));
         let normal = cross(minus(b, a), minus(c, a));
-        // However inexact the normal of a triangle that is nearly a line, the shadows on it are of all
-        // three corners, so what touches is never apart.
+        // However inexact the normal of a triangle that is nearly a line, the shadows on it are of
+        // all three corners, so what touches is never apart.
         let along = |corner: Vector| normal[0] * corner[0] + normal[1] * corner[1] + normal[2] * corner[2];
         let (low, high) = extent(along(a), along(b), along(c));
         let plane = 0.5 * (low + high);

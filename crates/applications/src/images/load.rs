@@ -76,8 +76,8 @@ impl Picture {
     }
 }
 
-/// Reads a picture from a PNG or JPEG file. A picture of more than [`MAX_PIXELS`] is refused by what
-/// its header says.
+/// Reads a picture from a PNG or JPEG file. A picture of more than [`MAX_PIXELS`] is refused by
+/// what its header says.
 pub fn load(path: &Path) -> Result<Picture, LoadError> {
     load_within(path, MAX_PIXELS)
 }

@@ -90,8 +90,8 @@ impl Scene {
         self.solids.each_ref().map(|solid| solid.open_edges)
     }
 
-    /// Computes a frame from scratch; waits for it. After an error there are no voxels to copy until
-    /// another frame succeeds.
+    /// Computes a frame from scratch; waits for it. After an error there are no voxels to copy
+    /// until another frame succeeds.
     pub fn frame(&mut self, motions: &[Motion; 2]) -> Result<Frame, FrameError> {
         self.failed = true;
         let frame = self.compute(motions)?;

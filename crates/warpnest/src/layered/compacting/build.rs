@@ -54,7 +54,8 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
     /// Builds the table anew from other rows; returns when it is built.
     ///
     /// # Errors
-    /// As for [`CompactingTable::rebuild_on`]; if the slice cannot be copied, the table is unchanged.
+    /// As for [`CompactingTable::rebuild_on`]; if the slice cannot be copied, the table is
+    /// unchanged.
     pub fn rebuild(&mut self, keys: &[K]) -> Result<()> {
         let device = self.device().clone();
         self.rebuild_on(device.default_stream(), &*Lent::new(&device, keys)?)
