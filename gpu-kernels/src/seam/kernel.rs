@@ -3,8 +3,9 @@
 /// An entry point of a kernel for one choice of types: all that an engine needs to know of it
 /// besides the arguments.
 ///
-/// The functions in it are not generic, so they are compiled once, in the crate that declares the
-/// kernel.
+/// The function that runs blocks is compiled in the program that launches the kernel. With this
+/// crate's feature `precompiled` it is compiled once, in the crate that declares the kernel, as the
+/// function that checks blocks always is.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Debug)]
 pub struct Entry {

@@ -1,8 +1,8 @@
 //! What `kernel!` adds on the host: an entry for each choice of types, with the functions that run
 //! its blocks.
 
-/// The items that a kernel declaration adds on the host: the `Kernel` implementation, and an
-/// [`Entry`](crate::seam::Entry) for each choice of types, named as the GPU's entry points are.
+/// The item that a kernel declaration adds on the host: the `Kernel` implementation, whose
+/// [`Entry`](crate::seam::Entry) is named by the types as the GPU's entry points are.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! backend_kernel {
@@ -48,87 +48,75 @@ macro_rules! backend_kernel {
     };
 }
 
-/// The `Kernel` implementation over a table of entries, from which only the types choose.
+/// The `Kernel` implementation, whose entry is a constant of the types.
+///
+/// The constant is evaluated where a program launches the kernel, for the types that it launches.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! host_kernel {
     (
-        { [$($const:literal)?], $($declaration:tt)* }
+        { [$($const:literal)?], $threads:literal, [$($resident:literal)?], $shared:tt [$($argument:ident : $type:ty),*] }
         $name:ident [$($generic:ident : $bound:ident),*] $index:expr;
         $([$types:tt $entry:expr])*
     ) => {
-        const _: () = {
-            static ENTRIES: &[$crate::seam::Entry] = $crate::host_entries! {
-                $name [$($const)?] { $($declaration)* } $([$types $entry])*
-            };
-
-            // SAFETY: `entry` is for the types of `self`, and `values` is `self`.
-            unsafe impl<$($generic: $bound),*> $crate::seam::Kernel for $name<$($generic,)* $($const)?> {
-                fn entry(&self) -> &'static $crate::seam::Entry {
-                    &ENTRIES[$index]
-                }
-                fn values(&self) -> *const () {
-                    (&raw const *self).cast()
+        // SAFETY: `entry` is for the types of `self`, and `values` is `self`.
+        unsafe impl<$($generic: $bound),*> $crate::seam::Kernel for $name<$($generic,)* $($const)?> {
+            #[inline]
+            fn entry(&self) -> &'static $crate::seam::Entry {
+                const {
+                    const NAMES: &[&str] = &[$($entry),*];
+                    &$crate::seam::Entry {
+                        name: NAMES[$index],
+                        threads: $threads,
+                        shared_bytes: $crate::shared_bytes! $shared,
+                        size: size_of::<Self>(),
+                        parameters: &[$( (core::mem::offset_of!(Self, $argument), size_of::<$type>()) ),*],
+                        run: $crate::run_blocks! {
+                            [$name [$($const)?] $threads, $shared] [$($generic : $bound),*] $index; $($types)*
+                        },
+                        check: $crate::check_block! { [$name [$($const)?] $threads, $shared] $index; $($types)* },
+                    }
                 }
             }
-        };
+            #[inline]
+            fn values(&self) -> *const () {
+                (&raw const *self).cast()
+            }
+        }
     };
 }
 
-/// The entries of all choices of types.
+/// The size in bytes of a block's shared arrays.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! host_entries {
-    ($name:ident $const:tt $declaration:tt $([$types:tt $entry:expr])*) => {
-        &[$( $crate::host_entry! { $name $types $const $entry, $declaration } ),*]
+macro_rules! shared_bytes {
+    ($($shared:ident : $word:ty = $length:expr),*) => {
+        0 $(+ size_of::<$word>() * ($length) as usize)*
     };
 }
 
-/// The entry for one choice of types.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! host_entry {
-    (
-        $name:ident [$($generic:ident = $concrete:ty),*] [$($const:literal)?] $entry:expr,
-        {
-            $threads:literal, [$($resident:literal)?],
-            [$($shared:ident : $word:ty = $length:expr),*] [$($argument:ident : $type:ty),*]
-        }
-    ) => {{
-        $( type $generic = $concrete; )*
-        type Arguments = $name<$($generic,)* $($const)?>;
-        $crate::seam::Entry {
-            name: $entry,
-            threads: $threads,
-            shared_bytes: 0 $(+ size_of::<$word>() * ($length) as usize)*,
-            size: size_of::<Arguments>(),
-            parameters: &[$( (core::mem::offset_of!(Arguments, $argument), size_of::<$type>()) ),*],
-            run: $crate::run_blocks! { Arguments, $threads, [$($shared : $word = $length),*] },
-            check: $crate::check_block! { Arguments, $threads, [$($shared : $word = $length),*] },
-        }
-    }};
-}
-
-/// The function that runs blocks on the CPU.
-#[cfg(feature = "cpu")]
+/// The function that runs blocks on the CPU, compiled where the entry is used.
+///
+/// A function without parameters is `inline`, so that it is not compiled here either.
+#[cfg(all(feature = "cpu", not(feature = "precompiled")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! run_blocks {
-    ($arguments:ty, $threads:literal, [$($shared:ident : $word:ty = $length:expr),*]) => {{
-        unsafe fn run(values: *const (), blocks: core::ops::Range<u32>, grid: u32) {
-            // SAFETY: the caller gives the address of the entry's struct.
-            let kernel = unsafe { *values.cast::<$arguments>() };
-            $(
-                let mut storage = $crate::seam::cpu::SharedStorage::<$word, { $length }>::new();
-                // SAFETY: the storage outlives the blocks, which run here on this thread, one after
-                // the other.
-                let $shared = unsafe { storage.handle() };
-            )*
-            for index in blocks {
-                kernel.run(&mut $crate::seam::cpu::CpuBlock::<$threads>::new(index, grid) $(, $shared)*);
-            }
-        }
-        Some(run as $crate::seam::RunBlocks)
+    ($kernel:tt [$($generic:ident : $bound:ident),*] $($table:tt)*) => {{
+        $crate::run_function! { $kernel [$($generic),*] #[inline] run<$($generic: $bound),*> }
+        Some(run::<$($generic),*> as $crate::seam::RunBlocks)
+    }};
+}
+
+/// The function that runs blocks on the CPU, out of one for each choice of types, which are
+/// compiled in the crate that declares the kernel.
+#[cfg(feature = "precompiled")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! run_blocks {
+    ($kernel:tt $generics:tt $index:expr; $($types:tt)*) => {{
+        const RUNS: &[$crate::seam::RunBlocks] = &[$( $crate::run_of_types! { $kernel $types } ),*];
+        Some(RUNS[$index])
     }};
 }
 
@@ -141,23 +129,52 @@ macro_rules! run_blocks {
     };
 }
 
-/// The function that runs a block on the checking back end.
+/// The function that runs blocks of one choice of types.
+#[cfg(feature = "precompiled")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! run_of_types {
+    ($kernel:tt [$($generic:ident = $concrete:ty),*]) => {{
+        $( type $generic = $concrete; )*
+        $crate::run_function! { $kernel [$($generic),*] run<> }
+        run
+    }};
+}
+
+/// A function that runs blocks on the CPU.
+#[cfg(feature = "cpu")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! run_function {
+    (
+        [$name:ident [$($const:literal)?] $threads:literal, [$($shared:ident : $word:ty = $length:expr),*]]
+        [$($generic:ident),*] $(#[$attribute:meta])? run<$($parameter:ident : $bound:ident),*>
+    ) => {
+        $(#[$attribute])?
+        unsafe fn run<$($parameter: $bound),*>(values: *const (), blocks: core::ops::Range<u32>, grid: u32) {
+            // SAFETY: the caller gives the address of the entry's struct.
+            let kernel = unsafe { *values.cast::<$name<$($generic,)* $($const)?>>() };
+            $(
+                let mut storage = $crate::seam::cpu::SharedStorage::<$word, { $length }>::new();
+                // SAFETY: the storage outlives the blocks, which run here on this thread, one after
+                // the other.
+                let $shared = unsafe { storage.handle() };
+            )*
+            for index in blocks {
+                kernel.run(&mut $crate::seam::cpu::CpuBlock::<$threads>::new(index, grid) $(, $shared)*);
+            }
+        }
+    };
+}
+
+/// The function that runs a block on the checking back end, out of one for each choice of types.
 #[cfg(feature = "checked")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! check_block {
-    ($arguments:ty, $threads:literal, [$($shared:ident : $word:ty = $length:expr),*]) => {{
-        unsafe fn check(values: *const (), block: u32, grid: u32, checker: &$crate::seam::checked::Checker) {
-            // SAFETY: the caller gives the address of the entry's struct.
-            let kernel = unsafe { *values.cast::<$arguments>() };
-            let mut block = $crate::seam::checked::CheckedBlock::<$threads>::new(block, grid, checker);
-            $(
-                // SAFETY: the block lives to the end of this function, which runs on one thread.
-                let $shared = unsafe { block.shared::<$word>($length) };
-            )*
-            kernel.run(&mut block $(, $shared)*);
-        }
-        Some(check as $crate::seam::CheckBlock)
+    ($kernel:tt $index:expr; $($types:tt)*) => {{
+        const CHECKS: &[$crate::seam::CheckBlock] = &[$( $crate::check_of_types! { $kernel $types } ),*];
+        Some(CHECKS[$index])
     }};
 }
 
@@ -168,4 +185,28 @@ macro_rules! check_block {
     ($($declaration:tt)*) => {
         None
     };
+}
+
+/// The function that checks a block of one choice of types.
+#[cfg(feature = "checked")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! check_of_types {
+    (
+        [$name:ident [$($const:literal)?] $threads:literal, [$($shared:ident : $word:ty = $length:expr),*]]
+        [$($generic:ident = $concrete:ty),*]
+    ) => {{
+        $( type $generic = $concrete; )*
+        unsafe fn check(values: *const (), block: u32, grid: u32, checker: &$crate::seam::checked::Checker) {
+            // SAFETY: the caller gives the address of the entry's struct.
+            let kernel = unsafe { *values.cast::<$name<$($generic,)* $($const)?>>() };
+            let mut block = $crate::seam::checked::CheckedBlock::<$threads>::new(block, grid, checker);
+            $(
+                // SAFETY: the block lives to the end of this function, which runs on one thread.
+                let $shared = unsafe { block.shared::<$word>($length) };
+            )*
+            kernel.run(&mut block $(, $shared)*);
+        }
+        check
+    }};
 }
