@@ -135,14 +135,3 @@ mod files {
     mod mapped;
     mod round_trips;
 }
-
-mod images {
-    mod keys;
-    mod search;
-    mod tally;
-}
-
-mod voxels {
-    mod frames;
-    mod reference;
-}

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use warpnest_applications::mesh::{self, Mesh};
-use warpnest_applications::{models, voxelize};
+use warpnest_voxels::mesh::{self, Mesh};
+use warpnest_voxels::{models, voxelize};
 
 /// The finest grid whose voxels have keys of 32 bits: ten for each coordinate, as in (Alcantara
 /// 2009).

@@ -74,9 +74,8 @@ impl Device {
     /// The first CUDA device if it can be used, else the CPU engine; [`Device::fallback_reason`]
     /// then says why.
     ///
-    /// A program with the feature `cuda` wants a GPU: if it gets none, the reason is written to the
-    /// standard error, once. [`Device::require_gpu`] makes it an error, and [`Device::cpu`] is
-    /// silent.
+    /// A program should show that reason, as the CPU is slower by orders of magnitude.
+    /// [`Device::require_gpu`] makes it an error.
     ///
     /// # Errors
     /// There are none with the feature `cpu`, which is on by default: the CPU engine is always
@@ -85,11 +84,6 @@ impl Device {
         let found = Self::cuda(0);
         #[cfg(feature = "cpu")]
         let found = found.or_else(|error| {
-            #[cfg(feature = "cuda")]
-            {
-                static SAID: std::sync::Once = std::sync::Once::new();
-                SAID.call_once(|| eprintln!("warpnest: running on the CPU: {error}"));
-            }
             let reason = Some(error.to_string().into());
             Ok(Self { fallback_reason: reason, ..Self::cpu() })
         });

@@ -1,0 +1,12 @@
+//! Which of many reference pictures is in a scene, and where: geometric hashing of interest points.
+#![allow(missing_docs, reason = "this crate is for its example, and is not published; fields say what they are")]
+
+pub mod corners;
+pub mod drawn;
+pub mod finder;
+pub mod gallery;
+pub mod load;
+pub mod plain;
+pub mod points;
+pub mod scenes;
+pub mod sets;

@@ -1,0 +1,216 @@
+//! The example lets two solid shapes move through each other, and finds anew for every frame where
+//! they meet and which part of each lies inside the other.
+//!
+//! This is the application that (Alcantara 2011, figure 4.1) shows: both surfaces become voxels,
+//! a hash table is built of each, each is asked for the other's voxels, and a flood over the tables
+//! tells inside from outside.
+
+mod controls;
+mod film;
+mod fineness;
+mod models;
+mod report;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::Context;
+use clap::Parser;
+use film::Film;
+use glam::Vec3;
+use indicatif::{ProgressBar, ProgressStyle};
+use models::Model;
+use report::Times;
+use warpnest::Device;
+use warpnest_shapes::animation::{Choreography, DANCE, Hand};
+use warpnest_shapes::picture::{self, Drawn};
+use warpnest_shapes::{MAX_SIDE, Motion, Scene};
+
+/// Let two solid shapes move through each other: where do they meet, and what is inside?
+#[derive(Debug, Parser)]
+#[command(after_help = "A shape is a mesh (.ply, ascii or binary, or .obj, plain or gzipped) or one of the built-in \
+    shapes: sphere, knot, braid.\nBoth are brought to the size of the scene, then turn, twist and swell. Every frame \
+    is computed from scratch:\nboth surfaces become voxels, a hash table is built of each, each is asked for the \
+    other's voxels,\nand a flood over the tables tells inside from outside. \
+    What is inside a mesh with holes is not defined:\nthe other shape is then drawn grey.")]
+struct Arguments {
+    /// The first shape: a path or a built-in shape
+    #[arg(default_value = "sphere")]
+    a: String,
+    /// The second shape
+    #[arg(default_value = "knot")]
+    b: String,
+    /// Voxels along each side of the grid, 8 to 1024
+    #[arg(short, long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(8..=i64::from(MAX_SIDE)))]
+    grid: u32,
+    /// Frames of the animation
+    #[arg(short, long, default_value_t = 48, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    frames: u32,
+    /// Where tables live and kernels run: best, cpu, cuda or cuda:N
+    #[arg(short, long, default_value = "best")]
+    device: String,
+    /// The folder for the pictures: shapes.png, which browsers play, and one for each frame
+    #[arg(short, long, default_value = "shapes")]
+    output: PathBuf,
+    /// Height of a picture in pixels; it is three times as wide
+    #[arg(long, default_value_t = 360, value_parser = clap::value_parser!(u32).range(16..=2160))]
+    height: u32,
+    /// Where the pictures are seen from, in degrees
+    #[arg(long, value_name = "YAW,PITCH", value_parser = view, default_value = "25,30", allow_hyphen_values = true)]
+    view: [f64; 2],
+    /// Measure only: no pictures
+    #[arg(long)]
+    no_pictures: bool,
+    /// Radii of the shapes, as parts of half the grid; up to .9 each
+    #[arg(long, value_name = "A,B", value_parser = sizes, default_value = "0.62,0.9")]
+    sizes: [f64; 2],
+    /// Open a window in which a shape can be turned and moved
+    #[arg(long, conflicts_with_all = ["fineness", "no_pictures"])]
+    window: bool,
+    /// Sweep the grid up to --grid, and draw milliseconds against voxels to fineness.svg and .png
+    #[arg(long)]
+    fineness: bool,
+}
+
+fn view(text: &str) -> Result<[f64; 2], String> {
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    match numbers.as_deref() {
+        Ok(&[first, second]) if first.is_finite() && second.is_finite() => Ok([first, second]),
+        _ => Err("give two numbers with a comma between".to_owned()),
+    }
+}
+
+fn sizes(text: &str) -> Result<[f64; 2], String> {
+    let sizes = view(text)?;
+    let fits = |size: &f64| (0.01..=0.9).contains(size);
+    if sizes.iter().all(fits) { Ok(sizes) } else { Err("give two numbers from 0.01 to 0.9".to_owned()) }
+}
+
+fn main() -> ExitCode {
+    if succeeds(std::env::args_os()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs the program with a command line. An error is printed.
+fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool {
+    let done = run(&Arguments::parse_from(line), &mut io::stdout());
+    if let Err(error) = &done {
+        // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
+        // backtrace.
+        eprintln!("error: {error:#}");
+    }
+    done.is_ok()
+}
+
+fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
+    let device: Device = arguments.device.parse()?;
+    writeln!(out, "device     {}", device.name())?;
+    if let Some(reason) = device.fallback_reason() {
+        writeln!(out, "           ({reason})")?;
+    }
+    let models = [Model::load(&arguments.a)?, Model::load(&arguments.b)?];
+    if arguments.fineness {
+        return fineness::sweep(arguments, &device, &models, out);
+    }
+    let mut scene = Scene::new(&device, models.each_ref().map(|model| &model.mesh), arguments.grid)?;
+    if arguments.window {
+        return window::show(arguments, &models, &mut scene, out);
+    }
+    let times = play(arguments, &models, &mut scene)?;
+    report::print(arguments.grid, true, &models, scene.open_edges(), &times, out)?;
+    if !arguments.no_pictures {
+        writeln!(out, "pictures   {}", arguments.output.join(film::ANIMATION).display())?;
+    }
+    Ok(())
+}
+
+impl Arguments {
+    /// The motions of both shapes at a time of which 0 and 1 are the animation's beginning and end.
+    fn motions(&self, time: f64, side: u32, hands: &[Hand; 2]) -> [Motion; 2] {
+        std::array::from_fn(|i| Choreography { size: self.sizes[i], ..DANCE[i] }.motion(time, side, &hands[i]))
+    }
+
+    /// The motions in frame `number` of the animation.
+    fn motions_in(&self, number: u32, side: u32) -> [Motion; 2] {
+        self.motions(f64::from(number) / f64::from(self.frames), side, &[Hand::default(); 2])
+    }
+}
+
+/// Computes all frames, and draws them unless asked not to.
+fn play(arguments: &Arguments, models: &[Model; 2], scene: &mut Scene) -> anyhow::Result<Times> {
+    let bar = bar(arguments.frames, "frames");
+    let size = (3 * arguments.height as usize, arguments.height as usize);
+    let mut film =
+        (!arguments.no_pictures).then(|| Film::create(&arguments.output, size, arguments.frames)).transpose()?;
+    let mut times = Times::default();
+    // The first frame compiles kernels and allocates memory, so it is computed once more.
+    scene.frame(&arguments.motions_in(0, arguments.grid))?;
+    for number in 0..arguments.frames {
+        let motions = arguments.motions_in(number, arguments.grid);
+        let frame = scene.frame(&motions)?;
+        if let Some(film) = &mut film {
+            film.add(&panels(arguments, models, scene, &motions)?, &report::caption(&frame))?;
+        }
+        times.add(frame);
+        bar.inc(1);
+    }
+    if let Some(film) = film {
+        film.finish()?;
+    }
+    bar.finish_and_clear();
+    Ok(times)
+}
+
+/// The pictures of the three bodies.
+fn panels(
+    arguments: &Arguments,
+    models: &[Model; 2],
+    scene: &Scene,
+    motions: &[Motion; 2],
+) -> anyhow::Result<[Vec<u8>; 3]> {
+    let size = (arguments.height as usize, arguments.height as usize);
+    drawn_shapes(models, scene, motions, |shapes| {
+        picture::BODIES.map(|body| picture::draw(shapes, body, arguments.grid, arguments.view, size))
+    })
+}
+
+/// Draws the shapes of the last frame by `draw`.
+fn drawn_shapes<R>(
+    models: &[Model; 2],
+    scene: &Scene,
+    motions: &[Motion; 2],
+    draw: impl FnOnce(&[Drawn<'_>; 2]) -> R,
+) -> anyhow::Result<R> {
+    let voxels = scene.voxels()?;
+    let normals: [Vec<Vec3>; 2] = std::array::from_fn(|i| picture::normals(&models[i].mesh, &motions[i]));
+    let open = scene.open_edges();
+    // What is inside a shape is a matter of the other one's mesh.
+    Ok(draw(&std::array::from_fn(|i| Drawn { voxels: &voxels[i], normals: &normals[i], known: open[1 - i] == 0 })))
+}
+
+/// A progress bar; nothing where the output is not a terminal.
+fn bar(length: u32, what: &str) -> ProgressBar {
+    let bar = ProgressBar::new(u64::from(length));
+    // The template is a constant; were it wrong, the plain bar would do.
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}") {
+        bar.set_style(style);
+    }
+    bar.with_message(what.to_owned())
+}
+
+/// The error of a file that cannot be written.
+fn cannot_write(path: &Path) -> String {
+    format!("{}: cannot write the file; give another --output", path.display())
+}
+
+/// Makes the folder of the output.
+fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("{}: cannot make the folder; give another --output", folder.display()))
+}

@@ -1,0 +1,176 @@
+//! A frame: from two meshes and their motions to what lies where.
+
+use warpnest::{Buffer, Device, PageConfig, PageMap, Stream};
+
+use super::flood::Flood;
+use super::surface::Surface;
+use super::{FrameError, MAX_SIDE, Motion, open_edges};
+use warpnest_voxels::mesh::Mesh;
+
+/// The stages of a frame, in their order.
+pub const STAGES: [&str; 7] = ["move", "voxelize", "sort", "build", "ask", "flood", "classify"];
+
+/// The figures of one shape in a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The voxels that its surface touches.
+    pub voxels: usize,
+    /// The same, each counted for every triangle that touches it.
+    pub touched: u64,
+    /// The voxels that both surfaces touch.
+    pub common: usize,
+    /// The regions into which these divide the others.
+    pub regions: usize,
+    /// The voxels inside the other shape; `None` if the other mesh is not closed.
+    pub inside: Option<usize>,
+}
+
+/// The result of a frame.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// The figures of both shapes.
+    pub counts: [Counts; 2],
+    /// The milliseconds of each of [`STAGES`], for both shapes together, by the device's clock.
+    pub milliseconds: [f64; STAGES.len()],
+}
+
+/// The voxels of a shape, on the host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Voxels {
+    /// The key of each voxel, in ascending order.
+    pub keys: Vec<u32>,
+    /// The last triangle that touches it.
+    pub triangles: Vec<u32>,
+    /// Whether the other surface touches it, too.
+    pub common: Vec<bool>,
+    /// Whether it lies inside the other shape; always false if the other mesh is not closed.
+    pub inside: Vec<bool>,
+}
+
+/// One shape: its surface, the table of its voxels, and the flood over it.
+#[derive(Debug)]
+struct Solid {
+    surface: Surface,
+    map: PageMap<u32, u32>,
+    flood: Flood,
+    open_edges: usize,
+}
+
+/// Two shapes on a device, and a grid.
+#[derive(Debug)]
+pub struct Scene {
+    side: u32,
+    stream: Stream,
+    solids: [Solid; 2],
+    /// Whether the last frame failed, so that buffers of different frames may be side by side.
+    failed: bool,
+}
+
+impl Scene {
+    /// Brings two meshes at rest to the device. Motions put them into a grid with `side` voxels a
+    /// side.
+    pub fn new(device: &Device, meshes: [&Mesh; 2], side: u32) -> Result<Self, FrameError> {
+        if !(8..=MAX_SIDE).contains(&side) {
+            return Err(FrameError::Side { side });
+        }
+        let solid = |mesh: &Mesh| -> Result<Solid, FrameError> {
+            let none = Buffer::<u32>::zeroed(device, 0)?;
+            // A surface has each of its voxels once.
+            let config = PageConfig::default().assume_unique();
+            let map = config.build_on(device.default_stream(), device, &none, &none)?;
+            let (surface, flood) = (Surface::new(device, mesh)?, Flood::new(device)?);
+            Ok(Solid { surface, map, flood, open_edges: open_edges(mesh) })
+        };
+        let [a, b] = meshes;
+        Ok(Self { side, stream: device.stream()?, solids: [solid(a)?, solid(b)?], failed: false })
+    }
+
+    /// The number of edges of each mesh at which it is not closed.
+    pub fn open_edges(&self) -> [usize; 2] {
+        self.solids.each_ref().map(|solid| solid.open_edges)
+    }
+
+    /// Computes a frame from scratch; waits for it. After an error there are no voxels to copy
+    /// until another frame succeeds.
+    pub fn frame(&mut self, motions: &[Motion; 2]) -> Result<Frame, FrameError> {
+        self.failed = true;
+        let frame = self.compute(motions)?;
+        self.failed = false;
+        Ok(frame)
+    }
+
+    fn compute(&mut self, motions: &[Motion; 2]) -> Result<Frame, FrameError> {
+        let Self { side, stream, solids, .. } = self;
+        let (side, stream) = (*side, &*stream);
+        let mut events = vec![stream.record()?];
+        for (solid, motion) in solids.iter_mut().zip(motions) {
+            solid.surface.move_to(stream, motion)?;
+        }
+        events.push(stream.record()?);
+        let mut touched = [0; 2];
+        for (solid, touched) in solids.iter_mut().zip(&mut touched) {
+            *touched = solid.surface.voxelize(stream, side)?;
+        }
+        events.push(stream.record()?);
+        for solid in solids.iter_mut() {
+            solid.surface.sort(stream)?;
+        }
+        events.push(stream.record()?);
+        for Solid { surface, map, .. } in solids.iter_mut() {
+            map.rebuild_on(stream, &surface.keys, &surface.ranks)?;
+        }
+        events.push(stream.record()?);
+        let [a, b] = solids;
+        a.flood.ask(stream, &a.surface, &b.map)?;
+        b.flood.ask(stream, &b.surface, &a.map)?;
+        events.push(stream.record()?);
+        a.flood.fill(stream, &a.surface, &a.map)?;
+        b.flood.fill(stream, &b.surface, &b.map)?;
+        events.push(stream.record()?);
+        a.flood.classify(stream, &a.surface, &b.surface, side)?;
+        b.flood.classify(stream, &b.surface, &a.surface, side)?;
+        events.push(stream.record()?);
+
+        let mut counts = [Counts::default(); 2];
+        for (own, other) in [(0, 1), (1, 0)] {
+            let [inside, common, regions] = solids[own].flood.counts(stream)?;
+            counts[own] = Counts {
+                voxels: solids[own].surface.keys.len(),
+                touched: touched[own],
+                common,
+                regions,
+                inside: (solids[other].open_edges == 0).then_some(inside),
+            };
+        }
+        let mut milliseconds = [0.0; STAGES.len()];
+        for (time, pair) in milliseconds.iter_mut().zip(events.windows(2)) {
+            *time = pair[1].milliseconds_since(&pair[0])?;
+        }
+        Ok(Frame { counts, milliseconds })
+    }
+
+    /// Copies the voxels of both shapes in the last frame to the host. If that frame failed, it is
+    /// [`FrameError::NoFrame`].
+    pub fn voxels(&self) -> Result<[Voxels; 2], FrameError> {
+        if self.failed {
+            return Err(FrameError::NoFrame);
+        }
+        let [a, b] = &self.solids;
+        Ok([self.voxels_of(a, b)?, self.voxels_of(b, a)?])
+    }
+
+    fn voxels_of(&self, solid: &Solid, other: &Solid) -> Result<Voxels, FrameError> {
+        let (stream, length) = (&self.stream, solid.surface.keys.len());
+        let bits = |words: &Buffer<u32>| -> Result<Vec<bool>, FrameError> {
+            let words = words.download(stream)?;
+            Ok((0..length).map(|i| words[i / 32] >> (i % 32) & 1 != 0).collect())
+        };
+        let closed = other.open_edges == 0;
+        Ok(Voxels {
+            keys: solid.surface.keys.download(stream)?,
+            triangles: solid.surface.numbers.download(stream)?,
+            common: bits(&solid.flood.walls)?,
+            inside: if closed { bits(&solid.flood.inside)? } else { vec![false; length] },
+        })
+    }
+}

@@ -1,0 +1,176 @@
+//! The voxels of one moving surface, on a device.
+
+use glam::DVec3;
+use warpnest::kernels::layered::multi::{Numbers, NumbersParams};
+use warpnest::kernels::seam::Kernel;
+use warpnest::kernels::voxels::{CountPieces, Motion, MoveCorners, SurfaceParams, Voxelize};
+use warpnest::primitives::{Scratch, compact, exclusive_scan, flag_last_of_each, sort_pairs};
+use warpnest::{Buffer, Device, Stream, Tracked};
+
+use super::FrameError;
+use warpnest_voxels::mesh::Mesh;
+
+/// The most voxels that all triangles of a shape touch, each counted for every triangle.
+const MAX_TOUCHED: u64 = 1 << 31;
+
+/// One surface: its mesh where it is now, and the voxels that it touches.
+///
+/// Every buffer but those of the mesh has another length in every frame.
+#[derive(Debug)]
+pub struct Surface {
+    /// The corners of the mesh at rest, three coordinates each.
+    rest: Buffer<f64>,
+    /// The corners where they are now.
+    pub corners: Buffer<f64>,
+    /// The numbers of three corners for each triangle.
+    pub triangles: Buffer<u32>,
+    /// The number of pieces of each triangle.
+    pieces: Buffer<u64>,
+    /// The first piece of each triangle, and the number of all pieces.
+    starts: Buffer<u64>,
+    /// The number of voxels of each piece.
+    touched: Buffer<u64>,
+    /// The offset of each piece's first voxel, and the number of all voxels.
+    offsets: Buffer<u64>,
+    /// The keys of the voxels that triangles touch, sorted, with repeats.
+    repeated_keys: Buffer<u32>,
+    /// The numbers of the triangles that touch them.
+    repeated_numbers: Buffer<u32>,
+    keep: Buffer<u32>,
+    count: Buffer<u32>,
+    /// The key of each voxel, in ascending order.
+    pub keys: Buffer<u32>,
+    /// The last triangle that touches each voxel.
+    pub numbers: Buffer<u32>,
+    /// The numbers 0, 1, 2 … as many as there are voxels.
+    pub ranks: Buffer<u32>,
+    scratch: Scratch,
+}
+
+impl Surface {
+    /// A surface whose mesh is on the device, without voxels yet.
+    pub fn new(device: &Device, mesh: &Mesh) -> Result<Self, FrameError> {
+        let coordinates: Vec<f64> = mesh.corners.iter().flat_map(DVec3::to_array).collect();
+        let triangles: Vec<u32> = mesh.triangles.iter().flatten().copied().collect();
+        let (words, wide) = (|| Buffer::zeroed(device, 0), || Buffer::zeroed(device, 0));
+        Ok(Self {
+            rest: Buffer::from_slice(device, &coordinates)?,
+            corners: Buffer::zeroed(device, coordinates.len())?,
+            triangles: Buffer::from_slice(device, &triangles)?,
+            pieces: Buffer::zeroed(device, mesh.triangles.len())?,
+            starts: Buffer::zeroed(device, mesh.triangles.len() + 1)?,
+            touched: wide()?,
+            offsets: wide()?,
+            repeated_keys: words()?,
+            repeated_numbers: words()?,
+            keep: words()?,
+            count: Buffer::zeroed(device, 1)?,
+            keys: words()?,
+            numbers: words()?,
+            ranks: words()?,
+            scratch: Scratch::new(device),
+        })
+    }
+
+    /// The number of triangles.
+    pub fn triangle_count(&self) -> u64 {
+        self.pieces.len() as u64
+    }
+
+    /// Queues moving the mesh from its rest.
+    pub fn move_to(&mut self, stream: &Stream, motion: &Motion) -> Result<(), FrameError> {
+        let corners = self.rest.len() as u64 / 3;
+        // SAFETY: the launch names the buffers, which have three coordinates for each corner.
+        unsafe {
+            let plan = Motion { corners, ..*motion };
+            let kernel = MoveCorners { corners: self.rest.global(), moved: self.corners.global(), plan };
+            stream.launch(&kernel, corners, &[&self.rest], &[&self.corners])?;
+        }
+        Ok(())
+    }
+
+    /// Finds the voxels of a grid with `side` voxels a side that the triangles touch, in the order
+    /// of the triangles. Returns their number, each counted for every triangle that touches it.
+    pub fn voxelize(&mut self, stream: &Stream, side: u32) -> Result<u64, FrameError> {
+        let mut plan = SurfaceParams { triangles: self.triangle_count(), pieces: 0, side, padding: 0 };
+        // SAFETY: the launch names the buffers, of which `pieces` has an element for each triangle.
+        // Triangles name corners that the mesh has.
+        unsafe {
+            let (corners, triangles) = (self.corners.global(), self.triangles.global());
+            let kernel = CountPieces { corners, triangles, pieces: self.pieces.global(), plan };
+            stream.launch(&kernel, plan.triangles, &[&self.corners, &self.triangles], &[&self.pieces])?;
+        }
+        exclusive_scan(stream, &mut self.scratch, &self.pieces, &mut self.starts)?;
+        plan.pieces = self.starts.get(stream, self.pieces.len())?.unwrap_or(0);
+        // Nearly every piece has a voxel.
+        check_touched(plan.pieces)?;
+
+        self.touched.resize(stream, plan.pieces as usize)?;
+        self.offsets.resize(stream, plan.pieces as usize + 1)?;
+        self.launch_voxelize(stream, false, plan)?;
+        exclusive_scan(stream, &mut self.scratch, &self.touched, &mut self.offsets)?;
+        let touched = self.offsets.get(stream, plan.pieces as usize)?.unwrap_or(0);
+        check_touched(touched)?;
+
+        self.repeated_keys.resize(stream, touched as usize)?;
+        self.repeated_numbers.resize(stream, touched as usize)?;
+        self.launch_voxelize(stream, true, plan)?;
+        Ok(touched)
+    }
+
+    /// Sorts the voxels that triangles touch, and leaves each once.
+    pub fn sort(&mut self, stream: &Stream) -> Result<(), FrameError> {
+        // The sort is stable, so the last triangle of each voxel stays.
+        sort_pairs(stream, &mut self.scratch, &mut self.repeated_keys, &mut self.repeated_numbers)?;
+        let length = self.repeated_keys.len();
+        self.keep.resize(stream, length.div_ceil(32))?;
+        flag_last_of_each(stream, &self.repeated_keys, &mut self.keep)?;
+        let Self { repeated_keys, repeated_numbers, keep, count, keys, numbers, scratch, .. } = self;
+        for (from, to) in [(repeated_keys, &mut *keys), (repeated_numbers, &mut *numbers)] {
+            to.resize(stream, length)?;
+            compact(stream, scratch, from, keep, to, count)?;
+        }
+        let voxels = count.get(stream, 0)?.map_or(0, |voxels| voxels as usize);
+        keys.resize(stream, voxels)?;
+        numbers.resize(stream, voxels)?;
+        self.ranks.resize(stream, voxels)?;
+        // SAFETY: the launch names the buffer, which has as many ranks.
+        unsafe {
+            let kernel = Numbers { output: self.ranks.global(), plan: NumbersParams { end: voxels as u64 } };
+            stream.launch(&kernel, voxels as u64, &[], &[&self.ranks])?;
+        }
+        Ok(())
+    }
+
+    /// Launches the kernel that counts voxels, or the one that writes them.
+    fn launch_voxelize(&self, stream: &Stream, write: bool, plan: SurfaceParams) -> Result<(), FrameError> {
+        let offsets = if write { &self.offsets } else { &self.touched };
+        let mut reads: Vec<&dyn Tracked> = vec![&self.corners, &self.triangles, &self.starts];
+        let mut writes: Vec<&dyn Tracked> = vec![&self.repeated_keys, &self.repeated_numbers];
+        if write {
+            reads.push(offsets)
+        } else {
+            writes.push(offsets)
+        }
+        // SAFETY: the launch names the buffers. The starts are those of the plan's pieces; counting
+        // writes a count for each, and writing finds as many voxels again.
+        unsafe {
+            let count = Voxelize::<false> {
+                corners: self.corners.global(),
+                triangles: self.triangles.global(),
+                starts: self.starts.global(),
+                offsets: offsets.global(),
+                keys: self.repeated_keys.global(),
+                numbers: self.repeated_numbers.global(),
+                plan,
+            };
+            let kernel: &dyn Kernel = if write { &count.variant::<true>() } else { &count };
+            stream.launch(kernel, plan.pieces, &reads, &writes)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_touched(touched: u64) -> Result<(), FrameError> {
+    if touched <= MAX_TOUCHED { Ok(()) } else { Err(FrameError::TooManyVoxels { touched, limit: MAX_TOUCHED }) }
+}
