@@ -3,8 +3,8 @@
 //! Counted are the statements of all entries of the PTX for Hopper, and of those entries of the PTX
 //! for every device that differ. The figure is printed when all tests of a process have run. With
 //! `WARPNEST_COVERAGE=1` it is printed for a selection of tests, too. The statements that were not
-//! executed are written to `ptx-coverage.txt` in the target folder, where `cargo xtask check` reads
-//! it.
+//! executed are written to a file of the program in the folder `ptx-coverage` of the target folder.
+//! `cargo xtask check` counts what any program has executed.
 
 use crate::interpreted::{BASELINE, HOPPER};
 use ptx_tools::Module;
@@ -51,16 +51,19 @@ extern "C" fn report() {
     let share = 100.0 * executed as f64 / all as f64;
     println!("PTX: {executed} of {all} statements were executed, {share:.1} %");
     let Some(path) = path() else { return };
-    let digest = warpnest::ptx::HOPPER.lines().find(|line| line.starts_with("// sources-sha256")).unwrap_or_default();
+    let digest = warpnest::ptx::digest_line(warpnest::ptx::hopper());
     let text = format!("{executed} of {all} statements\n{digest}\n{left_out}");
-    if let Err(error) = std::fs::write(&path, text) {
+    let written = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
+    if let Err(error) = written {
         println!("PTX: {} cannot be written: {error}", path.display());
     }
 }
 
-/// The path of `ptx-coverage.txt` in the target folder, if the program is in one.
+/// The path of the program's file in the target folder, if the program is in one.
 fn path() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let deps = program.parent().filter(|folder| folder.ends_with("deps"))?;
-    Some(deps.parent()?.parent()?.join("ptx-coverage.txt"))
+    // Without the hash that Cargo adds.
+    let name = program.file_stem()?.to_str()?.rsplit_once('-')?.0;
+    Some(deps.parent()?.parent()?.join("ptx-coverage").join(name).with_extension("txt"))
 }

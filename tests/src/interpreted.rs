@@ -8,9 +8,9 @@ use warpnest::engine::{Cores, Runner};
 use warpnest::{Error, Result};
 
 /// The PTX for every device, parsed once for all tests, so that their common coverage is known.
-pub static BASELINE: LazyLock<Module> = LazyLock::new(|| parse(warpnest::ptx::BASELINE));
+pub static BASELINE: LazyLock<Module> = LazyLock::new(|| parse(warpnest::ptx::baseline()));
 /// The PTX for Hopper and later.
-pub static HOPPER: LazyLock<Module> = LazyLock::new(|| parse(warpnest::ptx::HOPPER));
+pub static HOPPER: LazyLock<Module> = LazyLock::new(|| parse(warpnest::ptx::hopper()));
 
 fn parse(ptx: &str) -> Module {
     crate::coverage::report_at_exit();

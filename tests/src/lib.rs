@@ -76,6 +76,9 @@ pub fn engines() -> &'static [TestEngine] {
 }
 
 fn new_engines() -> Vec<TestEngine> {
+    for digest in warpnest::ptx::replaced() {
+        eprintln!("PTX of a file beside the program: {}", digest.trim_start_matches("// "));
+    }
     let mut engines = if only_cuda() { Vec::new() } else { engines_of_the_host() };
     // Under a tool that checks every access, a launch takes a hundred times as long.
     let (max_items, cases) = if only_cuda() { (1 << 16, 10) } else { (1 << 20, 400) };

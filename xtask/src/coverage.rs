@@ -1,5 +1,6 @@
 //! The share of the committed PTX that the tests execute in the interpreter.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -15,37 +16,50 @@ use crate::workspace;
 /// cannot be executed (docs/architecture.md).
 const FLOOR: f64 = 0.96;
 
-/// The file that the tests write when all of them have run (`tests/src/coverage.rs`), in the target
-/// folder.
-const FILE: &str = "ptx-coverage.txt";
+/// The folder in the target folder where each program of tests leaves a file when all of its tests
+/// have run (`tests/src/coverage.rs`).
+const FOLDER: &str = "ptx-coverage";
 
 /// Compares the figure of the last run of all tests with the floor.
 pub fn check(root: &Path) -> Result<Outcome> {
-    let path = workspace::target_dir(root).join(FILE);
-    let Ok(text) = fs::read_to_string(&path) else {
+    let folder = workspace::target_dir(root).join(FOLDER);
+    let Ok(files) = fs::read_dir(&folder) else {
         return Ok(Outcome::Skipped("run all tests first: cargo test --workspace".into()));
     };
     let mut digests = Vec::new();
     for target in &TARGETS {
         digests.push(target.committed(root)?.1.digest);
     }
-    let Some((executed, all)) = figures(&text, &digests)? else {
+    let texts: Vec<String> = files.map(|file| fs::read_to_string(file?.path())).collect::<Result<_, _>>()?;
+    let Some((executed, all)) = figures(&texts, &digests)? else {
         return Ok(Outcome::Skipped("the tests that ran last ran other PTX: cargo test --workspace".into()));
     };
     let share = executed as f64 / all as f64;
     let percent = format!("{executed} of {all}, {:.1} %", 100.0 * share);
-    ensure!(share >= FLOOR, "{percent}; at least {:.0} % must be: {} has the others", 100.0 * FLOOR, path.display());
+    ensure!(share >= FLOOR, "{percent}; at least {:.0} % must be: {} has the others", 100.0 * FLOOR, folder.display());
     Ok(Outcome::Passed(percent))
 }
 
-/// The numbers of executed statements and of all, if the file is about one of these digests.
-fn figures(text: &str, digests: &[String]) -> Result<Option<(u64, u64)>> {
-    let mut lines = text.lines();
-    let (first, about) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-    let (executed, rest) = first.split_once(" of ").with_context(|| format!("{FILE}: {first}"))?;
-    let all = rest.strip_suffix(" statements").with_context(|| format!("{FILE}: {first}"))?;
-    let known = digests.iter().any(|digest| about.contains(digest));
-    Ok(if known { Some((executed.parse()?, all.parse()?)) } else { None })
+/// The numbers of statements that any program has executed and of all, of the files that are about
+/// one of these digests. A statement was executed unless each of these files has it.
+fn figures(texts: &[String], digests: &[String]) -> Result<Option<(u64, u64)>> {
+    let (mut all, mut left_out) = (None, None::<HashSet<&str>>);
+    for text in texts {
+        let mut lines = text.lines();
+        let (first, about) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+        let count = first.split_once(" of ").and_then(|(_, rest)| rest.strip_suffix(" statements"));
+        let count: u64 = count.and_then(|count| count.parse().ok()).with_context(|| format!("{FOLDER}: {first}"))?;
+        if !digests.iter().any(|digest| about.contains(digest)) {
+            continue;
+        }
+        let missing: HashSet<&str> = lines.collect();
+        left_out = Some(match left_out {
+            Some(before) => &before & &missing,
+            None => missing,
+        });
+        all = Some(count);
+    }
+    Ok(all.zip(left_out).map(|(all, left_out)| (all - left_out.len() as u64, all)))
 }
 
 #[cfg(test)]
@@ -54,9 +68,16 @@ mod tests {
 
     #[test]
     fn figures_count_if_they_are_about_the_committed_ptx() {
-        let text = "95 of 100 statements\n// sources-sha256: 00ff\nsm_90 entry line 7: trap\n";
-        assert_eq!(figures(text, &["00ff".into()]).unwrap(), Some((95, 100)));
-        assert_eq!(figures(text, &["00fe".into()]).unwrap(), None);
-        assert!(figures("95 statements", &["00ff".into()]).is_err());
+        let texts = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+        let (first, second) = (
+            "98 of 100 statements\n// sources-sha256: 00ff\nsm_90 entry line 7: trap\nsm_90 entry line 8: ret\n",
+            "99 of 100 statements\n// sources-sha256: 00ff\nsm_90 entry line 8: ret\n",
+        );
+        assert_eq!(figures(&texts(&[first]), &["00ff".into()]).unwrap(), Some((98, 100)));
+        assert_eq!(figures(&texts(&[first, second]), &["00ff".into()]).unwrap(), Some((99, 100)));
+        let other = "100 of 100 statements\n// sources-sha256: 00fe\n";
+        assert_eq!(figures(&texts(&[first, other]), &["00ff".into()]).unwrap(), Some((98, 100)));
+        assert_eq!(figures(&texts(&[other]), &["00ff".into()]).unwrap(), None);
+        assert!(figures(&texts(&["95 statements"]), &["00ff".into()]).is_err());
     }
 }

@@ -1,8 +1,11 @@
 //! The program behind `cargo xtask bench`, `chains`, `figures` and `rounds`: measurements and
 //! drawings.
 
+#![cfg_attr(not(feature = "figures"), allow(dead_code, reason = "some is for the figures alone"))]
+
 mod bench;
 mod chains;
+#[cfg(feature = "figures")]
 mod figures;
 mod rounds;
 mod tables;
@@ -24,14 +27,19 @@ struct Cli {
 enum Command {
     Bench(bench::Args),
     Chains(chains::Args),
+    #[cfg(feature = "figures")]
     Figures(figures::Args),
     Rounds(rounds::Args),
 }
 
 fn main() -> ExitCode {
+    for digest in warpnest::ptx::replaced() {
+        eprintln!("PTX of a file beside the program: {}", digest.trim_start_matches("// "));
+    }
     let outcome = match Cli::parse().command {
         Command::Bench(args) => bench::main(&args),
         Command::Chains(args) => chains::main(&args),
+        #[cfg(feature = "figures")]
         Command::Figures(args) => figures::main(&args),
         Command::Rounds(args) => rounds::main(&args),
     };

@@ -5,6 +5,8 @@ mod cuckoo;
 mod extendible;
 mod files;
 mod gather;
+#[cfg(feature = "figures")]
+mod hashbrown;
 pub mod input;
 mod linear;
 pub mod maps;
@@ -86,6 +88,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_enum)]
     only: Vec<Part>,
     /// Also measure hashbrown::HashMap on one thread, with the same input in the same run.
+    #[cfg(feature = "figures")]
     #[arg(long)]
     beside_hashbrown: bool,
     /// The folder of the files that `--only files` saves and loads; by default that for temporary
@@ -178,6 +181,18 @@ fn name_on<D: Design>(table: &str) -> String {
     if D::NAME == Page::NAME { table.to_owned() } else { format!("{table}<{}Map>", D::NAME) }
 }
 
+/// Whether it is the CPU engine, which is only there with the feature `cpu`.
+#[cfg(feature = "cpu")]
+pub fn is_cpu(device: &Device) -> bool {
+    *device == Device::cpu()
+}
+
+/// Whether it is the CPU engine, which is only there with the feature `cpu`.
+#[cfg(not(feature = "cpu"))]
+pub fn is_cpu(_: &Device) -> bool {
+    false
+}
+
 pub fn parse_size(text: &str) -> anyhow::Result<u64> {
     let size = match text.split_once('^') {
         Some((base, exponent)) => base.parse::<u64>()?.checked_pow(exponent.parse()?),
@@ -189,7 +204,7 @@ pub fn parse_size(text: &str) -> anyhow::Result<u64> {
 
 pub fn main(args: &Args) -> anyhow::Result<()> {
     let device = args.device.parse::<Device>()?;
-    let on_gpu = device != Device::cpu();
+    let on_gpu = !is_cpu(&device);
     if let Some(reason) = device.fallback_reason() {
         eprintln!("on the CPU engine: {reason}");
     }
@@ -297,9 +312,10 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             let folder = args.files.clone().unwrap_or_else(std::env::temp_dir);
             records_of_files.extend(files::measure(at, &folder)?);
         }
+        #[cfg(feature = "figures")]
         if args.beside_hashbrown {
             show(format!("hashbrown::HashMap, {n} pairs"));
-            keep_both(&|| Ok(cuckoo::measure_hashbrown(at)), &|| Ok(Vec::new()))?;
+            keep_both(&|| Ok(hashbrown::measure(at)), &|| Ok(Vec::new()))?;
         }
     }
     records.extend(records_of_files);
@@ -317,7 +333,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
 
 /// The name of a device in the records: the CPU engine has its number of threads in it.
 pub fn device_name(device: &Device) -> String {
-    if *device == Device::cpu() {
+    if is_cpu(device) {
         format!("CPU, {} threads", std::thread::available_parallelism().map_or(1, usize::from))
     } else {
         device.name().to_owned()

@@ -25,7 +25,7 @@ use voxelization::Model;
 use warpnest::{Device, TwoLevelConfig};
 
 use crate::bench::record::Run;
-use crate::bench::{device_name, parse_size};
+use crate::bench::{device_name, is_cpu, parse_size};
 
 /// Measure and draw the figures of Alcantara 2009, Alcantara 2011, Sahu 2015, Hu 2015 (gEHT) and
 /// Farrell 2020.
@@ -151,7 +151,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     let model = Model::load(args.mesh.as_deref())?;
     fs::create_dir_all(&args.output).with_context(|| format!("cannot make the folder {}", args.output.display()))?;
     let run = Run::new(&device_name(&device));
-    let default_largest = if device == Device::cpu() { 1 << 20 } else { 1 << 27 };
+    let default_largest = if is_cpu(&device) { 1 << 20 } else { 1 << 27 };
     let progress = ProgressBar::new(0);
     // The template is a constant; were it wrong, the plain bar would do.
     if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len} {msg}") {
@@ -200,7 +200,7 @@ fn measure(lab: &Lab, model: &Model, only: &[Part]) -> anyhow::Result<Vec<Figure
     if wanted(Part::Directory) {
         figures.extend(extendible::directory(lab)?);
     }
-    if wanted(Part::Hashbrown) && lab.device == Device::cpu() {
+    if wanted(Part::Hashbrown) && is_cpu(&lab.device) {
         figures.extend(host::figures(lab)?);
     }
     Ok(figures)

@@ -127,7 +127,7 @@ fn the_driver_gets_the_ptx_that_it_takes() {
 #[test]
 fn all_kernels_can_be_loaded_at_once_and_then_nothing_more_is_loaded() {
     let session = Session::new();
-    for (ordinal, ptx) in [(0, warpnest::ptx::HOPPER), (1, warpnest::ptx::BASELINE)] {
+    for (ordinal, ptx) in [(0, warpnest::ptx::hopper()), (1, warpnest::ptx::baseline())] {
         let device = session.device(ordinal);
         device.load_kernels().unwrap();
         let kernels = warpnest::ptx::kernels(ptx).count();

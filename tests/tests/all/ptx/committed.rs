@@ -7,7 +7,7 @@ use gpu_kernels::seam::Kernel;
 use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;
 use warpnest::engine::{HostEngine, Runner};
-use warpnest::ptx::{BASELINE, HOPPER};
+use warpnest::ptx::{baseline, hopper};
 use warpnest::types::KeyWord as Key;
 use warpnest::{Buffer, CuckooConfig, Device, Error, PageConfig, Result};
 use warpnest_tests::{PtxRunner, distinct_keys, engines};
@@ -23,16 +23,16 @@ fn arguments(kernel: &dyn Kernel) -> Vec<Vec<u8>> {
 
 #[test]
 fn the_lint_finds_nothing() {
-    for ptx in [BASELINE, HOPPER] {
+    for ptx in [baseline(), hopper()] {
         assert_eq!(ptx_tools::lint(ptx), []);
     }
-    assert_ne!(ptx_tools::lint(&BASELINE.replace("ld.global", "ld")), [], "the lint can find something");
+    assert_ne!(ptx_tools::lint(&baseline().replace("ld.global", "ld")), [], "the lint can find something");
 }
 
 #[test]
 fn targets_and_versions_are_as_documented() {
     let documented = include_str!("../../../../docs/toolchain.md");
-    for (ptx, target, version, flag) in [(BASELINE, "sm_75", "7.4", "+ptx74"), (HOPPER, "sm_90", "8.3", "+ptx83")] {
+    for (ptx, target, version, flag) in [(baseline(), "sm_75", "7.4", "+ptx74"), (hopper(), "sm_90", "8.3", "+ptx83")] {
         let module = Module::parse(ptx).unwrap();
         assert_eq!((module.target.as_str(), module.version.as_str()), (target, version));
         assert!(documented.contains(target) && documented.contains(version));
@@ -50,7 +50,7 @@ fn targets_and_versions_are_as_documented() {
 
 #[test]
 fn every_kernel_has_its_entry_and_every_entry_its_kernel() {
-    for ptx in [BASELINE, HOPPER] {
+    for ptx in [baseline(), hopper()] {
         let names: BTreeSet<&str> = kernels(ptx).iter().map(|kernel| kernel.name()).collect();
         assert_eq!(names.len(), kernels(ptx).len(), "two kernels have one name");
         let module = Module::parse(ptx).unwrap();
@@ -63,7 +63,7 @@ fn every_kernel_has_its_entry_and_every_entry_its_kernel() {
 /// Checks that the driver gets each kernel by itself.
 #[test]
 fn every_kernel_is_a_module_by_itself() {
-    for ptx in [BASELINE, HOPPER] {
+    for ptx in [baseline(), hopper()] {
         let whole = Module::parse(ptx).unwrap();
         assert_eq!(warpnest::ptx::kernels(ptx).collect::<BTreeSet<_>>().len(), whole.entries.len());
         let mut bytes = 0;
@@ -84,9 +84,9 @@ fn every_kernel_is_a_module_by_itself() {
 /// moments.
 #[test]
 fn words_of_128_bits_that_others_change_are_loaded_as_one() {
-    assert!(!BASELINE.contains("b128"));
+    assert!(!baseline().contains("b128"));
     for kernel in wide_linear() {
-        let entry = HOPPER.split(".visible .entry ").find(|entry| entry.starts_with(&format!("{}(", kernel.name())));
+        let entry = hopper().split(".visible .entry ").find(|entry| entry.starts_with(&format!("{}(", kernel.name())));
         let (text, name) = (entry.unwrap(), kernel.name());
         assert!(!text.contains("ld.relaxed.gpu.global.v2"), "{name}");
         let (loads, changes) = (text.contains("ld.relaxed.gpu.global.b128"), text.contains("cas.b128"));
@@ -97,7 +97,7 @@ fn words_of_128_bits_that_others_change_are_loaded_as_one() {
 
 #[test]
 fn parameters_in_the_ptx_are_the_arguments_of_the_kernels() {
-    for ptx in [BASELINE, HOPPER] {
+    for ptx in [baseline(), hopper()] {
         let module = Module::parse(ptx).unwrap();
         for kernel in kernels(ptx) {
             let entry = module.entry(kernel.name()).unwrap();
@@ -114,7 +114,7 @@ fn parameters_in_the_ptx_are_the_arguments_of_the_kernels() {
 
 #[test]
 fn the_interpreter_knows_every_instruction() {
-    for ptx in [BASELINE, HOPPER] {
+    for ptx in [baseline(), hopper()] {
         let module = Module::parse(ptx).unwrap();
         for kernel in kernels(ptx) {
             let arguments = arguments(&*kernel);

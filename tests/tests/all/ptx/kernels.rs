@@ -38,7 +38,7 @@ use gpu_kernels::two_level::{
     Histogram as TwoLevelHistogram, Layout, StartsParams,
 };
 use gpu_kernels::types::{Nothing, Payload};
-use warpnest::ptx::HOPPER;
+use warpnest::ptx::hopper;
 use warpnest::types::{KeyWord as Key, ValueWord as Value};
 use warpnest_tests::null;
 
@@ -381,7 +381,7 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         .chain(cuckoo_values)
         .chain(linear_pairs::<u32, u32>())
         .chain(linear_slots::<u32>())
-        .chain(if ptx == HOPPER { wide_linear() } else { vec![] })
+        .chain(if ptx == hopper() { wide_linear() } else { vec![] })
         .chain(primitives)
         .chain(compacting::<u32>())
         .chain(compacting::<u64>())

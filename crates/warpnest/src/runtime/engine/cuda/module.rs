@@ -3,7 +3,7 @@
 
 use super::context::Primary;
 use super::driver::{self, code, constant};
-use crate::runtime::ptx::{self, BASELINE, HOPPER};
+use crate::runtime::ptx;
 use crate::{Error, Result};
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
@@ -30,14 +30,14 @@ impl Kernels {
     /// before work begins.
     pub(super) fn load(primary: &Arc<Primary>) -> Result<Self> {
         if primary.capability >= (9, 0) {
-            match Self::of(primary, HOPPER) {
+            match Self::of(primary, ptx::hopper()) {
                 // A driver before R545 does not know this version of PTX. The other file is for
                 // every driver, and every GPU.
                 Err(Error::Jit { .. }) => {}
                 answer => return answer,
             }
         }
-        Self::of(primary, BASELINE)
+        Self::of(primary, ptx::baseline())
     }
 
     fn of(primary: &Arc<Primary>, ptx: &'static str) -> Result<Self> {
@@ -50,7 +50,7 @@ impl Kernels {
 
     /// Whether there are kernels that change words of 128 bits.
     pub(super) fn have_wide_atomics(&self) -> bool {
-        self.ptx == HOPPER
+        self.ptx == ptx::hopper()
     }
 
     /// Loads all kernels that are not loaded yet.
