@@ -8,15 +8,21 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
+use crate::build_ptx::TARGETS;
 use crate::process::{capture, cargo, stdout_of};
 use crate::{cuda_stub, workspace};
 
 /// Build what a GPU machine needs to test and measure; no GPU or CUDA is needed here.
 ///
-/// In release: the tests, the examples, and warpnest-bench for the commands bench and
-/// figures, all stripped, beside a run.sh that says how to use them.
+/// The tests and the examples are built in the profile bundle, and warpnest-bench in release,
+/// without the CPU engine: for the commands bench and figures on a GPU. All are stripped, beside a
+/// run.sh that says how to use them and the committed PTX. Its two files take the place of the PTX
+/// in the binaries: after a change of a kernel's body, build-ptx and a copy of them are enough.
 #[derive(clap::Args)]
 pub struct Args {
+    /// Build only these binaries; bench is without the command figures.
+    #[arg(long, value_delimiter = ',', value_enum)]
+    only: Vec<Only>,
     /// The folder to fill; it is emptied first. [default: target/gpu-bundle]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -26,9 +32,63 @@ const RUN: &str = include_str!("gpu_bundle.sh");
 /// The file whose presence says that a folder is a bundle, so that only bundles are ever emptied.
 const MANIFEST: &str = "manifest.txt";
 
-/// The packages that the binaries come from.
-const PACKAGES: [&str; 8] =
-    ["-p", "warpnest", "-p", "warpnest-applications", "-p", "warpnest-tests", "-p", "warpnest-bench"];
+/// A binary of a bundle, or several of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Only {
+    /// The benchmarks.
+    Bench,
+    /// The tests of the library.
+    All,
+    /// The tests of the applications.
+    Applications,
+    /// The unit tests of all libraries.
+    Unit,
+    Voxels,
+    Shapes,
+    FindImage,
+}
+
+impl Only {
+    /// The words that build it, but for the packages.
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Only::Bench => &["build", "--bin", "warpnest-bench"],
+            Only::All => &["build", "--test", "all"],
+            Only::Applications => &["build", "--test", "applications"],
+            Only::Unit => &["test", "--no-run", "--lib"],
+            Only::Voxels => &["build", "--example", "voxels"],
+            Only::Shapes => &["build", "--example", "shapes"],
+            Only::FindImage => &["build", "--example", "find-image"],
+        }
+    }
+}
+
+/// The packages that tests and examples come from, and the features that they have in a bundle.
+///
+/// They are the same each time: with others, cargo could join features differently and compile the
+/// library again. Only a machine with a driver can run tests that are shared with `cust`.
+const TESTS: [&str; 18] = [
+    "--profile",
+    "bundle",
+    "-p",
+    "warpnest",
+    "-p",
+    "warpnest-applications-tests",
+    "-p",
+    "warpnest-find-image",
+    "-p",
+    "warpnest-shapes",
+    "-p",
+    "warpnest-tests",
+    "-p",
+    "warpnest-voxels",
+    "--features",
+    "warpnest-tests/cust",
+    "--features",
+    "warpnest-voxels/cuda",
+];
+/// The same of the benchmarks, which have no CPU engine here.
+const BENCH: [&str; 4] = ["--release", "-p", "warpnest-bench", "--no-default-features"];
 
 /// One executable that cargo built.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,8 +102,17 @@ struct Binary {
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let output = args.output.clone().unwrap_or_else(|| root.join("target/gpu-bundle"));
-    let mut binaries = build(&root, &["build", "--test", "all", "--examples", "--bin", "warpnest-bench"])?;
-    binaries.extend(build(&root, &["test", "--no-run", "--lib"])?);
+    let mut binaries = Vec::new();
+    if args.only.is_empty() {
+        let tests = ["build", "--test", "all", "--test", "applications", "--examples"];
+        binaries.extend(build(&root, &tests, &TESTS)?);
+        binaries.extend(build(&root, Only::Unit.words(), &TESTS)?);
+        binaries.extend(build(&root, Only::Bench.words(), &[&BENCH[..], &["--features", "figures"]].concat())?);
+    }
+    for &only in &args.only {
+        let packages = if only == Only::Bench { &BENCH[..] } else { &TESTS[..] };
+        binaries.extend(build(&root, only.words(), packages)?);
+    }
 
     if output.exists() {
         ensure!(
@@ -61,6 +130,9 @@ pub fn main(args: &Args) -> Result<()> {
         let size = copy_stripped(&binary.built, &bundle_path)?;
         total += size;
         manifest += &format!("{size:>12}  {}\n", binary.bundle_path);
+    }
+    for target in &TARGETS {
+        fs::copy(target.path(&root), output.join(target.file))?;
     }
     let run = output.join("run.sh");
     fs::write(&run, RUN)?;
@@ -90,17 +162,12 @@ pub fn main(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Builds some targets and returns their executables.
-///
-/// The packages are the same each time: with others, cargo could join features differently and
-/// compile the library again.
-fn build(root: &Path, words: &[&str]) -> Result<Vec<Binary>> {
+/// Builds some targets of some packages and returns their executables.
+fn build(root: &Path, words: &[&str], packages: &[&str]) -> Result<Vec<Binary>> {
     println!("building ({})", words.join(" "));
     let mut command = cargo();
-    command.current_dir(root).args(words).args(PACKAGES);
-    // Only a machine with a driver can run tests that are shared with `cust`.
-    command.args(["--features", "warpnest-tests/cust"]).env(cuda_stub::VARIABLE, cuda_stub::make(root)?);
-    command.args(["--release", "--message-format=json-render-diagnostics"]);
+    command.current_dir(root).args(words).args(packages).env(cuda_stub::VARIABLE, cuda_stub::make(root)?);
+    command.arg("--message-format=json-render-diagnostics");
     let found = executables(&stdout_of(&mut command)?)?;
     ensure!(!found.is_empty(), "cargo built no executable for {}", words.join(" "));
     Ok(found)

@@ -2,11 +2,13 @@
 # Runs a bundle that `cargo xtask gpu-bundle` made, on a machine with a GPU and its driver.
 #
 #   run.sh tests [ARGS]            all tests; ARGS as `cargo test -- ARGS` (filters such as page:: or two_level::edges)
-#   run.sh bench [ARGS]            the benchmarks: cargo xtask bench ARGS
-#   run.sh figures [ARGS]          the figures: cargo xtask figures ARGS
+#   run.sh bench [ARGS]            the benchmarks: cargo xtask bench ARGS (without the CPU engine)
+#   run.sh figures [ARGS]          the figures: cargo xtask figures ARGS (without the CPU engine)
 #   run.sh sanitize TOOL [FILTER]  all tests on the GPU alone under compute-sanitizer (memcheck racecheck initcheck
 #                                  synccheck), in JOBS processes (a core each), whose output is left in $OUT or sanitize
 #   run.sh EXAMPLE [ARGS]          an example: voxels, shapes or find-image
+#
+# The files kernels_sm75.ptx and kernels_sm90.ptx beside this one take the place of the PTX in the binaries.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
