@@ -18,7 +18,7 @@ pub struct Args {
 /// Builds the program as tests are built, with checks of overflow, and runs it.
 pub fn main(args: &Args) -> Result<()> {
     let mut cargo = cargo();
-    cargo.args(["run", "--quiet", "--package", "warpnest-tests", "--bin", "fuzz", "--manifest-path"]);
+    cargo.args(["run", "--quiet", "--package", "warpnest-tests", "--example", "fuzz", "--manifest-path"]);
     cargo.arg(workspace::root()?.join("Cargo.toml")).arg("--").args(&args.rest);
     run(&mut cargo)
 }

@@ -104,7 +104,9 @@ pub fn main(args: &Args) -> Result<()> {
     let output = args.output.clone().unwrap_or_else(|| root.join("target/gpu-bundle"));
     let mut binaries = Vec::new();
     if args.only.is_empty() {
-        let tests = ["build", "--test", "all", "--test", "applications", "--examples"];
+        // Not `--examples`, which would build the program fuzz.
+        let examples = ["--example", "find-image", "--example", "shapes", "--example", "voxels"];
+        let tests = [&["build", "--test", "all", "--test", "applications"], &examples[..]].concat();
         binaries.extend(build(&root, &tests, &TESTS)?);
         binaries.extend(build(&root, Only::Unit.words(), &TESTS)?);
         binaries.extend(build(&root, Only::Bench.words(), &[&BENCH[..], &["--features", "figures"]].concat())?);
