@@ -6,7 +6,6 @@ use gpu_kernels::page::{
     BUCKET_WORDS, BuildPages, BuildPagesUnordered, BuildParams, Find, FindParams, Layout, ListSizes, Pairs,
     REPEAT_WORDS, UnorderedParams, Unpack, UnpackParams, header,
 };
-use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::{Payload, Scalar, WordOf};
 use warpnest::types::KeyWord as Key;
 use warpnest::{Buffer, Device, Result};
@@ -59,6 +58,9 @@ pub enum Known {
 /// The capacity of each page's own part of a list of repeated keys.
 const OWN: u32 = 16;
 
+/// The number of threads of a block that builds a page.
+const THREADS: u64 = 384;
+
 /// The key of page `page` whose mixed key has `bits` after the page's number.
 pub fn key_of_page<K: Key>(layout: &Layout, page: u32, bits: u64) -> K {
     let below = K::from_u64(bits).to_u64() >> layout.page_bits;
@@ -102,8 +104,8 @@ impl<K: Key, V: Payload> Pages<K, V> {
         }
         let buckets = (pairs.len() as u64 * layout.page_buckets as u64).next_multiple_of(UNPACK_BUCKETS);
         let words = buckets * (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 64) as u64;
-        let words = Buffer::<u64>::zeroed(device, words as usize)?;
-        let header = Buffer::<u64>::zeroed(device, header::WORDS)?;
+        let mut words = Buffer::<u64>::zeroed(device, words as usize)?;
+        let mut header = Buffer::<u64>::zeroed(device, header::WORDS)?;
         let all = keys.len() as u64;
         if split && known != Known::InOrder && Pairs::<false, K, V>::SIDE_BY_SIDE {
             keys = keys.iter().zip(&values).flat_map(|(key, value)| [*key, K::from_u64(value.to_u64())]).collect();
@@ -117,37 +119,38 @@ impl<K: Key, V: Payload> Pages<K, V> {
         // A page that starts again lists its repeated keys again.
         let sizes = ListSizes { pages: pairs.len() as u32, own: OWN, common: 4 * in_pages, padding: 0 };
         let list_words = REPEAT_WORDS * sizes.entries() + (pairs.len() as u64).div_ceil(2);
-        let list = Buffer::<u64>::zeroed(device, list_words as usize)?;
+        let mut list = Buffer::<u64>::zeroed(device, list_words as usize)?;
         let plan = BuildParams { layout, page_capacity: capacity as u64, pairs: all, split: split as u32, zeroed: 0 };
-        // SAFETY: counts and words are there for all pages, and the list has capacity for all keys;
-        // the launch names the buffers.
+        // SAFETY: counts and words are there for all pages, and the list has capacity for all keys.
+        // The kernels' documentation allows the nulls.
         unsafe {
-            let build = BuildPages::<K, V, false> {
-                keys: keys.global(),
-                values: if source == Source::KeysAlone { null() } else { values.global() },
-                counts: if is_bins { counts.global() } else { null() },
-                starts: if is_bins || source == Source::Input { null() } else { starts.global() },
-                words_out: words.global(),
-                header: header.global(),
-                plan,
-            };
-            let threads = pairs.len() as u64 * build.threads() as u64;
-            let BuildPages { keys: k, values: v, counts: c, starts: s, words_out, header: h, plan } = build;
-            let build: Box<dyn Kernel> = match known {
-                Known::Unique => Box::new(build),
-                Known::InOrder => Box::new(build.variant::<true>()),
-                Known::Nothing => Box::new(BuildPagesUnordered::<K, V> {
-                    keys: k,
-                    values: v,
-                    counts: c,
-                    starts: s,
-                    words_out,
-                    header: h,
-                    repeats: list.global(),
-                    plan: UnorderedParams { build: plan, sizes },
-                }),
-            };
-            stream.launch(&*build, threads, &[&keys, &values, &counts, &starts], &[&words, &header, &list])?;
+            stream.launch_dyn(pairs.len() as u64 * THREADS, |uses| {
+                let build = BuildPages::<K, V, false> {
+                    keys: uses.read(&keys),
+                    values: if source == Source::KeysAlone { null() } else { uses.read(&values) },
+                    counts: if is_bins { uses.read(&counts) } else { null() },
+                    starts: if is_bins || source == Source::Input { null() } else { uses.read(&starts) },
+                    words_out: uses.write(&mut words).cast(),
+                    header: uses.write(&mut header),
+                    plan,
+                };
+                let BuildPages { keys, values, counts, starts, words_out, header, plan } = build;
+                let (repeats, plan) = (uses.write(&mut list), UnorderedParams { build: plan, sizes });
+                match known {
+                    Known::Unique => Box::new(build),
+                    Known::InOrder => Box::new(build.variant::<true>()),
+                    Known::Nothing => Box::new(BuildPagesUnordered::<K, V> {
+                        keys,
+                        values,
+                        counts,
+                        starts,
+                        words_out,
+                        header,
+                        repeats,
+                        plan,
+                    }),
+                }
+            })?;
         }
         let header = header.download(stream)?;
         let listed = Self::listed(&list.download(stream)?, &sizes, header[header::REPEATED as usize]);
@@ -179,19 +182,18 @@ impl<K: Key, V: Payload> Pages<K, V> {
             assert!(page < self.pages, "{query} is in page {page}");
         }
         let on_device = Buffer::from_slice(device, queries)?;
-        let values = Buffer::<V::Word>::zeroed(device, queries.len())?;
-        let found = Buffer::<u32>::zeroed(device, queries.len().div_ceil(32))?;
-        // SAFETY: the answers have capacity for all queries, which read no other pages; the launch
-        // names the buffers.
+        let mut values = Buffer::<V::Word>::zeroed(device, queries.len())?;
+        let mut found = Buffer::<u32>::zeroed(device, queries.len().div_ceil(32))?;
+        let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
+        // SAFETY: the answers have capacity for all queries, which read no other pages.
         unsafe {
-            let find = Find::<K, V> {
-                queries: on_device.global(),
-                words: self.words.global(),
-                values: values.global(),
-                found: found.global(),
-                plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
-            };
-            stream.launch(&find, queries.len() as u64, &[&on_device, &self.words], &[&values, &found])?;
+            stream.launch(plan.queries, |uses| Find::<K, V> {
+                queries: uses.read(&on_device),
+                words: uses.read(&self.words).cast(),
+                values: uses.write(&mut values),
+                found: uses.write(&mut found),
+                plan,
+            })?;
         }
         let (values, found) = (values.download(stream)?, found.download(stream)?);
         let is_found = |i: usize| found[i / 32] >> (i % 32) & 1 == 1;
@@ -203,19 +205,19 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let stream = device.default_stream();
         let buckets = self.pages as u64 * self.layout.page_buckets as u64;
         let capacity = (buckets * self.layout.slots as u64) as usize;
-        let (keys, values) = (Buffer::<K>::zeroed(device, capacity)?, Buffer::<V::Word>::zeroed(device, capacity)?);
-        let count = Buffer::<u64>::zeroed(device, 1)?;
-        // SAFETY: the outputs have capacity for all slots; words for whole blocks are there; the
-        // launch names the buffers.
+        let mut keys = Buffer::<K>::zeroed(device, capacity)?;
+        let mut values = Buffer::<V::Word>::zeroed(device, capacity)?;
+        let mut count = Buffer::<u64>::zeroed(device, 1)?;
+        let plan = UnpackParams { layout: self.layout, capacity: capacity as u64 };
+        // SAFETY: the outputs have capacity for all slots; words for whole blocks are there.
         unsafe {
-            let unpack = Unpack::<K, V> {
-                words: self.words.global(),
-                keys_out: keys.global(),
-                values_out: values.global(),
-                count: count.global(),
-                plan: UnpackParams { layout: self.layout, capacity: keys.len() as u64 },
-            };
-            stream.launch(&unpack, buckets, &[&self.words], &[&keys, &values, &count])?;
+            stream.launch(buckets, |uses| Unpack::<K, V> {
+                words: uses.read(&self.words).cast(),
+                keys_out: uses.write(&mut keys),
+                values_out: uses.write(&mut values),
+                count: uses.write(&mut count),
+                plan,
+            })?;
         }
         let pairs = count.download(stream)?[0] as usize;
         let all = keys.download(stream)?.into_iter().zip(values.download(stream)?);

@@ -134,8 +134,11 @@ impl Finder {
         let plan = LimitRunsParams { queries: queries as u64, most: MOST_ALIKE };
         // SAFETY: there is a count for each query, and an offset more.
         unsafe {
-            let limit = LimitRuns { counts: counts.global(), offsets: offsets.global(), plan };
-            stream.launch(&limit, queries as u64 + 1, &[&*counts], &[&*offsets])?;
+            stream.launch(queries as u64 + 1, |uses| LimitRuns {
+                counts: uses.read(counts),
+                offsets: uses.write(offsets),
+                plan,
+            })?;
         }
         exclusive_scan_in_place(stream, scratch, offsets)?;
         let mut total = Buffer::<u64>::zeroed(device, 1)?;
@@ -155,49 +158,27 @@ impl Finder {
             points: Divisor::new(scenes.points.len() as u32),
             reference_points: Divisor::new(there.points.len() as u32),
         };
-        let values = self.map.value_buffer();
         // SAFETY: each query has a run of as many values as its offsets are apart, and there is a
         // word for each vote. Values are features of the references; both sets have been hashed.
         unsafe {
-            let vote = Vote {
-                runs: runs.global(),
-                offsets: offsets.global(),
-                values: values.global(),
-                points: scenes.points.global(),
-                sets: scenes.sets.global(),
-                starts: scenes.starts.global(),
-                frames: scenes.frames.global(),
-                far: scenes.far.global(),
-                reference_points: there.points.global(),
-                reference_sets: there.sets.global(),
-                reference_starts: there.starts.global(),
-                reference_frames: there.frames.global(),
-                reference_far: there.far.global(),
-                keys_out: vote_keys.global(),
-                votes_out: votes.global(),
+            stream.launch(plan.queries, |uses| Vote {
+                runs: uses.read(runs),
+                offsets: uses.read(offsets),
+                values: uses.read(self.map.value_buffer()),
+                points: uses.read(&scenes.points),
+                sets: uses.read(&scenes.sets),
+                starts: uses.read(&scenes.starts),
+                frames: uses.read(&scenes.frames),
+                far: uses.read(&scenes.far),
+                reference_points: uses.read(&there.points),
+                reference_sets: uses.read(&there.sets),
+                reference_starts: uses.read(&there.starts),
+                reference_frames: uses.read(&there.frames),
+                reference_far: uses.read(&there.far),
+                keys_out: uses.write(vote_keys),
+                votes_out: uses.write(votes),
                 plan,
-            };
-            let Sets { points, sets, starts, frames, far, .. } = scenes;
-            stream.launch(
-                &vote,
-                queries as u64,
-                &[
-                    &*runs,
-                    &*offsets,
-                    values,
-                    points,
-                    sets,
-                    starts,
-                    frames,
-                    far,
-                    &there.points,
-                    &there.sets,
-                    &there.starts,
-                    &there.frames,
-                    &there.far,
-                ],
-                &[&*vote_keys, &*votes],
-            )?;
+            })?;
         }
         stages.push(("vote", stream.record()?));
         sort_pairs(stream, scratch, vote_keys, votes)?;
@@ -212,17 +193,19 @@ impl Finder {
         fit(&self.device, best, scenes * references)?;
         best.fill(stream, 0)?;
         fit(&self.device, hypotheses, scenes * HYPOTHESES)?;
+        let plan = TallyParams { votes, references: references as u64 };
         // SAFETY: there are as many votes, in order, and a word for each scene and reference.
         unsafe {
-            let plan = TallyParams { votes, references: references as u64 };
-            let tally = Tally { keys: vote_keys.global(), best: best.global(), plan };
-            stream.launch(&tally, votes, &[&*vote_keys], &[&*best])?;
+            stream.launch(votes, |uses| Tally { keys: uses.read(vote_keys), best: uses.write(best), plan })?;
         }
+        let plan = ChooseParams { scenes: scenes as u64, references: references as u64 };
         // SAFETY: the same, and each scene has words for its hypotheses.
         unsafe {
-            let plan = ChooseParams { scenes: scenes as u64, references: references as u64 };
-            let choose = Choose { best: best.global(), hypotheses: hypotheses.global(), plan };
-            stream.launch(&choose, scenes as u64, &[&*best], &[&*hypotheses])?;
+            stream.launch(plan.scenes, |uses| Choose {
+                best: uses.read(best),
+                hypotheses: uses.write(hypotheses),
+                plan,
+            })?;
         }
         Ok(())
     }
@@ -237,36 +220,19 @@ impl Finder {
         // SAFETY: hypotheses are sort keys of votes, whose points are in the sets; each has words
         // for its result.
         unsafe {
-            let verify = Verify {
-                hypotheses: hypotheses.global(),
-                keys: vote_keys.global(),
-                votes: pairs.global(),
-                points: scenes.points.global(),
-                starts: scenes.starts.global(),
-                frames: scenes.frames.global(),
-                reference_points: there.points.global(),
-                reference_starts: there.starts.global(),
-                reference_frames: there.frames.global(),
-                results: results.global(),
+            stream.launch(number as u64 * VERIFY_THREADS, |uses| Verify {
+                hypotheses: uses.read(hypotheses),
+                keys: uses.read(vote_keys),
+                votes: uses.read(pairs),
+                points: uses.read(&scenes.points),
+                starts: uses.read(&scenes.starts),
+                frames: uses.read(&scenes.frames),
+                reference_points: uses.read(&there.points),
+                reference_starts: uses.read(&there.starts),
+                reference_frames: uses.read(&there.frames),
+                results: uses.write(results),
                 plan: VerifyParams { votes },
-            };
-            let Sets { points, starts, frames, .. } = scenes;
-            stream.launch(
-                &verify,
-                number as u64 * VERIFY_THREADS,
-                &[
-                    &*hypotheses,
-                    &*vote_keys,
-                    &*pairs,
-                    points,
-                    starts,
-                    frames,
-                    &there.points,
-                    &there.starts,
-                    &there.frames,
-                ],
-                &[&*results],
-            )?;
+            })?;
         }
         Ok(())
     }

@@ -75,15 +75,14 @@ impl Sets {
         // SAFETY: every point has a set, whose start and end are there; for each point there are as
         // many keys and far neighbours as the kernel writes.
         unsafe {
-            let keys = Keys {
-                points: self.points.global(),
-                sets: self.sets.global(),
-                starts: self.starts.global(),
-                far: self.far.global(),
-                keys: self.keys.global(),
+            stream.launch(points, |uses| Keys {
+                points: uses.read(&self.points),
+                sets: uses.read(&self.sets),
+                starts: uses.read(&self.starts),
+                far: uses.write(&mut self.far),
+                keys: uses.write(&mut self.keys),
                 plan,
-            };
-            stream.launch(&keys, points, &[&self.points, &self.sets, &self.starts], &[&self.far, &self.keys])?;
+            })?;
         }
         Ok(())
     }

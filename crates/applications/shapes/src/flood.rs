@@ -62,19 +62,31 @@ impl Flood {
         let (voxels, words) = (surface.keys.len(), surface.keys.len().div_ceil(32));
         self.parents.resize(stream, voxels)?;
         self.roots.resize(stream, words)?;
-        let (walls, parents) = (&self.walls, &self.parents);
-        // SAFETY: the launches name the buffers. There is a parent for each voxel, and a bit in
-        // walls and roots. Words and layout are of the table that has the ranks.
+        let Self { walls, parents, roots, .. } = self;
+        let (keys, table) = (&surface.keys, map.table());
+        let plan = FloodParams { layout: *table.layout(), voxels: voxels as u64 };
+        // SAFETY: there is a parent for each voxel, and a bit in walls and roots. Words and layout
+        // are of the table that has the ranks.
         unsafe {
-            let table = map.table();
-            let plan = FloodParams { layout: *table.layout(), voxels: voxels as u64 };
-            let (keys, walls_at, parents_at) = (surface.keys.global(), walls.global(), parents.global());
-            let runs = Runs { keys, walls: walls_at, parents: parents_at, plan };
-            stream.launch(&runs, plan.voxels, &[&surface.keys, walls], &[parents])?;
-            let link = Link { keys, walls: walls_at, words: table.words().global(), parents: parents_at, plan };
-            stream.launch(&link, plan.voxels, &[&surface.keys, walls, table.words()], &[parents])?;
-            let flatten = Flatten { walls: walls_at, parents: parents_at, roots: self.roots.global(), plan };
-            stream.launch(&flatten, plan.voxels, &[walls], &[parents, &self.roots])?;
+            stream.launch(plan.voxels, |uses| Runs {
+                keys: uses.read(keys),
+                walls: uses.read(walls),
+                parents: uses.write(parents),
+                plan,
+            })?;
+            stream.launch(plan.voxels, |uses| Link {
+                keys: uses.read(keys),
+                walls: uses.read(walls),
+                words: uses.read(table.words()).cast(),
+                parents: uses.write(parents),
+                plan,
+            })?;
+            stream.launch(plan.voxels, |uses| Flatten {
+                walls: uses.read(walls),
+                parents: uses.write(parents),
+                roots: uses.write(roots),
+                plan,
+            })?;
         }
         self.seeds.resize(stream, voxels)?;
         self.seed_ranks.resize(stream, voxels)?;
@@ -98,39 +110,28 @@ impl Flood {
         self.windings.resize(stream, voxels)?;
         self.inside.resize(stream, words)?;
         self.counts.fill(stream, 0)?;
-        // SAFETY: the launches name the buffers. The seeds are in ascending order and touch no
-        // triangle of the other mesh, since they are no walls. There is a root and a winding number
-        // for each voxel, and a bit in walls and inside.
+        let triangles = other.triangle_count();
+        // SAFETY: the seeds are in ascending order and touch no triangle of the other mesh, since
+        // they are no walls. There is a root and a winding number for each voxel, and a bit in
+        // walls and inside.
         unsafe {
-            let wind = Wind {
-                corners: other.corners.global(),
-                triangles: other.triangles.global(),
-                seeds: self.seeds.global(),
-                ranks: self.seed_ranks.global(),
-                count: self.regions.global(),
-                windings: self.windings.global(),
-                plan: WindParams { triangles: other.triangle_count(), side, padding: 0 },
-            };
-            stream.launch(
-                &wind,
-                other.triangle_count(),
-                &[&other.corners, &other.triangles, &self.seeds, &self.seed_ranks, &self.regions],
-                &[&self.windings],
-            )?;
-            let classify = Classify {
-                walls: self.walls.global(),
-                roots: self.parents.global(),
-                windings: self.windings.global(),
-                inside: self.inside.global(),
-                counts: self.counts.global(),
+            stream.launch(triangles, |uses| Wind {
+                corners: uses.read(&other.corners).cast(),
+                triangles: uses.read(&other.triangles),
+                seeds: uses.read(&self.seeds),
+                ranks: uses.read(&self.seed_ranks),
+                count: uses.read(&self.regions),
+                windings: uses.write(&mut self.windings),
+                plan: WindParams { triangles, side, padding: 0 },
+            })?;
+            stream.launch(voxels as u64, |uses| Classify {
+                walls: uses.read(&self.walls),
+                roots: uses.read(&self.parents),
+                windings: uses.read(&self.windings),
+                inside: uses.write(&mut self.inside),
+                counts: uses.write(&mut self.counts),
                 plan: ClassifyParams { voxels: voxels as u64 },
-            };
-            stream.launch(
-                &classify,
-                voxels as u64,
-                &[&self.walls, &self.parents, &self.windings],
-                &[&self.inside, &self.counts],
-            )?;
+            })?;
         }
         Ok(())
     }

@@ -2,10 +2,9 @@
 
 use glam::DVec3;
 use warpnest::kernels::layered::multi::{Numbers, NumbersParams};
-use warpnest::kernels::seam::Kernel;
 use warpnest::kernels::voxels::{CountPieces, Motion, MoveCorners, SurfaceParams, Voxelize};
 use warpnest::primitives::{Scratch, compact, exclusive_scan, flag_last_of_each, sort_pairs};
-use warpnest::{Buffer, Device, Stream, Tracked};
+use warpnest::{Buffer, Device, Stream};
 
 use super::FrameError;
 use warpnest_voxels::mesh::Mesh;
@@ -80,11 +79,14 @@ impl Surface {
     /// Queues moving the mesh from its rest.
     pub fn move_to(&mut self, stream: &Stream, motion: &Motion) -> Result<(), FrameError> {
         let corners = self.rest.len() as u64 / 3;
-        // SAFETY: the launch names the buffers, which have three coordinates for each corner.
+        let plan = Motion { corners, ..*motion };
+        // SAFETY: the buffers have three coordinates for each corner.
         unsafe {
-            let plan = Motion { corners, ..*motion };
-            let kernel = MoveCorners { corners: self.rest.global(), moved: self.corners.global(), plan };
-            stream.launch(&kernel, corners, &[&self.rest], &[&self.corners])?;
+            stream.launch(corners, |uses| MoveCorners {
+                corners: uses.read(&self.rest).cast(),
+                moved: uses.write(&mut self.corners).cast(),
+                plan,
+            })?;
         }
         Ok(())
     }
@@ -93,12 +95,15 @@ impl Surface {
     /// of the triangles. Returns their number, each counted for every triangle that touches it.
     pub fn voxelize(&mut self, stream: &Stream, side: u32) -> Result<u64, FrameError> {
         let mut plan = SurfaceParams { triangles: self.triangle_count(), pieces: 0, side, padding: 0 };
-        // SAFETY: the launch names the buffers, of which `pieces` has an element for each triangle.
-        // Triangles name corners that the mesh has.
+        // SAFETY: `pieces` has an element for each triangle. Triangles name corners that the mesh
+        // has.
         unsafe {
-            let (corners, triangles) = (self.corners.global(), self.triangles.global());
-            let kernel = CountPieces { corners, triangles, pieces: self.pieces.global(), plan };
-            stream.launch(&kernel, plan.triangles, &[&self.corners, &self.triangles], &[&self.pieces])?;
+            stream.launch(plan.triangles, |uses| CountPieces {
+                corners: uses.read(&self.corners).cast(),
+                triangles: uses.read(&self.triangles),
+                pieces: uses.write(&mut self.pieces),
+                plan,
+            })?;
         }
         exclusive_scan(stream, &mut self.scratch, &self.pieces, &mut self.starts)?;
         plan.pieces = self.starts.get(stream, self.pieces.len())?.unwrap_or(0);
@@ -134,38 +139,31 @@ impl Surface {
         keys.resize(stream, voxels)?;
         numbers.resize(stream, voxels)?;
         self.ranks.resize(stream, voxels)?;
-        // SAFETY: the launch names the buffer, which has as many ranks.
+        let plan = NumbersParams { end: voxels as u64 };
+        // SAFETY: the buffer has as many ranks.
         unsafe {
-            let kernel = Numbers { output: self.ranks.global(), plan: NumbersParams { end: voxels as u64 } };
-            stream.launch(&kernel, voxels as u64, &[], &[&self.ranks])?;
+            stream.launch(plan.end, |uses| Numbers { output: uses.write(&mut self.ranks), plan })?;
         }
         Ok(())
     }
 
     /// Launches the kernel that counts voxels, or the one that writes them.
-    fn launch_voxelize(&self, stream: &Stream, write: bool, plan: SurfaceParams) -> Result<(), FrameError> {
-        let offsets = if write { &self.offsets } else { &self.touched };
-        let mut reads: Vec<&dyn Tracked> = vec![&self.corners, &self.triangles, &self.starts];
-        let mut writes: Vec<&dyn Tracked> = vec![&self.repeated_keys, &self.repeated_numbers];
-        if write {
-            reads.push(offsets)
-        } else {
-            writes.push(offsets)
-        }
-        // SAFETY: the launch names the buffers. The starts are those of the plan's pieces; counting
-        // writes a count for each, and writing finds as many voxels again.
+    fn launch_voxelize(&mut self, stream: &Stream, write: bool, plan: SurfaceParams) -> Result<(), FrameError> {
+        // SAFETY: the starts are those of the plan's pieces; counting writes a count for each, and
+        // writing finds as many voxels again.
         unsafe {
-            let count = Voxelize::<false> {
-                corners: self.corners.global(),
-                triangles: self.triangles.global(),
-                starts: self.starts.global(),
-                offsets: offsets.global(),
-                keys: self.repeated_keys.global(),
-                numbers: self.repeated_numbers.global(),
-                plan,
-            };
-            let kernel: &dyn Kernel = if write { &count.variant::<true>() } else { &count };
-            stream.launch(kernel, plan.pieces, &reads, &writes)?;
+            stream.launch_dyn(plan.pieces, |uses| {
+                let count = Voxelize::<false> {
+                    corners: uses.read(&self.corners).cast(),
+                    triangles: uses.read(&self.triangles),
+                    starts: uses.read(&self.starts),
+                    offsets: if write { uses.read(&self.offsets) } else { uses.write(&mut self.touched) },
+                    keys: uses.write(&mut self.repeated_keys),
+                    numbers: uses.write(&mut self.repeated_numbers),
+                    plan,
+                };
+                if write { Box::new(count.variant::<true>()) } else { Box::new(count) }
+            })?;
         }
         Ok(())
     }

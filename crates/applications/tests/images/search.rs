@@ -38,7 +38,7 @@ impl Sets {
         let owners = sets.iter().enumerate().flat_map(|(i, set)| vec![i as u32; set.len()]).collect::<Vec<_>>();
         let starts = (0..=sets.len()).map(|i| sets[..i].iter().map(Vec::len).sum::<usize>() as u32);
         let points = words.len();
-        let found = Self {
+        let mut found = Self {
             count: sets.len(),
             points: Buffer::from_slice(device, &words).unwrap(),
             sets: Buffer::from_slice(device, &owners).unwrap(),
@@ -46,16 +46,20 @@ impl Sets {
             far: Buffer::from_slice(device, &vec![77; points * (NEIGHBOURS - FIRST_FAR)]).unwrap(),
             keys: Buffer::from_slice(device, &vec![77; points * FEATURES]).unwrap(),
         };
-        let Self { points: words, sets, starts, far, keys, .. } = &found;
+        let Self { points: words, sets, starts, far, keys, .. } = &mut found;
         let plan = KeysParams { points: points as u64, no_key, padding: 0 };
         // SAFETY: sets have starts and ends, and each point has as many outputs as are written.
         unsafe {
-            let (points, sets_in, starts_in) = (words.global(), sets.global(), starts.global());
-            let kernel =
-                Keys { points, sets: sets_in, starts: starts_in, far: far.global(), keys: keys.global(), plan };
-            let stream = device.default_stream();
-            stream.launch(&kernel, plan.points, &[words, sets, starts], &[far, keys]).unwrap();
+            device.default_stream().launch(plan.points, |uses| Keys {
+                points: uses.read(words),
+                sets: uses.read(sets),
+                starts: uses.read(starts),
+                far: uses.write(far),
+                keys: uses.write(keys),
+                plan,
+            })
         }
+        .unwrap();
         found
     }
 
@@ -100,9 +104,13 @@ fn vote(device: &Device, there: (&Sets, &Buffer<u32>), here: (&Sets, &Buffer<u32
     let plan = LimitRunsParams { queries: queries as u64, most: MOST as u64 };
     // SAFETY: there are as many counts, and an offset more.
     unsafe {
-        let limit = LimitRuns { counts: counts.global(), offsets: offsets.global(), plan };
-        stream.launch(&limit, queries as u64 + 1, &[&counts], &[&offsets]).unwrap();
+        stream.launch(queries as u64 + 1, |uses| LimitRuns {
+            counts: uses.read(&counts),
+            offsets: uses.write(&mut offsets),
+            plan,
+        })
     }
+    .unwrap();
     let of_runs = counts.download(stream).unwrap();
     let limited = of_runs.iter().map(|&count| if count as usize > MOST { 0 } else { count.into() }).chain([0]);
     assert_eq!(offsets.download(stream).unwrap(), limited.collect::<Vec<u64>>());
@@ -113,33 +121,29 @@ fn vote(device: &Device, there: (&Sets, &Buffer<u32>), here: (&Sets, &Buffer<u32
     let [mut keys, mut votes] = [(); 2].map(|()| Buffer::from_slice(device, &vec![NO_VOTE; total + 3]).unwrap());
     let points = |sets: &Sets| Divisor::new(sets.points.len() as u32);
     let plan = VoteParams { queries: queries as u64, points: points(here.0), reference_points: points(there.0) };
-    let values = map.value_buffer();
+    let [(here, frames), (there, there_frames)] = [here, there];
     // SAFETY: runs have as many values as offsets say, which are features of the references.
     unsafe {
-        let kernel = Vote {
-            runs: runs.global(),
-            offsets: offsets.global(),
-            values: values.global(),
-            points: here.0.points.global(),
-            sets: here.0.sets.global(),
-            starts: here.0.starts.global(),
-            frames: here.1.global(),
-            far: here.0.far.global(),
-            reference_points: there.0.points.global(),
-            reference_sets: there.0.sets.global(),
-            reference_starts: there.0.starts.global(),
-            reference_frames: there.1.global(),
-            reference_far: there.0.far.global(),
-            keys_out: keys.global(),
-            votes_out: votes.global(),
+        stream.launch(plan.queries, |uses| Vote {
+            runs: uses.read(&runs),
+            offsets: uses.read(&offsets),
+            values: uses.read(map.value_buffer()),
+            points: uses.read(&here.points),
+            sets: uses.read(&here.sets),
+            starts: uses.read(&here.starts),
+            frames: uses.read(frames),
+            far: uses.read(&here.far),
+            reference_points: uses.read(&there.points),
+            reference_sets: uses.read(&there.sets),
+            reference_starts: uses.read(&there.starts),
+            reference_frames: uses.read(there_frames),
+            reference_far: uses.read(&there.far),
+            keys_out: uses.write(&mut keys),
+            votes_out: uses.write(&mut votes),
             plan,
-        };
-        let [(here, frames), (there, there_frames)] = [here, there];
-        let own = [&here.points as &dyn warpnest::Tracked, &here.sets, &here.starts, frames, &here.far];
-        let theirs = [&there.points as &dyn warpnest::Tracked, &there.sets, &there.starts, there_frames, &there.far];
-        let reads = [&[&runs as &dyn warpnest::Tracked, &offsets, values][..], &own, &theirs].concat();
-        stream.launch(&kernel, queries as u64, &reads, &[&keys, &votes]).unwrap();
+        })
     }
+    .unwrap();
     sort_pairs(stream, &mut Scratch::new(device), &mut keys, &mut votes).unwrap();
     Votes { keys, votes }
 }
@@ -180,33 +184,41 @@ fn verify(
 ) -> Vec<Vec<Hypothesis>> {
     let (stream, count) = (device.default_stream(), keys.len() as u64);
     let (scenes, references) = (here.count as u64, there.count as u64);
-    let best = Buffer::<u64>::zeroed(device, here.count * there.count).unwrap();
-    let hypotheses = Buffer::<u64>::zeroed(device, here.count * HYPOTHESES).unwrap();
-    let results = Buffer::<u32>::zeroed(device, hypotheses.len() * RESULT_WORDS).unwrap();
+    let mut best = Buffer::<u64>::zeroed(device, here.count * there.count).unwrap();
+    let mut hypotheses = Buffer::<u64>::zeroed(device, here.count * HYPOTHESES).unwrap();
+    let mut results = Buffer::<u32>::zeroed(device, hypotheses.len() * RESULT_WORDS).unwrap();
     // SAFETY: keys are in order; there is a word for each scene and reference, and there are as
     // many hypotheses and results.
     unsafe {
-        let tally = Tally { keys: keys.global(), best: best.global(), plan: TallyParams { votes: count, references } };
-        stream.launch(&tally, count, &[keys], &[&best]).unwrap();
-        let plan = ChooseParams { scenes, references };
-        let choose = Choose { best: best.global(), hypotheses: hypotheses.global(), plan };
-        stream.launch(&choose, scenes, &[&best], &[&hypotheses]).unwrap();
-        let verify = Verify {
-            hypotheses: hypotheses.global(),
-            keys: keys.global(),
-            votes: votes.global(),
-            points: here.points.global(),
-            starts: here.starts.global(),
-            frames: frames.global(),
-            reference_points: there.points.global(),
-            reference_starts: there.starts.global(),
-            reference_frames: there_frames.global(),
-            results: results.global(),
-            plan: VerifyParams { votes: count },
-        };
-        let own = [&hypotheses as &dyn warpnest::Tracked, keys, votes, &here.points, &here.starts, frames];
-        let reads = [&own[..], &[&there.points, &there.starts, there_frames]].concat();
-        stream.launch(&verify, 128 * hypotheses.len() as u64, &reads, &[&results]).unwrap();
+        stream
+            .launch(count, |uses| Tally {
+                keys: uses.read(keys),
+                best: uses.write(&mut best),
+                plan: TallyParams { votes: count, references },
+            })
+            .unwrap();
+        stream
+            .launch(scenes, |uses| Choose {
+                best: uses.read(&best),
+                hypotheses: uses.write(&mut hypotheses),
+                plan: ChooseParams { scenes, references },
+            })
+            .unwrap();
+        stream
+            .launch(128 * hypotheses.len() as u64, |uses| Verify {
+                hypotheses: uses.read(&hypotheses),
+                keys: uses.read(keys),
+                votes: uses.read(votes),
+                points: uses.read(&here.points),
+                starts: uses.read(&here.starts),
+                frames: uses.read(frames),
+                reference_points: uses.read(&there.points),
+                reference_starts: uses.read(&there.starts),
+                reference_frames: uses.read(there_frames),
+                results: uses.write(&mut results),
+                plan: VerifyParams { votes: count },
+            })
+            .unwrap();
     }
     let (keys, words) = (hypotheses.download(stream).unwrap(), results.download(stream).unwrap());
     let mut found = vec![Vec::new(); here.count];

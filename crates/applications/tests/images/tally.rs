@@ -39,16 +39,25 @@ fn check(device: &Device, [scenes, references]: [u64; 2], runs: &[([u64; 3], u64
 
     let (stream, votes) = (device.default_stream(), keys.len() as u64);
     let keys = Buffer::from_slice(device, &keys).unwrap();
-    let best = Buffer::<u64>::zeroed(device, (scenes * references) as usize).unwrap();
-    let hypotheses = Buffer::from_slice(device, &vec![77u64; scenes as usize * HYPOTHESES]).unwrap();
+    let mut best = Buffer::<u64>::zeroed(device, (scenes * references) as usize).unwrap();
+    let mut hypotheses = Buffer::from_slice(device, &vec![77u64; scenes as usize * HYPOTHESES]).unwrap();
     // SAFETY: keys are in order, and there is a word for each scene and reference, and for each
     // hypothesis of a scene.
     unsafe {
-        let tally = Tally { keys: keys.global(), best: best.global(), plan: TallyParams { votes, references } };
-        stream.launch(&tally, votes, &[&keys], &[&best]).unwrap();
-        let plan = ChooseParams { scenes, references };
-        let choose = Choose { best: best.global(), hypotheses: hypotheses.global(), plan };
-        stream.launch(&choose, scenes, &[&best], &[&hypotheses]).unwrap();
+        stream
+            .launch(votes, |uses| Tally {
+                keys: uses.read(&keys),
+                best: uses.write(&mut best),
+                plan: TallyParams { votes, references },
+            })
+            .unwrap();
+        stream
+            .launch(scenes, |uses| Choose {
+                best: uses.read(&best),
+                hypotheses: uses.write(&mut hypotheses),
+                plan: ChooseParams { scenes, references },
+            })
+            .unwrap();
     }
     assert_eq!(best.download(stream).unwrap(), expected_best);
     assert_eq!(hypotheses.download(stream).unwrap(), expected);

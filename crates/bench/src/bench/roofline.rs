@@ -1,5 +1,6 @@
 //! The limits of the device's memory, measured with the library's own kernels.
 
+use std::cell::RefCell;
 use warpnest::kernels::primitives::roofline::{Access, Copy, Random, RandomParams};
 use warpnest::{Buffer, Device, Stream};
 
@@ -45,7 +46,8 @@ pub struct Roofline<'d> {
     device: &'d Device,
     max_accesses: u64,
     input: Buffer<u32>,
-    output: Buffer<u32>,
+    /// Every run writes it.
+    output: RefCell<Buffer<u32>>,
     runs: u32,
 }
 
@@ -56,7 +58,7 @@ impl<'d> Roofline<'d> {
             device,
             max_accesses,
             input: Buffer::zeroed(device, 2 * max_accesses as usize)?,
-            output: Buffer::zeroed(device, max_accesses as usize)?,
+            output: RefCell::new(Buffer::zeroed(device, max_accesses as usize)?),
             runs,
         })
     }
@@ -70,22 +72,21 @@ impl<'d> Roofline<'d> {
     /// its own of `words` words of 64 bits.
     pub fn milliseconds(&self, access: Access, words: u64, accesses: u64) -> warpnest::Result<f64> {
         let accesses = accesses.min(self.max_accesses);
-        let memory = Buffer::<u64>::zeroed(self.device, words as usize)?;
+        let mut memory = Buffer::<u64>::zeroed(self.device, words as usize)?;
         let stream = self.device.default_stream();
-        let mut seed = 0;
-        // SAFETY: used in the launch below only, which names the buffers.
-        let (words_of_memory, input, output) = unsafe { (memory.global(), self.input.global(), self.output.global()) };
+        let (mut seed, mut output) = (0, self.output.borrow_mut());
         median_ms(stream, 2, self.runs, || {
             seed += 1;
-            let random = Random {
-                memory: words_of_memory,
-                input,
-                output,
-                plan: RandomParams { accesses, words, seed, access: access as u32, padding: 0 },
-            };
             // SAFETY: `memory` has that many words, input and output as many as the kernel's text
             // asks for.
-            unsafe { stream.launch(&random, accesses, &[&self.input], &[&memory, &self.output]) }
+            unsafe {
+                stream.launch(accesses, |uses| Random {
+                    memory: uses.write(&mut memory),
+                    input: uses.read(&self.input),
+                    output: uses.write(&mut output),
+                    plan: RandomParams { accesses, words, seed, access: access as u32, padding: 0 },
+                })
+            }
         })
     }
 
@@ -100,13 +101,17 @@ impl<'d> Roofline<'d> {
     /// The milliseconds of copying `words` words of 64 bits.
     pub fn copy_milliseconds(&self, words: u64) -> warpnest::Result<f64> {
         let source = Buffer::<u64>::zeroed(self.device, words as usize)?;
-        let target = Buffer::<u64>::zeroed(self.device, words as usize)?;
+        let mut target = Buffer::<u64>::zeroed(self.device, words as usize)?;
         let stream = self.device.default_stream();
-        // SAFETY: used in the launch below only, which names the buffers.
-        let copy = unsafe { Copy { source: source.global(), target: target.global(), words } };
         median_ms(stream, 2, self.runs, || {
             // SAFETY: both buffers have that many words.
-            unsafe { stream.launch(&copy, words / 2, &[&source], &[&target]) }
+            unsafe {
+                stream.launch(words / 2, |uses| Copy {
+                    source: uses.read(&source),
+                    target: uses.write(&mut target),
+                    words,
+                })
+            }
         })
     }
 

@@ -166,6 +166,6 @@ fn a_kernel_that_the_ptx_lacks_is_refused_by_name() {
     // SAFETY: the kernel does nothing.
     let launch = Stranger { words: unsafe { Global::null() } };
     // SAFETY: as above.
-    let error = unsafe { device.default_stream().launch(&launch, 32, &[], &[]) }.unwrap_err();
+    let error = unsafe { device.default_stream().launch(32, |_| launch) }.unwrap_err();
     assert!(matches!(&error, Error::Kernel { kernel, .. } if kernel == "stranger"), "{error:?}");
 }

@@ -2,12 +2,12 @@
 
 use super::config::table_words;
 use super::{Cuckoo, CuckooConfig, CuckooTable};
+use crate::primitives::Pairs;
 use crate::table::input::{Input, Known};
 use crate::table::raw::BuiltTable;
-use crate::{Buffer, BuildError, Device, Error, Result, Stream, Tracked};
+use crate::{Buffer, BuildError, Device, Error, Result, Stream};
 use gpu_kernels::cuckoo::{Census, Insert, InsertParams, Last, PairsParams, StoreValues, header, packed};
 use gpu_kernels::hash::{Formula, HashFunctions};
-use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Key, Payload, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -130,7 +130,7 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
 
     fn clear(&mut self, stream: &Stream) -> Result<()> {
         let words = table_words::<K, V>(self.slots()) as usize;
-        stream.batch(&[], &[&self.words, &self.header], |batch| {
+        stream.batch(|batch| {
             batch.fill(&self.words, words, 0xff)?;
             batch.zero(&self.header, header::WORDS)
         })
@@ -195,30 +195,26 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
 
     /// Makes one attempt: every thread inserts a pair.
     fn insert(&self, stream: &Stream, input: &Input<'_, K, V>, chain_limit: u32) -> Result<()> {
-        let (pairs, arguments) = (input.pairs, input.arguments());
-        let insert = Insert::<K, V> {
-            keys: arguments.keys,
-            values: arguments.values,
-            words: self.slots_pointer(),
-            header: self.header.argument(),
-            plan: InsertParams {
-                functions: self.functions,
-                pairs,
-                chain_limit,
-                statistics: self.config.statistics as u32,
-            },
-        };
-        // SAFETY: there are as many keys as values; the slots are empty and the header is 0, as
-        // `clear` left them.
-        unsafe { stream.launch(&insert, pairs, &input.buffers(), &[&self.words, &self.header]) }
+        let (functions, statistics) = (self.functions, self.config.statistics as u32);
+        let plan = InsertParams { functions, pairs: input.pairs, chain_limit, statistics };
+        stream.batch(|batch| {
+            let Pairs { keys, values } = input.read(batch);
+            let (words, header) = (batch.write(&self.words).cast(), batch.write(&self.header));
+            let insert = Insert::<K, V> { keys, values, words, header, plan };
+            // SAFETY: there are as many keys as values; the slots are empty and the header is 0, as
+            // `clear` left them.
+            unsafe { batch.launch(&insert, plan.pairs) }
+        })
     }
 
     /// Counts the keys after an insertion; erases copies of them in a set.
     fn count(&self, stream: &Stream) -> Result<()> {
-        let census =
-            Census::<K, V> { words: self.slots_pointer(), header: self.header.argument(), functions: self.functions };
-        // SAFETY: the slots were filled with these functions.
-        unsafe { stream.launch(&census, self.slots(), &[], &[&self.words, &self.header]) }
+        stream.batch(|batch| {
+            let (words, header) = (batch.write(&self.words).cast(), batch.write(&self.header));
+            let census = Census::<K, V> { words, header, functions: self.functions };
+            // SAFETY: the slots were filled with these functions.
+            unsafe { batch.launch(&census, self.slots()) }
+        })
     }
 
     /// Stores the values that the insertion did not carry, and for repeated keys the last one,
@@ -234,36 +230,39 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
         if any_values || packed::<K, V>() && !settle {
             return Ok(true);
         }
-        let arguments = input.arguments();
-        let store = StoreValues::<K, WordOf<V>> {
-            keys: arguments.keys,
-            values: arguments.values,
-            words: self.words.argument(),
-            header: self.header.argument(),
-            last: or_null(last.as_ref()),
-            plan: PairsParams { functions: self.functions, pairs: input.pairs },
-        };
-        let mut reads = input.buffers();
-        reads.extend(last.as_ref().map(|last| last as &dyn Tracked));
-        // SAFETY: there are as many keys as values; `last` was filled by `find_all`, or is null. A
-        // payload that is not nothing is its own word.
-        unsafe { stream.launch(&store, input.pairs, &reads, &[&self.words, &self.header])? };
+        stream.batch(|batch| {
+            let Pairs { keys, values } = input.read(batch);
+            let store = StoreValues::<K, WordOf<V>> {
+                keys,
+                values,
+                words: batch.write(&self.words).cast(),
+                header: batch.write(&self.header),
+                // SAFETY: the kernel's documentation allows null.
+                last: unsafe { batch.read_or_null(last.as_ref()) },
+                plan: PairsParams { functions: self.functions, pairs: input.pairs },
+            };
+            // SAFETY: there are as many keys as values; `last` was filled by `find_all`, or is
+            // null. A payload that is not nothing is its own word.
+            unsafe { batch.launch(&store, input.pairs) }
+        })?;
         Ok(true)
     }
 
     /// Returns whether every key is in the table; `last`, if given, gets the number of the last
     /// pair of each key.
     fn find_all(&self, stream: &Stream, input: &Input<'_, K, V>, last: Option<&Buffer<u32>>) -> Result<bool> {
-        let find_last = Last::<K, V> {
-            keys: input.keys.argument(),
-            words: self.slots_pointer(),
-            header: self.header.argument(),
-            last: or_null(last),
-            plan: PairsParams { functions: self.functions, pairs: input.pairs },
-        };
-        let writes: Vec<_> = last.map(|last| last as &dyn Tracked).into_iter().chain([&self.header as _]).collect();
-        // SAFETY: `last` is null, or has a word for each slot, all 0.
-        unsafe { stream.launch(&find_last, input.pairs, &[input.keys, &self.words], &writes)? };
+        stream.batch(|batch| {
+            let find_last = Last::<K, V> {
+                keys: batch.read(input.keys),
+                words: batch.read(&self.words).cast(),
+                header: batch.write(&self.header),
+                // SAFETY: the kernel's documentation allows null.
+                last: unsafe { batch.write_or_null(last) },
+                plan: PairsParams { functions: self.functions, pairs: input.pairs },
+            };
+            // SAFETY: `last` is null, or has a word for each slot, all 0.
+            unsafe { batch.launch(&find_last, input.pairs) }
+        })?;
         Ok(self.header.download(stream)?[header::FAILED as usize] == 0)
     }
 
@@ -287,10 +286,4 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
             }
         }
     }
-}
-
-/// Returns the numbers as [`Last`] and [`StoreValues`] take them.
-fn or_null(last: Option<&Buffer<u32>>) -> Global<u32> {
-    // SAFETY: the documentation of both kernels allows null.
-    last.map_or_else(|| unsafe { Global::null() }, Buffer::argument)
 }

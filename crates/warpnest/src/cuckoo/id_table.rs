@@ -3,7 +3,7 @@
 use super::{CuckooConfig, CuckooTable};
 use crate::layered::id_table::{IdTable, RunsQuery};
 use crate::table::input::Input;
-use crate::{Buffer, Result, Stream, Tracked};
+use crate::{Buffer, Result, Stream};
 use gpu_kernels::cuckoo::FindParams;
 use gpu_kernels::layered::compacting::{FlagSlotValues, NumberSlots, RankSlotValues, SlotsParams};
 use gpu_kernels::layered::multi::RunsOfCuckoo;
@@ -40,55 +40,65 @@ impl<K: Key> IdTable<K> for CuckooTable<K, u32> {
 
     unsafe fn assign_ids(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
-        let number = NumberSlots::<K> {
-            words: self.words.argument(),
-            header: self.header.argument(),
-            keys_out: keys.argument(),
-            count: count.argument(),
-            // Values may have any 32 bits.
-            plan: self.slots_below(1 << 32, keys.len()),
-        };
-        // SAFETY: the caller keeps the contract of this method.
-        unsafe { stream.launch(&number, self.rows(), &[], &[&self.words, &self.header, keys, &count]) }
+        stream.batch(|batch| {
+            let number = NumberSlots::<K> {
+                words: batch.write(&self.words).cast(),
+                header: batch.write(&self.header),
+                keys_out: batch.write(keys),
+                count: batch.write(&count),
+                // Values may have any 32 bits.
+                plan: self.slots_below(1 << 32, keys.len()),
+            };
+            // SAFETY: the caller keeps the contract of this method.
+            unsafe { batch.launch(&number, self.rows()) }
+        })
     }
 
     unsafe fn flag(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
-        let flag = FlagSlotValues::<K> {
-            words: self.words.argument(),
-            header: self.header.argument(),
-            bits: bits.argument(),
-            // A value that names no bit is ignored.
-            plan: self.slots_below(32 * bits.len() as u64, 0),
-        };
-        // SAFETY: the caller keeps the contract of this method.
-        unsafe { stream.launch(&flag, self.rows(), &[&self.words, &self.header], &[bits]) }
+        stream.batch(|batch| {
+            let flag = FlagSlotValues::<K> {
+                words: batch.read(&self.words).cast(),
+                header: batch.read(&self.header),
+                bits: batch.write(bits),
+                // A value that names no bit is ignored.
+                plan: self.slots_below(32 * bits.len() as u64, 0),
+            };
+            // SAFETY: the caller keeps the contract of this method.
+            unsafe { batch.launch(&flag, self.rows()) }
+        })
     }
 
     unsafe fn rank(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()> {
-        let rank = RankSlotValues::<K> {
-            words: self.words.argument(),
-            header: self.header.argument(),
-            bits: bits.argument(),
-            before: before.argument(),
-            plan: self.slots_below(32 * bits.len() as u64, 0),
-        };
-        // SAFETY: the caller keeps the contract of this method.
-        unsafe { stream.launch(&rank, self.rows(), &[bits, before], &[&self.words, &self.header]) }
+        stream.batch(|batch| {
+            let rank = RankSlotValues::<K> {
+                words: batch.write(&self.words).cast(),
+                header: batch.write(&self.header),
+                bits: batch.read(bits),
+                before: batch.read(before),
+                plan: self.slots_below(32 * bits.len() as u64, 0),
+            };
+            // SAFETY: the caller keeps the contract of this method.
+            unsafe { batch.launch(&rank, self.rows()) }
+        })
     }
 
-    unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>, writes: &[&dyn Tracked]) -> Result<()> {
-        let runs = RunsOfCuckoo::<K> {
-            queries: query.queries.argument(),
-            words: self.words.argument(),
-            header: self.header.argument(),
-            lasts: query.lasts.argument(),
-            starts: query.starts,
-            counts: query.counts,
-            wide_counts: query.wide_counts,
-            plan: FindParams { functions: self.functions, queries: query.queries.len() as u64 },
-        };
-        let reads: [&dyn Tracked; 4] = [query.queries, &self.words, &self.header, query.lasts];
-        // SAFETY: the caller guarantees the rest; the table and its functions belong together.
-        unsafe { stream.launch(&runs, query.queries.len() as u64, &reads, writes) }
+    unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>) -> Result<()> {
+        let &RunsQuery { queries, lasts, starts, counts, wide_counts } = query;
+        let plan = FindParams { functions: self.functions, queries: queries.len() as u64 };
+        // SAFETY: the kernel's documentation allows null for outputs. The caller guarantees the
+        // rest; the table and its functions belong together.
+        stream.batch(|batch| unsafe {
+            let runs = RunsOfCuckoo::<K> {
+                queries: batch.read(queries),
+                words: batch.read(&self.words).cast(),
+                header: batch.read(&self.header),
+                lasts: batch.read(lasts),
+                starts: batch.write_or_null(starts),
+                counts: batch.write_or_null(counts),
+                wide_counts: batch.write_or_null(wide_counts),
+                plan,
+            };
+            batch.launch(&runs, plan.queries)
+        })
     }
 }

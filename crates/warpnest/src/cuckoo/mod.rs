@@ -12,10 +12,9 @@ pub use config::{Cuckoo, CuckooConfig};
 use crate::table::design::{Builds, Built, Counted, Design, Seeded, Stores};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
-use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream, Tracked};
-use gpu_kernels::cuckoo::{Find, FindParams, Histogram, Slot, Unpack, UnpackParams};
+use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
+use gpu_kernels::cuckoo::{Find, FindParams, Histogram, Unpack, UnpackParams};
 use gpu_kernels::hash::{HashFunctions, MAX_FUNCTIONS};
-use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Key, Payload, WordOf};
 use std::marker::PhantomData;
 
@@ -142,10 +141,6 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
         config::table_words::<K, V>(self.slots()) as usize
     }
 
-    fn slots_pointer(&self) -> Global<Slot<K, V>> {
-        self.words.argument()
-    }
-
     /// Counts the keys that a lookup finds with its first probe, its second, and so on: one number
     /// for each hash function. A key in the cell beside the slots is not counted: it takes no
     /// probe.
@@ -155,11 +150,13 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
     pub fn probe_histogram(&self) -> Result<Vec<u64>> {
         let stream = self.device.default_stream();
         let probes = Buffer::<u64>::zeroed(&self.device, MAX_FUNCTIONS)?;
-        let histogram =
-            Histogram::<K, V> { words: self.slots_pointer(), probes: probes.argument(), functions: self.functions };
-        // SAFETY: the table and its functions belong together; the histogram has a word for each
-        // function.
-        unsafe { stream.launch(&histogram, self.slots(), &[&self.words], &[&probes])? };
+        stream.batch(|batch| {
+            let (words, probes) = (batch.read(&self.words).cast(), batch.write(&probes));
+            let histogram = Histogram::<K, V> { words, probes, functions: self.functions };
+            // SAFETY: the table and its functions belong together; the histogram has a word for
+            // each function.
+            unsafe { batch.launch(&histogram, self.slots()) }
+        })?;
         let mut probes = probes.download(stream)?;
         probes.truncate(self.functions.count() as usize);
         Ok(probes)
@@ -183,20 +180,24 @@ impl<K: Key, V: Payload> RawTable<K, V> for CuckooTable<K, V> {
         &self,
         stream: &Stream,
         queries: &Buffer<K>,
-        values: Global<WordOf<V>>,
+        values: Option<&Buffer<WordOf<V>>>,
         found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
     ) -> Result<()> {
-        let find = Find::<K, V> {
-            queries: queries.argument(),
-            words: self.slots_pointer(),
-            header: self.header.argument(),
-            values,
-            found: found.argument(),
-            plan: FindParams { functions: self.functions, queries: queries.len() as u64 },
-        };
-        // SAFETY: the caller guarantees the outputs. The table and its functions belong together.
-        unsafe { stream.launch(&find, queries.len() as u64, &[queries, &self.words, &self.header], writes) }
+        let plan = FindParams { functions: self.functions, queries: queries.len() as u64 };
+        stream.batch(|batch| {
+            let find = Find::<K, V> {
+                queries: batch.read(queries),
+                words: batch.read(&self.words).cast(),
+                header: batch.read(&self.header),
+                // SAFETY: the kernel's documentation allows no values.
+                values: unsafe { batch.write_or_null(values) },
+                found: batch.write(found),
+                plan,
+            };
+            // SAFETY: the caller guarantees the outputs. The table and its functions belong
+            // together.
+            unsafe { batch.launch(&find, plan.queries) }
+        })
     }
 
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<WordOf<V>>>) -> Result<u64> {
@@ -259,18 +260,18 @@ pub(crate) unsafe fn write_slots<K: Key, V: Payload>(
     values: Option<&Buffer<WordOf<V>>>,
 ) -> Result<u64> {
     let count = Buffer::<u64>::zeroed(device, 1)?;
-    let unpack = Unpack::<K, V> {
-        words: words.argument(),
-        header: header.argument(),
-        keys_out: keys.argument(),
-        // SAFETY: the kernel's documentation allows null for values of a set.
-        values_out: values.map_or_else(|| unsafe { Global::null() }, Buffer::argument),
-        count: count.argument(),
-        plan,
-    };
-    let mut writes: Vec<&dyn Tracked> = vec![keys, &count];
-    writes.extend(values.map(|values| values as &dyn Tracked));
-    // SAFETY: the caller guarantees slots and outputs; the plan has their capacity.
-    unsafe { stream.launch(&unpack, plan.slots + 1, &[words, header], &writes)? };
+    stream.batch(|batch| {
+        let unpack = Unpack::<K, V> {
+            words: batch.read(words).cast(),
+            header: batch.read(header),
+            keys_out: batch.write(keys),
+            // SAFETY: the kernel's documentation allows null for values of a set.
+            values_out: unsafe { batch.write_or_null(values) },
+            count: batch.write(&count),
+            plan,
+        };
+        // SAFETY: the caller guarantees slots and outputs; the plan has their capacity.
+        unsafe { batch.launch(&unpack, plan.slots + 1) }
+    })?;
     count.download_at(stream, 0)
 }

@@ -3,9 +3,9 @@
 
 use super::ExtendibleTable;
 use super::directory::Directory;
+use super::table::Lists;
 use super::work::{at_least, extend};
 use crate::primitives::{compact, flag_last_of_each, sort_pairs_by_mixed_key};
-use crate::runtime::allocation::Tracked;
 use crate::{Buffer, Error, FullError, Result, Stream};
 use gpu_kernels::extendible::{
     Divide, DivideParams, InsertFresh, LEAF_WORDS, Locate, NODE_WORDS, Needs, NeedsParams, Overflows, SearchParams,
@@ -62,18 +62,13 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
         sort_pairs_by_mixed_key(stream, &mut work.scratch, table.constants, (keys, values), sorted)?;
         flag_last_of_each(stream, &work.keys, &mut work.last)?;
         let plan = SearchParams { layout: table.layout(), pairs: keys.len() as u64 };
-        let locate = Locate::<K, V> {
-            keys: work.keys.argument(),
-            last: work.last.argument(),
-            segments: table.segments.argument(),
-            pages: table.page_list(),
-            fresh: work.fresh.argument(),
-            plan,
-        };
-        let mut reads = table.tracked();
-        reads.extend([&work.keys as &dyn Tracked, &work.last]);
-        // SAFETY: there is a bit for each of the keys, and the table is whole.
-        unsafe { stream.launch(&locate, plan.pairs, &reads, &[&work.fresh])? };
+        stream.batch(|batch| {
+            let Lists { segments, pages } = table.read(batch);
+            let (keys, last) = (batch.read(&work.keys), batch.read(&work.last));
+            let locate = Locate::<K, V> { keys, last, segments, pages, fresh: batch.write(&work.fresh), plan };
+            // SAFETY: there is a bit for each of the keys, and the table is whole.
+            unsafe { batch.launch(&locate, plan.pairs) }
+        })?;
         let (scratch, count) = (&mut work.scratch, &mut work.count);
         compact(stream, scratch, &work.values, &work.fresh, &mut work.fresh_values, count)?;
         compact(stream, scratch, &work.keys, &work.fresh, &mut work.fresh_keys, count)?;
@@ -92,20 +87,20 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
         let most = fresh.min(table.buckets()).min((self.length + fresh) / (capacity + 1));
         extend(device, stream, &mut work.overflowing, 0, NODE_WORDS * most)?;
         work.counts.fill(stream, 0)?;
-        let plan = SearchParams { layout, pairs: fresh };
-        let overflows = Overflows::<K, V> {
-            keys: work.fresh_keys.argument(),
-            segments: table.segments.argument(),
-            pages: table.page_list(),
-            nodes: work.overflowing.argument(),
-            counts: work.counts.argument(),
-            plan,
-        };
-        let mut reads = table.tracked();
-        reads.push(&work.fresh_keys);
-        // SAFETY: the keys are mixed and in order, and there is capacity for as many nodes as there
-        // can be.
-        unsafe { stream.launch(&overflows, fresh, &reads, &[&work.overflowing, &work.counts])? };
+        stream.batch(|batch| {
+            let Lists { segments, pages } = table.read(batch);
+            let overflows = Overflows::<K, V> {
+                keys: batch.read(&work.fresh_keys),
+                segments,
+                pages,
+                nodes: batch.write(&work.overflowing),
+                counts: batch.write(&work.counts),
+                plan: SearchParams { layout, pairs: fresh },
+            };
+            // SAFETY: the keys are mixed and in order, and there is capacity for as many nodes as
+            // there can be.
+            unsafe { batch.launch(&overflows, fresh) }
+        })?;
         let mut found = work.counts.download(stream)?;
         prediction.overflowing = found[counts::NODES as usize];
         let mut round = 0;
@@ -116,19 +111,17 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
             let (from, to) = if round % 2 == 0 { (odd, even) } else { (even, odd) };
             extend(device, stream, to, 0, NODE_WORDS * 2 * nodes)?;
             let from = if round == 0 { &work.overflowing } else { &*from };
-            let divide = Divide::<K, V> {
-                keys: work.fresh_keys.argument(),
-                pages: table.page_list(),
-                nodes: from.argument(),
-                next: to.argument(),
-                leaves: work.leaves.argument(),
-                counts: work.counts.argument(),
-                plan: DivideParams { layout, nodes },
-            };
-            let mut reads = table.tracked();
-            reads.extend([&work.fresh_keys as &dyn Tracked, from]);
-            stream.batch(&reads, &[&*to, &work.leaves, &work.counts], |batch| {
+            stream.batch(|batch| {
                 batch.zero_range(&work.counts, counts::NODES as usize..counts::NODES as usize + 1)?;
+                let divide = Divide::<K, V> {
+                    keys: batch.read(&work.fresh_keys),
+                    pages: table.read(batch).pages,
+                    nodes: batch.read(from),
+                    next: batch.write(to),
+                    leaves: batch.write(&work.leaves),
+                    counts: batch.write(&work.counts),
+                    plan: DivideParams { layout, nodes },
+                };
                 // SAFETY: there are that many nodes, and capacity for two halves of each, as nodes
                 // and as leaves.
                 unsafe { batch.launch(&divide, 32 * nodes) }
@@ -161,18 +154,18 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
         let segments = (layout.groups() as usize) << deepest;
         at_least(device, &mut work.needs, segments)?;
         let needs = &work.needs;
-        let launch = Needs {
-            leaves: work.leaves.argument(),
-            segments: table.segments.argument(),
-            needs: needs.argument(),
-            counts: work.counts.argument(),
-            plan: NeedsParams { layout, leaves },
-        };
-        stream.batch(&[&work.leaves, &table.segments], &[needs, &work.counts], |batch| {
+        stream.batch(|batch| {
             batch.zero(needs, segments)?;
+            let find_needs = Needs {
+                leaves: batch.read(&work.leaves),
+                segments: batch.read(&table.segments),
+                needs: batch.write(needs),
+                counts: batch.write(&work.counts),
+                plan: NeedsParams { layout, leaves },
+            };
             // SAFETY: there are that many leaves, and a word for each segment of so deep a
             // directory.
-            unsafe { batch.launch(&launch, leaves) }
+            unsafe { batch.launch(&find_needs, leaves) }
         })?;
         if work.counts.download_at(stream, counts::NEEDS as usize)? == 0 {
             return Ok(None);
@@ -201,42 +194,45 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
         let new = (&work.fresh_keys, &work.fresh_values);
         table.build(stream, (&work.leaves, leaves), new, &work.placed)?;
         // A node's second word begins with the number of its bucket.
-        let list = work.overflowing.argument::<u32>();
-        table.release(stream, &work.overflowing, list, (overflowing, 2 * NODE_WORDS, 2))
+        table.release(stream, &work.overflowing, (overflowing, 2 * NODE_WORDS, 2))
     }
 
     /// Inserts the new keys of the other buckets (algorithm D).
     fn insert_fresh(&self, stream: &Stream, fresh: u64) -> Result<()> {
         let Self { work, table, .. } = self;
-        let insert = InsertFresh::<K, V> {
-            keys: work.fresh_keys.argument(),
-            values: work.fresh_values.argument(),
-            placed: work.placed.argument(),
-            segments: table.segments.argument(),
-            pages: table.page_list(),
-            plan: SearchParams { layout: table.layout(), pairs: fresh },
-        };
-        let reads: [&dyn Tracked; 3] = [&work.fresh_keys, &work.fresh_values, &work.placed];
-        // SAFETY: the keys are mixed, distinct, in order and not in the table unless they are
-        // placed, and the buckets have capacity for them.
-        unsafe { stream.launch(&insert, fresh, &reads, &table.tracked()) }
+        stream.batch(|batch| {
+            let Lists { segments, pages } = table.write(batch);
+            let insert = InsertFresh::<K, V> {
+                keys: batch.read(&work.fresh_keys),
+                values: batch.read(&work.fresh_values),
+                placed: batch.read(&work.placed),
+                segments,
+                pages,
+                plan: SearchParams { layout: table.layout(), pairs: fresh },
+            };
+            // SAFETY: the keys are mixed, distinct, in order and not in the table unless they are
+            // placed, and the buckets have capacity for them.
+            unsafe { batch.launch(&insert, fresh) }
+        })
     }
 
     /// Updates the values of keys that were already there.
     fn update(&self, stream: &Stream, pairs: u64) -> Result<()> {
         let Self { work, table, .. } = self;
-        let update = Update::<K, V> {
-            keys: work.keys.argument(),
-            values: work.values.argument(),
-            last: work.last.argument(),
-            fresh: work.fresh.argument(),
-            segments: table.segments.argument(),
-            pages: table.page_list(),
-            plan: SearchParams { layout: table.layout(), pairs },
-        };
-        let reads: [&dyn Tracked; 4] = [&work.keys, &work.values, &work.last, &work.fresh];
-        // SAFETY: there are as many values and bits as keys. The keys that are last are distinct,
-        // and in the table unless they are fresh.
-        unsafe { stream.launch(&update, pairs, &reads, &table.tracked()) }
+        stream.batch(|batch| {
+            let Lists { segments, pages } = table.write(batch);
+            let update = Update::<K, V> {
+                keys: batch.read(&work.keys),
+                values: batch.read(&work.values),
+                last: batch.read(&work.last),
+                fresh: batch.read(&work.fresh),
+                segments,
+                pages,
+                plan: SearchParams { layout: table.layout(), pairs },
+            };
+            // SAFETY: there are as many values and bits as keys. The keys that are last are
+            // distinct, and in the table unless they are fresh.
+            unsafe { batch.launch(&update, pairs) }
+        })
     }
 }

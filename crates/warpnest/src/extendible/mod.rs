@@ -15,13 +15,12 @@ pub use config::{Extendible, ExtendibleConfig};
 use crate::table::design::{Changes, Design, Seeded, Stores};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{ChangingTable, RawTable, sealed::Sealed};
-use crate::{Answers, Buffer, BulkMap, Device, Error, Result, Stream, Tracked};
+use crate::{Answers, Buffer, BulkMap, Device, Error, Result, Stream};
 use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
-use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Key, Value};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use table::Table;
+use table::{Lists, Table};
 
 /// A map that grows with its keys, and shrinks when they are removed, without ever being rebuilt.
 ///
@@ -231,8 +230,8 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
 
     /// Returns how the table hashes and is divided, for a lookup kernel of your own: with
     /// [`ExtendibleTable::segments`] and [`ExtendibleTable::page_addresses`] it makes a
-    /// [`Table`](gpu_kernels::extendible::Table). A launch must name these two buffers and all of
-    /// [`ExtendibleTable::memory`].
+    /// [`Table`](gpu_kernels::extendible::Table). A launch must also record all of
+    /// [`ExtendibleTable::memory`], with [`Uses::reads`](crate::Uses::reads).
     pub fn layout(&self) -> Layout {
         self.table.layout()
     }
@@ -285,42 +284,40 @@ impl<K: Key, V: Value> RawTable<K, V> for ExtendibleTable<K, V> {
         &self,
         stream: &Stream,
         queries: &Buffer<K>,
-        values: Global<V>,
+        values: Option<&Buffer<V>>,
         found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
     ) -> Result<()> {
         self.check()?;
-        let find = Find::<K, V> {
-            queries: queries.argument(),
-            segments: self.table.segments.argument(),
-            pages: self.table.page_list(),
-            values,
-            found: found.argument(),
-            plan: FindParams { layout: self.table.layout(), queries: queries.len() as u64 },
-        };
-        let mut reads = self.table.tracked();
-        reads.push(queries);
-        // SAFETY: the caller guarantees the outputs. The table is whole. Nobody changes it, since
-        // the launch reads it and whatever writes it waits.
-        unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
+        let plan = FindParams { layout: self.table.layout(), queries: queries.len() as u64 };
+        stream.batch(|batch| {
+            let Lists { segments, pages } = self.table.read(batch);
+            let (queries, found) = (batch.read(queries), batch.write(found));
+            // SAFETY: the kernel's documentation allows no values.
+            let values = unsafe { batch.write_or_null(values) };
+            let find = Find::<K, V> { queries, segments, pages, values, found, plan };
+            // SAFETY: the caller guarantees the outputs. The table is whole. Nobody changes it,
+            // since the launch reads it and whatever writes it waits.
+            unsafe { batch.launch(&find, plan.queries) }
+        })
     }
 
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<V>>) -> Result<u64> {
         self.check()?;
         let Some(values) = values else { return Ok(0) };
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
-        let unpack = Unpack::<K, V> {
-            pages: self.table.page_list(),
-            keys_out: keys.argument(),
-            values_out: values.argument(),
-            count: count.argument(),
-            plan: UnpackParams { layout: self.table.layout(), used: self.table.used, capacity: keys.len() as u64 },
-        };
-        let of_bucket = self.table.shape.slots::<K, V>();
-        let (slots, reads) = (self.table.used * of_bucket, self.table.tracked());
-        // SAFETY: the caller guarantees the outputs, whose capacity the plan has; the table is
-        // whole.
-        unsafe { stream.launch(&unpack, slots, &reads, &[keys, values, &count])? };
+        let plan = UnpackParams { layout: self.table.layout(), used: self.table.used, capacity: keys.len() as u64 };
+        stream.batch(|batch| {
+            let unpack = Unpack::<K, V> {
+                pages: self.table.read(batch).pages,
+                keys_out: batch.write(keys),
+                values_out: batch.write(values),
+                count: batch.write(&count),
+                plan,
+            };
+            // SAFETY: the caller guarantees the outputs, whose capacity the plan has; the table is
+            // whole.
+            unsafe { batch.launch(&unpack, plan.used * self.table.shape.slots::<K, V>()) }
+        })?;
         count.download_at(stream, 0)
     }
 

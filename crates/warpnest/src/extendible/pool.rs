@@ -1,6 +1,6 @@
 //! A pool of memory units of one size, at addresses that do not change, which grows by chunks.
 
-use crate::runtime::allocation::Tracked;
+use crate::runtime::stream::Batch;
 use crate::{Buffer, Device, Error, Result};
 
 /// A pool of memory units of one size. The first chunk is there from the beginning. Later ones are
@@ -97,9 +97,14 @@ impl Pool {
         &self.chunks
     }
 
-    /// Returns the chunks, for a launch.
-    pub fn tracked(&self) -> impl Iterator<Item = &dyn Tracked> {
-        self.chunks.iter().map(|chunk| chunk as &dyn Tracked)
+    /// Records that the batch reads the units, through their addresses.
+    pub fn read<'b>(&'b self, batch: &Batch<'b>) {
+        self.chunks.iter().for_each(|chunk| batch.reads(chunk));
+    }
+
+    /// Records that the batch writes the units, through their addresses.
+    pub fn write<'b>(&'b self, batch: &Batch<'b>) {
+        self.chunks.iter().for_each(|chunk| batch.writes(chunk));
     }
 
     /// Returns the bytes of all units.

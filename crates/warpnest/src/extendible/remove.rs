@@ -1,15 +1,13 @@
 //! Batches of removals, and the merging of buckets after them.
 
 use super::directory::Directory;
-use super::table::unless_out_of_memory;
+use super::table::{Lists, unless_out_of_memory};
 use super::{ExtendibleTable, Table};
-use crate::runtime::allocation::Tracked;
 use crate::{Answers, Buffer, Result, Stream};
 use gpu_kernels::extendible::{
     Absorb, AroundParams, InspectParams, MergeAround, MergeBuddies, MergeParams, MergedParams, Remove, RemoveParams,
     TableDepths, counts,
 };
-use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::{Key, Value};
 
 impl<K: Key, V: Value> ExtendibleTable<K, V> {
@@ -36,19 +34,21 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
 
     fn launch_remove(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
         let Self { work, table, .. } = self;
-        let remove = Remove::<K, V> {
-            keys: keys.argument(),
-            segments: table.segments.argument(),
-            pages: table.page_list(),
-            values: answers.values.argument(),
-            found: answers.found.argument(),
-            counts: work.counts.argument(),
-            plan: RemoveParams { layout: table.layout(), keys: keys.len() as u64 },
-        };
-        let mut writes = table.tracked();
-        writes.extend([&answers.values as &dyn Tracked, &answers.found, &work.counts]);
-        // SAFETY: there are as many answers as keys, and the table is whole.
-        unsafe { stream.launch(&remove, keys.len() as u64, &[keys], &writes)? };
+        let plan = RemoveParams { layout: table.layout(), keys: keys.len() as u64 };
+        stream.batch(|batch| {
+            let Lists { segments, pages } = table.write(batch);
+            let remove = Remove::<K, V> {
+                keys: batch.read(keys),
+                segments,
+                pages,
+                values: batch.write(&answers.values),
+                found: batch.write(&answers.found),
+                counts: batch.write(&work.counts),
+                plan,
+            };
+            // SAFETY: there are as many answers as keys, and the table is whole.
+            unsafe { batch.launch(&remove, plan.keys) }
+        })?;
         work.counts.download_at(stream, counts::REMOVED as usize)
     }
 
@@ -71,21 +71,24 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
             return Ok(());
         }
         let merged = &work.merged;
-        let (segments, pages) = (table.segments.argument(), table.page_addresses.argument());
         let (layout, most) = (table.layout(), self.config.max_merged());
-        let (merged_out, counts) = (merged.argument(), work.counts.argument());
-        let plan = MergeParams { layout, used, most };
-        let of_all = MergeBuddies { segments, pages, merged: merged_out, counts, plan };
-        let plan = AroundParams { layout, keys: number, most };
-        let around = MergeAround { keys: keys.argument::<K>(), segments, pages, merged: merged_out, counts, plan };
-        let (launch, threads): (&dyn Kernel, u64) = if all_buckets { (&of_all, used) } else { (&around, number) };
         let (mut all, mut deepest, mut more) = (0, all_buckets, depth != 0);
         while more {
-            let mut writes = table.tracked();
-            writes.extend([merged as &dyn Tracked, &work.counts]);
-            // SAFETY: the table is whole, and there is capacity for all numbers of buckets that can
-            // be merged.
-            unsafe { stream.launch(launch, threads, &[keys], &writes)? };
+            stream.batch(|batch| {
+                let Lists { segments, pages } = table.write(batch);
+                let (pages, merged, counts) = (pages.cast(), batch.write(merged), batch.write(&work.counts));
+                // SAFETY: the table is whole, and there is capacity for all numbers of buckets that
+                // can be merged.
+                unsafe {
+                    if all_buckets {
+                        let plan = MergeParams { layout, used, most };
+                        batch.launch(&MergeBuddies { segments, pages, merged, counts, plan }, used)
+                    } else {
+                        let (keys, plan) = (batch.read(keys), AroundParams { layout, keys: number, most });
+                        batch.launch(&MergeAround { keys, segments, pages, merged, counts, plan }, number)
+                    }
+                }
+            })?;
             let counted = work.counts.download(stream)?;
             more = counted[counts::MERGED as usize] != all;
             all = counted[counts::MERGED as usize];
@@ -105,12 +108,14 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
     fn absorb(&mut self, stream: &Stream, number: u64) -> Result<()> {
         let (table, merged) = (&mut self.table, &self.work.merged);
         let plan = MergedParams { layout: table.layout(), merged: number };
-        let (segments, pages) = (table.segments.argument(), table.page_list());
-        let absorb = Absorb::<K, V> { merged: merged.argument(), segments, pages, plan };
-        // SAFETY: the headers of the merged buckets say into which buckets they go, and these have
-        // capacity for them.
-        unsafe { stream.launch(&absorb, 32 * number, &[merged], &table.tracked())? };
-        table.release(stream, merged, merged.argument(), (number, 1, 0))
+        stream.batch(|batch| {
+            let Lists { segments, pages } = table.write(batch);
+            let absorb = Absorb::<K, V> { merged: batch.read(merged), segments, pages, plan };
+            // SAFETY: the headers of the merged buckets say into which buckets they go, and these
+            // have capacity for them.
+            unsafe { batch.launch(&absorb, 32 * number) }
+        })?;
+        table.release(stream, merged, (number, 1, 0))
     }
 
     /// Merges bucket tables that buckets no longer tell apart, and halves the segment table while
@@ -130,11 +135,13 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
 
     fn shrunk(table: &Table<K, V>, device: &crate::Device, stream: &Stream) -> Result<(Directory, Buffer<u64>)> {
         let depths = Buffer::<u32>::zeroed(device, table.segments.len())?;
-        let (segments, pages) = (table.segments.argument(), table.page_addresses.argument());
         let plan = InspectParams { layout: table.layout(), used: table.used };
-        let launch = TableDepths { segments, pages, depths: depths.argument(), plan };
-        // SAFETY: the table is whole, and there is a word for each segment.
-        unsafe { stream.launch(&launch, table.used, &table.tracked(), &[&depths])? };
+        stream.batch(|batch| {
+            let Lists { segments, pages } = table.read(batch);
+            let find_depths = TableDepths { segments, pages: pages.cast(), depths: batch.write(&depths), plan };
+            // SAFETY: the table is whole, and there is a word for each segment.
+            unsafe { batch.launch(&find_depths, table.used) }
+        })?;
         let depths = depths.download(stream)?;
         let mut needs = vec![0; table.directory.numbers()];
         for (segment, number) in table.directory.first_segments() {

@@ -4,7 +4,7 @@
 use super::config::Shape;
 use super::directory::{Copy, Directory};
 use super::pool::Pool;
-use crate::runtime::allocation::Tracked;
+use crate::runtime::stream::Batch;
 use crate::table::file::Section;
 use crate::{Buffer, Device, Error, Result, Stream};
 use gpu_kernels::extendible::{
@@ -14,6 +14,12 @@ use gpu_kernels::extendible::{
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Key, Value};
 use std::marker::PhantomData;
+
+/// The lists of the addresses by which kernels reach a table, as they take them.
+pub(super) struct Lists<K, V> {
+    pub segments: Global<u64>,
+    pub pages: Global<Pages<K, V>>,
+}
 
 /// A table on a device.
 #[derive(Debug)]
@@ -89,11 +95,11 @@ impl<K: Key, V: Value> Table<K, V> {
     ) -> Result<Self> {
         let stream = device.default_stream();
         let of_page = 2 * PAGE as usize;
-        let chunks: Vec<&dyn Tracked> = pages.tracked().collect();
-        stream.enqueue(&[], &chunks, |queue| {
+        stream.batch(|batch| {
+            pages.write(batch);
             headers.chunks(of_page).zip(pages.addresses()).try_for_each(|(headers, &page)| {
                 // SAFETY: a page begins with the headers of its buckets.
-                unsafe { queue.upload(bytemuck::cast_slice(headers), page as usize) }
+                unsafe { batch.queue()?.upload(bytemuck::cast_slice(headers), page as usize) }
             })
         })?;
         let mut free_numbers = vec![0; pages.units() * PAGE as usize];
@@ -136,15 +142,18 @@ impl<K: Key, V: Value> Table<K, V> {
         Layout { a, b, roots, table_bits, lines, records, depth, padding: 0 }
     }
 
-    /// Returns the pages, as kernels take them.
-    pub fn page_list(&self) -> Global<Pages<K, V>> {
-        self.page_addresses.argument()
+    /// Returns the lists of segments and pages for a launch that reads the table.
+    pub fn read<'b>(&'b self, batch: &Batch<'b>) -> Lists<K, V> {
+        self.pages.read(batch);
+        self.tables.read(batch);
+        Lists { segments: batch.read(&self.segments), pages: batch.read(&self.page_addresses).cast() }
     }
 
-    /// Returns all buffers that a launch may read of the table.
-    pub fn tracked(&self) -> Vec<&dyn Tracked> {
-        let lists: [&dyn Tracked; 2] = [&self.segments, &self.page_addresses];
-        lists.into_iter().chain(self.pages.tracked()).chain(self.tables.tracked()).collect()
+    /// Returns the lists of segments and pages for a launch that writes the table.
+    pub fn write<'b>(&'b self, batch: &Batch<'b>) -> Lists<K, V> {
+        self.pages.write(batch);
+        self.tables.write(batch);
+        Lists { segments: batch.write(&self.segments), pages: batch.write(&self.page_addresses).cast() }
     }
 
     /// Makes the segment table of a directory, for bucket tables at their present addresses.
@@ -172,11 +181,8 @@ impl<K: Key, V: Value> Table<K, V> {
         let capacity = self.pages.units() * PAGE as usize;
         if self.free_numbers.len() < capacity {
             let numbers = Buffer::<u32>::uninitialized(&self.device, capacity)?;
-            stream.batch(&[&self.free_numbers], &[&numbers], |batch| {
-                let bytes = self.free as usize * size_of::<u32>();
-                // SAFETY: the old buffer has that many bytes, and the new one is larger.
-                unsafe { batch.copy(self.free_numbers.address(), numbers.address(), bytes) }
-            })?;
+            let bytes = self.free as usize * size_of::<u32>();
+            stream.batch(|batch| batch.copy(&self.free_numbers, 0..bytes, &numbers))?;
             self.free_numbers = numbers;
         }
         Ok(())
@@ -192,44 +198,44 @@ impl<K: Key, V: Value> Table<K, V> {
         placed: &Buffer<u32>,
     ) -> Result<()> {
         let plan = BuildParams { layout: self.layout(), leaves: number, free: self.free, used: self.used };
-        let build = BuildLeaves::<K, V> {
-            leaves: leaves.argument(),
-            keys: keys.argument(),
-            values: values.argument(),
-            placed: placed.argument(),
-            free: self.free_numbers.argument(),
-            segments: self.segments.argument(),
-            pages: self.page_list(),
-            plan,
-        };
-        let reads: [&dyn Tracked; 4] = [leaves, keys, values, &self.free_numbers];
-        let mut writes = self.tracked();
-        writes.push(placed);
-        // SAFETY: there are that many leaves, and the new pairs and bits that they name. There are
-        // free numbers, and pages for the other leaves. The directory is as deep as the leaves.
-        unsafe { stream.launch(&build, 32 * number, &reads, &writes)? };
+        stream.batch(|batch| {
+            let Lists { segments, pages } = self.write(batch);
+            let build = BuildLeaves::<K, V> {
+                leaves: batch.read(leaves),
+                keys: batch.read(keys),
+                values: batch.read(values),
+                placed: batch.write(placed),
+                free: batch.read(&self.free_numbers),
+                segments,
+                pages,
+                plan,
+            };
+            // SAFETY: there are that many leaves, and the new pairs and bits that they name. There
+            // are free numbers, and pages for the other leaves. The directory is as deep as the
+            // leaves.
+            unsafe { batch.launch(&build, 32 * number) }
+        })?;
         self.used += number.saturating_sub(self.free);
         self.free = self.free.saturating_sub(number);
         Ok(())
     }
 
-    /// Frees the buckets of a list, in which the number of bucket `i` is word `stride * i +
+    /// Frees the buckets of a list, in which the number of bucket `i` is 32-bit word `stride * i +
     /// offset`.
-    pub fn release(
+    pub fn release<T>(
         &mut self,
         stream: &Stream,
-        list: &dyn Tracked,
-        words: Global<u32>,
+        list: &Buffer<T>,
         (buckets, stride, offset): (u64, u64, u64),
     ) -> Result<()> {
-        let (free, pages) = (self.free_numbers.argument(), self.page_addresses.argument());
         let plan = ReleaseParams { layout: self.layout(), buckets, stride, offset, free: self.free };
-        let release = Release { list: words, free, pages, plan };
-        let mut writes = self.tracked();
-        writes.push(&self.free_numbers);
-        // SAFETY: the list has that many numbers of buckets, and the free numbers have capacity for
-        // all of them.
-        unsafe { stream.launch(&release, buckets, &[list], &writes)? };
+        stream.batch(|batch| {
+            let (list, free) = (batch.read(list).cast(), batch.write(&self.free_numbers));
+            let release = Release { list, free, pages: self.write(batch).pages.cast(), plan };
+            // SAFETY: the list has that many numbers of buckets, and the free numbers have capacity
+            // for all of them.
+            unsafe { batch.launch(&release, buckets) }
+        })?;
         self.free += buckets;
         Ok(())
     }
@@ -244,12 +250,12 @@ impl<K: Key, V: Value> Table<K, V> {
     /// Copies bucket tables from one pool to another, or within one, by such a list.
     pub fn copy_tables(&self, stream: &Stream, list: &Buffer<u64>, from: &Pool, to: &Pool) -> Result<()> {
         let plan = CopyParams { tables: list.len() as u64 / 2, entries: 1 << self.shape.table_bits };
-        let copy = CopyTables { addresses: list.argument(), plan };
-        let mut reads: Vec<&dyn Tracked> = from.tracked().collect();
-        reads.push(list);
-        let writes: Vec<&dyn Tracked> = to.tracked().collect();
-        // SAFETY: all addresses are of tables in the two pools.
-        unsafe { stream.launch(&copy, plan.tables * plan.entries / 4, &reads, &writes) }
+        stream.batch(|batch| {
+            from.read(batch);
+            to.write(batch);
+            // SAFETY: all addresses are of tables in the two pools.
+            unsafe { batch.launch(&CopyTables { addresses: batch.read(list), plan }, plan.tables * plan.entries / 4) }
+        })
     }
 
     /// Makes a list of the addresses of all bucket tables.
@@ -295,27 +301,29 @@ impl<K: Key, V: Value> Table<K, V> {
         packed.segments = packed.segments_of(&packed.directory)?;
         let list = packed.table_list()?;
         let copy_list = packed.copy_list(&copies, &self.tables, &packed.tables)?;
-        let repack = Repack::<K, V> {
-            pages: self.page_list(),
-            pages_out: packed.page_list(),
-            forward: forward.argument(),
-            counts: counts.argument(),
-            plan: InspectParams { layout: self.layout(), used: self.used },
-        };
-        let writes: Vec<&dyn Tracked> =
-            [&forward as &dyn Tracked, &counts].into_iter().chain(packed.pages.tracked()).collect();
-        let reads: Vec<&dyn Tracked> = [&self.page_addresses as &dyn Tracked, &packed.page_addresses]
-            .into_iter()
-            .chain(self.pages.tracked())
-            .collect();
-        // SAFETY: the new pages have capacity for all buckets, and there is a word for each number.
-        unsafe { stream.launch(&repack, 32 * self.used, &reads, &writes)? };
+        stream.batch(|batch| {
+            self.pages.read(batch);
+            packed.pages.write(batch);
+            let repack = Repack::<K, V> {
+                pages: batch.read(&self.page_addresses).cast(),
+                pages_out: batch.read(&packed.page_addresses).cast(),
+                forward: batch.write(&forward),
+                counts: batch.write(&counts),
+                plan: InspectParams { layout: self.layout(), used: self.used },
+            };
+            // SAFETY: the new pages have capacity for all buckets, and there is a word for each
+            // number.
+            unsafe { batch.launch(&repack, 32 * self.used) }
+        })?;
         packed.copy_tables(stream, &copy_list, &self.tables, &packed.tables)?;
         let plan = RedirectParams { layout: packed.layout(), tables: copies.len() as u64 };
-        let redirect = Redirect { addresses: list.argument(), forward: forward.argument(), plan };
-        let writes: Vec<&dyn Tracked> = packed.tables.tracked().collect();
-        // SAFETY: the list is that of the new tables, whose entries are numbers of the old buckets.
-        unsafe { stream.launch(&redirect, plan.tables << shape.table_bits, &[&list, &forward], &writes)? };
+        stream.batch(|batch| {
+            packed.tables.write(batch);
+            let redirect = Redirect { addresses: batch.read(&list), forward: batch.read(&forward), plan };
+            // SAFETY: the list is that of the new tables, whose entries are numbers of the old
+            // buckets.
+            unsafe { batch.launch(&redirect, plan.tables << shape.table_bits) }
+        })?;
         Ok(packed)
     }
 

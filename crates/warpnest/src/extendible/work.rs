@@ -202,10 +202,7 @@ pub(super) fn extend(device: &Device, stream: &Stream, list: &mut Buffer<u64>, k
         return list.fit(device, words as usize);
     }
     let longer = Buffer::uninitialized(device, words.max(2 * kept) as usize)?;
-    stream.batch(&[&*list], &[&longer], |batch| {
-        // SAFETY: the old list has that many words, and the new one is longer.
-        unsafe { batch.copy(list.address(), longer.address(), 8 * kept as usize) }
-    })?;
+    stream.batch(|batch| batch.copy(list, 0..8 * kept as usize, &longer))?;
     *list = longer;
     Ok(())
 }

@@ -5,8 +5,7 @@ use crate::table::config::Config;
 use crate::table::design::Builds;
 use crate::table::input::Input;
 use crate::table::raw::BuiltTable;
-use crate::{Buffer, Result, Stream, Tracked};
-use gpu_kernels::seam::Global;
+use crate::{Buffer, Result, Stream};
 use gpu_kernels::types::Key;
 
 /// A design on whose maps a [`CompactingTable`](crate::CompactingTable) or a
@@ -51,9 +50,9 @@ pub trait IdTable<K: Key>: BuiltTable<K, u32> {
     /// Queues the lookup of the runs of some keys, whose values are the numbers of their runs.
     ///
     /// # Safety
-    /// The arrays are as long as [`RunsQuery`] says, the values are numbers of runs, and the launch
-    /// writes `writes`.
-    unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>, writes: &[&dyn Tracked]) -> Result<()>;
+    /// The arrays are as long as [`RunsQuery`] says, nothing else uses the outputs, and the values
+    /// are numbers of runs.
+    unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>) -> Result<()>;
 }
 
 /// The arrays of a lookup of runs.
@@ -63,8 +62,8 @@ pub struct RunsQuery<'b, K> {
     /// The index of the last value of each run.
     pub lasts: &'b Buffer<u32>,
     /// The outputs: the starts of the runs, and the numbers of their values. Each of the three has
-    /// as many elements as there are queries, or is null.
-    pub starts: Global<u32>,
-    pub counts: Global<u32>,
-    pub wide_counts: Global<u64>,
+    /// as many elements as there are queries, if it is given.
+    pub starts: Option<&'b Buffer<u32>>,
+    pub counts: Option<&'b Buffer<u32>>,
+    pub wide_counts: Option<&'b Buffer<u64>>,
 }

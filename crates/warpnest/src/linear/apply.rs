@@ -1,12 +1,11 @@
 //! Batches of operations, in chunks that fit the spare capacity.
 
 use super::{Change, LinearTable};
-use crate::runtime::allocation::Tracked;
 use crate::{Answers, Buffer, Error, FullError, InputError, Result, Stream};
 use gpu_kernels::linear::{
     Apply, ApplyParams, CountInserting, Insert, InsertParams, InsertingParams, Operation, header,
 };
-use gpu_kernels::seam::{Global, Kernel};
+use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::{Key, Value};
 use std::ops::Range;
 
@@ -110,14 +109,15 @@ impl<K: Key, V: Value> LinearTable<K, V> {
     fn inserting(&self, stream: &Stream, work: &Work<'_, K, V>, range: Range<u64>) -> Result<u64> {
         let Range { start: first, end } = range;
         let Some(kinds) = work.kinds else { return Ok(end - first) };
-        let (header, at) = (self.header.argument::<u64>(), header::INSERTING);
-        let count = CountInserting { kinds: kinds.argument(), header, plan: InsertingParams { first, end } };
-        stream.batch(&[kinds], &[&self.header], |batch| {
-            batch.zero_range(&self.header, at as usize..at as usize + 1)?;
+        let at = header::INSERTING as usize;
+        stream.batch(|batch| {
+            batch.zero_range(&self.header, at..at + 1)?;
+            let (kinds, header) = (batch.read(kinds), batch.write(&self.header));
+            let count = CountInserting { kinds, header, plan: InsertingParams { first, end } };
             // SAFETY: there are as many kinds as operations; the header has its words.
             unsafe { batch.launch(&count, end - first) }
         })?;
-        self.header.download_at(stream, at as usize)
+        self.header.download_at(stream, at)
     }
 
     /// Does a chunk that may want more new slots than there are, in turns. Between turns it makes
@@ -182,50 +182,44 @@ impl<K: Key, V: Value> LinearTable<K, V> {
     ) -> Result<()> {
         let Work { operation, kinds, keys, values, answers } = *work;
         let Range { start: first, end } = range;
-        // SAFETY: the kernel's documentation allows null for kinds, flags and answers, and for
-        // values if nothing is inserted.
-        let (no_words, no_values) = unsafe { (Global::<u32>::null(), Global::<V>::null()) };
         // Otherwise there is no slot to be used again.
         let anywhere = self.counts.removed != 0 && kinds.is_none() && operation != Operation::Remove;
-        let (layout, words, header) = (self.layout, self.words.argument(), self.header.argument());
-        let (keys_in, values_in) = (keys.argument(), values.map_or(no_values, Buffer::argument));
-        let insert_plan = InsertParams { layout, first, end };
-        let insert = || Insert::<K, V, false> { keys: keys_in, values: values_in, words, header, plan: insert_plan };
-        let apply = || Apply::<K, V> {
-            kinds: kinds.map_or(no_words, Buffer::argument),
-            keys: keys_in,
-            values: values_in,
-            words,
-            header,
-            answers: answers.map_or(no_values, |answers| answers.values.argument()),
-            before: answers.map_or(no_words, |answers| answers.found.argument()),
-            pending: pending.map_or(no_words, Buffer::argument),
-            plan: ApplyParams {
-                layout,
-                first,
-                end,
-                operation: operation as u32,
-                anywhere: anywhere as u32,
-                max_asked: self.counts.asked + self.spare_capacity(),
-            },
-        };
         let only_inserts = operation == Operation::Insert && kinds.is_none() && answers.is_none() && pending.is_none();
-        let kernel: &dyn Kernel = match (only_inserts, anywhere) {
-            (true, false) => &insert(),
-            (true, true) => &insert().variant::<true>(),
-            (false, _) => &apply(),
+        let layout = self.layout;
+        let apply_plan = ApplyParams {
+            layout,
+            first,
+            end,
+            operation: operation as u32,
+            anywhere: anywhere as u32,
+            max_asked: self.counts.asked + self.spare_capacity(),
         };
-        let mut reads: Vec<&dyn Tracked> = vec![keys];
-        reads.extend(kinds.map(|buffer| buffer as &dyn Tracked));
-        reads.extend(values.map(|buffer| buffer as &dyn Tracked));
-        let mut writes: Vec<&dyn Tracked> = vec![&self.words, &self.header];
-        if let Some(answers) = answers {
-            writes.extend([&answers.values as &dyn Tracked, &answers.found]);
-        }
-        writes.extend(pending.map(|buffer| buffer as &dyn Tracked));
         // SAFETY: keys, kinds, values and answers are equally long. The range is within them and
         // begins at a whole word of bits. Slots, header and layout belong together, and nobody else
-        // uses them meanwhile. A launch that takes any slot only inserts.
-        unsafe { stream.launch(kernel, end - first, &reads, &writes) }
+        // uses them meanwhile. A launch that takes any slot only inserts. The kernel's
+        // documentation allows null for kinds, flags and answers, and for values if nothing is
+        // inserted.
+        stream.batch(|batch| unsafe {
+            let (words, header) = (batch.write(&self.words), batch.write(&self.header));
+            let (keys, values) = (batch.read(keys), batch.read_or_null(values));
+            if only_inserts {
+                let plan = InsertParams { layout, first, end };
+                let insert = Insert::<K, V, false> { keys, values, words, header, plan };
+                let kernel: &dyn Kernel = if anywhere { &insert.variant::<true>() } else { &insert };
+                return batch.launch(kernel, end - first);
+            }
+            let apply = Apply::<K, V> {
+                kinds: batch.read_or_null(kinds),
+                keys,
+                values,
+                words,
+                header,
+                answers: batch.write_or_null(answers.map(|answers| &answers.values)),
+                before: batch.write_or_null(answers.map(|answers| &answers.found)),
+                pending: batch.write_or_null(pending),
+                plan: apply_plan,
+            };
+            batch.launch(&apply, end - first)
+        })
     }
 }

@@ -59,15 +59,17 @@ impl<K: Key, V: Value> LinearTable<K, V> {
         new_header[..header::ASKED as usize].copy_from_slice(cell(&old_header));
         new_header[(header::COUNTERS + header::GAINED) as usize] = in_cell(&old_header);
         let new_header = Buffer::from_slice(&self.device, &new_header)?;
-        let rehash = Rehash::<Half<K, V>> {
-            old: self.words.argument(),
-            words: words.argument(),
-            header: new_header.argument(),
-            plan: RehashParams { slots: self.slots(), layout },
-        };
-        // SAFETY: the old table has as many slots as its layout says. The new one has as many as
-        // the new layout says, all of them empty.
-        unsafe { stream.launch(&rehash, self.slots(), &[&self.words], &[&words, &new_header])? };
+        stream.batch(|batch| {
+            let rehash = Rehash::<Half<K, V>> {
+                old: batch.read(&self.words),
+                words: batch.write(&words),
+                header: batch.write(&new_header),
+                plan: RehashParams { slots: self.slots(), layout },
+            };
+            // SAFETY: the old table has as many slots as its layout says. The new one has as many
+            // as the new layout says, all of them empty.
+            unsafe { batch.launch(&rehash, self.slots()) }
+        })?;
         self.counts = Counts::of(&new_header.download(stream)?);
         (self.layout, self.words, self.header) = (layout, words, new_header);
         Ok(())

@@ -13,10 +13,9 @@ pub use operations::{LinearOperation, LinearProbeReport};
 use crate::table::design::{Changes, Design, Seeded, Stores};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{ChangingTable, RawTable, sealed::Sealed};
-use crate::{Answers, Buffer, BulkMap, Config, Device, Error, InputError, Result, Stream, Tracked};
+use crate::{Answers, Buffer, BulkMap, Config, Device, Error, InputError, Result, Stream};
 use gpu_kernels::double::PackedPair;
 use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, Operation, Unpack, header};
-use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Key, Value};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -211,7 +210,7 @@ impl<K: Key, V: Value> LinearTable<K, V> {
     /// Queues emptying the table.
     fn empty(&mut self, stream: &Stream) -> Result<()> {
         let Self { words, header, .. } = &*self;
-        stream.batch(&[], &[words, header], |batch| {
+        stream.batch(|batch| {
             batch.fill(words, words.len(), 0xff)?;
             batch.zero(header, header.len())
         })?;
@@ -270,41 +269,44 @@ impl<K: Key, V: Value> RawTable<K, V> for LinearTable<K, V> {
         &self,
         stream: &Stream,
         queries: &Buffer<K>,
-        values: Global<V>,
+        values: Option<&Buffer<V>>,
         found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
     ) -> Result<()> {
         self.check()?;
-        let find = Find::<K, V> {
-            queries: queries.argument(),
-            words: self.words.argument(),
-            header: self.header.argument(),
-            values,
-            found: found.argument(),
-            plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
-        };
-        let reads: [&dyn Tracked; 3] = [queries, &self.words, &self.header];
-        // SAFETY: the caller guarantees the outputs. Slots, header and layout belong together.
-        // Nobody changes them, since the launch reads them and whatever writes them waits.
-        unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
+        let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
+        stream.batch(|batch| {
+            let find = Find::<K, V> {
+                queries: batch.read(queries),
+                words: batch.read(&self.words),
+                header: batch.read(&self.header),
+                // SAFETY: the kernel's documentation allows no values.
+                values: unsafe { batch.write_or_null(values) },
+                found: batch.write(found),
+                plan,
+            };
+            // SAFETY: the caller guarantees the outputs. Slots, header and layout belong together.
+            // Nobody changes them, since the launch reads them and whatever writes them waits.
+            unsafe { batch.launch(&find, plan.queries) }
+        })
     }
 
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<V>>) -> Result<u64> {
         self.check()?;
         let Some(values) = values else { return Ok(0) };
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
-        let unpack = Unpack::<K, V> {
-            words: self.words.argument(),
-            header: self.header.argument(),
-            keys_out: keys.argument(),
-            values_out: values.argument(),
-            count: count.argument(),
-            plan: InspectParams { layout: self.layout, capacity: keys.len() as u64 },
-        };
-        let writes: [&dyn Tracked; 3] = [keys, values, &count];
-        // SAFETY: slots, header and layout belong together; the caller guarantees the outputs,
-        // whose capacity the plan has.
-        unsafe { stream.launch(&unpack, self.slots() + 1, &[&self.words, &self.header], &writes)? };
+        stream.batch(|batch| {
+            let unpack = Unpack::<K, V> {
+                words: batch.read(&self.words),
+                header: batch.read(&self.header),
+                keys_out: batch.write(keys),
+                values_out: batch.write(values),
+                count: batch.write(&count),
+                plan: InspectParams { layout: self.layout, capacity: keys.len() as u64 },
+            };
+            // SAFETY: slots, header and layout belong together; the caller guarantees the outputs,
+            // whose capacity the plan has.
+            unsafe { batch.launch(&unpack, self.slots() + 1) }
+        })?;
         count.download_at(stream, 0)
     }
 

@@ -206,14 +206,17 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         table.check()?;
         let histogram = Buffer::<u64>::zeroed(self.device(), HISTOGRAM)?;
         let totals = Buffer::<u64>::zeroed(self.device(), 2)?;
-        let lengths = ProbeLengths::<Half<K::Word, V::Word>> {
-            words: table.words.argument(),
-            histogram: histogram.argument(),
-            totals: totals.argument(),
-            plan: InspectParams { layout: table.layout, capacity: HISTOGRAM as u64 },
-        };
-        // SAFETY: slots and layout belong together; the histogram has the size that the plan says.
-        unsafe { stream.launch(&lengths, table.slots(), &[&table.words], &[&histogram, &totals])? };
+        stream.batch(|batch| {
+            let lengths = ProbeLengths::<Half<K::Word, V::Word>> {
+                words: batch.read(&table.words),
+                histogram: batch.write(&histogram),
+                totals: batch.write(&totals),
+                plan: InspectParams { layout: table.layout, capacity: HISTOGRAM as u64 },
+            };
+            // SAFETY: slots and layout belong together; the histogram has the size that the plan
+            // says.
+            unsafe { batch.launch(&lengths, table.slots()) }
+        })?;
         let (histogram, totals) = (histogram.download(stream)?, totals.download(stream)?);
         let keys: u64 = histogram.iter().sum();
         Ok(LinearProbeReport { mean: totals[0] as f64 / keys.max(1) as f64, longest: totals[1], histogram })

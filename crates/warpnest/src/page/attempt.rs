@@ -35,12 +35,12 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
         // be 0 is 0, and splits come one after the other. There is a count for every page, or there
         // is one page.
-        stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
+        stream.batch(|batch| unsafe {
             clock.lap(batch)?;
             batch.zero(scratch, plan.zeros() as usize)?;
             clock.lap(batch)?;
             launches.splits(batch, &mut clock)?;
-            launches.build(batch, launches.counts(plan.levels.len()), nothing)?;
+            launches.build(batch, launches.counts(batch, plan.levels.len()), nothing)?;
             clock.lap(batch)
         })?;
         Outcome::of(stream, scratch, plan.levels.len(), &clock)
@@ -61,14 +61,6 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         let launches = Launches { plan, layout, unique: config.unique, input, scratch, words, zeroed: false };
         let last = plan.levels.len() - 1;
         let bins = plan.levels[last].bins();
-        let starts = launches.starts();
-        let add_up = Scan::<u32> {
-            input: launches.counts(plan.levels.len()),
-            output: starts,
-            total: starts.offset(bins),
-            state: scratch.argument::<u64>().offset(plan.scan_at()),
-            plan: ScanParams { items: bins },
-        };
         // SAFETY: the kernel's documentation allows null counts.
         let nothing = unsafe { Global::null() };
         // All words of the header are zeroed but those of what earlier splits left out. By them the
@@ -78,7 +70,15 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         // plan, layout and input. The counts are added up before they are set to 0 again. The words
         // for that have not been written since all were set to 0. Counts and starts are aligned to
         // 16 bytes. There is a start for every page, and the end.
-        stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
+        stream.batch(|batch| unsafe {
+            let starts = launches.starts(batch);
+            let add_up = Scan::<u32> {
+                input: launches.counts(batch, plan.levels.len()),
+                output: starts,
+                total: starts.offset(bins),
+                state: batch.write(scratch).offset(plan.scan_at()),
+                plan: ScanParams { items: bins },
+            };
             clock.lap(batch)?;
             batch.launch_blocks(&add_up, bins.div_ceil(tile::<u32>()))?;
             batch.zero_range(scratch, header::OVERFLOW as usize..header::WORDS)?;
@@ -107,19 +107,20 @@ pub(super) struct Launches<'a, K, V: Payload> {
     pub zeroed: bool,
 }
 
-impl<K: Key, V: Payload> Launches<'_, K, V> {
+impl<'a, K: Key, V: Payload> Launches<'a, K, V> {
     /// Returns where the pairs are after `splits` splits.
-    pub fn after(&self, splits: usize) -> Pairs<K, V> {
+    pub fn after(&self, batch: &Batch<'a>, splits: usize) -> Pairs<K, V> {
         let Some(level) = splits.checked_sub(1).map(|number| &self.plan.levels[number]) else {
-            return self.input.arguments();
+            return self.input.read(batch);
         };
-        pairs_in(self.plan, self.plan.levels.len() - splits, level.capacity(), self.words, self.scratch)
+        let back = self.plan.levels.len() - splits;
+        pairs_in(batch, self.plan, back, level.capacity(), (self.words, self.scratch))
     }
 
     /// Returns the number of pairs of each bin after `splits` splits; null after none.
-    pub fn counts(&self, splits: usize) -> Global<u32> {
+    pub fn counts(&self, batch: &Batch<'a>, splits: usize) -> Global<u32> {
         match splits.checked_sub(1) {
-            Some(number) => self.scratch.argument::<u64>().offset(self.plan.counts_at(number)).cast(),
+            Some(number) => batch.write(self.scratch).offset(self.plan.counts_at(number)).cast(),
             // SAFETY: the documentation of the kernels allows null counts.
             None => unsafe { Global::null() },
         }
@@ -127,8 +128,8 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
 
     /// Returns where the starts of the last split's bins are, if it is made again, with the end of
     /// the last bin.
-    fn starts(&self) -> Global<u32> {
-        self.scratch.argument::<u64>().offset(self.plan.starts_at()).cast()
+    fn starts(&self, batch: &Batch<'a>) -> Global<u32> {
+        batch.write(self.scratch).offset(self.plan.starts_at()).cast()
     }
 
     /// Returns whether keys are split and placed alone: values that do not matter need not be
@@ -142,7 +143,7 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
     ///
     /// # Safety
     /// As for [`Launches::split`].
-    pub unsafe fn splits(&self, batch: &Batch<'_>, clock: &mut StageClock) -> Result<()> {
+    pub unsafe fn splits(&self, batch: &Batch<'a>, clock: &mut StageClock) -> Result<()> {
         for number in 0..self.plan.levels.len() {
             // SAFETY: the documentation of the kernels allows null starts. The caller guarantees
             // the rest, and splits come one after the other.
@@ -162,10 +163,9 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
     ///
     /// # Safety
     /// The scratch has the words of the plan, and those that must be 0 are 0. The table has the
-    /// words of its layout. The batch writes both, and reads the input. The splits before this one
-    /// have been made, without overflow or with the header recording it. Bins begin at `starts` as
-    /// the counts say.
-    unsafe fn split(&self, batch: &Batch<'_>, number: usize, starts: Global<u32>) -> Result<()> {
+    /// words of its layout. The splits before this one have been made, without overflow or with the
+    /// header recording it. Bins begin at `starts` as the counts say.
+    unsafe fn split(&self, batch: &Batch<'a>, number: usize, starts: Global<u32>) -> Result<()> {
         // SAFETY: the caller guarantees it; for `Nothing` the plan is for keys alone.
         unsafe {
             if self.keys_alone() {
@@ -180,20 +180,21 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
     ///
     /// # Safety
     /// As for [`Launches::split`].
-    unsafe fn split_of<P: Payload>(&self, batch: &Batch<'_>, number: usize, starts: Global<u32>) -> Result<()> {
+    unsafe fn split_of<P: Payload>(&self, batch: &Batch<'a>, number: usize, starts: Global<u32>) -> Result<()> {
         let Self { plan, layout, scratch, .. } = self;
         let level = &plan.levels[number];
-        let (from, to) = (self.after(number), self.after(number + 1));
+        let header = batch.write(scratch);
+        let (from, to) = (self.after(batch, number), self.after(batch, number + 1));
         let split = Split::<K, P, false> {
             keys: from.keys,
             values: from.values.cast(),
             keys_out: to.keys,
             values_out: to.values.cast(),
-            counts_in: self.counts(number),
+            counts_in: self.counts(batch, number),
             starts_out: starts,
-            counts_out: self.counts(number + 1),
-            state: scratch.argument::<u64>().offset(plan.state_at(number)),
-            header: scratch.argument(),
+            counts_out: self.counts(batch, number + 1),
+            state: header.offset(plan.state_at(number)),
+            header,
             plan: SplitParams {
                 a: layout.a,
                 b: layout.b,
@@ -220,10 +221,10 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
     /// # Safety
     /// As for [`Launches::split`], with all splits made; counts or starts, if they are not null,
     /// are the last split's.
-    unsafe fn build(&self, batch: &Batch<'_>, counts: Global<u32>, starts: Global<u32>) -> Result<()> {
+    unsafe fn build(&self, batch: &Batch<'a>, counts: Global<u32>, starts: Global<u32>) -> Result<()> {
         let Self { plan, layout, .. } = self;
-        let from = self.after(plan.levels.len());
-        let build = self.build_args(from, counts, starts);
+        let from = self.after(batch, plan.levels.len());
+        let build = self.build_args(batch, from, counts, starts);
         // The kernel of pairs in order does not read values before the end.
         let unique = self.unique && !self.keys_alone();
         // SAFETY: the caller guarantees the rest; there is a block for each page.
@@ -231,7 +232,13 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
     }
 
     /// Returns the arguments of [`Launches::build`].
-    pub fn build_args(&self, from: Pairs<K, V>, counts: Global<u32>, starts: Global<u32>) -> BuildPages<K, V, false> {
+    pub fn build_args(
+        &self,
+        batch: &Batch<'a>,
+        from: Pairs<K, V>,
+        counts: Global<u32>,
+        starts: Global<u32>,
+    ) -> BuildPages<K, V, false> {
         let Self { plan, layout, .. } = self;
         BuildPages::<K, V, false> {
             keys: from.keys,
@@ -240,8 +247,8 @@ impl<K: Key, V: Payload> Launches<'_, K, V> {
             values: if self.keys_alone() { unsafe { Global::null() } } else { from.values },
             counts,
             starts,
-            words_out: self.words.argument(),
-            header: self.scratch.argument(),
+            words_out: batch.write(self.words).cast(),
+            header: batch.write(self.scratch),
             plan: BuildParams {
                 layout: **layout,
                 page_capacity: plan.levels.last().map_or(0, |level| level.bin_capacity),
@@ -270,16 +277,16 @@ pub(super) unsafe fn launch_one_of(
 }
 
 /// Returns the arrays for `capacity` pairs in the storage that is `back` steps before the last one.
-pub(super) fn pairs_in<K: Key, V: Payload>(
+pub(super) fn pairs_in<'b, K: Key, V: Payload>(
+    batch: &Batch<'b>,
     plan: &Plan,
     back: usize,
     capacity: u64,
-    words: &Buffer<u64>,
-    scratch: &Buffer<u64>,
+    (words, scratch): (&'b Buffer<u64>, &'b Buffer<u64>),
 ) -> Pairs<K, V> {
     let at = match plan.storage_at(back) {
-        PairStorage::Table => words.argument::<u64>(),
-        PairStorage::Scratch(at) => scratch.argument::<u64>().offset(at),
+        PairStorage::Table => batch.write(words),
+        PairStorage::Scratch(at) => batch.write(scratch).offset(at),
     };
     Pairs { keys: at.cast(), values: at.offset(plan.keys_words(capacity)).cast() }
 }

@@ -48,18 +48,18 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         // SAFETY: this holds for all launches: by the plan, every storage has capacity for all keys
         // with what is moved with them. The last pass writes to the scratch. Starts have a word
         // more than there are pages. The table has the words of its layout.
-        stream.batch(&input.buffers(), &[pairs_scratch, passes_scratch, words], |batch| unsafe {
+        stream.batch(|batch| unsafe {
             clock.lap(batch)?;
             batch.zero(pairs_scratch, header::WORDS)?;
             passes.clear(batch, passes_scratch)?;
             clock.lap(batch)?;
-            let Pairs { keys, values } = input.arguments();
+            let Pairs { keys, values } = input.read(batch);
             let mut from = Pairs::<K, M> { keys, values: values.cast() };
             passes.count(batch, passes_scratch, from.keys)?;
             passes.scan(batch, passes_scratch)?;
             for pass in 0..passes.digits() {
                 let back = (passes.digits() - 1 - pass) as usize;
-                let to = pairs_in::<K, M>(plan, back, plan.pairs, words, pairs_scratch);
+                let to = pairs_in::<K, M>(batch, plan, back, plan.pairs, (words, pairs_scratch));
                 passes.pass(batch, passes_scratch, pass, from, to)?;
                 from = to;
             }
@@ -82,18 +82,12 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         let scratch = scratch.reserve(starts_at + starts_words(layout))?;
         // SAFETY: the scratch has a header and then the starts, a word more than there are pages;
         // the table has the words of its layout.
-        stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
+        stream.batch(|batch| unsafe {
             clock.lap(batch)?;
             batch.zero(scratch, header::WORDS)?;
             clock.lap(batch)?;
-            build_in_place(
-                batch,
-                &mut clock,
-                (layout, true, plan.pairs),
-                input.arguments(),
-                words,
-                (scratch, starts_at),
-            )
+            let pairs = input.read(batch);
+            build_in_place(batch, &mut clock, (layout, true, plan.pairs), pairs, words, (scratch, starts_at))
         })?;
         Outcome::of(stream, scratch, 0, &clock)
     }
@@ -110,16 +104,17 @@ fn starts_words(layout: &Layout) -> u64 {
 /// # Safety
 /// There are `pairs` pairs in that order. If `unique`, they are all different and have values. The
 /// scratch begins with a header that is 0, and has [`starts_words`] from `starts_at` on. The table
-/// has the words of its layout. All buffers are of the batch, which writes table and scratch.
-unsafe fn build_in_place<K: Key, V: Payload>(
-    batch: &Batch<'_>,
+/// has the words of its layout. The batch gave the pairs.
+unsafe fn build_in_place<'b, K: Key, V: Payload>(
+    batch: &Batch<'b>,
     clock: &mut StageClock,
     (layout, unique, pairs): (&Layout, bool, u64),
     from: Pairs<K, V>,
-    words: &Buffer<u64>,
-    (scratch, starts_at): (&Buffer<u64>, u64),
+    words: &'b Buffer<u64>,
+    (scratch, starts_at): (&'b Buffer<u64>, u64),
 ) -> Result<()> {
-    let starts = scratch.argument::<u64>().offset(starts_at).cast::<u32>();
+    let header = batch.write(scratch);
+    let starts = header.offset(starts_at).cast::<u32>();
     let find_starts = Starts { keys: from.keys, starts, plan: StartsParams { layout: *layout, keys: pairs } };
     let build = BuildPages::<K, V, false> {
         keys: from.keys,
@@ -127,8 +122,8 @@ unsafe fn build_in_place<K: Key, V: Payload>(
         // SAFETY: the kernel's documentation allows null counts.
         counts: unsafe { Global::null() },
         starts,
-        words_out: words.argument(),
-        header: scratch.argument(),
+        words_out: batch.write(words).cast(),
+        header,
         plan: BuildParams { layout: *layout, page_capacity: 0, pairs, split: 0, zeroed: 0 },
     };
     // SAFETY: the caller guarantees it.

@@ -4,7 +4,7 @@ use super::{PageConfig, PageTable};
 use crate::layered::id_table::{IdTable, RunsQuery};
 use crate::table::input::Input;
 use crate::table::raw::BuiltTable;
-use crate::{Buffer, Result, Stream, Tracked};
+use crate::{Buffer, Result, Stream};
 use gpu_kernels::layered::multi::{Runs, RunsParams};
 use gpu_kernels::page::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
 use gpu_kernels::types::Key;
@@ -25,39 +25,49 @@ impl<K: Key> IdTable<K> for PageTable<K, u32> {
     unsafe fn assign_ids(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         let plan = NumberParams { layout: self.layout, capacity: keys.len() as u64 };
-        let number =
-            Number::<K> { words: self.words.argument(), keys_out: keys.argument(), count: count.argument(), plan };
-        // SAFETY: the caller guarantees the rest; the table and its layout belong together.
-        unsafe { stream.launch(&number, self.buckets_with_pairs(), &[], &[&self.words, keys, &count]) }
+        stream.batch(|batch| {
+            let (words, keys_out) = (batch.write(&self.words).cast(), batch.write(keys));
+            let number = Number::<K> { words, keys_out, count: batch.write(&count), plan };
+            // SAFETY: the caller guarantees the rest; the table and its layout belong together.
+            unsafe { batch.launch(&number, self.buckets_with_pairs()) }
+        })
     }
 
     unsafe fn flag(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()> {
         let plan = ValuesParams { layout: self.layout };
-        let flag = FlagValues::<K> { words: self.words.argument(), bits: bits.argument(), plan };
-        // SAFETY: the caller guarantees the rest; the table and its layout belong together.
-        unsafe { stream.launch(&flag, self.buckets_with_pairs(), &[&self.words], &[bits]) }
+        stream.batch(|batch| {
+            let flag = FlagValues::<K> { words: batch.read(&self.words).cast(), bits: batch.write(bits), plan };
+            // SAFETY: the caller guarantees the rest; the table and its layout belong together.
+            unsafe { batch.launch(&flag, self.buckets_with_pairs()) }
+        })
     }
 
     unsafe fn rank(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()> {
         let plan = ValuesParams { layout: self.layout };
-        let rank =
-            RankValues::<K> { words: self.words.argument(), bits: bits.argument(), before: before.argument(), plan };
-        // SAFETY: the caller guarantees the rest; the table and its layout belong together.
-        unsafe { stream.launch(&rank, self.buckets_with_pairs(), &[bits, before], &[&self.words]) }
+        stream.batch(|batch| {
+            let (bits, before) = (batch.read(bits), batch.read(before));
+            let rank = RankValues::<K> { words: batch.write(&self.words).cast(), bits, before, plan };
+            // SAFETY: the caller guarantees the rest; the table and its layout belong together.
+            unsafe { batch.launch(&rank, self.buckets_with_pairs()) }
+        })
     }
 
-    unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>, writes: &[&dyn Tracked]) -> Result<()> {
-        let runs = Runs::<K> {
-            queries: query.queries.argument(),
-            words: self.words.argument(),
-            lasts: query.lasts.argument(),
-            starts: query.starts,
-            counts: query.counts,
-            wide_counts: query.wide_counts,
-            plan: RunsParams { layout: self.layout, queries: query.queries.len() as u64 },
-        };
-        let reads: [&dyn Tracked; 3] = [query.queries, &self.words, query.lasts];
-        // SAFETY: the caller guarantees the rest; the table and its layout belong together.
-        unsafe { stream.launch(&runs, query.queries.len() as u64, &reads, writes) }
+    unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>) -> Result<()> {
+        let &RunsQuery { queries, lasts, starts, counts, wide_counts } = query;
+        let plan = RunsParams { layout: self.layout, queries: queries.len() as u64 };
+        // SAFETY: the kernel's documentation allows null for outputs. The caller guarantees the
+        // rest; the table and its layout belong together.
+        stream.batch(|batch| unsafe {
+            let runs = Runs::<K> {
+                queries: batch.read(queries),
+                words: batch.read(&self.words).cast(),
+                lasts: batch.read(lasts),
+                starts: batch.write_or_null(starts),
+                counts: batch.write_or_null(counts),
+                wide_counts: batch.write_or_null(wide_counts),
+                plan,
+            };
+            batch.launch(&runs, plan.queries)
+        })
     }
 }

@@ -17,9 +17,8 @@ use crate::primitives::Scratch;
 use crate::table::design::{Builds, Built, Design, Seeded, Staged, Stores};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
-use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream, Tracked};
+use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
 use gpu_kernels::page::{Find, FindParams, Layout, Unpack, UnpackParams};
-use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Key, Payload, WordOf};
 use std::marker::PhantomData;
 
@@ -166,37 +165,40 @@ impl<K: Key, V: Payload> RawTable<K, V> for PageTable<K, V> {
         &self,
         stream: &Stream,
         queries: &Buffer<K>,
-        values: Global<WordOf<V>>,
+        values: Option<&Buffer<WordOf<V>>>,
         found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
     ) -> Result<()> {
-        let find = Find::<K, V> {
-            queries: queries.argument(),
-            words: self.words.argument(),
-            values,
-            found: found.argument(),
-            plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
-        };
-        let reads: [&dyn Tracked; 2] = [queries, &self.words];
-        // SAFETY: the caller guarantees the outputs. The table and its layout belong together.
-        unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
+        let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
+        stream.batch(|batch| {
+            let find = Find::<K, V> {
+                queries: batch.read(queries),
+                words: batch.read(&self.words).cast(),
+                // SAFETY: the kernel's documentation allows no values.
+                values: unsafe { batch.write_or_null(values) },
+                found: batch.write(found),
+                plan,
+            };
+            // SAFETY: the caller guarantees the outputs. The table and its layout belong together.
+            unsafe { batch.launch(&find, plan.queries) }
+        })
     }
 
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<WordOf<V>>>) -> Result<u64> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
-        let unpack = Unpack::<K, V> {
-            words: self.words.argument(),
-            keys_out: keys.argument(),
-            // SAFETY: the kernel's documentation allows null for values if there are keys alone.
-            values_out: values.map_or_else(|| unsafe { Global::null() }, Buffer::argument),
-            count: count.argument(),
-            plan: UnpackParams { layout: self.layout, capacity: keys.len() as u64 },
-        };
-        let mut writes: Vec<&dyn Tracked> = vec![keys, &count];
-        writes.extend(values.map(|values| values as &dyn Tracked));
-        // SAFETY: the caller guarantees as many values as keys, if there are any; the table and its
-        // layout belong together.
-        unsafe { stream.launch(&unpack, self.buckets_with_pairs(), &[&self.words], &writes)? };
+        stream.batch(|batch| {
+            let unpack = Unpack::<K, V> {
+                words: batch.read(&self.words).cast(),
+                keys_out: batch.write(keys),
+                // SAFETY: the kernel's documentation allows null for values if there are keys
+                // alone.
+                values_out: unsafe { batch.write_or_null(values) },
+                count: batch.write(&count),
+                plan: UnpackParams { layout: self.layout, capacity: keys.len() as u64 },
+            };
+            // SAFETY: the caller guarantees as many values as keys, if there are any; the table and
+            // its layout belong together.
+            unsafe { batch.launch(&unpack, self.buckets_with_pairs()) }
+        })?;
         count.download_at(stream, 0)
     }
 

@@ -9,6 +9,7 @@ use super::PageTable;
 use super::attempt::Launches;
 use super::build::Outcome;
 use super::config::Plan;
+use crate::primitives::Pairs;
 use crate::table::input::Input;
 use crate::table::stages::StageClock;
 use crate::{Result, Stream};
@@ -131,23 +132,21 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         };
         let Self { scratch, layout, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
-        let sample = Sample::<K> {
-            keys: input.keys.argument(),
-            cells: scratch.argument::<u64>().offset(plan.cells_at()).cast(),
-            header: scratch.argument(),
-            plan: SampleParams {
-                a: layout.a,
-                b: layout.b,
-                keys: plan.pairs,
-                position_bits: sizes.position_bits,
-                cell_bits: sample_bits + 1,
-            },
+        let of_sample = SampleParams {
+            a: layout.a,
+            b: layout.b,
+            keys: plan.pairs,
+            position_bits: sizes.position_bits,
+            cell_bits: sample_bits + 1,
         };
-        // SAFETY: the scratch has the words of its plan, and header and cells are 0. There are as
-        // many keys as the plan has pairs, and no more positions than threads.
-        stream.batch(&input.buffers(), &[scratch], |batch| unsafe {
+        stream.batch(|batch| {
             batch.zero(scratch, plan.zeros_unordered() as usize)?;
-            batch.launch(&sample, 1 << sample_bits)
+            let header = batch.write(scratch);
+            let cells = header.offset(plan.cells_at()).cast();
+            let sample = Sample::<K> { keys: batch.read(input.keys), cells, header, plan: of_sample };
+            // SAFETY: the scratch has the words of its plan, and header and cells are 0. There are
+            // as many keys as the plan has pairs, and no more positions than threads.
+            unsafe { batch.launch(&sample, 1 << sample_bits) }
         })?;
         let found = scratch.download_front(stream, header::WORDS)?;
         Ok(found[header::SAMPLED as usize] > MAX_SAMPLED)
@@ -173,29 +172,29 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         // If there are two splits, one may write to the table.
         let zeroed = zeroed && plan.levels.len() < 2;
         let launches = Launches { plan, layout, unique: true, input, scratch, words, zeroed };
-        let from = launches.after(plan.levels.len());
-        let counts = launches.counts(plan.levels.len());
-        // SAFETY: the documentation of the kernels allows null starts.
-        let build = launches.build_args(from, counts, unsafe { Global::null() });
-        let build = BuildPagesUnordered::<K, V> {
-            keys: build.keys,
-            values: build.values,
-            counts: build.counts,
-            starts: build.starts,
-            words_out: build.words_out,
-            header: build.header,
-            repeats: scratch.argument::<u64>().offset(plan.repeats_at()),
-            plan: UnorderedParams { build: build.plan, sizes: sizes.list },
-        };
         // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
         // be 0 is 0, and splits come one after the other. There is a count for every page, or there
         // is one page. The list of repeated keys is behind the storage for pairs. There is a block
         // for each page.
-        stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
+        stream.batch(|batch| unsafe {
             clock.lap(batch)?;
             batch.zero(scratch, plan.cells_at() as usize)?;
             clock.lap(batch)?;
             launches.splits(batch, &mut clock)?;
+            let from = launches.after(batch, plan.levels.len());
+            let counts = launches.counts(batch, plan.levels.len());
+            // The documentation of the kernels allows null starts.
+            let build = launches.build_args(batch, from, counts, Global::null());
+            let build = BuildPagesUnordered::<K, V> {
+                keys: build.keys,
+                values: build.values,
+                counts: build.counts,
+                starts: build.starts,
+                words_out: build.words_out,
+                header: build.header,
+                repeats: batch.write(scratch).offset(plan.repeats_at()),
+                plan: UnorderedParams { build: build.plan, sizes: sizes.list },
+            };
             batch.launch_blocks(&build, layout.pages() as u64)?;
             clock.lap(batch)
         })?;
@@ -217,39 +216,27 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         let Self { scratch, words, layout, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
         let repeats_at = plan.repeats_at();
-        let part = |at: u64| scratch.argument::<u64>().offset(repeats_at + at);
         let zeros = (repeats_at + sizes.zeros_at(), sizes.zeros(repeats.all()));
         let index_bits = UnorderedPlan::index_bits(repeats.all());
-        let filter = part(sizes.zeros_at()).cast::<u32>();
-        let lasts = filter.offset(FILTER_WORDS as u64);
-        let told = lasts.offset(sizes.list.entries());
-        let index = told.offset(1 << index_bits);
-        let listed = part(sizes.keys_at()).cast::<K>();
         let rounds = (plan.pairs / (LAST_ROUND * MANY_BLOCKS)).clamp(1, MAX_ROUNDS);
         let word_bits = <K::PackedWord<V> as Scalar>::BITS;
         let of_repeats =
             RepeatsParams { layout: *layout, sizes: sizes.list, common: repeats.common, index_bits, word_bits };
-        let put = IndexRepeats::<K> { list: part(0), keys_out: listed, index, told, filter, plan: of_repeats };
-        let find = FindLast::<K> {
-            keys: input.keys.argument(),
-            listed,
-            index,
-            told,
-            filter,
-            lasts,
-            plan: LastParams { a: layout.a, b: layout.b, keys: plan.pairs, index_bits, rounds: rounds as u32 },
-        };
-        let store = StoreLast::<K, V> {
-            listed,
-            lasts,
-            values: input.arguments().values,
-            words: words.argument(),
-            plan: of_repeats,
-        };
+        let of_last = LastParams { a: layout.a, b: layout.b, keys: plan.pairs, index_bits, rounds: rounds as u32 };
         // SAFETY: the scratch has the words of its plan, which are enough for the capacity of the
         // list. The attempt listed the repeated keys, in a table of this layout, from this input.
         // What must be 0 is 0.
-        stream.batch(&input.buffers(), &[scratch, words], |batch| unsafe {
+        stream.batch(|batch| unsafe {
+            let list = batch.write(scratch).offset(repeats_at);
+            let filter = list.offset(sizes.zeros_at()).cast::<u32>();
+            let lasts = filter.offset(FILTER_WORDS as u64);
+            let told = lasts.offset(sizes.list.entries());
+            let index = told.offset(1 << index_bits);
+            let listed = list.offset(sizes.keys_at()).cast::<K>();
+            let Pairs { keys, values } = input.read(batch);
+            let put = IndexRepeats::<K> { list, keys_out: listed, index, told, filter, plan: of_repeats };
+            let find = FindLast::<K> { keys, listed, index, told, filter, lasts, plan: of_last };
+            let store = StoreLast::<K, V> { listed, lasts, values, words: batch.write(words).cast(), plan: of_repeats };
             clock.lap(batch)?;
             batch.zero_range(scratch, zeros.0 as usize..(zeros.0 + zeros.1) as usize)?;
             batch.launch(&put, sizes.list.entries())?;

@@ -35,26 +35,28 @@ pub fn compact<T: Scalar>(
     crate::error::same_length(("the input", input.len()), ("the output", output.len()))?;
     crate::error::same_length(("one count", 1), ("the count", count.len()))?;
     if input.is_empty() {
-        return stream.batch(&[input, keep], &[&*output, &*count], |batch| batch.zero(count, 1));
+        return stream.batch(|batch| {
+            (batch.reads(input), batch.reads(keep), batch.writes(output));
+            batch.zero(count, 1)
+        });
     }
     let items = check_items(input.len())?;
     let state = scratch.reserve(state_words::<T>(items))?;
-    let (kept, count_at) = (keep.argument(), count.argument());
-    stream.batch(&[input, keep], &[&*output, &*count, state], |batch| {
+    stream.batch(|batch| {
         batch.zero(state, state_words::<T>(items) as usize)?;
+        let (input, keep) = (batch.read(input), batch.read(keep));
+        let (output, count, state) = (batch.write(output), batch.write(count), batch.write(state));
         // SAFETY: input and output have that many items, `keep` has a bit for each, and the state
         // is large enough and zero.
-        unsafe {
-            launch_compact::<T>(batch, items, input.argument(), kept, output.argument(), count_at, state.argument())
-        }
+        unsafe { launch_compact::<T>(batch, items, input, keep, output, count, state) }
     })
 }
 
 /// Queues the compaction of `items` items.
 ///
 /// # Safety
-/// As the kernel's documentation says, of arrays in buffers of the batch, which writes the last
-/// three. `state` has the words that the kernel asks for, and they are 0.
+/// As the kernel's documentation says, of arrays that the batch gave, the last three to write.
+/// `state` has the words that the kernel asks for, and they are 0.
 pub(crate) unsafe fn launch_compact<T: Scalar>(
     batch: &Batch<'_>,
     items: u64,
@@ -80,16 +82,16 @@ pub(crate) unsafe fn launch_compact<T: Scalar>(
 pub fn flag_last_of_each<K: Key>(stream: &Stream, keys: &Buffer<K>, keep: &mut Buffer<u32>) -> Result<()> {
     check_keep(keys.len(), keep)?;
     let items = check_items(keys.len())?;
-    stream.batch(&[keys], &[&*keep], |batch| {
+    stream.batch(|batch| {
         // SAFETY: there are that many keys and a bit for each.
-        unsafe { launch_flag::<K>(batch, items, keys.argument(), keep.argument()) }
+        unsafe { launch_flag::<K>(batch, items, batch.read(keys), batch.write(keep)) }
     })
 }
 
 /// Queues flagging the last of each run of `items` equal keys.
 ///
 /// # Safety
-/// As the kernel's documentation says, of arrays in buffers of the batch, which writes `keep`.
+/// As the kernel's documentation says, of arrays that the batch gave, `keep` to write.
 pub(crate) unsafe fn launch_flag<K: Key>(
     batch: &Batch<'_>,
     items: u64,

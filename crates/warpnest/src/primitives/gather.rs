@@ -1,10 +1,9 @@
 //! Gather: rows of an array, by their numbers.
 
 use crate::types::Plain;
-use crate::{Answers, Buffer, Result, Stream, Tracked};
+use crate::{Answers, Buffer, Result, Stream};
 use gpu_kernels::hash::Divisor;
 use gpu_kernels::primitives::gather::{GatherParams, GatherRows, WIDE};
-use gpu_kernels::seam::Global;
 
 /// Queues copying row `numbers[i]` of `source` to `output[i]`, for rows of any plain type whose
 /// size is a multiple of 4 bytes. A row that the source does not have becomes zeros. Waits for
@@ -83,17 +82,17 @@ fn launch<T: Plain>(
     let width = if size_of::<T>().is_multiple_of(16) { WIDE } else { 1 };
     let pieces = Divisor::new((size_of::<T>() as u64 / 4 / width) as u32);
     let plan = GatherParams { rows: numbers.len() as u64, sources: source.len() as u64, width, pieces };
-    let gather = GatherRows {
-        source: source.argument(),
-        numbers: numbers.argument(),
-        // SAFETY: the kernel's documentation allows no bits.
-        found: found.map_or_else(|| unsafe { Global::null() }, Buffer::argument),
-        output: output.argument(),
-        plan,
-    };
-    let mut reads: Vec<&dyn Tracked> = vec![source, numbers];
-    reads.extend(found.map(|found| found as &dyn Tracked));
-    // SAFETY: the output has a row for each number, and answers have a bit for each; the plan has
-    // the rows of the source.
-    unsafe { stream.launch(&gather, plan.rows * pieces.get() as u64, &reads, &[&*output]) }
+    stream.batch(|batch| {
+        let gather = GatherRows {
+            source: batch.read(source).cast(),
+            numbers: batch.read(numbers),
+            // SAFETY: the kernel's documentation allows no bits.
+            found: unsafe { batch.read_or_null(found) },
+            output: batch.write(output).cast(),
+            plan,
+        };
+        // SAFETY: the output has a row for each number, and answers have a bit for each; the plan
+        // has the rows of the source.
+        unsafe { batch.launch(&gather, plan.rows * pieces.get() as u64) }
+    })
 }

@@ -51,9 +51,9 @@ pub fn histogram<K: Key>(stream: &Stream, keys: &Buffer<K>, field: BitField, cou
     crate::error::same_length(("the values of the field", field.values()), ("the counts", counts.len()))?;
     let items = check_items(keys.len())?;
     let plan = HistogramParams { digit, items, digits: 1, padding: 0 };
-    let histogram = Histogram::<K> { keys: keys.argument(), counts: counts.argument(), plan };
-    stream.batch(&[keys], &[&*counts], |batch| {
+    stream.batch(|batch| {
         batch.zero(counts, counts.len())?;
+        let histogram = Histogram::<K> { keys: batch.read(keys), counts: batch.write(counts), plan };
         // SAFETY: there are that many keys, and a count for each value.
         unsafe { batch.launch(&histogram, histogram_threads(items)) }
     })
@@ -92,17 +92,16 @@ pub fn partition_pairs<K: Key, V: Value>(
     crate::error::same_length(("the values of the field", field.values()), ("the starts", starts.len()))?;
     let passes = RadixPasses::<K, V>::new(digit, field.bits, check_items(keys.len())?);
     let work = scratch.reserve(passes.words())?;
-    let input = Pairs { keys: keys.argument(), values: values.argument() };
-    let output = Pairs { keys: keys_out.argument(), values: values_out.argument() };
-    let (scanned, starts_at, bytes) = (work.address(), starts.address(), 4 * starts.len());
-    stream.batch(&[keys, values], &[keys_out, values_out, &*starts, work], |batch| {
+    stream.batch(|batch| {
+        let input = Pairs { keys: batch.read(keys), values: batch.read(values) };
+        let output = Pairs { keys: batch.write(keys_out), values: batch.write(values_out) };
         // SAFETY: inputs and outputs have that many pairs, and `work` has the words that were asked
         // for. The scanned counts are its first words, as many as `starts` has.
         unsafe {
             passes.clear(batch, work)?;
             passes.count(batch, work, input.keys)?;
             passes.scan(batch, work)?;
-            batch.copy(scanned, starts_at, bytes)?;
+            batch.copy(work, 0..size_of::<u32>() * starts.len(), starts)?;
             passes.pass(batch, work, 0, input, output)
         }
     })
@@ -124,17 +123,17 @@ impl<K: Key, V: Value> Sort<K, V> {
     /// Queues the sort of `input` to `output`, which may be the same.
     ///
     /// # Safety
-    /// Both have as many pairs as are sorted, and `work` has the sort's words. All are in buffers
-    /// of the batch, which writes `output` and `work`.
-    unsafe fn queue(
+    /// Both have as many pairs as are sorted, and `work` has the sort's words. The batch gave both,
+    /// `output` to write.
+    unsafe fn queue<'b>(
         &self,
-        batch: &Batch<'_>,
-        work: &Buffer<u64>,
+        batch: &Batch<'b>,
+        work: &'b Buffer<u64>,
         input: Pairs<K, V>,
         output: Pairs<K, V>,
     ) -> Result<()> {
         let Self { passes, .. } = self;
-        let other = Pairs::at(work.argument::<u64>().offset(passes.words()), passes.items);
+        let other = Pairs::at(batch.write(work).offset(passes.words()), passes.items);
         let mut from = input;
         // SAFETY: as the caller promises; the number of passes is even, and each writes where the
         // one before it did not.
@@ -180,8 +179,8 @@ pub fn sort_pairs<K: Key, V: Value>(
     let items = check_items(keys.len())?;
     let sort = Sort::<K, V>::new(LOWEST.digit::<K>()?, items);
     let work = scratch.reserve(sort.words)?;
-    let own = Pairs::<K, V> { keys: keys.argument(), values: values.argument() };
-    stream.batch(&[], &[keys, values, work], |batch| {
+    stream.batch(|batch| {
+        let own = Pairs::<K, V> { keys: batch.write(keys), values: batch.write(values) };
         // SAFETY: both arrays have that many pairs, and `work` has the words that were asked for.
         unsafe { sort.queue(batch, work, own, own) }
     })
@@ -204,9 +203,9 @@ pub(crate) fn sort_pairs_by_mixed_key<K: Key, V: Value>(
     let digit = Digit { functions, of: DigitOf::MixedKey as u32, ..LOWEST.digit::<K>()? };
     let sort = Sort::<K, V>::new(digit, items);
     let work = scratch.reserve(sort.words)?;
-    let input = Pairs::<K, V> { keys: keys.argument(), values: values.argument() };
-    let output = Pairs::<K, V> { keys: keys_out.argument(), values: values_out.argument() };
-    stream.batch(&[keys, values], &[keys_out, values_out, work], |batch| {
+    stream.batch(|batch| {
+        let input = Pairs::<K, V> { keys: batch.read(keys), values: batch.read(values) };
+        let output = Pairs::<K, V> { keys: batch.write(keys_out), values: batch.write(values_out) };
         // SAFETY: inputs and outputs have that many pairs, and `work` has the words that were asked
         // for.
         unsafe { sort.queue(batch, work, input, output) }
@@ -331,18 +330,18 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
     }
 
     /// Sets the words to 0 that must be 0: the first step.
-    pub fn clear(&self, batch: &Batch<'_>, work: &Buffer<u64>) -> Result<()> {
+    pub fn clear<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>) -> Result<()> {
         batch.zero(work, self.zeros() as usize)
     }
 
     /// Counts the digits of `keys`.
     ///
     /// # Safety
-    /// There are `items` keys, and `work` begins with the words that were asked for, cleared. All
-    /// are in buffers of the batch, which writes `work`.
-    pub unsafe fn count(&self, batch: &Batch<'_>, work: &Buffer<u64>, keys: Global<K>) -> Result<()> {
+    /// There are `items` keys, which the batch gave. `work` begins with the words that were asked
+    /// for, cleared.
+    pub unsafe fn count<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>, keys: Global<K>) -> Result<()> {
         let plan = HistogramParams { digit: self.first, items: self.items, digits: self.digits, padding: 0 };
-        let histogram = Histogram { keys, counts: work.argument(), plan };
+        let histogram = Histogram { keys, counts: batch.write(work).cast(), plan };
         // SAFETY: the caller keeps the contract of this method, which is the kernel's.
         unsafe { batch.launch(&histogram, histogram_threads(self.items)) }
     }
@@ -351,14 +350,15 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
     ///
     /// # Safety
     /// As for [`RadixPasses::count`], which comes before.
-    pub unsafe fn scan(&self, batch: &Batch<'_>, work: &Buffer<u64>) -> Result<()> {
-        let counts = work.argument::<u32>();
+    pub unsafe fn scan<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>) -> Result<()> {
+        let work = batch.write(work);
+        let counts = work.cast::<u32>();
         let scan = Scan::<u32> {
             input: counts,
             output: counts,
             // SAFETY: the kernel's documentation allows no total.
             total: unsafe { Global::null() },
-            state: work.argument::<u64>().offset(self.counts_words()),
+            state: work.offset(self.counts_words()),
             plan: ScanParams { items: self.counters() },
         };
         // SAFETY: the caller keeps the contract of this method, which is the kernel's.
@@ -369,16 +369,16 @@ impl<K: Key, V: Payload> RadixPasses<K, V> {
     ///
     /// # Safety
     /// As for [`RadixPasses::scan`], which comes before; `from` and `to` have `items` pairs each
-    /// and do not overlap.
-    pub unsafe fn pass(
+    /// and do not overlap. The batch gave both, `to` to write.
+    pub unsafe fn pass<'b>(
         &self,
-        batch: &Batch<'_>,
-        work: &Buffer<u64>,
+        batch: &Batch<'b>,
+        work: &'b Buffer<u64>,
         pass: u32,
         from: Pairs<K, V>,
         to: Pairs<K, V>,
     ) -> Result<()> {
-        let work = work.argument::<u64>();
+        let work = batch.write(work);
         let bits = if pass + 1 == self.digits { self.last_bits } else { self.first.bits };
         // The first pass has mixed the keys, if they are to be mixed.
         let of =

@@ -26,18 +26,20 @@ pub fn exclusive_scan<T: Scalar>(
         crate::error::same_length(("the input", input.len()), ("the output", output.len()))?;
     }
     if input.is_empty() {
-        return stream.batch(&[input], &[&*output], |batch| batch.zero(output, output.len()));
+        return stream.batch(|batch| {
+            batch.reads(input);
+            batch.zero(output, output.len())
+        });
     }
     let items = check_items(input.len())?;
     let state = scratch.reserve(state_words::<T>(items))?;
-    // SAFETY: the kernel's documentation allows no total.
-    let no_total = || unsafe { Global::null() };
-    let output_at = output.argument::<T>();
-    let total = if with_total { output_at.offset(items) } else { no_total() };
-    let scan =
-        Scan { input: input.argument(), output: output_at, total, state: state.argument(), plan: ScanParams { items } };
-    stream.batch(&[input], &[&*output, state], |batch| {
+    stream.batch(|batch| {
         batch.zero(state, state_words::<T>(items) as usize)?;
+        let output = batch.write(output);
+        // SAFETY: the kernel's documentation allows no total.
+        let total = if with_total { output.offset(items) } else { unsafe { Global::null() } };
+        let (input, state) = (batch.read(input), batch.write(state));
+        let scan = Scan { input, output, total, state, plan: ScanParams { items } };
         // SAFETY: input and output have that many items, the output one more if there is a total.
         // The state is large enough and zero.
         unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
@@ -57,12 +59,13 @@ pub fn exclusive_scan_in_place<T: Scalar>(
 ) -> Result<()> {
     let items = check_items(buffer.len())?;
     let state = scratch.reserve(state_words::<T>(items))?;
-    // SAFETY: the kernel's documentation allows no total.
-    let total = unsafe { Global::null() };
-    let (input, output) = (buffer.argument(), buffer.argument());
-    let scan = Scan::<T> { input, output, total, state: state.argument(), plan: ScanParams { items } };
-    stream.batch(&[], &[&*buffer, state], |batch| {
+    stream.batch(|batch| {
         batch.zero(state, state_words::<T>(items) as usize)?;
+        let buffer = batch.write(buffer);
+        // SAFETY: the kernel's documentation allows no total.
+        let total = unsafe { Global::null() };
+        let state = batch.write(state);
+        let scan = Scan::<T> { input: buffer, output: buffer, total, state, plan: ScanParams { items } };
         // SAFETY: the buffer has that many items, and the state is large enough and zero.
         unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
     })

@@ -21,17 +21,18 @@ pub fn binary_search<K: Key, V: Value>(
 ) -> Result<()> {
     crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
     crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
-    let search = BinarySearch::<K, V> {
-        keys: keys.argument(),
-        values: values.argument(),
-        queries: queries.argument(),
-        values_out: answers.values.argument(),
-        found: answers.found.argument(),
-        plan: BinarySearchParams { keys: keys.len() as u64, queries: queries.len() as u64 },
-    };
-    // SAFETY: there are as many values as keys, and as many answers and found-words as the queries
-    // need.
-    unsafe {
-        stream.launch(&search, queries.len() as u64, &[keys, values, queries], &[&answers.values, &answers.found])
-    }
+    let plan = BinarySearchParams { keys: keys.len() as u64, queries: queries.len() as u64 };
+    stream.batch(|batch| {
+        let search = BinarySearch::<K, V> {
+            keys: batch.read(keys),
+            values: batch.read(values),
+            queries: batch.read(queries),
+            values_out: batch.write(&answers.values),
+            found: batch.write(&answers.found),
+            plan,
+        };
+        // SAFETY: there are as many values as keys, and as many answers and found-words as the
+        // queries need.
+        unsafe { batch.launch(&search, plan.queries) }
+    })
 }

@@ -5,8 +5,7 @@ use crate::runtime::engine::{Engine, Queue};
 use crate::runtime::event::Event;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A buffer whose uses are ordered: the type of the buffers that
-/// [`Stream::launch`](crate::Stream::launch) takes.
+/// A buffer of any element type, whose uses are ordered: what [`Uses`](crate::Uses) records.
 pub trait Tracked {
     #[doc(hidden)]
     fn allocation(&self) -> &Allocation;
@@ -28,7 +27,7 @@ pub struct Allocation {
     address: usize,
     bytes: usize,
     owner: Owner,
-    uses: Mutex<Uses>,
+    uses: Mutex<LastUses>,
 }
 
 /// The number of reading streams from which on finished reads are forgotten.
@@ -36,7 +35,7 @@ const MANY_READS: usize = 16;
 
 /// The last write, and the reads since then: a stream's number with each event.
 #[derive(Debug, Default)]
-struct Uses {
+struct LastUses {
     write: Option<(u64, Event)>,
     reads: Vec<(u64, Event)>,
 }
@@ -58,7 +57,7 @@ impl Allocation {
         self.bytes
     }
 
-    fn uses(&self) -> std::sync::MutexGuard<'_, Uses> {
+    fn uses(&self) -> std::sync::MutexGuard<'_, LastUses> {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -91,7 +90,7 @@ impl Allocation {
     }
 
     pub(crate) fn after_write(&self, stream: u64, event: &Event) {
-        *self.uses() = Uses { write: Some((stream, event.clone())), reads: Vec::new() };
+        *self.uses() = LastUses { write: Some((stream, event.clone())), reads: Vec::new() };
     }
 
     /// Waits, on the host, until no work uses the memory.
@@ -112,7 +111,7 @@ impl Allocation {
     #[cfg(feature = "cudarc")]
     pub(crate) fn hand_on(mut self) {
         self.owner = Owner::Other;
-        *self.uses() = Uses::default();
+        *self.uses() = LastUses::default();
     }
 }
 

@@ -6,7 +6,6 @@ use crate::runtime::engine::Engine;
 use crate::runtime::stream::{Batch, Stream};
 use crate::{Error, Result};
 use gpu_kernels::plain::Plain;
-use gpu_kernels::seam::Global;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -72,10 +71,8 @@ impl<T: Plain> Buffer<T> {
     /// Another buffer with the first `length` elements, copied on `stream`.
     pub(crate) fn duplicate_front(&self, stream: &Stream, device: &Device, length: usize) -> Result<Self> {
         let copy = Self::uninitialized(device, length.min(self.length))?;
-        let (from, to, bytes) = (self.allocation.address(), copy.allocation.address(), copy.bytes());
-        if bytes > 0 {
-            // SAFETY: both have that many bytes.
-            stream.enqueue(&[self], &[&copy], |queue| unsafe { queue.copy(from, to, bytes) })?;
+        if copy.length > 0 {
+            stream.batch(|batch| batch.copy(self, 0..copy.bytes(), &copy))?;
         }
         Ok(copy)
     }
@@ -122,9 +119,11 @@ impl<T: Plain> Buffer<T> {
     /// [`Error::Driver`].
     pub fn upload(&mut self, stream: &Stream, elements: &[T]) -> Result<()> {
         crate::error::same_length(("the slice", elements.len()), ("the buffer", self.length))?;
-        let address = self.allocation.address();
-        // SAFETY: the buffer has as many bytes as the slice.
-        stream.enqueue(&[], &[self], |queue| unsafe { queue.upload(bytes_of(elements), address) })
+        stream.batch(|batch| {
+            batch.writes(self);
+            // SAFETY: the buffer has as many bytes as the slice.
+            unsafe { batch.queue()?.upload(bytes_of(elements), self.address()) }
+        })
     }
 
     /// Copies to the host, after the work that writes the buffer now; returns when it is done.
@@ -139,10 +138,10 @@ impl<T: Plain> Buffer<T> {
     /// does.
     pub(crate) fn download_front(&self, stream: &Stream, elements: usize) -> Result<Vec<T>> {
         let mut elements = vec![zero::<T>(); elements.min(self.length)];
-        let address = self.allocation.address();
-        stream.enqueue(&[self], &[], |queue| {
-            // SAFETY: the vector has as many bytes as the buffer.
-            unsafe { queue.download(address, bytes_of_mut(&mut elements)) }
+        stream.batch(|batch| {
+            batch.reads(self);
+            // SAFETY: the vector has no more bytes than the buffer.
+            unsafe { batch.queue()?.download(self.address(), bytes_of_mut(&mut elements)) }
         })?;
         Ok(elements)
     }
@@ -156,7 +155,10 @@ impl<T: Plain> Buffer<T> {
         if !in_place || self.length == 0 {
             return Ok(work(&self.download(stream)?));
         }
-        stream.enqueue(&[self], &[], |queue| queue.synchronize())?;
+        stream.batch(|batch| {
+            batch.reads(self);
+            batch.queue()?.synchronize()
+        })?;
         let first = std::ptr::with_exposed_provenance::<T>(self.allocation.address());
         // SAFETY: the memory is the host's and has so many elements. Safe code that writes them has
         // the buffer exclusively, and no work is in progress. They were initialized to zeros.
@@ -169,9 +171,10 @@ impl<T: Plain> Buffer<T> {
         let mut element = [zero::<T>()];
         let address = self.allocation.address() + index * size_of::<T>();
         assert!(index < self.length, "the buffer has {} elements", self.length);
-        stream.enqueue(&[self], &[], |queue| {
+        stream.batch(|batch| {
+            batch.reads(self);
             // SAFETY: the element is one of the buffer's.
-            unsafe { queue.download(address, bytes_of_mut(&mut element)) }
+            unsafe { batch.queue()?.download(address, bytes_of_mut(&mut element)) }
         })?;
         Ok(element[0])
     }
@@ -222,9 +225,8 @@ impl<T: Plain> Buffer<T> {
         }
         let new = (length.saturating_sub(self.length)) * size_of::<T>();
         if new > 0 {
-            let address = self.allocation.address() + self.bytes();
-            // SAFETY: the memory has room for `length` elements.
-            stream.enqueue(&[], &[self], |queue| unsafe { queue.fill(address, 0, new) })?;
+            let end = self.bytes();
+            stream.batch(|batch| batch.fill_bytes(self, end..end + new, 0))?;
         }
         self.length = length;
         Ok(())
@@ -242,12 +244,7 @@ impl<T: Plain> Buffer<T> {
     /// [`Error::Driver`].
     pub fn copy_from(&mut self, stream: &Stream, source: &Buffer<T>) -> Result<()> {
         crate::error::same_length(("the source", source.length), ("the buffer", self.length))?;
-        let (from, to, bytes) = (source.allocation.address(), self.allocation.address(), self.bytes());
-        if bytes == 0 {
-            return stream.enqueue(&[source], &[self], |_| Ok(()));
-        }
-        // SAFETY: both have that many bytes.
-        stream.enqueue(&[source], &[self], |queue| unsafe { queue.copy(from, to, bytes) })
+        stream.batch(|batch| batch.copy(source, 0..self.bytes(), self))
     }
 
     /// Queues filling every byte with `byte`, of types for which any bytes are a value:
@@ -272,12 +269,7 @@ impl<T: Plain> Buffer<T> {
     /// Does [`Buffer::fill`] for any type: of one that has not all bytes as values only with 0, or
     /// if the elements are not read before they are written.
     pub(crate) fn set_bytes(&mut self, stream: &Stream, byte: u8) -> Result<()> {
-        let (address, bytes) = (self.allocation.address(), self.bytes());
-        if bytes == 0 {
-            return stream.enqueue(&[], &[self], |_| Ok(()));
-        }
-        // SAFETY: the buffer has that many bytes.
-        stream.enqueue(&[], &[self], |queue| unsafe { queue.fill(address, byte, bytes) })
+        stream.batch(|batch| batch.fill_bytes(self, 0..self.bytes(), byte))
     }
 
     fn bytes(&self) -> usize {
@@ -301,49 +293,60 @@ impl<T> Buffer<T> {
         crate::runtime::engine::same_device(what, self.allocation.engine(), device.engine())
     }
 
-    /// The address of the first element, for a kernel's arguments. It is aligned to 256 bytes;
-    /// memory of another library to 16.
+    /// The address of the first element. It is aligned to 256 bytes; memory of another library to
+    /// 16. Kernels get the pointers that a launch gives ([`Stream::launch`]).
     pub fn address(&self) -> usize {
         self.allocation.address()
     }
-
-    /// The array for the library's own launches, which name the buffer; otherwise as
-    /// [`Buffer::global`].
-    pub(crate) fn argument<U>(&self) -> Global<U> {
-        // SAFETY: tables put it into a launch at once, and the launch names the buffer.
-        unsafe { self.global() }
-    }
-
-    /// The array as kernels take it, of the type that the kernel takes.
-    ///
-    /// # Safety
-    /// It may be used in a launch on this buffer's device that names the buffer
-    /// ([`Stream::launch`]), and not elsewhere.
-    pub unsafe fn global<U>(&self) -> Global<U> {
-        // SAFETY: the caller keeps to launches, whose own contract covers the accesses.
-        unsafe { Global::new(self.allocation.address() as *mut U) }
-    }
 }
 
-impl Batch<'_> {
-    /// Sets the first `elements` elements of a buffer, which the batch writes, to 0.
-    pub fn zero<T>(&self, buffer: &Buffer<T>, elements: usize) -> Result<()> {
+impl<'b> Batch<'b> {
+    /// Sets the first `elements` elements of a buffer, or all if there are fewer, to 0.
+    pub fn zero<T>(&self, buffer: &'b Buffer<T>, elements: usize) -> Result<()> {
         self.fill(buffer, elements, 0)
     }
 
-    /// Sets all bytes of the first `elements` elements of a buffer, which the batch writes.
-    pub fn fill<T>(&self, buffer: &Buffer<T>, elements: usize, byte: u8) -> Result<()> {
-        let bytes = elements.min(buffer.len()) * size_of::<T>();
-        // SAFETY: the buffer has that many bytes.
-        if bytes == 0 { Ok(()) } else { unsafe { self.0.fill(buffer.address(), byte, bytes) } }
+    /// Sets all bytes of the first `elements` elements of a buffer, or of all if there are fewer.
+    pub fn fill<T>(&self, buffer: &'b Buffer<T>, elements: usize, byte: u8) -> Result<()> {
+        self.fill_bytes(buffer, 0..elements.min(buffer.len()) * size_of::<T>(), byte)
     }
 
-    /// Sets some elements of a buffer, which the batch writes, to 0.
-    pub fn zero_range<T>(&self, buffer: &Buffer<T>, elements: Range<usize>) -> Result<()> {
+    /// Sets some elements of a buffer to 0.
+    pub fn zero_range<T>(&self, buffer: &'b Buffer<T>, elements: Range<usize>) -> Result<()> {
         let Range { start, end } = elements;
-        assert!(start <= end && end <= buffer.len(), "the buffer has {} elements", buffer.len());
-        // SAFETY: the elements are the buffer's.
-        unsafe { self.0.fill(buffer.address() + start * size_of::<T>(), 0, (end - start) * size_of::<T>()) }
+        self.fill_bytes(buffer, start * size_of::<T>()..end * size_of::<T>(), 0)
+    }
+
+    /// Sets some bytes of a buffer's memory.
+    fn fill_bytes<T>(&self, buffer: &'b Buffer<T>, bytes: Range<usize>, byte: u8) -> Result<()> {
+        let at = buffer.address_of(&bytes);
+        self.writes(buffer);
+        let queue = self.queue()?;
+        // SAFETY: the bytes are the buffer's, as `address_of` checked, and the batch writes it.
+        if bytes.is_empty() { Ok(()) } else { unsafe { queue.fill(at, byte, bytes.len()) } }
+    }
+
+    /// Copies some bytes of a buffer to the front of another one.
+    pub fn copy<T, U>(&self, from: &'b Buffer<T>, bytes: Range<usize>, to: &'b Buffer<U>) -> Result<()> {
+        let (from_at, to_at) = (from.address_of(&bytes), to.address_of(&(0..bytes.len())));
+        self.reads(from);
+        self.writes(to);
+        let queue = self.queue()?;
+        // SAFETY: both ranges are in their buffers, as `address_of` checked. The batch reads the
+        // one and writes the other.
+        if bytes.is_empty() { Ok(()) } else { unsafe { queue.copy(from_at, to_at, bytes.len()) } }
+    }
+}
+
+impl<T> Buffer<T> {
+    /// The address of a range of bytes.
+    ///
+    /// # Panics
+    /// Unless all of them are in the buffer's memory.
+    fn address_of(&self, bytes: &Range<usize>) -> usize {
+        let held = self.allocation.bytes();
+        assert!(bytes.start <= bytes.end && bytes.end <= held, "bytes {bytes:?} of a buffer of {held}");
+        self.address() + bytes.start
     }
 }
 

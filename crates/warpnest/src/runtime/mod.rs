@@ -10,3 +10,4 @@ pub(crate) mod lent;
 pub mod ptx;
 pub(crate) mod staging;
 pub(crate) mod stream;
+mod uses;

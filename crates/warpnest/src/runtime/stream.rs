@@ -1,10 +1,11 @@
 //! Streams: work in order, and events between them.
 
-use crate::runtime::allocation::Tracked;
-use crate::runtime::engine::{Engine, Queue};
+use crate::runtime::allocation::{Allocation, Tracked};
+use crate::runtime::engine::{Engine, Queue, same_device};
 use crate::runtime::event::Event;
 use crate::{Error, InputError, Result};
 use gpu_kernels::seam::Kernel;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,68 +53,107 @@ impl Stream {
         Ok(Event(self.queue.record(true)?))
     }
 
-    /// Runs `kernel` on at least `threads` threads, after earlier work of this stream and after
-    /// work of other streams with the buffers.
+    /// Runs a kernel on at least `threads` threads. `kernel` makes it, with the pointers that
+    /// [`Uses`] gives for the buffers. The kernel runs after earlier work of this stream, and after
+    /// work of other streams with these buffers.
+    ///
+    /// A buffer is used until the kernel is queued, so it can neither be dropped nor written in the
+    /// closure:
+    ///
+    /// ```compile_fail,E0505
+    /// # use warpnest::{Buffer, Device, kernels::layered::multi::{Numbers, NumbersParams}};
+    /// # let device = Device::cpu();
+    /// let mut output = Buffer::<u32>::zeroed(&device, 8).unwrap();
+    /// let launched = unsafe {
+    ///     device.default_stream().launch(8, |uses| {
+    ///         let numbers = Numbers { output: uses.write(&mut output), plan: NumbersParams { end: 8 } };
+    ///         drop(output);
+    ///         numbers
+    ///     })
+    /// };
+    /// ```
+    ///
+    /// ```compile_fail,E0499
+    /// # use warpnest::{Buffer, Device, kernels::layered::multi::{Numbers, NumbersParams}};
+    /// # let device = Device::cpu();
+    /// let mut output = Buffer::<u32>::zeroed(&device, 8).unwrap();
+    /// let launched = unsafe {
+    ///     device.default_stream().launch(8, |uses| {
+    ///         let numbers = Numbers { output: uses.write(&mut output), plan: NumbersParams { end: 8 } };
+    ///         output.fill(device.default_stream(), 0).unwrap();
+    ///         numbers
+    ///     })
+    /// };
+    /// ```
     ///
     /// # Errors
-    /// [`InputError::GridTooLarge`], [`Error::WrongDevice`], [`Error::Driver`].
+    /// [`InputError::GridTooLarge`], [`Error::WrongDevice`], [`Error::Driver`]. Nothing is launched
+    /// then.
     ///
     /// # Safety
     /// The kernel's arguments must be what the kernel's documentation demands. Every pointer among
-    /// them must come from a buffer in `reads` or `writes`, and those that it writes through from
-    /// `writes`. No other host thread may queue work with a buffer in `writes` at the same time.
-    pub unsafe fn launch(
-        &self,
-        kernel: &dyn Kernel,
+    /// them must be one that [`Uses`] gave for this launch, and those that the kernel writes
+    /// through must be from [`Uses::write`]. The pointers may go nowhere else.
+    pub unsafe fn launch<'b, K: Kernel>(&'b self, threads: u64, kernel: impl FnOnce(&Uses<'b>) -> K) -> Result<()> {
+        self.record_uses(|uses| {
+            let kernel = kernel(uses);
+            // SAFETY: the caller vouches for the arguments, whose buffers are recorded.
+            unsafe { uses.0.launch(&kernel, threads) }
+        })
+    }
+
+    /// Does [`Stream::launch`] with a kernel that the closure chooses among several types.
+    ///
+    /// # Errors
+    /// As for [`Stream::launch`].
+    ///
+    /// # Safety
+    /// As for [`Stream::launch`].
+    pub unsafe fn launch_dyn<'b>(
+        &'b self,
         threads: u64,
-        reads: &[&dyn Tracked],
-        writes: &[&dyn Tracked],
+        kernel: impl FnOnce(&Uses<'b>) -> Box<dyn Kernel>,
     ) -> Result<()> {
-        // SAFETY: the caller vouches for the arguments; `batch` orders the launch against other
-        // uses of the buffers.
-        self.batch(reads, writes, |batch| unsafe { batch.launch(kernel, threads) })
+        self.record_uses(|uses| {
+            let kernel = kernel(uses);
+            // SAFETY: the caller vouches for the arguments, whose buffers are recorded.
+            unsafe { uses.0.launch(&*kernel, threads) }
+        })
     }
 
-    /// Queues several steps on the same buffers, after the work of other streams that they depend
-    /// on, with one event for all of them.
-    pub(crate) fn batch(
-        &self,
-        reads: &[&dyn Tracked],
-        writes: &[&dyn Tracked],
-        steps: impl FnOnce(&Batch<'_>) -> Result<()>,
-    ) -> Result<()> {
-        self.enqueue(reads, writes, |queue| steps(&Batch(queue)))
+    /// Queues steps with one event for all of them. Each buffer that they use is recorded by the
+    /// batch, which waits for the work of other streams that the use depends on.
+    pub(crate) fn batch<'b, R>(&'b self, steps: impl FnOnce(&Batch<'b>) -> Result<R>) -> Result<R> {
+        self.record_uses(|uses| steps(&uses.0))
     }
 
-    /// Queues `work`, which reads and writes the given buffers, after the work of other streams
-    /// that it depends on.
-    pub(crate) fn enqueue(
-        &self,
-        reads: &[&dyn Tracked],
-        writes: &[&dyn Tracked],
-        work: impl FnOnce(&dyn Queue) -> Result<()>,
-    ) -> Result<()> {
-        for buffer in reads.iter().chain(writes) {
-            crate::runtime::engine::same_device("a buffer", buffer.allocation().engine(), &self.engine)?;
-        }
-        for buffer in reads {
-            buffer.allocation().before_read(self.id, &*self.queue)?;
-        }
-        for buffer in writes {
-            buffer.allocation().before_write(self.id, &*self.queue)?;
-        }
+    fn record_uses<'b, R>(&'b self, steps: impl FnOnce(&Uses<'b>) -> Result<R>) -> Result<R> {
+        let uses = Uses(Batch { stream: self, uses: RefCell::default(), failure: RefCell::default() });
         // Until the buffers have the event, nothing else can wait for the work.
         let unrecorded = Unrecorded(&*self.queue);
-        let done = work(&*self.queue);
+        let done = steps(&uses);
+        let Batch { uses, failure, .. } = uses.0;
+        let done = failure.into_inner().map_or(done, Err);
+        let uses = uses.into_inner();
+        if uses.is_empty() {
+            // No memory is used by what was queued, if anything was.
+            std::mem::forget(unrecorded);
+            return done;
+        }
         let _recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
         // The event is recorded even after an error, since part of the work may have been queued.
-        let event = Event(self.queue.record(false)?);
+        let event = match self.queue.record(false) {
+            Ok(event) => Event(event),
+            // The first error says more.
+            Err(error) => return done.and(Err(error)),
+        };
         std::mem::forget(unrecorded);
-        for buffer in reads {
-            buffer.allocation().after_read(self.id, &event);
-        }
-        for buffer in writes {
-            buffer.allocation().after_write(self.id, &event);
+        for Use { allocation, written } in uses {
+            if written {
+                allocation.after_write(self.id, &event);
+            } else {
+                allocation.after_read(self.id, &event);
+            }
         }
         done
     }
@@ -136,44 +176,124 @@ impl Stream {
     }
 }
 
-/// The queue for the steps of [`Stream::batch`].
-pub(crate) struct Batch<'q>(pub(super) &'q dyn Queue);
+/// The buffers that a launch uses: the only source of pointers for a kernel's arguments.
+///
+/// A buffer is named once, as read or as written. From that come the pointer, the work of other
+/// streams that the launch waits for, and the time for which the buffer stays borrowed.
+///
+/// ```compile_fail,E0499
+/// # use warpnest::{Buffer, Device, kernels::primitives::roofline::Copy};
+/// # let device = Device::cpu();
+/// let mut buffer = Buffer::<u64>::zeroed(&device, 2).unwrap();
+/// unsafe {
+///     device.default_stream().launch(1, |uses| Copy {
+///         input: uses.write(&mut buffer),
+///         output: uses.write(&mut buffer),
+///     })
+/// };
+/// ```
+///
+/// If a buffer is on another device, or waiting fails, the launch returns the error.
+#[derive(Debug)]
+pub struct Uses<'b>(pub(super) Batch<'b>);
 
-impl Batch<'_> {
+impl<'b> Uses<'b> {
+    /// Records memory that the kernel reads through addresses in other memory.
+    pub fn reads(&self, memory: &'b dyn Tracked) {
+        self.0.reads(memory);
+    }
+
+    /// Records memory that the kernel writes through addresses in other memory.
+    pub fn writes(&self, memory: &'b mut dyn Tracked) {
+        self.0.writes(memory);
+    }
+}
+
+/// The steps of [`Stream::batch`], and the buffers that they use.
+///
+/// The pointers that it gives are for the arguments of its launches, and for nothing else.
+#[derive(Debug)]
+pub(crate) struct Batch<'b> {
+    stream: &'b Stream,
+    uses: RefCell<Vec<Use<'b>>>,
+    /// The first error of a buffer. After it nothing is queued.
+    failure: RefCell<Option<Error>>,
+}
+
+/// The use of a buffer by a batch.
+#[derive(Debug)]
+struct Use<'b> {
+    allocation: &'b Allocation,
+    written: bool,
+}
+
+impl<'b> Batch<'b> {
+    /// Records memory that the batch reads.
+    pub fn reads(&self, memory: &'b dyn Tracked) {
+        self.record_use(memory.allocation(), false);
+    }
+
+    /// Records memory that the batch writes.
+    pub fn writes(&self, memory: &'b dyn Tracked) {
+        self.record_use(memory.allocation(), true);
+    }
+
+    /// Makes the queue wait for what a use depends on, unless an earlier use has, and records it.
+    fn record_use(&self, allocation: &'b Allocation, written: bool) {
+        let mut uses = self.uses.borrow_mut();
+        let earlier = uses.iter().position(|earlier| std::ptr::eq(earlier.allocation, allocation));
+        if earlier.is_some_and(|earlier| uses[earlier].written || !written) || self.failure.borrow().is_some() {
+            return;
+        }
+        let Stream { engine, queue, id, .. } = self.stream;
+        let waited = same_device("a buffer", allocation.engine(), engine).and_then(|()| match written {
+            true => allocation.before_write(*id, &**queue),
+            false => allocation.before_read(*id, &**queue),
+        });
+        match (waited, earlier) {
+            (Err(error), _) => *self.failure.borrow_mut() = Some(error),
+            (Ok(()), Some(earlier)) => uses[earlier].written = written,
+            (Ok(()), None) => uses.push(Use { allocation, written }),
+        }
+    }
+
+    /// Returns the queue, for a step on buffers that are recorded.
+    ///
+    /// # Errors
+    /// The first error of a buffer.
+    pub fn queue(&self) -> Result<&'b dyn Queue> {
+        match &*self.failure.borrow() {
+            Some(error) => Err(error.clone()),
+            None => Ok(&*self.stream.queue),
+        }
+    }
+
     /// Runs `kernel` on at least `threads` threads. All launches go through this function.
     ///
     /// # Safety
-    /// As for [`Stream::launch`], with the buffers of the batch.
+    /// As for [`Stream::launch`], with pointers that this batch gave.
     pub unsafe fn launch(&self, kernel: &dyn Kernel, threads: u64) -> Result<()> {
         let blocks = threads.div_ceil(kernel.threads() as u64);
         if blocks > MAX_BLOCKS as u64 {
             return Err(Error::Input(InputError::GridTooLarge { threads, block: kernel.threads(), limit: MAX_BLOCKS }));
         }
+        let queue = self.queue()?;
         // SAFETY: as the caller promises for the kernel's arguments.
-        if blocks == 0 { Ok(()) } else { unsafe { self.0.launch(kernel, blocks as u32) } }
+        if blocks == 0 { Ok(()) } else { unsafe { queue.launch(kernel, blocks as u32) } }
     }
 
     /// Runs `blocks` blocks of `kernel`.
     ///
     /// # Safety
-    /// As for [`Stream::launch`], with the buffers of the batch.
+    /// As for [`Stream::launch`], with pointers that this batch gave.
     pub unsafe fn launch_blocks(&self, kernel: &dyn Kernel, blocks: u64) -> Result<()> {
         // SAFETY: as the caller promises for the kernel's arguments.
         unsafe { self.launch(kernel, blocks.saturating_mul(kernel.threads() as u64)) }
     }
 
-    /// Copies bytes from one address on the device to another.
-    ///
-    /// # Safety
-    /// Both ranges lie in buffers of the batch, which writes the second.
-    pub unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
-        // SAFETY: both ranges lie in buffers of the batch, as the caller promises.
-        if bytes == 0 { Ok(()) } else { unsafe { self.0.copy(from, to, bytes) } }
-    }
-
     /// Records the end of what has been queued so far.
     pub fn record(&self) -> Result<Event> {
-        Ok(Event(self.0.record(true)?))
+        Ok(Event(self.queue()?.record(true)?))
     }
 }
 
@@ -192,3 +312,6 @@ impl fmt::Debug for Stream {
         write!(f, "Stream({} on {})", self.id, self.engine.name())
     }
 }
+
+#[cfg(test)]
+mod tests;

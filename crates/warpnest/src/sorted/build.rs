@@ -118,16 +118,16 @@ impl<K: Key, V: Value> SortedTable<K, V> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, keys: own_keys, values: own_values, .. } = self;
         let work = scratch.reserve(plan.scratch_words())?;
-        let words = work.argument::<u64>();
-        let pairs_in = input.arguments();
-        let own = Pairs { keys: own_keys.argument::<K>(), values: own_values.argument::<V>() };
-        let in_scratch = Pairs::<K, V>::at(words.offset(plan.pairs_at()), plan.pairs);
         // SAFETY: the kernel's documentation allows a null count.
         let mut count = unsafe { Global::<u32>::null() };
         // SAFETY: this holds for all launches: the scratch has the words of its plan, which include
         // the pairs and the bits. The map has slots for all pairs and their index. The sort ends
         // where the compaction reads, and both are done when what they worked in is used again.
-        stream.batch(&input.buffers(), &[work, own_keys, own_values], |batch| unsafe {
+        stream.batch(|batch| unsafe {
+            let words = batch.write(work);
+            let pairs_in = input.read(batch);
+            let own = Pairs { keys: batch.write(own_keys), values: batch.write(own_values) };
+            let in_scratch = Pairs::<K, V>::at(words.offset(plan.pairs_at()), plan.pairs);
             clock.lap(batch)?;
             plan.passes.clear(batch, work)?;
             clock.lap(batch)?;

@@ -35,15 +35,14 @@ impl<K: Key, V: Value> SortedTable<K, V> {
         let mut values = Loading::<V>::with_length(&device, length, values_length(length))?;
         incoming.section("values", values.bytes(), &mut values, &|_, _| Ok(()))?;
         let (keys, values) = (keys.done()?, values.done()?);
-        let index = Index::<K> {
-            keys: keys.argument(),
-            // SAFETY: the kernel's documentation allows a null count.
-            count: unsafe { Global::null() },
-            plan: IndexParams { keys: length },
-        };
         let stream = device.default_stream();
-        // SAFETY: there are slots for the index of so many keys, and a thread for each of them.
-        unsafe { stream.launch(&index, keys_length(length) - length + GROUP, &[], &[&keys])? };
+        // SAFETY: there are slots for the index of so many keys, and a thread for each of them. The
+        // kernel's documentation allows a null count.
+        stream.batch(|batch| unsafe {
+            let (keys, count) = (batch.write(&keys), Global::null());
+            let index = Index::<K> { keys, count, plan: IndexParams { keys: length } };
+            batch.launch(&index, keys_length(length) - length + GROUP)
+        })?;
         stream.synchronize()?;
         let (layout, scratch) = (Layout::new(length), Scratch::new(&device));
         Ok(Self { device, config, layout, keys, values, scratch, report: SortedReport { repeats, stages: None } })

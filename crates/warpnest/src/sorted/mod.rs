@@ -13,8 +13,7 @@ use crate::primitives::Scratch;
 use crate::table::design::{Builds, Built, Design, Staged, Stores};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
-use crate::{Buffer, BulkMap, Config, Device, Result, Stream, Tracked};
-use gpu_kernels::seam::Global;
+use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
 use gpu_kernels::sorted::{Find, FindParams, Layout};
 use gpu_kernels::types::{Key, Value};
 use std::ops::Range;
@@ -123,14 +122,10 @@ impl<K: Key, V: Value> SortedTable<K, V> {
     /// The table has these ranks, and `keys` and `values` have elements for them.
     unsafe fn copy(&self, stream: &Stream, ranks: Range<u64>, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         let (first, pairs) = (ranks.start as usize, (ranks.end - ranks.start) as usize);
-        let (key_bytes, value_bytes) = (size_of::<K>(), size_of::<V>());
-        let from = (self.keys.address() + first * key_bytes, self.values.address() + first * value_bytes);
-        stream.batch(&[&self.keys, &self.values], &[keys, values], |batch| {
-            // SAFETY: the caller guarantees ranks and outputs.
-            unsafe {
-                batch.copy(from.0, keys.address(), pairs * key_bytes)?;
-                batch.copy(from.1, values.address(), pairs * value_bytes)
-            }
+        let of = |bytes: usize| first * bytes..(first + pairs) * bytes;
+        stream.batch(|batch| {
+            batch.copy(&self.keys, of(size_of::<K>()), keys)?;
+            batch.copy(&self.values, of(size_of::<V>()), values)
         })
     }
 }
@@ -152,21 +147,23 @@ impl<K: Key, V: Value> RawTable<K, V> for SortedTable<K, V> {
         &self,
         stream: &Stream,
         queries: &Buffer<K>,
-        values: Global<V>,
+        values: Option<&Buffer<V>>,
         found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
     ) -> Result<()> {
-        let find = Find::<K, V> {
-            queries: queries.argument(),
-            keys: self.keys.argument(),
-            values: self.values.argument(),
-            values_out: values,
-            found: found.argument(),
-            plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
-        };
-        let reads: [&dyn Tracked; 3] = [queries, &self.keys, &self.values];
-        // SAFETY: the caller guarantees the outputs. The keys and their layout belong together.
-        unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
+        let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
+        stream.batch(|batch| {
+            let find = Find::<K, V> {
+                queries: batch.read(queries),
+                keys: batch.read(&self.keys),
+                values: batch.read(&self.values),
+                // SAFETY: the kernel's documentation allows no values.
+                values_out: unsafe { batch.write_or_null(values) },
+                found: batch.write(found),
+                plan,
+            };
+            // SAFETY: the caller guarantees the outputs. The keys and their layout belong together.
+            unsafe { batch.launch(&find, plan.queries) }
+        })
     }
 
     /// Waits for nothing, unlike other tables: the pairs are side by side.

@@ -73,19 +73,19 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         side: Side,
     ) -> Result<()> {
         crate::error::same_length(("the queries", queries.len()), ("the ranks", ranks.len()))?;
-        let bounds = Bounds::<K::Word> {
-            queries: queries.argument(),
-            keys: self.table.keys.argument(),
-            ranks: ranks.argument(),
-            plan: BoundsParams {
-                layout: self.table.layout,
-                queries: queries.len() as u64,
-                upper: matches!(side, Side::Upper) as u32,
-                padding: 0,
-            },
+        let plan = BoundsParams {
+            layout: self.table.layout,
+            queries: queries.len() as u64,
+            upper: matches!(side, Side::Upper) as u32,
+            padding: 0,
         };
-        // SAFETY: there are as many ranks as queries; the keys and their layout belong together.
-        unsafe { stream.launch(&bounds, queries.len() as u64, &[queries, &self.table.keys], &[&*ranks]) }
+        stream.batch(|batch| {
+            let (queries, keys) = (batch.read(queries), batch.read(&self.table.keys));
+            let bounds = Bounds::<K::Word> { queries, keys, ranks: batch.write(ranks), plan };
+            // SAFETY: there are as many ranks as queries; the keys and their layout belong
+            // together.
+            unsafe { batch.launch(&bounds, plan.queries) }
+        })
     }
 
     /// Returns the ranks of the keys that lie in `range`: `start` is that of the first key, `end`
@@ -185,15 +185,18 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     ) -> Result<()> {
         crate::error::same_length(("the starts", from.len()), ("the ends", to.len()))?;
         crate::error::same_length(("the ranges", from.len()), ("the counts", counts.len()))?;
-        let count = CountRanges::<K::Word> {
-            from: from.argument(),
-            to: to.argument(),
-            keys: self.table.keys.argument(),
-            counts: counts.argument(),
-            plan: RangesParams { layout: self.table.layout, ranges: from.len() as u64 },
-        };
-        // SAFETY: there are as many ends and counts as starts; the keys and their layout belong
-        // together.
-        unsafe { stream.launch(&count, from.len() as u64, &[from, to, &self.table.keys], &[&*counts]) }
+        let plan = RangesParams { layout: self.table.layout, ranges: from.len() as u64 };
+        stream.batch(|batch| {
+            let count = CountRanges::<K::Word> {
+                from: batch.read(from.words()),
+                to: batch.read(to.words()),
+                keys: batch.read(&self.table.keys),
+                counts: batch.write(counts),
+                plan,
+            };
+            // SAFETY: there are as many ends and counts as starts; the keys and their layout belong
+            // together.
+            unsafe { batch.launch(&count, plan.ranges) }
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! The input that tables are built from.
 
 use crate::primitives::Pairs;
-use crate::runtime::allocation::Tracked;
+use crate::runtime::stream::Batch;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Key, Nothing, Payload, Value, WordOf};
@@ -55,16 +55,12 @@ impl<'i, K: Key> Input<'i, K, u32> {
     }
 }
 
-impl<K: Key, V: Payload> Input<'_, K, V> {
-    pub fn buffers(&self) -> Vec<&dyn Tracked> {
-        let values = self.values.map(|values| values as &dyn Tracked);
-        std::iter::once(self.keys as &dyn Tracked).chain(values).collect()
-    }
-
-    pub(crate) fn arguments(&self) -> Pairs<K, V> {
-        let keys = self.keys.argument();
+impl<'i, K: Key, V: Payload> Input<'i, K, V> {
+    /// The arrays of the input, which the batch reads.
+    pub(crate) fn read(&self, batch: &Batch<'i>) -> Pairs<K, V> {
+        let keys = batch.read(self.keys);
         let values = match (self.values, self.known) {
-            (Some(values), _) => values.argument(),
+            (Some(values), _) => batch.read(values),
             // Kernels that read values read words of the keys instead, and the keys are enough for
             // that.
             (None, Known::AnyValues) => {

@@ -3,8 +3,7 @@
 use super::answers::bit;
 use super::raw::RawTable;
 use crate::runtime::lent::Lent;
-use crate::{Answers, Buffer, Device, Key, Result, Stream, Tracked, Value};
-use gpu_kernels::seam::Global;
+use crate::{Answers, Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::types::Payload;
 
 /// The number of queries that are answered at once if the answers go to the host. It is all of
@@ -42,9 +41,8 @@ pub fn get_many_into<K: Key, V: Value>(
     answers: &mut Answers<V>,
 ) -> Result<()> {
     crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
-    let writes: [&dyn Tracked; 2] = [&answers.values, &answers.found];
-    // SAFETY: there are as many answers as queries, and the launch writes them.
-    unsafe { table.find(stream, queries.words(), answers.values.argument(), &answers.found, &writes) }
+    // SAFETY: there are as many answers as queries, and the caller has them exclusively.
+    unsafe { table.find(stream, queries.words(), Some(answers.values.words()), &answers.found) }
 }
 
 /// Returns whether each of `queries` is in the table, in their order.
@@ -68,7 +66,6 @@ pub fn contains_many_into<K: Key, P: Payload>(
         ("the queries, in words of 32,", queries.len().div_ceil(32)),
         ("the found-words", found.len()),
     )?;
-    // SAFETY: the kernels' documentation allows no values; there are enough found-words, which the
-    // launch writes.
-    unsafe { table.find(stream, queries.words(), Global::null(), found, &[&*found]) }
+    // SAFETY: there are enough found-words, and the caller has them exclusively.
+    unsafe { table.find(stream, queries.words(), None, found) }
 }

@@ -5,8 +5,7 @@ use super::config::Config;
 use super::design::{Built, Design};
 use super::file::{Incoming, Parts};
 use super::input::Input;
-use crate::{Answers, Buffer, Device, Result, Stream, Tracked};
-use gpu_kernels::seam::Global;
+use crate::{Answers, Buffer, Device, Result, Stream};
 use gpu_kernels::types::{Key, Payload, Value, WordOf};
 use std::fmt::Debug;
 
@@ -26,18 +25,17 @@ pub trait RawTable<K: Key, P: Payload>: Debug + Sized {
         Ok(())
     }
 
-    /// Queues a lookup; `values` may be null.
+    /// Queues a lookup, with or without values.
     ///
     /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for every 32 of them. The
-    /// launch writes `writes`.
+    /// There are as many values, if any, as queries, and a found-word for every 32 of them. Nothing
+    /// else uses values and found-words.
     unsafe fn find(
         &self,
         stream: &Stream,
         queries: &Buffer<K>,
-        values: Global<WordOf<P>>,
+        values: Option<&Buffer<WordOf<P>>>,
         found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
     ) -> Result<()>;
 
     /// Writes all keys to the front of `keys`, and all values to that of `values`; returns how many

@@ -8,7 +8,6 @@ use super::raw::{BuiltTable, RawTable};
 use crate::primitives::{launch_compact, state_words};
 use crate::{Buffer, BulkSet, Key, Result, Stream};
 use gpu_kernels::primitives::compact::{CompactParams, Invert};
-use gpu_kernels::seam::Global;
 use gpu_kernels::types::Nothing;
 
 type Set<K, D> = BulkSet<K, D>;
@@ -108,22 +107,22 @@ fn select<K: Key, D: Builds<K::Word, Nothing>>(
     let items = unsafe { set.table.write(stream, &keys, None)? }.min(keys.len() as u64);
     let found = Buffer::<u32>::uninitialized(device, keys.len().div_ceil(32))?;
     // SAFETY: there is a found-word for each 32 keys, and a set has no values.
-    unsafe { other.table.find(stream, &keys, Global::null(), &found, &[&found])? };
+    unsafe { other.table.find(stream, &keys, None, &found)? };
     let state = Buffer::<u64>::uninitialized(device, state_words::<K::Word>(items) as usize)?;
     let count = Buffer::<u32>::uninitialized(device, 1)?;
-    stream.batch(&[&keys], &[&found, output, &count, &state], |batch| {
+    stream.batch(|batch| {
         batch.zero(&state, state.len())?;
+        let keep = batch.write(&found);
         if !present {
-            let invert = Invert { keep: found.argument(), plan: CompactParams { items } };
+            let invert = Invert { keep, plan: CompactParams { items } };
             // SAFETY: there is a word for each 32 keys.
             unsafe { batch.launch(&invert, items.div_ceil(32))? };
         }
-        let output = output.argument::<K::Word>().offset(first);
+        let (input, output) = (batch.read(&keys), batch.write(output).offset(first));
+        let (count, state) = (batch.write(&count), batch.write(&state));
         // SAFETY: there are as many keys, with a bit for each, and capacity for all of them; the
         // state has the words that are asked for, all 0.
-        unsafe {
-            launch_compact(batch, items, keys.argument(), found.argument(), output, count.argument(), state.argument())
-        }
+        unsafe { launch_compact(batch, items, input, keep, output, count, state) }
     })?;
     Ok(count.download_at(stream, 0)? as u64)
 }

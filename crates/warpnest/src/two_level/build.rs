@@ -274,15 +274,15 @@ impl<K: Key, V: Value> TwoLevelTable<K, V> {
         let Self { scratch, words, seeds, header, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
 
-        let work = scratch.argument::<u64>();
-        let input = source.input.arguments();
-        let in_scratch = Pairs::at(work.offset(plan.passes_words()), plan.pairs);
-        let in_table = Pairs::at(words.argument(), plan.pairs);
-        let starts = work.offset(plan.starts_at()).cast::<u32>();
         // SAFETY: this holds for all launches: the scratch has the words of its plan, the table
         // those of as many pairs. The passes move the pairs between the two and end in the scratch.
         // Starts and seeds have a word for each bucket, the starts one more.
-        stream.batch(&source.input.buffers(), &[scratch, words, seeds, header], |batch| unsafe {
+        stream.batch(|batch| unsafe {
+            let work = batch.write(scratch);
+            let input = source.input.read(batch);
+            let in_scratch = Pairs::at(work.offset(plan.passes_words()), plan.pairs);
+            let in_table = Pairs::at(batch.write(words), plan.pairs);
+            let starts = work.offset(plan.starts_at()).cast::<u32>();
             stages.lap(batch)?;
             batch.zero(header, header::WORDS)?;
             passes.clear(batch, scratch)?;
@@ -309,9 +309,9 @@ impl<K: Key, V: Value> TwoLevelTable<K, V> {
                 keys: from.keys,
                 values: from.values,
                 starts,
-                words_out: words.argument(),
-                seeds: seeds.argument(),
-                header: header.argument(),
+                words_out: batch.write(words).cast(),
+                seeds: batch.write(seeds),
+                header: batch.write(header),
                 plan: BuildParams {
                     layout: *layout,
                     capacity: config.design.capacity,
@@ -354,13 +354,9 @@ impl<K: Key, V: Value> TwoLevelTable<K, V> {
         let (device, pairs) = (&self.device, input.pairs as usize);
         let mut sorted_keys = Buffer::uninitialized(device, pairs)?;
         let mut sorted_values = Buffer::uninitialized(device, pairs)?;
-        stream.batch(&input.buffers(), &[&sorted_keys, &sorted_values], |batch| {
-            // SAFETY: all arrays have as many elements as there are pairs.
-            unsafe {
-                batch.copy(input.keys.address(), sorted_keys.address(), pairs * size_of::<K>())?;
-                let values = input.values.map(|values| values.address());
-                values.map_or(Ok(()), |values| batch.copy(values, sorted_values.address(), pairs * size_of::<V>()))
-            }
+        stream.batch(|batch| {
+            batch.copy(input.keys, 0..pairs * size_of::<K>(), &sorted_keys)?;
+            input.values.map_or(Ok(()), |values| batch.copy(values, 0..pairs * size_of::<V>(), &sorted_values))
         })?;
         sort_pairs(stream, &mut self.scratch, &mut sorted_keys, &mut sorted_values)?;
         let mut keep = Buffer::uninitialized(device, pairs.div_ceil(32))?;

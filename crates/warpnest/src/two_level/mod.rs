@@ -13,9 +13,8 @@ use crate::primitives::Scratch;
 use crate::table::design::{Builds, Built, Counted, Design, Seeded, Staged, Stores};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
-use crate::{Buffer, BulkMap, Config, Device, Result, Stream, Tracked};
+use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
 use gpu_kernels::cuckoo::UnpackParams;
-use gpu_kernels::seam::Global;
 use gpu_kernels::two_level::{Find, FindParams, Histogram, Layout, MAX_SUB_TABLES};
 use gpu_kernels::types::{Key, Value};
 use std::marker::PhantomData;
@@ -133,10 +132,12 @@ impl<K: Key, V: Value> TwoLevelTable<K, V> {
     pub fn probe_histogram(&self) -> Result<Vec<u64>> {
         let stream = self.device.default_stream();
         let probes = Buffer::<u64>::zeroed(&self.device, MAX_SUB_TABLES)?;
-        let histogram =
-            Histogram::<K, V> { words: self.words.argument(), probes: probes.argument(), layout: self.layout };
-        // SAFETY: the table and its layout belong together; there is a word for each sub-table.
-        unsafe { stream.launch(&histogram, self.slots(), &[&self.words], &[&probes])? };
+        stream.batch(|batch| {
+            let (words, probes) = (batch.read(&self.words).cast(), batch.write(&probes));
+            let histogram = Histogram::<K, V> { words, probes, layout: self.layout };
+            // SAFETY: the table and its layout belong together; there is a word for each sub-table.
+            unsafe { batch.launch(&histogram, self.slots()) }
+        })?;
         let mut probes = probes.download(stream)?;
         probes.truncate(self.layout.slot_hashes.count() as usize);
         Ok(probes)
@@ -160,22 +161,24 @@ impl<K: Key, V: Value> RawTable<K, V> for TwoLevelTable<K, V> {
         &self,
         stream: &Stream,
         queries: &Buffer<K>,
-        values: Global<V>,
+        values: Option<&Buffer<V>>,
         found: &Buffer<u32>,
-        writes: &[&dyn Tracked],
     ) -> Result<()> {
-        let find = Find::<K, V> {
-            queries: queries.argument(),
-            words: self.words.argument(),
-            seeds: self.seeds.argument(),
-            header: self.header.argument(),
-            values,
-            found: found.argument(),
-            plan: FindParams { layout: self.layout, queries: queries.len() as u64 },
-        };
-        let reads: [&dyn Tracked; 4] = [queries, &self.words, &self.seeds, &self.header];
-        // SAFETY: the caller guarantees the outputs. The table and its layout belong together.
-        unsafe { stream.launch(&find, queries.len() as u64, &reads, writes) }
+        let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
+        stream.batch(|batch| {
+            let find = Find::<K, V> {
+                queries: batch.read(queries),
+                words: batch.read(&self.words).cast(),
+                seeds: batch.read(&self.seeds),
+                header: batch.read(&self.header),
+                // SAFETY: the kernel's documentation allows no values.
+                values: unsafe { batch.write_or_null(values) },
+                found: batch.write(found),
+                plan,
+            };
+            // SAFETY: the caller guarantees the outputs. The table and its layout belong together.
+            unsafe { batch.launch(&find, plan.queries) }
+        })
     }
 
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<V>>) -> Result<u64> {

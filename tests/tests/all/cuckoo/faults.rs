@@ -93,16 +93,16 @@ fn what_belongs_to_another_device_is_refused() {
 fn a_grid_with_too_many_blocks_is_refused_and_one_with_none_does_nothing() {
     let limit = i32::MAX as u32;
     for engine in engines() {
-        let nowhere = Copy { source: null(), target: null(), words: u64::MAX };
+        let nowhere = || Copy { source: null(), target: null(), words: u64::MAX };
         let stream = engine.device.default_stream();
         for threads in [limit as u64 * 256 + 1, u64::MAX] {
             // SAFETY: the launch is refused.
-            let error = unsafe { stream.launch(&nowhere, threads, &[], &[]) }.unwrap_err();
+            let error = unsafe { stream.launch(threads, |_| nowhere()) }.unwrap_err();
             assert_eq!(error, Error::Input(InputError::GridTooLarge { threads, block: 256, limit }));
             says(&error, &[&threads.to_string(), "256", &limit.to_string(), "in several batches"]);
         }
         // SAFETY: no thread runs.
-        unsafe { stream.launch(&nowhere, 0, &[], &[]) }.unwrap();
+        unsafe { stream.launch(0, |_| nowhere()) }.unwrap();
         stream.synchronize().unwrap();
     }
 }

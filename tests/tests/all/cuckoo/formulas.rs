@@ -1,7 +1,7 @@
 //! The kernels that read a cuckoo table after its insertion, with every formula, on tables that are
 //! filled here. Maps draw a formula at random, and run some of the kernels after failures only.
 
-use gpu_kernels::cuckoo::{Census, Last, PairsParams, Slot, header, next_slot, slot_bytes, slot_words};
+use gpu_kernels::cuckoo::{Census, Last, PairsParams, header, next_slot, slot_bytes, slot_words};
 use gpu_kernels::hash::{Formula, HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use gpu_kernels::types::Key as _;
 use gpu_kernels::types::Payload;
@@ -83,15 +83,10 @@ impl<K: Key> Filled<K> {
     }
 }
 
-/// The header after a kernel that is launched with this table's words and a header of zeros.
-fn launched<K: Key, V: Payload>(
-    device: &Device,
-    words: &Buffer<u64>,
-    launch: impl FnOnce(gpu_kernels::seam::Global<Slot<K, V>>, &Buffer<u64>),
-) -> Vec<u64> {
-    let head = Buffer::<u64>::zeroed(device, header::WORDS).unwrap();
-    // SAFETY: whoever launches names the buffer.
-    launch(unsafe { words.global::<u64>() }.cast(), &head);
+/// The header after a kernel that is launched with a header of zeros.
+fn launched(device: &Device, launch: impl FnOnce(&mut Buffer<u64>)) -> Vec<u64> {
+    let mut head = Buffer::<u64>::zeroed(device, header::WORDS).unwrap();
+    launch(&mut head);
     head.download(device.default_stream()).unwrap()
 }
 
@@ -113,21 +108,21 @@ fn last_pairs<K: Key, V: Payload>(device: &Device, table: &Filled<K>) {
             }
         }
         let (words, on_device) = (table.words::<V>(device), Buffer::from_slice(device, &keys).unwrap());
-        let last = Buffer::<u32>::zeroed(device, table.slots.len()).unwrap();
+        let mut last = Buffer::<u32>::zeroed(device, table.slots.len()).unwrap();
         for is_null in [false, true] {
-            let head = launched::<K, V>(device, &words, |slots, head| {
-                // SAFETY: there are so many keys, and a word for each slot or none; the launch
-                // names the buffers.
+            let plan = PairsParams { functions: table.functions, pairs: keys.len() as u64 };
+            let head = launched(device, |head| {
+                // SAFETY: there are so many keys, and a word for each slot or none.
                 unsafe {
-                    let kernel = Last::<K, V> {
-                        keys: on_device.global(),
-                        words: slots,
-                        header: head.global(),
-                        last: if is_null { null() } else { last.global() },
-                        plan: PairsParams { functions: table.functions, pairs: keys.len() as u64 },
-                    };
-                    stream.launch(&kernel, keys.len() as u64, &[&on_device, &words], &[&last, head]).unwrap();
+                    stream.launch(plan.pairs, |uses| Last::<K, V> {
+                        keys: uses.read(&on_device),
+                        words: uses.read(&words).cast(),
+                        header: uses.write(head),
+                        last: if is_null { null() } else { uses.write(&mut last) },
+                        plan,
+                    })
                 }
+                .unwrap();
             });
             assert_eq!(head[header::FAILED as usize], is_missing as u64);
         }
@@ -138,13 +133,17 @@ fn last_pairs<K: Key, V: Payload>(device: &Device, table: &Filled<K>) {
 /// Checks the count of the keys, and whether some are there twice: then a set's copies are erased.
 fn census<K: Key, V: Payload>(device: &Device, table: &Filled<K>, keys: usize, copies: usize) {
     let (stream, slots) = (device.default_stream(), table.slots.len() as u64);
-    let words = table.words::<V>(device);
-    let head = launched::<K, V>(device, &words, |slots_at, head| {
-        // SAFETY: the words are those of the functions' slots; the launch names the buffers.
+    let mut words = table.words::<V>(device);
+    let head = launched(device, |head| {
+        // SAFETY: the words are those of the functions' slots.
         unsafe {
-            let kernel = Census::<K, V> { words: slots_at, header: head.global(), functions: table.functions };
-            stream.launch(&kernel, slots, &[], &[&words, head]).unwrap();
+            stream.launch(slots, |uses| Census::<K, V> {
+                words: uses.write(&mut words).cast(),
+                header: uses.write(head),
+                functions: table.functions,
+            })
         }
+        .unwrap();
     });
     let found = [header::FAILED, header::REPEATED, header::KEYS].map(|word| head[word as usize]);
     assert_eq!(found, [0, (copies > 0) as u64, keys as u64]);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
 use warpnest::kernels::double::PackedPair;
 use warpnest::kernels::linear::Operation;
+use warpnest::kernels::seam::Global;
 use warpnest::types::{KeyWord as Key, ValueWord as Value};
 use warpnest::{Answers, Buffer, Device, LinearConfig, LinearMap};
 use warpnest_tests::linear_checker::{
@@ -323,7 +324,7 @@ fn the_checker_finds_that_a_map_counts_wrong() {
         ] {
             // SAFETY: the buffer has this slot, its words are of this type, and no kernel runs on
             // the CPU when no call does.
-            let all = unsafe { map.table().words().global::<PackedPair<K, V>>() };
+            let all = unsafe { Global::new(map.table().words().address() as *mut PackedPair<K, V>) };
             all.store(slot, word);
             let found = check_linear_map(&map).unwrap_err();
             assert!(found.contains(says) && found.contains("the map says"), "{found:?}");

@@ -4,9 +4,8 @@
 //! `page/skew.rs` has repeated keys and those that are chosen to collide.
 
 use warpnest::kernels::page::{Number, NumberParams, Unpack, UnpackParams, split_tile};
-use warpnest::kernels::seam::Kernel;
 use warpnest::types::{KeyWord as Key, ValueWord as Value};
-use warpnest::{Buffer, Device, PageConfig, PageMap, Tracked};
+use warpnest::{Buffer, Device, PageConfig, PageMap};
 use warpnest_tests::built::{build, edges};
 use warpnest_tests::page_checker::check_page_map;
 use warpnest_tests::{distinct_keys, engines, on_all, values};
@@ -62,30 +61,31 @@ fn keys_are_listed_as_far_as_there_is_room() {
         let stream = device.default_stream();
         let keys: Vec<u32> = (0..250).map(|i| 77 * i).collect();
         let map = build::<_, u32, u32>(device, &default(), &keys, &keys);
-        let (words, layout) = (map.table().words(), *map.table().layout());
+        let layout = *map.table().layout();
+        // A copy, since numbers replace the values.
+        let mut words = Buffer::from_slice(device, &map.table().words().download(stream).unwrap()).unwrap();
         let capacities = [0, 1, 100, 249, 250, 300];
         // First the pairs, since numbers overwrite the values.
         for (numbers, capacity) in
             [false, true].into_iter().flat_map(|numbers| capacities.map(|capacity| (numbers, capacity)))
         {
-            let listed: Vec<Buffer<u32>> =
-                (0..2).map(|_| Buffer::from_slice(device, &[u32::MAX; 400]).unwrap()).collect();
-            let count = Buffer::<u64>::zeroed(device, 1).unwrap();
-            // SAFETY: the outputs have more capacity than is said, the layout is the table's, and
-            // the launches name the buffers.
+            let mut listed = [(); 2].map(|()| Buffer::from_slice(device, &[u32::MAX; 400]).unwrap());
+            let mut count = Buffer::<u64>::zeroed(device, 1).unwrap();
+            // SAFETY: the outputs have more capacity than is said, and the layout is the table's.
             unsafe {
-                let (keys_out, values_out, count_out) = (listed[0].global(), listed[1].global(), count.global());
-                let table = words.global();
-                let plan = UnpackParams { layout, capacity };
-                let unpack = Unpack::<u32, u32> { words: table, keys_out, values_out, count: count_out, plan };
-                let plan = NumberParams { layout, capacity };
-                let number = Number::<u32> { words: table, keys_out, count: count_out, plan };
-                let (kernel, all): (&dyn Kernel, _) =
-                    if numbers { (&number, &listed[..1]) } else { (&unpack, &listed[..]) };
-                let mut writes: Vec<&dyn Tracked> = vec![words, &count];
-                writes.extend(all.iter().map(|buffer| buffer as &dyn Tracked));
-                stream.launch(kernel, layout.buckets() as u64, &[], &writes).unwrap();
+                stream.launch_dyn(layout.buckets() as u64, |uses| {
+                    let words = uses.write(&mut words).cast();
+                    let [keys_out, values_out] = listed.each_mut().map(|listed| uses.write(listed));
+                    let count = uses.write(&mut count);
+                    if numbers {
+                        let plan = NumberParams { layout, capacity };
+                        return Box::new(Number::<u32> { words, keys_out, count, plan });
+                    }
+                    let plan = UnpackParams { layout, capacity };
+                    Box::new(Unpack::<u32, u32> { words, keys_out, values_out, count, plan })
+                })
             }
+            .unwrap();
             assert_eq!(count.download(stream).unwrap(), [250]);
             for listed in &listed[..if numbers { 1 } else { 2 }] {
                 let listed = listed.download(stream).unwrap();

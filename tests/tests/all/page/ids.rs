@@ -6,7 +6,7 @@ use gpu_kernels::layered::multi::{Runs, RunsParams};
 use gpu_kernels::page::{FlagValues, Layout, Number, NumberParams, RankValues, ValuesParams, header};
 use std::collections::HashMap;
 use warpnest::types::KeyWord as Key;
-use warpnest::{Buffer, Device, Tracked};
+use warpnest::{Buffer, Device};
 use warpnest_tests::engines;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::Pages;
@@ -28,22 +28,24 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
         (build::<K, u32>(device, layout, &pages, true).unwrap(), pages)
     });
     let is_whole = |(built, _): &(Pages<K, u32>, _)| built.header[header::FAILED as usize] == 0;
-    let (built, pages) = attempts.into_iter().find(is_whole).expect("one of 40 attempts succeeds");
+    let (mut built, pages) = attempts.into_iter().find(is_whole).expect("one of 40 attempts succeeds");
     let n = 2 * of_page;
     let buckets = 2 * layout.page_buckets as u64;
     let plan = ValuesParams { layout };
-    let held = || {
+    let held = |built: &Pages<K, u32>| {
         let words = built.words.download(stream).unwrap();
         pairs_of_pages::<K, u32>(&layout, &words, 2).unwrap()
     };
 
-    let bits = Buffer::<u32>::zeroed(device, n * 5 / 32 + 1).unwrap();
-    // SAFETY: the words are those of two pages of this layout, and there is a bit for each value;
-    // the launch names the buffers.
+    let mut bits = Buffer::<u32>::zeroed(device, n * 5 / 32 + 1).unwrap();
+    // SAFETY: the words are those of two pages of this layout, and there is a bit for each value.
     unsafe {
-        let flag = FlagValues::<K> { words: built.words.global(), bits: bits.global(), plan };
-        stream.launch(&flag, buckets, &[&built.words], &[&bits]).unwrap();
+        stream.launch(buckets, |uses| {
+            let (words, bits) = (uses.read(&built.words).cast(), uses.write(&mut bits));
+            FlagValues::<K> { words, bits, plan }
+        })
     }
+    .unwrap();
     let flagged = bits.download(stream).unwrap();
     let is_flagged = |value: usize| flagged[value / 32] >> (value % 32) & 1 == 1;
     assert!((0..n * 5).all(|value| is_flagged(value) == (value % 5 == 0)));
@@ -52,23 +54,29 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let before = Buffer::from_slice(device, &before.collect::<Vec<u32>>()).unwrap();
     // SAFETY: as above, with a word before each word of flags.
     unsafe {
-        let rank = RankValues::<K> { words: built.words.global(), bits: bits.global(), before: before.global(), plan };
-        stream.launch(&rank, buckets, &[&bits, &before], &[&built.words]).unwrap();
+        stream.launch(buckets, |uses| {
+            let words = uses.write(&mut built.words).cast();
+            RankValues::<K> { words, bits: uses.read(&bits), before: uses.read(&before), plan }
+        })
     }
+    .unwrap();
     let ranked: HashMap<K, u32> = pages.iter().flatten().map(|&(key, value)| (key, value / 5)).collect();
-    assert_eq!(same_pairs(&held(), &ranked), Ok(()));
+    assert_eq!(same_pairs(&held(&built), &ranked), Ok(()));
 
-    let (keys, count) = (Buffer::<K>::zeroed(device, n).unwrap(), Buffer::<u64>::zeroed(device, 1).unwrap());
+    let mut keys = Buffer::<K>::zeroed(device, n).unwrap();
+    let mut count = Buffer::<u64>::zeroed(device, 1).unwrap();
+    let plan = NumberParams { layout, capacity: n as u64 };
     // SAFETY: as above, with capacity for all keys.
     unsafe {
-        let (words, keys_out, count_out) = (built.words.global(), keys.global(), count.global());
-        let number =
-            Number::<K> { words, keys_out, count: count_out, plan: NumberParams { layout, capacity: n as u64 } };
-        stream.launch(&number, buckets, &[], &[&built.words, &keys, &count]).unwrap();
+        stream.launch(buckets, |uses| {
+            let words = uses.write(&mut built.words).cast();
+            Number::<K> { words, keys_out: uses.write(&mut keys), count: uses.write(&mut count), plan }
+        })
     }
+    .unwrap();
     assert_eq!(count.download(stream).unwrap(), [n as u64]);
     let numbered: HashMap<K, u32> = keys.download(stream).unwrap().into_iter().zip(0..).collect();
-    assert_eq!(same_pairs(&held(), &numbered), Ok(()));
+    assert_eq!(same_pairs(&held(&built), &numbered), Ok(()));
 
     // Runs of 1, 2 and 3 values, in turn.
     let ends: Vec<u32> = (0..n as u32)
@@ -89,23 +97,21 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let (expected_starts, expected_counts): (Vec<u32>, Vec<u32>) = expected.unzip();
     let (queries, lasts) = (Buffer::from_slice(device, &queries).unwrap(), Buffer::from_slice(device, &lasts).unwrap());
     let capacity = || Buffer::<u32>::zeroed(device, queries.len()).unwrap();
-    let (starts, counts) = (capacity(), capacity());
-    let wide_counts = Buffer::<u64>::zeroed(device, queries.len()).unwrap();
-    // SAFETY: there is an end for each value of the pages, and capacity for all answers; the launch
-    // names the buffers.
+    let (mut starts, mut counts) = (capacity(), capacity());
+    let mut wide_counts = Buffer::<u64>::zeroed(device, queries.len()).unwrap();
+    // SAFETY: there is an end for each value of the pages, and capacity for all answers.
     unsafe {
-        let runs = Runs::<K> {
-            queries: queries.global(),
-            words: built.words.global(),
-            lasts: lasts.global(),
-            starts: starts.global(),
-            counts: counts.global(),
-            wide_counts: wide_counts.global(),
+        stream.launch(queries.len() as u64, |uses| Runs::<K> {
+            queries: uses.read(&queries),
+            words: uses.read(&built.words).cast(),
+            lasts: uses.read(&lasts),
+            starts: uses.write(&mut starts),
+            counts: uses.write(&mut counts),
+            wide_counts: uses.write(&mut wide_counts),
             plan: RunsParams { layout, queries: queries.len() as u64 },
-        };
-        let reads: [&dyn Tracked; 3] = [&queries, &built.words, &lasts];
-        stream.launch(&runs, queries.len() as u64, &reads, &[&starts, &counts, &wide_counts]).unwrap();
+        })
     }
+    .unwrap();
     assert_eq!(starts.download(stream).unwrap(), expected_starts);
     assert_eq!(counts.download(stream).unwrap(), expected_counts);
     let widened: Vec<u64> = expected_counts.iter().map(|count| *count as u64).collect();

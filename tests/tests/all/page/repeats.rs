@@ -108,19 +108,19 @@ fn a_sample_counts_the_keys_that_it_draws_again() {
             let position_bits = keys.len().next_power_of_two().ilog2();
             let cell_bits = sample_bits + 2;
             let input = Buffer::from_slice(device, keys).unwrap();
-            let cells = Buffer::<u32>::zeroed(device, 1 << cell_bits).unwrap();
-            let found = Buffer::<u64>::zeroed(device, header::WORDS).unwrap();
-            // SAFETY: the buffers are as long as the kernel wants them, and 0; the launch names
-            // them.
+            let mut cells = Buffer::<u32>::zeroed(device, 1 << cell_bits).unwrap();
+            let mut found = Buffer::<u64>::zeroed(device, header::WORDS).unwrap();
+            let plan = SampleParams { a: 1, b: 2, keys: keys.len() as u64, position_bits, cell_bits };
+            // SAFETY: the buffers are as long as the kernel wants them, and 0.
             unsafe {
-                let sample = Sample::<K> {
-                    keys: input.global(),
-                    cells: cells.global(),
-                    header: found.global(),
-                    plan: SampleParams { a: 1, b: 2, keys: keys.len() as u64, position_bits, cell_bits },
-                };
-                stream.launch(&sample, 1 << sample_bits, &[&input], &[&cells, &found]).unwrap();
+                stream.launch(1 << sample_bits, |uses| Sample::<K> {
+                    keys: uses.read(&input),
+                    cells: uses.write(&mut cells),
+                    header: uses.write(&mut found),
+                    plan,
+                })
             }
+            .unwrap();
             found.download(stream).unwrap()[header::SAMPLED as usize]
         };
         for n in [1, 2, 3, 255, 256, 257, engine.max_items.min(2000)] {

@@ -3,12 +3,14 @@
 //! meet few of these.
 
 use gpu_kernels::page::{MAX_SPLIT_BITS, Pairs, Split, SplitParams, header, split_state_words, split_tile};
-use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::{Payload, Scalar, WordOf};
 use std::collections::HashMap;
 use warpnest::types::KeyWord as Key;
-use warpnest::{Buffer, Device, Tracked};
+use warpnest::{Buffer, Device};
 use warpnest_tests::{at, distinct_keys, null, on_all};
+
+/// The number of threads of a block that splits.
+const THREADS: u64 = 512;
 
 const CONSTANTS: [u64; 2] = [0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210];
 
@@ -86,43 +88,44 @@ impl<K: Key> Case<K> {
         let ends: Vec<u32> = starts.iter().copied().chain([capacity as u32]).collect();
         let starts_out = Buffer::from_slice(device, &ends).unwrap();
         let (keys, values) = (Buffer::from_slice(device, &keys).unwrap(), Buffer::from_slice(device, &values).unwrap());
-        let keys_out = Buffer::<K>::zeroed(device, capacity * if side_by_side { 2 } else { 1 }).unwrap();
-        let values_out = Buffer::<WordOf<V>>::zeroed(device, capacity).unwrap();
-        let counts_out = Buffer::<u32>::zeroed(device, bins).unwrap();
+        let mut keys_out = Buffer::<K>::zeroed(device, capacity * if side_by_side { 2 } else { 1 }).unwrap();
+        let mut values_out = Buffer::<WordOf<V>>::zeroed(device, capacity).unwrap();
+        let mut counts_out = Buffer::<u32>::zeroed(device, bins).unwrap();
         let state_words = split_state_words(self.regions.len() as u64, tiles as u64, self.bits);
-        let state = Buffer::<u64>::zeroed(device, state_words as usize).unwrap();
-        let head = Buffer::from_slice(device, &head).unwrap();
+        let mut state = Buffer::<u64>::zeroed(device, state_words as usize).unwrap();
+        let mut head = Buffer::from_slice(device, &head).unwrap();
+        let plan = SplitParams {
+            a,
+            b,
+            region_capacity: region_capacity as u64,
+            pairs: all as u64,
+            bin_capacity: self.bin_capacity.unwrap_or(0),
+            tiles: tiles as u32,
+            shift: K::BITS - self.bits - if self.level == 0 { 0 } else { 3 },
+            bits: self.bits,
+            skew_limit: self.skew_limit,
+            level: self.level,
+        };
         // SAFETY: inputs have capacity for all regions, outputs for all bins; the words for
-        // publishing are 0, as are the counts; the launch names the buffers.
+        // publishing are 0, as are the counts. The kernel's documentation allows the nulls.
         unsafe {
-            let split = Split::<K, V, false> {
-                keys: keys.global(),
-                values: values.global(),
-                keys_out: keys_out.global(),
-                values_out: values_out.global(),
-                counts_in: if self.level == 0 { null() } else { counts_in.global() },
-                starts_out: if self.bin_capacity.is_some() { null() } else { starts_out.global() },
-                counts_out: counts_out.global(),
-                state: state.global(),
-                header: head.global(),
-                plan: SplitParams {
-                    a,
-                    b,
-                    region_capacity: region_capacity as u64,
-                    pairs: all as u64,
-                    bin_capacity: self.bin_capacity.unwrap_or(0),
-                    tiles: tiles as u32,
-                    shift: K::BITS - self.bits - if self.level == 0 { 0 } else { 3 },
-                    bits: self.bits,
-                    skew_limit: self.skew_limit,
-                    level: self.level,
-                },
-            };
-            let threads = (self.regions.len() * tiles) as u64 * split.threads() as u64;
-            let split: Box<dyn Kernel> = if REPEATS { Box::new(split.variant::<true>()) } else { Box::new(split) };
-            let writes: [&dyn Tracked; 5] = [&keys_out, &values_out, &counts_out, &state, &head];
-            stream.launch(&*split, threads, &[&keys, &values, &counts_in, &starts_out], &writes).unwrap();
+            stream.launch_dyn((self.regions.len() * tiles) as u64 * THREADS, |uses| {
+                let split = Split::<K, V, false> {
+                    keys: uses.read(&keys),
+                    values: uses.read(&values),
+                    keys_out: uses.write(&mut keys_out),
+                    values_out: uses.write(&mut values_out),
+                    counts_in: if self.level == 0 { null() } else { uses.read(&counts_in) },
+                    starts_out: if self.bin_capacity.is_some() { null() } else { uses.read(&starts_out) },
+                    counts_out: uses.write(&mut counts_out),
+                    state: uses.write(&mut state),
+                    header: uses.write(&mut head),
+                    plan,
+                };
+                if REPEATS { Box::new(split.variant::<true>()) } else { Box::new(split) }
+            })
         }
+        .unwrap();
 
         let (keys, values) = (keys_out.download(stream).unwrap(), values_out.download(stream).unwrap());
         let counts = counts_out.download(stream).unwrap();

@@ -7,7 +7,7 @@ use gpu_kernels::primitives::radix::{
 };
 use gpu_kernels::types::{Payload, Scalar, WordOf};
 use warpnest::types::KeyWord as Key;
-use warpnest::{Buffer, Device, Tracked};
+use warpnest::{Buffer, Device};
 use warpnest_tests::{at, distinct_keys, on_all};
 
 /// The constants of the functions.
@@ -61,42 +61,40 @@ fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: 
 
     let (keys_in, values_in) =
         (Buffer::from_slice(device, keys).unwrap(), Buffer::from_slice(device, &values).unwrap());
-    let counted = Buffer::<u32>::zeroed(device, bins).unwrap();
+    let mut counted = Buffer::<u32>::zeroed(device, bins).unwrap();
     let plan = HistogramParams { digit, items: n as u64, digits: 1, padding: 0 };
-    // SAFETY: there are that many keys, and a count for each value; the launch names the buffers.
+    // SAFETY: there are that many keys, and a count for each value.
     unsafe {
-        let histogram = Histogram::<K> { keys: keys_in.global(), counts: counted.global(), plan };
-        stream.launch(&histogram, 300, &[&keys_in], &[&counted]).unwrap();
+        stream.launch(300, |uses| Histogram::<K> { keys: uses.read(&keys_in), counts: uses.write(&mut counted), plan })
     }
+    .unwrap();
     assert_eq!(counted.download(stream).unwrap(), counts);
 
     // As if other digits' counts came before these, which a scan continues from digit to digit.
     let base = 0xffff_ff00u32;
     let mut digit_starts: Vec<u32> = starts.iter().map(|start| base.wrapping_add(*start)).collect();
-    let keys_out = Buffer::<K>::zeroed(device, n).unwrap();
-    let values_out = Buffer::<WordOf<V>>::zeroed(device, n).unwrap();
+    let mut keys_out = Buffer::<K>::zeroed(device, n).unwrap();
+    let mut values_out = Buffer::<WordOf<V>>::zeroed(device, n).unwrap();
     for (first, end, base) in [(0, portion, base), (portion, n, 0)] {
         let from = Buffer::from_slice(device, &digit_starts).unwrap();
-        let next = Buffer::<u32>::zeroed(device, bins).unwrap();
+        let mut next = Buffer::<u32>::zeroed(device, bins).unwrap();
         let items = (end - first) as u64;
-        let state = Buffer::<u64>::zeroed(device, state_words::<K, V>(items, digit.bits) as usize).unwrap();
+        let mut state = Buffer::<u64>::zeroed(device, state_words::<K, V>(items, digit.bits) as usize).unwrap();
         let threads = items.div_ceil(tile::<K, V>()) * 512;
-        // SAFETY: inputs and outputs have that many pairs, and the words for publishing are 0; the
-        // launch names the buffers.
+        // SAFETY: inputs and outputs have that many pairs, and the words for publishing are 0.
         unsafe {
-            let partition = Partition::<K, V> {
-                keys: keys_in.global(),
-                values: values_in.global(),
-                keys_out: keys_out.global(),
-                values_out: values_out.global(),
-                digit_starts: from.global(),
-                next_starts: next.global(),
-                state: state.global(),
+            stream.launch(threads, |uses| Partition::<K, V> {
+                keys: uses.read(&keys_in),
+                values: uses.read(&values_in),
+                keys_out: uses.write(&mut keys_out),
+                values_out: uses.write(&mut values_out),
+                digit_starts: uses.read(&from),
+                next_starts: uses.write(&mut next),
+                state: uses.write(&mut state),
                 plan: PartitionParams { digit, first: first as u64, end: end as u64, base, padding: 0 },
-            };
-            let writes: [&dyn Tracked; 4] = [&keys_out, &values_out, &next, &state];
-            stream.launch(&partition, threads, &[&keys_in, &values_in, &from], &writes).unwrap();
+            })
         }
+        .unwrap();
         digit_starts = next.download(stream).unwrap();
     }
     let ends: Vec<u32> = starts.iter().zip(&counts).map(|(start, count)| start + count).collect();

@@ -215,17 +215,19 @@ fn an_access_of_the_page_map_beyond_a_buffer_is_an_error_that_names_the_kernel()
 /// output.
 fn random(device: &Device, access: Access, accesses: u64, words: u64) -> (Vec<u64>, Vec<u32>) {
     let initial: Vec<u64> = (0..words).map(|word| 1_000_000 + word).collect();
-    let memory = Buffer::from_slice(device, &initial).unwrap();
+    let mut memory = Buffer::from_slice(device, &initial).unwrap();
     let input = Buffer::<u32>::zeroed(device, 2 * accesses as usize).unwrap();
-    let output = Buffer::<u32>::zeroed(device, accesses as usize).unwrap();
+    let mut output = Buffer::<u32>::zeroed(device, accesses as usize).unwrap();
     let plan = RandomParams { accesses, words, seed: 9, access: access as u32, padding: 0 };
     let stream = device.default_stream();
-    // SAFETY: the buffers are as long as the kernel's documentation demands, and the launch names
-    // them.
+    // SAFETY: the buffers are as long as the kernel's documentation demands.
     unsafe {
-        let kernel = Random { memory: memory.global(), input: input.global(), output: output.global(), plan };
-        stream.launch(&kernel, accesses, &[&input], &[&memory, &output]).unwrap();
+        stream.launch(accesses, |uses| {
+            let memory = uses.write(&mut memory);
+            Random { memory, input: uses.read(&input), output: uses.write(&mut output), plan }
+        })
     }
+    .unwrap();
     (memory.download(stream).unwrap(), output.download(stream).unwrap())
 }
 
@@ -268,15 +270,18 @@ fn strided<T: Key>(device: &Device, words_log2: u32, stride_log2: u32, atomic: u
     let stream = device.default_stream();
     let mut initial = vec![T::from_u64(7); 1 << words_log2];
     initial[0] = T::from_u64(8);
-    let memory = Buffer::from_slice(device, &initial).unwrap();
-    let wrong = Buffer::<u32>::zeroed(device, 1).unwrap();
+    let mut memory = Buffer::from_slice(device, &initial).unwrap();
+    let mut wrong = Buffer::<u32>::zeroed(device, 1).unwrap();
     let plan = StridedParams { before: 7, after: 9, words_log2, stride_log2, atomic, padding: 0 };
-    // SAFETY: the buffers are as long as the kernel's documentation demands, and the launch names
-    // them.
+    // SAFETY: the buffers are as long as the kernel's documentation demands.
     unsafe {
-        let kernel = Strided { memory: memory.global::<T>(), wrong: wrong.global(), plan };
-        stream.launch(&kernel, 1 << words_log2, &[], &[&memory, &wrong]).unwrap();
+        stream.launch(1 << words_log2, |uses| Strided {
+            memory: uses.write(&mut memory),
+            wrong: uses.write(&mut wrong),
+            plan,
+        })
     }
+    .unwrap();
     (memory.download(stream).unwrap(), wrong.download(stream).unwrap()[0])
 }
 
@@ -319,12 +324,16 @@ fn the_rooflines_copy_copies_all_words_and_no_more() {
         let stream = engine.device.default_stream();
         for words in [0, 2, 510, 512, 514, 1000usize] {
             let source = Buffer::from_slice(&engine.device, &distinct_keys::<u64>(words, 3)).unwrap();
-            let target = Buffer::from_slice(&engine.device, &vec![7u64; words + 6]).unwrap();
-            // SAFETY: both buffers have at least so many words, and the launch names them.
+            let mut target = Buffer::from_slice(&engine.device, &vec![7u64; words + 6]).unwrap();
+            // SAFETY: both buffers have at least so many words.
             unsafe {
-                let copy = Copy { source: source.global(), target: target.global(), words: words as u64 };
-                stream.launch(&copy, words as u64 / 2, &[&source], &[&target]).unwrap();
+                stream.launch(words as u64 / 2, |uses| Copy {
+                    source: uses.read(&source),
+                    target: uses.write(&mut target),
+                    words: words as u64,
+                })
             }
+            .unwrap();
             let copied = target.download(stream).unwrap();
             assert_eq!(copied[..words], source.download(stream).unwrap(), "{words} on {}", engine.device.name());
             assert_eq!(copied[words..], [7; 6]);

@@ -13,18 +13,18 @@ fn words_arrive_below_their_epoch_and_nothing_else_changes() {
         for (epoch, n, first) in [(1, 1, 0), (0xffff_ffff, 255, 3), (7, 256, 1), (0x8000_0000, 257, 2), (2, 1024, 0)] {
             let words: Vec<u32> = distinct_keys(n + first, 1);
             let source = Buffer::from_slice(device, &words).unwrap();
-            let readback = Buffer::from_slice(device, &vec![3u64; n + 1]).unwrap();
-            // SAFETY: the readback buffer has a word for each one that is copied, and both buffers
-            // are named below.
-            let readback_launch = unsafe {
-                Readback {
-                    words: source.global(),
-                    readback: readback.global(),
-                    plan: ReadbackParams { first: first as u32, words: n as u32, epoch, padding: 0 },
-                }
-            };
-            // SAFETY: as above; a thread for each word.
-            unsafe { stream.launch(&readback_launch, n as u64, &[&source], &[&readback]) }.unwrap();
+            let mut readback = Buffer::from_slice(device, &vec![3u64; n + 1]).unwrap();
+            let plan = ReadbackParams { first: first as u32, words: n as u32, epoch, padding: 0 };
+            // SAFETY: the readback buffer has a word for each one that is copied; a thread for each
+            // word.
+            unsafe {
+                stream.launch(n as u64, |uses| Readback {
+                    words: uses.read(&source),
+                    readback: uses.write(&mut readback),
+                    plan,
+                })
+            }
+            .unwrap();
             let mut expected: Vec<u64> =
                 words[first..].iter().map(|&word| (epoch as u64) << 32 | word as u64).collect();
             expected.push(3);
@@ -66,15 +66,15 @@ fn a_download_waits_for_work_that_takes_long() {
             large.fill(stream, byte).unwrap();
         }
         let mut small = Buffer::<u64>::zeroed(device, 8).unwrap();
-        // SAFETY: both arrays have 8 words or more, and are named; a thread for each word.
+        // SAFETY: both arrays have 8 words or more; a thread for each word.
         unsafe {
-            let readback_launch = Readback {
-                words: large.global(),
-                readback: small.global(),
+            stream.launch(8, |uses| Readback {
+                words: uses.read(&large).cast(),
+                readback: uses.write(&mut small),
                 plan: ReadbackParams { first: 0, words: 8, epoch: 5, padding: 0 },
-            };
-            stream.launch(&readback_launch, 8, &[&large], &[&small]).unwrap();
+            })
         }
+        .unwrap();
         assert_eq!(small.download(stream).unwrap(), [5 << 32 | 0x2828_2828; 8], "on {}", device.name());
         small.fill(stream, 0).unwrap();
         assert_eq!(small.download(stream).unwrap(), [0; 8]);

@@ -8,7 +8,7 @@ use crate::deferred::{self, on_all};
 use gpu_kernels::primitives::roofline::Copy;
 use proptest::prelude::*;
 use warpnest::primitives::{BitField, Scratch, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs};
-use warpnest::{Buffer, CuckooConfig, Device, Stream, TwoLevelConfig, TwoLevelMap};
+use warpnest::{Buffer, CuckooConfig, Device, Error, Result, Stream, TwoLevelConfig, TwoLevelMap};
 use warpnest_tests::{distinct_keys, on_every_engine};
 
 /// Checks three streams without explicit waits: one rebuilds a map, another looks up in it, a third
@@ -70,6 +70,14 @@ enum Step {
     Wait { stream: usize, earlier: usize },
 }
 
+/// Queues copying all words of one buffer, an even number of them, to another.
+fn copy_words(stream: &Stream, source: &Buffer<u64>, target: &mut Buffer<u64>) -> Result<()> {
+    assert!(source.len() == target.len() && source.len().is_multiple_of(2));
+    let words = source.len() as u64;
+    // SAFETY: both buffers have that many words, two for each thread.
+    unsafe { stream.launch(words / 2, |uses| Copy { source: uses.read(source), target: uses.write(target), words }) }
+}
+
 const BUFFERS: usize = 4;
 const STREAMS: usize = 3;
 
@@ -104,14 +112,8 @@ fn run(device: &Device, words: usize, steps: &[Step]) -> Result<(), TestCaseErro
                 model[to] = model[from].clone();
             }
             Step::Launch { from, to, stream } => {
-                let (from_buffer, to_buffer) = (&buffers[from], &buffers[to]);
-                // SAFETY: both buffers have that many words, two for each thread, and the launch
-                // names them.
-                unsafe {
-                    let (source, target) = (from_buffer.global(), to_buffer.global());
-                    let copy = Copy { source, target, words: words as u64 };
-                    streams[stream].launch(&copy, words as u64 / 2, &[from_buffer], &[to_buffer]).unwrap();
-                }
+                let [from_buffer, to_buffer] = buffers.get_disjoint_mut([from, to]).unwrap();
+                copy_words(&streams[stream], from_buffer, to_buffer).unwrap();
                 model[to] = model[from].clone();
             }
             Step::Upload { buffer, stream, seed } => {
@@ -399,4 +401,47 @@ fn what_a_partition_puts_out_is_read_on_another_stream_when_it_is_there() {
         assert!(copies.0.download(&second).unwrap() == expected, "on {}", device.name());
         assert_eq!(copies.1.download(&third).unwrap(), expected_starts, "on {}", device.name());
     });
+}
+
+/// Checks launches of a kernel by hand: a read after a write, a write after reads, and a write after
+/// a write, all on different streams.
+#[test]
+fn a_launch_waits_for_the_streams_that_use_its_buffers() {
+    on_all(|device, most| {
+        let n = most.min(1 << 16) & !1;
+        let [write, read, overwrite] = [(); 3].map(|()| device.stream().unwrap());
+        let (first, second) = (distinct_keys::<u64>(n, 1), distinct_keys::<u64>(n, 2));
+        let inputs = [&first, &second].map(|words| Buffer::from_slice(device, words).unwrap());
+        let [mut shared, mut copied] = [(); 2].map(|()| Buffer::zeroed(device, n).unwrap());
+        copy_words(&write, &inputs[0], &mut shared).unwrap();
+        copy_words(&read, &shared, &mut copied).unwrap();
+        copy_words(&overwrite, &inputs[1], &mut shared).unwrap();
+        assert!(shared.download(&overwrite).unwrap() == second, "on {}", device.name());
+        assert!(copied.download(&read).unwrap() == first, "on {}", device.name());
+    });
+}
+
+/// Checks that an error of one buffer leaves the others as they were, and that all can be used
+/// afterwards.
+#[test]
+fn a_launch_with_a_buffer_of_another_device_is_refused() {
+    for seed in 0..6 {
+        let ((device, complaints), there) = (deferred::device(seed), Device::cpu());
+        let [one, other] = [(); 2].map(|()| device.stream().unwrap());
+        let mut source = Buffer::from_slice(&device, &[5u64, 6]).unwrap();
+        let mut target = Buffer::<u64>::zeroed(&device, 2).unwrap();
+        let mut foreign = Buffer::from_slice(&there, &[7u64, 8]).unwrap();
+        target.fill(&other, 0x11).unwrap();
+        for refused in [copy_words(&one, &source, &mut foreign), copy_words(&one, &foreign, &mut target)] {
+            assert!(matches!(refused, Err(Error::WrongDevice { what: "a buffer", .. })), "{refused:?}");
+        }
+        assert_eq!(target.download(&other).unwrap(), [u64::from_ne_bytes([0x11; 8]); 2]);
+        copy_words(&one, &source, &mut target).unwrap();
+        source.fill(&other, 0).unwrap();
+        assert_eq!(target.download(&one).unwrap(), [5, 6]);
+        assert_eq!(source.download(&other).unwrap(), [0, 0]);
+        foreign.fill(there.default_stream(), 0).unwrap();
+        drop((source, target));
+        assert_eq!(complaints.all(), [""; 0], "order {seed}");
+    }
 }

@@ -251,19 +251,18 @@ fn a_kernel_of_ones_own_searches_by_itself() {
     let keys: Vec<u64> = (0..1000).map(|i| 3 * i).collect();
     let map: SortedMap<u64, u32> = SortedMap::build(&device, &keys, &values(1000)).unwrap();
     let queries = Buffer::from_slice(&device, &[0u64, 1, 3, 2997, 2998, u64::MAX]).unwrap();
-    let (lower, stands) = (Buffer::<u32>::zeroed(&device, 6).unwrap(), Buffer::<u32>::zeroed(&device, 6).unwrap());
-    // SAFETY: six queries and as many outputs; keys and layout belong together. The launch names
-    // all buffers.
+    let [mut lower, mut stands] = [(); 2].map(|()| Buffer::<u32>::zeroed(&device, 6).unwrap());
+    // SAFETY: six queries and as many outputs; keys and layout belong together.
     unsafe {
-        let look = Look::<u64> {
-            queries: queries.global(),
-            keys: map.table().keys().global(),
-            lower: lower.global(),
-            stands: stands.global(),
+        stream.launch(6, |uses| Look::<u64> {
+            queries: uses.read(&queries),
+            keys: uses.read(map.table().keys()),
+            lower: uses.write(&mut lower),
+            stands: uses.write(&mut stands),
             plan: LookPlan { layout: *map.table().layout(), queries: 6 },
-        };
-        stream.launch(&look, 6, &[&queries, map.table().keys()], &[&lower, &stands]).unwrap();
+        })
     }
+    .unwrap();
     assert_eq!(lower.download(stream).unwrap(), [0, 1, 1, 999, 1000, 1000]);
     assert_eq!(stands.download(stream).unwrap(), [0, u32::MAX, 1, 999, u32::MAX, u32::MAX]);
 }

@@ -99,11 +99,13 @@ impl<'d, T: Key> Words<'d, T> {
                 atomic,
                 padding: 0,
             };
-            // SAFETY: the buffers are as long as the kernel's text demands, and the launch names
-            // them.
+            // SAFETY: the buffers are as long as the kernel's text demands.
             unsafe {
-                let kernel = Strided { memory: self.memory.global::<T>(), wrong: self.wrong.global(), plan };
-                stream.launch(&kernel, 1 << self.words_log2, &[], &[&self.memory, &self.wrong])
+                stream.launch(1 << self.words_log2, |uses| Strided {
+                    memory: uses.write(&mut self.memory),
+                    wrong: uses.write(&mut self.wrong),
+                    plan,
+                })
             }
         })
     }

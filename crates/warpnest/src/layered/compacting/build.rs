@@ -5,7 +5,7 @@ use crate::layered::id_table::{IdTable, Numbers};
 use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known};
-use crate::{Buffer, Device, Key, Result, Stream, Tracked};
+use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, ReverseRows, RowsParams};
 use gpu_kernels::types as words;
 
@@ -128,14 +128,13 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
 /// Queues writing the keys from the last one to the first, and the rows that they are from. Among
 /// several rows of a key the first one is then the last.
 fn reverse<K: words::Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<()> {
-    let reverse = ReverseRows::<K> {
-        keys: keys.argument(),
-        keys_out: work.reversed.argument(),
-        rows_out: work.rows.argument(),
-        plan: RowsParams { rows: keys.len() as u64 },
-    };
-    // SAFETY: the three arrays have as many rows.
-    unsafe { stream.launch(&reverse, keys.len() as u64, &[keys], &[&work.reversed, &work.rows]) }
+    let plan = RowsParams { rows: keys.len() as u64 };
+    stream.batch(|batch| {
+        let (keys_out, rows_out) = (batch.write(&work.reversed), batch.write(&work.rows));
+        let reverse = ReverseRows::<K> { keys: batch.read(keys), keys_out, rows_out, plan };
+        // SAFETY: the three arrays have as many rows.
+        unsafe { batch.launch(&reverse, plan.rows) }
+    })
 }
 
 /// Gives the keys of `map` ids and writes them to `keys_out`. The values of the map are the first
@@ -154,10 +153,12 @@ fn number_in_order<K: words::Key>(
     first_rows.fill(stream, 0)?;
     // SAFETY: every value is the number of a row, and no two keys have the same.
     unsafe { map.flag(stream, first_rows)? };
-    let rows = RowsParams { rows: words as u64 };
-    let count = CountBits { bits: first_rows.argument(), counts: before.argument(), plan: rows };
-    // SAFETY: there are as many counts as words of bits.
-    unsafe { stream.launch(&count, words as u64, &[&*first_rows], &[&*before])? };
+    stream.batch(|batch| {
+        let (bits, counts) = (batch.read(first_rows), batch.write(before));
+        let count = CountBits { bits, counts, plan: RowsParams { rows: words as u64 } };
+        // SAFETY: there are as many counts as words of bits.
+        unsafe { batch.launch(&count, words as u64) }
+    })?;
     exclusive_scan_in_place(stream, scan, before)?;
     // SAFETY: as before; the values are those that were flagged, and nothing else uses the
     // table.
@@ -168,13 +169,12 @@ fn number_in_order<K: words::Key>(
         return Ok(());
     }
     let state = scan.reserve(1 + state_words::<K>(items))?;
-    let reads: [&dyn Tracked; 2] = [keys, &*first_rows];
-    stream.batch(&reads, &[keys_out, state], |batch| {
+    stream.batch(|batch| {
         batch.zero(state, 1 + state_words::<K>(items) as usize)?;
-        let (count, state) = (state.argument::<u64>(), state.argument::<u64>().offset(1));
-        let (input, keep) = (keys.argument(), first_rows.argument());
+        let (input, keep) = (batch.read(keys), batch.read(first_rows));
+        let (output, state) = (batch.write(keys_out), batch.write(state));
         // SAFETY: there is a bit for each key, and no more of them are set than the output has
         // elements. There is a word for the count, and then the state.
-        unsafe { launch_compact::<K>(batch, items, input, keep, keys_out.argument(), count.cast(), state) }
+        unsafe { launch_compact::<K>(batch, items, input, keep, output, state.cast(), state.offset(1)) }
     })
 }

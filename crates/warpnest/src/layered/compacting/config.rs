@@ -166,10 +166,12 @@ impl<D: Built> CompactingConfig<D> {
         let table = self.build_on(stream, device, keys)?;
         let Answers { values: ids, .. } = table.get_many_on(stream, keys)?;
         let counts = Buffer::zeroed(device, table.len())?;
-        let count =
-            CountIds { ids: ids.argument(), counts: counts.argument(), plan: RowsParams { rows: ids.len() as u64 } };
-        // SAFETY: every row has a key of the table, so its id is below the number of counters.
-        unsafe { stream.launch(&count, ids.len() as u64, &[&ids], &[&counts])? };
+        let plan = RowsParams { rows: ids.len() as u64 };
+        stream.batch(|batch| {
+            let count = CountIds { ids: batch.read(&ids), counts: batch.write(&counts), plan };
+            // SAFETY: every row has a key of the table, so its id is below the number of counters.
+            unsafe { batch.launch(&count, plan.rows) }
+        })?;
         Ok(Unique { keys: table.keys, ids, counts })
     }
 }

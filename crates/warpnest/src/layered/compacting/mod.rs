@@ -108,15 +108,18 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn keys_of_many_into(&self, stream: &Stream, ids: &Buffer<u32>, answers: &mut Answers<K>) -> Result<()> {
         crate::error::same_length(("the ids", ids.len()), ("the answers", answers.len()))?;
-        let keys_of = KeysOf::<K::Word> {
-            queries: ids.argument(),
-            keys: self.keys.argument(),
-            keys_out: answers.values.argument(),
-            found: answers.found.argument(),
-            plan: KeysOfParams { ids: self.len().min(self.keys.len()) as u64, queries: ids.len() as u64 },
-        };
-        // SAFETY: there are as many answers as queries, and as many keys as ids.
-        unsafe { stream.launch(&keys_of, ids.len() as u64, &[ids, &self.keys], &[&answers.values, &answers.found]) }
+        let plan = KeysOfParams { ids: self.len().min(self.keys.len()) as u64, queries: ids.len() as u64 };
+        stream.batch(|batch| {
+            let keys_of = KeysOf::<K::Word> {
+                queries: batch.read(ids),
+                keys: batch.read(self.keys.words()),
+                keys_out: batch.write(answers.values.words()),
+                found: batch.write(&answers.found),
+                plan,
+            };
+            // SAFETY: there are as many answers as queries, and as many keys as ids.
+            unsafe { batch.launch(&keys_of, plan.queries) }
+        })
     }
 
     /// The different keys, in the order of their ids; none after a failed rebuild.

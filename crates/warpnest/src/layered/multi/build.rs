@@ -47,9 +47,11 @@ impl<K: words::Key> Work<K> {
         if self.numbers.len() != pairs {
             self.numbers.fit(device, pairs)?;
             let plan = NumbersParams { end: pairs as u64 };
-            let numbers = multi::Numbers { output: self.numbers.argument(), plan };
-            // SAFETY: the output has as many elements.
-            let launched = unsafe { stream.launch(&numbers, pairs as u64, &[], &[&self.numbers]) };
+            let launched = stream.batch(|batch| {
+                let numbers = multi::Numbers { output: batch.write(&self.numbers), plan };
+                // SAFETY: the output has as many elements.
+                unsafe { batch.launch(&numbers, plan.end) }
+            });
             if launched.is_err() {
                 // Otherwise the next build would take its contents for the numbers.
                 self.numbers.empty();
@@ -159,10 +161,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
             std::mem::swap(lasts, ends);
         } else {
             lasts.fit(device, number)?;
-            stream.batch(&[&*ends], &[&*lasts], |batch| {
-                // SAFETY: both arrays have that many elements.
-                unsafe { batch.copy(ends.address(), lasts.address(), number * size_of::<u32>()) }
-            })?;
+            stream.batch(|batch| batch.copy(ends, 0..number * size_of::<u32>(), lasts))?;
         }
         let known = Known::OrderedBy(seed);
         let input = Input { keys: distinct, values: Some(numbers), pairs: number as u64, known };
@@ -187,16 +186,16 @@ fn compact_runs<K: words::Key>(
 ) -> Result<()> {
     let items = mixed.len() as u64;
     let state = scratch.reserve(state_words::<K>(items))?;
-    stream.batch(&[mixed, last], &[&*distinct, &*ends, &*count, state], |batch| {
+    stream.batch(|batch| {
         batch.zero(count, 1)?;
         batch.zero(state, state_words::<K>(items) as usize)?;
         let runs = CompactRuns::<K> {
-            input: mixed.argument(),
-            keep: last.argument(),
-            output: distinct.argument(),
-            ends: ends.argument(),
-            count: count.argument(),
-            state: state.argument(),
+            input: batch.read(mixed),
+            keep: batch.read(last),
+            output: batch.write(distinct),
+            ends: batch.write(ends),
+            count: batch.write(count),
+            state: batch.write(state),
             plan: RunsParams { items, a, b },
         };
         // SAFETY: there is a bit for each key, and the outputs are as long as the input; the state

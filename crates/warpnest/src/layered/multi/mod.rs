@@ -12,7 +12,6 @@ use crate::primitives::{Scratch, exclusive_scan_in_place};
 use crate::runtime::lent::Lent;
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
 use gpu_kernels::layered::multi::{Gather, GatherParams};
-use gpu_kernels::seam::Global;
 use std::fmt;
 
 /// A map that keeps all values of each key, in the order of the input; built in one go.
@@ -141,9 +140,9 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn count_many_into(&self, stream: &Stream, queries: &Buffer<K>, counts: &mut Buffer<u32>) -> Result<()> {
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
-        let query = RunsQuery { counts: counts.argument(), ..self.ask(queries) };
+        let query = RunsQuery { counts: Some(counts), ..self.ask(queries) };
         // SAFETY: there are as many counts as queries; the table has the numbers of the runs.
-        unsafe { self.runs.table.find_runs(stream, &query, &[&*counts]) }
+        unsafe { self.runs.table.find_runs(stream, &query) }
     }
 
     /// Queues the lookup of where the values of each key begin in [`MultiMap::value_buffer`], and
@@ -161,22 +160,14 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     ) -> Result<()> {
         crate::error::same_length(("the queries", queries.len()), ("the starts", starts.len()))?;
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
-        let query = RunsQuery { starts: starts.argument(), counts: counts.argument(), ..self.ask(queries) };
+        let query = RunsQuery { starts: Some(starts), counts: Some(counts), ..self.ask(queries) };
         // SAFETY: there are as many answers as queries; the table has the numbers of the runs.
-        unsafe { self.runs.table.find_runs(stream, &query, &[&*starts, &*counts]) }
+        unsafe { self.runs.table.find_runs(stream, &query) }
     }
 
     /// A lookup of runs that has no outputs yet.
     fn ask<'b>(&'b self, queries: &'b Buffer<K>) -> RunsQuery<'b, K::Word> {
-        // SAFETY: the kernels' documentation allows null for these outputs.
-        let (nothing, nothing_wide) = unsafe { (Global::null(), Global::null()) };
-        RunsQuery {
-            queries: queries.words(),
-            lasts: &self.lasts,
-            starts: nothing,
-            counts: nothing,
-            wide_counts: nothing_wide,
-        }
+        RunsQuery { queries: queries.words(), lasts: &self.lasts, starts: None, counts: None, wide_counts: None }
     }
 
     /// All values of each of the keys.
@@ -220,22 +211,24 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         let starts = Buffer::<u32>::uninitialized(device, number)?;
         // There is one offset more, which is 0: the scan makes it the sum of all.
         let mut offsets = Buffer::<u64>::zeroed(device, number + 1)?;
-        let query = RunsQuery { starts: starts.argument(), wide_counts: offsets.argument(), ..self.ask(queries) };
+        let query = RunsQuery { starts: Some(&starts), wide_counts: Some(&offsets), ..self.ask(queries) };
         // SAFETY: there are as many answers as queries; the table has the numbers of the runs.
-        unsafe { self.runs.table.find_runs(stream, &query, &[&starts, &offsets])? };
+        unsafe { self.runs.table.find_runs(stream, &query)? };
         exclusive_scan_in_place(stream, &mut Scratch::new(device), &mut offsets)?;
         let total = offsets.download_at(stream, number)?;
         let values = Buffer::<V>::uninitialized(device, total as usize)?;
-        let gather = Gather::<V::Word> {
-            values: self.values.argument(),
-            starts: starts.argument(),
-            offsets: offsets.argument(),
-            output: values.argument(),
-            plan: GatherParams { queries: number as u64, total },
-        };
-        // SAFETY: each query has a start and an offset, and as many values from both on; the output
-        // has capacity for all.
-        unsafe { stream.launch(&gather, total, &[&self.values, &starts, &offsets], &[&values])? };
+        stream.batch(|batch| {
+            let gather = Gather::<V::Word> {
+                values: batch.read(self.values.words()),
+                starts: batch.read(&starts),
+                offsets: batch.read(&offsets),
+                output: batch.write(values.words()),
+                plan: GatherParams { queries: number as u64, total },
+            };
+            // SAFETY: each query has a start and an offset, and as many values from both on; the
+            // output has capacity for all.
+            unsafe { batch.launch(&gather, total) }
+        })?;
         Ok(Retrieved { offsets, values })
     }
 

@@ -58,10 +58,7 @@ impl<T: Plain> Target for Loading<T> {
         let grown = Buffer::<T>::uninitialized(&self.device, length as usize)?;
         let (stream, kept) = (self.device.default_stream(), self.buffer.len() * size_of::<T>());
         if kept != 0 {
-            stream.batch(&[&self.buffer], &[&grown], |batch| {
-                // SAFETY: the old buffer has so many bytes, and the new one is longer.
-                unsafe { batch.copy(self.buffer.address(), grown.address(), kept) }
-            })?;
+            stream.batch(|batch| batch.copy(&self.buffer, 0..kept, &grown))?;
             // The threads that put bytes do not wait for earlier work.
             stream.synchronize()?;
         }

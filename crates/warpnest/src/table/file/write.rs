@@ -105,9 +105,10 @@ fn fill(stream: &Stream, section: &Section<'_>, from: u64, seal: u64, at: u64, m
         let target = &mut staging[done..done + length];
         match extent {
             Extent::Host(host) => target.copy_from_slice(&host[skipped..skipped + length]),
-            Extent::Device { tracked, address } => stream.enqueue(&[*tracked], &[], |queue| {
+            Extent::Device { tracked, address } => stream.batch(|batch| {
+                batch.reads(*tracked);
                 // SAFETY: the extent's bytes are its buffer's, and these are some of them.
-                unsafe { queue.download(address + skipped, target) }
+                unsafe { batch.queue()?.download(address + skipped, target) }
             })?,
         }
         done += length;

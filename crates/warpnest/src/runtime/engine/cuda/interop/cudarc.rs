@@ -69,7 +69,7 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
         // it.
         let allocation = Allocation::new(device.engine().clone(), address, length * size_of::<T>(), Owner::Engine);
         let buffer = Self::from_allocation(allocation, length);
-        theirs.enqueue(&[], &[&buffer], |_| Ok(()))?;
+        order_after_uses(&theirs, &buffer)?;
         Ok(buffer)
     }
 
@@ -84,7 +84,7 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
     /// `cudarc` panics if it cannot make the events of a slice.
     pub fn into_cudarc(self, stream: &Arc<CudaStream>) -> Result<CudaSlice<T>> {
         let theirs = self.theirs(stream)?;
-        theirs.enqueue(&[], &[&self], |_| Ok(()))?;
+        order_after_uses(&theirs, &self)?;
         let _entered = primary(&**theirs.engine(), CUDARC)?.enter()?;
         let (address, length) = (self.address() as u64, self.len());
         self.allocation.hand_on();
@@ -151,11 +151,11 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
         // If `work` panics, or an event cannot be recorded, the buffer's drop waits for its last
         // uses, on the host.
         let buffer = Self::of_other(device, address, view.len())?;
-        theirs.enqueue(&[], &[&buffer], |_| Ok(()))?;
+        order_after_uses(&theirs, &buffer)?;
         let answer = work(&buffer);
         // `cudarc`'s stream waits for every stream that read the buffer, and its event records
         // that.
-        theirs.enqueue(&[], &[&buffer], |_| Ok(()))?;
+        order_after_uses(&theirs, &buffer)?;
         buffer.allocation.hand_on();
         let _entered = primary.enter()?;
         drop(read);
@@ -195,6 +195,14 @@ impl<T> Drop for Lent<T> {
 fn written<T>(slice: &mut CudaSlice<T>, stream: &CudaStream) {
     let (_, written) = slice.device_ptr_mut(stream);
     drop(written);
+}
+
+/// Makes the stream wait for all uses of a buffer, and the buffer's later uses for the stream.
+fn order_after_uses<T>(stream: &Stream, buffer: &Buffer<T>) -> Result<()> {
+    stream.batch(|batch| {
+        batch.writes(buffer);
+        Ok(())
+    })
 }
 
 /// A stream of `cudarc` as one of this engine.

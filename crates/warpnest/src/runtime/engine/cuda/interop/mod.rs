@@ -9,7 +9,7 @@ use super::context::Primary;
 use super::{CudaEngine, CudaQueue};
 use crate::runtime::allocation::{Allocation, Owner};
 use crate::runtime::engine::{Engine, Queue};
-use crate::{Buffer, Device, Error, InputError, Result, Stream, Tracked};
+use crate::{Buffer, Device, Error, InputError, Result, Stream};
 use gpu_kernels::plain::Plain;
 use std::sync::Arc;
 
@@ -51,15 +51,16 @@ impl<T: Plain> Buffer<T> {
     /// current.
     fn lent<R>(&self, other: Other, stream: &Stream, written: bool, work: impl FnOnce(&CudaQueue) -> R) -> Result<R> {
         let primary = primary(&**self.allocation.engine(), other)?;
-        let lent: [&dyn Tracked; 1] = [self];
-        let (reads, writes): (&[_], &[_]) = if written { (&[], &lent) } else { (&lent, &[]) };
-        let mut answer = None;
-        stream.enqueue(reads, writes, |queue| {
+        stream.batch(|batch| {
+            if written {
+                batch.writes(self);
+            } else {
+                batch.reads(self);
+            }
+            let queue = batch.queue()?;
             let _entered = primary.enter()?;
-            answer = Some(work(cuda_queue(queue)));
-            Ok(())
-        })?;
-        Ok(answer.expect("the work ran"))
+            Ok(work(cuda_queue(queue)))
+        })
     }
 
     /// A buffer on memory of another library, which does not free it.

@@ -1,0 +1,275 @@
+//! What a batch queues, and in which order, on an engine that writes everything down.
+
+use super::*;
+use crate::runtime::allocation::Owner;
+use crate::runtime::buffer::Buffer;
+use crate::runtime::engine::{Memory, QueueEvent};
+use gpu_kernels::layered::multi::{Numbers, NumbersParams};
+use gpu_kernels::seam::Global;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicUsize;
+
+/// What the queues of an engine were asked to do.
+#[derive(Clone, Debug, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Log {
+    fn add(&self, entry: String) -> Result<()> {
+        self.0.lock().unwrap().push(entry);
+        Ok(())
+    }
+
+    /// The entries since the last call.
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+/// An engine that has no memory, and whose queues do nothing.
+#[derive(Debug, Default)]
+struct Idle {
+    log: Log,
+    queues: AtomicUsize,
+    addresses: AtomicUsize,
+}
+
+// SAFETY: no memory is ever accessed.
+unsafe impl Engine for Idle {
+    fn name(&self) -> &str {
+        "idle engine"
+    }
+    fn memory(&self) -> Result<Memory> {
+        Ok(Memory { total: 0, free: 0 })
+    }
+    fn allocate(&self, _bytes: usize) -> Result<usize> {
+        Ok(256 * (1 + self.addresses.fetch_add(1, Ordering::Relaxed)))
+    }
+    unsafe fn free(&self, _address: usize, _bytes: usize) {}
+    fn queue(&self) -> Result<Box<dyn Queue>> {
+        Ok(Box::new(IdleQueue { log: self.log.clone(), number: self.queues.fetch_add(1, Ordering::Relaxed) }))
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[derive(Debug)]
+struct IdleQueue {
+    log: Log,
+    number: usize,
+}
+
+impl Queue for IdleQueue {
+    unsafe fn upload(&self, _from: &[u8], _to: usize) -> Result<()> {
+        self.log.add(format!("{} uploads", self.number))
+    }
+    unsafe fn download(&self, _from: usize, _to: &mut [u8]) -> Result<()> {
+        self.log.add(format!("{} downloads", self.number))
+    }
+    unsafe fn copy(&self, _from: usize, _to: usize, _bytes: usize) -> Result<()> {
+        self.log.add(format!("{} copies", self.number))
+    }
+    unsafe fn fill(&self, _at: usize, _byte: u8, _bytes: usize) -> Result<()> {
+        self.log.add(format!("{} fills", self.number))
+    }
+    unsafe fn launch(&self, _kernel: &dyn Kernel, blocks: u32) -> Result<()> {
+        self.log.add(format!("{} launches {blocks}", self.number))
+    }
+    fn record(&self, _timed: bool) -> Result<Arc<dyn QueueEvent>> {
+        self.log.add(format!("{} records", self.number))?;
+        Ok(Arc::new(IdleEvent(self.number)))
+    }
+    fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()> {
+        let event: &IdleEvent = queue_event.as_any().downcast_ref().unwrap();
+        self.log.add(format!("{} waits for {}", self.number, event.0))
+    }
+    fn synchronize(&self) -> Result<()> {
+        self.log.add(format!("{} is waited for", self.number))
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A point in the queue with this number.
+#[derive(Debug)]
+struct IdleEvent(usize);
+
+impl QueueEvent for IdleEvent {
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+    fn is_done(&self) -> Result<bool> {
+        Ok(false)
+    }
+    fn milliseconds_since(&self, _earlier: &dyn QueueEvent) -> Result<f64> {
+        Ok(0.0)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// An engine, three streams on it, and its log.
+fn world() -> (Arc<dyn Engine>, [Stream; 3], Log) {
+    let engine = Idle::default();
+    let log = engine.log.clone();
+    let engine: Arc<dyn Engine> = Arc::new(engine);
+    let streams = [(); 3].map(|()| Stream::on(engine.clone()).unwrap());
+    (engine, streams, log)
+}
+
+fn buffer(engine: &Arc<dyn Engine>) -> Buffer<u32> {
+    let address = engine.allocate(32).unwrap();
+    Buffer::from_allocation(Allocation::new(engine.clone(), address, 32, Owner::Engine), 8)
+}
+
+/// A kernel that writes eight words.
+fn numbers(output: Global<u32>) -> Numbers {
+    Numbers { output, plan: NumbersParams { end: 8 } }
+}
+
+/// Queues a use of a buffer.
+fn use_on(stream: &Stream, buffer: &Buffer<u32>, written: bool) {
+    let used = stream.batch(|batch| {
+        if written {
+            batch.writes(buffer)
+        } else {
+            batch.reads(buffer)
+        };
+        Ok(())
+    });
+    used.unwrap();
+}
+
+#[test]
+fn a_read_waits_for_the_last_write_of_another_stream_and_a_write_for_the_reads_since_too() {
+    let (engine, [a, b, c], log) = world();
+    let mut words = buffer(&engine);
+    // SAFETY: nothing runs.
+    unsafe { a.launch(8, |uses| numbers(uses.write(&mut words))) }.unwrap();
+    assert_eq!(log.take(), ["0 launches 1", "0 records"]);
+    // SAFETY: nothing runs.
+    unsafe { b.launch(8, |uses| numbers(uses.read(&words))) }.unwrap();
+    assert_eq!(log.take(), ["1 waits for 0", "1 launches 1", "1 records"]);
+    // SAFETY: nothing runs.
+    unsafe { c.launch(8, |uses| numbers(uses.write(&mut words))) }.unwrap();
+    assert_eq!(log.take(), ["2 waits for 0", "2 waits for 1", "2 launches 1", "2 records"]);
+    // SAFETY: nothing runs.
+    unsafe { c.launch_dyn(8, |uses| Box::new(numbers(uses.read(&words)))) }.unwrap();
+    assert_eq!(log.take(), ["2 launches 1", "2 records"], "work of one stream is in order");
+}
+
+#[test]
+fn memory_behind_addresses_is_waited_for_as_well() {
+    let (engine, [a, b, c], log) = world();
+    let (mut output, mut written, read) = (buffer(&engine), buffer(&engine), buffer(&engine));
+    use_on(&a, &read, true);
+    use_on(&b, &written, false);
+    log.take();
+    let launched = |output: &mut Buffer<u32>, written: &mut Buffer<u32>| {
+        // SAFETY: nothing runs.
+        unsafe {
+            c.launch(8, |uses| {
+                uses.reads(&read);
+                uses.writes(written);
+                numbers(uses.write(output))
+            })
+        }
+    };
+    launched(&mut output, &mut written).unwrap();
+    assert_eq!(log.take(), ["2 waits for 0", "2 waits for 1", "2 launches 1", "2 records"]);
+    use_on(&a, &written, false);
+    assert_eq!(log.take(), ["0 waits for 2", "0 records"]);
+}
+
+#[test]
+fn a_buffer_that_a_batch_reads_and_then_writes_is_waited_for_as_by_a_writer() {
+    let (engine, [a, b, c], log) = world();
+    let words = buffer(&engine);
+    use_on(&a, &words, true);
+    use_on(&c, &words, false);
+    log.take();
+    let steps = b.batch(|batch| {
+        // SAFETY: nothing runs.
+        unsafe { batch.launch(&numbers(batch.read(&words)), 8)? };
+        batch.read(&words);
+        batch.zero(&words, 8)?;
+        // The use is known by now, in either way.
+        batch.write(&words);
+        batch.read(&words);
+        batch.zero(&words, 8)
+    });
+    steps.unwrap();
+    let upgraded =
+        ["1 waits for 0", "1 launches 1", "1 waits for 0", "1 waits for 2", "1 fills", "1 fills", "1 records"];
+    assert_eq!(log.take(), upgraded);
+    // It counts as a write afterwards.
+    use_on(&a, &words, false);
+    assert_eq!(log.take(), ["0 waits for 1", "0 records"]);
+}
+
+#[test]
+fn after_a_buffer_of_another_device_nothing_is_launched_and_its_events_are_as_they_were() {
+    let (engine, [a, b, _], log) = world();
+    let (elsewhere, [theirs, others, _], their_log) = world();
+    let (ours, foreign, late) = (buffer(&engine), buffer(&elsewhere), buffer(&engine));
+    use_on(&theirs, &foreign, true);
+    use_on(&b, &ours, true);
+    (log.take(), their_log.take());
+    let steps = a.batch(|batch| {
+        let output = batch.write(&ours);
+        // SAFETY: nothing runs.
+        unsafe { batch.launch(&numbers(output), 8)? };
+        batch.read(&foreign);
+        // What follows ignores the errors, and is not queued all the same.
+        // SAFETY: nothing runs.
+        assert!(unsafe { batch.launch(&numbers(output), 8) }.is_err());
+        assert!(batch.zero(&late, 8).is_err());
+        assert!(batch.copy(&late, 0..4, &ours).is_err());
+        assert!(batch.record().is_err());
+        Ok(())
+    });
+    assert!(matches!(steps, Err(Error::WrongDevice { what: "a buffer", .. })), "{steps:?}");
+    // What was launched before has its event.
+    assert_eq!(log.take(), ["0 waits for 1", "0 launches 1", "0 records"]);
+    assert_eq!(their_log.take(), [""; 0]);
+    use_on(&b, &ours, false);
+    use_on(&b, &late, false);
+    assert_eq!(log.take(), ["1 waits for 0", "1 records", "1 records"]);
+    use_on(&others, &foreign, false);
+    assert_eq!(their_log.take(), ["1 waits for 0", "1 records"]);
+}
+
+#[test]
+fn a_launch_with_a_buffer_of_another_device_does_nothing() {
+    let (_, [a, ..], log) = world();
+    let mut foreign = buffer(&world().0);
+    // SAFETY: nothing runs.
+    let launched = unsafe { a.launch(8, |uses| numbers(uses.write(&mut foreign))) };
+    assert!(matches!(launched, Err(Error::WrongDevice { .. })));
+    assert_eq!(log.take(), [""; 0]);
+}
+
+#[test]
+fn a_batch_that_panics_is_waited_for_on_the_spot() {
+    let (engine, [a, ..], log) = world();
+    let words = buffer(&engine);
+    let steps = AssertUnwindSafe(|| {
+        a.batch(|batch| -> Result<()> {
+            batch.zero(&words, 8)?;
+            panic!("on purpose")
+        })
+    });
+    assert!(catch_unwind(steps).is_err());
+    assert_eq!(log.take(), ["0 fills", "0 is waited for"]);
+}
+
+#[test]
+#[should_panic(expected = "of a buffer of 32")]
+fn bytes_beside_a_buffer_are_not_filled() {
+    let (engine, [a, ..], _) = world();
+    let words = buffer(&engine);
+    let _ = a.batch(|batch| batch.zero_range(&words, 0..9));
+}
