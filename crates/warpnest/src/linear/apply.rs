@@ -111,8 +111,8 @@ impl<K: Key, V: Value> LinearTable<K, V> {
         let Some(kinds) = work.kinds else { return Ok(end - first) };
         let at = header::INSERTING as usize;
         stream.batch(|batch| {
-            batch.zero_range(&self.header, at..at + 1)?;
             let (kinds, header) = (batch.read(kinds), batch.write(&self.header));
+            batch.zero_range(&self.header, at..at + 1)?;
             let count = CountInserting { kinds, header, plan: InsertingParams { first, end } };
             // SAFETY: there are as many kinds as operations; the header has its words.
             unsafe { batch.launch(&count, end - first) }

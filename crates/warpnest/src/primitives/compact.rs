@@ -36,7 +36,9 @@ pub fn compact<T: Scalar>(
     crate::error::same_length(("one count", 1), ("the count", count.len()))?;
     if input.is_empty() {
         return stream.batch(|batch| {
-            (batch.reads(input), batch.reads(keep), batch.writes(output));
+            batch.reads(input);
+            batch.reads(keep);
+            batch.writes(output);
             batch.zero(count, 1)
         });
     }

@@ -52,8 +52,8 @@ pub fn histogram<K: Key>(stream: &Stream, keys: &Buffer<K>, field: BitField, cou
     let items = check_items(keys.len())?;
     let plan = HistogramParams { digit, items, digits: 1, padding: 0 };
     stream.batch(|batch| {
-        batch.zero(counts, counts.len())?;
         let histogram = Histogram::<K> { keys: batch.read(keys), counts: batch.write(counts), plan };
+        batch.zero(counts, counts.len())?;
         // SAFETY: there are that many keys, and a count for each value.
         unsafe { batch.launch(&histogram, histogram_threads(items)) }
     })

@@ -92,8 +92,9 @@ impl Stream {
     ///
     /// # Safety
     /// The kernel's arguments must be what the kernel's documentation demands. Every pointer among
-    /// them must be one that [`Uses`] gave for this launch, and those that the kernel writes
-    /// through must be from [`Uses::write`]. The pointers may go nowhere else.
+    /// them must be one that [`Uses`] gave for this launch, or null where that text allows it.
+    /// Those that the kernel writes through must be from [`Uses::write`]. The pointers may go
+    /// nowhere else.
     pub unsafe fn launch<'b, K: Kernel>(&'b self, threads: u64, kernel: impl FnOnce(&Uses<'b>) -> K) -> Result<()> {
         self.record_uses(|uses| {
             let kernel = kernel(uses);
@@ -127,6 +128,7 @@ impl Stream {
         self.record_uses(|uses| steps(&uses.0))
     }
 
+    /// Runs `steps`, and gives the buffers that they recorded the event at their end.
     fn record_uses<'b, R>(&'b self, steps: impl FnOnce(&Uses<'b>) -> Result<R>) -> Result<R> {
         let uses = Uses(Batch { stream: self, uses: RefCell::default(), failure: RefCell::default() });
         // Until the buffers have the event, nothing else can wait for the work.
@@ -187,8 +189,9 @@ impl Stream {
 /// let mut buffer = Buffer::<u64>::zeroed(&device, 2).unwrap();
 /// unsafe {
 ///     device.default_stream().launch(1, |uses| Copy {
-///         input: uses.write(&mut buffer),
-///         output: uses.write(&mut buffer),
+///         source: uses.write(&mut buffer),
+///         target: uses.write(&mut buffer),
+///         words: 2,
 ///     })
 /// };
 /// ```
@@ -211,7 +214,9 @@ impl<'b> Uses<'b> {
 
 /// The steps of [`Stream::batch`], and the buffers that they use.
 ///
-/// The pointers that it gives are for the arguments of its launches, and for nothing else.
+/// The pointers that it gives are for the arguments of its launches, and for nothing else. A step
+/// that comes before the error of a buffer is queued. So where an error should leave the outputs as
+/// they were, all buffers are recorded before the first step that writes one.
 #[derive(Debug)]
 pub(crate) struct Batch<'b> {
     stream: &'b Stream,

@@ -124,6 +124,8 @@ impl<K: Key, V: Value> SortedTable<K, V> {
         let (first, pairs) = (ranks.start as usize, (ranks.end - ranks.start) as usize);
         let of = |bytes: usize| first * bytes..(first + pairs) * bytes;
         stream.batch(|batch| {
+            // Before the first copy, which an error should leave undone.
+            batch.writes(values);
             batch.copy(&self.keys, of(size_of::<K>()), keys)?;
             batch.copy(&self.values, of(size_of::<V>()), values)
         })

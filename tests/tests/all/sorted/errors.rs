@@ -112,6 +112,10 @@ fn bounds_ranges_pairs_and_clones_do_not_go_to_another_device() {
         let (mut keys_out, mut values_out) = (Buffer::zeroed(there, 100).unwrap(), Buffer::zeroed(here, 100).unwrap());
         is_there(map.pairs_into(stream, &mut keys_out, &mut values_out).unwrap_err());
         is_there(map.pairs_at_into(stream, 0..100, &mut keys_out, &mut values_out).unwrap_err());
+        let (mut our_keys, mut their_values) =
+            (Buffer::zeroed(here, 100).unwrap(), Buffer::zeroed(there, 100).unwrap());
+        is_there(map.pairs_at_into(stream, 0..100, &mut our_keys, &mut their_values).unwrap_err());
+        assert_eq!(our_keys.download(stream).unwrap(), [K::default(); 100]);
         assert_wrong_device(map.try_clone_on(foreign).unwrap_err(), "the stream", there, here);
         assert_eq!(keys_out.download(foreign).unwrap(), [K::default(); 100]);
         assert_eq!(their_ranks.download(foreign).unwrap(), [0; 100]);

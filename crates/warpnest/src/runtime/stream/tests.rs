@@ -217,7 +217,8 @@ fn after_a_buffer_of_another_device_nothing_is_launched_and_its_events_are_as_th
     let (ours, foreign, late) = (buffer(&engine), buffer(&elsewhere), buffer(&engine));
     use_on(&theirs, &foreign, true);
     use_on(&b, &ours, true);
-    (log.take(), their_log.take());
+    log.take();
+    their_log.take();
     let steps = a.batch(|batch| {
         let output = batch.write(&ours);
         // SAFETY: nothing runs.
