@@ -64,9 +64,10 @@ impl Stream {
     /// # use warpnest::{Buffer, Device, kernels::layered::multi::{Numbers, NumbersParams}};
     /// # let device = Device::cpu();
     /// let mut output = Buffer::<u32>::zeroed(&device, 8).unwrap();
+    /// let plan = NumbersParams { end: 8 };
     /// let launched = unsafe {
     ///     device.default_stream().launch(8, |uses| {
-    ///         let numbers = Numbers { output: uses.write(&mut output), plan: NumbersParams { end: 8 } };
+    ///         let numbers = Numbers { output: uses.write(&mut output), plan };
     ///         drop(output);
     ///         numbers
     ///     })
@@ -77,9 +78,10 @@ impl Stream {
     /// # use warpnest::{Buffer, Device, kernels::layered::multi::{Numbers, NumbersParams}};
     /// # let device = Device::cpu();
     /// let mut output = Buffer::<u32>::zeroed(&device, 8).unwrap();
+    /// let plan = NumbersParams { end: 8 };
     /// let launched = unsafe {
     ///     device.default_stream().launch(8, |uses| {
-    ///         let numbers = Numbers { output: uses.write(&mut output), plan: NumbersParams { end: 8 } };
+    ///         let numbers = Numbers { output: uses.write(&mut output), plan };
     ///         output.fill(device.default_stream(), 0).unwrap();
     ///         numbers
     ///     })

@@ -403,8 +403,8 @@ fn what_a_partition_puts_out_is_read_on_another_stream_when_it_is_there() {
     });
 }
 
-/// Checks launches of a kernel by hand: a read after a write, a write after reads, and a write after
-/// a write, all on different streams.
+/// Checks launches of a kernel by hand, on three streams: a read after a write, and a write after
+/// both.
 #[test]
 fn a_launch_waits_for_the_streams_that_use_its_buffers() {
     on_all(|device, most| {
