@@ -36,6 +36,7 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         // be 0 is 0, and splits come one after the other. There is a count for every page, or there
         // is one page.
         stream.batch(|batch| unsafe {
+            launches.record(batch);
             clock.lap(batch)?;
             batch.zero(scratch, plan.zeros() as usize)?;
             clock.lap(batch)?;
@@ -71,6 +72,7 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         // for that have not been written since all were set to 0. Counts and starts are aligned to
         // 16 bytes. There is a start for every page, and the end.
         stream.batch(|batch| unsafe {
+            launches.record(batch);
             let starts = launches.starts(batch);
             let add_up = Scan::<u32> {
                 input: launches.counts(batch, plan.levels.len()),
@@ -108,6 +110,14 @@ pub(super) struct Launches<'a, K, V: Payload> {
 }
 
 impl<'a, K: Key, V: Payload> Launches<'a, K, V> {
+    /// Records all buffers, before the clock starts: it should not count the time that the batch
+    /// waits for other streams.
+    pub fn record(&self, batch: &Batch<'a>) {
+        self.input.read(batch);
+        batch.writes(self.scratch);
+        batch.writes(self.words);
+    }
+
     /// Returns where the pairs are after `splits` splits.
     pub fn after(&self, batch: &Batch<'a>, splits: usize) -> Pairs<K, V> {
         let Some(level) = splits.checked_sub(1).map(|number| &self.plan.levels[number]) else {

@@ -49,11 +49,13 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         // with what is moved with them. The last pass writes to the scratch. Starts have a word
         // more than there are pages. The table has the words of its layout.
         stream.batch(|batch| unsafe {
+            let Pairs { keys, values } = input.read(batch);
+            batch.writes(pairs_scratch);
+            batch.writes(words);
             clock.lap(batch)?;
             batch.zero(pairs_scratch, header::WORDS)?;
             passes.clear(batch, passes_scratch)?;
             clock.lap(batch)?;
-            let Pairs { keys, values } = input.read(batch);
             let mut from = Pairs::<K, M> { keys, values: values.cast() };
             passes.count(batch, passes_scratch, from.keys)?;
             passes.scan(batch, passes_scratch)?;
@@ -83,10 +85,12 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         // SAFETY: the scratch has a header and then the starts, a word more than there are pages;
         // the table has the words of its layout.
         stream.batch(|batch| unsafe {
+            let pairs = input.read(batch);
+            batch.writes(scratch);
+            batch.writes(words);
             clock.lap(batch)?;
             batch.zero(scratch, header::WORDS)?;
             clock.lap(batch)?;
-            let pairs = input.read(batch);
             build_in_place(batch, &mut clock, (layout, true, plan.pairs), pairs, words, (scratch, starts_at))
         })?;
         Outcome::of(stream, scratch, 0, &clock)

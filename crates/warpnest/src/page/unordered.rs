@@ -177,6 +177,7 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         // is one page. The list of repeated keys is behind the storage for pairs. There is a block
         // for each page.
         stream.batch(|batch| unsafe {
+            launches.record(batch);
             clock.lap(batch)?;
             batch.zero(scratch, plan.cells_at() as usize)?;
             clock.lap(batch)?;
