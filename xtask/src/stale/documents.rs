@@ -36,14 +36,13 @@ pub fn check<'t>(
                 }
             }
             Event::Text(words) => {
-                if let Some(word) = placeholder(&words) {
-                    find(line_of(&range), format!("the placeholder {word} is left"));
-                }
+                let word = placeholder(&words);
+                word.into_iter().for_each(|word| find(line_of(&range), format!("the placeholder {word} is left")));
             }
-            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                if !leads_somewhere(&dest_url, path, text, names, text_of) {
-                    find(line_of(&range), format!("the link to {dest_url} leads nowhere"));
-                }
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. })
+                if !leads_somewhere(&dest_url, path, text, names, text_of) =>
+            {
+                find(line_of(&range), format!("the link to {dest_url} leads nowhere"));
             }
             _ => {}
         }
