@@ -102,7 +102,12 @@ mod tests {
         let (_, members) = manifest.split_once("members = [").unwrap();
         let (members, _) = members.split_once(']').unwrap();
         let mut published = 0;
-        for member in members.split(',').map(|member| root.join(member.trim().trim_matches('"'))) {
+        let members = members.split(',').map(|member| member.trim().trim_matches('"'));
+        let folders = members.flat_map(|member| match member.strip_suffix("/*") {
+            Some(above) => fs::read_dir(root.join(above)).unwrap().map(|entry| entry.unwrap().path()).collect(),
+            None => vec![root.join(member)],
+        });
+        for member in folders {
             if !fs::read_to_string(member.join("Cargo.toml")).unwrap().contains("publish = false") {
                 check_licences(&root, &member).unwrap();
                 published += 1;
