@@ -2,11 +2,10 @@
 //! and whatever loads is asked, changed and saved again.
 
 use crate::distinct_keys;
-use gpu_kernels::types::Nothing;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use warpnest::design::{Builds, Changes, Numbers, Stores};
+use warpnest::design::{Builds, Changes, Design, Ids, Sets};
 use warpnest::engine::{Engine, HostEngine, Memory, Queue, Runner};
 use warpnest::types::{KeyWord as Key, ValueWord as Value};
 use warpnest::{
@@ -71,7 +70,7 @@ fn save(save: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<Vec<u8>> {
 }
 
 /// Asks a map all that any map can be asked.
-fn ask<K: Key, V: Value, D: Stores<K, V>>(
+fn ask<K: Key, V: Value, D: Design>(
     map: &BulkMap<K, V, D>,
     bytes: &[u8],
     reference: &HashMap<K, V>,
@@ -97,12 +96,7 @@ fn ask<K: Key, V: Value, D: Stores<K, V>>(
 }
 
 /// The sample of a map that is built in one go.
-pub fn built<K: Key, V: Value, D: Builds<K, V>>(
-    device: &Device,
-    what: &str,
-    config: Config<D>,
-    n: usize,
-) -> Result<Sample> {
+pub fn built<K: Key, V: Value, D: Builds>(device: &Device, what: &str, config: Config<D>, n: usize) -> Result<Sample> {
     let (keys, values) = pairs::<K, V>(n);
     let map = config.build(device, &keys, &values)?;
     let bytes = save(|to| map.save(to))?;
@@ -131,7 +125,7 @@ pub fn built<K: Key, V: Value, D: Builds<K, V>>(
 }
 
 /// The sample of a set.
-pub fn set<K: Key, D: Builds<K, Nothing>>(device: &Device, what: &str, config: Config<D>, n: usize) -> Result<Sample> {
+pub fn set<K: Key, D: Sets>(device: &Device, what: &str, config: Config<D>, n: usize) -> Result<Sample> {
     let (keys, _) = pairs::<K, u32>(n);
     let set = config.build_set(device, &keys)?;
     let bytes = save(|to| set.save(to))?;
@@ -162,7 +156,7 @@ pub fn set<K: Key, D: Builds<K, Nothing>>(device: &Device, what: &str, config: C
 }
 
 /// The sample of a map that changes: keys came and went, so that there are removed ones.
-pub fn changing<K: Key, V: Value, D: Changes<K, V>>(
+pub fn changing<K: Key, V: Value, D: Changes>(
     device: &Device,
     what: &str,
     config: Config<D>,
@@ -215,7 +209,7 @@ pub fn changing<K: Key, V: Value, D: Changes<K, V>>(
 }
 
 /// The sample of a compacting table.
-pub fn compacting<K: Key, D: Numbers<K>>(
+pub fn compacting<K: Key, D: Ids>(
     device: &Device,
     what: &str,
     config: CompactingConfig<D>,
@@ -249,7 +243,7 @@ pub fn compacting<K: Key, D: Numbers<K>>(
 }
 
 /// The sample of a multimap, where key `i` has `1 + i mod 3` values.
-pub fn multi<K: Key, V: Value, D: Numbers<K>>(
+pub fn multi<K: Key, V: Value, D: Ids>(
     device: &Device,
     what: &str,
     config: MultiConfig<D>,

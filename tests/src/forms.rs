@@ -2,16 +2,15 @@
 //! run on each.
 
 use crate::maps::Checked;
-use warpnest::design::{Cuckoo, Numbers, Page};
-use warpnest::types::KeyWord as Key;
+use warpnest::design::{Cuckoo, Ids, Page};
 use warpnest::{Config, CuckooConfig, PageConfig};
 
 /// The design of a base table of keys `K`.
-pub trait FormOf<K: Key>: Numbers<K> + Checked<K, u32> {}
-impl<K: Key, D: Numbers<K> + Checked<K, u32>> FormOf<K> for D {}
+pub trait FormOf: Ids + Checked {}
+impl<D: Ids + Checked> FormOf for D {}
 
 /// The design of a base table.
-pub trait Form: FormOf<u32> + FormOf<u64> {
+pub trait Form: FormOf + FormOf {
     /// A configuration with this seed for tables of this fullness; 1 is as full as they are by
     /// default, or fuller.
     fn with(seed: u64, fullness: f64) -> Config<Self>;

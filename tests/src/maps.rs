@@ -5,37 +5,37 @@ use crate::page_checker::{check_page_map, same_pairs};
 use crate::sorted_checker::check_sorted_map;
 use crate::{assert_lengths, assert_wrong_device, elsewhere, linear_checker};
 use std::collections::HashMap;
-use warpnest::design::{Cuckoo, Extendible, Linear, Page, Sorted, Stores, TwoLevel};
+use warpnest::design::{Cuckoo, Design, Extendible, Linear, Page, Sorted, TwoLevel};
 use warpnest::types::{KeyWord as Key, ValueWord as Value};
 use warpnest::{Answers, Buffer, BulkMap, CuckooMap, ExtendibleMap, LinearMap, PageMap, SortedMap, TwoLevelMap};
 
 /// A design whose maps can be checked.
-pub trait Checked<K: Key, V: Value>: Stores<K, V> {
+pub trait Checked: Design {
     /// Says what is wrong with the words of the table, or with the answers of methods that only
     /// this map has.
-    fn check_table(map: &BulkMap<K, V, Self>, reference: &HashMap<K, V>) -> Result<(), String>;
+    fn check_table<K: Key, V: Value>(map: &BulkMap<K, V, Self>, reference: &HashMap<K, V>) -> Result<(), String>;
 }
 
-impl<K: Key, V: Value> Checked<K, V> for Cuckoo {
-    fn check_table(map: &CuckooMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
+impl Checked for Cuckoo {
+    fn check_table<K: Key, V: Value>(map: &CuckooMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
         all_probed(map.table().probe_histogram(), reference)
     }
 }
 
-impl<K: Key, V: Value> Checked<K, V> for TwoLevel {
-    fn check_table(map: &TwoLevelMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
+impl Checked for TwoLevel {
+    fn check_table<K: Key, V: Value>(map: &TwoLevelMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
         all_probed(map.table().probe_histogram(), reference)
     }
 }
 
-impl<K: Key, V: Value> Checked<K, V> for Page {
-    fn check_table(map: &PageMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
+impl Checked for Page {
+    fn check_table<K: Key, V: Value>(map: &PageMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
         check_page_map(map, reference)
     }
 }
 
-impl<K: Key, V: Value> Checked<K, V> for Sorted {
-    fn check_table(map: &SortedMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
+impl Checked for Sorted {
+    fn check_table<K: Key, V: Value>(map: &SortedMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
         check_sorted_map(map)?;
         let mut sorted: Vec<(K, V)> = reference.iter().map(|(&key, &value)| (key, value)).collect();
         sorted.sort_unstable();
@@ -46,8 +46,8 @@ impl<K: Key, V: Value> Checked<K, V> for Sorted {
     }
 }
 
-impl<K: Key, V: Value> Checked<K, V> for Extendible {
-    fn check_table(map: &ExtendibleMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
+impl Checked for Extendible {
+    fn check_table<K: Key, V: Value>(map: &ExtendibleMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
         match check_extendible_map(map)? {
             found if found.pairs == *reference => Ok(()),
             found => Err(format!("the table has {} pairs, and should have {}", found.pairs.len(), reference.len())),
@@ -55,8 +55,8 @@ impl<K: Key, V: Value> Checked<K, V> for Extendible {
     }
 }
 
-impl<K: Key, V: Value> Checked<K, V> for Linear {
-    fn check_table(map: &LinearMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
+impl Checked for Linear {
+    fn check_table<K: Key, V: Value>(map: &LinearMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
         linear_checker::check_pairs(map, reference).map(drop)
     }
 }
@@ -72,7 +72,7 @@ fn all_probed<K: Key, V>(histogram: warpnest::Result<Vec<u64>>, reference: &Hash
 
 /// Says what is wrong with a map, given that its pairs should be those of `reference`. The
 /// `queries` are keys to look up, present or not.
-pub fn check<K: Key, V: Value, D: Checked<K, V>>(
+pub fn check<K: Key, V: Value, D: Checked>(
     map: &BulkMap<K, V, D>,
     reference: &HashMap<K, V>,
     queries: &[K],
@@ -101,22 +101,22 @@ pub fn check<K: Key, V: Value, D: Checked<K, V>>(
 }
 
 /// Fails unless the map has the pairs of `reference` and nothing else, by all of its methods.
-pub fn equals<K: Key, V: Value, D: Checked<K, V>>(map: &BulkMap<K, V, D>, reference: &HashMap<K, V>) {
+pub fn equals<K: Key, V: Value, D: Checked>(map: &BulkMap<K, V, D>, reference: &HashMap<K, V>) {
     let keys: Vec<K> = reference.keys().copied().collect();
     looks_like(map, reference, &keys);
 }
 
 /// Fails unless the map has each key's last value and nothing else, by all of its methods.
-pub fn holds<K: Key, V: Value, D: Checked<K, V>>(map: &BulkMap<K, V, D>, keys: &[K], values: &[V]) {
+pub fn holds<K: Key, V: Value, D: Checked>(map: &BulkMap<K, V, D>, keys: &[K], values: &[V]) {
     looks_like(map, &keys.iter().copied().zip(values.iter().copied()).collect(), keys);
 }
 
 /// Fails unless the map is empty; `once` are keys that it had or was to have.
-pub fn is_empty<K: Key, V: Value, D: Checked<K, V>>(map: &BulkMap<K, V, D>, once: &[K]) {
+pub fn is_empty<K: Key, V: Value, D: Checked>(map: &BulkMap<K, V, D>, once: &[K]) {
     looks_like(map, &HashMap::new(), once);
 }
 
-fn looks_like<K: Key, V: Value, D: Checked<K, V>>(map: &BulkMap<K, V, D>, reference: &HashMap<K, V>, keys: &[K]) {
+fn looks_like<K: Key, V: Value, D: Checked>(map: &BulkMap<K, V, D>, reference: &HashMap<K, V>, keys: &[K]) {
     let others = |key: K| [key, K::from_u64(key.to_u64() ^ 0x5555), K::from_u64(!key.to_u64())];
     let queries: Vec<K> = keys.iter().flat_map(|&key| others(key)).collect();
     if let Err(wrong) = check(map, reference, &queries) {
@@ -125,7 +125,7 @@ fn looks_like<K: Key, V: Value, D: Checked<K, V>>(map: &BulkMap<K, V, D>, refere
 }
 
 /// Fails unless lookups whose answers are too short or too long are refused.
-pub fn refuses_other_lengths<K: Key, V: Value>(map: &BulkMap<K, V, impl Stores<K, V>>) {
+pub fn refuses_other_lengths<K: Key, V: Value>(map: &BulkMap<K, V, impl Design>) {
     let (device, stream) = (map.device(), map.device().default_stream());
     for (length, words) in [(3, 1), (33, 2)] {
         let queries = Buffer::<K>::zeroed(device, length).unwrap();
@@ -150,7 +150,7 @@ pub fn refuses_other_lengths<K: Key, V: Value>(map: &BulkMap<K, V, impl Stores<K
 }
 
 /// Fails unless a map refuses to write its pairs to buffers of other lengths.
-pub fn refuses_buffers_of_other_lengths<K: Key, V: Value>(map: &BulkMap<K, V, impl Stores<K, V>>) {
+pub fn refuses_buffers_of_other_lengths<K: Key, V: Value>(map: &BulkMap<K, V, impl Design>) {
     let (device, n) = (map.device(), map.len());
     for (keys, values, wrong) in
         [(n + 1, n, ("the keys", n + 1)), (n, n - 1, ("the values", n - 1)), (0, n, ("the keys", 0))]
@@ -162,7 +162,7 @@ pub fn refuses_buffers_of_other_lengths<K: Key, V: Value>(map: &BulkMap<K, V, im
 }
 
 /// Fails unless lookups and copies with a stream or buffers of another device are refused.
-pub fn refuses_another_device<K: Key, V: Value>(map: &BulkMap<K, V, impl Stores<K, V>>) {
+pub fn refuses_another_device<K: Key, V: Value>(map: &BulkMap<K, V, impl Design>) {
     let (here, there) = (map.device(), &elsewhere());
     let (stream, foreign) = (here.default_stream(), there.default_stream());
     let keys = [K::ALL_ONES, K::from_u64(1), K::from_u64(2)];

@@ -5,11 +5,10 @@
 
 mod shuffled_threads;
 
-use gpu_kernels::types::Nothing;
 use shuffled_threads::ShuffledThreads;
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
-use warpnest::design::{Builds, Numbers, Stores};
+use warpnest::design::{Builds, Design, Ids, Sets};
 use warpnest::engine::HostEngine;
 use warpnest::primitives::{
     BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
@@ -62,7 +61,7 @@ fn absent<K: Key>(n: usize) -> Vec<K> {
 }
 
 /// Fails unless a map has these pairs, of which the last of each key counts.
-fn holds<K: Key, V: Value, D: Stores<K, V>>(map: &BulkMap<K, V, D>, keys: &[K], values: &[V]) {
+fn holds<K: Key, V: Value, D: Design>(map: &BulkMap<K, V, D>, keys: &[K], values: &[V]) {
     let pairs: HashMap<K, V> = keys.iter().copied().zip(values.iter().copied()).collect();
     let queries: Vec<K> = keys.iter().copied().chain(absent(keys.len())).collect();
     let expected: Vec<Option<V>> = queries.iter().map(|key| pairs.get(key).copied()).collect();
@@ -72,7 +71,7 @@ fn holds<K: Key, V: Value, D: Stores<K, V>>(map: &BulkMap<K, V, D>, keys: &[K], 
 }
 
 /// Builds a map, without repeated keys and with some, and then of fewer pairs in its place.
-fn built<K: Key, V: Value, D: Builds<K, V>>(device: &Device, n: usize, config: &Config<D>) {
+fn built<K: Key, V: Value, D: Builds>(device: &Device, n: usize, config: &Config<D>) {
     let stream = device.default_stream();
     for keys in [distinct::<K>(n), repeated::<K>(n)] {
         let values = values::<V>(n);
@@ -187,7 +186,7 @@ fn extendible_maps() {
 
 #[test]
 fn sets() {
-    fn combined<K: Key, D: Builds<K, Nothing>>(device: &Device, n: usize, config: &Config<D>) {
+    fn combined<K: Key, D: Sets>(device: &Device, n: usize, config: &Config<D>) {
         let (stream, keys) = (device.default_stream(), repeated::<K>(n));
         let [all, some] = [&keys[..], &keys[..n / 3]].map(|keys| config.build_set(device, keys).unwrap());
         let others = config.build_set(device, &absent::<K>(n)).unwrap();
@@ -209,7 +208,7 @@ fn sets() {
 
 #[test]
 fn compacting_tables_and_multimaps() {
-    fn on<K: Key, V: Value, D: Numbers<K>>(device: &Device, n: usize, config: Config<D>) {
+    fn on<K: Key, V: Value, D: Ids>(device: &Device, n: usize, config: Config<D>) {
         let (keys, values) = (repeated::<K>(n), values::<V>(n));
         if V::BITS == 32 {
             let in_any_order = CompactingConfig::on(config.clone());

@@ -1,7 +1,7 @@
 //! Edge cases of every map that is built: extreme keys and values, copies of keys, and rebuilds, on
 //! every engine.
 
-use super::{AllWidths, Tested, build, check, rebuild};
+use super::{Tested, build, check, rebuild};
 use crate::maps::{holds, is_empty};
 use crate::{TestEngine, at, distinct_keys, on_all, on_each_engine, values};
 use std::collections::HashSet;
@@ -9,12 +9,12 @@ use warpnest::types::{KeyWord as Key, ValueWord as Value};
 use warpnest::{BulkMap, Config, Device};
 
 /// Checks builds from no pairs, by the configuration and by the map's own constructor.
-pub fn empty_input_and_empty_queries<D: AllWidths>(config: &Config<D>) {
-    fn with<K: Key, V: Value>(map: &BulkMap<K, V, impl Tested<K, V>>) {
+pub fn empty_input_and_empty_queries<D: Tested>(config: &Config<D>) {
+    fn with<K: Key, V: Value>(map: &BulkMap<K, V, impl Tested>) {
         is_empty(map, &[0, 1, u64::MAX].map(K::from_u64));
         asks_nothing(map);
     }
-    fn asks_nothing<K: Key, V: Value>(map: &BulkMap<K, V, impl Tested<K, V>>) {
+    fn asks_nothing<K: Key, V: Value>(map: &BulkMap<K, V, impl Tested>) {
         assert_eq!((map.get_many(&[]).unwrap(), map.contains_many(&[]).unwrap()), (vec![], vec![]));
     }
     let _at = at(format!("{config:?}"));
@@ -30,8 +30,8 @@ pub fn empty_input_and_empty_queries<D: AllWidths>(config: &Config<D>) {
 }
 
 /// Checks extreme pairs, one alone and all at once.
-pub fn one_pair_of_every_extreme_key_and_value<D: AllWidths>(config: &Config<D>) {
-    fn with<D: Tested<K, V>, K: Key, V: Value>(config: &Config<D>, device: &Device) {
+pub fn one_pair_of_every_extreme_key_and_value<D: Tested>(config: &Config<D>) {
+    fn with<D: Tested, K: Key, V: Value>(config: &Config<D>, device: &Device) {
         let extremes = [0, 1, 77, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX - 1, u64::MAX];
         for key in extremes.map(K::from_u64) {
             for value in extremes.map(V::from_u64) {
@@ -53,7 +53,7 @@ pub fn one_pair_of_every_extreme_key_and_value<D: AllWidths>(config: &Config<D>)
 }
 
 /// Checks values that are all zeros or all ones, in all pairs at once.
-pub fn values_that_are_all_zeros_and_all_ones<D: AllWidths>(config: &Config<D>) {
+pub fn values_that_are_all_zeros_and_all_ones<D: Tested>(config: &Config<D>) {
     on_all(|device| {
         let (keys, wide): (Vec<u32>, Vec<u64>) = (distinct_keys(290, 3), distinct_keys(290, 3));
         for value in [0, u64::MAX] {
@@ -67,8 +67,8 @@ pub fn values_that_are_all_zeros_and_all_ones<D: AllWidths>(config: &Config<D>) 
 
 /// Checks the key that is all ones: a slot with that key, and perhaps an all-ones value, may look
 /// empty.
-pub fn the_key_that_is_all_ones_is_there_or_not_with_every_value<D: AllWidths>(config: &Config<D>) {
-    fn with<D: Tested<K, V>, K: Key, V: Value>(config: &Config<D>, device: &Device) {
+pub fn the_key_that_is_all_ones_is_there_or_not_with_every_value<D: Tested>(config: &Config<D>) {
+    fn with<D: Tested, K: Key, V: Value>(config: &Config<D>, device: &Device) {
         for value in [0, 1, 77, V::ALL_ONES.to_u64() - 1, V::ALL_ONES.to_u64()] {
             let mut keys: Vec<K> = distinct_keys(100, 8);
             let values = [V::from_u64(value); 103];
@@ -93,8 +93,8 @@ pub fn the_key_that_is_all_ones_is_there_or_not_with_every_value<D: AllWidths>(c
 }
 
 /// Checks wide keys that differ in one half only; `report` receives the report of each build.
-pub fn wide_keys_that_differ_in_one_half_only<D: AllWidths>(config: &Config<D>, report: impl Fn(&D::Report)) {
-    fn with<D: Tested<u64, V>, V: Value>(
+pub fn wide_keys_that_differ_in_one_half_only<D: Tested>(config: &Config<D>, report: impl Fn(&D::Report)) {
+    fn with<D: Tested, V: Value>(
         config: &Config<D>,
         report: &impl Fn(&D::Report),
         most: usize,
@@ -124,11 +124,11 @@ fn orders(n: usize) -> Vec<Vec<usize>> {
 
 /// Checks that the last pair of a key wins in every order. `config` is for that many pairs;
 /// `report` receives each build's report and number of pairs.
-pub fn the_last_pair_wins_in_every_order_of_repeated_pairs<D: AllWidths>(
+pub fn the_last_pair_wins_in_every_order_of_repeated_pairs<D: Tested>(
     config: impl Fn(usize) -> Config<D>,
     report: impl Fn(&D::Report, usize),
 ) {
-    fn with<D: Tested<K, V>, K: Key, V: Value>(
+    fn with<D: Tested, K: Key, V: Value>(
         device: &Device,
         (config, report): (Config<D>, &impl Fn(&D::Report, usize)),
         (keys, values): (&[K], &[V]),
@@ -163,8 +163,8 @@ pub fn the_last_pair_wins_in_every_order_of_repeated_pairs<D: AllWidths>(
 
 /// Checks rebuilds from a small map to a large one; `config` makes the configuration for up to a
 /// number of pairs.
-pub fn rebuilds_with_more_and_fewer_and_no_pairs<D: AllWidths>(config: impl Fn(usize) -> Config<D>) {
-    fn with<D: Tested<K, V>, K: Key, V: Value>(config: &Config<D>, device: &Device, most: usize) {
+pub fn rebuilds_with_more_and_fewer_and_no_pairs<D: Tested>(config: impl Fn(usize) -> Config<D>) {
+    fn with<D: Tested, K: Key, V: Value>(config: &Config<D>, device: &Device, most: usize) {
         let first: Vec<K> = distinct_keys(100, 1);
         let mut map = build::<D, K, V>(device, config, &first, &values(100));
         let sizes = [most, most / 2, 0, 1, most - 1, 0, 0, 65, most];
@@ -191,8 +191,8 @@ pub fn rebuilds_with_more_and_fewer_and_no_pairs<D: AllWidths>(config: impl Fn(u
 
 /// Checks that a map that was rebuilt from fewer pairs takes, once it is shrunk, no more than one
 /// that is built from these, that a clone takes no more either, and that both have the pairs.
-pub fn a_map_that_is_shrunk_takes_no_more_than_a_fresh_one<D: AllWidths>(config: &Config<D>) {
-    fn with<D: Tested<K, V>, K: Key, V: Value>(engine: &TestEngine, config: &Config<D>) {
+pub fn a_map_that_is_shrunk_takes_no_more_than_a_fresh_one<D: Tested>(config: &Config<D>) {
+    fn with<D: Tested, K: Key, V: Value>(engine: &TestEngine, config: &Config<D>) {
         let (device, most) = (&engine.device, engine.max_items.min(20_000));
         let (keys, values) = (distinct_keys::<K>(most, 31), values::<V>(most));
         for pairs in [0, 1, 60, most / 2] {
@@ -221,8 +221,8 @@ pub fn a_map_that_is_shrunk_takes_no_more_than_a_fresh_one<D: AllWidths>(config:
 
 /// Checks clones. The key that is all ones is among the pairs, and a rebuild of one map does not
 /// change the other.
-pub fn a_clone_keeps_what_the_map_has_no_more<D: AllWidths>(config: &Config<D>) {
-    fn with<D: Tested<K, V>, K: Key, V: Value>(engine: &TestEngine, config: &Config<D>) {
+pub fn a_clone_keeps_what_the_map_has_no_more<D: Tested>(config: &Config<D>) {
+    fn with<D: Tested, K: Key, V: Value>(engine: &TestEngine, config: &Config<D>) {
         let (device, most) = (&engine.device, engine.max_items.min(20_000));
         let mut keys: Vec<K> = distinct_keys(most, 28);
         keys[7] = K::ALL_ONES;

@@ -1,7 +1,7 @@
 //! Errors that a user of any map that is built can cause: their figures, their advice, and the
 //! state they leave.
 
-use super::{AllWidths, Tested, build, refused};
+use super::{Tested, build, refused};
 use crate::maps::{holds, refuses_another_device, refuses_buffers_of_other_lengths, refuses_other_lengths};
 use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, linear, on_all, says};
 use warpnest::types::{KeyWord as Key, ValueWord as Value};
@@ -9,7 +9,7 @@ use warpnest::{Arithmetic, Buffer, BulkMap, Config, ConfigError, Device, Error, 
 
 /// Checks builds, rebuilds and lookups with inputs of different lengths, which leave the map as it
 /// was.
-pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<D: AllWidths>(config: &Config<D>) {
+pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<D: Tested>(config: &Config<D>) {
     let _at = at(format!("{config:?}"));
     on_all(|device| {
         let stream = device.default_stream();
@@ -35,8 +35,8 @@ pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<D: AllWidths>(c
 
 /// Checks builds, rebuilds and lookups with another device's resources, which leave the map as it
 /// was.
-pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<D: AllWidths>(config: &Config<D>) {
-    fn with<D: Tested<K, V>, K: Key, V: Value>(config: &Config<D>, here: &Device) {
+pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<D: Tested>(config: &Config<D>) {
+    fn with<D: Tested, K: Key, V: Value>(config: &Config<D>, here: &Device) {
         let there = &elsewhere();
         let (stream, foreign) = (here.default_stream(), there.default_stream());
         let keys: Vec<K> = distinct_keys(100, 3);
@@ -67,7 +67,7 @@ pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<D:
 }
 
 /// Checks the limit of pairs through the memory queries, since no test has that many pairs.
-pub fn more_pairs_than_a_map_can_have_are_refused(config: &Config<impl AllWidths>, limit: u64) {
+pub fn more_pairs_than_a_map_can_have_are_refused(config: &Config<impl Tested>, limit: u64) {
     let _at = at(format!("{config:?}"));
     for asked in [limit + 1, 1 << 32, 1 << 40, u64::MAX] {
         let error = config.memory_bytes::<u32, u32>(asked).unwrap_err();
@@ -79,7 +79,7 @@ pub fn more_pairs_than_a_map_can_have_are_refused(config: &Config<impl AllWidths
 }
 
 /// Checks that every hash family refuses a modulus that is not prime.
-pub fn a_modulus_that_is_no_prime_is_refused<D: AllWidths>(hashing_by: impl Fn(HashFamily) -> Config<D>) {
+pub fn a_modulus_that_is_no_prime_is_refused<D: Tested>(hashing_by: impl Fn(HashFamily) -> Config<D>) {
     on_all(|device| {
         for modulus in [0, 1, 4, 1_900_812, 334_214_458, 65_521 * 65_521, u32::MAX] {
             for family in [linear(modulus), HashFamily::Xor { prime: modulus, arithmetic: Arithmetic::Wrapping }] {

@@ -1,6 +1,6 @@
 //! Device failures during a build, and the memory that builds take, for every map that is built.
 
-use super::{AllWidths, Before, Tested, build, rebuild};
+use super::{Before, Tested, build, rebuild};
 use crate::maps::holds;
 use crate::{at, counting, distinct_keys, faulty, only, values};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -10,7 +10,7 @@ use warpnest::{Buffer, BulkMap, Config, Device, Error};
 /// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns
 /// the errors. The maps were built, or built and rebuilt; `left` is the device's countdown. After a
 /// failure the map must be empty and can be built again. `own` makes the map's own checks.
-fn failing<D: Tested<K, V>, K: Key, V: Value>(
+fn failing<D: Tested, K: Key, V: Value>(
     (device, left): (&Device, &AtomicU32),
     config: &Config<D>,
     (old, new): (&[K], &[K]),
@@ -47,7 +47,7 @@ fn failing<D: Tested<K, V>, K: Key, V: Value>(
 /// Lets each launch of a rebuild with the keys `new` fail once, and returns the names of the
 /// kernels. After a failure the map must be empty and can be built again; `own` makes the map's own
 /// checks.
-pub fn failing_launches<D: AllWidths>(
+pub fn failing_launches<D: Tested>(
     config: &Config<D>,
     new: &[u32],
     own: impl Fn(&BulkMap<u32, u64, D>),
@@ -64,11 +64,7 @@ pub fn failing_launches<D: AllWidths>(
 
 /// Lets each allocation of a rebuild fail once, as [`failing_launches`] does with launches, and
 /// returns their number.
-pub fn failing_allocations<D: AllWidths>(
-    config: &Config<D>,
-    new: &[u64],
-    own: impl Fn(&BulkMap<u64, u64, D>),
-) -> usize {
+pub fn failing_allocations<D: Tested>(config: &Config<D>, new: &[u64], own: impl Fn(&BulkMap<u64, u64, D>)) -> usize {
     let (device, counts) = counting();
     let old: Vec<u64> = distinct_keys(100, 1);
     let errors = failing((&device, &counts.allocations), config, (&old, new), own);
@@ -81,11 +77,11 @@ pub fn failing_allocations<D: AllWidths>(
 
 /// Checks that builds of pairs of each width take and keep the memory that was announced. `own`
 /// checks that a build was a usual one.
-pub fn memory_is_as_said<D: AllWidths>(config: &Config<D>, pairs: usize, own: impl Fn(&D::Report)) {
+pub fn memory_is_as_said<D: Tested>(config: &Config<D>, pairs: usize, own: impl Fn(&D::Report)) {
     crate::in_all_widths!(memory_of_width::<D>(config, pairs, &own));
 }
 
-fn memory_of_width<D: Tested<K, V>, K: Key, V: Value>(config: &Config<D>, pairs: usize, own: &impl Fn(&D::Report)) {
+fn memory_of_width<D: Tested, K: Key, V: Value>(config: &Config<D>, pairs: usize, own: &impl Fn(&D::Report)) {
     let _at = at(format!("{pairs} pairs of {} and {} bits, {config:?}", K::BITS, V::BITS));
     let (device, counts) = counting();
     let (stream, n) = (device.default_stream(), pairs as u64);
@@ -117,12 +113,12 @@ fn memory_of_width<D: Tested<K, V>, K: Key, V: Value>(config: &Config<D>, pairs:
 
 /// Checks that a clone of a map that was rebuilt from `pairs` pairs takes the memory that a map
 /// keeps, to `rounding` bytes.
-pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<D: AllWidths>(
+pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<D: Tested>(
     config: &Config<D>,
     pairs: usize,
     rounding: u64,
 ) {
-    fn with<D: Tested<K, V>, K: Key, V: Value>(config: &Config<D>, pairs: usize, rounding: u64) {
+    fn with<D: Tested, K: Key, V: Value>(config: &Config<D>, pairs: usize, rounding: u64) {
         let (device, counts) = counting();
         let (keys, values) = (distinct_keys::<K>(pairs, 4), values::<V>(pairs));
         let mut map = build(&device, config, &keys, &values);
@@ -138,7 +134,7 @@ pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<D: AllWidths>(
 
 /// Checks the memory of rebuilds in maps that grow; `own` receives the map when it has few pairs in
 /// much memory.
-pub fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs<D: AllWidths>(
+pub fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs<D: Tested>(
     config: &Config<D>,
     own: impl Fn(&BulkMap<u32, u32, D>),
 ) {

@@ -15,12 +15,8 @@ use warpnest::types::{KeyWord as Key, ValueWord as Value};
 use warpnest::{Buffer, BulkMap, Config, Device, Error, Result};
 
 /// A design whose maps are built in one call and can be checked.
-pub trait Tested<K: Key, V: Value>: Builds<K, V> + Checked<K, V> {}
-impl<K: Key, V: Value, D: Builds<K, V> + Checked<K, V>> Tested<K, V> for D {}
-
-/// A design that is [`Tested`] with keys and values of all widths.
-pub trait AllWidths: Tested<u32, u32> + Tested<u32, u64> + Tested<u64, u32> + Tested<u64, u64> {}
-impl<D: Tested<u32, u32> + Tested<u32, u64> + Tested<u64, u32> + Tested<u64, u64>> AllWidths for D {}
+pub trait Tested: Builds + Checked {}
+impl<D: Builds + Checked> Tested for D {}
 
 /// Expands to tests of a map by the named functions of a module: one test for each function, with
 /// each of the configurations listed after its name.
@@ -37,7 +33,7 @@ macro_rules! tests_of {
 }
 
 /// Builds a map and checks all of it.
-pub fn build<D: Tested<K, V>, K: Key, V: Value>(
+pub fn build<D: Tested, K: Key, V: Value>(
     device: &Device,
     config: &Config<D>,
     keys: &[K],
@@ -52,7 +48,7 @@ pub fn build<D: Tested<K, V>, K: Key, V: Value>(
 
 /// Builds maps of up to `most` keys on every engine and checks all of them. `report` receives each
 /// build's report and number of pairs.
-pub fn check<D: Tested<K, V>, K: Key, V: Value>(
+pub fn check<D: Tested, K: Key, V: Value>(
     config: impl Fn(usize) -> Config<D>,
     most: usize,
     keys: impl Fn(usize) -> Vec<K>,
@@ -75,7 +71,7 @@ pub struct Before<K, R> {
 
 impl<K: Key, R: Clone + Debug + PartialEq> Before<K, R> {
     /// Records the map's state before the rebuild.
-    pub fn of<V: Value>(map: &BulkMap<K, V, impl Tested<K, V, Report = R>>) -> Self {
+    pub fn of<V: Value>(map: &BulkMap<K, V, impl Tested<Report = R>>) -> Self {
         let pairs = map.to_pairs().expect("nothing fails before the rebuild");
         Self { once: pairs.into_iter().map(|(key, _)| key).collect(), report: map.report().clone() }
     }
@@ -84,7 +80,7 @@ impl<K: Key, R: Clone + Debug + PartialEq> Before<K, R> {
     /// empty, with the report of the build before.
     pub fn check<V: Value>(
         mut self,
-        map: &BulkMap<K, V, impl Tested<K, V, Report = R>>,
+        map: &BulkMap<K, V, impl Tested<Report = R>>,
         rebuilt: &Result<()>,
         keys: &[K],
         values: &[V],
@@ -100,7 +96,7 @@ impl<K: Key, R: Clone + Debug + PartialEq> Before<K, R> {
 
 /// Rebuilds a map from these pairs and checks its contents. After an error other than a refusal the
 /// map must be empty.
-pub fn rebuild<K: Key, V: Value>(map: &mut BulkMap<K, V, impl Tested<K, V>>, keys: &[K], values: &[V]) -> Result<()> {
+pub fn rebuild<K: Key, V: Value>(map: &mut BulkMap<K, V, impl Tested>, keys: &[K], values: &[V]) -> Result<()> {
     let device = map.device().clone();
     let before = Before::of(map);
     let on_device = (Buffer::from_slice(&device, keys)?, Buffer::from_slice(&device, values)?);
@@ -111,7 +107,7 @@ pub fn rebuild<K: Key, V: Value>(map: &mut BulkMap<K, V, impl Tested<K, V>>, key
 
 /// The error of `config` for `pairs` pairs, which must be the same from slices, from buffers and
 /// from the memory queries.
-pub fn refused(device: &Device, config: &Config<impl AllWidths>, pairs: usize) -> Error {
+pub fn refused(device: &Device, config: &Config<impl Tested>, pairs: usize) -> Error {
     let _at = crate::at(format!("{config:?}"));
     let keys: Vec<u32> = distinct_keys(pairs, 1);
     let error = config.build(device, &keys, &keys).unwrap_err();

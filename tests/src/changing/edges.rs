@@ -12,7 +12,7 @@ use warpnest::{BulkMap, Config, Device};
 /// Checks empty batches in an empty map and in one with a few keys, and returns the map after it
 /// was cleared. `own` runs the empty operations that only this map has, and returns what else may
 /// not change.
-pub fn batches_of_nothing_do_nothing<D: Changing<K, V>, K: Key, V: Value, S: Debug + PartialEq>(
+pub fn batches_of_nothing_do_nothing<D: Changing, K: Key, V: Value, S: Debug + PartialEq>(
     device: &Device,
     config: &Config<D>,
     own: impl Fn(&mut BulkMap<K, V, D>) -> S,
@@ -47,7 +47,7 @@ pub fn extremes<T: Scalar>() -> Vec<T> {
 
 /// Checks at most `n` keys at every distance; distances are `every` bits apart. The same keys with
 /// their bits reversed follow, in batches of `batch`.
-pub fn sequential_and_strided_keys<D: Changing<K, V>, K: Key, V: Value>(
+pub fn sequential_and_strided_keys<D: Changing, K: Key, V: Value>(
     device: &Device,
     config: &Config<D>,
     (n, every, batch): (u64, usize, usize),

@@ -12,8 +12,8 @@ use warpnest::types::{KeyWord as Key, ValueWord as Value};
 use warpnest::{BulkMap, Config, Device};
 
 /// A design whose maps change in place and can be checked.
-pub trait Changing<K: Key, V: Value>: Changes<K, V> + Checked<K, V> {}
-impl<K: Key, V: Value, D: Changes<K, V> + Checked<K, V>> Changing<K, V> for D {}
+pub trait Changing: Changes + Checked {}
+impl<D: Changes + Checked> Changing for D {}
 
 /// The value that tests give a key, with bits of the key in all parts.
 pub fn own<K: Key, V: Value>(key: &K) -> V {
@@ -31,12 +31,12 @@ pub fn pairs<K: Key, V: Value>(keys: &[K]) -> HashMap<K, V> {
 }
 
 /// Creates an empty map.
-pub fn create<D: Changing<K, V>, K: Key, V: Value>(device: &Device, config: &Config<D>) -> BulkMap<K, V, D> {
+pub fn create<D: Changing, K: Key, V: Value>(device: &Device, config: &Config<D>) -> BulkMap<K, V, D> {
     config.create(device).unwrap_or_else(|error| panic!("on {}: {error}: {config:?}", device.name()))
 }
 
 /// Fills an empty map in batches of `batch` distinct keys and checks all of it.
-pub fn fill<D: Changing<K, V>, K: Key, V: Value>(
+pub fn fill<D: Changing, K: Key, V: Value>(
     device: &Device,
     config: &Config<D>,
     keys: &[K],
@@ -51,12 +51,12 @@ pub fn fill<D: Changing<K, V>, K: Key, V: Value>(
 }
 
 /// Removes keys that the map has with their values, and fails unless each is answered.
-pub fn remove<K: Key, V: Value>(map: &mut BulkMap<K, V, impl Changing<K, V>>, keys: &[K]) {
+pub fn remove<K: Key, V: Value>(map: &mut BulkMap<K, V, impl Changing>, keys: &[K]) {
     assert_eq!(map.remove_many(keys).unwrap(), keys.iter().map(|key| Some(own(key))).collect::<Vec<_>>());
 }
 
 /// Fills an empty map, checks all of it, removes a third, and checks it again.
-pub fn come_and_go<D: Changing<K, V>, K: Key, V: Value>(device: &Device, config: &Config<D>, keys: &[K], batch: usize) {
+pub fn come_and_go<D: Changing, K: Key, V: Value>(device: &Device, config: &Config<D>, keys: &[K], batch: usize) {
     let mut map = fill::<D, K, V>(device, config, keys, batch);
     let (gone, left) = keys.split_at(keys.len() / 3);
     remove(&mut map, gone);

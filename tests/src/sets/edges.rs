@@ -1,14 +1,14 @@
 //! Edge cases of sets of any kind: extreme keys and numbers of keys, copies of keys, and rebuilds,
 //! on every engine.
 
-use super::{BothWidths, Tested, build, holds, wrong_operations};
+use super::{Tested, build, holds, wrong_operations};
 use crate::{TestEngine, at, distinct_keys, on_all, on_each_engine};
 use std::collections::HashSet;
 use warpnest::types::KeyWord as Key;
 use warpnest::{Buffer, BulkSet, Config, Device};
 
 /// Builds sets without the promise that keys are unique, and with it if they are.
-pub fn with_and_without_the_promise<D: Tested<K>, K: Key>(device: &Device, config: &Config<D>, keys: &[K]) {
+pub fn with_and_without_the_promise<D: Tested, K: Key>(device: &Device, config: &Config<D>, keys: &[K]) {
     let _at = at(format!("{} keys of {}, {config:?}", keys.len(), std::any::type_name::<K>()));
     build(device, config, keys);
     if keys.iter().collect::<HashSet<_>>().len() == keys.len() {
@@ -17,8 +17,8 @@ pub fn with_and_without_the_promise<D: Tested<K>, K: Key>(device: &Device, confi
 }
 
 /// Checks small sets; the extreme keys include each power of two and its complement.
-pub fn no_key_one_key_and_the_extremes<D: BothWidths>(config: &Config<D>) {
-    fn with<D: Tested<K>, K: Key>(device: &Device, config: &Config<D>) {
+pub fn no_key_one_key_and_the_extremes<D: Tested>(config: &Config<D>) {
+    fn with<D: Tested, K: Key>(device: &Device, config: &Config<D>) {
         let (zero, ones) = (K::default(), K::ALL_ONES);
         for keys in [&[][..], &[zero], &[ones], &[zero, ones], &[ones, zero, ones], &[zero; 33], &[ones; 500]] {
             with_and_without_the_promise(device, config, keys);
@@ -37,8 +37,8 @@ pub fn no_key_one_key_and_the_extremes<D: BothWidths>(config: &Config<D>) {
 }
 
 /// Checks sets of as many keys as each of `borders`, one less and one more.
-pub fn numbers_of_keys_around<D: BothWidths>(config: &Config<D>, borders: &[usize]) {
-    fn with<D: Tested<K>, K: Key>(engine: &TestEngine, config: &Config<D>, borders: &[usize]) {
+pub fn numbers_of_keys_around<D: Tested>(config: &Config<D>, borders: &[usize]) {
+    fn with<D: Tested, K: Key>(engine: &TestEngine, config: &Config<D>, borders: &[usize]) {
         for &border in borders.iter().filter(|&&border| border <= engine.max_items) {
             for n in [border - 1, border, border + 1] {
                 let keys: Vec<K> = distinct_keys(n, n as u64);
@@ -51,8 +51,8 @@ pub fn numbers_of_keys_around<D: BothWidths>(config: &Config<D>, borders: &[usiz
 }
 
 /// Checks sequential keys and keys at distances that are powers of two.
-pub fn keys_one_after_the_other_and_at_every_distance<D: BothWidths>(config: &Config<D>) {
-    fn with<D: Tested<K>, K: Key>(engine: &TestEngine, config: &Config<D>) {
+pub fn keys_one_after_the_other_and_at_every_distance<D: Tested>(config: &Config<D>) {
+    fn with<D: Tested, K: Key>(engine: &TestEngine, config: &Config<D>) {
         let n = engine.max_items.min(3000) as u64;
         for lg in (0..K::BITS).step_by(5) {
             for first in [0, u64::MAX, 1 << 31] {
@@ -66,8 +66,8 @@ pub fn keys_one_after_the_other_and_at_every_distance<D: BothWidths>(config: &Co
 }
 
 /// Checks copies of keys by each of the configurations for that many keys.
-pub fn copies_of_one_key_and_half_of_the_keys_twice<D: BothWidths>(configs: impl Fn(usize) -> Vec<Config<D>>) {
-    fn with<D: Tested<K>, K: Key>(engine: &TestEngine, configs: &impl Fn(usize) -> Vec<Config<D>>) {
+pub fn copies_of_one_key_and_half_of_the_keys_twice<D: Tested>(configs: impl Fn(usize) -> Vec<Config<D>>) {
+    fn with<D: Tested, K: Key>(engine: &TestEngine, configs: &impl Fn(usize) -> Vec<Config<D>>) {
         for n in [2, 33, 300, 2000, 10_000, 70_000].into_iter().filter(|&n| n <= engine.max_items) {
             for config in configs(n) {
                 let (device, once) = (&engine.device, distinct_keys::<K>(n / 2, 3));
@@ -89,12 +89,12 @@ pub fn copies_of_one_key_and_half_of_the_keys_twice<D: BothWidths>(configs: impl
 
 /// Checks rebuilds with other numbers of keys. `config` receives the most keys; `own_narrow` and
 /// `own_wide` receive the set after each rebuild.
-pub fn rebuilds_with_more_and_fewer_and_no_keys<D: BothWidths>(
+pub fn rebuilds_with_more_and_fewer_and_no_keys<D: Tested>(
     config: impl Fn(usize) -> Config<D>,
     own_narrow: impl Fn(&mut BulkSet<u32, D>),
     own_wide: impl Fn(&mut BulkSet<u64, D>),
 ) {
-    fn with<D: Tested<K>, K: Key>(
+    fn with<D: Tested, K: Key>(
         engine: &TestEngine,
         config: &impl Fn(usize) -> Config<D>,
         own: &impl Fn(&mut BulkSet<K, D>),
@@ -115,8 +115,8 @@ pub fn rebuilds_with_more_and_fewer_and_no_keys<D: BothWidths>(
 
 /// Checks the operations on each two of these sets, of more keys than a tile of a compaction and a
 /// bit more than a word of flags.
-pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<D: BothWidths>(config: &Config<D>) {
-    fn with<D: Tested<K>, K: Key>(device: &Device, config: &Config<D>, most: usize) {
+pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<D: Tested>(config: &Config<D>) {
+    fn with<D: Tested, K: Key>(device: &Device, config: &Config<D>, most: usize) {
         let keys: Vec<K> = distinct_keys(most, 3);
         let inputs = [&[][..], &keys[..1], &keys[..33], &keys[5..most / 2], &keys[most / 2..], &keys[..]];
         let sets: Vec<BulkSet<K, D>> = inputs.iter().map(|keys| config.build_set(device, keys).unwrap()).collect();
@@ -136,11 +136,11 @@ pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<D: 
 
 /// Checks builds whose promise of unique keys is broken; the configuration has capacity for the
 /// copies. `own` receives the report, the number of keys that the set counts, and the true number.
-pub fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others<D: BothWidths>(
+pub fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others<D: Tested>(
     config: &Config<D>,
     own: impl Fn(&D::Report, u64, u64),
 ) {
-    fn with<D: Tested<K>, K: Key>(engine: &TestEngine, config: &Config<D>, own: &impl Fn(&D::Report, u64, u64)) {
+    fn with<D: Tested, K: Key>(engine: &TestEngine, config: &Config<D>, own: &impl Fn(&D::Report, u64, u64)) {
         let once: Vec<K> = distinct_keys(engine.max_items.min(2000) / 2, 8);
         let twice = [once.repeat(2), once.iter().flat_map(|&key| [key, key]).collect(), vec![K::ALL_ONES; 100]];
         for keys in twice {

@@ -1,20 +1,20 @@
 //! The inputs that sets of any kind refuse, and the state of sets afterwards.
 
-use super::{BothWidths, build, holds};
+use super::{Tested, build, holds};
 use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all};
 use warpnest::{Buffer, BulkSet, Config, Device, Error, Result};
 
 /// The error of `config` for so many keys, which must be the same from a slice, from a buffer and
 /// from the memory queries.
-pub fn refused(device: &Device, config: &Config<impl BothWidths>, keys: usize) -> Error {
+pub fn refused(device: &Device, config: &Config<impl Tested>, keys: usize) -> Error {
     let _at = at(format!("{config:?}"));
     let keys: Vec<u32> = distinct_keys(keys, 1);
     let error = config.build_set(device, &keys).expect_err("it makes no sense");
     let on_device = Buffer::from_slice(device, &keys).unwrap();
     let others = [
         config.build_set_on(device.default_stream(), device, &on_device).err(),
-        config.memory_bytes::<u64, ()>(keys.len() as u64).err(),
-        config.scratch_bytes::<u32, ()>(keys.len() as u64).err(),
+        config.set_memory_bytes::<u64>(keys.len() as u64).err(),
+        config.set_scratch_bytes::<u32>(keys.len() as u64).err(),
     ];
     // Compared as text, since a figure may be NaN.
     let said = format!("{:?}", Some(&error));
@@ -23,7 +23,7 @@ pub fn refused(device: &Device, config: &Config<impl BothWidths>, keys: usize) -
 }
 
 /// Checks builds, rebuilds, queries, copies and operations, which leave the set as it was.
-pub fn what_belongs_to_another_device_and_other_lengths_are_refused<D: BothWidths>(config: &Config<D>) {
+pub fn what_belongs_to_another_device_and_other_lengths_are_refused<D: Tested>(config: &Config<D>) {
     fn error<T>(refused: Result<T>) -> Error {
         refused.err().expect("it was not refused")
     }
@@ -63,7 +63,7 @@ pub fn what_belongs_to_another_device_and_other_lengths_are_refused<D: BothWidth
 
 /// Checks that the result of an operation has the first set's configuration, also for repeated keys
 /// in a rebuild. `own` checks each, and returns the number of different keys that it is to take.
-pub fn the_result_of_an_operation_has_the_configuration_of_the_first_set<D: BothWidths>(
+pub fn the_result_of_an_operation_has_the_configuration_of_the_first_set<D: Tested>(
     (config, keys): (&Config<D>, usize),
     (other, other_keys): (&Config<D>, usize),
     own: impl Fn(&BulkSet<u32, D>) -> usize,

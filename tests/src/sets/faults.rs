@@ -1,7 +1,7 @@
 //! Device failures during the operations of a set, and the memory that builds take, for sets of any
 //! kind.
 
-use super::{BothWidths, Tested, build, holds, wrong_operations};
+use super::{Tested, build, holds, wrong_operations};
 use crate::{Counts, at, counting, distinct_keys, faulty, only};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use warpnest::{Buffer, BulkSet, Config, Device, Error, Result};
 /// the errors. `left` is the device's countdown. After a failure the set must be empty, with the
 /// report of the build before, and can be built again. `own` checks the set of the rebuild that
 /// succeeds.
-pub fn failing_rebuilds<D: Tested<K>, K: Key>(
+pub fn failing_rebuilds<D: Tested, K: Key>(
     (device, left): (&Device, &AtomicU32),
     config: &Config<D>,
     (old, new): (&[K], &[K]),
@@ -55,12 +55,8 @@ pub struct Takes {
 
 /// Lets each launch or allocation of a build, a copy, a list or an operation fail. It must be an
 /// error that leaves the sets as they were, and no byte may be lost.
-pub fn whatever_fails_beside_a_set_it_stays_whole<D: BothWidths>(
-    config: &Config<D>,
-    launches: Takes,
-    allocations: Takes,
-) {
-    fn with<D: BothWidths>((device, left): (&Device, &AtomicU32), config: &Config<D>) -> Takes {
+pub fn whatever_fails_beside_a_set_it_stays_whole<D: Tested>(config: &Config<D>, launches: Takes, allocations: Takes) {
+    fn with<D: Tested>((device, left): (&Device, &AtomicU32), config: &Config<D>) -> Takes {
         let stream = device.default_stream();
         let old = distinct_keys::<u32>(500, 1).repeat(2);
         let (one, other) = (build(device, config, &old), build(device, config, &distinct_keys::<u32>(3000, 1)[200..]));
@@ -112,7 +108,7 @@ pub struct Measured<K: Key, S> {
 
 /// Builds a set, which must keep the memory that was announced; the build may take no more besides
 /// than was announced.
-pub fn memory_is_as_said<D: Tested<K>, K: Key>(config: &Config<D>, keys: &[K]) -> Measured<K, BulkSet<K, D>> {
+pub fn memory_is_as_said<D: Tested, K: Key>(config: &Config<D>, keys: &[K]) -> Measured<K, BulkSet<K, D>> {
     let n = keys.len() as u64;
     let _at = at(format!("{n} keys of {}, {config:?}", std::any::type_name::<K>()));
     let (device, counts) = counting();
@@ -121,7 +117,7 @@ pub fn memory_is_as_said<D: Tested<K>, K: Key>(config: &Config<D>, keys: &[K]) -
     counts.most.store(before, Relaxed);
     let set = config.build_set_on(device.default_stream(), &device, &input).unwrap();
     let (most, keeps) = (counts.most.load(Relaxed) - before, counts.bytes.load(Relaxed) - before);
-    let (kept, scratch) = (config.memory_bytes::<K, ()>(n).unwrap(), config.scratch_bytes::<K, ()>(n).unwrap());
+    let (kept, scratch) = (config.set_memory_bytes::<K>(n).unwrap(), config.set_scratch_bytes::<K>(n).unwrap());
     assert_eq!((set.memory_bytes(), keeps), (kept, kept));
     // An allocation has 16 bytes at least.
     assert!(most <= kept + scratch + 64, "{most} bytes, and {kept} + {scratch} were said");

@@ -7,38 +7,33 @@ pub mod properties;
 
 use crate::cuckoo_checker::check_cuckoo_set;
 use crate::page_checker::check_page_set;
-use gpu_kernels::types::Nothing;
 use std::collections::HashSet;
-use warpnest::design::{Builds, Cuckoo, Page};
+use warpnest::design::{Cuckoo, Page, Sets};
 use warpnest::types::KeyWord as Key;
 use warpnest::{BulkSet, Config, Device, Error};
 
 /// A design whose sets can be checked.
-pub trait Tested<K: Key>: Builds<K, Nothing> {
+pub trait Tested: Sets {
     /// Says what is wrong with the table's words, given that its keys should be those of
     /// `reference`.
-    fn check_table(set: &BulkSet<K, Self>, reference: &HashSet<K>) -> std::result::Result<(), String>;
+    fn check_table<K: Key>(set: &BulkSet<K, Self>, reference: &HashSet<K>) -> std::result::Result<(), String>;
 }
 
-impl<K: Key> Tested<K> for Page {
-    fn check_table(set: &BulkSet<K, Self>, reference: &HashSet<K>) -> std::result::Result<(), String> {
+impl Tested for Page {
+    fn check_table<K: Key>(set: &BulkSet<K, Self>, reference: &HashSet<K>) -> std::result::Result<(), String> {
         check_page_set(set, reference)
     }
 }
 
-impl<K: Key> Tested<K> for Cuckoo {
-    fn check_table(set: &BulkSet<K, Self>, reference: &HashSet<K>) -> std::result::Result<(), String> {
+impl Tested for Cuckoo {
+    fn check_table<K: Key>(set: &BulkSet<K, Self>, reference: &HashSet<K>) -> std::result::Result<(), String> {
         check_cuckoo_set(set, reference)
     }
 }
 
-/// A design that is [`Tested`] with keys of both widths.
-pub trait BothWidths: Tested<u32> + Tested<u64> {}
-impl<D: Tested<u32> + Tested<u64>> BothWidths for D {}
-
 /// Says what is wrong with a set, given that its keys should be those of `reference`. The `queries`
 /// are keys to look up, present or not.
-pub fn check<K: Key, D: Tested<K>>(
+pub fn check<K: Key, D: Tested>(
     set: &BulkSet<K, D>,
     reference: &HashSet<K>,
     queries: &[K],
@@ -62,7 +57,7 @@ pub fn check<K: Key, D: Tested<K>>(
 }
 
 /// Fails unless the set has these keys and no others, by all of its methods.
-pub fn holds<K: Key>(set: &BulkSet<K, impl Tested<K>>, keys: &[K]) {
+pub fn holds<K: Key>(set: &BulkSet<K, impl Tested>, keys: &[K]) {
     let others = |key: K| [key, K::from_u64(key.to_u64() ^ 0x5555), K::from_u64(!key.to_u64())];
     let queries: Vec<K> = keys.iter().flat_map(|&key| others(key)).chain([K::default(), K::ALL_ONES]).collect();
     if let Err(wrong) = check(set, &keys.iter().copied().collect(), &queries) {
@@ -71,14 +66,14 @@ pub fn holds<K: Key>(set: &BulkSet<K, impl Tested<K>>, keys: &[K]) {
 }
 
 /// Builds a set and checks all of it.
-pub fn build<D: Tested<K>, K: Key>(device: &Device, config: &Config<D>, keys: &[K]) -> BulkSet<K, D> {
+pub fn build<D: Tested, K: Key>(device: &Device, config: &Config<D>, keys: &[K]) -> BulkSet<K, D> {
     let set = config.build_set(device, keys).unwrap_or_else(|error| panic!("{} keys: {error}: {config:?}", keys.len()));
     holds(&set, keys);
     set
 }
 
 /// Says what is wrong with the results of the operations on two sets.
-pub fn wrong_operations<K: Key, D: Tested<K>>(
+pub fn wrong_operations<K: Key, D: Tested>(
     one: &BulkSet<K, D>,
     other: &BulkSet<K, D>,
 ) -> std::result::Result<(), String> {

@@ -49,7 +49,7 @@ pub fn fail(error: Error) -> TestCaseError {
 /// Builds a set of the first keys, does the steps, and checks all of the set after each. Rebuilds
 /// may fail if `excused` accepts the error for the keys; `report` receives the reports of those
 /// that succeed.
-pub fn any_steps<D: Tested<K>, K: Key>(
+pub fn any_steps<D: Tested, K: Key>(
     device: &Device,
     config: &Config<D>,
     (first, steps, queries): (Vec<K>, Vec<Step<K>>, Vec<K>),
@@ -93,7 +93,7 @@ pub fn any_steps<D: Tested<K>, K: Key>(
 
 /// Checks two sets of at most so many keys each, of two such configurations, and the results of all
 /// operations on them.
-pub fn sets_of_any_keys_are_combined<D: Tested<K>, K: Key>(
+pub fn sets_of_any_keys_are_combined<D: Tested, K: Key>(
     most: usize,
     configs: &impl Strategy<Value = (Config<D>, Config<D>)>,
 ) {

@@ -4,7 +4,7 @@ use super::input::{Input, Repeats, repeated, wrong_misses};
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use super::{Bench, name_on};
-use warpnest::design::Numbers;
+use warpnest::design::Ids;
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::types::KeyWord as Key;
 use warpnest::{Answers, Buffer, CompactingConfig, Config};
@@ -14,7 +14,7 @@ use warpnest::{Answers, Buffer, CompactingConfig, Config};
 ///
 /// A build is a rebuild, in memory that is there; `unique` is a whole call, which allocates its
 /// memory anew. The map under the tables has the configuration `config`.
-pub fn measure<K: Key, D: Numbers<K>>(at: Bench<'_>, config: &Config<D>) -> anyhow::Result<Vec<Record>> {
+pub fn measure<K: Key, D: Ids>(at: Bench<'_>, config: &Config<D>) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, roofline, n, runs } = at;
     let stream = device.default_stream();
     let unique_rows = CompactingConfig::on(config.clone().assume_unique());

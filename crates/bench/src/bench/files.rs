@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::time::Instant;
-use warpnest::design::{Cuckoo, Extendible, Linear, Page, Stores};
+use warpnest::design::{Cuckoo, Design, Extendible, Linear, Page};
 use warpnest::{Buffer, BulkMap, CuckooConfig, Device, ExtendibleConfig, LinearConfig, PageConfig};
 
 /// The bytes of a plain write or read.
@@ -51,7 +51,7 @@ fn median<T>(runs: u32, mut work: impl FnMut() -> anyhow::Result<T>) -> anyhow::
     Ok(times[times.len() / 2])
 }
 
-fn of_map<D: Stores<u32, u32>>(
+fn of_map<D: Design>(
     at: &Bench<'_>,
     map: &BulkMap<u32, u32, D>,
     input: &Input<u32, u32>,

@@ -4,7 +4,7 @@ use super::Bench;
 use super::input::{Input, wrong_hits, wrong_misses};
 use super::record::{Record, Run, Subject};
 use super::roofline::{median_ms, median_stages};
-use warpnest::design::{Builds, Stores};
+use warpnest::design::{Builds, Design};
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::types::{KeyWord as Key, ValueWord as Value};
 use warpnest::{Answers, Buffer, BulkMap, Config, Device, Result};
@@ -30,23 +30,23 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
     }
 
     /// The subject of a measurement of `op` in `map`.
-    pub fn subject<D: Stores<K, V>>(&self, map: &BulkMap<K, V, D>, op: &'static str) -> Subject<'static> {
+    pub fn subject<D: Design>(&self, map: &BulkMap<K, V, D>, op: &'static str) -> Subject<'static> {
         let n = self.input.keys.len() as u64;
         Subject::new(format!("{}Map", D::NAME), op, n, [K::BITS, V::BITS], map.memory_bytes())
     }
 
-    pub fn build<D: Builds<K, V>>(&self, config: &Config<D>) -> Result<BulkMap<K, V, D>> {
+    pub fn build<D: Builds>(&self, config: &Config<D>) -> Result<BulkMap<K, V, D>> {
         config.build_on(self.device.default_stream(), self.device, &self.keys, &self.values)
     }
 
     /// Milliseconds of building `map` anew.
-    pub fn rebuild_ms<D: Builds<K, V>>(&self, map: &mut BulkMap<K, V, D>) -> Result<f64> {
+    pub fn rebuild_ms<D: Builds>(&self, map: &mut BulkMap<K, V, D>) -> Result<f64> {
         let stream = self.device.default_stream();
         median_ms(stream, 1, self.runs, || map.rebuild_on(stream, &self.keys, &self.values))
     }
 
     /// The stages of building `map` anew, if its reports have any.
-    pub fn stages<D: Builds<K, V>, S>(
+    pub fn stages<D: Builds, S>(
         &self,
         map: &mut BulkMap<K, V, D>,
         total: impl Fn(&S) -> f64,
@@ -59,7 +59,7 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
     }
 
     /// Milliseconds of looking up `queries` in `map`, and the answers.
-    pub fn find<D: Stores<K, V>>(&self, map: &BulkMap<K, V, D>, queries: &Buffer<K>) -> Result<(f64, Vec<Option<V>>)> {
+    pub fn find<D: Design>(&self, map: &BulkMap<K, V, D>, queries: &Buffer<K>) -> Result<(f64, Vec<Option<V>>)> {
         let stream = self.device.default_stream();
         let mut answers = Answers::new(self.device, queries.len())?;
         let ms = median_ms(stream, 2, self.runs, || map.get_many_into(stream, queries, &mut answers))?;
@@ -68,12 +68,7 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
 
     /// Looks up every key, and as many absent ones. Returns the records and the number of keys with
     /// wrong answers.
-    pub fn lookups<D: Stores<K, V>>(
-        &self,
-        run: &Run,
-        map: &BulkMap<K, V, D>,
-        limit: f64,
-    ) -> Result<(Vec<Record>, u64)> {
+    pub fn lookups<D: Design>(&self, run: &Run, map: &BulkMap<K, V, D>, limit: f64) -> Result<(Vec<Record>, u64)> {
         let stream = self.device.default_stream();
         let mut records = Vec::new();
         let mut wrong_keys = 0;
@@ -99,7 +94,7 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
     /// keys in the second. Returns that one.
     ///
     /// From the first map `details` makes the limits of both builds, and the stages of builds.
-    pub fn builds<D: Builds<K, V>>(
+    pub fn builds<D: Builds>(
         &self,
         Bench { run, roofline, n, .. }: Bench<'_>,
         config: &Config<D>,

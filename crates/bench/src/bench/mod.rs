@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use record::{Record, Run, Subject};
 use roofline::Roofline;
-use warpnest::design::{Design, Numbers, Page};
+use warpnest::design::{Design, Ids, Page};
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::{Config, CuckooConfig, Device, LinearConfig, PageConfig};
 
@@ -161,7 +161,7 @@ pub struct Bench<'b> {
 type Measure<'m> = &'m dyn Fn() -> anyhow::Result<Vec<Record>>;
 
 /// Measures the selected tables over a map with this configuration.
-fn measure_on<D: Numbers<u32> + Numbers<u64>>(
+fn measure_on<D: Ids + Ids>(
     at: Bench<'_>,
     args: &Args,
     config: &Config<D>,

@@ -4,7 +4,7 @@ use super::input::key;
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use super::{Bench, name_on};
-use warpnest::design::Numbers;
+use warpnest::design::Ids;
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::types::{KeyWord as Key, ValueWord as Value};
 use warpnest::{Buffer, Config, MultiConfig};
@@ -22,7 +22,7 @@ const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [
 ///
 /// A build is a rebuild, in memory that is there; a retrieval is a whole call, which allocates its
 /// memory anew. The table of keys has the configuration `config`.
-pub fn measure<K: Key, V: Value, D: Numbers<K>>(at: Bench<'_>, config: &Config<D>) -> anyhow::Result<Vec<Record>> {
+pub fn measure<K: Key, V: Value, D: Ids>(at: Bench<'_>, config: &Config<D>) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, roofline, n, runs } = at;
     let (stream, config) = (device.default_stream(), MultiConfig::on(config.clone()));
     let mut records = Vec::new();

@@ -5,9 +5,8 @@ use super::input::{Input, Repeats, repeated};
 use super::page_build::Limits;
 use super::record::{Record, Subject};
 use super::roofline::{median_ms, median_stages};
-use warpnest::design::Builds;
+use warpnest::design::Sets;
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::kernels::types::Nothing;
 use warpnest::page::PageStages;
 use warpnest::types::KeyWord as Key;
 use warpnest::{Buffer, BulkSet, Config, CuckooConfig, PageConfig, Result};
@@ -44,7 +43,7 @@ impl Bench<'_> {
         self.set(&config, limit)
     }
 
-    fn subject_of<K: Key, D: Builds<K, Nothing>>(&self, set: &BulkSet<K, D>, op: &'static str) -> Subject<'static> {
+    fn subject_of<K: Key, D: Sets>(&self, set: &BulkSet<K, D>, op: &'static str) -> Subject<'static> {
         Subject::new(format!("{}Set", D::NAME), op, self.n, [K::BITS, 0], set.memory_bytes())
     }
 
@@ -53,7 +52,7 @@ impl Bench<'_> {
     ///
     /// The other set has half of its keys and as many others. A build is a rebuild, in memory that
     /// is there; an operation on sets is a whole call, which allocates its memory anew.
-    fn set<K: Key, D: Builds<K, Nothing>>(
+    fn set<K: Key, D: Sets>(
         &self,
         config: &Config<D>,
         build_limit: impl Fn(&BulkSet<K, D>) -> Result<f64>,
@@ -122,7 +121,7 @@ impl Bench<'_> {
     }
 
     /// The time of looking up `queries`, and the number that are there.
-    fn asked<K: Key, D: Builds<K, Nothing>>(&self, set: &BulkSet<K, D>, queries: &[K]) -> Result<(f64, u64)> {
+    fn asked<K: Key, D: Sets>(&self, set: &BulkSet<K, D>, queries: &[K]) -> Result<(f64, u64)> {
         let stream = self.device.default_stream();
         let queries = Buffer::from_slice(self.device, queries)?;
         let mut found = Buffer::zeroed(self.device, queries.len().div_ceil(32))?;

@@ -3,8 +3,8 @@
 use super::config::table_words;
 use super::{Cuckoo, CuckooConfig, CuckooTable};
 use crate::primitives::Pairs;
+use crate::table::design::Builds;
 use crate::table::input::{Input, Known};
-use crate::table::raw::BuiltTable;
 use crate::{Buffer, BuildError, Device, Error, Result, Stream};
 use gpu_kernels::cuckoo::{Census, Insert, InsertParams, Last, PairsParams, StoreValues, header, packed};
 use gpu_kernels::hash::{Formula, HashFunctions};
@@ -43,18 +43,23 @@ pub struct EvictionChains {
     pub mean: f64,
 }
 
-impl<K: Key, V: Payload> BuiltTable<K, V> for CuckooTable<K, V> {
-    type Design = Cuckoo;
+impl Builds for Cuckoo {
+    type Report = CuckooReport;
 
     /// Returns no scratch: a build works in the table, unless keys are repeated.
-    fn sizes(config: &CuckooConfig, items: u64) -> Result<(u64, u64)> {
-        Ok((8 * (table_words::<K, V>(config.check(items)?) + header::WORDS as u64), 0))
+    fn sizes<K: Key, P: Payload>(config: &CuckooConfig, items: u64) -> Result<(u64, u64)> {
+        Ok((8 * (table_words::<K, P>(config.check(items)?) + header::WORDS as u64), 0))
     }
 
-    fn create(config: CuckooConfig, stream: &Stream, device: &Device, input: Input<'_, K, V>) -> Result<Self> {
+    fn build<K: Key, P: Payload>(
+        config: CuckooConfig,
+        stream: &Stream,
+        device: &Device,
+        input: Input<'_, K, P>,
+    ) -> Result<CuckooTable<K, P>> {
         let slots = config.check(input.pairs)?;
-        let words = Buffer::uninitialized(device, table_words::<K, V>(slots) as usize)?;
-        let mut map = Self {
+        let words = Buffer::uninitialized(device, table_words::<K, P>(slots) as usize)?;
+        let mut map = CuckooTable {
             device: device.clone(),
             functions: HashFunctions::new(Formula::Mix, config.design.functions, slots as u32, 0, K::BITS, || 0),
             words,
@@ -69,21 +74,21 @@ impl<K: Key, V: Payload> BuiltTable<K, V> for CuckooTable<K, V> {
     }
 
     /// Rebuilds the table in the slots that it has.
-    fn rebuild(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
-        self.config.clone().slots(self.slots()).check_size(input.pairs)?;
-        self.rebuild_in_place(stream, &input)
+    fn rebuild<K: Key, P: Payload>(
+        table: &mut CuckooTable<K, P>,
+        stream: &Stream,
+        input: Input<'_, K, P>,
+    ) -> Result<()> {
+        table.config.clone().slots(table.slots()).check_size(input.pairs)?;
+        table.rebuild_in_place(stream, &input)
     }
 
-    fn config(&self) -> &CuckooConfig {
-        &self.config
+    fn config<K: Key, P: Payload>(table: &CuckooTable<K, P>) -> &CuckooConfig {
+        &table.config
     }
 
-    fn config_mut(&mut self) -> &mut CuckooConfig {
-        &mut self.config
-    }
-
-    fn report(&self) -> &CuckooReport {
-        &self.report
+    fn report<K: Key, P: Payload>(table: &CuckooTable<K, P>) -> &Self::Report {
+        &table.report
     }
 }
 
@@ -147,7 +152,7 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
             self.functions = HashFunctions::new(hash.formula(), count, slots, prime, K::BITS, || random.next_u64());
             self.clear(stream)?;
             self.insert(stream, input, chain_limit)?;
-            let mut counted = !self.config.unique;
+            let mut counted = !self.config.unique_given(input.known);
             if counted {
                 self.count(stream)?;
             }
@@ -222,7 +227,7 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
     /// key was met twice (see [`Last`]).
     fn store_values(&mut self, stream: &Stream, input: &Input<'_, K, V>, repeated: bool) -> Result<bool> {
         let any_values = input.known == Known::AnyValues;
-        let settle = repeated && !self.config.unique && !any_values;
+        let settle = repeated && !self.config.unique_given(input.known) && !any_values;
         let last = settle.then(|| Buffer::<u32>::zeroed(&self.device, self.slots() as usize)).transpose()?;
         if repeated && !self.find_all(stream, input, last.as_ref())? {
             return Ok(false);

@@ -21,7 +21,7 @@ use gpu_kernels::types::{Key, Payload};
 /// let map: CuckooMap<u64, u32> = config.build(&device, &keys, &[5; 1000])?;
 /// assert_eq!(map.table().slots(), 1500);
 ///
-/// assert_eq!(config.memory_bytes::<u64, ()>(1000)?, 8 * 1500 + 56);
+/// assert_eq!(config.set_memory_bytes::<u64>(1000)?, 8 * 1500 + 56);
 /// let set: CuckooSet<u64> = config.build_set(&device, &keys)?;
 /// assert_eq!(set.table().slots(), 1500);
 /// # Ok::<(), warpnest::Error>(())

@@ -1,8 +1,8 @@
 //! A cuckoo map under a compacting table or a multimap. Its keys are in slots, and one in a cell.
 
-use super::{CuckooConfig, CuckooTable};
-use crate::layered::id_table::{IdTable, RunsQuery};
-use crate::table::input::Input;
+use super::{Cuckoo, CuckooConfig, CuckooTable};
+use crate::layered::id_table::{IdTable, Ids, RunsQuery};
+use crate::table::input::{Input, Known};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::cuckoo::FindParams;
 use gpu_kernels::layered::compacting::{FlagSlotValues, NumberSlots, RankSlotValues, SlotsParams};
@@ -23,21 +23,31 @@ impl<K: Key> CuckooTable<K, u32> {
     }
 }
 
-impl<K: Key> IdTable<K> for CuckooTable<K, u32> {
-    fn scratch_bytes(config: &CuckooConfig, pairs: u64, any_values: bool) -> Result<u64> {
+impl Ids for Cuckoo {
+    fn scratch_bytes<K: Key>(config: &CuckooConfig, pairs: u64, known: Known) -> Result<u64> {
         // There is a word for each slot, to find the last pair of each key.
         let slots = config.check(pairs)?;
-        Ok(if any_values || config.unique { 0 } else { 4 * slots })
+        Ok(if known == Known::AnyValues || config.unique_given(known) { 0 } else { 4 * slots })
     }
 
-    fn rebuild_resized(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
-        self.resize_and_rebuild(stream, input)
+    fn rebuild_resized<K: Key>(
+        table: &mut CuckooTable<K, u32>,
+        stream: &Stream,
+        input: Input<'_, K, u32>,
+    ) -> Result<()> {
+        table.resize_and_rebuild(stream, input)
     }
 
-    fn forget(&mut self, stream: &Stream) {
-        self.empty(stream);
+    fn forget<K: Key>(table: &mut CuckooTable<K, u32>, stream: &Stream) {
+        table.empty(stream);
     }
 
+    fn id_table<K: Key>(table: &CuckooTable<K, u32>) -> &dyn IdTable<K> {
+        table
+    }
+}
+
+impl<K: Key> IdTable<K> for CuckooTable<K, u32> {
     unsafe fn assign_ids(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         stream.batch(|batch| {

@@ -9,7 +9,7 @@ mod id_table;
 pub use build::{CuckooReport, EvictionChains};
 pub use config::{Cuckoo, CuckooConfig};
 
-use crate::table::design::{Builds, Built, Counted, Design, Seeded, Stores};
+use crate::table::design::{Counted, Design, Seeded, Sets};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
@@ -87,16 +87,11 @@ pub type CuckooSet<K> = BulkSet<K, Cuckoo>;
 impl Sealed for Cuckoo {}
 impl Design for Cuckoo {
     const NAME: &'static str = "Cuckoo";
-}
-impl Built for Cuckoo {
-    type Report = CuckooReport;
+    type Table<K: Key, P: Payload> = CuckooTable<K, P>;
 }
 impl Seeded for Cuckoo {}
 impl Counted for Cuckoo {}
-impl<K: Key, V: Payload> Stores<K, V> for Cuckoo {
-    type Table = CuckooTable<K, V>;
-}
-impl<K: Key, V: Payload> Builds<K, V> for Cuckoo {}
+impl Sets for Cuckoo {}
 
 /// The table of a [`CuckooMap`], or of a [`CuckooSet`] if the payload is nothing.
 #[derive(Debug)]
@@ -163,7 +158,7 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
     }
 }
 
-impl<K: Key, V: Payload> RawTable<K, V> for CuckooTable<K, V> {
+impl<K: Key, V: Payload> RawTable<K, WordOf<V>> for CuckooTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }

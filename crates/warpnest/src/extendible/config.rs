@@ -135,7 +135,7 @@ impl Config<Extendible> {
     ///
     /// # Errors
     /// [`ConfigError::Directory`] if the request makes no sense.
-    pub fn memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
+    pub fn initial_memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
         let shape = self.shape::<K, V>()?;
         let pages = Shape::pages(shape.roots as u64) as u64;
         let tables = 8 * shape.table_words() * shape.groups as u64;
@@ -154,7 +154,7 @@ impl Config<Extendible> {
     ///
     /// # Errors
     /// [`ConfigError::Directory`], [`InputError::TooManyItems`](crate::InputError::TooManyItems).
-    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+    pub fn batch_scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         let shape = self.shape::<K, V>()?;
         let batch = Batch { pairs, records: pairs, buckets: shape.roots as u64, depth: 0, lists: shape.list_bytes() };
         batch.scratch_bytes::<K, V>(&shape, Kept::default())

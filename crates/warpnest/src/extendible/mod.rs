@@ -12,12 +12,12 @@ mod work;
 
 pub use config::{Extendible, ExtendibleConfig};
 
-use crate::table::design::{Changes, Design, Seeded, Stores};
+use crate::table::design::{Changes, Design, Seeded};
 use crate::table::file::{Incoming, Parts};
-use crate::table::raw::{ChangingTable, RawTable, sealed::Sealed};
+use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Device, Error, Result, Stream};
 use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{Key, Payload, Value, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use table::{Lists, Table};
@@ -61,12 +61,9 @@ pub type ExtendibleMap<K = u32, V = u32> = BulkMap<K, V, Extendible>;
 impl Sealed for Extendible {}
 impl Design for Extendible {
     const NAME: &'static str = "Extendible";
+    type Table<K: Key, P: Payload> = ExtendibleTable<K, WordOf<P>>;
 }
 impl Seeded for Extendible {}
-impl<K: Key, V: Value> Stores<K, V> for Extendible {
-    type Table = ExtendibleTable<K, V>;
-}
-impl<K: Key, V: Value> Changes<K, V> for Extendible {}
 
 /// The table of an [`ExtendibleMap`].
 #[derive(Debug)]
@@ -187,19 +184,19 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
     /// Replaces a table that is not whole by an empty one.
     fn recover(&mut self, stream: &Stream) -> Result<()> {
         if self.broken.is_some() {
-            self.clear(stream)?;
+            self.clear_all(stream)?;
         }
         Ok(())
     }
 
     /// Returns the most bytes that a batch of `pairs` insertions takes now besides its input and
     /// the map, at the size that the map has then. Bytes that the map keeps for the batch are
-    /// included. [`ExtendibleConfig::scratch_bytes`] says for which keys this holds. A directory
+    /// included. [`ExtendibleConfig::batch_scratch_bytes`] says for which keys this holds. A directory
     /// that is already deeper is assumed to stay so.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems).
-    pub fn scratch_bytes(&self, pairs: u64) -> Result<u64> {
+    pub fn batch_scratch_bytes(&self, pairs: u64) -> Result<u64> {
         let table = &self.table;
         let (records, buckets) = (self.length.saturating_add(pairs), table.buckets());
         let batch = work::Batch { pairs, records, buckets, depth: table.directory.depth(), lists: table.list_bytes() };
@@ -250,6 +247,16 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
     /// tables.
     pub fn memory(&self) -> impl Iterator<Item = &Buffer<u64>> {
         self.table.pages.chunks().iter().chain(self.table.tables.chunks())
+    }
+
+    /// Removes all keys, and gives back the memory that the map did not have at the beginning.
+    fn clear_all(&mut self, stream: &Stream) -> Result<()> {
+        stream.check_device(&self.device)?;
+        self.length = 0;
+        let cleared = self.table.clear(stream);
+        self.broken = cleared.clone().err();
+        self.unmerged = false;
+        cleared
     }
 
     /// Moves the buckets next to each other if there is capacity for more than `times` as many.
@@ -349,31 +356,33 @@ impl<K: Key, V: Value> RawTable<K, V> for ExtendibleTable<K, V> {
     }
 }
 
-impl<K: Key, V: Value> ChangingTable<K, V> for ExtendibleTable<K, V> {
-    type Design = Extendible;
-
-    fn create(config: ExtendibleConfig, device: &Device) -> Result<Self> {
-        Self::new(config, device)
+impl Changes for Extendible {
+    fn create<K: Key, V: Value>(config: ExtendibleConfig, device: &Device) -> Result<ExtendibleTable<K, V>> {
+        ExtendibleTable::new(config, device)
     }
 
-    fn insert(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
-        self.insert_pairs(stream, keys, values)
+    fn insert<K: Key, V: Value>(
+        table: &mut ExtendibleTable<K, V>,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<u64> {
+        table.insert_pairs(stream, keys, values)
     }
 
-    fn remove(&mut self, stream: &Stream, keys: &Buffer<K>, answers: Option<&mut Answers<V>>) -> Result<u64> {
+    fn remove<K: Key, V: Value>(
+        table: &mut ExtendibleTable<K, V>,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        answers: Option<&mut Answers<V>>,
+    ) -> Result<u64> {
         match answers {
-            Some(answers) => self.remove_keys(stream, keys, answers),
-            None => self.remove_keys(stream, keys, &mut Answers::uninitialized(&self.device, keys.len())?),
+            Some(answers) => table.remove_keys(stream, keys, answers),
+            None => table.remove_keys(stream, keys, &mut Answers::uninitialized(&table.device, keys.len())?),
         }
     }
 
-    /// Removes all keys, and gives back the memory that the map did not have at the beginning.
-    fn clear(&mut self, stream: &Stream) -> Result<()> {
-        stream.check_device(&self.device)?;
-        self.length = 0;
-        let cleared = self.table.clear(stream);
-        self.broken = cleared.clone().err();
-        self.unmerged = false;
-        cleared
+    fn clear<K: Key, V: Value>(table: &mut ExtendibleTable<K, V>, stream: &Stream) -> Result<()> {
+        table.clear_all(stream)
     }
 }

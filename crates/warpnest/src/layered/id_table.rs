@@ -3,31 +3,43 @@
 
 use crate::table::config::Config;
 use crate::table::design::Builds;
-use crate::table::input::Input;
-use crate::table::raw::BuiltTable;
+use crate::table::input::{Input, Known};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::types::Key;
 
-/// A design on whose maps a [`CompactingTable`](crate::CompactingTable) or a
-/// [`MultiMap`](crate::MultiMap) of keys `K` can be built: [`Page`](crate::design::Page) or
+/// A [`Design`](crate::design::Design) on whose maps a [`CompactingTable`](crate::CompactingTable)
+/// or a [`MultiMap`](crate::MultiMap) can be built: [`Page`](crate::design::Page) or
 /// [`Cuckoo`](crate::design::Cuckoo). The trait is sealed.
-pub trait Numbers<K: Key>: Builds<K, u32, Table: IdTable<K>> {}
+#[diagnostic::on_unimplemented(
+    message = "compacting tables and multimaps are not built on maps of design `{Self}`",
+    note = "take `Page` or `Cuckoo`"
+)]
+pub trait Ids: Builds {
+    /// Returns the bytes that a build of `pairs` pairs takes on the device besides the map and its
+    /// input, by what is known of that input.
+    #[doc(hidden)]
+    fn scratch_bytes<K: Key>(config: &Config<Self>, pairs: u64, known: Known) -> Result<u64>;
 
-impl<K: Key, D: Builds<K, u32>> Numbers<K> for D where D::Table: IdTable<K> {}
-
-/// The operations that a compacting table and a multimap use of their id table.
-pub trait IdTable<K: Key>: BuiltTable<K, u32> {
-    /// The bytes that a build of `pairs` pairs takes on the device besides the map and its input.
-    /// It may be less if the values do not matter (`any_values`).
-    fn scratch_bytes(config: &Config<Self::Design>, pairs: u64, any_values: bool) -> Result<u64>;
-
-    /// Builds the map anew at the size for so many pairs, in its present memory if that is enough.
-    /// Waits until it is known that the build succeeded. After an error it is empty, or as it was.
-    fn rebuild_resized(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()>;
+    /// Rebuilds the map at the size for so many pairs, in its present memory if that is enough.
+    /// Waits until it is known that the build succeeded. After an error it is empty, or unchanged.
+    #[doc(hidden)]
+    fn rebuild_resized<K: Key>(
+        table: &mut Self::Table<K, u32>,
+        stream: &Stream,
+        input: Input<'_, K, u32>,
+    ) -> Result<()>;
 
     /// Removes all keys, as after a rebuild that failed.
-    fn forget(&mut self, stream: &Stream);
+    #[doc(hidden)]
+    fn forget<K: Key>(table: &mut Self::Table<K, u32>, stream: &Stream);
 
+    /// Returns the table for what kernels do with its values.
+    #[doc(hidden)]
+    fn id_table<K: Key>(table: &Self::Table<K, u32>) -> &dyn IdTable<K>;
+}
+
+/// The operations on values that a compacting table and a multimap use of their id table.
+pub trait IdTable<K: Key> {
     /// Gives the keys numbers from 0 on as their values, and writes key `i` to `keys[i]`.
     ///
     /// # Safety

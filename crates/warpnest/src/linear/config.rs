@@ -73,12 +73,12 @@ impl Config<Linear> {
         self
     }
 
-    /// Returns the bytes that a map of this capacity takes on the device. While it grows, the old
+    /// Returns the bytes that an empty map of this capacity takes on the device. While it grows, the old
     /// and the new table both exist.
     ///
     /// # Errors
     /// [`ConfigError::OpenLoad`], [`InputError::TooManySlots`].
-    pub fn memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
+    pub fn initial_memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
         Ok(LINE_BYTES * self.lines_for::<PackedPair<K, V>>(self.design.pairs)? as u64 + 8 * header::WORDS as u64)
     }
 

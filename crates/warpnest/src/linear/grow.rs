@@ -1,7 +1,6 @@
 //! Rehashing to another table: a larger one, a smaller one, or one without removed keys.
 
 use super::{Counts, LinearConfig, LinearTable, cell, in_cell};
-use crate::table::raw::ChangingTable;
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::double::{Half, PackedPair};
 use gpu_kernels::linear::{Layout, Rehash, RehashParams, header};
@@ -40,7 +39,7 @@ impl<K: Key, V: Value> LinearTable<K, V> {
         self.recover(stream)?;
         match self.counts {
             Counts { removed: 0, .. } => Ok(()),
-            Counts { keys: 0, .. } => self.clear(stream),
+            Counts { keys: 0, .. } => self.clear_all(stream),
             _ => self.rehash(stream, self.layout.lines),
         }
     }

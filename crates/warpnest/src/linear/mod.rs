@@ -10,13 +10,13 @@ mod operations;
 pub use config::{Linear, LinearConfig};
 pub use operations::{LinearOperation, LinearProbeReport};
 
-use crate::table::design::{Changes, Design, Seeded, Stores};
+use crate::table::design::{Changes, Design, Seeded};
 use crate::table::file::{Incoming, Parts};
-use crate::table::raw::{ChangingTable, RawTable, sealed::Sealed};
+use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Config, Device, Error, InputError, Result, Stream};
 use gpu_kernels::double::PackedPair;
 use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, Operation, Unpack, header};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{Key, Payload, Value, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
 
@@ -49,7 +49,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 ///   each passes many of the others. To insert 64,000 such keys took 6.7 s on two cores, where any
 ///   others take milliseconds.
 /// * **Memory.** A slot takes 8 bytes, or 16 with keys or values of 64 bits.
-///   [`LinearConfig::memory_bytes`](Config::memory_bytes) says beforehand what a map takes.
+///   [`LinearConfig::initial_memory_bytes`](Config::initial_memory_bytes) says beforehand what a map takes.
 ///
 /// Make it by [`BulkMap::new`] or a [`LinearConfig`]; change it by [`BulkMap::insert_many`] and
 /// [`BulkMap::remove_many`]; ask it by [`BulkMap::get_many`].
@@ -68,12 +68,9 @@ pub type LinearMap<K = u32, V = u32> = BulkMap<K, V, Linear>;
 impl Sealed for Linear {}
 impl Design for Linear {
     const NAME: &'static str = "Linear";
+    type Table<K: Key, P: Payload> = LinearTable<K, WordOf<P>>;
 }
 impl Seeded for Linear {}
-impl<K: Key, V: Value> Stores<K, V> for Linear {
-    type Table = LinearTable<K, V>;
-}
-impl<K: Key, V: Value> Changes<K, V> for Linear {}
 
 /// The table of a [`LinearMap`].
 #[derive(Debug)]
@@ -199,6 +196,11 @@ impl<K: Key, V: Value> LinearTable<K, V> {
         }
         self.interrupted = None;
         Ok(())
+    }
+
+    /// Removes all keys.
+    fn clear_all(&mut self, stream: &Stream) -> Result<()> {
+        self.change(stream, Change::Clear, Self::empty)
     }
 
     /// Reads the header's counters; waits.
@@ -333,22 +335,30 @@ impl<K: Key, V: Value> RawTable<K, V> for LinearTable<K, V> {
     }
 }
 
-impl<K: Key, V: Value> ChangingTable<K, V> for LinearTable<K, V> {
-    type Design = Linear;
-
-    fn create(config: LinearConfig, device: &Device) -> Result<Self> {
-        Self::new(config, device)
+impl Changes for Linear {
+    fn create<K: Key, V: Value>(config: LinearConfig, device: &Device) -> Result<LinearTable<K, V>> {
+        LinearTable::new(config, device)
     }
 
-    fn insert(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
-        self.insert_by(stream, Operation::Insert, keys, values, None)
+    fn insert<K: Key, V: Value>(
+        table: &mut LinearTable<K, V>,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<u64> {
+        table.insert_by(stream, Operation::Insert, keys, values, None)
     }
 
-    fn remove(&mut self, stream: &Stream, keys: &Buffer<K>, answers: Option<&mut Answers<V>>) -> Result<u64> {
-        self.remove_keys(stream, keys, answers.as_deref())
+    fn remove<K: Key, V: Value>(
+        table: &mut LinearTable<K, V>,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        answers: Option<&mut Answers<V>>,
+    ) -> Result<u64> {
+        table.remove_keys(stream, keys, answers.as_deref())
     }
 
-    fn clear(&mut self, stream: &Stream) -> Result<()> {
-        self.change(stream, Change::Clear, Self::empty)
+    fn clear<K: Key, V: Value>(table: &mut LinearTable<K, V>, stream: &Stream) -> Result<()> {
+        table.clear_all(stream)
     }
 }

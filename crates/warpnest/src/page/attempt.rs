@@ -25,11 +25,11 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         zeroed: bool,
     ) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
-        let Self { scratch, words, layout, config, .. } = self;
+        let Self { scratch, words, layout, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
         // If there are two splits, one may write to the table.
         let zeroed = zeroed && plan.levels.len() < 2;
-        let launches = Launches { plan, layout, unique: config.unique, input, scratch, words, zeroed };
+        let launches = Launches { plan, layout, unique: plan.unique, input, scratch, words, zeroed };
         // SAFETY: the documentation of the kernels allows null starts.
         let nothing = unsafe { Global::null() };
         // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
@@ -57,9 +57,9 @@ impl<K: Key, V: Payload> PageTable<K, V> {
         plan: &Plan,
     ) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
-        let Self { scratch, words, layout, config, .. } = self;
+        let Self { scratch, words, layout, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
-        let launches = Launches { plan, layout, unique: config.unique, input, scratch, words, zeroed: false };
+        let launches = Launches { plan, layout, unique: plan.unique, input, scratch, words, zeroed: false };
         let last = plan.levels.len() - 1;
         let bins = plan.levels[last].bins();
         // SAFETY: the kernel's documentation allows null counts.

@@ -6,8 +6,8 @@ use super::config::Plan;
 use super::unordered::Repeats;
 use super::{Page, PageConfig, PageTable};
 use crate::primitives::Scratch;
-use crate::table::input::{Input, Known};
-use crate::table::raw::BuiltTable;
+use crate::table::design::Builds;
+use crate::table::input::Input;
 use crate::table::stages::StageClock;
 use crate::{Buffer, BuildError, Device, Error, Result, Stream};
 use gpu_kernels::page::{Layout, header};
@@ -167,19 +167,24 @@ impl Outcome {
     }
 }
 
-impl<K: Key, V: Payload> BuiltTable<K, V> for PageTable<K, V> {
-    type Design = Page;
+impl Builds for Page {
+    type Report = PageReport;
 
-    fn sizes(config: &PageConfig, items: u64) -> Result<(u64, u64)> {
-        let plan = config.plan::<K, V>(items)?;
+    fn sizes<K: Key, P: Payload>(config: &PageConfig, items: u64) -> Result<(u64, u64)> {
+        let plan = config.plan::<K, P>(items)?;
         Ok((8 * plan.table_words(), 8 * plan.scratch_words()))
     }
 
-    fn create(config: PageConfig, stream: &Stream, device: &Device, input: Input<'_, K, V>) -> Result<Self> {
-        let plan = config.plan_on::<K, V>(input.pairs, input.known == Known::AnyValues, device.engine().cores())?;
-        let mut map = Self {
+    fn build<K: Key, P: Payload>(
+        config: PageConfig,
+        stream: &Stream,
+        device: &Device,
+        input: Input<'_, K, P>,
+    ) -> Result<PageTable<K, P>> {
+        let plan = config.plan_on::<K, P>(input.pairs, input.known, device.engine().cores())?;
+        let mut map = PageTable {
             device: device.clone(),
-            layout: Layout::new::<K, V>(0, 0, plan.page_bits, plan.page_buckets),
+            layout: Layout::new::<K, P>(0, 0, plan.page_bits, plan.page_buckets),
             words: Buffer::uninitialized(device, plan.table_words() as usize)?,
             scratch: Scratch::new(device),
             length: 0,
@@ -202,27 +207,23 @@ impl<K: Key, V: Payload> BuiltTable<K, V> for PageTable<K, V> {
         Ok(map)
     }
 
-    fn rebuild(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
-        let cores = self.device.engine().cores();
-        let plan = self.config.plan_on::<K, V>(input.pairs, input.known == Known::AnyValues, cores)?;
-        self.length = 0;
-        let built = self.attempt_until_built(stream, input, &plan, false);
+    fn rebuild<K: Key, P: Payload>(table: &mut PageTable<K, P>, stream: &Stream, input: Input<'_, K, P>) -> Result<()> {
+        let cores = table.device.engine().cores();
+        let plan = table.config.plan_on::<K, P>(input.pairs, input.known, cores)?;
+        table.length = 0;
+        let built = table.attempt_until_built(stream, input, &plan, false);
         if built.is_err() {
-            self.empty(stream);
+            table.empty(stream);
         }
         built
     }
 
-    fn config(&self) -> &PageConfig {
-        &self.config
+    fn config<K: Key, P: Payload>(table: &PageTable<K, P>) -> &PageConfig {
+        &table.config
     }
 
-    fn config_mut(&mut self) -> &mut PageConfig {
-        &mut self.config
-    }
-
-    fn report(&self) -> &PageReport {
-        &self.report
+    fn report<K: Key, P: Payload>(table: &PageTable<K, P>) -> &Self::Report {
+        &table.report
     }
 }
 
@@ -279,7 +280,7 @@ impl<K: Key, V: Payload> PageTable<K, V> {
                     let settling = self.settle(stream, input, plan, repeated)?;
                     stages = stages.map(|stages| PageStages { settling, ..stages });
                 }
-                let ordered = !self.config.unique && !matches!(strategy, Strategy::Unordered { .. });
+                let ordered = !plan.unique && !matches!(strategy, Strategy::Unordered { .. });
                 self.length = length;
                 self.report =
                     PageReport { seed, failures, split_again, counted, skewed, ordered, settled, moved, stages };

@@ -2,6 +2,7 @@
 
 use super::unordered::UnorderedPlan;
 use crate::table::config::Config;
+use crate::table::input::Known;
 use crate::{ConfigError, Error, InputError, Result};
 use gpu_kernels::page::{
     BUCKET_WORDS, Layout, MAX_SPLIT_BITS, MIN_BUCKETS, fit_page, header, max_page_buckets, split_state_words,
@@ -86,34 +87,35 @@ impl Config<Page> {
     /// Returns the sizes of a build of `pairs` pairs, or keys alone, if the configuration makes
     /// sense.
     pub(super) fn plan<K: Key, V: Payload>(&self, pairs: u64) -> Result<Plan> {
-        self.plan_moving::<K, V, V>(pairs, None)
+        self.plan_moving::<K, V, V>(pairs, self.unique, None)
     }
 
     /// Returns [`PageConfig::plan`], or the plan for values that do not matter, so that keys alone
     /// are moved.
-    pub(super) fn plan_for<K: Key, V: Payload>(&self, pairs: u64, any_values: bool) -> Result<Plan> {
-        self.plan_on::<K, V>(pairs, any_values, None)
+    pub(super) fn plan_for<K: Key, V: Payload>(&self, pairs: u64, known: Known) -> Result<Plan> {
+        self.plan_on::<K, V>(pairs, known, None)
     }
 
     /// Returns [`PageConfig::plan_for`] an engine with `cores`
     /// [`Engine::cores`](crate::runtime::engine::Engine::cores): the table is as large, and the
     /// scratch no larger.
-    pub(super) fn plan_on<K: Key, V: Payload>(
-        &self,
-        pairs: u64,
-        any_values: bool,
-        cores: Option<usize>,
-    ) -> Result<Plan> {
-        if any_values {
-            self.plan_moving::<K, V, Nothing>(pairs, cores)
+    pub(super) fn plan_on<K: Key, V: Payload>(&self, pairs: u64, known: Known, cores: Option<usize>) -> Result<Plan> {
+        let unique = self.unique_given(known);
+        if known == Known::AnyValues {
+            self.plan_moving::<K, V, Nothing>(pairs, unique, cores)
         } else {
-            self.plan_moving::<K, V, V>(pairs, cores)
+            self.plan_moving::<K, V, V>(pairs, unique, cores)
         }
     }
 
     /// Returns the sizes of a build that moves keys with the payload `M` to where the pages are
     /// built.
-    fn plan_moving<K: Key, V: Payload, M: Payload>(&self, pairs: u64, cores: Option<usize>) -> Result<Plan> {
+    fn plan_moving<K: Key, V: Payload, M: Payload>(
+        &self,
+        pairs: u64,
+        unique: bool,
+        cores: Option<usize>,
+    ) -> Result<Plan> {
         // Written this way round so that a load that is NaN is refused, too.
         let load = self.load_of::<V>(pairs);
         if !(load > 0.0 && load <= 1.0) {
@@ -125,7 +127,7 @@ impl Config<Page> {
         if V::VALUE_BITS == 0 {
             let pages = pages_of::<K, V>(buckets_of_keys::<K, V>(pairs, load), load)?;
             let (page_bits, page_buckets) = pages_for(pages, pairs, cores);
-            return Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique, cores));
+            return Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, unique, cores));
         }
         let bucket_bytes = (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 8) as f64;
         let pair_bytes = ((K::BITS + V::VALUE_BITS) / 8) as f64;
@@ -136,7 +138,7 @@ impl Config<Page> {
             (page_bits, page_buckets) = pages_of::<K, V>(buckets, load)?;
         }
         let (page_bits, page_buckets) = pages_for((page_bits, page_buckets), pairs, cores);
-        Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, !self.unique, cores))
+        Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, unique, cores))
     }
 }
 
@@ -230,6 +232,8 @@ impl Level {
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub pairs: u64,
+    /// Whether each key occurs once.
+    pub unique: bool,
     pub page_bits: u32,
     pub page_buckets: u32,
     pub levels: Vec<Level>,
@@ -247,9 +251,10 @@ impl Plan {
         pairs: u64,
         page_bits: u32,
         page_buckets: u32,
-        repeats: bool,
+        unique: bool,
         cores: Option<usize>,
     ) -> Self {
+        let repeats = !unique;
         let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
         let tile = split_tile::<K, M>();
         let (mut levels, mut bits_so_far) = (Vec::new(), 0);
@@ -285,7 +290,7 @@ impl Plan {
         // Cores process the pairs of a bin in order anyway.
         let unordered = (repeats && M::VALUE_BITS == V::VALUE_BITS && cores.is_none() && pairs != 0)
             .then(|| UnorderedPlan::new::<K, V>(pairs, 1 << page_bits));
-        Self { pairs, page_bits, page_buckets, levels, unordered, table_words, key_bytes, value_bytes }
+        Self { pairs, unique, page_bits, page_buckets, levels, unordered, table_words, key_bytes, value_bytes }
     }
 
     /// Returns the number of 64-bit words of the table's buckets.
@@ -402,9 +407,9 @@ mod tests {
             let loads = [None, Some(1.0), Some(0.8), Some(0.25), Some(0.01)];
             for (lg, load) in (0..=31).flat_map(|lg| loads.map(|load| (lg, load))) {
                 let config = load.map_or(config.clone(), |load| config.clone().load(load));
-                let Ok(plan) = config.plan_for::<u32, u32>(1 << lg, false) else { continue };
+                let Ok(plan) = config.plan_for::<u32, u32>(1 << lg, Known::Nothing) else { continue };
                 for cores in [1, 2, 64] {
-                    let of_cores = config.plan_on::<u32, u32>(1 << lg, false, Some(cores)).unwrap();
+                    let of_cores = config.plan_on::<u32, u32>(1 << lg, Known::Nothing, Some(cores)).unwrap();
                     let what = format!("2^{lg} at {load:?}, {cores} cores");
                     assert_eq!(of_cores.table_words(), plan.table_words(), "{what}");
                     assert!(of_cores.scratch_words() <= plan.scratch_words(), "{what}");
@@ -445,12 +450,12 @@ mod tests {
     /// offset.
     #[test]
     fn offsets_of_pairs_fit_32_bits() {
-        fn check<K: Key, V: Payload>(any_values: bool) {
+        fn check<K: Key, V: Payload>(known: Known) {
             for lg in 0..=31 {
                 for load in [1.0, 0.9, 0.5, 0.25, 0.1, 0.01, 0.001] {
                     for config in [PageConfig::default().load(load), PageConfig::default().load(load).assume_unique()] {
                         // Some loads give more buckets than a table may have.
-                        let Ok(plan) = config.plan_for::<K, V>(1 << lg, any_values) else { continue };
+                        let Ok(plan) = config.plan_for::<K, V>(1 << lg, known) else { continue };
                         for level in &plan.levels {
                             assert!(
                                 level.capacity() >= plan.pairs && level.capacity() < 0xffff_0000,
@@ -470,12 +475,12 @@ mod tests {
                 }
             }
         }
-        check::<u32, u32>(false);
-        check::<u64, u32>(false);
-        check::<u64, u64>(false);
-        check::<u32, Nothing>(false);
-        check::<u64, Nothing>(false);
-        check::<u32, u32>(true);
-        check::<u64, u32>(true);
+        check::<u32, u32>(Known::Nothing);
+        check::<u64, u32>(Known::Nothing);
+        check::<u64, u64>(Known::Nothing);
+        check::<u32, Nothing>(Known::Nothing);
+        check::<u64, Nothing>(Known::Nothing);
+        check::<u32, u32>(Known::AnyValues);
+        check::<u64, u32>(Known::AnyValues);
     }
 }

@@ -36,7 +36,7 @@ impl<K: Key, V: Payload> PageTable<K, V> {
     /// values do not matter.
     fn count_and_move<M: Payload>(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
-        let Self { scratch, words, layout, config, .. } = self;
+        let Self { scratch, words, layout, .. } = self;
         let functions = page_function::<K>(layout);
         let passes = RadixPasses::<K, M>::by_bucket(functions, plan.page_bits, plan.pairs);
         // The pages' starts are behind what the splits use, whose storage for pairs serves here
@@ -69,7 +69,7 @@ impl<K: Key, V: Payload> PageTable<K, V> {
             let moved = M::VALUE_BITS == V::VALUE_BITS;
             let values = if moved { from.values.cast() } else { Global::null() };
             let from = Pairs::<K, V> { keys: from.keys, values };
-            let unique = config.unique && moved;
+            let unique = plan.unique && moved;
             build_in_place(batch, &mut clock, (layout, unique, plan.pairs), from, words, (pairs_scratch, starts_at))
         })?;
         Outcome::of(stream, pairs_scratch, 0, &clock)

@@ -1,27 +1,33 @@
 //! A page map under a compacting table or a multimap.
 
-use super::{PageConfig, PageTable};
-use crate::layered::id_table::{IdTable, RunsQuery};
-use crate::table::input::Input;
-use crate::table::raw::BuiltTable;
+use super::{Page, PageConfig, PageTable};
+use crate::layered::id_table::{IdTable, Ids, RunsQuery};
+use crate::table::design::Builds;
+use crate::table::input::{Input, Known};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::layered::multi::{Runs, RunsParams};
 use gpu_kernels::page::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
 use gpu_kernels::types::Key;
 
+impl Ids for Page {
+    fn scratch_bytes<K: Key>(config: &PageConfig, pairs: u64, known: Known) -> Result<u64> {
+        Ok(8 * config.plan_for::<K, u32>(pairs, known)?.scratch_words())
+    }
+
+    fn rebuild_resized<K: Key>(table: &mut PageTable<K, u32>, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
+        <Self as Builds>::rebuild(table, stream, input)
+    }
+
+    fn forget<K: Key>(table: &mut PageTable<K, u32>, stream: &Stream) {
+        table.empty(stream);
+    }
+
+    fn id_table<K: Key>(table: &PageTable<K, u32>) -> &dyn IdTable<K> {
+        table
+    }
+}
+
 impl<K: Key> IdTable<K> for PageTable<K, u32> {
-    fn scratch_bytes(config: &PageConfig, pairs: u64, any_values: bool) -> Result<u64> {
-        Ok(8 * config.plan_for::<K, u32>(pairs, any_values)?.scratch_words())
-    }
-
-    fn rebuild_resized(&mut self, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
-        self.rebuild(stream, input)
-    }
-
-    fn forget(&mut self, stream: &Stream) {
-        self.empty(stream);
-    }
-
     unsafe fn assign_ids(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         let plan = NumberParams { layout: self.layout, capacity: keys.len() as u64 };

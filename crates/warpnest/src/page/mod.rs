@@ -14,7 +14,7 @@ pub use build::{PageReport, PageStages};
 pub use config::{Page, PageConfig};
 
 use crate::primitives::Scratch;
-use crate::table::design::{Builds, Built, Design, Seeded, Staged, Stores};
+use crate::table::design::{Design, Seeded, Sets, Staged};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
@@ -95,16 +95,11 @@ pub type PageSet<K> = BulkSet<K, Page>;
 impl Sealed for Page {}
 impl Design for Page {
     const NAME: &'static str = "Page";
-}
-impl Built for Page {
-    type Report = PageReport;
+    type Table<K: Key, P: Payload> = PageTable<K, P>;
 }
 impl Seeded for Page {}
 impl Staged for Page {}
-impl<K: Key, V: Payload> Stores<K, V> for Page {
-    type Table = PageTable<K, V>;
-}
-impl<K: Key, V: Payload> Builds<K, V> for Page {}
+impl Sets for Page {}
 
 /// The table of a [`PageMap`], or of a [`PageSet`] if the payload is nothing.
 #[derive(Debug)]
@@ -148,7 +143,7 @@ impl<K: Key, V: Payload> PageTable<K, V> {
     }
 }
 
-impl<K: Key, V: Payload> RawTable<K, V> for PageTable<K, V> {
+impl<K: Key, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }

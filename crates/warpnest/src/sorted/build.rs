@@ -3,13 +3,13 @@
 use super::config::{Plan, bytes, keys_length, values_length};
 use super::{Sorted, SortedConfig, SortedTable};
 use crate::primitives::{Pairs, Scratch, launch_compact, launch_flag};
+use crate::table::design::Builds;
 use crate::table::input::Input;
-use crate::table::raw::BuiltTable;
 use crate::table::stages::StageClock;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{GROUP, Index, IndexParams, Layout};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{Key, Payload, Value, WordOf};
 
 /// The report of a build.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,17 +47,22 @@ impl SortedStages {
     }
 }
 
-impl<K: Key, V: Value> BuiltTable<K, V> for SortedTable<K, V> {
-    type Design = Sorted;
+impl Builds for Sorted {
+    type Report = SortedReport;
 
-    fn sizes(config: &SortedConfig, items: u64) -> Result<(u64, u64)> {
-        let scratch = 8 * config.plan::<K, V>(items)?.scratch_words();
-        Ok((bytes::<K, V>(keys_length(items), values_length(items)), scratch))
+    fn sizes<K: Key, P: Payload>(config: &SortedConfig, items: u64) -> Result<(u64, u64)> {
+        let scratch = 8 * config.plan::<K, WordOf<P>>(items)?.scratch_words();
+        Ok((bytes::<K, WordOf<P>>(keys_length(items), values_length(items)), scratch))
     }
 
-    fn create(config: SortedConfig, stream: &Stream, device: &Device, input: Input<'_, K, V>) -> Result<Self> {
-        let plan = config.plan::<K, V>(input.pairs)?;
-        let mut table = Self {
+    fn build<K: Key, P: Payload>(
+        config: SortedConfig,
+        stream: &Stream,
+        device: &Device,
+        input: Input<'_, K, P>,
+    ) -> Result<SortedTable<K, WordOf<P>>> {
+        let plan = config.plan::<K, WordOf<P>>(input.pairs)?;
+        let mut table = SortedTable {
             device: device.clone(),
             layout: Layout::new(0),
             keys: Buffer::uninitialized(device, keys_length(plan.pairs) as usize)?,
@@ -66,33 +71,33 @@ impl<K: Key, V: Value> BuiltTable<K, V> for SortedTable<K, V> {
             report: SortedReport { repeats: 0, stages: None },
             config,
         };
-        table.run(stream, &input, &plan)?;
+        table.run(stream, &input.with_values(), &plan)?;
         table.scratch.release();
         Ok(table)
     }
 
-    fn rebuild(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
-        let plan = self.config.plan::<K, V>(input.pairs)?;
-        self.layout = Layout::new(0);
-        let built = self.ensure_capacity(plan.pairs).and_then(|()| self.run(stream, &input, &plan));
+    fn rebuild<K: Key, P: Payload>(
+        table: &mut SortedTable<K, WordOf<P>>,
+        stream: &Stream,
+        input: Input<'_, K, P>,
+    ) -> Result<()> {
+        let plan = table.config.plan::<K, WordOf<P>>(input.pairs)?;
+        table.layout = Layout::new(0);
+        let built = table.ensure_capacity(plan.pairs).and_then(|()| table.run(stream, &input.with_values(), &plan));
         if built.is_err() {
             // All ones, as after the last key. If this fails too, the device is lost; the first
             // error says more.
-            let _ = self.keys.set_bytes(stream, 0xff);
+            let _ = table.keys.set_bytes(stream, 0xff);
         }
         built
     }
 
-    fn config(&self) -> &SortedConfig {
-        &self.config
+    fn config<K: Key, P: Payload>(table: &SortedTable<K, WordOf<P>>) -> &SortedConfig {
+        &table.config
     }
 
-    fn config_mut(&mut self) -> &mut SortedConfig {
-        &mut self.config
-    }
-
-    fn report(&self) -> &SortedReport {
-        &self.report
+    fn report<K: Key, P: Payload>(table: &SortedTable<K, WordOf<P>>) -> &Self::Report {
+        &table.report
     }
 }
 

@@ -10,12 +10,12 @@ pub use build::{SortedReport, SortedStages};
 pub use config::{Sorted, SortedConfig};
 
 use crate::primitives::Scratch;
-use crate::table::design::{Builds, Built, Design, Staged, Stores};
+use crate::table::design::{Design, Staged};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
 use gpu_kernels::sorted::{Find, FindParams, Layout};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{Key, Payload, Value, WordOf};
 use std::ops::Range;
 
 /// A map that is sorted by key in one go, and answers lookups by binary search. It also answers
@@ -69,15 +69,9 @@ pub type SortedMap<K, V> = BulkMap<K, V, Sorted>;
 impl Sealed for Sorted {}
 impl Design for Sorted {
     const NAME: &'static str = "Sorted";
-}
-impl Built for Sorted {
-    type Report = SortedReport;
+    type Table<K: Key, P: Payload> = SortedTable<K, WordOf<P>>;
 }
 impl Staged for Sorted {}
-impl<K: Key, V: Value> Stores<K, V> for Sorted {
-    type Table = SortedTable<K, V>;
-}
-impl<K: Key, V: Value> Builds<K, V> for Sorted {}
 
 /// The table of a [`SortedMap`].
 #[derive(Debug)]

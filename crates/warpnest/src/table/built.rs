@@ -1,15 +1,80 @@
-//! What maps have that are built in one go.
+//! Builds in one go, from a configuration or the default one, and rebuilds.
 
 use super::config::Config;
-use super::design::{Builds, Stores};
+use super::design::{Builds, Design};
 use super::input::Input;
-use super::raw::BuiltTable;
 use crate::runtime::lent::Lent;
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
 
+/// Builds: of designs that are built in one go.
+impl<D: Design> Config<D> {
+    /// Builds a map of `keys[i]` to `values[i]`; returns when it is built.
+    ///
+    /// # Errors
+    /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), or a setting that makes
+    ///   no sense for so many pairs.
+    /// * The build did not succeed: [`BuildError::Page`](crate::BuildError::Page),
+    ///   [`BuildError::Cuckoo`](crate::BuildError::Cuckoo),
+    ///   [`BuildError::TwoLevel`](crate::BuildError::TwoLevel). No function can place
+    ///   the keys: [`BuildError::KeysAgreeModuloPrime`](crate::BuildError::KeysAgreeModuloPrime).
+    /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    ///   [`Error::Driver`](crate::Error::Driver).
+    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<BulkMap<K, V, D>>
+    where
+        D: Builds,
+    {
+        // The check comes before the copies: a request that cannot work should not cost them.
+        D::sizes::<K::Word, V::Word>(self, keys.len() as u64)?;
+        let (keys, values) = Lent::pairs(device, keys, values)?;
+        self.build_on(device.default_stream(), device, &keys, &values)
+    }
+
+    /// Builds a map from buffers, on `stream`; waits until it is known that the build succeeded.
+    ///
+    /// # Errors
+    /// As for [`Config::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn build_on<K: Key, V: Value>(
+        &self,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<BulkMap<K, V, D>>
+    where
+        D: Builds,
+    {
+        let input = Input::of(device, stream, keys.words(), values.words())?;
+        Ok(BulkMap::of(D::build(self.clone(), stream, device, input)?))
+    }
+
+    /// Returns the bytes that a map of `pairs` pairs takes on the device.
+    ///
+    /// # Errors
+    /// As for [`Config::build`], as far as they follow from the configuration and the number.
+    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>
+    where
+        D: Builds,
+    {
+        Ok(D::sizes::<K::Word, V::Word>(self, pairs)?.0)
+    }
+
+    /// Returns the bytes that a build of `pairs` pairs takes on the device besides the map and its
+    /// input. A build that meets many copies of a key may take more: the documentation of each map
+    /// says when.
+    ///
+    /// # Errors
+    /// As for [`Config::memory_bytes`].
+    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>
+    where
+        D: Builds,
+    {
+        Ok(D::sizes::<K::Word, V::Word>(self, pairs)?.1)
+    }
+}
+
 /// Builds: of a [`PageMap`](crate::PageMap), a [`CuckooMap`](crate::CuckooMap), a
 /// [`TwoLevelMap`](crate::TwoLevelMap) and a [`SortedMap`](crate::SortedMap).
-impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
+impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`Config::build`]
     /// takes another.
     ///
@@ -17,7 +82,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// As for [`Config::build`].
     pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self>
     where
-        D: Builds<K::Word, V::Word>,
+        D: Builds,
     {
         Config::<D>::default().build(device, keys, values)
     }
@@ -39,7 +104,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// As for [`Config::build`].
     pub fn from_pairs(device: &Device, pairs: impl IntoIterator<Item = (K, V)>) -> Result<Self>
     where
-        D: Builds<K::Word, V::Word>,
+        D: Builds,
     {
         let (keys, values): (Vec<K>, Vec<V>) = pairs.into_iter().unzip();
         Self::build(device, &keys, &values)
@@ -51,7 +116,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// As for [`BulkMap::rebuild_on`]; if the slices cannot be copied, the map is unchanged.
     pub fn rebuild(&mut self, keys: &[K], values: &[V]) -> Result<()>
     where
-        D: Builds<K::Word, V::Word>,
+        D: Builds,
     {
         let device = self.device().clone();
         let (keys, values) = Lent::pairs(&device, keys, values)?;
@@ -71,17 +136,17 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// succeeded.
     pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()>
     where
-        D: Builds<K::Word, V::Word>,
+        D: Builds,
     {
         let input = Input::of(self.device(), stream, keys.words(), values.words())?;
-        self.table.rebuild(stream, input)
+        D::rebuild(&mut self.table, stream, input)
     }
 
     /// Returns the report of the last build that succeeded.
     pub fn report(&self) -> &D::Report
     where
-        D: Builds<K::Word, V::Word>,
+        D: Builds,
     {
-        self.table.report()
+        D::report(&self.table)
     }
 }

@@ -1,21 +1,37 @@
 //! What maps have that change in place, batch by batch.
 
 use super::config::Config;
-use super::design::{Changes, Stores};
-use super::raw::ChangingTable;
+use super::design::{Changes, Design};
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, BulkMap, Device, Key, Result, Stream, Value};
 
+/// Empty maps: of linear and extendible maps.
+impl<D: Design> Config<D> {
+    /// Makes an empty map that changes in place.
+    ///
+    /// # Errors
+    /// A setting that makes no sense, or the device:
+    /// [`Error::NoWideAtomics`](crate::Error::NoWideAtomics) for a
+    /// [`LinearMap`](crate::LinearMap) of 64-bit keys or values on an old GPU,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn create<K: Key, V: Value>(&self, device: &Device) -> Result<BulkMap<K, V, D>>
+    where
+        D: Changes,
+    {
+        Ok(BulkMap::of(D::create(self.clone(), device)?))
+    }
+}
+
 /// Changes batch by batch: of a [`LinearMap`](crate::LinearMap) and an
 /// [`ExtendibleMap`](crate::ExtendibleMap).
-impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
+impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// Makes an empty map with the default configuration; [`Config::create`] takes another.
     ///
     /// # Errors
     /// As for [`Config::create`].
     pub fn new(device: &Device) -> Result<Self>
     where
-        D: Changes<K::Word, V::Word>,
+        D: Changes,
     {
         Config::<D>::default().create(device)
     }
@@ -36,7 +52,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     ///   [`Error::Driver`](crate::Error::Driver).
     pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<usize>
     where
-        D: Changes<K::Word, V::Word>,
+        D: Changes,
     {
         let device = self.device().clone();
         let (keys, values) = Lent::pairs(&device, keys, values)?;
@@ -49,9 +65,9 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// As for [`BulkMap::insert_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
     pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<usize>
     where
-        D: Changes<K::Word, V::Word>,
+        D: Changes,
     {
-        self.table.insert(stream, keys.words(), values.words()).map(|keys| keys as usize)
+        D::insert(&mut self.table, stream, keys.words(), values.words()).map(|keys| keys as usize)
     }
 
     /// Removes the keys; returns the values that they had. Of several equal keys one gets the
@@ -63,7 +79,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// done. [`Error::Emptied`](crate::Error::Emptied): the map is empty now.
     pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>>
     where
-        D: Changes<K::Word, V::Word>,
+        D: Changes,
     {
         let device = self.device().clone();
         let keys = Lent::new(&device, keys)?;
@@ -78,9 +94,9 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// As for [`BulkMap::remove_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
     pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<usize>
     where
-        D: Changes<K::Word, V::Word>,
+        D: Changes,
     {
-        self.table.remove(stream, keys.words(), None).map(|keys| keys as usize)
+        D::remove(&mut self.table, stream, keys.words(), None).map(|keys| keys as usize)
     }
 
     /// Does [`BulkMap::remove_many_on`], and answers which keys were there, with the values that
@@ -91,9 +107,9 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// for [`BulkMap::remove_many_on`].
     pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<usize>
     where
-        D: Changes<K::Word, V::Word>,
+        D: Changes,
     {
-        self.table.remove(stream, keys.words(), Some(answers.words_mut())).map(|keys| keys as usize)
+        D::remove(&mut self.table, stream, keys.words(), Some(answers.words_mut())).map(|keys| keys as usize)
     }
 
     /// Removes all keys.
@@ -102,7 +118,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// As for [`BulkMap::clear_on`].
     pub fn clear(&mut self) -> Result<()>
     where
-        D: Changes<K::Word, V::Word>,
+        D: Changes,
     {
         let device = self.device().clone();
         self.clear_on(device.default_stream())
@@ -118,8 +134,8 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// the map is empty, or cannot be used until a change succeeds, and returns errors that say so.
     pub fn clear_on(&mut self, stream: &Stream) -> Result<()>
     where
-        D: Changes<K::Word, V::Word>,
+        D: Changes,
     {
-        self.table.clear(stream)
+        D::clear(&mut self.table, stream)
     }
 }

@@ -1,58 +1,130 @@
 //! The designs of tables, and the bounds of generic code over them. A [`Design`] names a kind of
 //! table. All traits are sealed: other crates can use them as bounds, but not implement them.
+//!
+//! | bound | designs | what their maps can do |
+//! |---|---|---|
+//! | [`Design`] | all | lookups, copies, files |
+//! | [`Builds`] | [`Page`], [`Cuckoo`], [`TwoLevel`], [`Sorted`] | be built and rebuilt in one go |
+//! | [`Changes`] | [`Linear`], [`Extendible`] | change in place, batch by batch |
+//! | [`Sets`] | [`Page`], [`Cuckoo`] | be sets |
+//! | [`Ids`] | [`Page`], [`Cuckoo`] | be under a compacting table or a multimap |
+//!
+//! The methods of these traits are called by [`Config`], [`BulkMap`](crate::BulkMap) and
+//! [`BulkSet`](crate::BulkSet), which check what they promise.
 
-use super::raw::{BuiltTable, ChangingTable, RawTable, sealed};
-use gpu_kernels::types::{Key, Payload, Value};
+use super::config::Config;
+use super::input::Input;
+use super::raw::{RawTable, sealed};
+use crate::{Answers, Buffer, Device, Result, Stream};
+use gpu_kernels::types::{Key, Payload, Value, WordOf};
 use std::fmt::Debug;
 
 pub use crate::cuckoo::Cuckoo;
 pub use crate::extendible::Extendible;
-pub use crate::layered::id_table::Numbers;
+pub use crate::layered::id_table::Ids;
 pub use crate::linear::Linear;
 pub use crate::page::Page;
 pub use crate::sorted::Sorted;
 pub use crate::two_level::TwoLevel;
 
-/// A kind of table, and what is configured of it beyond a [`Config`](crate::Config)'s common
-/// settings: [`Page`], [`Cuckoo`], [`TwoLevel`], [`Sorted`], [`Linear`] or [`Extendible`]. The
-/// trait is sealed.
+/// A kind of table, and what is configured of it beyond a [`Config`]'s common settings: [`Page`],
+/// [`Cuckoo`], [`TwoLevel`], [`Sorted`], [`Linear`] or [`Extendible`]. The trait is sealed.
 pub trait Design: sealed::Sealed + Clone + Debug + Default + PartialEq + 'static {
     /// The name of the design, such as `Page` of a `PageMap`.
     const NAME: &'static str;
-}
 
-/// A [`Design`] whose tables are built in one go. The trait is sealed.
-pub trait Built: Design {
-    /// The report of a build.
-    type Report: Clone + Debug + PartialEq;
+    /// The table of words `K` for keys and the payload `P`: a word for values, or
+    /// [`Nothing`](gpu_kernels::types::Nothing) in a set, if the design has [`Sets`].
+    type Table<K: Key, P: Payload>: RawTable<K, WordOf<P>>;
 }
 
 /// A [`Design`] that draws random constants. The trait is sealed.
 pub trait Seeded: Design {}
 
-/// A [`Design`] whose builds can measure their stages. The trait is sealed.
-pub trait Staged: Built {}
-
-/// A [`Design`] whose builds can count what they do. The trait is sealed.
-pub trait Counted: Built {}
-
-/// A [`Design`] that has tables of keys `K` with payload `P`: `u32` or `u64`, and
-/// [`Nothing`](gpu_kernels::types::Nothing) for the payload of a set. The trait is sealed.
-pub trait Stores<K: Key, P: Payload>: Design {
-    /// The table.
-    type Table: RawTable<K, P>;
-}
-
-/// A [`Design`] that builds tables of keys `K` with payload `P` in one go. The trait is sealed.
+/// A [`Design`] whose tables are built in one go. The trait is sealed.
 #[diagnostic::on_unimplemented(
-    message = "a map of design `{Self}` is not built in one go, or not of these words",
+    message = "a map of design `{Self}` is not built in one go",
     note = "take a `PageMap`, or `insert_many` into this one"
 )]
-pub trait Builds<K: Key, P: Payload>: Built + Stores<K, P, Table: BuiltTable<K, P, Design = Self>> {}
+pub trait Builds: Design {
+    /// The report of a build.
+    type Report: Clone + Debug + PartialEq;
 
-/// A [`Design`] whose maps of `K` to `V` change in place, batch by batch. The trait is sealed.
+    /// Returns the bytes that a table of `items` pairs, or keys alone, keeps, and those that its
+    /// build takes besides. Fails if the request makes no sense.
+    #[doc(hidden)]
+    fn sizes<K: Key, P: Payload>(config: &Config<Self>, items: u64) -> Result<(u64, u64)>;
+
+    /// Builds a table from input that has been checked to be on `device`, like the stream.
+    #[doc(hidden)]
+    fn build<K: Key, P: Payload>(
+        config: Config<Self>,
+        stream: &Stream,
+        device: &Device,
+        input: Input<'_, K, P>,
+    ) -> Result<Self::Table<K, P>>;
+
+    /// Rebuilds a table from input that has been checked to be on its device, like the stream. If
+    /// the request makes no sense, the table is unchanged. After another error it is empty.
+    #[doc(hidden)]
+    fn rebuild<K: Key, P: Payload>(
+        table: &mut Self::Table<K, P>,
+        stream: &Stream,
+        input: Input<'_, K, P>,
+    ) -> Result<()>;
+
+    /// Returns the configuration of the last build and the next one.
+    #[doc(hidden)]
+    fn config<K: Key, P: Payload>(table: &Self::Table<K, P>) -> &Config<Self>;
+
+    /// Returns the report of the last build that succeeded.
+    #[doc(hidden)]
+    fn report<K: Key, P: Payload>(table: &Self::Table<K, P>) -> &Self::Report;
+}
+
+/// A [`Design`] whose builds can measure their stages. The trait is sealed.
+pub trait Staged: Builds {}
+
+/// A [`Design`] whose builds can count what they do. The trait is sealed.
+pub trait Counted: Builds {}
+
+/// A [`Design`] that has sets, beside maps. The trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "there are no sets of design `{Self}`",
+    note = "take a `PageSet` or a `CuckooSet`"
+)]
+pub trait Sets: Builds {}
+
+/// A [`Design`] whose maps change in place, batch by batch. The trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "a map of design `{Self}` does not change after its build",
     note = "take a `LinearMap` or an `ExtendibleMap`, or `rebuild` this one"
 )]
-pub trait Changes<K: Key, V: Value>: Stores<K, V, Table: ChangingTable<K, V, Design = Self>> {}
+pub trait Changes: Design {
+    /// Makes an empty table.
+    #[doc(hidden)]
+    fn create<K: Key, V: Value>(config: Config<Self>, device: &Device) -> Result<Self::Table<K, V>>;
+
+    /// Gives every key its value; returns the number of new keys.
+    #[doc(hidden)]
+    fn insert<K: Key, V: Value>(
+        table: &mut Self::Table<K, V>,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<u64>;
+
+    /// Removes keys, and answers which of them were there, with the values that they had; returns
+    /// their number.
+    #[doc(hidden)]
+    fn remove<K: Key, V: Value>(
+        table: &mut Self::Table<K, V>,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        answers: Option<&mut Answers<V>>,
+    ) -> Result<u64>;
+
+    /// Removes all keys.
+    #[doc(hidden)]
+    fn clear<K: Key, V: Value>(table: &mut Self::Table<K, V>, stream: &Stream) -> Result<()>;
+}

@@ -26,9 +26,18 @@ pub enum Known {
     /// The values do not matter, since others replace them before they are read. None are given,
     /// and they are no wider than keys.
     AnyValues,
+    /// Each key occurs once.
+    Unique,
     /// Each key occurs once. They are in the order of the keys mixed with the first constants of a
     /// build with this seed ([`crate::table::hash::constants`]).
     OrderedBy(u64),
+}
+
+impl Known {
+    /// Returns whether each key occurs once.
+    pub fn unique(self) -> bool {
+        matches!(self, Self::Unique | Self::OrderedBy(_))
+    }
 }
 
 impl<'i, K: Key, V: Value> Input<'i, K, V> {
@@ -71,6 +80,11 @@ impl<'i, K: Key, V: Payload> Input<'i, K, V> {
             (None, _) => unsafe { Global::null() },
         };
         Pairs { keys, values }
+    }
+
+    /// The same pairs, for a table whose payload is always a value.
+    pub fn with_values(self) -> Input<'i, K, WordOf<V>> {
+        Input { keys: self.keys, values: self.values, pairs: self.pairs, known: self.known }
     }
 
     /// The seed of the first constants by which the keys are in order, if they are.

@@ -4,7 +4,7 @@ use super::answers::bit;
 use super::raw::RawTable;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Device, Key, Result, Stream, Value};
-use gpu_kernels::types::Payload;
+use gpu_kernels::types as words;
 
 /// The number of queries that are answered at once if the answers go to the host. It is all of
 /// them, unless a core is to find the answers in its cache when it makes `Option`s of them.
@@ -46,7 +46,7 @@ pub fn get_many_into<K: Key, V: Value>(
 }
 
 /// Returns whether each of `queries` is in the table, in their order.
-pub fn contains_many<K: Key, P: Payload>(table: &impl RawTable<K::Word, P>, queries: &[K]) -> Result<Vec<bool>> {
+pub fn contains_many<K: Key, V: words::Value>(table: &impl RawTable<K::Word, V>, queries: &[K]) -> Result<Vec<bool>> {
     let stream = table.device().default_stream();
     let buffer = Lent::new(table.device(), queries)?;
     let mut found = Buffer::uninitialized(table.device(), queries.len().div_ceil(32))?;
@@ -56,8 +56,8 @@ pub fn contains_many<K: Key, P: Payload>(table: &impl RawTable<K::Word, P>, quer
 }
 
 /// Queues the lookup whether each of `queries` is in the table, into bits.
-pub fn contains_many_into<K: Key, P: Payload>(
-    table: &impl RawTable<K::Word, P>,
+pub fn contains_many_into<K: Key, V: words::Value>(
+    table: &impl RawTable<K::Word, V>,
     stream: &Stream,
     queries: &Buffer<K>,
     found: &mut Buffer<u32>,

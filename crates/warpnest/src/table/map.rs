@@ -1,6 +1,6 @@
 //! [`BulkMap`]: a map of any design.
 
-use super::design::Stores;
+use super::design::Design;
 use super::lookup;
 use super::raw::RawTable;
 use super::types::check_size;
@@ -24,7 +24,7 @@ use std::marker::PhantomData;
 /// use warpnest::{BulkMap, Config, CuckooConfig, Device, PageConfig};
 /// use warpnest::design::Builds;
 ///
-/// fn squares<D: Builds<u32, u64>>(config: Config<D>) -> warpnest::Result<BulkMap<u32, u64, D>> {
+/// fn squares<D: Builds>(config: Config<D>) -> warpnest::Result<BulkMap<u32, u64, D>> {
 ///     let keys: Vec<u32> = (0..1000).collect();
 ///     let values: Vec<u64> = (0..1000).map(|key| key * key).collect();
 ///     config.build(&Device::best()?, &keys, &values)
@@ -34,14 +34,14 @@ use std::marker::PhantomData;
 /// assert_eq!(squares(CuckooConfig::default())?.get_many(&[31])?, [Some(961)]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
-pub struct BulkMap<K: Key, V: Value, D: Stores<K::Word, V::Word>> {
-    pub(crate) table: D::Table,
+pub struct BulkMap<K: Key, V: Value, D: Design> {
+    pub(crate) table: D::Table<K::Word, V::Word>,
     types: PhantomData<fn() -> (K, V)>,
 }
 
 /// Lookups, and what else every map has.
-impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
-    pub(crate) fn of(table: D::Table) -> Self {
+impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
+    pub(crate) fn of(table: D::Table<K::Word, V::Word>) -> Self {
         const {
             check_size::<K>();
             check_size::<V>();
@@ -228,12 +228,12 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
 
     /// Returns the table: its words and its layout, for a kernel of your own, and what only this
     /// design can tell.
-    pub fn table(&self) -> &D::Table {
+    pub fn table(&self) -> &D::Table<K::Word, V::Word> {
         &self.table
     }
 }
 
-impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> Clone for BulkMap<K, V, D> {
+impl<K: Key, V: Value, D: Design> Clone for BulkMap<K, V, D> {
     /// Copies the map on its device.
     ///
     /// # Panics
@@ -243,17 +243,17 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> Clone for BulkMap<K, V, D> {
     }
 }
 
-impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> fmt::Debug for BulkMap<K, V, D> {
+impl<K: Key, V: Value, D: Design> fmt::Debug for BulkMap<K, V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe(f, &format!("{}Map", D::NAME), &self.table)
     }
 }
 
 /// Writes what a person wants to know of a map or a set.
-pub(super) fn describe<K: words::Key, P: words::Payload>(
+pub(super) fn describe<K: words::Key, V: words::Value>(
     f: &mut fmt::Formatter<'_>,
     name: &str,
-    table: &impl RawTable<K, P>,
+    table: &impl RawTable<K, V>,
 ) -> fmt::Result {
     f.debug_struct(name)
         .field("keys", &table.len())

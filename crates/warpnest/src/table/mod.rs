@@ -14,5 +14,6 @@ pub(crate) mod map;
 pub(crate) mod raw;
 pub(crate) mod set;
 mod set_operations;
+mod settings;
 pub(crate) mod stages;
 pub mod types;

@@ -1,8 +1,8 @@
 //! [`BulkSet`]: a set of any design that has sets.
 
-use super::design::{Builds, Stores};
+use super::design::{Design, Sets};
 use super::input::Input;
-use super::raw::{BuiltTable, RawTable};
+use super::raw::RawTable;
 use super::types::check_size;
 use super::{config::Config, lookup, set_operations};
 use crate::runtime::lent::Lent;
@@ -18,13 +18,64 @@ use std::marker::PhantomData;
 /// A set does not change after its build, so any number of streams may query it at the same time,
 /// and combine it with others. [`BulkSet::rebuild`] takes the set exclusively and waits for running
 /// queries by itself.
-pub struct BulkSet<K: Key, D: Stores<K::Word, Nothing>> {
-    pub(crate) table: D::Table,
+pub struct BulkSet<K: Key, D: Sets> {
+    pub(crate) table: D::Table<K::Word, Nothing>,
     types: PhantomData<fn() -> K>,
 }
 
-impl<K: Key, D: Stores<K::Word, Nothing>> BulkSet<K, D> {
-    pub(crate) fn of(table: D::Table) -> Self {
+/// Builds of sets: of designs that have them.
+impl<D: Design> Config<D> {
+    /// Builds a set of the different keys among `keys`; returns when it is built.
+    ///
+    /// # Errors
+    /// As for [`Config::build`].
+    pub fn build_set<K: Key>(&self, device: &Device, keys: &[K]) -> Result<BulkSet<K, D>>
+    where
+        D: Sets,
+    {
+        D::sizes::<K::Word, Nothing>(self, keys.len() as u64)?;
+        let keys = Lent::new(device, keys)?;
+        self.build_set_on(device.default_stream(), device, &keys)
+    }
+
+    /// Builds a set from a buffer, on `stream`; waits until it is known that the build succeeded.
+    ///
+    /// # Errors
+    /// As for [`Config::build_on`].
+    pub fn build_set_on<K: Key>(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<BulkSet<K, D>>
+    where
+        D: Sets,
+    {
+        let input = Input::of_keys(device, stream, keys.words())?;
+        Ok(BulkSet::of(D::build(self.clone(), stream, device, input)?))
+    }
+
+    /// Returns the bytes that a set of `keys` keys takes on the device.
+    ///
+    /// # Errors
+    /// As for [`Config::build_set`], as far as they follow from the configuration and the number.
+    pub fn set_memory_bytes<K: Key>(&self, keys: u64) -> Result<u64>
+    where
+        D: Sets,
+    {
+        Ok(D::sizes::<K::Word, Nothing>(self, keys)?.0)
+    }
+
+    /// Returns the bytes that a build of a set of `keys` keys takes on the device besides the set
+    /// and its input, as [`Config::scratch_bytes`] does for a map.
+    ///
+    /// # Errors
+    /// As for [`Config::set_memory_bytes`].
+    pub fn set_scratch_bytes<K: Key>(&self, keys: u64) -> Result<u64>
+    where
+        D: Sets,
+    {
+        Ok(D::sizes::<K::Word, Nothing>(self, keys)?.1)
+    }
+}
+
+impl<K: Key, D: Sets> BulkSet<K, D> {
+    pub(crate) fn of(table: D::Table<K::Word, Nothing>) -> Self {
         const { check_size::<K>() };
         Self { table, types: PhantomData }
     }
@@ -136,12 +187,12 @@ impl<K: Key, D: Stores<K::Word, Nothing>> BulkSet<K, D> {
     }
 
     /// Returns the table, as [`BulkMap::table`](crate::BulkMap::table) does.
-    pub fn table(&self) -> &D::Table {
+    pub fn table(&self) -> &D::Table<K::Word, Nothing> {
         &self.table
     }
 }
 
-impl<K: Key, D: Builds<K::Word, Nothing>> BulkSet<K, D> {
+impl<K: Key, D: Sets> BulkSet<K, D> {
     /// Builds a set of the different keys among `keys` with the default configuration;
     /// [`Config::build_set`] takes another.
     ///
@@ -170,12 +221,12 @@ impl<K: Key, D: Builds<K::Word, Nothing>> BulkSet<K, D> {
     /// succeeded.
     pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let input = Input::of_keys(self.device(), stream, keys.words())?;
-        self.table.rebuild(stream, input)
+        D::rebuild(&mut self.table, stream, input)
     }
 
     /// Returns the report of the last build that succeeded.
     pub fn report(&self) -> &D::Report {
-        self.table.report()
+        D::report(&self.table)
     }
 
     /// Does [`BulkSet::union_on`] on the default stream.
@@ -243,7 +294,7 @@ impl<K: Key, D: Builds<K::Word, Nothing>> BulkSet<K, D> {
     }
 }
 
-impl<K: Key, D: Stores<K::Word, Nothing>> Clone for BulkSet<K, D> {
+impl<K: Key, D: Sets> Clone for BulkSet<K, D> {
     /// Copies the set on its device.
     ///
     /// # Panics
@@ -253,7 +304,7 @@ impl<K: Key, D: Stores<K::Word, Nothing>> Clone for BulkSet<K, D> {
     }
 }
 
-impl<K: Key, D: Stores<K::Word, Nothing>> fmt::Debug for BulkSet<K, D> {
+impl<K: Key, D: Sets> fmt::Debug for BulkSet<K, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         super::map::describe(f, &format!("{}Set", D::NAME), &self.table)
     }

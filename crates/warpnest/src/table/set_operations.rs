@@ -2,21 +2,16 @@
 //! looked up in the other one, and those that belong to the result are compacted. These keys are
 //! all different, so the result is built without looking for repeats.
 
-use super::design::Builds;
+use super::design::Sets;
 use super::input::{Input, Known};
-use super::raw::{BuiltTable, RawTable};
+use super::raw::RawTable;
 use crate::primitives::{launch_compact, state_words};
 use crate::{Buffer, BulkSet, Key, Result, Stream};
 use gpu_kernels::primitives::compact::{CompactParams, Invert};
-use gpu_kernels::types::Nothing;
 
 type Set<K, D> = BulkSet<K, D>;
 
-pub fn union<K: Key, D: Builds<K::Word, Nothing>>(
-    one: &Set<K, D>,
-    stream: &Stream,
-    other: &Set<K, D>,
-) -> Result<Set<K, D>> {
+pub fn union<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
     check(one, stream, other)?;
     let (larger, smaller) = by_length(one, other);
     let keys = Buffer::<K::Word>::uninitialized(one.device(), larger.len() + smaller.len())?;
@@ -26,56 +21,43 @@ pub fn union<K: Key, D: Builds<K::Word, Nothing>>(
     with_keys(one, stream, &keys, written + added)
 }
 
-pub fn intersection<K: Key, D: Builds<K::Word, Nothing>>(
-    one: &Set<K, D>,
-    stream: &Stream,
-    other: &Set<K, D>,
-) -> Result<Set<K, D>> {
+pub fn intersection<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
     check(one, stream, other)?;
     let (larger, smaller) = by_length(one, other);
     selected(smaller, stream, larger, true, one)
 }
 
-pub fn difference<K: Key, D: Builds<K::Word, Nothing>>(
-    one: &Set<K, D>,
-    stream: &Stream,
-    other: &Set<K, D>,
-) -> Result<Set<K, D>> {
+pub fn difference<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
     check(one, stream, other)?;
     selected(one, stream, other, false, one)
 }
 
-fn check<K: Key, D: Builds<K::Word, Nothing>>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<()> {
+fn check<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<()> {
     stream.check_device(one.device())?;
     crate::runtime::engine::same_device("the other set", other.device().engine(), one.device().engine())
 }
 
 /// Returns the set with more keys, and the other one.
-fn by_length<'s, K: Key, D: Builds<K::Word, Nothing>>(
-    one: &'s Set<K, D>,
-    other: &'s Set<K, D>,
-) -> (&'s Set<K, D>, &'s Set<K, D>) {
+fn by_length<'s, K: Key, D: Sets>(one: &'s Set<K, D>, other: &'s Set<K, D>) -> (&'s Set<K, D>, &'s Set<K, D>) {
     if one.len() < other.len() { (other, one) } else { (one, other) }
 }
 
 /// Returns a set with the configuration of `like`, of the first `count` of `keys`, which are
 /// different.
-fn with_keys<K: Key, D: Builds<K::Word, Nothing>>(
+fn with_keys<K: Key, D: Sets>(
     like: &Set<K, D>,
     stream: &Stream,
     keys: &Buffer<K::Word>,
     count: u64,
 ) -> Result<Set<K, D>> {
-    let config = like.table.config();
-    let input = Input { keys, values: None, pairs: count, known: Known::Nothing };
-    let mut table = D::Table::create(config.clone().assume_unique(), stream, like.device(), input)?;
-    *table.config_mut() = config.clone();
-    Ok(BulkSet::of(table))
+    let input = Input { keys, values: None, pairs: count, known: Known::Unique };
+    let config = D::config(&like.table).clone();
+    Ok(BulkSet::of(D::build(config, stream, like.device(), input)?))
 }
 
 /// Returns a set with the configuration of `like`: the keys of `set` that `other` has (`present`),
 /// or those that it does not have.
-fn selected<K: Key, D: Builds<K::Word, Nothing>>(
+fn selected<K: Key, D: Sets>(
     set: &Set<K, D>,
     stream: &Stream,
     other: &Set<K, D>,
@@ -90,7 +72,7 @@ fn selected<K: Key, D: Builds<K::Word, Nothing>>(
 /// Writes the keys of `set` that `other` has (`present`), or those that it does not have, to
 /// `output`. They begin at element `first`, where there is capacity for all keys of `set`. Returns
 /// the number of keys written.
-fn select<K: Key, D: Builds<K::Word, Nothing>>(
+fn select<K: Key, D: Sets>(
     set: &Set<K, D>,
     stream: &Stream,
     other: &Set<K, D>,

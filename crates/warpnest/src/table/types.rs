@@ -4,7 +4,7 @@
 use crate::{Answers, Buffer};
 use gpu_kernels::plain::PlainHalf;
 pub use gpu_kernels::plain::{Plain, Proof};
-use gpu_kernels::types::{self as words, Nothing};
+use gpu_kernels::types as words;
 use std::marker::PhantomData;
 
 /// A type of values: a plain type of 4 or 8 bytes. Every value of the type is legal.
@@ -120,20 +120,6 @@ impl<T: OrderedKey + Value<Word = T> + words::Key + words::Value + bytemuck::Pod
 /// A value that is a word itself, `u32` or `u64`.
 pub trait ValueWord: Value<Word = Self> + words::Value + words::Key + bytemuck::Pod {}
 impl<T: Value<Word = T> + words::Value + words::Key + bytemuck::Pod> ValueWord for T {}
-
-/// The payload of a table: a [`Value`] in a map, and `()` in a set.
-pub trait Payload {
-    /// The payload of the table's words.
-    type Words: words::Payload;
-}
-
-impl<V: Value> Payload for V {
-    type Words = V::Word;
-}
-
-impl Payload for () {
-    type Words = Nothing;
-}
 
 /// A number of bytes that a key or a value can have, as an array of so many units.
 #[doc(hidden)]

@@ -3,13 +3,13 @@
 
 use super::{TwoLevel, TwoLevelConfig, TwoLevelTable};
 use crate::primitives::{Pairs, RadixPasses, Scratch, compact, flag_last_of_each, sort_pairs};
+use crate::table::design::Builds;
 use crate::table::input::{Input, Known};
-use crate::table::raw::BuiltTable;
 use crate::table::stages::StageClock;
 use crate::{Buffer, BuildError, Device, Error, Result, Stream};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildParams, KEYS_OF_STARTS, Layout, StartsParams, header};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{Key, Payload, Value, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
@@ -113,21 +113,26 @@ struct Source<'i, K, V: Value> {
     buckets: u64,
 }
 
-impl<K: Key, V: Value> BuiltTable<K, V> for TwoLevelTable<K, V> {
-    type Design = TwoLevel;
+impl Builds for TwoLevel {
+    type Report = TwoLevelReport;
 
-    fn sizes(config: &TwoLevelConfig, items: u64) -> Result<(u64, u64)> {
+    fn sizes<K: Key, P: Payload>(config: &TwoLevelConfig, items: u64) -> Result<(u64, u64)> {
         let buckets = config.check(items)?;
-        let kept = 8 * (config.words::<K, V>(buckets) + header::WORDS as u64) + 4 * buckets;
-        Ok((kept, 8 * Plan::<K, V>::new(items, buckets).scratch_words()))
+        let kept = 8 * (config.words::<K, WordOf<P>>(buckets) + header::WORDS as u64) + 4 * buckets;
+        Ok((kept, 8 * Plan::<K, WordOf<P>>::new(items, buckets).scratch_words()))
     }
 
-    fn create(config: TwoLevelConfig, stream: &Stream, device: &Device, input: Input<'_, K, V>) -> Result<Self> {
+    fn build<K: Key, P: Payload>(
+        config: TwoLevelConfig,
+        stream: &Stream,
+        device: &Device,
+        input: Input<'_, K, P>,
+    ) -> Result<TwoLevelTable<K, WordOf<P>>> {
         let buckets = config.check(input.pairs)?;
-        let mut map = Self {
+        let mut map = TwoLevelTable {
             device: device.clone(),
             layout: layout::<K>(&config, buckets, || 0),
-            words: Buffer::uninitialized(device, config.words::<K, V>(buckets) as usize)?,
+            words: Buffer::uninitialized(device, config.words::<K, WordOf<P>>(buckets) as usize)?,
             seeds: Buffer::uninitialized(device, buckets as usize)?,
             header: Buffer::uninitialized(device, header::WORDS)?,
             scratch: Scratch::new(device),
@@ -145,31 +150,31 @@ impl<K: Key, V: Value> BuiltTable<K, V> for TwoLevelTable<K, V> {
             types: PhantomData,
             config,
         };
-        map.attempt_until_built(stream, &Source { input, buckets })?;
+        map.attempt_until_built(stream, &Source { input: input.with_values(), buckets })?;
         map.scratch.release();
         Ok(map)
     }
 
-    fn rebuild(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
-        let buckets = self.config.check(input.pairs)?;
-        self.length = 0;
-        let built = self.attempt_until_built(stream, &Source { input, buckets });
+    fn rebuild<K: Key, P: Payload>(
+        table: &mut TwoLevelTable<K, WordOf<P>>,
+        stream: &Stream,
+        input: Input<'_, K, P>,
+    ) -> Result<()> {
+        let buckets = table.config.check(input.pairs)?;
+        table.length = 0;
+        let built = table.attempt_until_built(stream, &Source { input: input.with_values(), buckets });
         if built.is_err() {
-            self.empty(stream);
+            table.empty(stream);
         }
         built
     }
 
-    fn config(&self) -> &TwoLevelConfig {
-        &self.config
+    fn config<K: Key, P: Payload>(table: &TwoLevelTable<K, WordOf<P>>) -> &TwoLevelConfig {
+        &table.config
     }
 
-    fn config_mut(&mut self) -> &mut TwoLevelConfig {
-        &mut self.config
-    }
-
-    fn report(&self) -> &TwoLevelReport {
-        &self.report
+    fn report<K: Key, P: Payload>(table: &TwoLevelTable<K, WordOf<P>>) -> &Self::Report {
+        &table.report
     }
 }
 

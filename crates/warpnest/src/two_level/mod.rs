@@ -10,13 +10,13 @@ pub use config::{TwoLevel, TwoLevelConfig};
 
 use crate::cuckoo::write_slots;
 use crate::primitives::Scratch;
-use crate::table::design::{Builds, Built, Counted, Design, Seeded, Staged, Stores};
+use crate::table::design::{Counted, Design, Seeded, Staged};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
 use gpu_kernels::cuckoo::UnpackParams;
 use gpu_kernels::two_level::{Find, FindParams, Histogram, Layout, MAX_SUB_TABLES};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{Key, Payload, Value, WordOf};
 use std::marker::PhantomData;
 
 /// A map that is built by sorting its pairs into small buckets and building each bucket on chip. It
@@ -59,17 +59,11 @@ pub type TwoLevelMap<K, V> = BulkMap<K, V, TwoLevel>;
 impl Sealed for TwoLevel {}
 impl Design for TwoLevel {
     const NAME: &'static str = "TwoLevel";
-}
-impl Built for TwoLevel {
-    type Report = TwoLevelReport;
+    type Table<K: Key, P: Payload> = TwoLevelTable<K, WordOf<P>>;
 }
 impl Seeded for TwoLevel {}
 impl Staged for TwoLevel {}
 impl Counted for TwoLevel {}
-impl<K: Key, V: Value> Stores<K, V> for TwoLevel {
-    type Table = TwoLevelTable<K, V>;
-}
-impl<K: Key, V: Value> Builds<K, V> for TwoLevel {}
 
 /// The table of a [`TwoLevelMap`].
 #[derive(Debug)]

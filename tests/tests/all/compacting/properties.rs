@@ -29,7 +29,7 @@ fn in_order<K: Key>(rows: &[K]) -> (Vec<K>, Vec<u32>) {
 }
 
 /// Says what is wrong with a table of these rows.
-fn wrong<K: Key, D: FormOf<K>>(table: &CompactingTable<K, D>, rows: &[K], ordered: bool) -> Result<(), String> {
+fn wrong<K: Key, D: FormOf>(table: &CompactingTable<K, D>, rows: &[K], ordered: bool) -> Result<(), String> {
     let said = |error: Error| error.to_string();
     let (keys, _) = in_order(rows);
     let pairs = table.to_pairs().map_err(said)?;
@@ -54,7 +54,7 @@ fn wrong<K: Key, D: FormOf<K>>(table: &CompactingTable<K, D>, rows: &[K], ordere
 
 /// Fails unless a table of these rows, and of their [`CompactingConfig::unique`], is right in both
 /// orders.
-fn right<F: Form + FormOf<K>, K: Key>(device: &Device, config: &CompactingConfig<F>, rows: &[K]) {
+fn right<F: Form + FormOf, K: Key>(device: &Device, config: &CompactingConfig<F>, rows: &[K]) {
     for ordered in [false, true] {
         let _at = at(format!("{} rows of {}, ordered {ordered}, {config:?}", rows.len(), std::any::type_name::<K>()));
         let config = if ordered { config.clone().in_order_of_appearance() } else { config.clone() };
@@ -78,7 +78,7 @@ fn right<F: Form + FormOf<K>, K: Key>(device: &Device, config: &CompactingConfig
     }
 }
 
-fn property<F: Form + FormOf<K>, K: Key>() {
+fn property<F: Form + FormOf, K: Key>() {
     on_every_engine(
         |engine| {
             let rows = prop::collection::vec(key::<K>(), 0..engine.max_items.min(3000));
@@ -102,7 +102,7 @@ fn every_key_has_one_id_with_64_bits<F: Form>() {
 }
 
 fn edges<F: Form>() {
-    fn with<F: Form + FormOf<K>, K: Key>(device: &Device) {
+    fn with<F: Form + FormOf, K: Key>(device: &Device) {
         let config = CompactingConfig::on(F::with(5, 0.8));
         let (zero, ones) = (K::default(), K::ALL_ONES);
         for rows in [&[][..], &[zero], &[ones], &[ones, zero, ones], &[zero; 33], &[ones; 100]] {
@@ -177,7 +177,7 @@ fn both<F: Form>() -> [(CompactingConfig<F>, bool); 2] {
 }
 
 fn a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing<F: Form>() {
-    fn with<F: Form + FormOf<K>, K: Key>(device: &Device) {
+    fn with<F: Form + FormOf, K: Key>(device: &Device) {
         let stream = device.default_stream();
         for (config, ordered) in both::<F>() {
             let mut table = config.build(device, &distinct_keys::<K>(100, 1)).unwrap();
@@ -264,7 +264,7 @@ fn a_build_that_fails_says_so<F: Form>() {
 /// Checks the memory that the configuration announces for a build.
 fn memory_is_what_was_said<F: Form>() {
     use std::sync::atomic::Ordering::Relaxed;
-    fn with<F: Form + FormOf<K>, K: Key>(config: CompactingConfig<F>, copies: usize) {
+    fn with<F: Form + FormOf, K: Key>(config: CompactingConfig<F>, copies: usize) {
         for rows in [0, 1, 1000, 5000, 70_000] {
             let (device, counts) = counting();
             let keys = distinct_keys::<K>(rows, 2);
@@ -298,7 +298,7 @@ fn memory_is_what_was_said<F: Form>() {
 /// Checks that a broken promise of unique keys gives ids that lead back to the keys, if not one for
 /// each. On the engines that run PTX, an access beside a buffer is a fault.
 fn a_broken_promise_does_no_harm<F: Form>() {
-    fn with<F: Form + FormOf<K>, K: Key>(device: &Device) {
+    fn with<F: Form + FormOf, K: Key>(device: &Device) {
         let many: Vec<K> = (0..290u64).map(|row| K::from_u64([row / 3, row % 5, u64::MAX][row as usize % 3])).collect();
         // One copy, which may end in another slot without any thread that has met both.
         let once: Vec<K> = distinct_keys(290, 11);

@@ -50,8 +50,8 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
                 let config = config.max_segments(max_segments);
                 let refused = [
                     config.create::<K, V>(device).unwrap_err(),
-                    config.memory_bytes::<K, V>().unwrap_err(),
-                    config.scratch_bytes::<K, V>(1).unwrap_err(),
+                    config.initial_memory_bytes::<K, V>().unwrap_err(),
+                    config.batch_scratch_bytes::<K, V>(1).unwrap_err(),
                 ];
                 for error in refused {
                     assert_eq!(
@@ -77,8 +77,8 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
         for (segments, buckets) in [(1 << 29, 4), (1, 1 << 31)] {
             let config =
                 ExtendibleConfig::default().segments(segments).buckets(buckets).records(8).max_segments(u64::MAX);
-            assert!(config.memory_bytes::<K, V>().unwrap() > 1 << 37);
-            let (limit, scratch) = (u32::MAX as u64, |pairs| config.scratch_bytes::<K, V>(pairs));
+            assert!(config.initial_memory_bytes::<K, V>().unwrap() > 1 << 37);
+            let (limit, scratch) = (u32::MAX as u64, |pairs| config.batch_scratch_bytes::<K, V>(pairs));
             assert!(scratch(limit).unwrap() > 1 << 36);
             assert_eq!(scratch(limit + 1), Err(Error::Input(InputError::TooManyItems { asked: limit + 1, limit })));
         }

@@ -27,7 +27,7 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
         };
         let one = ExtendibleConfig::default().segments(1).buckets(4).records(8);
         for config in [small(), one, small().records(256), small().segments(257), ExtendibleConfig::default()] {
-            let said = config.memory_bytes::<K, V>().unwrap();
+            let said = config.initial_memory_bytes::<K, V>().unwrap();
             let mut map = config.create::<K, V>(&device).unwrap();
             assert_eq!(map.memory_bytes(), said);
             holds(said, 1);
@@ -71,12 +71,15 @@ fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand() {
             (one, &[100_000, 100_000], 0.7),
         ] {
             let mut map = config.create::<K, V>(&device).unwrap();
-            assert_eq!(config.scratch_bytes::<K, V>(batches[0] as u64), map.table().scratch_bytes(batches[0] as u64));
+            assert_eq!(
+                config.batch_scratch_bytes::<K, V>(batches[0] as u64),
+                map.table().batch_scratch_bytes(batches[0] as u64)
+            );
             let mut keys: &[K] = &distinct_keys(batches.iter().sum(), 5);
             let mut nearest = 0.0f64;
             for &n in batches {
                 let batch = keys.split_off(..n).unwrap();
-                let said = map.table().scratch_bytes(n as u64).unwrap();
+                let said = map.table().batch_scratch_bytes(n as u64).unwrap();
                 let before = counts.bytes.load(Relaxed);
                 let (on_device, of_keys) = (
                     Buffer::from_slice(&device, batch).unwrap(),
@@ -92,7 +95,7 @@ fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand() {
             }
             assert!(nearest >= least, "{config:?}: {nearest} of what was said");
             assert_eq!(
-                map.table().scratch_bytes(u64::MAX),
+                map.table().batch_scratch_bytes(u64::MAX),
                 Err(Error::Input(InputError::TooManyItems { asked: u64::MAX, limit: u32::MAX as u64 }))
             );
         }

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU32;
-use warpnest::design::{Cuckoo, Numbers};
+use warpnest::design::{Cuckoo, Ids};
 use warpnest::types::{KeyWord as Key, ValueWord as Value};
 use warpnest::{
     Buffer, BuildError, Config, CuckooConfig, Device, Error, HashFamily, MultiConfig, MultiMap, PageConfig,
@@ -24,7 +24,7 @@ fn reference<K: Key, V: Value>(keys: &[K], values: &[V]) -> BTreeMap<K, Vec<V>> 
 }
 
 /// Says what is wrong with a map of these pairs; `absent` are more keys to look up, present or not.
-fn wrong<K: Key, V: Value, D: Numbers<K>>(
+fn wrong<K: Key, V: Value, D: Ids>(
     map: &MultiMap<K, V, D>,
     keys: &[K],
     values: &[V],
@@ -65,7 +65,7 @@ fn wrong<K: Key, V: Value, D: Numbers<K>>(
 }
 
 /// Says what is wrong with the list of all pairs.
-fn listed<K: Key, V: Value, D: Numbers<K>>(map: &MultiMap<K, V, D>, all: &BTreeMap<K, Vec<V>>) -> Result<(), String> {
+fn listed<K: Key, V: Value, D: Ids>(map: &MultiMap<K, V, D>, all: &BTreeMap<K, Vec<V>>) -> Result<(), String> {
     let said = |error: Error| error.to_string();
     let pairs = map.to_pairs().map_err(said)?;
     let keys: BTreeSet<K> = map.keys().map_err(said)?.collect();
@@ -96,7 +96,7 @@ fn listed<K: Key, V: Value, D: Numbers<K>>(map: &MultiMap<K, V, D>, all: &BTreeM
     Ok(())
 }
 
-fn right<F: Form + FormOf<K>, K: Key, V: Value>(device: &Device, config: &MultiConfig<F>, keys: &[K]) {
+fn right<F: Form + FormOf, K: Key, V: Value>(device: &Device, config: &MultiConfig<F>, keys: &[K]) {
     let _at = at(format!(
         "{} pairs of {}, {}, {config:?}",
         keys.len(),
@@ -112,7 +112,7 @@ fn right<F: Form + FormOf<K>, K: Key, V: Value>(device: &Device, config: &MultiC
     assert_eq!(wrong(&copy, keys, &values, &[]), Ok(()));
 }
 
-fn property<F: Form + FormOf<K>, K: Key, V: Value>() {
+fn property<F: Form + FormOf, K: Key, V: Value>() {
     on_every_engine(
         |engine| {
             let pairs = prop::collection::vec((key::<K>(), any::<u64>()), 0..engine.max_items.min(3000));
@@ -146,7 +146,7 @@ fn every_key_has_its_values_64_64<F: Form>() {
 }
 
 fn edges<F: Form>() {
-    fn with<F: Form + FormOf<K>, K: Key, V: Value>(device: &Device) {
+    fn with<F: Form + FormOf, K: Key, V: Value>(device: &Device) {
         let config = MultiConfig::on(F::with(5, 0.8));
         let (zero, ones) = (K::default(), K::ALL_ONES);
         // Nothing, one pair, all of one key: more than a block of values.
@@ -176,7 +176,7 @@ fn however_values_are_shared_out<F: Form>() {
 }
 
 fn a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing<F: Form>() {
-    fn with<F: Form + FormOf<K>, K: Key, V: Value>(device: &Device) {
+    fn with<F: Form + FormOf, K: Key, V: Value>(device: &Device) {
         let (stream, config) = (device.default_stream(), MultiConfig::on(Config::<F>::default()));
         let mut map = config.build(device, &distinct_keys::<K>(100, 1), &values::<V>(100)).unwrap();
         let last = distinct_keys::<K>(100, 3).repeat(3);
@@ -346,7 +346,7 @@ fn what_fails_says_so<F: Form>() {
 /// its build.
 fn memory_is_what_was_said<F: Form>() {
     use std::sync::atomic::Ordering::Relaxed;
-    fn with<F: Form + FormOf<K>, K: Key, V: Value>() {
+    fn with<F: Form + FormOf, K: Key, V: Value>() {
         for pairs in [1, 1000, 70_000] {
             let (device, counts) = counting();
             let config = MultiConfig::on(Config::<F>::default());

@@ -29,7 +29,7 @@ fn repeated() -> Vec<u32> {
 
 /// Checks that a rebuild leaves the new pairs or, if it is an error, none, and that the next
 /// rebuild succeeds.
-fn rebuilds<D: Tested<u32, u64>>(config: &Config<D>, new: &[u32]) {
+fn rebuilds<D: Tested>(config: &Config<D>, new: &[u32]) {
     let (device, plan) = planted();
     // The input and the table are of another stream, which this one waits for.
     let stream = device.stream().unwrap();
@@ -69,7 +69,7 @@ fn a_rebuild_that_fails_anywhere_leaves_an_empty_map_that_can_be_built_again() {
 
 /// Lets each operation of `shrink_to_fit` fail, after a rebuild from fewer pairs, or from none that
 /// failed itself. The map has its pairs all the same, and no more memory than before.
-fn shrinks<D: Tested<u32, u64>>(config: &Config<D>) {
+fn shrinks<D: Tested>(config: &Config<D>) {
     let (device, plan) = planted();
     let (keys, values) = (distinct_keys::<u32>(3000, 1), values::<u64>(3000));
     for pairs in [0, 3, 300] {
@@ -242,7 +242,7 @@ fn a_rebuild_whose_slices_cannot_be_copied_loses_nothing() {
 }
 
 /// Checks the calls that change nothing: after a failure the map is as it was.
-fn looks<D: Checked<u32, u64>>(
+fn looks<D: Checked>(
     (device, plan): (&Device, &FaultPlan),
     map: &BulkMap<u32, u64, D>,
     keys: &[u32],
@@ -277,7 +277,7 @@ fn looks<D: Checked<u32, u64>>(
 
 #[test]
 fn whatever_fails_of_a_lookup_or_a_copy_is_an_error_and_the_map_stays_as_it_is() {
-    fn with<D: Tested<u32, u64>>(config: &Config<D>) {
+    fn with<D: Tested>(config: &Config<D>) {
         let (device, plan) = planted();
         let keys = repeated();
         let map = built::build::<D, u32, u64>(&device, config, &keys, &values(keys.len()));
@@ -300,7 +300,7 @@ fn whatever_fails_of_a_lookup_or_a_copy_is_an_error_and_the_map_stays_as_it_is()
 
 #[test]
 fn whatever_fails_of_a_set_it_is_whole_or_empty() {
-    fn with<D: sets::Tested<u32>>(config: &Config<D>) {
+    fn with<D: sets::Tested>(config: &Config<D>) {
         let (device, plan) = planted();
         let stream = device.stream().unwrap();
         let (old, new) = (distinct_keys::<u32>(100, 1), repeated());

@@ -1,8 +1,9 @@
 //! The sizes that configurations announce, for counts up to the largest: a number, or an error at
 //! once.
 
+use warpnest::design::Sets;
 use warpnest::{
-    CompactingConfig, ConfigError, CuckooConfig, Device, Error, ExtendibleConfig, InputError, LinearConfig,
+    CompactingConfig, Config, ConfigError, CuckooConfig, Device, Error, ExtendibleConfig, InputError, LinearConfig,
     MultiConfig, PageConfig, Result, SortedConfig, TwoLevelConfig,
 };
 use warpnest_tests::at;
@@ -63,12 +64,9 @@ fn sizes_of_huge_counts_are_numbers_or_typed_errors() {
         PageConfig::default().assume_unique() => <u64, u32>;
         PageConfig::default().load(1.0) => <u32, u64>;
         PageConfig::default().load(1e-300) => <u32, u32>;
-        PageConfig::default() => <u32, ()>;
-        PageConfig::default() => <u64, ()>;
         CuckooConfig::default() => <u32, u32>;
         CuckooConfig::default() => <u64, u64>;
         CuckooConfig::default().slots_per_pair(1e300) => <u64, u64>;
-        CuckooConfig::default() => <u64, ()>;
         SortedConfig::default() => <u32, u32>;
         SortedConfig::default().assume_unique() => <u64, u64>;
         CompactingConfig::default() => <u32>;
@@ -81,26 +79,44 @@ fn sizes_of_huge_counts_are_numbers_or_typed_errors() {
         TwoLevelConfig::default() => <u64, u64>;
         unusual => <u32, u32>;
     }
+    sizes_of_huge_sets(&PageConfig::default());
+    sizes_of_huge_sets(&CuckooConfig::default());
+}
+
+fn sizes_of_huge_sets<D: Sets>(config: &Config<D>) {
+    let name = D::NAME;
+    check(&format!("set_memory_bytes, {name}, 32 bits"), |count| config.set_memory_bytes::<u32>(count), table);
+    check(&format!("set_memory_bytes, {name}, 64 bits"), |count| config.set_memory_bytes::<u64>(count), table);
+    check(&format!("set_scratch_bytes, {name}, 32 bits"), |count| config.set_scratch_bytes::<u32>(count), any);
+    check(&format!("set_scratch_bytes, {name}, 64 bits"), |count| config.set_scratch_bytes::<u64>(count), any);
 }
 
 #[test]
 fn what_maps_that_change_say_of_huge_counts_are_numbers_or_typed_errors() {
     for load in [f64::MIN_POSITIVE, 1e-9, 0.8, 1.0 - f64::EPSILON] {
         for config in [LinearConfig::default().load(load), LinearConfig::default().load(load).linear_probing()] {
-            check("LinearConfig", |count| config.clone().pairs(count as usize).memory_bytes::<u32, u32>(), table);
-            check("LinearConfig", |count| config.clone().pairs(count as usize).memory_bytes::<u64, u64>(), table);
+            check(
+                "LinearConfig",
+                |count| config.clone().pairs(count as usize).initial_memory_bytes::<u32, u32>(),
+                table,
+            );
+            check(
+                "LinearConfig",
+                |count| config.clone().pairs(count as usize).initial_memory_bytes::<u64, u64>(),
+                table,
+            );
         }
     }
     let largest = ExtendibleConfig::default().segments(1 << 8).buckets(1 << 23).records(256).max_segments(u64::MAX);
     for config in [ExtendibleConfig::default(), largest] {
-        config.memory_bytes::<u64, u64>().unwrap();
-        check("ExtendibleConfig", |count| config.scratch_bytes::<u32, u32>(count), any);
-        check("ExtendibleConfig", |count| config.scratch_bytes::<u64, u64>(count), any);
+        config.initial_memory_bytes::<u64, u64>().unwrap();
+        check("ExtendibleConfig", |count| config.batch_scratch_bytes::<u32, u32>(count), any);
+        check("ExtendibleConfig", |count| config.batch_scratch_bytes::<u64, u64>(count), any);
     }
     let device = Device::cpu();
     let mut map = ExtendibleConfig::default().create::<u32, u32>(&device).unwrap();
     map.insert_many(&[1, 2], &[3, 4]).unwrap();
-    check("ExtendibleMap", |count| map.table().scratch_bytes(count), any);
+    check("ExtendibleMap", |count| map.table().batch_scratch_bytes(count), any);
     let mut map = LinearConfig::default().create::<u32, u32>(&device).unwrap();
     map.insert_many(&[1, 2], &[3, 4]).unwrap();
     for count in [1 << 32, 1 << 40, 1 << 63, usize::MAX] {

@@ -39,7 +39,7 @@ fn property<K: Key>() {
             let inputs = steps.iter().map(|step| if let Step::Rebuild(keys) = step { keys.len() } else { 0 });
             let most = inputs.chain([input.len()]).max().unwrap_or(0);
             let slots =
-                spec.config(most).memory_bytes::<u64, ()>(most as u64).map_err(fail)? / 8 - header::WORDS as u64;
+                spec.config(most).set_memory_bytes::<u64>(most as u64).map_err(fail)? / 8 - header::WORDS as u64;
             let steps = steps.into_iter().map(|step| step.with(kept));
             // The first keys too, since a build of keys that share their slots may fail.
             let steps = std::iter::once(Step::Rebuild(input)).chain(steps).collect();

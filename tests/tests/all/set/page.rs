@@ -106,7 +106,7 @@ fn many_keys_take_short_tags() {
     let absent: Vec<u32> = distinct_keys::<u32>(n + 100_000, 3).split_off(n);
     assert!(set.contains_many(&absent).unwrap().iter().all(|found| !found));
     // Slots are left empty before a table takes longer tags.
-    let fewer = PageConfig::default().memory_bytes::<u32, ()>(3_500_000).unwrap();
+    let fewer = PageConfig::default().set_memory_bytes::<u32>(3_500_000).unwrap();
     assert!((32 * 327_686..33 * 327_686 + 1).contains(&fewer), "{fewer} bytes");
 }
 

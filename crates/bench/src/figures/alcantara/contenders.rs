@@ -15,7 +15,7 @@ pub trait Map {
     fn find(&self, pairs: &Pairs<'_>, queries: &Buffer<u32>) -> Result<(f64, Vec<Option<u32>>)>;
 }
 
-impl<D: Builds<u32, u32>> Map for BulkMap<u32, u32, D> {
+impl<D: Builds> Map for BulkMap<u32, u32, D> {
     fn rebuild_ms(&mut self, pairs: &Pairs<'_>) -> Result<f64> {
         pairs.rebuild_ms(self)
     }
@@ -38,7 +38,7 @@ impl Contender {
 }
 
 /// Builds without looking for repeated keys.
-fn build<D: Builds<u32, u32>>(pairs: &Pairs<'_>, config: Config<D>) -> Result<Box<dyn Map>> {
+fn build<D: Builds>(pairs: &Pairs<'_>, config: Config<D>) -> Result<Box<dyn Map>> {
     Ok(Box::new(pairs.build(&config.assume_unique())?))
 }
 

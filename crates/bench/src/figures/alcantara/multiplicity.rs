@@ -1,7 +1,7 @@
 //! Figures 4.5 and 4.6: tables of keys that occur more and more often.
 
 use anyhow::{Context as _, ensure};
-use warpnest::design::Numbers;
+use warpnest::design::Ids;
 use warpnest::{
     Answers, Buffer, CompactingConfig, Config, CuckooConfig, MultiConfig, PageConfig, SortedConfig, SortedMap,
 };
@@ -135,7 +135,7 @@ impl<'l> Subjects<'l> {
     }
 
     /// The milliseconds of building the compacting table anew, and of looking up ids.
-    fn compacting<D: Numbers<u32>>(&self, of_ids: &Config<D>) -> anyhow::Result<[f64; 2]> {
+    fn compacting<D: Ids>(&self, of_ids: &Config<D>) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         let mut table = CompactingConfig::on(of_ids.clone()).build_on(stream, device, &self.keys)?;
         let build = median_ms(stream, 1, *runs, || table.rebuild_on(stream, &self.keys))?;
@@ -160,7 +160,7 @@ impl<'l> Subjects<'l> {
 
     /// The milliseconds of building a multimap, of looking up the ranges of the queries' values,
     /// and of getting all values.
-    fn multi<D: Numbers<u32>>(&self, of_keys: &Config<D>) -> anyhow::Result<[f64; 3]> {
+    fn multi<D: Ids>(&self, of_keys: &Config<D>) -> anyhow::Result<[f64; 3]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         let mut map = MultiConfig::on(of_keys.clone()).build_on(stream, device, &self.keys, &self.values)?;
         let build = median_ms(stream, 1, *runs, || map.rebuild_on(stream, &self.keys, &self.values))?;

@@ -30,11 +30,7 @@ fn values_of(keys: &[u32]) -> Vec<u32> {
 }
 
 /// Makes a map with the content.
-fn filled<D: Changes<u32, u32>>(
-    config: &Config<D>,
-    device: &Device,
-    content: &Content,
-) -> anyhow::Result<BulkMap<u32, u32, D>> {
+fn filled<D: Changes>(config: &Config<D>, device: &Device, content: &Content) -> anyhow::Result<BulkMap<u32, u32, D>> {
     let mut map = config.create(device)?;
     let new = map.insert_many(&content.keys, &values_of(&content.keys))?;
     ensure!(new == content.keys.len(), "{new} of {} new keys were counted", content.keys.len());
@@ -42,7 +38,7 @@ fn filled<D: Changes<u32, u32>>(
 }
 
 /// A map gets each kind of operation in a call of its own: removals, insertions, lookups.
-impl<D: Changes<u32, u32>> Contender for BulkMap<u32, u32, D> {
+impl<D: Changes> Contender for BulkMap<u32, u32, D> {
     fn run(&mut self, batch: &Batch) -> anyhow::Result<f64> {
         let device = &self.device().clone();
         let Batch { removed, inserted, asked, .. } = batch;

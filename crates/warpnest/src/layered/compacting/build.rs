@@ -1,7 +1,7 @@
 //! The build of a compacting table: an id table of the keys, and ids for them.
 
 use super::{CompactingConfig, CompactingTable};
-use crate::layered::id_table::{IdTable, Numbers};
+use crate::layered::id_table::{IdTable, Ids};
 use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known};
@@ -32,7 +32,7 @@ impl<K: words::Key> Work<K> {
     }
 }
 
-impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
+impl<K: Key, D: Ids> CompactingTable<K, D> {
     pub(super) fn create(
         config: CompactingConfig<D>,
         stream: &Stream,
@@ -77,7 +77,7 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
         self.config.memory_bytes::<K>(keys.len() as u64)?;
         let built = self.fill(stream, keys);
         if built.is_err() {
-            self.ids.table.forget(stream);
+            D::forget(&mut self.ids.table, stream);
             self.keys.empty();
         }
         built
@@ -111,17 +111,17 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
             reverse(stream, keys, work)?;
             input = Input { keys: &work.reversed, values: Some(&work.rows), known: Known::Nothing, ..input };
         }
-        ids.table.rebuild_resized(stream, input)?;
+        D::rebuild_resized(&mut ids.table, stream, input)?;
         keys_out.fit(device, ids.len())?;
         if config.ids.unique {
             // If the promise is broken, there are fewer different keys.
             keys_out.set_bytes(stream, 0)?;
         }
         if config.in_order {
-            return number_in_order(stream, device, &ids.table, work, (keys, keys_out.words()));
+            return number_in_order(stream, device, D::id_table(&ids.table), work, (keys, keys_out.words()));
         }
         // SAFETY: the output has as many keys as the map has; nothing else uses the table.
-        unsafe { ids.table.assign_ids(stream, keys_out.words()) }
+        unsafe { D::id_table(&ids.table).assign_ids(stream, keys_out.words()) }
     }
 }
 
@@ -142,7 +142,7 @@ fn reverse<K: words::Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> 
 fn number_in_order<K: words::Key>(
     stream: &Stream,
     device: &Device,
-    map: &impl IdTable<K>,
+    map: &dyn IdTable<K>,
     work: &mut Work<K>,
     (keys, keys_out): (&Buffer<K>, &Buffer<K>),
 ) -> Result<()> {

@@ -2,10 +2,10 @@
 
 use super::{CompactingTable, Unique};
 use crate::design::Page;
-use crate::layered::id_table::{IdTable, Numbers};
+use crate::layered::id_table::Ids;
 use crate::primitives::state_words;
 use crate::runtime::lent::Lent;
-use crate::table::design::Built;
+use crate::table::input::Known;
 use crate::{Answers, Buffer, Config, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{CountIds, RowsParams};
 use gpu_kernels::primitives::scan;
@@ -52,7 +52,7 @@ impl Default for CompactingConfig {
     }
 }
 
-impl<D: Built> CompactingConfig<D> {
+impl<D: Ids> CompactingConfig<D> {
     /// The configuration of a table whose map of keys to ids has this configuration: a
     /// [`PageConfig`](crate::PageConfig) or a [`CuckooConfig`](crate::CuckooConfig). Ids are in no
     /// particular order.
@@ -79,10 +79,7 @@ impl<D: Built> CompactingConfig<D> {
     /// # Errors
     /// As for [`CompactingConfig::build`], as far as they follow from the configuration and the
     /// number of rows.
-    pub fn memory_bytes<K: Key>(&self, rows: u64) -> Result<u64>
-    where
-        D: Numbers<K::Word>,
-    {
+    pub fn memory_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
         Ok(self.ids.memory_bytes::<K, u32>(rows)? + rows * size_of::<K>() as u64)
     }
 
@@ -91,10 +88,7 @@ impl<D: Built> CompactingConfig<D> {
     ///
     /// # Errors
     /// As for [`CompactingConfig::memory_bytes`].
-    pub fn scratch_bytes<K: Key>(&self, rows: u64) -> Result<u64>
-    where
-        D: Numbers<K::Word>,
-    {
+    pub fn scratch_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
         // This refuses numbers of rows for which the sums below would overflow.
         self.memory_bytes::<K>(rows)?;
         let flag_words = rows.div_ceil(32);
@@ -104,17 +98,15 @@ impl<D: Built> CompactingConfig<D> {
         } else {
             8
         };
-        Ok(<D::Table as IdTable<K::Word>>::scratch_bytes(&self.ids, rows, !self.in_order)? + numbering)
+        let known = if self.in_order { Known::Nothing } else { Known::AnyValues };
+        Ok(D::scratch_bytes::<K::Word>(&self.ids, rows, known)? + numbering)
     }
 
     /// Builds a table of the different keys among `keys`; returns when it is built.
     ///
     /// # Errors
     /// As for [`Config::build`].
-    pub fn build<K: Key>(&self, device: &Device, keys: &[K]) -> Result<CompactingTable<K, D>>
-    where
-        D: Numbers<K::Word>,
-    {
+    pub fn build<K: Key>(&self, device: &Device, keys: &[K]) -> Result<CompactingTable<K, D>> {
         // The check comes before the copy: a request that cannot work should not cost it.
         self.memory_bytes::<K>(keys.len() as u64)?;
         let keys = Lent::new(device, keys)?;
@@ -126,10 +118,12 @@ impl<D: Built> CompactingConfig<D> {
     ///
     /// # Errors
     /// As for [`Config::build_on`].
-    pub fn build_on<K: Key>(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<CompactingTable<K, D>>
-    where
-        D: Numbers<K::Word>,
-    {
+    pub fn build_on<K: Key>(
+        &self,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+    ) -> Result<CompactingTable<K, D>> {
         CompactingTable::create(self.clone(), stream, device, keys)
     }
 
@@ -138,10 +132,7 @@ impl<D: Built> CompactingConfig<D> {
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`].
-    pub fn unique<K: Key>(&self, device: &Device, keys: &[K]) -> Result<Unique<Vec<K>, Vec<u32>>>
-    where
-        D: Numbers<K::Word>,
-    {
+    pub fn unique<K: Key>(&self, device: &Device, keys: &[K]) -> Result<Unique<Vec<K>, Vec<u32>>> {
         self.memory_bytes::<K>(keys.len() as u64)?;
         let stream = device.default_stream();
         let keys = Lent::new(device, keys)?;
@@ -159,10 +150,7 @@ impl<D: Built> CompactingConfig<D> {
         stream: &Stream,
         device: &Device,
         keys: &Buffer<K>,
-    ) -> Result<Unique<Buffer<K>, Buffer<u32>>>
-    where
-        D: Numbers<K::Word>,
-    {
+    ) -> Result<Unique<Buffer<K>, Buffer<u32>>> {
         let table = self.build_on(stream, device, keys)?;
         let Answers { values: ids, .. } = table.get_many_on(stream, keys)?;
         let counts = Buffer::zeroed(device, table.len())?;

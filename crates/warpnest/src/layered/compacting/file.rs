@@ -4,16 +4,16 @@
 use super::build::Work;
 use super::{CompactingConfig, CompactingTable};
 use crate::error::{FileError, TableKind};
-use crate::layered::id_table::Numbers;
+use crate::layered::id_table::Ids;
 use crate::table::file::{self, Incoming, Limit, Loading, Parts, Section};
-use crate::table::raw::{BuiltTable, RawTable};
+use crate::table::raw::RawTable;
 use crate::table::types::check_any_bytes;
 use crate::{BulkMap, Device, Key, Result};
 use std::io::{Read, Write};
 use std::path::Path;
 
 /// Saving and loading, as maps have it. docs/file-format.md has the format.
-impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
+impl<K: Key, D: Ids> CompactingTable<K, D> {
     /// Writes the table to `to`, as [`BulkMap::save`] does with a map.
     ///
     /// # Errors
@@ -64,14 +64,14 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
     fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
         let (in_order, keys) = (incoming.flag()?, incoming.number()?);
         incoming.values = Some(Limit { below: keys, copies: true });
-        let ids: BulkMap<K, u32, D> = BulkMap::of(<D::Table as RawTable<K::Word, u32>>::from_parts(incoming)?);
+        let ids: BulkMap<K, u32, D> = BulkMap::of(RawTable::from_parts(incoming)?);
         if ids.len() as u64 != keys {
             return Err(FileError::inconsistent("it has another number of keys than of ids"));
         }
         let device = incoming.device;
         let mut loading = Loading::<K>::new(device, keys)?;
         incoming.section("keys", loading.bytes(), &mut loading, &|_, _| Ok(()))?;
-        let config = CompactingConfig { ids: ids.table.config().clone(), in_order };
+        let config = CompactingConfig { ids: D::config(&ids.table).clone(), in_order };
         Ok(Self { config, ids, keys: loading.done()?, work: Work::new(device)? })
     }
 }

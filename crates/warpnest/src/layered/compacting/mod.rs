@@ -10,7 +10,7 @@ pub use config::CompactingConfig;
 use build::Work;
 
 use crate::design::Page;
-use crate::layered::id_table::Numbers;
+use crate::layered::id_table::Ids;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, BulkMap, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
@@ -48,14 +48,14 @@ use std::ops::Deref;
 /// assert_eq!(table.keys_of_many(&[ids[0].unwrap(), 2])?, [Some(70), None]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
-pub struct CompactingTable<K: Key, D: Numbers<K::Word> = Page> {
+pub struct CompactingTable<K: Key, D: Ids = Page> {
     config: CompactingConfig<D>,
     ids: BulkMap<K, u32, D>,
     keys: Buffer<K>,
     work: Work<K::Word>,
 }
 
-impl<K: Key, D: Numbers<K::Word>> Deref for CompactingTable<K, D> {
+impl<K: Key, D: Ids> Deref for CompactingTable<K, D> {
     type Target = BulkMap<K, u32, D>;
 
     /// Returns the map of keys to their ids.
@@ -87,7 +87,7 @@ impl<K: Key> CompactingTable<K> {
     }
 }
 
-impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
+impl<K: Key, D: Ids> CompactingTable<K, D> {
     /// The keys with these ids, in their order.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl<K: Key, D: Numbers<K::Word>> CompactingTable<K, D> {
     }
 }
 
-impl<K: Key, D: Numbers<K::Word>> Clone for CompactingTable<K, D> {
+impl<K: Key, D: Ids> Clone for CompactingTable<K, D> {
     /// Copies the table on its device.
     ///
     /// # Panics
@@ -194,7 +194,7 @@ impl<K: Key, D: Numbers<K::Word>> Clone for CompactingTable<K, D> {
     }
 }
 
-impl<K: Key, D: Numbers<K::Word>> fmt::Debug for CompactingTable<K, D> {
+impl<K: Key, D: Ids> fmt::Debug for CompactingTable<K, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CompactingTable")
             .field("keys", &self.len())

@@ -1,12 +1,11 @@
 //! The build of a multimap: a sort, the runs of equal keys, and an id table of these.
 
 use super::{MultiConfig, MultiMap};
-use crate::layered::id_table::{IdTable, Numbers};
+use crate::layered::id_table::Ids;
 use crate::primitives::{Scratch, flag_last_of_each, sort_pairs_by_mixed_key, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known};
-use crate::table::raw::BuiltTable;
-use crate::{Buffer, Device, Key, Result, Stream, Value};
+use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
 use gpu_kernels::layered::multi::{self, NumbersParams};
 use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
 use gpu_kernels::types as words;
@@ -62,7 +61,7 @@ impl<K: words::Key> Work<K> {
     }
 }
 
-impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
+impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     pub(super) fn create(
         config: MultiConfig<D>,
         stream: &Stream,
@@ -72,9 +71,9 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     ) -> Result<Self> {
         crate::table::input::check_pairs(device, stream, keys.words(), values.words())?;
         config.memory_bytes::<K, V>(keys.len() as u64)?;
-        let (no_keys, no_numbers) = (Buffer::<K>::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        let mut runs = config.keys.clone().assume_unique().build_on(stream, device, &no_keys, &no_numbers)?;
-        *runs.table.config_mut() = config.keys.clone();
+        let (no_keys, no_numbers) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
+        let nothing = Input { keys: &no_keys, values: Some(&no_numbers), pairs: 0, known: Known::Unique };
+        let runs = BulkMap::of(D::build(config.keys.clone(), stream, device, nothing)?);
         let (lasts, grouped) = (no_numbers, Buffer::uninitialized(device, 0)?);
         let work = Work::new(device)?;
         let mut map = Self { config, runs, lasts, values: grouped, work };
@@ -108,7 +107,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         self.config.memory_bytes::<K, V>(keys.len() as u64)?;
         let built = self.fill(stream, keys, values);
         if built.is_err() {
-            self.runs.table.forget(stream);
+            D::forget(&mut self.runs.table, stream);
             self.values.empty();
             self.lasts.empty();
         }
@@ -165,11 +164,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         }
         let known = Known::OrderedBy(seed);
         let input = Input { keys: distinct, values: Some(numbers), pairs: number as u64, known };
-        // These keys are different, whatever the user's are.
-        let unique = std::mem::replace(&mut runs.table.config_mut().unique, true);
-        let built = runs.table.rebuild_resized(stream, input);
-        runs.table.config_mut().unique = unique;
-        built
+        D::rebuild_resized(&mut runs.table, stream, input)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::MultiMap;
 use crate::design::Page;
-use crate::layered::id_table::{IdTable, Numbers};
+use crate::layered::id_table::Ids;
 use crate::primitives::{sort_scratch_bytes, state_words};
 use crate::runtime::lent::Lent;
-use crate::table::design::Built;
+use crate::table::input::Known;
 use crate::{Buffer, Config, Device, Key, Result, Stream, Value};
 
 /// The configuration of a [`MultiMap`].
@@ -47,7 +47,7 @@ impl Default for MultiConfig {
     }
 }
 
-impl<D: Built> MultiConfig<D> {
+impl<D: Ids> MultiConfig<D> {
     /// The configuration of a map whose table of keys has this configuration: a
     /// [`PageConfig`](crate::PageConfig) or a [`CuckooConfig`](crate::CuckooConfig). Its keys are
     /// different, so it does not matter whether it assumes that.
@@ -61,10 +61,7 @@ impl<D: Built> MultiConfig<D> {
     /// # Errors
     /// As for [`MultiConfig::build`], as far as they follow from the configuration and the number
     /// of pairs.
-    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>
-    where
-        D: Numbers<K::Word>,
-    {
+    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         Ok(self.keys.memory_bytes::<K, u32>(pairs)? + pairs * (size_of::<V>() + 4) as u64)
     }
 
@@ -73,10 +70,7 @@ impl<D: Built> MultiConfig<D> {
     ///
     /// # Errors
     /// As for [`MultiConfig::memory_bytes`].
-    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>
-    where
-        D: Numbers<K::Word>,
-    {
+    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
         // This refuses numbers of pairs for which the sums below would overflow.
         self.memory_bytes::<K, V>(pairs)?;
         let keys = pairs * size_of::<K>() as u64;
@@ -86,7 +80,7 @@ impl<D: Built> MultiConfig<D> {
         let compacting = 8 * state_words::<K::Word>(pairs);
         let working = sort_scratch_bytes::<K::Word, V::Word>(pairs)?.max(compacting);
         // The constant is for the minimum sizes of the arrays, and for the empty table at first.
-        let of_keys = <D::Table as IdTable<K::Word>>::scratch_bytes(&self.keys.clone().assume_unique(), pairs, false)?;
+        let of_keys = D::scratch_bytes::<K::Word>(&self.keys, pairs, Known::Unique)?;
         Ok(arrays + working + of_keys + 4096)
     }
 
@@ -95,13 +89,9 @@ impl<D: Built> MultiConfig<D> {
     ///
     /// # Errors
     /// As for [`Config::build`].
-    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<MultiMap<K, V, D>>
-    where
-        D: Numbers<K::Word>,
-    {
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<MultiMap<K, V, D>> {
         self.memory_bytes::<K, V>(keys.len() as u64)?;
-        let (keys, values) = (Lent::new(device, keys)?, Lent::new(device, values)?);
+        let (keys, values) = Lent::pairs(device, keys, values)?;
         self.build_on(device.default_stream(), device, &keys, &values)
     }
 
@@ -116,10 +106,7 @@ impl<D: Built> MultiConfig<D> {
         device: &Device,
         keys: &Buffer<K>,
         values: &Buffer<V>,
-    ) -> Result<MultiMap<K, V, D>>
-    where
-        D: Numbers<K::Word>,
-    {
+    ) -> Result<MultiMap<K, V, D>> {
         MultiMap::create(self.clone(), stream, device, keys, values)
     }
 }

@@ -6,16 +6,16 @@
 use super::build::Work;
 use super::{MultiConfig, MultiMap};
 use crate::error::{FileError, TableKind};
-use crate::layered::id_table::Numbers;
+use crate::layered::id_table::Ids;
 use crate::table::file::{self, Incoming, Limit, Loading, Order, Parts, Section};
-use crate::table::raw::{BuiltTable, RawTable};
+use crate::table::raw::RawTable;
 use crate::table::types::check_any_bytes;
 use crate::{BulkMap, Device, Key, Result, Value};
 use std::io::{Read, Write};
 use std::path::Path;
 
 /// Saving and loading, as maps have it. docs/file-format.md has the format.
-impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
+impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     /// Writes the map to `to`, as [`BulkMap::save`] does with a map.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
         let (number, pairs) = (incoming.number()?, incoming.number()?);
         incoming.values = Some(Limit { below: number, copies: false });
-        let runs: BulkMap<K, u32, D> = BulkMap::of(<D::Table as RawTable<K::Word, u32>>::from_parts(incoming)?);
+        let runs: BulkMap<K, u32, D> = BulkMap::of(RawTable::from_parts(incoming)?);
         if runs.len() as u64 != number {
             return Err(FileError::inconsistent("it has another number of keys than of runs"));
         }
@@ -87,7 +87,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         }
         let mut values = Loading::<V>::new(device, pairs)?;
         incoming.section("values", values.bytes(), &mut values, &|_, _| Ok(()))?;
-        let config = MultiConfig { keys: runs.table.config().clone() };
+        let config = MultiConfig { keys: D::config(&runs.table).clone() };
         let (lasts, values, work) = (lasts.done()?, values.done()?, Work::new(device)?);
         Ok(Self { config, runs, lasts, values, work })
     }

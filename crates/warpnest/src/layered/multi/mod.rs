@@ -7,7 +7,7 @@ mod file;
 pub use config::MultiConfig;
 
 use crate::design::Page;
-use crate::layered::id_table::{IdTable, Numbers, RunsQuery};
+use crate::layered::id_table::{Ids, RunsQuery};
 use crate::primitives::{Scratch, exclusive_scan_in_place};
 use crate::runtime::lent::Lent;
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
@@ -35,7 +35,7 @@ use std::fmt;
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may query
 ///   at the same time. [`MultiMap::rebuild`] takes the map exclusively and waits for running
 ///   queries by itself.
-pub struct MultiMap<K: Key, V: Value, D: Numbers<K::Word> = Page> {
+pub struct MultiMap<K: Key, V: Value, D: Ids = Page> {
     config: MultiConfig<D>,
     /// The number of each key's run.
     runs: BulkMap<K, u32, D>,
@@ -103,7 +103,7 @@ impl<K: Key, V: Value> MultiMap<K, V> {
     }
 }
 
-impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
+impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     /// Whether each of `queries` is in the map, in their order.
     ///
     /// # Errors
@@ -142,7 +142,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
         let query = RunsQuery { counts: Some(counts), ..self.ask(queries) };
         // SAFETY: there are as many counts as queries; the table has the numbers of the runs.
-        unsafe { self.runs.table.find_runs(stream, &query) }
+        unsafe { D::id_table(&self.runs.table).find_runs(stream, &query) }
     }
 
     /// Queues the lookup of where the values of each key begin in [`MultiMap::value_buffer`], and
@@ -162,7 +162,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
         let query = RunsQuery { starts: Some(starts), counts: Some(counts), ..self.ask(queries) };
         // SAFETY: there are as many answers as queries; the table has the numbers of the runs.
-        unsafe { self.runs.table.find_runs(stream, &query) }
+        unsafe { D::id_table(&self.runs.table).find_runs(stream, &query) }
     }
 
     /// A lookup of runs that has no outputs yet.
@@ -213,7 +213,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
         let mut offsets = Buffer::<u64>::zeroed(device, number + 1)?;
         let query = RunsQuery { starts: Some(&starts), wide_counts: Some(&offsets), ..self.ask(queries) };
         // SAFETY: there are as many answers as queries; the table has the numbers of the runs.
-        unsafe { self.runs.table.find_runs(stream, &query)? };
+        unsafe { D::id_table(&self.runs.table).find_runs(stream, &query)? };
         exclusive_scan_in_place(stream, &mut Scratch::new(device), &mut offsets)?;
         let total = offsets.download_at(stream, number)?;
         let values = Buffer::<V>::uninitialized(device, total as usize)?;
@@ -345,7 +345,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> MultiMap<K, V, D> {
     }
 }
 
-impl<K: Key, V: Value, D: Numbers<K::Word>> Clone for MultiMap<K, V, D> {
+impl<K: Key, V: Value, D: Ids> Clone for MultiMap<K, V, D> {
     /// Copies the map on its device.
     ///
     /// # Panics
@@ -355,7 +355,7 @@ impl<K: Key, V: Value, D: Numbers<K::Word>> Clone for MultiMap<K, V, D> {
     }
 }
 
-impl<K: Key, V: Value, D: Numbers<K::Word>> fmt::Debug for MultiMap<K, V, D> {
+impl<K: Key, V: Value, D: Ids> fmt::Debug for MultiMap<K, V, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MultiMap")
             .field("keys", &self.key_count())

@@ -5,7 +5,7 @@ use super::paths::{Written, open};
 use super::read::Incoming;
 use super::write::write;
 use crate::error::TableKind;
-use crate::table::design::Stores;
+use crate::table::design::{Design, Sets};
 use crate::table::raw::RawTable;
 use crate::table::types::check_any_bytes;
 use crate::{BulkMap, BulkSet, Device, Key, Result, Value};
@@ -54,7 +54,7 @@ fn finished<T>(mut incoming: Incoming<'_>, take: impl FnOnce(&mut Incoming<'_>) 
 }
 
 /// Saving and loading. The crate's guide has an example, and docs/file-format.md the format.
-impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
+impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// Writes the map to `to`: its memory as it is, so that loading it is a copy and no build. Any
     /// device can load what any other one saved.
     ///
@@ -66,7 +66,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// [`FileError::Io`](crate::FileError::Io): the error of `to`.
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn save(&self, to: impl Write) -> Result<()> {
-        save(self.device(), kind_of::<K, V>(D::NAME), &self.parts()?, to)
+        save(self.device(), kind_of::<K, V::Word>(D::NAME), &self.parts()?, to)
     }
 
     /// Saves the map to a file, as a whole: a new file is written beside it, forced to the disk,
@@ -75,7 +75,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
     /// # Errors
     /// As for [`BulkMap::save`], with the path.
     pub fn save_to(&self, path: impl AsRef<Path>) -> Result<()> {
-        save_to(self.device(), kind_of::<K, V>(D::NAME), &self.parts()?, path.as_ref())
+        save_to(self.device(), kind_of::<K, V::Word>(D::NAME), &self.parts()?, path.as_ref())
     }
 
     /// Loads a map that [`BulkMap::save`] wrote, of the same design and with keys and values of the
@@ -114,7 +114,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
             check_any_bytes::<K>();
             check_any_bytes::<V>();
         }
-        load(device, kind_of::<K, V>(D::NAME), from, D::Table::from_parts).map(Self::of)
+        load(device, kind_of::<K, V::Word>(D::NAME), from, RawTable::from_parts).map(Self::of)
     }
 
     /// Loads a map from a file. Its length is compared with its header before any memory is taken.
@@ -126,7 +126,7 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
             check_any_bytes::<K>();
             check_any_bytes::<V>();
         }
-        load_from(device, kind_of::<K, V>(D::NAME), path.as_ref(), D::Table::from_parts).map(Self::of)
+        load_from(device, kind_of::<K, V::Word>(D::NAME), path.as_ref(), RawTable::from_parts).map(Self::of)
     }
 
     fn parts(&self) -> Result<Parts<'_>> {
@@ -137,13 +137,13 @@ impl<K: Key, V: Value, D: Stores<K::Word, V::Word>> BulkMap<K, V, D> {
 }
 
 /// Saving and loading. The crate's guide has an example, and docs/file-format.md the format.
-impl<K: Key, D: Stores<K::Word, Nothing>> BulkSet<K, D> {
+impl<K: Key, D: Sets> BulkSet<K, D> {
     /// Writes the set to `to`, as [`BulkMap::save`] does with a map.
     ///
     /// # Errors
     /// As for [`BulkMap::save`].
     pub fn save(&self, to: impl Write) -> Result<()> {
-        save(self.device(), kind_of::<K, ()>(D::NAME), &self.parts()?, to)
+        save(self.device(), kind_of::<K, Nothing>(D::NAME), &self.parts()?, to)
     }
 
     /// Saves the set to a file, as [`BulkMap::save_to`] does with a map.
@@ -151,7 +151,7 @@ impl<K: Key, D: Stores<K::Word, Nothing>> BulkSet<K, D> {
     /// # Errors
     /// As for [`BulkMap::save_to`].
     pub fn save_to(&self, path: impl AsRef<Path>) -> Result<()> {
-        save_to(self.device(), kind_of::<K, ()>(D::NAME), &self.parts()?, path.as_ref())
+        save_to(self.device(), kind_of::<K, Nothing>(D::NAME), &self.parts()?, path.as_ref())
     }
 
     /// Loads a set that [`BulkSet::save`] wrote, as [`BulkMap::load`] does with a map.
@@ -160,7 +160,7 @@ impl<K: Key, D: Stores<K::Word, Nothing>> BulkSet<K, D> {
     /// As for [`BulkMap::load`].
     pub fn load(device: &Device, from: impl Read) -> Result<Self> {
         const { check_any_bytes::<K>() };
-        load(device, kind_of::<K, ()>(D::NAME), from, D::Table::from_parts).map(Self::of)
+        load(device, kind_of::<K, Nothing>(D::NAME), from, RawTable::from_parts).map(Self::of)
     }
 
     /// Loads a set from a file, as [`BulkMap::load_from`] does with a map.
@@ -169,7 +169,7 @@ impl<K: Key, D: Stores<K::Word, Nothing>> BulkSet<K, D> {
     /// As for [`BulkMap::load`].
     pub fn load_from(device: &Device, path: impl AsRef<Path>) -> Result<Self> {
         const { check_any_bytes::<K>() };
-        load_from(device, kind_of::<K, ()>(D::NAME), path.as_ref(), D::Table::from_parts).map(Self::of)
+        load_from(device, kind_of::<K, Nothing>(D::NAME), path.as_ref(), RawTable::from_parts).map(Self::of)
     }
 
     fn parts(&self) -> Result<Parts<'_>> {

@@ -8,6 +8,7 @@ use crate::design::Page;
 use crate::error::{FileError, TableKind};
 use crate::table::types::check_any_bytes;
 use crate::{BulkMap, BulkSet, Device, Error, Key, Result, Stream, Value};
+use gpu_kernels::types::Nothing;
 use memmap2::Mmap;
 use std::fmt;
 use std::ops::Deref;
@@ -84,7 +85,7 @@ impl<K: Key, V: Value> BulkMap<K, V, Page> {
             check_any_bytes::<V>();
         }
         // SAFETY: the caller keeps others from changing the file.
-        unsafe { map(device, kind_of::<K, V>("Page"), path.as_ref(), Self::of) }
+        unsafe { map(device, kind_of::<K, V::Word>("Page"), path.as_ref(), Self::of) }
     }
 }
 
@@ -100,7 +101,7 @@ impl<K: Key> BulkSet<K, Page> {
     pub unsafe fn map_file(device: &Device, path: impl AsRef<Path>) -> Result<Mapped<Self>> {
         const { check_any_bytes::<K>() };
         // SAFETY: the caller keeps others from changing the file.
-        unsafe { map(device, kind_of::<K, ()>("Page"), path.as_ref(), Self::of) }
+        unsafe { map(device, kind_of::<K, Nothing>("Page"), path.as_ref(), Self::of) }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::error::TableKind;
 use crate::table::config::Config;
-use crate::table::design::Design;
 use crate::{Buffer, Tracked};
 use gpu_kernels::plain::Plain;
 use gpu_kernels::types::Payload;
@@ -108,7 +107,7 @@ impl<'t> Parts<'t> {
     }
 
     /// Adds what all designs have in common of a configuration.
-    pub fn config<D: Design>(&mut self, config: &Config<D>) {
+    pub fn config<D>(&mut self, config: &Config<D>) {
         let Config { design: _, seed, restarts, unique, statistics, timings } = config;
         self.option(*seed);
         self.numbers([*restarts as u64, *unique as u64, *statistics as u64, *timings as u64]);
@@ -120,8 +119,8 @@ impl<'t> Parts<'t> {
 }
 
 /// The kind of a map or a set.
-pub fn kind_of<K: crate::Key, P: crate::types::Payload>(design: &'static str) -> TableKind {
-    let value_bytes = (P::Words::VALUE_BITS / 8) as u8;
+pub fn kind_of<K: crate::Key, P: Payload>(design: &'static str) -> TableKind {
+    let value_bytes = (P::VALUE_BITS / 8) as u8;
     let form = if value_bytes == 0 { "Set" } else { "Map" };
     TableKind { design, form, key_bytes: size_of::<K>() as u8, value_bytes }
 }
