@@ -1,6 +1,7 @@
 //! The build of a cuckoo table: attempts until one succeeds, then the repeated keys.
 
 use super::config::table_words;
+use super::report::{CuckooReport, EvictionChains};
 use super::{Cuckoo, CuckooConfig, CuckooTable};
 use crate::primitives::Pairs;
 use crate::table::design::Builds;
@@ -12,36 +13,6 @@ use gpu_kernels::types::{Key, Payload, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
-
-/// The report of a build.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct CuckooReport {
-    /// The seed of the random constants: [`CuckooConfig::seed`] with it repeats the build's
-    /// constants.
-    pub seed: u64,
-    /// The number of times that the build had to start again.
-    pub restarts: u32,
-    /// The most exchanges that one pair was allowed.
-    pub chain_limit: u32,
-    /// Whether a key was met twice. Not all slots are searched for that under
-    /// [`CuckooConfig::assume_unique`].
-    pub repeated_keys: bool,
-    /// The eviction chains of the attempt that succeeded, if
-    /// [`CuckooConfig::statistics`](crate::Config::statistics) asked for them.
-    pub chains: Option<EvictionChains>,
-}
-
-/// The lengths of the eviction chains of a build. A chain of one exchange met an empty slot at
-/// once.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct EvictionChains {
-    /// The number of exchanges of the longest chain.
-    pub longest: u32,
-    /// The average number of exchanges a pair.
-    pub mean: f64,
-}
 
 impl Builds for Cuckoo {
     type Report = CuckooReport;

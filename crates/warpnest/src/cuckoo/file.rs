@@ -4,12 +4,12 @@
 //! functions. So the functions are made anew from their constants, and any words are safe, unless
 //! values number something.
 
-use super::build::EvictionChains;
 use super::config::{Size, table_words};
+use super::report::EvictionChains;
 use super::{Cuckoo, CuckooReport, CuckooTable};
 use crate::error::FileError;
+use crate::table::file::functions::{constants_of, family_from, family_number, family_of, functions_from};
 use crate::table::file::{Collected, Incoming, Loading, Parts, Section, as_words};
-use crate::table::hash::{constants_of, family_from, family_number, family_of, functions_from};
 use crate::{Buffer, Result};
 use gpu_kernels::cuckoo::{header, packed};
 use gpu_kernels::hash::MAX_FUNCTIONS;

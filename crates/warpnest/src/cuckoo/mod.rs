@@ -5,9 +5,10 @@ mod build;
 mod config;
 mod file;
 mod id_table;
+mod report;
 
-pub use build::{CuckooReport, EvictionChains};
 pub use config::{Cuckoo, CuckooConfig};
+pub use report::{CuckooReport, EvictionChains};
 
 use crate::table::design::{Counted, Design, Seeded, Sets};
 use crate::table::file::{Incoming, Parts};

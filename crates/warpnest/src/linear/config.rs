@@ -3,8 +3,10 @@
 use crate::table::config::Config;
 use crate::{ConfigError, Error, InputError, Result};
 use gpu_kernels::double::{Double, PackedPair};
-use gpu_kernels::linear::{header, slots_of_line};
+use gpu_kernels::linear::{Layout, header, slots_of_line};
 use gpu_kernels::types::{Key, Value};
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::Rng;
 
 /// The configuration of a [`LinearMap`](crate::LinearMap).
 ///
@@ -73,8 +75,8 @@ impl Config<Linear> {
         self
     }
 
-    /// Returns the bytes that an empty map of this capacity takes on the device. While it grows, the old
-    /// and the new table both exist.
+    /// Returns the bytes that an empty map of this capacity takes on the device. While it grows,
+    /// the old and the new table both exist.
     ///
     /// # Errors
     /// [`ConfigError::OpenLoad`], [`InputError::TooManySlots`].
@@ -120,4 +122,10 @@ impl Config<Linear> {
 fn is_prime(number: u64) -> bool {
     number >= 2
         && (2..).take_while(|divisor| divisor * divisor <= number).all(|divisor| !number.is_multiple_of(divisor))
+}
+
+/// Makes a layout with constants that nobody knows beforehand.
+pub(super) fn layout(config: &LinearConfig, random: &mut Xoshiro256StarStar, lines: u32) -> Layout {
+    let (a, b) = (random.next_u64(), random.next_u64());
+    Layout { a, b, lines, linear: config.design.linear as u32 }
 }

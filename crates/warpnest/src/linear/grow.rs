@@ -1,18 +1,11 @@
 //! Rehashing to another table: a larger one, a smaller one, or one without removed keys.
 
-use super::{Counts, LinearConfig, LinearTable, cell, in_cell};
+use super::config::layout;
+use super::{Counts, LinearTable, cell, in_cell};
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::double::{Half, PackedPair};
-use gpu_kernels::linear::{Layout, Rehash, RehashParams, header};
+use gpu_kernels::linear::{Rehash, RehashParams, header};
 use gpu_kernels::types::{Key, Value};
-use rand_xoshiro::Xoshiro256StarStar;
-use rand_xoshiro::rand_core::Rng;
-
-/// Makes a layout with constants that nobody knows beforehand.
-pub(super) fn layout(config: &LinearConfig, random: &mut Xoshiro256StarStar, lines: u32) -> Layout {
-    let (a, b) = (random.next_u64(), random.next_u64());
-    Layout { a, b, lines, linear: config.design.linear as u32 }
-}
 
 impl<K: Key, V: Value> LinearTable<K, V> {
     /// Reserves capacity for `additional` more keys, so that the table need not grow until they are

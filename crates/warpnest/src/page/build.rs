@@ -3,78 +3,18 @@
 //! other constants are tried.
 
 use super::config::Plan;
-use super::unordered::Repeats;
+use super::outcome::Outcome;
+use super::report::{PageReport, PageStages};
 use super::{Page, PageConfig, PageTable};
 use crate::primitives::Scratch;
 use crate::table::design::Builds;
 use crate::table::input::Input;
-use crate::table::stages::StageClock;
 use crate::{Buffer, BuildError, Device, Error, Result, Stream};
-use gpu_kernels::page::{Layout, header};
+use gpu_kernels::page::Layout;
 use gpu_kernels::types::{Key, Payload};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
-
-/// The report of a build.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct PageReport {
-    /// The seed of the random constants: [`PageConfig::seed`] with it repeats the build's
-    /// constants.
-    pub seed: u64,
-    /// The number of attempts that ended because a page could not be built.
-    pub failures: u32,
-    /// Whether a bin of the last split overflowed, so that this split was made once more, into bins
-    /// with the capacity that it had counted.
-    pub split_again: bool,
-    /// Whether a bin of an earlier split overflowed, so that all pairs were counted and put at
-    /// exact offsets.
-    pub counted: bool,
-    /// Whether pairs were left out early, because a bin was skewed: a tile of the input had many
-    /// equal keys.
-    pub skewed: bool,
-    /// Whether the pairs were kept in order, since it was not known that keys are unique, and more
-    /// of them were repeated than an attempt without order can settle.
-    pub ordered: bool,
-    /// The number of repeated keys that were settled after an attempt without order, each counted
-    /// once for every pair but one.
-    pub settled: u64,
-    /// The number of pairs that found all of their slots full, so that others had to be evicted.
-    pub moved: u64,
-    /// The times of the stages of the attempt that succeeded, if [`PageConfig::timings`] asked for
-    /// them.
-    pub stages: Option<PageStages>,
-}
-
-/// The milliseconds of device time that the stages of a build took. If a last split was made again,
-/// these are of the second time: `initialization` then includes adding up the counts. There is only
-/// one split then, a later one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct PageStages {
-    /// The time to set counters and published words to 0.
-    pub initialization: f64,
-    /// The time of the first split, or of all of the counting and ordering if a bin overflowed.
-    pub first_split: f64,
-    /// The time of the splits after the first one.
-    pub later_splits: f64,
-    /// The time to build the pages.
-    pub pages: f64,
-    /// The time to settle repeated keys after an attempt without order.
-    pub settling: f64,
-}
-
-impl PageStages {
-    fn new([initialization, first_split, later_splits, pages]: [f64; 4]) -> Self {
-        Self { initialization, first_split, later_splits, pages, settling: 0.0 }
-    }
-
-    /// Returns the time of all stages.
-    pub fn total(&self) -> f64 {
-        self.initialization + self.first_split + self.later_splits + self.pages + self.settling
-    }
-}
 
 /// How pairs get to their pages. A bin that overflows has copies of one key, against which other
 /// constants would not help; exact offsets do.
@@ -102,68 +42,6 @@ impl Strategy {
             Outcome::LastOverflow | Outcome::Overflow => Some(Self::Counted),
             Outcome::Built { .. } | Outcome::Failure => None,
         }
-    }
-}
-
-/// The outcome of an attempt.
-pub(super) enum Outcome {
-    Built {
-        length: u64,
-        skewed: bool,
-        moved: u64,
-        /// The number of repeated keys that are still to be settled.
-        repeated: Repeats,
-        stages: Option<PageStages>,
-    },
-    /// Too many keys are repeated for an attempt without order.
-    Repeated,
-    /// A bin of the last split got more pairs than its capacity.
-    LastOverflow,
-    /// A bin of another split got more pairs than its capacity.
-    Overflow,
-    Failure,
-}
-
-impl Outcome {
-    /// Returns whether a bin got more pairs than its capacity.
-    fn overflowed(&self) -> bool {
-        matches!(self, Self::LastOverflow | Self::Overflow)
-    }
-
-    /// Returns the outcome of the queued attempt of `splits` splits, from the header at the front
-    /// of its scratch; waits for it.
-    pub fn of(stream: &Stream, scratch: &Buffer<u64>, splits: usize, clock: &StageClock) -> Result<Self> {
-        Self::of_listing(stream, scratch, splits, clock, 0)
-    }
-
-    /// Returns [`Outcome::of`] an attempt whose list of repeated keys has a common part of this
-    /// capacity.
-    pub fn of_listing(
-        stream: &Stream,
-        scratch: &Buffer<u64>,
-        splits: usize,
-        clock: &StageClock,
-        capacity: u64,
-    ) -> Result<Self> {
-        let found = scratch.download_front(stream, header::WORDS)?;
-        let word = |number: u64| found[number as usize];
-        let of_levels = |first: u64| -> u64 { (first..first + header::LEVELS).map(word).sum() };
-        let overflowed = (0..splits).find(|&level| word(header::OVERFLOW + level as u64) != 0);
-        if word(header::REPEATED) > capacity {
-            return Ok(Self::Repeated);
-        }
-        Ok(match (overflowed, word(header::FAILED)) {
-            (None, 0) => Self::Built {
-                length: word(header::LENGTH),
-                skewed: of_levels(header::DROPPED) != 0,
-                moved: word(header::LEFT),
-                repeated: Repeats { own: word(header::LISTED), common: word(header::REPEATED) },
-                stages: clock.durations()?.map(PageStages::new),
-            },
-            (None, _) => Self::Failure,
-            (Some(level), _) if level + 1 == splits => Self::LastOverflow,
-            _ => Self::Overflow,
-        })
     }
 }
 

@@ -4,7 +4,7 @@
 //! the layout. So any words are safe, and only the layout is checked, unless values number
 //! something.
 
-use super::{Page, PageReport, PageTable};
+use super::{Page, PageReport, PageTable, words_of};
 use crate::error::FileError;
 use crate::primitives::Scratch;
 use crate::runtime::allocation::{Allocation, Owner};
@@ -101,11 +101,6 @@ impl<K: Key, V: Payload> MapsFile for PageTable<K, V> {
         let allocation = Allocation::new(incoming.device.engine().clone(), address, 8 * words as usize, Owner::Other);
         Ok(Self::of(incoming, numbers, Buffer::from_allocation(allocation, words as usize)))
     }
-}
-
-/// The number of 64-bit words of the buckets.
-pub(super) fn words_of<K: Key, V: Payload>(layout: &Layout) -> u64 {
-    layout.buckets() as u64 * (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 64) as u64
 }
 
 /// Whether the values of all pairs in some buckets are below a limit.

@@ -8,18 +8,20 @@ mod config;
 mod counted;
 mod file;
 mod id_table;
+mod outcome;
+mod report;
 mod unordered;
 
-pub use build::{PageReport, PageStages};
 pub use config::{Page, PageConfig};
+pub use report::{PageReport, PageStages};
 
 use crate::primitives::Scratch;
 use crate::table::design::{Design, Seeded, Sets, Staged};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
-use gpu_kernels::page::{Find, FindParams, Layout, Unpack, UnpackParams};
-use gpu_kernels::types::{Key, Payload, WordOf};
+use gpu_kernels::page::{BUCKET_WORDS, Find, FindParams, Layout, Unpack, UnpackParams};
+use gpu_kernels::types::{Key, Payload, Scalar, WordOf};
 use std::marker::PhantomData;
 
 /// A map that is built in one go at streaming speed, and answers nearly every lookup, present or
@@ -133,7 +135,7 @@ impl<K: Key, V: Payload> PageTable<K, V> {
 
     /// Returns the number of words that the buckets take.
     fn words_in_use(&self) -> usize {
-        file::words_of::<K, V>(&self.layout) as usize
+        words_of::<K, V>(&self.layout) as usize
     }
 
     /// Returns the number of buckets that may have pairs: none in an empty map, whatever its words
@@ -141,6 +143,11 @@ impl<K: Key, V: Payload> PageTable<K, V> {
     fn buckets_with_pairs(&self) -> u64 {
         if self.length == 0 { 0 } else { self.layout.buckets() as u64 }
     }
+}
+
+/// Returns the number of 64-bit words of the buckets.
+fn words_of<K: Key, V: Payload>(layout: &Layout) -> u64 {
+    layout.buckets() as u64 * (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 64) as u64
 }
 
 impl<K: Key, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {

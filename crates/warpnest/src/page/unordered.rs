@@ -7,8 +7,8 @@
 
 use super::PageTable;
 use super::attempt::Launches;
-use super::build::Outcome;
 use super::config::Plan;
+use super::outcome::{Outcome, Repeats};
 use crate::primitives::Pairs;
 use crate::table::input::Input;
 use crate::table::stages::StageClock;
@@ -42,22 +42,6 @@ const MORE_ENTRIES: u64 = 16;
 /// least.
 const PAIRS_A_COMMON_ENTRY: u64 = 128;
 const MIN_COMMON: u64 = 256;
-
-/// The numbers of repeated keys that pages have listed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Repeats {
-    /// How many are in the pages' own parts of the list.
-    pub own: u64,
-    /// How many are in its common part.
-    pub common: u64,
-}
-
-impl Repeats {
-    /// Returns the number of all of them.
-    pub fn all(self) -> u64 {
-        self.own + self.common
-    }
-}
 
 /// The sizes of an attempt without order.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! The build of a sorted map: sort, keep the last of equal keys, write the index.
 
 use super::config::{Plan, bytes, keys_length, values_length};
+use super::report::{SortedReport, SortedStages};
 use super::{Sorted, SortedConfig, SortedTable};
 use crate::primitives::{Pairs, Scratch, launch_compact, launch_flag};
 use crate::table::design::Builds;
@@ -10,42 +11,6 @@ use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{GROUP, Index, IndexParams, Layout};
 use gpu_kernels::types::{Key, Payload, Value, WordOf};
-
-/// The report of a build.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct SortedReport {
-    /// The number of pairs that are not in the map, since a later one has the same key.
-    pub repeats: u64,
-    /// The times of the stages, if [`SortedConfig::timings`](crate::Config::timings) asked for
-    /// them.
-    pub stages: Option<SortedStages>,
-}
-
-/// The milliseconds of device time that the stages of a build took.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct SortedStages {
-    /// The time to set counters and published words to 0.
-    pub initialization: f64,
-    /// The time of the radix sort.
-    pub sort: f64,
-    /// The time to leave out all but the last pair of each key.
-    pub repeats: f64,
-    /// The time to write the index.
-    pub index: f64,
-}
-
-impl SortedStages {
-    fn new([initialization, sort, repeats, index]: [f64; 4]) -> Self {
-        Self { initialization, sort, repeats, index }
-    }
-
-    /// Returns the time of all stages.
-    pub fn total(&self) -> f64 {
-        self.initialization + self.sort + self.repeats + self.index
-    }
-}
 
 impl Builds for Sorted {
     type Report = SortedReport;

@@ -5,9 +5,10 @@ mod build;
 mod config;
 mod file;
 mod ranges;
+mod report;
 
-pub use build::{SortedReport, SortedStages};
 pub use config::{Sorted, SortedConfig};
+pub use report::{SortedReport, SortedStages};
 
 use crate::primitives::Scratch;
 use crate::table::design::{Design, Staged};

@@ -1,10 +1,7 @@
 //! Hash families that tables draw their functions from.
 
-use crate::error::FileError;
-use crate::table::file::Incoming;
 use crate::{ConfigError, Error, Result};
-use gpu_kernels::hash::{Formula, HashFunctions, MAX_FUNCTIONS};
-use gpu_kernels::types::Key;
+use gpu_kernels::hash::Formula;
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -87,67 +84,6 @@ pub(crate) fn random_seed() -> u64 {
 pub(crate) fn constants(seed: u64) -> [u64; 2] {
     let mut random = Xoshiro256StarStar::seed_from_u64(seed);
     [random.next_u64(), random.next_u64()]
-}
-
-/// The numbers by which a file names a family: its formula, and its prime or 0.
-pub(crate) fn family_number(family: HashFamily) -> [u64; 2] {
-    [family.formula() as u64, family.prime().unwrap_or(0) as u64]
-}
-
-/// The family that a file names.
-pub(crate) fn family_from(incoming: &mut Incoming<'_>) -> Result<HashFamily> {
-    let (formula, prime) = (incoming.number()?, incoming.short()?);
-    let (exact, wrapping) = (Arithmetic::Exact, Arithmetic::Wrapping);
-    let family = match formula {
-        0 if prime == 0 => HashFamily::Mix,
-        1 => HashFamily::Linear { prime, arithmetic: exact },
-        2 => HashFamily::Linear { prime, arithmetic: wrapping },
-        3 => HashFamily::Xor { prime, arithmetic: exact },
-        4 => HashFamily::Xor { prime, arithmetic: wrapping },
-        _ => return Err(FileError::inconsistent("there is no such hash family")),
-    };
-    family.check_prime().map_err(|_| FileError::inconsistent("the modulus of its hash family is no prime"))?;
-    Ok(family)
-}
-
-/// The constants of hash functions.
-pub(crate) fn constants_of(functions: &HashFunctions) -> [[u64; 2]; MAX_FUNCTIONS] {
-    // SAFETY: the struct is `repr(C)`, and begins with these words.
-    unsafe { std::ptr::from_ref(functions).cast::<[[u64; 2]; MAX_FUNCTIONS]>().read() }
-}
-
-/// The family of functions: the one that is configured, or, after a rebuild that did not come to
-/// drawing constants, the default one.
-pub(crate) fn family_of<K: Key>(functions: &HashFunctions, configured: HashFamily) -> HashFamily {
-    let mut constants = constants_of(functions).into_iter().flatten();
-    let draw = || constants.next().unwrap_or_default();
-    let mix = HashFunctions::new(Formula::Mix, functions.count(), functions.slots(), 0, K::BITS, draw);
-    if *functions == mix { HashFamily::Mix } else { configured }
-}
-
-/// The functions onto `slots` slots whose constants a file has. They are made as those of a build,
-/// so that constants which no build draws are refused.
-pub(crate) fn functions_from<K: Key>(
-    incoming: &mut Incoming<'_>,
-    family: HashFamily,
-    count: u32,
-    slots: u32,
-) -> Result<HashFunctions> {
-    let mut drawn = [0; 2 * MAX_FUNCTIONS];
-    for constant in &mut drawn {
-        *constant = incoming.number()?;
-    }
-    let (formula, prime) = (family.formula(), family.prime().unwrap_or(0));
-    let mut constants = drawn.into_iter().enumerate();
-    let functions = HashFunctions::new(formula, count, slots, prime, K::BITS, || {
-        let (number, constant) = constants.next().unwrap_or_default();
-        // Of the exact linear form, the first constant is one more than what is drawn.
-        constant.wrapping_sub((formula == Formula::Linear && number % 2 == 0) as u64)
-    });
-    if constants_of(&functions).as_flattened() == drawn {
-        return Ok(functions);
-    }
-    Err(FileError::inconsistent("no build draws such constants of a hash function"))
 }
 
 fn is_prime(n: u32) -> bool {

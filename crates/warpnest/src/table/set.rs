@@ -4,7 +4,7 @@ use super::design::{Design, Sets};
 use super::input::Input;
 use super::raw::RawTable;
 use super::types::check_size;
-use super::{config::Config, lookup, set_operations};
+use super::{config::Config, lookup};
 use crate::runtime::lent::Lent;
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::types::Nothing;
@@ -227,70 +227,6 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// Returns the report of the last build that succeeded.
     pub fn report(&self) -> &D::Report {
         D::report(&self.table)
-    }
-
-    /// Does [`BulkSet::union_on`] on the default stream.
-    ///
-    /// # Errors
-    /// As for [`BulkSet::union_on`].
-    pub fn union(&self, other: &Self) -> Result<Self> {
-        self.union_on(self.device().default_stream(), other)
-    }
-
-    /// Returns the keys that are in this set, in the other one, or in both, as a set with the
-    /// configuration of this one. Waits until it is built.
-    ///
-    /// Writes out both sets, looks up the keys of the smaller one in the larger one, and builds a
-    /// set without looking for repeats. Takes memory for the keys of both, and for those of the
-    /// smaller one again, besides what the build takes.
-    ///
-    /// # Errors
-    /// As for [`Config::build_set_on`], of as many keys as the union has;
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on different
-    /// devices.
-    pub fn union_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
-        set_operations::union(self, stream, other)
-    }
-
-    /// Does [`BulkSet::intersection_on`] on the default stream.
-    ///
-    /// # Errors
-    /// As for [`BulkSet::union_on`].
-    pub fn intersection(&self, other: &Self) -> Result<Self> {
-        self.intersection_on(self.device().default_stream(), other)
-    }
-
-    /// Returns the keys that are in both sets, as a set with the configuration of this one; waits
-    /// until it is built.
-    ///
-    /// Writes out the smaller set, looks up its keys in the larger one, and builds a set without
-    /// looking for repeats. Takes memory for the keys of the smaller one twice, besides what the
-    /// build takes.
-    ///
-    /// # Errors
-    /// As for [`BulkSet::union_on`].
-    pub fn intersection_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
-        set_operations::intersection(self, stream, other)
-    }
-
-    /// Does [`BulkSet::difference_on`] on the default stream.
-    ///
-    /// # Errors
-    /// As for [`BulkSet::union_on`].
-    pub fn difference(&self, other: &Self) -> Result<Self> {
-        self.difference_on(self.device().default_stream(), other)
-    }
-
-    /// Returns the keys of this set that are not in the other one, as a set with the configuration
-    /// of this one. Waits until it is built.
-    ///
-    /// Writes out this set, looks up its keys in the other one, and builds a set without looking
-    /// for repeats. Takes memory for the keys of this set twice, besides what the build takes.
-    ///
-    /// # Errors
-    /// As for [`BulkSet::union_on`].
-    pub fn difference_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
-        set_operations::difference(self, stream, other)
     }
 }
 

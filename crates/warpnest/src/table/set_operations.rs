@@ -11,7 +11,74 @@ use gpu_kernels::primitives::compact::{CompactParams, Invert};
 
 type Set<K, D> = BulkSet<K, D>;
 
-pub fn union<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
+/// Union, intersection and difference.
+impl<K: Key, D: Sets> BulkSet<K, D> {
+    /// Does [`BulkSet::union_on`] on the default stream.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::union_on`].
+    pub fn union(&self, other: &Self) -> Result<Self> {
+        self.union_on(self.device().default_stream(), other)
+    }
+
+    /// Returns the keys that are in this set, in the other one, or in both, as a set with the
+    /// configuration of this one. Waits until it is built.
+    ///
+    /// Writes out both sets, looks up the keys of the smaller one in the larger one, and builds a
+    /// set without looking for repeats. Takes memory for the keys of both, and for those of the
+    /// smaller one again, besides what the build takes.
+    ///
+    /// # Errors
+    /// As for [`Config::build_set_on`], of as many keys as the union has;
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on different
+    /// devices.
+    pub fn union_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
+        union(self, stream, other)
+    }
+
+    /// Does [`BulkSet::intersection_on`] on the default stream.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::union_on`].
+    pub fn intersection(&self, other: &Self) -> Result<Self> {
+        self.intersection_on(self.device().default_stream(), other)
+    }
+
+    /// Returns the keys that are in both sets, as a set with the configuration of this one; waits
+    /// until it is built.
+    ///
+    /// Writes out the smaller set, looks up its keys in the larger one, and builds a set without
+    /// looking for repeats. Takes memory for the keys of the smaller one twice, besides what the
+    /// build takes.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::union_on`].
+    pub fn intersection_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
+        intersection(self, stream, other)
+    }
+
+    /// Does [`BulkSet::difference_on`] on the default stream.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::union_on`].
+    pub fn difference(&self, other: &Self) -> Result<Self> {
+        self.difference_on(self.device().default_stream(), other)
+    }
+
+    /// Returns the keys of this set that are not in the other one, as a set with the configuration
+    /// of this one. Waits until it is built.
+    ///
+    /// Writes out this set, looks up its keys in the other one, and builds a set without looking
+    /// for repeats. Takes memory for the keys of this set twice, besides what the build takes.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::union_on`].
+    pub fn difference_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
+        difference(self, stream, other)
+    }
+}
+
+fn union<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
     check(one, stream, other)?;
     let (larger, smaller) = by_length(one, other);
     let keys = Buffer::<K::Word>::uninitialized(one.device(), larger.len() + smaller.len())?;
@@ -21,13 +88,13 @@ pub fn union<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D
     with_keys(one, stream, &keys, written + added)
 }
 
-pub fn intersection<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
+fn intersection<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
     check(one, stream, other)?;
     let (larger, smaller) = by_length(one, other);
     selected(smaller, stream, larger, true, one)
 }
 
-pub fn difference<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
+fn difference<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
     check(one, stream, other)?;
     selected(one, stream, other, false, one)
 }

@@ -44,7 +44,8 @@ impl<D: Builds> Config<D> {
 /// Settings of page, two-level and sorted maps.
 impl<D: Staged> Config<D> {
     /// Measures the stages of builds, for their reports. Kernels that were never launched before
-    /// are compiled in that time, unless [`Device::load_kernels`](crate::Device::load_kernels) has done that.
+    /// are compiled in that time, unless [`Device::load_kernels`](crate::Device::load_kernels) has
+    /// done that.
     #[must_use]
     pub fn timings(mut self) -> Self {
         self.timings = true;

@@ -4,9 +4,10 @@
 mod build;
 mod config;
 mod file;
+mod report;
 
-pub use build::{TwoLevelReport, TwoLevelStages};
 pub use config::{TwoLevel, TwoLevelConfig};
+pub use report::{TwoLevelReport, TwoLevelStages};
 
 use crate::cuckoo::write_slots;
 use crate::primitives::Scratch;

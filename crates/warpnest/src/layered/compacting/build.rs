@@ -1,44 +1,55 @@
 //! The build of a compacting table: an id table of the keys, and ids for them.
 
+use super::work::Work;
 use super::{CompactingConfig, CompactingTable};
 use crate::layered::id_table::{IdTable, Ids};
-use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
+use crate::primitives::{exclusive_scan_in_place, launch_compact, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known};
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, ReverseRows, RowsParams};
 use gpu_kernels::types as words;
 
-/// The memory that a build works in, and that a rebuild uses again.
-#[derive(Debug)]
-pub(super) struct Work<K> {
-    /// The rows from the last one to the first, and their keys, if ids are in order. The rows are
-    /// the map's values before the ids are.
-    rows: Buffer<u32>,
-    reversed: Buffer<K>,
-    /// A bit for each row, whether it is the first with its key, and the number of set bits in the
-    /// words before each word.
-    first_rows: Buffer<u32>,
-    before: Buffer<u32>,
-    scan: Scratch,
+impl<K: Key> CompactingTable<K> {
+    /// Builds a table of the different keys among `keys` with the default configuration;
+    /// [`CompactingConfig::build`] takes another.
+    ///
+    /// # Errors
+    /// As for [`CompactingConfig::build`].
+    pub fn build(device: &Device, keys: &[K]) -> Result<Self> {
+        CompactingConfig::default().build(device, keys)
+    }
 }
 
-impl<K: words::Key> Work<K> {
-    pub fn new(device: &Device) -> Result<Self> {
-        let nothing = || Buffer::uninitialized(device, 0);
-        let (rows, first_rows, before) = (nothing()?, nothing()?, nothing()?);
-        let reversed = Buffer::uninitialized(device, 0)?;
-        Ok(Self { rows, reversed, first_rows, before, scan: Scratch::new(device) })
+impl<D: Ids> CompactingConfig<D> {
+    /// Builds a table of the different keys among `keys`; returns when it is built.
+    ///
+    /// # Errors
+    /// As for [`Config::build`].
+    pub fn build<K: Key>(&self, device: &Device, keys: &[K]) -> Result<CompactingTable<K, D>> {
+        // The check comes before the copy: a request that cannot work should not cost it.
+        self.memory_bytes::<K>(keys.len() as u64)?;
+        let keys = Lent::new(device, keys)?;
+        self.build_on(device.default_stream(), device, &keys)
+    }
+
+    /// Builds the table from a buffer, on `stream`; waits until it is known that the build
+    /// succeeded.
+    ///
+    /// # Errors
+    /// As for [`Config::build_on`].
+    pub fn build_on<K: Key>(
+        &self,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+    ) -> Result<CompactingTable<K, D>> {
+        CompactingTable::create(self.clone(), stream, device, keys)
     }
 }
 
 impl<K: Key, D: Ids> CompactingTable<K, D> {
-    pub(super) fn create(
-        config: CompactingConfig<D>,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-    ) -> Result<Self> {
+    fn create(config: CompactingConfig<D>, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
         keys.check_device("the keys", device)?;
         stream.check_device(device)?;
         config.memory_bytes::<K>(keys.len() as u64)?;

@@ -1,16 +1,13 @@
 //! The configuration of a compacting table.
 
-use super::{CompactingTable, Unique};
 use crate::design::Page;
 use crate::layered::id_table::Ids;
 use crate::primitives::state_words;
-use crate::runtime::lent::Lent;
 use crate::table::input::Known;
-use crate::{Answers, Buffer, Config, Device, Key, Result, Stream};
-use gpu_kernels::layered::compacting::{CountIds, RowsParams};
+use crate::{Config, Key, Result};
 use gpu_kernels::primitives::scan;
 
-/// The configuration of a [`CompactingTable`].
+/// The configuration of a [`CompactingTable`](crate::CompactingTable).
 ///
 /// ```
 /// use warpnest::{CompactingConfig, Device};
@@ -100,66 +97,5 @@ impl<D: Ids> CompactingConfig<D> {
         };
         let known = if self.in_order { Known::Nothing } else { Known::AnyValues };
         Ok(D::scratch_bytes::<K::Word>(&self.ids, rows, known)? + numbering)
-    }
-
-    /// Builds a table of the different keys among `keys`; returns when it is built.
-    ///
-    /// # Errors
-    /// As for [`Config::build`].
-    pub fn build<K: Key>(&self, device: &Device, keys: &[K]) -> Result<CompactingTable<K, D>> {
-        // The check comes before the copy: a request that cannot work should not cost it.
-        self.memory_bytes::<K>(keys.len() as u64)?;
-        let keys = Lent::new(device, keys)?;
-        self.build_on(device.default_stream(), device, &keys)
-    }
-
-    /// Builds the table from a buffer, on `stream`; waits until it is known that the build
-    /// succeeded.
-    ///
-    /// # Errors
-    /// As for [`Config::build_on`].
-    pub fn build_on<K: Key>(
-        &self,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-    ) -> Result<CompactingTable<K, D>> {
-        CompactingTable::create(self.clone(), stream, device, keys)
-    }
-
-    /// The different keys among `keys`, the id of each row's key, and the number of rows of each
-    /// key.
-    ///
-    /// # Errors
-    /// As for [`CompactingConfig::build`].
-    pub fn unique<K: Key>(&self, device: &Device, keys: &[K]) -> Result<Unique<Vec<K>, Vec<u32>>> {
-        self.memory_bytes::<K>(keys.len() as u64)?;
-        let stream = device.default_stream();
-        let keys = Lent::new(device, keys)?;
-        let Unique { keys, ids, counts } = self.unique_on(stream, device, &keys)?;
-        Ok(Unique { keys: keys.download(stream)?, ids: ids.download(stream)?, counts: counts.download(stream)? })
-    }
-
-    /// The result of [`CompactingConfig::unique`] in buffers, on `stream`; waits until it is known
-    /// that the build succeeded.
-    ///
-    /// # Errors
-    /// As for [`CompactingConfig::build_on`].
-    pub fn unique_on<K: Key>(
-        &self,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-    ) -> Result<Unique<Buffer<K>, Buffer<u32>>> {
-        let table = self.build_on(stream, device, keys)?;
-        let Answers { values: ids, .. } = table.get_many_on(stream, keys)?;
-        let counts = Buffer::zeroed(device, table.len())?;
-        let plan = RowsParams { rows: ids.len() as u64 };
-        stream.batch(|batch| {
-            let count = CountIds { ids: batch.read(&ids), counts: batch.write(&counts), plan };
-            // SAFETY: every row has a key of the table, so its id is below the number of counters.
-            unsafe { batch.launch(&count, plan.rows) }
-        })?;
-        Ok(Unique { keys: table.keys, ids, counts })
     }
 }

@@ -1,7 +1,7 @@
 //! The file of a compacting table: that of the map of its keys, and the keys in the order of their
 //! ids.
 
-use super::build::Work;
+use super::work::Work;
 use super::{CompactingConfig, CompactingTable};
 use crate::error::{FileError, TableKind};
 use crate::layered::id_table::Ids;

@@ -4,18 +4,20 @@
 mod build;
 mod config;
 mod file;
+mod unique;
+mod work;
 
 pub use config::CompactingConfig;
-
-use build::Work;
+pub use unique::Unique;
 
 use crate::design::Page;
 use crate::layered::id_table::Ids;
 use crate::runtime::lent::Lent;
-use crate::{Answers, Buffer, BulkMap, Device, Key, Result, Stream};
+use crate::{Answers, Buffer, BulkMap, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
 use std::fmt;
 use std::ops::Deref;
+use work::Work;
 
 /// A table that gives each different key of its input an id from 0 on: key to id and id to key,
 /// both in constant time.
@@ -61,29 +63,6 @@ impl<K: Key, D: Ids> Deref for CompactingTable<K, D> {
     /// Returns the map of keys to their ids.
     fn deref(&self) -> &BulkMap<K, u32, D> {
         &self.ids
-    }
-}
-
-/// The different keys of an input: slices or buffers.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Unique<Keys, Ids> {
-    /// The different keys.
-    pub keys: Keys,
-    /// The id of each row's key: `keys[ids[row]]` is the key of the row.
-    pub ids: Ids,
-    /// The number of rows of each key: `counts[id]` rows have the key `keys[id]`.
-    pub counts: Ids,
-}
-
-impl<K: Key> CompactingTable<K> {
-    /// Builds a table of the different keys among `keys` with the default configuration;
-    /// [`CompactingConfig::build`] takes another.
-    ///
-    /// # Errors
-    /// As for [`CompactingConfig::build`].
-    pub fn build(device: &Device, keys: &[K]) -> Result<Self> {
-        CompactingConfig::default().build(device, keys)
     }
 }
 

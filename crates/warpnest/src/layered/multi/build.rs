@@ -1,68 +1,85 @@
 //! The build of a multimap: a sort, the runs of equal keys, and an id table of these.
 
+use super::work::Work;
 use super::{MultiConfig, MultiMap};
 use crate::layered::id_table::Ids;
 use crate::primitives::{Scratch, flag_last_of_each, sort_pairs_by_mixed_key, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known};
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
-use gpu_kernels::layered::multi::{self, NumbersParams};
 use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
 use gpu_kernels::types as words;
 
-/// The memory that a build works in, and that a rebuild uses again.
-#[derive(Debug)]
-pub(super) struct Work<K> {
-    /// The mixed keys of all pairs, equal ones side by side.
-    keys: Buffer<K>,
-    /// A bit for each pair: whether it is the last one of its key.
-    last: Buffer<u32>,
-    /// The numbers of runs, from 0 on.
-    numbers: Buffer<u32>,
-    /// The different keys, at the front.
-    distinct: Buffer<K>,
-    /// The ends of their runs, at the front.
-    ends: Buffer<u32>,
-    /// The number of different keys.
-    count: Buffer<u32>,
-    scratch: Scratch,
-}
-
-impl<K: words::Key> Work<K> {
-    pub fn new(device: &Device) -> Result<Self> {
-        let nothing = || Buffer::uninitialized(device, 0);
-        let (numbers, ends) = (nothing()?, nothing()?);
-        let (last, count, scratch) = (nothing()?, Buffer::uninitialized(device, 1)?, Scratch::new(device));
-        let (keys, distinct) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        Ok(Self { keys, last, numbers, distinct, ends, count, scratch })
+impl<K: Key, V: Value> MultiMap<K, V> {
+    /// Builds a map with the default configuration; [`MultiConfig::build`] takes another.
+    ///
+    /// ```
+    /// use warpnest::{Device, MultiMap};
+    ///
+    /// let map = MultiMap::build(&Device::best()?, &[7u32, 8, 7], &[1u32, 2, 3])?;
+    /// let found = map.retrieve_many(&[7, 9, 8])?;
+    /// assert_eq!(found.offsets, [0, 2, 2, 3]);
+    /// assert_eq!(found.values, [1, 3, 2]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`MultiConfig::build`].
+    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
+        MultiConfig::default().build(device, keys, values)
     }
 
-    /// Makes the buffers long enough for `pairs` pairs.
-    fn fit(&mut self, stream: &Stream, device: &Device, pairs: usize) -> Result<()> {
-        self.keys.fit(device, pairs)?;
-        self.last.fit(device, pairs.div_ceil(32))?;
-        self.distinct.fit(device, pairs)?;
-        self.ends.fit(device, pairs)?;
-        if self.numbers.len() != pairs {
-            self.numbers.fit(device, pairs)?;
-            let plan = NumbersParams { end: pairs as u64 };
-            let launched = stream.batch(|batch| {
-                let numbers = multi::Numbers { output: batch.write(&self.numbers), plan };
-                // SAFETY: the output has as many elements.
-                unsafe { batch.launch(&numbers, plan.end) }
-            });
-            if launched.is_err() {
-                // Otherwise the next build would take its contents for the numbers.
-                self.numbers.empty();
-            }
-            return launched;
-        }
-        Ok(())
+    /// Builds a map of the pairs of an iterator with the default configuration.
+    ///
+    /// ```
+    /// use warpnest::{Device, MultiMap};
+    ///
+    /// let words = "to be or not to be".split(' ').enumerate();
+    /// let pairs = words.map(|(index, word)| (word.len() as u32, index as u32));
+    /// let map = MultiMap::from_pairs(&Device::best()?, pairs)?;
+    /// assert_eq!(map.get(2)?, [0, 1, 2, 4, 5]);
+    /// assert!(map.get(9)?.is_empty());
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`MultiConfig::build`].
+    pub fn from_pairs(device: &Device, pairs: impl IntoIterator<Item = (K, V)>) -> Result<Self> {
+        let (keys, values): (Vec<K>, Vec<V>) = pairs.into_iter().unzip();
+        Self::build(device, &keys, &values)
+    }
+}
+
+impl<D: Ids> MultiConfig<D> {
+    /// Builds a map in which every key has all of its values, in the order of the input; returns
+    /// when it is built.
+    ///
+    /// # Errors
+    /// As for [`Config::build`].
+    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<MultiMap<K, V, D>> {
+        self.memory_bytes::<K, V>(keys.len() as u64)?;
+        let (keys, values) = Lent::pairs(device, keys, values)?;
+        self.build_on(device.default_stream(), device, &keys, &values)
+    }
+
+    /// Builds a map from buffers, on `stream`, as [`MultiConfig::build`] does; waits until it is
+    /// known that the build succeeded.
+    ///
+    /// # Errors
+    /// As for [`MultiConfig::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn build_on<K: Key, V: Value>(
+        &self,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<MultiMap<K, V, D>> {
+        MultiMap::create(self.clone(), stream, device, keys, values)
     }
 }
 
 impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
-    pub(super) fn create(
+    fn create(
         config: MultiConfig<D>,
         stream: &Stream,
         device: &Device,

@@ -1,14 +1,12 @@
 //! The configuration of a multimap.
 
-use super::MultiMap;
 use crate::design::Page;
 use crate::layered::id_table::Ids;
 use crate::primitives::{sort_scratch_bytes, state_words};
-use crate::runtime::lent::Lent;
 use crate::table::input::Known;
-use crate::{Buffer, Config, Device, Key, Result, Stream, Value};
+use crate::{Config, Key, Result, Value};
 
-/// The configuration of a [`MultiMap`].
+/// The configuration of a [`MultiMap`](crate::MultiMap).
 ///
 /// ```
 /// use warpnest::{Device, MultiConfig, MultiMap, PageConfig};
@@ -82,31 +80,5 @@ impl<D: Ids> MultiConfig<D> {
         // The constant is for the minimum sizes of the arrays, and for the empty table at first.
         let of_keys = D::scratch_bytes::<K::Word>(&self.keys, pairs, Known::Unique)?;
         Ok(arrays + working + of_keys + 4096)
-    }
-
-    /// Builds a map in which every key has all of its values, in the order of the input; returns
-    /// when it is built.
-    ///
-    /// # Errors
-    /// As for [`Config::build`].
-    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<MultiMap<K, V, D>> {
-        self.memory_bytes::<K, V>(keys.len() as u64)?;
-        let (keys, values) = Lent::pairs(device, keys, values)?;
-        self.build_on(device.default_stream(), device, &keys, &values)
-    }
-
-    /// Builds a map from buffers, on `stream`, as [`MultiConfig::build`] does; waits until it is
-    /// known that the build succeeded.
-    ///
-    /// # Errors
-    /// As for [`MultiConfig::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn build_on<K: Key, V: Value>(
-        &self,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<MultiMap<K, V, D>> {
-        MultiMap::create(self.clone(), stream, device, keys, values)
     }
 }

@@ -3,7 +3,7 @@
 //! A query reads the end of the run that the map names, and values up to there. So the map may name
 //! no other runs than there are, and their ends must be in order.
 
-use super::build::Work;
+use super::work::Work;
 use super::{MultiConfig, MultiMap};
 use crate::error::{FileError, TableKind};
 use crate::layered::id_table::Ids;

@@ -3,6 +3,7 @@
 mod build;
 mod config;
 mod file;
+mod work;
 
 pub use config::MultiConfig;
 
@@ -13,6 +14,7 @@ use crate::runtime::lent::Lent;
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
 use gpu_kernels::layered::multi::{Gather, GatherParams};
 use std::fmt;
+use work::Work;
 
 /// A map that keeps all values of each key, in the order of the input; built in one go.
 ///
@@ -42,7 +44,7 @@ pub struct MultiMap<K: Key, V: Value, D: Ids = Page> {
     /// The ends of the runs: the index of the last value of each.
     lasts: Buffer<u32>,
     values: Buffer<V>,
-    work: build::Work<K::Word>,
+    work: Work<K::Word>,
 }
 
 /// The values of several queries: those of query `i` are `values[offsets[i]..offsets[i + 1]]`.
@@ -60,46 +62,6 @@ impl<V> Retrieved<Vec<u64>, Vec<V>> {
     /// Iterates over the queries: the values of each, as a slice.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[V]> {
         self.offsets.windows(2).map(|ends| &self.values[ends[0] as usize..ends[1] as usize])
-    }
-}
-
-impl<K: Key, V: Value> MultiMap<K, V> {
-    /// Builds a map with the default configuration; [`MultiConfig::build`] takes another.
-    ///
-    /// ```
-    /// use warpnest::{Device, MultiMap};
-    ///
-    /// let map = MultiMap::build(&Device::best()?, &[7u32, 8, 7], &[1u32, 2, 3])?;
-    /// let found = map.retrieve_many(&[7, 9, 8])?;
-    /// assert_eq!(found.offsets, [0, 2, 2, 3]);
-    /// assert_eq!(found.values, [1, 3, 2]);
-    /// # Ok::<(), warpnest::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`MultiConfig::build`].
-    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
-        MultiConfig::default().build(device, keys, values)
-    }
-
-    /// Builds a map of the pairs of an iterator with the default configuration.
-    ///
-    /// ```
-    /// use warpnest::{Device, MultiMap};
-    ///
-    /// let words = "to be or not to be".split(' ').enumerate();
-    /// let pairs = words.map(|(index, word)| (word.len() as u32, index as u32));
-    /// let map = MultiMap::from_pairs(&Device::best()?, pairs)?;
-    /// assert_eq!(map.get(2)?, [0, 1, 2, 4, 5]);
-    /// assert!(map.get(9)?.is_empty());
-    /// # Ok::<(), warpnest::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`MultiConfig::build`].
-    pub fn from_pairs(device: &Device, pairs: impl IntoIterator<Item = (K, V)>) -> Result<Self> {
-        let (keys, values): (Vec<K>, Vec<V>) = pairs.into_iter().unzip();
-        Self::build(device, &keys, &values)
     }
 }
 
@@ -340,7 +302,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         let runs = self.runs.try_clone_on(stream)?;
         let lasts = self.lasts.duplicate(stream, self.device())?;
         let values = self.values.duplicate(stream, self.device())?;
-        let (config, work) = (self.config.clone(), build::Work::new(self.device())?);
+        let (config, work) = (self.config.clone(), Work::new(self.device())?);
         Ok(Self { config, runs, lasts, values, work })
     }
 }

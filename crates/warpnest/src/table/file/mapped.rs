@@ -3,11 +3,10 @@
 use super::parts::kind_of;
 use super::paths::{io_error, open, with_path};
 use super::read::Incoming;
-use super::target::Target;
 use crate::design::Page;
 use crate::error::{FileError, TableKind};
 use crate::table::types::check_any_bytes;
-use crate::{BulkMap, BulkSet, Device, Error, Key, Result, Stream, Value};
+use crate::{BulkMap, BulkSet, Device, Error, Key, Result, Value};
 use gpu_kernels::types::Nothing;
 use memmap2::Mmap;
 use std::fmt;
@@ -157,16 +156,4 @@ impl<K: Key> Mapped<BulkSet<K, Page>> {
 fn verify(device: &Device, kind: TableKind, file: &[u8]) -> Result<()> {
     let mut bytes = file;
     Incoming::open(device, kind, &mut bytes, Some(file.len() as u64))?.verify()
-}
-
-/// The target of bytes that are only checked.
-pub(super) struct Nowhere;
-
-impl Target for Nowhere {
-    fn reserve(&mut self, _bytes: u64) -> Result<()> {
-        Ok(())
-    }
-    fn put(&self, _stream: &Stream, _at: u64, _bytes: &[u8]) -> Result<()> {
-        Ok(())
-    }
 }

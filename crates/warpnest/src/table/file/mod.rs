@@ -2,6 +2,7 @@
 //! reading them, and what users call. docs/file-format.md describes the format.
 
 mod api;
+pub(crate) mod functions;
 mod header;
 mod mapped;
 mod order;

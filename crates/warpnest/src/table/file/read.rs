@@ -6,13 +6,11 @@
 //! taken as data comes.
 
 use super::header::{CHECKSUM, CHUNK, Header, PAGE, checksum, padded};
-use super::mapped::Nowhere;
-use super::target::Target;
+use super::target::{Nowhere, Target};
 use super::{UNIT, workers};
 use crate::error::{FileError, TableKind};
 use crate::runtime::staging::Staging;
 use crate::table::config::Config;
-use crate::table::design::Design;
 use crate::{Device, Error, Result, Stream};
 use std::io::{ErrorKind, Read};
 use std::sync::mpsc::sync_channel;
@@ -97,7 +95,7 @@ impl<'r> Incoming<'r> {
     }
 
     /// The configuration, whose own settings `design` reads.
-    pub fn config<D: Design>(&mut self, design: impl FnOnce(&mut Self) -> Result<D>) -> Result<Config<D>> {
+    pub fn config<D>(&mut self, design: impl FnOnce(&mut Self) -> Result<D>) -> Result<Config<D>> {
         let (seed, restarts) = (self.option()?, self.short()?);
         let (unique, statistics, timings) = (self.flag()?, self.flag()?, self.flag()?);
         Ok(Config { design: design(self)?, seed, restarts, unique, statistics, timings })

@@ -1,0 +1,57 @@
+//! The memory that a build of a multimap works in.
+
+use crate::primitives::Scratch;
+use crate::{Buffer, Device, Result, Stream};
+use gpu_kernels::layered::multi::{Numbers, NumbersParams};
+use gpu_kernels::types::Key;
+
+/// The memory that a build works in, and that a rebuild uses again.
+#[derive(Debug)]
+pub(super) struct Work<K> {
+    /// The mixed keys of all pairs, equal ones side by side.
+    pub keys: Buffer<K>,
+    /// A bit for each pair: whether it is the last one of its key.
+    pub last: Buffer<u32>,
+    /// The numbers of runs, from 0 on.
+    pub numbers: Buffer<u32>,
+    /// The different keys, at the front.
+    pub distinct: Buffer<K>,
+    /// The ends of their runs, at the front.
+    pub ends: Buffer<u32>,
+    /// The number of different keys.
+    pub count: Buffer<u32>,
+    pub scratch: Scratch,
+}
+
+impl<K: Key> Work<K> {
+    pub fn new(device: &Device) -> Result<Self> {
+        let nothing = || Buffer::uninitialized(device, 0);
+        let (numbers, ends) = (nothing()?, nothing()?);
+        let (last, count, scratch) = (nothing()?, Buffer::uninitialized(device, 1)?, Scratch::new(device));
+        let (keys, distinct) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
+        Ok(Self { keys, last, numbers, distinct, ends, count, scratch })
+    }
+
+    /// Makes the buffers long enough for `pairs` pairs.
+    pub fn fit(&mut self, stream: &Stream, device: &Device, pairs: usize) -> Result<()> {
+        self.keys.fit(device, pairs)?;
+        self.last.fit(device, pairs.div_ceil(32))?;
+        self.distinct.fit(device, pairs)?;
+        self.ends.fit(device, pairs)?;
+        if self.numbers.len() != pairs {
+            self.numbers.fit(device, pairs)?;
+            let plan = NumbersParams { end: pairs as u64 };
+            let launched = stream.batch(|batch| {
+                let numbers = Numbers { output: batch.write(&self.numbers), plan };
+                // SAFETY: the output has as many elements.
+                unsafe { batch.launch(&numbers, plan.end) }
+            });
+            if launched.is_err() {
+                // Otherwise the next build would take its contents for the numbers.
+                self.numbers.empty();
+            }
+            return launched;
+        }
+        Ok(())
+    }
+}

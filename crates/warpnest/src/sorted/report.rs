@@ -1,0 +1,37 @@
+//! What a build of a sorted table reports.
+
+/// The report of a build.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SortedReport {
+    /// The number of pairs that are not in the map, since a later one has the same key.
+    pub repeats: u64,
+    /// The times of the stages, if [`SortedConfig::timings`](crate::Config::timings) asked for
+    /// them.
+    pub stages: Option<SortedStages>,
+}
+
+/// The milliseconds of device time that the stages of a build took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SortedStages {
+    /// The time to set counters and published words to 0.
+    pub initialization: f64,
+    /// The time of the radix sort.
+    pub sort: f64,
+    /// The time to leave out all but the last pair of each key.
+    pub repeats: f64,
+    /// The time to write the index.
+    pub index: f64,
+}
+
+impl SortedStages {
+    pub(super) fn new([initialization, sort, repeats, index]: [f64; 4]) -> Self {
+        Self { initialization, sort, repeats, index }
+    }
+
+    /// Returns the time of all stages.
+    pub fn total(&self) -> f64 {
+        self.initialization + self.sort + self.repeats + self.index
+    }
+}
