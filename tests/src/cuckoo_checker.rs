@@ -87,7 +87,7 @@ pub fn check_cuckoo_set<K: Key>(set: &CuckooSet<K>, reference: &HashSet<K>) -> R
     if let Some(key) = reference.iter().find(|key| !said.keys.contains(key)) {
         return Err(format!("key {key} is nowhere"));
     }
-    let probed: u64 = set.table().probe_histogram().map_err(|error| error.to_string())?.iter().sum();
+    let probed: u64 = set.table().probe_lengths().map_err(|error| error.to_string())?.histogram.iter().sum();
     let in_slots = said.keys.len() as u64 - said.keys.contains(&K::ALL_ONES) as u64;
     if probed != in_slots {
         return Err(format!("{in_slots} keys are in slots, and {probed} in the histogram of probes"));

@@ -7,7 +7,9 @@ use crate::{assert_lengths, assert_wrong_device, elsewhere, linear_checker};
 use std::collections::HashMap;
 use warpnest::design::{Cuckoo, Design, Extendible, Linear, Page, Sorted, TwoLevel};
 use warpnest::types::{KeyWord as Key, ValueWord as Value};
-use warpnest::{Answers, Buffer, BulkMap, CuckooMap, ExtendibleMap, LinearMap, PageMap, SortedMap, TwoLevelMap};
+use warpnest::{
+    Answers, Buffer, BulkMap, CuckooMap, ExtendibleMap, LinearMap, PageMap, ProbeLengths, SortedMap, TwoLevelMap,
+};
 
 /// A design whose maps can be checked.
 pub trait Checked: Design {
@@ -18,13 +20,13 @@ pub trait Checked: Design {
 
 impl Checked for Cuckoo {
     fn check_table<K: Key, V: Value>(map: &CuckooMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
-        all_probed(map.table().probe_histogram(), reference)
+        all_probed(map.table().probe_lengths(), reference)
     }
 }
 
 impl Checked for TwoLevel {
     fn check_table<K: Key, V: Value>(map: &TwoLevelMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
-        all_probed(map.table().probe_histogram(), reference)
+        all_probed(map.table().probe_lengths(), reference)
     }
 }
 
@@ -62,8 +64,8 @@ impl Checked for Linear {
 }
 
 /// Fails unless every key takes a probe, except the one that has a cell of its own.
-fn all_probed<K: Key, V>(histogram: warpnest::Result<Vec<u64>>, reference: &HashMap<K, V>) -> Result<(), String> {
-    let probed: u64 = histogram.map_err(|error| error.to_string())?.iter().sum();
+fn all_probed<K: Key, V>(lengths: warpnest::Result<ProbeLengths>, reference: &HashMap<K, V>) -> Result<(), String> {
+    let probed: u64 = lengths.map_err(|error| error.to_string())?.histogram.iter().sum();
     match reference.keys().filter(|&&key| key != K::ALL_ONES).count() as u64 {
         keys if keys == probed => Ok(()),
         keys => Err(format!("{keys} keys are in slots, and {probed} in the histogram of probes")),
@@ -97,7 +99,14 @@ pub fn check<K: Key, V: Value, D: Checked>(
     if pairs.len() != reference.len() {
         return Err(format!("{} pairs for {keys} keys", pairs.len()));
     }
-    same_pairs(&pairs.into_iter().collect(), reference)
+    same_pairs(&pairs.into_iter().collect(), reference)?;
+    let stream = map.device().default_stream();
+    let (keys, values) = map.pairs_on(stream).map_err(said)?;
+    let (keys, values) = (keys.download(stream).map_err(said)?, values.download(stream).map_err(said)?);
+    if (keys.len(), values.len()) != (reference.len(), reference.len()) {
+        return Err(format!("{} keys and {} values in buffers", keys.len(), values.len()));
+    }
+    same_pairs(&keys.into_iter().zip(values).collect(), reference)
 }
 
 /// Fails unless the map has the pairs of `reference` and nothing else, by all of its methods.

@@ -83,8 +83,13 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         let map = config.clone().items_per_bucket(mean).restarts(1000).seed(1).build(&device, &keys, &keys)?;
         let mut tally = Tally::default();
         tally.add(&map);
-        let probes =
-            map.table().probe_histogram()?.into_iter().map(|found| format!("{:.4}", found as f64 / args.n as f64));
+        let probes = map
+            .table()
+            .probe_lengths()?
+            .histogram
+            .into_iter()
+            .skip(1)
+            .map(|found| format!("{:.4}", found as f64 / args.n as f64));
         let probes = probes.collect::<Vec<_>>().join(" ");
         whole.add_row([mean.to_string()].into_iter().chain(tally.cells()).chain([probes]));
     }

@@ -41,6 +41,7 @@ pub use table::config::Config;
 pub use table::file::Mapped;
 pub use table::hash::{Arithmetic, HashFamily};
 pub use table::map::BulkMap;
+pub use table::probes::ProbeLengths;
 pub use table::set::BulkSet;
 pub use table::types::{Key, Value};
 pub use table::{design, types};

@@ -154,7 +154,7 @@ fn linear_maps() {
                 })
                 .collect();
             assert_eq!(map.apply_many(&operations).unwrap().len(), n);
-            map.probe_lengths().unwrap();
+            map.table().probe_lengths().unwrap();
             map.remove_many(&keys[..n / 2]).unwrap();
             map.drop_tombstones_on(stream).unwrap();
             map.shrink_to_fit().unwrap();

@@ -70,10 +70,10 @@ pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<D:
 pub fn more_pairs_than_a_map_can_have_are_refused(config: &Config<impl Tested>, limit: u64) {
     let _at = at(format!("{config:?}"));
     for asked in [limit + 1, 1 << 32, 1 << 40, u64::MAX] {
-        let error = config.memory_bytes::<u32, u32>(asked).unwrap_err();
+        let error = config.memory_bytes::<u32, u32>(asked as usize).unwrap_err();
         assert_eq!(error, Error::Input(InputError::TooManyPairs { asked, limit }));
-        assert_eq!(config.scratch_bytes::<u64, u64>(asked).unwrap_err(), error);
-        assert_eq!(config.scratch_bytes::<u64, u32>(asked).unwrap_err(), error);
+        assert_eq!(config.scratch_bytes::<u64, u64>(asked as usize).unwrap_err(), error);
+        assert_eq!(config.scratch_bytes::<u64, u32>(asked as usize).unwrap_err(), error);
         says(&error, &[&asked.to_string(), &limit.to_string(), "build several tables"]);
     }
 }

@@ -89,24 +89,28 @@ fn memory_of_width<D: Tested, K: Key, V: Value>(config: &Config<D>, pairs: usize
     let values = Buffer::<V>::zeroed(&device, pairs).unwrap();
     let input = counts.bytes.load(Relaxed);
     counts.most.store(0, Relaxed);
-    let (memory, scratch) = (config.memory_bytes::<K, V>(n).unwrap(), config.scratch_bytes::<K, V>(n).unwrap());
+    let (memory, scratch) =
+        (config.memory_bytes::<K, V>(n as usize).unwrap(), config.scratch_bytes::<K, V>(n as usize).unwrap());
     let mut map = config.build_on(stream, &device, &keys, &values).unwrap();
     own(map.report());
     let beside_input = |count: &AtomicU64| count.load(Relaxed) - input;
     // An allocation of fewer than 16 bytes takes 16.
     let most = beside_input(&counts.most);
-    assert!(most.abs_diff(memory + scratch) < 32, "{most} bytes, {memory} + {scratch} said");
+    assert!(most.abs_diff((memory + scratch) as u64) < 32, "{most} bytes, {memory} + {scratch} said");
     let kept = beside_input(&counts.bytes);
-    assert!(map.memory_bytes() == memory && kept.abs_diff(memory) < 16, "{kept} bytes kept, {memory} said");
+    assert!(map.memory_bytes() == memory && kept.abs_diff(memory as u64) < 16, "{kept} bytes kept, {memory} said");
 
     map.rebuild_on(stream, &keys, &values).unwrap();
     let kept = beside_input(&counts.bytes);
-    assert!(kept.abs_diff(memory + scratch) < 32, "{kept} bytes kept after a rebuild, {memory} + {scratch} said");
+    assert!(
+        kept.abs_diff((memory + scratch) as u64) < 32,
+        "{kept} bytes kept after a rebuild, {memory} + {scratch} said"
+    );
     assert_eq!(map.memory_bytes(), memory);
     let most = beside_input(&counts.most);
-    assert!(most.abs_diff(memory + scratch) < 32, "{most} bytes with the rebuild, {memory} + {scratch} said");
+    assert!(most.abs_diff((memory + scratch) as u64) < 32, "{most} bytes with the rebuild, {memory} + {scratch} said");
     map.shrink_to_fit().unwrap();
-    assert!(beside_input(&counts.bytes).abs_diff(memory) < 16);
+    assert!(beside_input(&counts.bytes).abs_diff(memory as u64) < 16);
     drop(map);
     assert_eq!(beside_input(&counts.bytes), 0);
 }
@@ -125,9 +129,9 @@ pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<D: Tested>(
         rebuild(&mut map, &keys, &values).unwrap();
         let before = counts.bytes.load(Relaxed);
         let clone = map.try_clone_on(device.default_stream()).unwrap();
-        assert_eq!(clone.memory_bytes(), config.memory_bytes::<K, V>(pairs as u64).unwrap());
+        assert_eq!(clone.memory_bytes(), config.memory_bytes::<K, V>(pairs).unwrap());
         let taken = counts.bytes.load(Relaxed) - before;
-        assert!(taken.abs_diff(clone.memory_bytes()) <= rounding, "{taken} bytes: {config:?}, {pairs} pairs");
+        assert!(taken.abs_diff(clone.memory_bytes() as u64) <= rounding, "{taken} bytes: {config:?}, {pairs} pairs");
     }
     crate::in_all_widths!(with::<D>(config, pairs, rounding));
 }

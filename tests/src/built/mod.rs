@@ -115,7 +115,7 @@ pub fn refused(device: &Device, config: &Config<impl Tested>, pairs: usize) -> E
     let on_buffers = config.build_on(device.default_stream(), device, &buffer, &buffer).unwrap_err();
     // Compared as text, since a figure may be NaN.
     assert_eq!(format!("{on_buffers:?}"), format!("{error:?}"));
-    assert_eq!(format!("{:?}", config.memory_bytes::<u32, u32>(pairs as u64).unwrap_err()), format!("{error:?}"));
-    assert_eq!(format!("{:?}", config.scratch_bytes::<u64, u32>(pairs as u64).unwrap_err()), format!("{error:?}"));
+    assert_eq!(format!("{:?}", config.memory_bytes::<u32, u32>(pairs).unwrap_err()), format!("{error:?}"));
+    assert_eq!(format!("{:?}", config.scratch_bytes::<u64, u32>(pairs).unwrap_err()), format!("{error:?}"));
     error
 }

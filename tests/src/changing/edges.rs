@@ -1,7 +1,7 @@
 //! Edge cases of every map that changes in place: empty batches, extreme keys, and keys at every
 //! distance.
 
-use super::{Changing, come_and_go, create, pairs, values};
+use super::{Changing, come_and_go, create, own, pairs, values};
 use crate::maps::equals;
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
@@ -60,4 +60,20 @@ pub fn sequential_and_strided_keys<D: Changing, K: Key, V: Value>(
         let reversed = |key: &K| !K::from_u64(key.to_u64().reverse_bits() >> (64 - K::BITS));
         come_and_go::<D, K, V>(device, config, &keys.iter().map(reversed).collect::<Vec<_>>(), batch);
     }
+}
+
+/// Inserts and removes keys one at a time, and a few without a look at their values.
+pub fn one_key_at_a_time<D: Changing, K: Key, V: Value>(device: &Device, config: &Config<D>) {
+    let mut map = create::<D, K, V>(device, config);
+    let (zero, all_ones) = (K::from_u64(0), K::ALL_ONES);
+    for key in [zero, K::from_u64(7), all_ones] {
+        assert_eq!(map.insert(key, own(&key)), Ok(true));
+        assert_eq!(map.insert(key, own(&key)), Ok(false));
+    }
+    assert_eq!(map.remove(K::from_u64(8)), Ok(None));
+    assert_eq!(map.remove(zero), Ok(Some(own(&zero))));
+    equals(&map, &pairs(&[K::from_u64(7), all_ones]));
+    assert_eq!(map.erase_many(&[all_ones, zero, K::from_u64(9)]), Ok(1));
+    equals(&map, &pairs(&[K::from_u64(7)]));
+    assert_eq!(map.erase_many(&[]), Ok(0));
 }

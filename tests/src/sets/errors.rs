@@ -13,8 +13,8 @@ pub fn refused(device: &Device, config: &Config<impl Tested>, keys: usize) -> Er
     let on_device = Buffer::from_slice(device, &keys).unwrap();
     let others = [
         config.build_set_on(device.default_stream(), device, &on_device).err(),
-        config.set_memory_bytes::<u64>(keys.len() as u64).err(),
-        config.set_scratch_bytes::<u32>(keys.len() as u64).err(),
+        config.set_memory_bytes::<u64>(keys.len()).err(),
+        config.set_scratch_bytes::<u32>(keys.len()).err(),
     ];
     // Compared as text, since a figure may be NaN.
     let said = format!("{:?}", Some(&error));

@@ -117,9 +117,10 @@ pub fn memory_is_as_said<D: Tested, K: Key>(config: &Config<D>, keys: &[K]) -> M
     counts.most.store(before, Relaxed);
     let set = config.build_set_on(device.default_stream(), &device, &input).unwrap();
     let (most, keeps) = (counts.most.load(Relaxed) - before, counts.bytes.load(Relaxed) - before);
-    let (kept, scratch) = (config.set_memory_bytes::<K>(n).unwrap(), config.set_scratch_bytes::<K>(n).unwrap());
-    assert_eq!((set.memory_bytes(), keeps), (kept, kept));
+    let (kept, scratch) =
+        (config.set_memory_bytes::<K>(n as usize).unwrap(), config.set_scratch_bytes::<K>(n as usize).unwrap());
+    assert_eq!((set.memory_bytes() as u64, keeps), (kept as u64, kept as u64));
     // An allocation has 16 bytes at least.
-    assert!(most <= kept + scratch + 64, "{most} bytes, and {kept} + {scratch} were said");
+    assert!(most <= (kept + scratch + 64) as u64, "{most} bytes, and {kept} + {scratch} were said");
     Measured { device, counts, input, set, most }
 }

@@ -49,7 +49,12 @@ pub fn check<K: Key, D: Tested>(
         let wrong = (0..queries.len()).find(|&i| answers.get(i) != expected.get(i));
         return Err(format!("{} answers to {} queries, wrong at {wrong:?}", answers.len(), queries.len()));
     }
+    let stream = set.device().default_stream();
+    let on_device = set.keys_on(stream).and_then(|keys| keys.download(stream)).map_err(said)?;
     let keys = set.to_keys().map_err(said)?;
+    if on_device.len() != keys.len() || !on_device.iter().all(|key| reference.contains(key)) {
+        return Err(format!("{} keys in a buffer", on_device.len()));
+    }
     if keys.len() != reference.len() || keys.iter().copied().collect::<HashSet<K>>() != *reference {
         return Err(format!("{} keys were written, and there are {}", keys.len(), reference.len()));
     }

@@ -130,7 +130,7 @@ impl Finder {
         fit(device, runs, queries)?;
         fit(device, counts, queries)?;
         fit(device, offsets, queries + 1)?;
-        self.map.runs_into(stream, &scenes.keys, runs, counts)?;
+        self.map.runs_many_into(stream, &scenes.keys, runs, counts)?;
         let plan = LimitRunsParams { queries: queries as u64, most: MOST_ALIKE };
         // SAFETY: there is a count for each query, and an offset more.
         unsafe {

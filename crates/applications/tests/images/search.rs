@@ -99,7 +99,7 @@ fn vote(device: &Device, there: (&Sets, &Buffer<u32>), here: (&Sets, &Buffer<u32
     let map = MultiMap::build(device, &there.0.keys.download(stream).unwrap(), &numbers).unwrap();
     let queries = here.0.keys.len();
     let [mut runs, mut counts] = [(); 2].map(|()| Buffer::<u32>::zeroed(device, queries).unwrap());
-    map.runs_into(stream, &here.0.keys, &mut runs, &mut counts).unwrap();
+    map.runs_many_into(stream, &here.0.keys, &mut runs, &mut counts).unwrap();
     let mut offsets = Buffer::<u64>::from_slice(device, &vec![77; queries + 1]).unwrap();
     let plan = LimitRunsParams { queries: queries as u64, most: MOST as u64 };
     // SAFETY: there are as many counts, and an offset more.

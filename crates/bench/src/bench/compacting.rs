@@ -23,7 +23,7 @@ pub fn measure<K: Key, D: Ids>(at: Bench<'_>, config: &Config<D>) -> anyhow::Res
     let rows = Buffer::from_slice(device, &input.keys)?;
     let table = config.build_on(stream, device, &rows)?;
     let kept = table.memory_bytes();
-    let subject = |op| Subject::new(name_on::<D>("CompactingTable"), op, n, [K::BITS, 32], kept);
+    let subject = |op| Subject::new(name_on::<D>("CompactingTable"), op, n, [K::BITS, 32], kept as u64);
     let mut records = Vec::new();
 
     let built = |config: &CompactingConfig<D>, rows: &Buffer<K>, distinct: u64| -> anyhow::Result<(f64, u64)> {
@@ -42,7 +42,7 @@ pub fn measure<K: Key, D: Ids>(at: Bench<'_>, config: &Config<D>) -> anyhow::Res
     }
 
     let keys = table.key_buffer().download(stream)?;
-    let find_limit = roofline.gops(Access::Find, (*table).memory_bytes() / 8, n)?;
+    let find_limit = roofline.gops(Access::Find, (table.ids().memory_bytes() / 8) as u64, n)?;
     for (op, queries, present) in [("find_hit", &input.present, true), ("find_miss", &input.absent, false)] {
         let buffer = Buffer::from_slice(device, queries)?;
         let mut answers = Answers::new(device, queries.len())?;

@@ -12,6 +12,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, slots_per_pair: f64) -> anyhow::
     let subjects = Subjects::<K, V>::new(at.device, at.n, at.runs)?;
     let config = CuckooConfig::default().slots_per_pair(slots_per_pair).seed(1);
     let limit = |words| at.roofline.gops(Access::Insert, words, at.n);
-    let (_, records) = subjects.builds(at, &config, |map| Ok(([limit(map.memory_bytes() / 8)?; 2], Vec::new())))?;
+    let (_, records) =
+        subjects.builds(at, &config, |map| Ok(([limit((map.memory_bytes() / 8) as u64)?; 2], Vec::new())))?;
     Ok(records)
 }

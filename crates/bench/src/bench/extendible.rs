@@ -43,8 +43,8 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, batch: u64) -> anyhow::Result<Ve
         }
     }
     let words = map.memory_bytes() / 8;
-    let change_limit = roofline.gops(Access::Insert, words, n)?;
-    let find_limit = roofline.gops(Access::Find, words, n)?;
+    let change_limit = roofline.gops(Access::Insert, words as u64, n)?;
+    let find_limit = roofline.gops(Access::Find, words as u64, n)?;
     let mut records = Vec::new();
     let mut record_of = |op, times: &[f64], wrong| {
         records.push(run.record(subjects.subject(&map, op), times.iter().sum(), change_limit, wrong));

@@ -28,8 +28,8 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, config: &LinearConfig) -> anyhow
     let mut map = config.clone().pairs(n as usize).seed(1).create::<K, V>(device)?;
     // The words of the limits have 64 bits, whatever the slots have.
     let words = map.memory_bytes() / 8;
-    let change_limit = roofline.gops(Access::Insert, words, n)?;
-    let find_limit = roofline.gops(Access::Find, words, n)?;
+    let change_limit = roofline.gops(Access::Insert, words as u64, n)?;
+    let find_limit = roofline.gops(Access::Find, words as u64, n)?;
 
     let present = Buffer::from_slice(device, &subjects.input.present)?;
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
@@ -40,7 +40,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, config: &LinearConfig) -> anyhow
             wrong += n - map.insert_many_on(stream, &subjects.keys, &subjects.values)? as u64;
             stream.record()?
         }];
-        let removed = n - map.remove_many_on(stream, &present)? as u64;
+        let removed = n - map.erase_many_on(stream, &present)? as u64;
         let after_removal = stream.record()?;
         let again = n - map.insert_many_on(stream, &subjects.keys, &subjects.values)? as u64;
         let end = stream.record()?;
@@ -116,11 +116,11 @@ pub fn rounds<K: Key + Value>(
     for round in 0..rounds {
         let chunk_at = |ahead: u64| &chunks[(round + ahead as usize) % chunks.len()];
         let start = stream.record()?;
-        wrong += chunk - map.remove_many_on(stream, chunk_at(0))? as u64;
+        wrong += chunk - map.erase_many_on(stream, chunk_at(0))? as u64;
         wrong += chunk - map.insert_many_on(stream, chunk_at(ROUND), chunk_at(ROUND))? as u64;
         times.push(stream.record()?.milliseconds_since(&start)?);
     }
-    let lengths = map.probe_lengths()?;
+    let lengths = map.table().probe_lengths()?;
     println!(
         "after {rounds} rounds {} keys, {} of {} slots taken, searches look at {:.2} slots, at most {}",
         map.len(),

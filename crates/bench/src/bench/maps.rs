@@ -32,7 +32,7 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
     /// The subject of a measurement of `op` in `map`.
     pub fn subject<D: Design>(&self, map: &BulkMap<K, V, D>, op: &'static str) -> Subject<'static> {
         let n = self.input.keys.len() as u64;
-        Subject::new(format!("{}Map", D::NAME), op, n, [K::BITS, V::BITS], map.memory_bytes())
+        Subject::new(format!("{}Map", D::NAME), op, n, [K::BITS, V::BITS], map.memory_bytes() as u64)
     }
 
     pub fn build<D: Builds>(&self, config: &Config<D>) -> Result<BulkMap<K, V, D>> {
@@ -101,7 +101,7 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
         details: impl FnOnce(BulkMap<K, V, D>) -> anyhow::Result<([f64; 2], Vec<Stage>)>,
     ) -> anyhow::Result<(BulkMap<K, V, D>, Vec<Record>)> {
         let mut map = self.build(&config.clone().assume_unique())?;
-        let find_limit = roofline.gops(Access::Find, map.memory_bytes() / 8, n)?;
+        let find_limit = roofline.gops(Access::Find, (map.memory_bytes() / 8) as u64, n)?;
         let build_ms = self.rebuild_ms(&mut map)?;
         let ([limit, any_limit], stages) = details(map)?;
         let mut map = self.build(config)?;

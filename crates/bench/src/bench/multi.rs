@@ -37,7 +37,7 @@ pub fn measure<K: Key, V: Value, D: Ids>(at: Bench<'_>, config: &Config<D>) -> a
         let (keys, values) = (Buffer::from_slice(device, &keys)?, Buffer::from_slice(device, &numbers)?);
         let mut map = config.build_on(stream, device, &keys, &values)?;
         let kept = map.memory_bytes();
-        let subject = |op, n| Subject::new(name_on::<D>("MultiMap"), op, n, [K::BITS, V::BITS], kept);
+        let subject = |op, n| Subject::new(name_on::<D>("MultiMap"), op, n, [K::BITS, V::BITS], kept as u64);
         let build_ms = median_ms(stream, 1, runs, || map.rebuild_on(stream, &keys, &values))?;
         records.push(run.record(subject(build, n), build_ms, 0.0, (map.key_count() as u64).abs_diff(distinct)));
 
@@ -45,9 +45,9 @@ pub fn measure<K: Key, V: Value, D: Ids>(at: Bench<'_>, config: &Config<D>) -> a
         let queries = Buffer::from_slice(device, &queries)?;
         let mut starts = Buffer::<u32>::zeroed(device, distinct as usize)?;
         let mut counts = Buffer::<u32>::zeroed(device, distinct as usize)?;
-        let find_ms = median_ms(stream, 2, runs, || map.runs_into(stream, &queries, &mut starts, &mut counts))?;
+        let find_ms = median_ms(stream, 2, runs, || map.runs_many_into(stream, &queries, &mut starts, &mut counts))?;
         let counted: u64 = counts.download(stream)?.into_iter().map(u64::from).sum();
-        let limit = roofline.gops(Access::Find, map.runs().memory_bytes() / 8, distinct)?;
+        let limit = roofline.gops(Access::Find, (map.runs().memory_bytes() / 8) as u64, distinct)?;
         records.push(run.record(subject(find, distinct), find_ms, limit, counted.abs_diff(n)));
 
         let mut found = map.retrieve_many_on(stream, &queries)?;

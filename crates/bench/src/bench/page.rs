@@ -22,7 +22,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, load: f64) -> anyhow::Result<Vec
     let mut whole = 0.0;
     let (mut map, mut records) = subjects.builds(at, &config, |map| {
         let page_bits = map.table().layout().page_bits;
-        let limits = Limits::new(at.roofline, at.n, K::BITS + V::BITS, map.memory_bytes(), page_bits)?;
+        let limits = Limits::new(at.roofline, at.n, K::BITS + V::BITS, map.memory_bytes() as u64, page_bits)?;
         whole = limits.whole();
         drop(map);
         let stages = [stages_of(config.clone().assume_unique())?, stages_of(config.clone())?];

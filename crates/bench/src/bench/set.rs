@@ -20,7 +20,7 @@ impl Bench<'_> {
         let keys = Buffer::from_slice(self.device, &input.keys)?;
         let set = unique.build_set_on(stream, self.device, &keys)?;
         let page_bits = set.table().layout().page_bits;
-        let limits = Limits::new(self.roofline, self.n, K::BITS, set.memory_bytes(), page_bits)?;
+        let limits = Limits::new(self.roofline, self.n, K::BITS, set.memory_bytes() as u64, page_bits)?;
         let mut records = self.set(&config, |_: &BulkSet<K, _>| Ok(limits.whole()))?;
         let stages_of = |config: &PageConfig| {
             let mut set = config.clone().timings().build_set_on(stream, self.device, &keys)?;
@@ -39,12 +39,12 @@ impl Bench<'_> {
     /// for each key.
     pub fn cuckoo_set<K: Key>(&self, slots_per_key: f64) -> anyhow::Result<Vec<Record>> {
         let config = CuckooConfig::default().slots_per_pair(slots_per_key).seed(1);
-        let limit = |set: &BulkSet<K, _>| self.roofline.gops(Access::Insert, set.memory_bytes() / 8, self.n);
+        let limit = |set: &BulkSet<K, _>| self.roofline.gops(Access::Insert, (set.memory_bytes() / 8) as u64, self.n);
         self.set(&config, limit)
     }
 
     fn subject_of<K: Key, D: Sets>(&self, set: &BulkSet<K, D>, op: &'static str) -> Subject<'static> {
-        Subject::new(format!("{}Set", D::NAME), op, self.n, [K::BITS, 0], set.memory_bytes())
+        Subject::new(format!("{}Set", D::NAME), op, self.n, [K::BITS, 0], set.memory_bytes() as u64)
     }
 
     /// Builds a set, looks up present and absent keys, combines the set with another, and builds
@@ -77,7 +77,7 @@ impl Bench<'_> {
             records.push(run.record(self.subject_of(&set, op), ms, whole, wrong));
         }
 
-        let find_limit = roofline.gops(Access::Find, set.memory_bytes() / 8, n)?;
+        let find_limit = roofline.gops(Access::Find, (set.memory_bytes() / 8) as u64, n)?;
         for (op, queries, present) in [("contains_hit", &input.present, true), ("contains_miss", &input.absent, false)]
         {
             let (ms, contained) = self.asked(&set, queries)?;

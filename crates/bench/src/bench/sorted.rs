@@ -37,7 +37,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
         });
         Ok(([limit(sort + index), limit(sort + repeats + index)], stages.unwrap_or_default()))
     })?;
-    let find_limit = at.roofline.gops(Access::Find, map.memory_bytes() / 8, at.n)?;
+    let find_limit = at.roofline.gops(Access::Find, (map.memory_bytes() / 8) as u64, at.n)?;
     records.extend(bounds(&subjects, at.run, &map, find_limit)?);
     Ok(records)
 }

@@ -24,7 +24,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, items_per_bucket: Option<f64>) -
         let limit = |bytes| copies.gops(bytes);
         let (key_bytes, pair_bytes) = (at.n * K::BITS as u64 / 8, at.n * (K::BITS + V::BITS) as u64 / 8);
         let shuffled = map.report().passes as u64 * 2 * pair_bytes + key_bytes;
-        let built = pair_bytes + map.memory_bytes();
+        let built = pair_bytes + map.memory_bytes() as u64;
         drop(map);
         let mut map = subjects.build(&config.clone().assume_unique().timings())?;
         let stages = subjects.stages(&mut map, TwoLevelStages::total, |report| report.stages)?.map(|stages| {

@@ -3,7 +3,7 @@
 
 use anyhow::{Context as _, ensure};
 use comfy_table::Table;
-use warpnest::linear::LinearProbeReport;
+use warpnest::ProbeLengths;
 use warpnest::{Answers, Buffer, LinearConfig};
 
 use super::Lab;
@@ -51,7 +51,7 @@ type Of = fn(&Passed) -> f64;
 
 impl Passed {
     /// The map counts the slots looked at, the key's own among them.
-    fn of(report: &LinearProbeReport) -> Self {
+    fn of(report: &ProbeLengths) -> Self {
         Self { mean: report.mean - 1.0, longest: report.longest.saturating_sub(1) as f64 }
     }
 }
@@ -172,7 +172,7 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
             ensure!(new as u64 == batch, "{new} of {batch} new keys were counted");
             // The first run warms up.
             if run == 0 {
-                passed.push(Passed::of(&map.probe_lengths()?));
+                passed.push(Passed::of(&map.table().probe_lengths()?));
             } else {
                 times.push(end.milliseconds_since(&start)?);
             }

@@ -80,7 +80,7 @@ fn an_insertion_into_an_extendible_map_that_fails_loses_nothing_or_says_that_the
         map.insert_many(&keys[..60], &values[..60]).unwrap();
         map
     };
-    let insert = |map: &mut ExtendibleMap| map.insert_many(&keys[60..], &values[60..]);
+    let insert = |map: &mut ExtendibleMap<u32, u32>| map.insert_many(&keys[60..], &values[60..]);
     // The kernels that come first take the interpreter long; what changes the table comes last.
     let mut map = fresh();
     let start = session.driver.working_calls();

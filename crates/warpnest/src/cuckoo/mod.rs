@@ -12,6 +12,7 @@ pub use report::{CuckooReport, EvictionChains};
 
 use crate::table::design::{Counted, Design, Seeded, Sets};
 use crate::table::file::{Incoming, Parts};
+use crate::table::probes::ProbeLengths;
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
 use gpu_kernels::cuckoo::{Find, FindParams, Histogram, Unpack, UnpackParams};
@@ -137,13 +138,12 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
         config::table_words::<K, V>(self.slots()) as usize
     }
 
-    /// Counts the keys that a lookup finds with its first probe, its second, and so on: one number
-    /// for each hash function. A key in the cell beside the slots is not counted: it takes no
-    /// probe.
+    /// Measures how many probes lookups of present keys take: at most one for each hash function.
+    /// Waits.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn probe_histogram(&self) -> Result<Vec<u64>> {
+    pub fn probe_lengths(&self) -> Result<ProbeLengths> {
         let stream = self.device.default_stream();
         let probes = Buffer::<u64>::zeroed(&self.device, MAX_FUNCTIONS)?;
         stream.batch(|batch| {
@@ -153,9 +153,7 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
             // each function.
             unsafe { batch.launch(&histogram, self.slots()) }
         })?;
-        let mut probes = probes.download(stream)?;
-        probes.truncate(self.functions.count() as usize);
-        Ok(probes)
+        Ok(ProbeLengths::of_probes(&probes.download(stream)?[..self.functions.count() as usize]))
     }
 }
 

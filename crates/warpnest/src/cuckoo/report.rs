@@ -4,8 +4,8 @@
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CuckooReport {
-    /// The seed of the random constants: [`CuckooConfig::seed`](crate::Config::seed) with it repeats the build's
-    /// constants.
+    /// The seed of the random constants: [`CuckooConfig::seed`](crate::Config::seed) with it
+    /// repeats the build's constants.
     pub seed: u64,
     /// The number of times that the build had to start again.
     pub restarts: u32,

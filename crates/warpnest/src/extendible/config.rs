@@ -135,11 +135,11 @@ impl Config<Extendible> {
     ///
     /// # Errors
     /// [`ConfigError::Directory`] if the request makes no sense.
-    pub fn initial_memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
+    pub fn initial_memory_bytes<K: Key, V: Value>(&self) -> Result<usize> {
         let shape = self.shape::<K, V>()?;
         let pages = Shape::pages(shape.roots as u64) as u64;
         let tables = 8 * shape.table_words() * shape.groups as u64;
-        Ok(8 * shape.page_words() * pages + tables + shape.list_bytes())
+        Ok((8 * shape.page_words() * pages + tables + shape.list_bytes()) as usize)
     }
 
     /// Returns the most bytes that the first batch of `pairs` insertions takes on the device
@@ -154,10 +154,11 @@ impl Config<Extendible> {
     ///
     /// # Errors
     /// [`ConfigError::Directory`], [`InputError::TooManyItems`](crate::InputError::TooManyItems).
-    pub fn batch_scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+    pub fn batch_scratch_bytes<K: Key, V: Value>(&self, pairs: usize) -> Result<usize> {
+        let pairs = pairs as u64;
         let shape = self.shape::<K, V>()?;
         let batch = Batch { pairs, records: pairs, buckets: shape.roots as u64, depth: 0, lists: shape.list_bytes() };
-        batch.scratch_bytes::<K, V>(&shape, Kept::default())
+        Ok(batch.scratch_bytes::<K, V>(&shape, Kept::default())? as usize)
     }
 
     pub(super) fn shape<K: Key, V: Value>(&self) -> Result<Shape> {

@@ -50,13 +50,13 @@ use table::{Lists, Table};
 /// ```
 /// use warpnest::{Device, ExtendibleMap};
 ///
-/// let mut map: ExtendibleMap = ExtendibleMap::new(&Device::best()?)?;
+/// let mut map: ExtendibleMap<u32, u32> = ExtendibleMap::new(&Device::best()?)?;
 /// assert_eq!(map.insert_many(&[7, 8, 7], &[1, 2, 3])?, 2);
 /// assert_eq!(map.remove_many(&[8, 9])?, [Some(2), None]);
 /// assert_eq!(map.get_many(&[7, 8])?, [Some(3), None]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
-pub type ExtendibleMap<K = u32, V = u32> = BulkMap<K, V, Extendible>;
+pub type ExtendibleMap<K, V> = BulkMap<K, V, Extendible>;
 
 impl Sealed for Extendible {}
 impl Design for Extendible {
@@ -191,16 +191,16 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
 
     /// Returns the most bytes that a batch of `pairs` insertions takes now besides its input and
     /// the map, at the size that the map has then. Bytes that the map keeps for the batch are
-    /// included. [`ExtendibleConfig::batch_scratch_bytes`] says for which keys this holds. A directory
-    /// that is already deeper is assumed to stay so.
+    /// included. [`ExtendibleConfig::batch_scratch_bytes`] says for which keys this holds. A
+    /// directory that is already deeper is assumed to stay so.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems).
-    pub fn batch_scratch_bytes(&self, pairs: u64) -> Result<u64> {
-        let table = &self.table;
+    pub fn batch_scratch_bytes(&self, pairs: usize) -> Result<usize> {
+        let (table, pairs) = (&self.table, pairs as u64);
         let (records, buckets) = (self.length.saturating_add(pairs), table.buckets());
         let batch = work::Batch { pairs, records, buckets, depth: table.directory.depth(), lists: table.list_bytes() };
-        batch.scratch_bytes::<K, V>(&table.shape, self.work.kept())
+        Ok(batch.scratch_bytes::<K, V>(&table.shape, self.work.kept())? as usize)
     }
 
     /// Returns how large the map is, and how full.

@@ -80,8 +80,9 @@ impl Config<Linear> {
     ///
     /// # Errors
     /// [`ConfigError::OpenLoad`], [`InputError::TooManySlots`].
-    pub fn initial_memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
-        Ok(LINE_BYTES * self.lines_for::<PackedPair<K, V>>(self.design.pairs)? as u64 + 8 * header::WORDS as u64)
+    pub fn initial_memory_bytes<K: Key, V: Value>(&self) -> Result<usize> {
+        let lines = self.lines_for::<PackedPair<K, V>>(self.design.pairs)?;
+        Ok(LINE_BYTES as usize * lines as usize + 8 * header::WORDS)
     }
 
     /// Returns the number of lines of a table with capacity for `pairs` pairs.

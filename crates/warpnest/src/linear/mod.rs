@@ -6,9 +6,10 @@ mod config;
 mod file;
 mod grow;
 mod operations;
+mod probes;
 
 pub use config::{Linear, LinearConfig};
-pub use operations::{LinearOperation, LinearProbeReport};
+pub use operations::LinearOperation;
 
 use crate::table::design::{Changes, Design, Seeded};
 use crate::table::file::{Incoming, Parts};
@@ -49,7 +50,8 @@ use rand_xoshiro::rand_core::SeedableRng;
 ///   each passes many of the others. To insert 64,000 such keys took 6.7 s on two cores, where any
 ///   others take milliseconds.
 /// * **Memory.** A slot takes 8 bytes, or 16 with keys or values of 64 bits.
-///   [`LinearConfig::initial_memory_bytes`](Config::initial_memory_bytes) says beforehand what a map takes.
+///   [`LinearConfig::initial_memory_bytes`](Config::initial_memory_bytes) says beforehand what a
+///   map takes.
 ///
 /// Make it by [`BulkMap::new`] or a [`LinearConfig`]; change it by [`BulkMap::insert_many`] and
 /// [`BulkMap::remove_many`]; ask it by [`BulkMap::get_many`].
@@ -57,13 +59,13 @@ use rand_xoshiro::rand_core::SeedableRng;
 /// ```
 /// use warpnest::{Device, LinearMap};
 ///
-/// let mut map: LinearMap = LinearMap::new(&Device::best()?)?;
+/// let mut map: LinearMap<u32, u32> = LinearMap::new(&Device::best()?)?;
 /// assert_eq!(map.insert_many(&[7, 8], &[1, 2])?, 2);
 /// assert_eq!(map.remove_many(&[8, 9])?, [Some(2), None]);
 /// assert_eq!(map.get_many(&[7, 8])?, [Some(1), None]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
-pub type LinearMap<K = u32, V = u32> = BulkMap<K, V, Linear>;
+pub type LinearMap<K, V> = BulkMap<K, V, Linear>;
 
 impl Sealed for Linear {}
 impl Design for Linear {

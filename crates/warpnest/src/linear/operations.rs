@@ -5,12 +5,11 @@ use super::LinearMap;
 use crate::runtime::buffer::zero;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Key, Result, Stream, Value};
-use gpu_kernels::double::Half;
-use gpu_kernels::linear::{InspectParams, Operation, ProbeLengths};
+use gpu_kernels::linear::Operation;
 
 /// One operation of a mixed batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinearOperation<K = u32, V = u32> {
+pub enum LinearOperation<K, V> {
     /// Looks up the value of a key.
     Get(K),
     /// Gives a key a value; the answer is the value that it had before.
@@ -33,22 +32,6 @@ impl<K: Key, V: Value> LinearOperation<K, V> {
     }
 }
 
-/// The distances of the keys of a map from their homes.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct LinearProbeReport {
-    /// The average number of slots that a search for a present key reads.
-    pub mean: f64,
-    /// The largest number of slots that a search for a present key reads.
-    pub longest: u64,
-    /// The number of keys by search length: `histogram[n]` keys need n slots. The last entry counts
-    /// all keys that need that many or more.
-    pub histogram: Vec<u64>,
-}
-
-/// The number of words of the histogram.
-const HISTOGRAM: usize = 129;
-
 impl<K: Key, V: Value> LinearMap<K, V> {
     /// Does [`BulkMap::insert_many`](crate::BulkMap::insert_many) and returns the values that the
     /// keys had before: a key without one is new.
@@ -56,14 +39,23 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many).
     pub fn replace_many(&mut self, keys: &[K], values: &[V]) -> Result<Vec<Option<V>>> {
-        self.answered(keys, values, |map, stream, keys, values, answers| {
-            map.replace_many_into(stream, keys, values, answers).map(drop)
-        })?
-        .download(self.device().default_stream())
+        let device = self.device().clone();
+        let (keys, values) = Lent::pairs(&device, keys, values)?;
+        self.replace_many_on(device.default_stream(), &keys, &values)?.download(device.default_stream())
     }
 
-    /// Does [`LinearMap::replace_many`] with buffers; waits until it is done. Returns how many of
-    /// the keys were new.
+    /// Does [`LinearMap::replace_many`] from buffers; waits until it is done.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn replace_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<Answers<V>> {
+        let mut answers = Answers::uninitialized(self.device(), keys.len())?;
+        self.replace_many_into(stream, keys, values, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// Does [`LinearMap::replace_many_on`] into existing answers. Returns how many keys were new.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and
@@ -85,14 +77,31 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many).
     pub fn get_or_insert_many(&mut self, keys: &[K], values: &[V]) -> Result<Vec<V>> {
-        let answers = self.answered(keys, values, |map, stream, keys, values, answers| {
-            map.get_or_insert_many_into(stream, keys, values, answers).map(drop)
-        })?;
-        answers.values().download(self.device().default_stream())
+        let device = self.device().clone();
+        let (keys, values) = Lent::pairs(&device, keys, values)?;
+        let answers = self.get_or_insert_many_on(device.default_stream(), &keys, &values)?;
+        answers.values().download(device.default_stream())
     }
 
-    /// Does [`LinearMap::get_or_insert_many`] with buffers; waits until it is done. A key counts as
-    /// found if it was there before. Returns how many were new.
+    /// Does [`LinearMap::get_or_insert_many`] from buffers; waits until it is done. Every key has a
+    /// value then, and counts as found if it was there before.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn get_or_insert_many_on(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<Answers<V>> {
+        let mut answers = Answers::uninitialized(self.device(), keys.len())?;
+        self.get_or_insert_many_into(stream, keys, values, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// Does [`LinearMap::get_or_insert_many_on`] into existing answers. Returns how many keys were
+    /// new.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and
@@ -120,15 +129,31 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         let kinds: Vec<u32> = operations.iter().map(|operation| operation.parts().0).collect();
         let keys: Vec<K> = operations.iter().map(|operation| operation.parts().1).collect();
         let values: Vec<V> = operations.iter().map(|operation| operation.parts().2).collect();
-        let kinds = Buffer::from_slice(self.device(), &kinds)?;
-        self.answered(&keys, &values, |map, stream, keys, values, answers| {
-            map.apply_many_into(stream, &kinds, keys, values, answers)
-        })?
-        .download(self.device().default_stream())
+        let device = self.device().clone();
+        let (kinds, (keys, values)) = (Lent::new(&device, &kinds)?, Lent::pairs(&device, &keys, &values)?);
+        let answers = self.apply_many_on(device.default_stream(), &kinds, &keys, &values)?;
+        answers.download(device.default_stream())
     }
 
-    /// Does [`LinearMap::apply_many`] with buffers; waits until it is done. `kinds` are numbers of
+    /// Does [`LinearMap::apply_many`] from buffers; waits until it is done. `kinds` are numbers of
     /// [`Operation`]s; an item whose kind is none of them does nothing.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn apply_many_on(
+        &mut self,
+        stream: &Stream,
+        kinds: &Buffer<u32>,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<Answers<V>> {
+        let mut answers = Answers::uninitialized(self.device(), keys.len())?;
+        self.apply_many_into(stream, kinds, keys, values, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// Does [`LinearMap::apply_many_on`] into existing answers.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and
@@ -142,20 +167,6 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         answers: &mut Answers<V>,
     ) -> Result<()> {
         self.table.apply_kinds(stream, kinds, (keys.words(), values.words()), answers.words_mut())
-    }
-
-    /// Copies slices to the device, and allocates memory for the answers.
-    fn answered(
-        &mut self,
-        keys: &[K],
-        values: &[V],
-        work: impl FnOnce(&mut Self, &Stream, &Buffer<K>, &Buffer<V>, &mut Answers<V>) -> Result<()>,
-    ) -> Result<Answers<V>> {
-        let device = self.device().clone();
-        let (keys, values) = Lent::pairs(&device, keys, values)?;
-        let mut answers = Answers::uninitialized(&device, keys.len())?;
-        work(self, device.default_stream(), &keys, &values, &mut answers)?;
-        Ok(answers)
     }
 
     /// Reserves capacity for `additional` more keys, so that the table need not grow until they are
@@ -194,31 +205,5 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// As for [`LinearMap::reserve_on`].
     pub fn drop_tombstones_on(&mut self, stream: &Stream) -> Result<()> {
         self.table.drop_tombstones(stream)
-    }
-
-    /// Measures how far keys are from their homes; waits.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn probe_lengths(&self) -> Result<LinearProbeReport> {
-        let stream = self.device().default_stream();
-        let table = &self.table;
-        table.check()?;
-        let histogram = Buffer::<u64>::zeroed(self.device(), HISTOGRAM)?;
-        let totals = Buffer::<u64>::zeroed(self.device(), 2)?;
-        stream.batch(|batch| {
-            let lengths = ProbeLengths::<Half<K::Word, V::Word>> {
-                words: batch.read(&table.words),
-                histogram: batch.write(&histogram),
-                totals: batch.write(&totals),
-                plan: InspectParams { layout: table.layout, capacity: HISTOGRAM as u64 },
-            };
-            // SAFETY: slots and layout belong together; the histogram has the size that the plan
-            // says.
-            unsafe { batch.launch(&lengths, table.slots()) }
-        })?;
-        let (histogram, totals) = (histogram.download(stream)?, totals.download(stream)?);
-        let keys: u64 = histogram.iter().sum();
-        Ok(LinearProbeReport { mean: totals[0] as f64 / keys.max(1) as f64, longest: totals[1], histogram })
     }
 }

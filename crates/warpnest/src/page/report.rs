@@ -4,8 +4,8 @@
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PageReport {
-    /// The seed of the random constants: [`PageConfig::seed`](crate::Config::seed) with it repeats the build's
-    /// constants.
+    /// The seed of the random constants: [`PageConfig::seed`](crate::Config::seed) with it repeats
+    /// the build's constants.
     pub seed: u64,
     /// The number of attempts that ended because a page could not be built.
     pub failures: u32,
@@ -26,8 +26,8 @@ pub struct PageReport {
     pub settled: u64,
     /// The number of pairs that found all of their slots full, so that others had to be evicted.
     pub moved: u64,
-    /// The times of the stages of the attempt that succeeded, if [`PageConfig::timings`](crate::Config::timings) asked for
-    /// them.
+    /// The times of the stages of the attempt that succeeded, if
+    /// [`PageConfig::timings`](crate::Config::timings) asked for them.
     pub stages: Option<PageStages>,
 }
 

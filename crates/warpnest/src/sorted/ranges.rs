@@ -36,6 +36,14 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         self.bounds(queries, Side::Upper)
     }
 
+    /// Queues the lookup of [`SortedMap::lower_bound_many`]; waits for nothing.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn lower_bound_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>> {
+        self.bounds_on(stream, queries.words(), Side::Lower)
+    }
+
     /// Queues writing the number of keys below `queries[i]` to `ranks[i]`; waits for nothing and
     /// allocates nothing.
     ///
@@ -43,6 +51,14 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     /// [`InputError::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
     pub fn lower_bound_many_into(&self, stream: &Stream, queries: &Buffer<K>, ranks: &mut Buffer<u32>) -> Result<()> {
         self.bounds_into(stream, queries.words(), ranks, Side::Lower)
+    }
+
+    /// Queues the lookup of [`SortedMap::upper_bound_many`]; waits for nothing.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn upper_bound_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>> {
+        self.bounds_on(stream, queries.words(), Side::Upper)
     }
 
     /// Queues writing the number of keys that are not above `queries[i]` to `ranks[i]`; waits for
@@ -60,9 +76,14 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     }
 
     fn bounds_of_words(&self, queries: &Buffer<K::Word>, side: Side) -> Result<Vec<u32>> {
+        let stream = self.device().default_stream();
+        self.bounds_on(stream, queries, side)?.download(stream)
+    }
+
+    fn bounds_on(&self, stream: &Stream, queries: &Buffer<K::Word>, side: Side) -> Result<Buffer<u32>> {
         let mut ranks = Buffer::uninitialized(self.device(), queries.len())?;
-        self.bounds_into(self.device().default_stream(), queries, &mut ranks, side)?;
-        ranks.download(self.device().default_stream())
+        self.bounds_into(stream, queries, &mut ranks, side)?;
+        Ok(ranks)
     }
 
     fn bounds_into(
@@ -123,6 +144,29 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         self.pairs_at(self.range(range)?)
     }
 
+    /// Returns the pairs at `ranks`, as [`SortedMap::range`] gives them.
+    ///
+    /// # Errors
+    /// As for [`SortedMap::pairs_at_on`].
+    pub fn pairs_at(&self, ranks: Range<u32>) -> Result<Vec<(K, V)>> {
+        let stream = self.device().default_stream();
+        let (keys, values) = self.pairs_at_on(stream, ranks)?;
+        Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
+    }
+
+    /// Queues a copy of the pairs at `ranks` to buffers of keys and values; waits for nothing.
+    ///
+    /// # Errors
+    /// [`InputError::Ranks`] if the map has not all of these ranks, [`Error::OutOfMemory`],
+    /// [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn pairs_at_on(&self, stream: &Stream, ranks: Range<u32>) -> Result<(Buffer<K>, Buffer<V>)> {
+        self.check_ranks(&ranks)?;
+        let mut keys = Buffer::uninitialized(self.device(), ranks.len())?;
+        let mut values = Buffer::uninitialized(self.device(), ranks.len())?;
+        self.pairs_at_into(stream, ranks, &mut keys, &mut values)?;
+        Ok((keys, values))
+    }
+
     /// Queues a copy of the pairs at `ranks`, as [`SortedMap::range`] gives them, to `keys` and
     /// `values`; waits for nothing and allocates nothing.
     ///
@@ -137,10 +181,8 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         keys: &mut Buffer<K>,
         values: &mut Buffer<V>,
     ) -> Result<()> {
+        self.check_ranks(&ranks)?;
         let Range { start, end } = ranks;
-        if start > end || end as usize > self.len() {
-            return Err(Error::Input(InputError::Ranks { start, end, length: self.len() as u64 }));
-        }
         let pairs = (end - start) as usize;
         crate::error::same_length(("the ranks", pairs), ("the keys", keys.len()))?;
         crate::error::same_length(("the ranks", pairs), ("the values", values.len()))?;
@@ -148,13 +190,12 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         unsafe { self.table.copy(stream, start as u64..end as u64, keys.words(), values.words()) }
     }
 
-    /// Returns the pairs at `ranks`, which the map has.
-    fn pairs_at(&self, ranks: Range<u32>) -> Result<Vec<(K, V)>> {
-        let stream = self.device().default_stream();
-        let mut keys = Buffer::uninitialized(self.device(), ranks.len())?;
-        let mut values = Buffer::uninitialized(self.device(), ranks.len())?;
-        self.pairs_at_into(stream, ranks, &mut keys, &mut values)?;
-        Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
+    /// Fails unless the map has these ranks.
+    fn check_ranks(&self, &Range { start, end }: &Range<u32>) -> Result<()> {
+        if start <= end && end as usize <= self.len() {
+            return Ok(());
+        }
+        Err(Error::Input(InputError::Ranks { start, end, length: self.len() as u64 }))
     }
 
     /// Returns for each of `ranges` the number of keys in it: from its start on and below its end.
@@ -165,9 +206,19 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         let stream = self.device().default_stream();
         let (from, to): (Vec<K>, Vec<K>) = ranges.iter().map(|range| (range.start, range.end)).unzip();
         let (from, to) = (Lent::new(self.device(), &from)?, Lent::new(self.device(), &to)?);
-        let mut counts = Buffer::uninitialized(self.device(), ranges.len())?;
-        self.count_ranges_many_into(stream, &from, &to, &mut counts)?;
-        counts.download(stream)
+        self.count_ranges_many_on(stream, &from, &to)?.download(stream)
+    }
+
+    /// Queues the count of [`SortedMap::count_ranges_many`], of the ranges from `from[i]` to
+    /// `to[i]`; waits for nothing.
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`], [`Error::OutOfMemory`], [`Error::WrongDevice`],
+    /// [`Error::Driver`].
+    pub fn count_ranges_many_on(&self, stream: &Stream, from: &Buffer<K>, to: &Buffer<K>) -> Result<Buffer<u32>> {
+        let mut counts = Buffer::uninitialized(self.device(), from.len())?;
+        self.count_ranges_many_into(stream, from, to, &mut counts)?;
+        Ok(counts)
     }
 
     /// Queues counting, for each `i`, the keys from `from[i]` on that are below `to[i]`; waits for

@@ -51,11 +51,11 @@ impl<D: Design> Config<D> {
     ///
     /// # Errors
     /// As for [`Config::build`], as far as they follow from the configuration and the number.
-    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>
+    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: usize) -> Result<usize>
     where
         D: Builds,
     {
-        Ok(D::sizes::<K::Word, V::Word>(self, pairs)?.0)
+        Ok(D::sizes::<K::Word, V::Word>(self, pairs as u64)?.0 as usize)
     }
 
     /// Returns the bytes that a build of `pairs` pairs takes on the device besides the map and its
@@ -64,11 +64,11 @@ impl<D: Design> Config<D> {
     ///
     /// # Errors
     /// As for [`Config::memory_bytes`].
-    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64>
+    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: usize) -> Result<usize>
     where
         D: Builds,
     {
-        Ok(D::sizes::<K::Word, V::Word>(self, pairs)?.1)
+        Ok(D::sizes::<K::Word, V::Word>(self, pairs as u64)?.1 as usize)
     }
 }
 

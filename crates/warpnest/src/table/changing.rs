@@ -88,19 +88,21 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         answers.download(device.default_stream())
     }
 
-    /// Removes the keys; waits until it is known how many were there, and returns that.
+    /// Does [`BulkMap::remove_many`] from a buffer; waits until it is known how many keys were
+    /// there.
     ///
     /// # Errors
     /// As for [`BulkMap::remove_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<usize>
+    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<Answers<V>>
     where
         D: Changes,
     {
-        D::remove(&mut self.table, stream, keys.words(), None).map(|keys| keys as usize)
+        let mut answers = Answers::uninitialized(self.device(), keys.len())?;
+        self.remove_many_into(stream, keys, &mut answers)?;
+        Ok(answers)
     }
 
-    /// Does [`BulkMap::remove_many_on`], and answers which keys were there, with the values that
-    /// they had.
+    /// Does [`BulkMap::remove_many_on`] into existing answers. Returns how many keys were there.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done; and as
@@ -110,6 +112,53 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         D: Changes,
     {
         D::remove(&mut self.table, stream, keys.words(), Some(answers.words_mut())).map(|keys| keys as usize)
+    }
+
+    /// Removes the keys without a look at their values; returns how many were there.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::remove_many`].
+    pub fn erase_many(&mut self, keys: &[K]) -> Result<usize>
+    where
+        D: Changes,
+    {
+        let device = self.device().clone();
+        self.erase_many_on(device.default_stream(), &*Lent::new(&device, keys)?)
+    }
+
+    /// Does [`BulkMap::erase_many`] from a buffer; waits until it is known how many keys were
+    /// there.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::remove_many_on`].
+    pub fn erase_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<usize>
+    where
+        D: Changes,
+    {
+        D::remove(&mut self.table, stream, keys.words(), None).map(|keys| keys as usize)
+    }
+
+    /// Gives one key its value; returns whether the key was new. It is for a change of a few keys,
+    /// as [`BulkMap::get`] is for a look at them.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::insert_many`].
+    pub fn insert(&mut self, key: K, value: V) -> Result<bool>
+    where
+        D: Changes,
+    {
+        Ok(self.insert_many(&[key], &[value])? == 1)
+    }
+
+    /// Removes one key; returns the value that it had. It is for a change of a few keys.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::remove_many`].
+    pub fn remove(&mut self, key: K) -> Result<Option<V>>
+    where
+        D: Changes,
+    {
+        Ok(self.remove_many(&[key])?[0])
     }
 
     /// Removes all keys.

@@ -48,11 +48,19 @@ pub fn get_many_into<K: Key, V: Value>(
 /// Returns whether each of `queries` is in the table, in their order.
 pub fn contains_many<K: Key, V: words::Value>(table: &impl RawTable<K::Word, V>, queries: &[K]) -> Result<Vec<bool>> {
     let stream = table.device().default_stream();
-    let buffer = Lent::new(table.device(), queries)?;
-    let mut found = Buffer::uninitialized(table.device(), queries.len().div_ceil(32))?;
-    contains_many_into(table, stream, &*buffer, &mut found)?;
-    let words = found.download(stream)?;
+    let words = contains_many_on(table, stream, &*Lent::new(table.device(), queries)?)?.download(stream)?;
     Ok((0..queries.len()).map(|i| bit(&words, i)).collect())
+}
+
+/// Queues the lookup whether each of `queries` is in the table.
+pub fn contains_many_on<K: Key, V: words::Value>(
+    table: &impl RawTable<K::Word, V>,
+    stream: &Stream,
+    queries: &Buffer<K>,
+) -> Result<Buffer<u32>> {
+    let mut found = Buffer::uninitialized(table.device(), queries.len().div_ceil(32))?;
+    contains_many_into(table, stream, queries, &mut found)?;
+    Ok(found)
 }
 
 /// Queues the lookup whether each of `queries` is in the table, into bits.

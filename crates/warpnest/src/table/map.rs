@@ -104,8 +104,16 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         lookup::contains_many(&self.table, queries)
     }
 
-    /// Queues the lookup whether each of `queries` is in the map: bit `i % 32` of `found[i / 32]`
-    /// answers query `i`.
+    /// Queues the lookup whether each of `queries` is in the map; waits for nothing, copies
+    /// nothing. Bit `i % 32` of word `i / 32` of the result answers query `i`.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::get_many_on`].
+    pub fn contains_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>> {
+        lookup::contains_many_on(&self.table, stream, queries)
+    }
+
+    /// Queues [`BulkMap::contains_many_on`] into existing words; allocates nothing.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `found` has a word
@@ -113,6 +121,25 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
         lookup::contains_many_into(&self.table, stream, queries, found)
+    }
+
+    /// Writes all pairs to buffers of keys and values, in the order of [`BulkMap::pairs_into`]. May
+    /// wait until they are written.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn pairs_on(&self, stream: &Stream) -> Result<(Buffer<K>, Buffer<V>)> {
+        let (device, length) = (self.device(), self.len());
+        let (mut keys, mut values) = (Buffer::uninitialized(device, length)?, Buffer::uninitialized(device, length)?);
+        let written = self.write(stream, &mut keys, &mut values)? as usize;
+        if written < length {
+            return Ok((
+                keys.duplicate_front(stream, device, written)?,
+                values.duplicate_front(stream, device, written)?,
+            ));
+        }
+        Ok((keys, values))
     }
 
     /// Writes all pairs to `keys` and `values`: in the order of the keys in a
@@ -132,12 +159,20 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
+        let (keys, values) = self.to_columns()?;
+        Ok(keys.into_iter().zip(values).collect())
+    }
+
+    /// Returns all keys and, in the same order, their values: that of [`BulkMap::pairs_into`].
+    ///
+    /// # Errors
+    /// As for [`BulkMap::to_pairs`].
+    pub fn to_columns(&self) -> Result<(Vec<K>, Vec<V>)> {
         let (device, length) = (self.device(), self.len());
         let stream = device.default_stream();
         let (mut keys, mut values) = (Buffer::uninitialized(device, length)?, Buffer::uninitialized(device, length)?);
         let written = self.write(stream, &mut keys, &mut values)? as usize;
-        let (keys, values) = (keys.download_front(stream, written)?, values.download_front(stream, written)?);
-        Ok(keys.into_iter().zip(values).collect())
+        Ok((keys.download_front(stream, written)?, values.download_front(stream, written)?))
     }
 
     /// Iterates over all pairs, in the order of [`BulkMap::pairs_into`]: over a copy on the host,
@@ -154,7 +189,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// # Errors
     /// As for [`BulkMap::to_pairs`].
     pub fn keys(&self) -> Result<impl ExactSizeIterator<Item = K> + use<K, V, D>> {
-        Ok(self.iter()?.map(|(key, _)| key))
+        Ok(self.to_columns()?.0.into_iter())
     }
 
     /// Iterates over all values, as [`BulkMap::iter`] does over the pairs.
@@ -162,7 +197,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// # Errors
     /// As for [`BulkMap::to_pairs`].
     pub fn values(&self) -> Result<impl ExactSizeIterator<Item = V> + use<K, V, D>> {
-        Ok(self.iter()?.map(|(_, value)| value))
+        Ok(self.to_columns()?.1.into_iter())
     }
 
     fn write(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<u64> {
@@ -186,8 +221,8 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
 
     /// Returns the bytes that the map takes on the device, without the scratch that rebuilds and
     /// batches may have left.
-    pub fn memory_bytes(&self) -> u64 {
-        self.table.memory_bytes()
+    pub fn memory_bytes(&self) -> usize {
+        self.table.memory_bytes() as usize
     }
 
     /// Returns the device that the map is on.

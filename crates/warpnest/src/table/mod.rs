@@ -11,6 +11,7 @@ pub(crate) mod hash;
 pub(crate) mod input;
 pub(crate) mod lookup;
 pub(crate) mod map;
+pub(crate) mod probes;
 pub(crate) mod raw;
 pub(crate) mod set;
 mod set_operations;

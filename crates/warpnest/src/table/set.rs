@@ -54,11 +54,11 @@ impl<D: Design> Config<D> {
     ///
     /// # Errors
     /// As for [`Config::build_set`], as far as they follow from the configuration and the number.
-    pub fn set_memory_bytes<K: Key>(&self, keys: u64) -> Result<u64>
+    pub fn set_memory_bytes<K: Key>(&self, keys: usize) -> Result<usize>
     where
         D: Sets,
     {
-        Ok(D::sizes::<K::Word, Nothing>(self, keys)?.0)
+        Ok(D::sizes::<K::Word, Nothing>(self, keys as u64)?.0 as usize)
     }
 
     /// Returns the bytes that a build of a set of `keys` keys takes on the device besides the set
@@ -66,11 +66,11 @@ impl<D: Design> Config<D> {
     ///
     /// # Errors
     /// As for [`Config::set_memory_bytes`].
-    pub fn set_scratch_bytes<K: Key>(&self, keys: u64) -> Result<u64>
+    pub fn set_scratch_bytes<K: Key>(&self, keys: usize) -> Result<usize>
     where
         D: Sets,
     {
-        Ok(D::sizes::<K::Word, Nothing>(self, keys)?.1)
+        Ok(D::sizes::<K::Word, Nothing>(self, keys as u64)?.1 as usize)
     }
 }
 
@@ -88,7 +88,16 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         lookup::contains_many(&self.table, queries)
     }
 
-    /// Queues the lookup whether each of `queries` is in the set, into bits.
+    /// Queues the lookup whether each of `queries` is in the set, as
+    /// [`BulkMap::contains_many_on`](crate::BulkMap::contains_many_on) does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn contains_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>> {
+        lookup::contains_many_on(&self.table, stream, queries)
+    }
+
+    /// Queues [`BulkSet::contains_many_on`] into existing words; allocates nothing.
     ///
     /// # Errors
     /// As for [`BulkMap::contains_many_into`](crate::BulkMap::contains_many_into).
@@ -104,6 +113,17 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn keys_into(&self, stream: &Stream, keys: &mut Buffer<K>) -> Result<()> {
         self.write(stream, keys).map(drop)
+    }
+
+    /// Writes all keys to a buffer, in no particular order; returns when they are written.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn keys_on(&self, stream: &Stream) -> Result<Buffer<K>> {
+        let mut keys = Buffer::uninitialized(self.device(), self.len())?;
+        let written = self.write(stream, &mut keys)? as usize;
+        if written < keys.len() { keys.duplicate_front(stream, self.device(), written) } else { Ok(keys) }
     }
 
     /// Returns all keys, in no particular order.
@@ -151,8 +171,8 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     }
 
     /// Returns the bytes that the set takes on the device, without the scratch of rebuilds.
-    pub fn memory_bytes(&self) -> u64 {
-        self.table.memory_bytes()
+    pub fn memory_bytes(&self) -> usize {
+        self.table.memory_bytes() as usize
     }
 
     /// Returns the device that the set is on.

@@ -13,6 +13,7 @@ use crate::cuckoo::write_slots;
 use crate::primitives::Scratch;
 use crate::table::design::{Counted, Design, Seeded, Staged};
 use crate::table::file::{Incoming, Parts};
+use crate::table::probes::ProbeLengths;
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
 use gpu_kernels::cuckoo::UnpackParams;
@@ -119,12 +120,12 @@ impl<K: Key, V: Value> TwoLevelTable<K, V> {
         self.buckets() * self.layout.bucket_slots() as u64
     }
 
-    /// Counts the keys that a lookup finds with its first probe, its second, and so on: one number
-    /// for each sub-table. A key in the cell beside the slots is not counted: it takes no probe.
+    /// Measures how many probes lookups of present keys take: at most one for each sub-table.
+    /// Waits.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn probe_histogram(&self) -> Result<Vec<u64>> {
+    pub fn probe_lengths(&self) -> Result<ProbeLengths> {
         let stream = self.device.default_stream();
         let probes = Buffer::<u64>::zeroed(&self.device, MAX_SUB_TABLES)?;
         stream.batch(|batch| {
@@ -133,9 +134,7 @@ impl<K: Key, V: Value> TwoLevelTable<K, V> {
             // SAFETY: the table and its layout belong together; there is a word for each sub-table.
             unsafe { batch.launch(&histogram, self.slots()) }
         })?;
-        let mut probes = probes.download(stream)?;
-        probes.truncate(self.layout.slot_hashes.count() as usize);
-        Ok(probes)
+        Ok(ProbeLengths::of_probes(&probes.download(stream)?[..self.layout.slot_hashes.count() as usize]))
     }
 }
 

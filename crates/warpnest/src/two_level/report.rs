@@ -4,8 +4,8 @@
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TwoLevelReport {
-    /// The seed of the random constants: [`TwoLevelConfig::seed`](crate::Config::seed) with it repeats the build's
-    /// constants.
+    /// The seed of the random constants: [`TwoLevelConfig::seed`](crate::Config::seed) with it
+    /// repeats the build's constants.
     pub seed: u64,
     /// The number of attempts that ended because a bucket got too many items.
     pub overflows: u32,

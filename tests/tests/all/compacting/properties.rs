@@ -42,7 +42,7 @@ fn wrong<K: Key, D: FormOf>(table: &CompactingTable<K, D>, rows: &[K], ordered: 
     }
     let others: Vec<K> = keys.iter().map(|&key| K::from_u64(!key.to_u64())).collect();
     let queries: Vec<K> = rows.iter().chain(&others).copied().collect();
-    maps::check(table, &ids, &queries)?;
+    maps::check(table.ids(), &ids, &queries)?;
     let asked: Vec<u32> = (0..keys.len() as u32 + 40).chain([u32::MAX]).collect();
     let answers = table.keys_of_many(&asked).map_err(said)?;
     let expected: Vec<Option<K>> = asked.iter().map(|&id| pairs.get(id as usize).map(|pair| pair.0)).collect();
@@ -157,8 +157,8 @@ fn what_makes_no_sense_is_refused<F: Form>() {
     on_all(|device| {
         let config = CompactingConfig::on(Config::<F>::default());
         let table = config.build(device, &[4u32, 5, 4]).unwrap();
-        maps::refuses_other_lengths(&table);
-        maps::refuses_another_device(&table);
+        maps::refuses_other_lengths(table.ids());
+        maps::refuses_another_device(table.ids());
         let stream = device.default_stream();
         let ids = Buffer::from_slice(device, &[0, 1]).unwrap();
         let error = table.keys_of_many_into(stream, &ids, &mut Answers::new(device, 3).unwrap()).unwrap_err();
@@ -274,17 +274,20 @@ fn memory_is_what_was_said<F: Form>() {
             counts.most.store(before, Relaxed);
             let table = config.build_on(device.default_stream(), &device, &input).unwrap();
             let most = counts.most.load(Relaxed) - before;
-            let kept = config.memory_bytes::<K>(rows).unwrap();
+            let kept = config.memory_bytes::<K>(rows as usize).unwrap();
             let keeps = counts.bytes.load(Relaxed) - before;
             let unused = (rows - table.len() as u64) * (K::BITS / 8) as u64;
-            assert_eq!(table.memory_bytes(), kept - unused, "{rows} rows");
+            assert_eq!(table.memory_bytes(), kept - unused as usize, "{rows} rows");
             // An allocation has 16 bytes at least, and five arrays are empty.
             let allocated = table.memory_bytes()..=table.memory_bytes() + 128;
-            assert!(allocated.contains(&keeps), "{rows} rows keep {keeps} bytes, and {kept} were said");
-            let scratch = config.scratch_bytes::<K>(rows).unwrap();
+            assert!(allocated.contains(&(keeps as usize)), "{rows} rows keep {keeps} bytes, and {kept} were said");
+            let scratch = config.scratch_bytes::<K>(rows as usize).unwrap();
             // Besides those there may be eight small arrays, and the memory of a table without
             // keys.
-            assert!(most <= kept + scratch + 256, "{rows} rows took {most} bytes, and {kept} + {scratch} were said");
+            assert!(
+                most <= (kept + scratch + 256) as u64,
+                "{rows} rows took {most} bytes, and {kept} + {scratch} were said"
+            );
         }
     }
     with::<F, u64>(CompactingConfig::on(Config::<F>::default().assume_unique()), 1);

@@ -105,6 +105,14 @@ fn the_last_pair_of_a_key_counts_in_batches_of_new_and_of_present_keys() {
 }
 
 #[test]
+fn one_key_at_a_time() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| edges::one_key_at_a_time::<_, K, V>(&engine.device, &small()));
+    }
+    in_all_widths!(with());
+}
+
+#[test]
 fn sequential_and_strided_keys() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {

@@ -79,8 +79,11 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures() {
                 ExtendibleConfig::default().segments(segments).buckets(buckets).records(8).max_segments(u64::MAX);
             assert!(config.initial_memory_bytes::<K, V>().unwrap() > 1 << 37);
             let (limit, scratch) = (u32::MAX as u64, |pairs| config.batch_scratch_bytes::<K, V>(pairs));
-            assert!(scratch(limit).unwrap() > 1 << 36);
-            assert_eq!(scratch(limit + 1), Err(Error::Input(InputError::TooManyItems { asked: limit + 1, limit })));
+            assert!(scratch(limit as usize).unwrap() > 1 << 36);
+            assert_eq!(
+                scratch((limit + 1) as usize),
+                Err(Error::Input(InputError::TooManyItems { asked: limit + 1, limit }))
+            );
         }
     }
     in_all_widths!(with());

@@ -30,22 +30,22 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
             let said = config.initial_memory_bytes::<K, V>().unwrap();
             let mut map = config.create::<K, V>(&device).unwrap();
             assert_eq!(map.memory_bytes(), said);
-            holds(said, 1);
+            holds(said as u64, 1);
             let keys: Vec<K> = distinct_keys(9000, 5);
             insert(&mut map, &keys).unwrap();
             let copy = map.try_clone_on(stream).unwrap();
-            assert!(counts.bytes.load(Relaxed) > map.memory_bytes() + copy.memory_bytes());
+            assert!(counts.bytes.load(Relaxed) > (map.memory_bytes() + copy.memory_bytes()) as u64);
             assert!(copy.memory_bytes() <= map.memory_bytes());
             map.shrink_to_fit().unwrap();
-            holds(map.memory_bytes() + copy.memory_bytes(), 2);
+            holds((map.memory_bytes() + copy.memory_bytes()) as u64, 2);
             drop(copy);
             map.remove_many(&keys[100..]).unwrap();
             map.shrink_to_fit().unwrap();
-            holds(map.memory_bytes(), 1);
-            assert_eq!(map.table().report().memory_bytes, map.memory_bytes());
+            holds(map.memory_bytes() as u64, 1);
+            assert_eq!(map.table().report().memory_bytes, map.memory_bytes() as u64);
             map.clear_on(stream).unwrap();
             assert_eq!(map.memory_bytes(), said);
-            holds(said, 1);
+            holds(said as u64, 1);
             drop(map);
             assert_eq!(counts.bytes.load(Relaxed), 0);
         }
@@ -71,15 +71,12 @@ fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand() {
             (one, &[100_000, 100_000], 0.7),
         ] {
             let mut map = config.create::<K, V>(&device).unwrap();
-            assert_eq!(
-                config.batch_scratch_bytes::<K, V>(batches[0] as u64),
-                map.table().batch_scratch_bytes(batches[0] as u64)
-            );
+            assert_eq!(config.batch_scratch_bytes::<K, V>(batches[0]), map.table().batch_scratch_bytes(batches[0]));
             let mut keys: &[K] = &distinct_keys(batches.iter().sum(), 5);
             let mut nearest = 0.0f64;
             for &n in batches {
                 let batch = keys.split_off(..n).unwrap();
-                let said = map.table().batch_scratch_bytes(n as u64).unwrap();
+                let said = map.table().batch_scratch_bytes(n).unwrap();
                 let before = counts.bytes.load(Relaxed);
                 let (on_device, of_keys) = (
                     Buffer::from_slice(&device, batch).unwrap(),
@@ -88,14 +85,14 @@ fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand() {
                 let input = counts.bytes.load(Relaxed) - before;
                 counts.most.store(counts.bytes.load(Relaxed), Relaxed);
                 map.insert_many_on(device.default_stream(), &on_device, &of_keys).unwrap();
-                let took = counts.most.load(Relaxed) - input - map.memory_bytes();
+                let took = counts.most.load(Relaxed) - input - map.memory_bytes() as u64;
                 // A list of one segment or page takes 16 bytes for 8.
-                assert!(took <= said + 16, "{n} pairs and {config:?}: {took} bytes, and {said} were said");
+                assert!(took <= (said + 16) as u64, "{n} pairs and {config:?}: {took} bytes, and {said} were said");
                 nearest = nearest.max(took as f64 / said as f64);
             }
             assert!(nearest >= least, "{config:?}: {nearest} of what was said");
             assert_eq!(
-                map.table().batch_scratch_bytes(u64::MAX),
+                map.table().batch_scratch_bytes(u64::MAX as usize),
                 Err(Error::Input(InputError::TooManyItems { asked: u64::MAX, limit: u32::MAX as u64 }))
             );
         }
@@ -135,13 +132,13 @@ fn what_a_removal_could_not_do_for_want_of_memory_is_done_when_there_is_some() {
                 map.remove_many(&kept[..1]).unwrap();
                 if report.buckets == least.buckets && report.global_depth == 0 {
                     spacious += 1;
-                    assert_eq!(map.memory_bytes(), least.memory_bytes, "{good} went well: {report:?}");
+                    assert_eq!(map.memory_bytes(), least.memory_bytes as usize, "{good} went well: {report:?}");
                 } else if report.buckets == least.buckets {
                     deep += 1;
                     map.shrink_to_fit().unwrap();
                     let shape =
                         (map.table().report().bucket_tables, map.table().report().global_depth, map.memory_bytes());
-                    assert_eq!(shape, (2, 0, least.memory_bytes), "{good} went well: {report:?}");
+                    assert_eq!(shape, (2, 0, least.memory_bytes as usize), "{good} went well: {report:?}");
                 }
                 equals(&map, &there);
             }

@@ -341,7 +341,7 @@ fn what_is_removed_gives_its_memory_back() {
             both.map.shrink_to_fit().unwrap();
             both.found();
             assert_eq!((both.map.table().report().buckets, both.map.len()), (report.buckets, left));
-            assert!(both.map.memory_bytes() <= of_fresh.memory_bytes.max(report.memory_bytes));
+            assert!(both.map.memory_bytes() <= of_fresh.memory_bytes.max(report.memory_bytes) as usize);
             // And it grows again, to its former shape.
             both.insert(&keys[left..]);
             assert_eq!(both.map.table().report().records, full.records);

@@ -176,7 +176,7 @@ fn a_device_that_fails_during_a_load_loses_nothing() {
 #[test]
 fn a_table_that_a_fault_interrupted_is_not_saved_as_if_it_were_whole() {
     let (device, plan) = planted();
-    let mut map: LinearMap = LinearMap::new(&device).unwrap();
+    let mut map: LinearMap<u32, u32> = LinearMap::new(&device).unwrap();
     map.insert_many(&[1, 2, 3], &[1, 2, 3]).unwrap();
     let mut interrupted = false;
     for good in 0..40 {

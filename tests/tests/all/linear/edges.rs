@@ -41,7 +41,7 @@ fn batches_of_nothing_do_nothing() {
                 assert_eq!(map.replace_many(&[], &[]).unwrap(), []);
                 assert_eq!(map.get_or_insert_many(&[], &[]).unwrap(), []);
                 assert_eq!(map.apply_many(&[]).unwrap(), []);
-                assert_eq!(map.remove_many_on(stream, &none).unwrap(), 0);
+                assert_eq!(map.erase_many_on(stream, &none).unwrap(), 0);
                 (map.table().taken(), map.table().slots())
             });
             assert_eq!(map.table().taken(), 0);
@@ -118,6 +118,16 @@ fn one_key_many_times_in_a_batch() {
                 });
                 apply(&mut map, &operations.collect::<Vec<_>>());
             }
+        }
+    }
+    in_all_widths!(with());
+}
+
+#[test]
+fn one_key_at_a_time() {
+    fn with<K: Key, V: Value>() {
+        for (engine, config) in everywhere::<K, V>() {
+            edges::one_key_at_a_time::<_, K, V>(&engine.device, &config);
         }
     }
     in_all_widths!(with());
@@ -263,7 +273,7 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was() {
                         "{} slots",
                         map.table().slots()
                     );
-                    let longest = map.probe_lengths().unwrap().longest;
+                    let longest = map.table().probe_lengths().unwrap().longest;
                     assert!(longest < 600, "round {round} on {}: {longest} slots", engine.device.name());
                     if round % 10 == 9 || n < 300 {
                         equals(&map, &there);
@@ -337,13 +347,13 @@ fn probe_lengths_are_those_of_the_words() {
             {
                 let n = engine.max_items.min(5000);
                 let mut map = create::<_, K, V>(&engine.device, &config.load(load).pairs(n).fixed());
-                let none = map.probe_lengths().unwrap();
+                let none = map.table().probe_lengths().unwrap();
                 assert_eq!((none.mean, none.longest, none.histogram.iter().sum()), (0.0, 0, 0u64));
                 let keys: Vec<K> = distinct_keys(n, 8);
                 map.insert_many(&keys, &values(&keys)).unwrap();
                 map.insert_many(&[K::ALL_ONES], &[V::from_u64(1)]).unwrap();
                 for _ in 0..2 {
-                    let report = map.probe_lengths().unwrap();
+                    let report = map.table().probe_lengths().unwrap();
                     let lengths = check_linear_map(&map).unwrap().lengths;
                     let last = report.histogram.len() - 1;
                     let mut histogram = vec![0; last + 1];
@@ -365,13 +375,13 @@ fn probe_lengths_are_those_of_the_words() {
 #[test]
 fn giving_present_keys_other_values_makes_no_map_grow() {
     on_all(|device| {
-        let mut map: LinearMap = LinearConfig::default().pairs(200).seed(4).create(device).unwrap();
+        let mut map: LinearMap<u32, u32> = LinearConfig::default().pairs(200).seed(4).create(device).unwrap();
         let keys: Vec<u32> = distinct_keys(200, 3);
         map.insert_many(&keys, &keys).unwrap();
         let (slots, others): (u64, Vec<u32>) = (map.table().slots(), keys.iter().map(|key| !key).collect());
         assert_eq!(map.insert_many(&keys, &others).unwrap(), 0);
         assert_eq!(map.get_or_insert_many(&keys, &keys).unwrap(), others);
-        let batch: Vec<LinearOperation> = keys.iter().map(|&key| LinearOperation::Insert(key, key)).collect();
+        let batch: Vec<LinearOperation<u32, u32>> = keys.iter().map(|&key| LinearOperation::Insert(key, key)).collect();
         let before: Vec<Option<u32>> = others.iter().copied().map(Some).collect();
         assert_eq!(map.apply_many(&batch).unwrap(), before);
         assert_eq!((map.len(), map.table().slots()), (200, slots));
@@ -383,14 +393,14 @@ fn giving_present_keys_other_values_makes_no_map_grow() {
 #[test]
 fn a_full_map_gives_out_what_the_same_batch_gives_up() {
     on_all(|device| {
-        let mut map: LinearMap = LinearConfig::default().pairs(100).fixed().seed(4).create(device).unwrap();
+        let mut map: LinearMap<u32, u32> = LinearConfig::default().pairs(100).fixed().seed(4).create(device).unwrap();
         let keys: Vec<u32> = (0..).take_while(|&key| map.insert_many(&[key], &[key]).is_ok()).collect();
         let full = map.len();
         let operation = |i: usize| match i % 2 {
             0 => LinearOperation::Remove(keys[i / 2]),
             _ => LinearOperation::Insert(1_000_000 + i as u32, i as u32),
         };
-        let batch: Vec<LinearOperation> = (0..60).map(operation).collect();
+        let batch: Vec<LinearOperation<u32, u32>> = (0..60).map(operation).collect();
         let answers = map.apply_many(&batch).unwrap();
         for (i, answer) in answers.into_iter().enumerate() {
             assert_eq!(answer, (i % 2 == 0).then(|| keys[i / 2]), "operation {i}");

@@ -90,7 +90,7 @@ fn more_pairs_than_a_map_can_have_are_refused() {
         assert!(config.clone().load(0.5).pairs(1 << 31).initial_memory_bytes::<u32, u32>().is_err());
     }
     on_all(|device| {
-        let mut map: LinearMap = configs()[0].create(device).unwrap();
+        let mut map: LinearMap<u32, u32> = configs()[0].create(device).unwrap();
         map.insert_many(&[1, 2, u32::MAX], &[3, 4, 5]).unwrap();
         let slots = map.table().slots();
         for additional in [1 << 32, 1 << 40, usize::MAX - 3, usize::MAX - 2, usize::MAX - 1, usize::MAX] {
@@ -155,7 +155,7 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
         let (stream, foreign) = (here.default_stream(), there.default_stream());
         // Exactly the spare capacity, and more.
         for n in [9usize, 100, 290] {
-            let mut map: LinearMap = configs()[0].clone().create(here).unwrap();
+            let mut map: LinearMap<u32, u32> = configs()[0].clone().create(here).unwrap();
             map.insert_many(&[1, u32::MAX], &[2, 3]).unwrap();
             let keys: Vec<u32> = distinct_keys(n, 3);
             let kinds = vec![1; n];
@@ -188,10 +188,10 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
             refuses_another_device(&map);
             let (keys, far_keys) = (ours(&keys), theirs(&keys));
             wrong(map.apply_many_into(stream, &theirs(&kinds), &keys, &keys, &mut answers).unwrap_err());
-            wrong(map.remove_many_on(stream, &far_keys).unwrap_err());
+            wrong(map.erase_many_on(stream, &far_keys).unwrap_err());
             wrong(map.pairs_into(stream, &mut theirs(&[0; 2]), &mut ours(&[0; 2])).unwrap_err());
             let wrong = |error: Error| assert_wrong_device(error, "a buffer", here, there);
-            wrong(map.remove_many_on(foreign, &keys).unwrap_err());
+            wrong(map.erase_many_on(foreign, &keys).unwrap_err());
             wrong(map.clear_on(foreign).unwrap_err());
             wrong(map.reserve_on(foreign, 5000).unwrap_err());
             wrong(map.pairs_into(foreign, &mut ours(&[0; 2]), &mut ours(&[0; 2])).unwrap_err());

@@ -53,7 +53,7 @@ fn others<K: Key, V: Value>() -> [Call<K, V>; 8] {
         ("get_many", |map, keys| map.get_many(keys).map(drop)),
         ("contains_many", |map, keys| map.contains_many(keys).map(drop)),
         ("to_pairs", |map, _| map.to_pairs().map(drop)),
-        ("probe_lengths", |map, _| map.probe_lengths().map(drop)),
+        ("probe_lengths", |map, _| map.table().probe_lengths().map(drop)),
     ]
 }
 
@@ -174,7 +174,7 @@ fn a_removal_that_fails_removes_nothing() {
 #[test]
 fn a_mixed_batch_of_few_insertions_is_one_chunk() {
     let (device, launches) = faulty();
-    let mut map: LinearMap = config().pairs(1000).create(&device).unwrap();
+    let mut map: LinearMap<u32, u32> = config().pairs(1000).create(&device).unwrap();
     let keys: Vec<u32> = distinct_keys(900, 3);
     map.insert_many(&keys, &keys).unwrap();
     let slots = map.table().slots();
@@ -183,7 +183,7 @@ fn a_mixed_batch_of_few_insertions_is_one_chunk() {
         8 => GetOrInsert(!i, i),
         _ => LinearOperation::Get(keys[i as usize % 900]),
     };
-    let batch: Vec<LinearOperation> = (0..4000).map(operation).collect();
+    let batch: Vec<LinearOperation<u32, u32>> = (0..4000).map(operation).collect();
     let answers = only(&launches, 2, || map.apply_many(&batch)).unwrap();
     assert_eq!(answers.iter().filter(|answer| answer.is_none()).count(), 80);
     assert_eq!((map.len(), map.table().slots()), (980, slots));
@@ -270,16 +270,16 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
             for pairs in [0, 1, 100, 5000, 50_000] {
                 let said = config.clone().pairs(pairs).initial_memory_bytes::<K, V>().unwrap();
                 let mut map = config.clone().pairs(pairs).create::<K, V>(&device).unwrap();
-                assert_eq!((map.memory_bytes(), counts.bytes.load(Relaxed)), (said, said));
+                assert_eq!((map.memory_bytes(), counts.bytes.load(Relaxed) as usize), (said, said));
                 let keys: Vec<K> = distinct_keys(3000, 5);
                 map.insert_many(&keys, &values(&keys)).unwrap();
-                assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed));
+                assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed) as usize);
                 let copy = map.try_clone_on(stream).unwrap();
-                assert_eq!(2 * copy.memory_bytes(), counts.bytes.load(Relaxed));
+                assert_eq!(2 * copy.memory_bytes(), counts.bytes.load(Relaxed) as usize);
                 drop(copy);
                 map.remove_many(&keys[100..]).unwrap();
                 map.shrink_to_fit().unwrap();
-                assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed));
+                assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed) as usize);
                 assert!(
                     map.memory_bytes() <= config.clone().pairs(100).initial_memory_bytes::<K, V>().unwrap().max(said)
                 );

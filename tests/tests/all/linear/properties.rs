@@ -241,7 +241,7 @@ fn work<K: Key, V: Value>(
         }
         Step::RemoveOn(mut keys) => {
             let buffer = Buffer::from_slice(&device, &keys).map_err(fail)?;
-            let removed = map.remove_many_on(stream, &buffer).map_err(fail)?;
+            let removed = map.erase_many_on(stream, &buffer).map_err(fail)?;
             keys.sort_unstable();
             keys.dedup();
             keys.retain(|key| before.contains_key(key));

@@ -28,9 +28,9 @@ fn what_makes_no_sense_is_refused<F: Form>() {
         let map = config.build(device, &[4u32, 5, 4], &[1u32, 2, 3]).unwrap();
         let queries = Buffer::from_slice(device, &[4u32, 5]).unwrap();
         let [mut two, mut three] = [2, 3].map(|length| Buffer::zeroed(device, length).unwrap());
-        let error = map.runs_into(stream, &queries, &mut three, &mut two).unwrap_err();
+        let error = map.runs_many_into(stream, &queries, &mut three, &mut two).unwrap_err();
         assert_lengths(error, ("the queries", 2), ("the starts", 3));
-        let error = map.runs_into(stream, &queries, &mut two, &mut three).unwrap_err();
+        let error = map.runs_many_into(stream, &queries, &mut two, &mut three).unwrap_err();
         assert_lengths(error, ("the queries", 2), ("the counts", 3));
         let error = map.count_many_into(stream, &queries, &mut three).unwrap_err();
         assert_lengths(error, ("the queries", 2), ("the counts", 3));

@@ -50,6 +50,15 @@ fn wrong<K: Key, V: Value, D: Ids>(
     {
         return Err(format!("which of {queries:?} are there: {contained:?}"));
     }
+    let stream = map.device().default_stream();
+    let asked = Buffer::from_slice(map.device(), &queries).map_err(said)?;
+    let (starts, of_runs) = map.runs_many_on(stream, &asked).map_err(said)?;
+    let (starts, of_runs) = (starts.download(stream).map_err(said)?, of_runs.download(stream).map_err(said)?);
+    let grouped = map.value_buffer().download(stream).map_err(said)?;
+    let run = |i: usize| grouped.get(starts[i] as usize..(starts[i] + of_runs[i]) as usize);
+    if of_runs != counts || (0..queries.len()).any(|i| run(i) != Some(&expected[i][..])) {
+        return Err(format!("the runs of {queries:?} are {starts:?}, {of_runs:?}"));
+    }
     listed(map, &all)?;
     let found = map.retrieve_many(&queries).map_err(said)?;
     if found.offsets.len() != queries.len() + 1 || found.offsets.last() != Some(&(found.values.len() as u64)) {
@@ -358,15 +367,20 @@ fn memory_is_what_was_said<F: Form>() {
                 let before = counts.bytes.load(Relaxed);
                 counts.most.store(before, Relaxed);
                 let map = config.build_on(device.default_stream(), &device, &keys, &values).unwrap();
-                let (said, keeps) =
-                    (config.memory_bytes::<K, V>(pairs as u64).unwrap(), counts.bytes.load(Relaxed) - before);
+                let (said, keeps) = (config.memory_bytes::<K, V>(pairs).unwrap(), counts.bytes.load(Relaxed) - before);
                 let kept = map.memory_bytes();
                 assert!(kept == said || multiplicity > 1 && kept < said, "{pairs} pairs: {kept} and {said}");
                 // The map's own scratch consists of arrays without elements, 16 bytes each.
-                assert!((kept..=kept + 160).contains(&keeps), "{pairs} pairs keep {keeps} bytes, and {kept} were said");
-                let scratch = config.scratch_bytes::<K, V>(pairs as u64).unwrap();
+                assert!(
+                    (kept..=kept + 160).contains(&(keeps as usize)),
+                    "{pairs} pairs keep {keeps} bytes, and {kept} were said"
+                );
+                let scratch = config.scratch_bytes::<K, V>(pairs).unwrap();
                 let most = counts.most.load(Relaxed) - before;
-                assert!(most <= said + scratch, "{pairs} pairs took {most} bytes, and {said} + {scratch} were said");
+                assert!(
+                    most <= (said + scratch) as u64,
+                    "{pairs} pairs took {most} bytes, and {said} + {scratch} were said"
+                );
             }
         }
     }

@@ -20,7 +20,7 @@ fn checked<K: Key, V: Value>(threads: usize, config: &PageConfig, keys: &[K], va
         let reference: HashMap<K, V> = keys.iter().copied().zip(values.iter().copied()).collect();
         check_page_map(&map, &reference)
             .unwrap_or_else(|wrong| panic!("{} pairs, {threads} threads: {wrong}", keys.len()));
-        assert_eq!(map.memory_bytes(), config.memory_bytes::<K, V>(keys.len() as u64).unwrap());
+        assert_eq!(map.memory_bytes(), config.memory_bytes::<K, V>(keys.len()).unwrap());
         let answers = map.get_many(keys).unwrap();
         assert_eq!(answers.len(), keys.len(), "{threads} threads");
         assert!(keys.iter().zip(answers).all(|(key, answer)| answer == reference.get(key).copied()));

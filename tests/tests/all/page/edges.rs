@@ -162,7 +162,7 @@ fn no_table_is_fuller_than_the_load_that_was_asked_for() {
         for load in [1.0, 0.8, 0.5, 0.1] {
             for n in (1..3000).chain((3000..300_000).step_by(997)) {
                 let bytes = default().load(load).memory_bytes::<K, V>(n).unwrap();
-                let full = (n * pair_bytes) as f64 / bytes as f64;
+                let full = (n * pair_bytes as usize) as f64 / bytes as f64;
                 assert!(full <= load, "{n} pairs of {pair_bytes} bytes at load {load}: {full} of {bytes} bytes");
             }
         }

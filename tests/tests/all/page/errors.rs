@@ -55,7 +55,7 @@ fn a_load_that_needs_more_buckets_than_there_can_be_is_refused() {
     for load in [1.0, 0.8, 0.3, 0.25, 0.249, 0.1] {
         for pairs in [1 << 30, (1 << 31) - 1, 1 << 31] {
             if let Ok(bytes) = bytes(load, pairs) {
-                assert!((bytes - 64) / 32 <= u32::MAX as u64, "{pairs} pairs at load {load}: {bytes} bytes");
+                assert!((bytes - 64) / 32 <= u32::MAX as usize, "{pairs} pairs at load {load}: {bytes} bytes");
                 assert!((bytes - 64) / 32 * 6 >= pairs, "{pairs} pairs at load {load}: {bytes} bytes");
             }
         }
@@ -67,8 +67,8 @@ fn more_pairs_than_a_map_can_have_are_refused() {
     let limit = 1 << 31;
     assert!(default().memory_bytes::<u32, u32>(limit).is_ok());
     assert!(default().scratch_bytes::<u64, u64>(limit).is_ok());
-    errors::more_pairs_than_a_map_can_have_are_refused(&default(), limit);
-    errors::more_pairs_than_a_map_can_have_are_refused(&default().assume_unique().load(1e-5), limit);
+    errors::more_pairs_than_a_map_can_have_are_refused(&default(), limit as u64);
+    errors::more_pairs_than_a_map_can_have_are_refused(&default().assume_unique().load(1e-5), limit as u64);
 }
 
 #[test]

@@ -180,9 +180,9 @@ fn max_bytes(config: &PageConfig, keys: &[u32], expected: Overflow) -> (u64, u64
     assert_eq!(overflow(map.report()), expected);
     holds(&map, keys, keys);
     let pairs = keys.len() as u64;
-    let memory = config.memory_bytes::<u32, u32>(pairs).unwrap();
+    let memory = config.memory_bytes::<u32, u32>(pairs as usize).unwrap();
     assert_eq!(map.memory_bytes(), memory);
-    (most, memory + config.scratch_bytes::<u32, u32>(pairs).unwrap())
+    (most, (memory + config.scratch_bytes::<u32, u32>(pairs as usize).unwrap()) as u64)
 }
 
 /// Checks that a repeated split works in the same memory. A build that counts takes more, but no

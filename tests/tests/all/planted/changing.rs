@@ -21,7 +21,7 @@ const CHANGES: [(Change, usize); 9] = [
     (|map, _, _, new| map.insert_many(new, &own_values(new)).map(drop), 1800),
     (|map, _, _, new| map.get_or_insert_many(new, &own_values(new)).map(drop), 1800),
     (|map, _, old, _| map.remove_many(&old[..100]).map(drop), 200),
-    (|map, stream, old, _| map.remove_many_on(stream, &Buffer::from_slice(map.device(), old)?).map(drop), 0),
+    (|map, stream, old, _| map.erase_many_on(stream, &Buffer::from_slice(map.device(), old)?).map(drop), 0),
     (|map, stream, _, _| map.clear_on(stream), 0),
     (|map, stream, _, _| map.reserve_on(stream, 5000), 300),
     (|map, _, _, _| map.shrink_to_fit(), 300),
@@ -48,7 +48,9 @@ fn is_true(map: &mut LinearMap<u32, u64>, done: &Result<()>, keys: &[u32]) -> bo
         assert!(done.is_err());
         let nothing = [map.get_many(&[]).map(drop), map.contains_many(&[]).map(drop)];
         assert!(nothing.into_iter().all(|done| is_planted(&done.unwrap_err())), "no queries");
-        for error in [map.to_pairs().map(drop), map.contains_many(&[1]).map(drop), map.probe_lengths().map(drop)] {
+        for error in
+            [map.to_pairs().map(drop), map.contains_many(&[1]).map(drop), map.table().probe_lengths().map(drop)]
+        {
             assert!(is_planted(&error.unwrap_err()));
         }
         assert!(is_planted(&map.try_clone_on(map.device().default_stream()).unwrap_err()));

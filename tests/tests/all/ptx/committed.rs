@@ -186,8 +186,8 @@ fn an_access_of_the_page_map_beyond_a_buffer_is_an_error_that_names_the_kernel()
     // Four pages, for which the pairs are split.
     let config = PageConfig::default().seed(1).load(301.0 * 12.0 / (5.0 * 300.0 * 64.0));
     for config in [config.clone(), config.assume_unique()] {
-        let table = config.memory_bytes::<u32, u64>(301).unwrap() as usize;
-        let scratch = config.scratch_bytes::<u32, u64>(301).unwrap() as usize;
+        let table = config.memory_bytes::<u32, u64>(301).unwrap();
+        let scratch = config.scratch_bytes::<u32, u64>(301).unwrap();
         // The last key, the last value, the last bucket's last values, most of the scratch.
         let inputs = [(1204, 4, "page_split"), (2408, 8, "page_split")];
         let others = [(table, 16, "page_build"), (scratch, scratch - scratch / 8, "page_")];

@@ -9,8 +9,8 @@ use warpnest::{
 use warpnest_tests::at;
 
 /// Counts around every power of two from 2^20 on, and the largest.
-fn counts() -> impl Iterator<Item = u64> {
-    (20..64).flat_map(|lg| [(1 << lg) - 1, 1 << lg, (1 << lg) + 1]).chain([u64::MAX - 1, u64::MAX])
+fn counts() -> impl Iterator<Item = usize> {
+    (20..64).flat_map(|lg| [(1 << lg) - 1, 1 << lg, (1 << lg) + 1]).chain([usize::MAX - 1, usize::MAX])
 }
 
 /// Whether the error says that the count is too large.
@@ -25,7 +25,7 @@ fn is_of_size(error: &Error) -> bool {
 
 /// Checks the size for each count: a number, no less than a byte for eight items, or an error of
 /// size, and an error for the largest counts.
-fn check(what: &str, bytes: impl Fn(u64) -> Result<u64>, some: impl Fn(u64) -> u64) {
+fn check(what: &str, bytes: impl Fn(usize) -> Result<usize>, some: impl Fn(usize) -> usize) {
     for count in counts() {
         let _at = at(format!("{what} of {count}"));
         match bytes(count) {
@@ -33,15 +33,15 @@ fn check(what: &str, bytes: impl Fn(u64) -> Result<u64>, some: impl Fn(u64) -> u
             Err(error) => assert!(is_of_size(&error), "{error}"),
         }
     }
-    assert!(bytes(u64::MAX).is_err_and(|error| is_of_size(&error)), "{what} of all");
+    assert!(bytes(usize::MAX).is_err_and(|error| is_of_size(&error)), "{what} of all");
 }
 
 /// The least size, 0, for builds that may take nothing.
-fn any(_: u64) -> u64 {
+fn any(_: usize) -> usize {
     0
 }
 
-fn table(count: u64) -> u64 {
+fn table(count: usize) -> usize {
     count / 8
 }
 
@@ -95,16 +95,8 @@ fn sizes_of_huge_sets<D: Sets>(config: &Config<D>) {
 fn what_maps_that_change_say_of_huge_counts_are_numbers_or_typed_errors() {
     for load in [f64::MIN_POSITIVE, 1e-9, 0.8, 1.0 - f64::EPSILON] {
         for config in [LinearConfig::default().load(load), LinearConfig::default().load(load).linear_probing()] {
-            check(
-                "LinearConfig",
-                |count| config.clone().pairs(count as usize).initial_memory_bytes::<u32, u32>(),
-                table,
-            );
-            check(
-                "LinearConfig",
-                |count| config.clone().pairs(count as usize).initial_memory_bytes::<u64, u64>(),
-                table,
-            );
+            check("LinearConfig", |count| config.clone().pairs(count).initial_memory_bytes::<u32, u32>(), table);
+            check("LinearConfig", |count| config.clone().pairs(count).initial_memory_bytes::<u64, u64>(), table);
         }
     }
     let largest = ExtendibleConfig::default().segments(1 << 8).buckets(1 << 23).records(256).max_segments(u64::MAX);

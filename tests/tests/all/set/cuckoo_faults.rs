@@ -158,9 +158,9 @@ fn memory_is_what_was_said_and_a_rebuild_takes_none() {
             let Measured { device, counts, input, mut set, most } = memory_is_as_said(config, &repeated[..n]);
             let stream = device.default_stream();
             let slot = K::BITS as u64 / 8;
-            assert_eq!(most, set.memory_bytes());
+            assert_eq!(most, set.memory_bytes() as u64);
             assert_eq!(most, (set.table().slots() * slot).next_multiple_of(8) + 56);
-            assert_eq!(config.set_scratch_bytes::<K>(n as u64).unwrap(), 0);
+            assert_eq!(config.set_scratch_bytes::<K>(n).unwrap(), 0);
             only(&counts.allocations, 0, || set.rebuild_on(stream, &input)).unwrap();
             let mut found = Buffer::zeroed(&device, n.div_ceil(32)).unwrap();
             only(&counts.allocations, 0, || set.contains_many_into(stream, &input, &mut found)).unwrap();

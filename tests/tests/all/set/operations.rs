@@ -61,9 +61,9 @@ fn a_configuration_that_makes_no_sense_is_refused() {
             assert!(matches!(error, Error::Config(ConfigError::Load { .. })), "{error}");
         }
         for asked in [(1 << 31) + 1, 1 << 32, u64::MAX] {
-            let error = PageConfig::default().set_memory_bytes::<u64>(asked).unwrap_err();
+            let error = PageConfig::default().set_memory_bytes::<u64>(asked as usize).unwrap_err();
             assert_eq!(error, Error::Input(InputError::TooManyPairs { asked, limit: 1 << 31 }));
-            assert_eq!(PageConfig::default().set_scratch_bytes::<u32>(asked).unwrap_err(), error);
+            assert_eq!(PageConfig::default().set_scratch_bytes::<u32>(asked as usize).unwrap_err(), error);
         }
     });
 }

@@ -100,7 +100,7 @@ fn many_keys_take_short_tags() {
     let keys: Vec<u32> = distinct_keys(n, 3);
     let set = PageConfig::default().assume_unique().seed(3).build_set(&Device::cpu(), &keys).unwrap();
     assert_eq!((set.len(), set.table().layout().slots), (n, 15));
-    assert!(set.memory_bytes() < 28 * n as u64 / 10, "{} bytes for {n} keys", set.memory_bytes());
+    assert!(set.memory_bytes() < (28 * n as u64 / 10) as usize, "{} bytes for {n} keys", set.memory_bytes());
     let (keys, others) = keys.split_at(100_000);
     check(&set, &keys.iter().chain(others).copied().collect(), keys).unwrap();
     let absent: Vec<u32> = distinct_keys::<u32>(n + 100_000, 3).split_off(n);

@@ -22,7 +22,10 @@ warpnest_tests::tests_of! { errors:
 fn more_pairs_than_a_map_can_have_are_refused() {
     let limit = u32::MAX as u64;
     for config in [default(), default().assume_unique()] {
-        assert!(config.memory_bytes::<u32, u32>(limit).is_ok() && config.scratch_bytes::<u64, u64>(limit).is_ok());
+        assert!(
+            config.memory_bytes::<u32, u32>(limit as usize).is_ok()
+                && config.scratch_bytes::<u64, u64>(limit as usize).is_ok()
+        );
         errors::more_pairs_than_a_map_can_have_are_refused(&config, limit);
     }
 }
@@ -33,13 +36,13 @@ fn more_pairs_than_a_map_can_have_are_refused() {
 fn the_memory_of_large_maps() {
     for pairs in [1 << 27, 1u64 << 31] {
         let index = pairs / 15;
-        let bytes = default().memory_bytes::<u32, u32>(pairs).unwrap();
-        assert!(bytes.abs_diff(8 * pairs + 4 * index) < 1000, "{bytes}");
-        let bytes = default().memory_bytes::<u64, u32>(pairs).unwrap();
-        assert!(bytes.abs_diff(12 * pairs + 8 * index) < 2000, "{bytes}");
-        let scratch = default().scratch_bytes::<u32, u32>(pairs).unwrap();
-        assert!(scratch > 8 * pairs && scratch < 9 * pairs, "{scratch}");
-        assert!(default().assume_unique().scratch_bytes::<u32, u32>(pairs).unwrap() < scratch);
+        let bytes = default().memory_bytes::<u32, u32>(pairs as usize).unwrap();
+        assert!(bytes.abs_diff((8 * pairs + 4 * index) as usize) < 1000, "{bytes}");
+        let bytes = default().memory_bytes::<u64, u32>(pairs as usize).unwrap();
+        assert!(bytes.abs_diff((12 * pairs + 8 * index) as usize) < 2000, "{bytes}");
+        let scratch = default().scratch_bytes::<u32, u32>(pairs as usize).unwrap();
+        assert!(scratch > (8 * pairs) as usize && scratch < (9 * pairs) as usize, "{scratch}");
+        assert!(default().assume_unique().scratch_bytes::<u32, u32>(pairs as usize).unwrap() < scratch);
     }
 }
 
@@ -87,6 +90,12 @@ fn ranks_that_the_map_does_not_have_are_refused() {
             says(&error, &[&format!("{start}..{end}"), "0..3", "`range`"]);
         }
         assert_eq!((keys.download(stream).unwrap(), values.download(stream).unwrap()), (vec![0], vec![0]));
+        for (start, end) in [(3, 4), (2, 1), (u32::MAX, 0)] {
+            let error = Error::Input(InputError::Ranks { start, end, length: 3 });
+            assert_eq!(map.pairs_at(start..end).unwrap_err(), error);
+            assert_eq!(map.pairs_at_on(stream, start..end).unwrap_err(), error);
+        }
+        assert_eq!((map.pairs_at(3..3).unwrap(), map.pairs_at(2..3).unwrap()), (vec![], vec![(3, 3)]));
         map.pairs_at_into(stream, 2..3, &mut keys, &mut values).unwrap();
         assert_eq!((keys.download(stream).unwrap(), values.download(stream).unwrap()), (vec![3], vec![3]));
     });

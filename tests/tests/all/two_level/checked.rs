@@ -133,7 +133,7 @@ fn no_conflicts<K: Key, V: Value>(config: &TwoLevelConfig, keys: &[K]) {
         let expected: Vec<Option<V>> = keys.iter().map(|key| last.get(key).copied()).collect();
         assert_eq!(map.get_many(keys).unwrap(), expected);
         let in_slots = last.keys().filter(|key| **key != K::ALL_ONES).count() as u64;
-        assert_eq!(map.table().probe_histogram().unwrap().iter().sum::<u64>(), in_slots);
+        assert_eq!(map.table().probe_lengths().unwrap().histogram.iter().sum::<u64>(), in_slots);
     }
 }
 

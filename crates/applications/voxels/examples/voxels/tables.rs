@@ -87,7 +87,7 @@ fn measure_one<K: Key>(
         on_device = Some(times);
     }
     let (slots, bytes) = (map.table().slots(), map.memory_bytes());
-    Ok(Measured { key_bits: 8 * size_of::<K>() as u32, slots, bytes, from_host, on_device, answers })
+    Ok(Measured { key_bits: 8 * size_of::<K>() as u32, slots, bytes: bytes as u64, from_host, on_device, answers })
 }
 
 /// The times between events of rebuilds and lookups in memory that the device already has; and the

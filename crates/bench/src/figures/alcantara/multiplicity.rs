@@ -166,7 +166,8 @@ impl<'l> Subjects<'l> {
         let build = median_ms(stream, 1, *runs, || map.rebuild_on(stream, &self.keys, &self.values))?;
         let mut starts = Buffer::zeroed(device, self.queries.len())?;
         let mut counts = Buffer::zeroed(device, self.queries.len())?;
-        let lookup = median_ms(stream, 1, *runs, || map.runs_into(stream, &self.queries, &mut starts, &mut counts))?;
+        let lookup =
+            median_ms(stream, 1, *runs, || map.runs_many_into(stream, &self.queries, &mut starts, &mut counts))?;
         let (starts, counts) = (starts.download(stream)?, counts.download(stream)?);
         let ends = starts.iter().zip(counts).map(|(start, count)| start + count);
         right("runs", self.pairs.wrong_groups(&self.asked, &starts, ends, &map.value_buffer().download(stream)?))?;

@@ -30,7 +30,7 @@ pub struct Batch {
     pub inserted: Vec<u32>,
     pub asked: Vec<u32>,
     /// All operations together, in random order.
-    pub operations: Vec<LinearOperation>,
+    pub operations: Vec<LinearOperation<u32, u32>>,
 }
 
 impl Batch {
@@ -49,7 +49,7 @@ impl Batch {
         // The product's high half: a random number below the second factor.
         let below = |random: u64, bound: u64| ((random as u128 * bound as u128) >> 64) as u64;
         let asked: Vec<u32> = (0..lookups).map(|_| key(stay + below(random.next_u64(), newest - stay))).collect();
-        let mut mixed: Vec<LinearOperation> = asked.iter().map(|&key| LinearOperation::Get(key)).collect();
+        let mut mixed: Vec<LinearOperation<u32, u32>> = asked.iter().map(|&key| LinearOperation::Get(key)).collect();
         mixed.extend(inserted.iter().map(|&key| LinearOperation::Insert(key, value(key))));
         mixed.extend(removed.iter().map(|&key| LinearOperation::Remove(key)));
         shuffle(&mut mixed);
@@ -66,7 +66,7 @@ impl Batch {
 }
 
 /// The value that the key of an operation had.
-fn right(operation: &LinearOperation) -> Option<u32> {
+fn right(operation: &LinearOperation<u32, u32>) -> Option<u32> {
     match *operation {
         LinearOperation::Get(key) | LinearOperation::Remove(key) => Some(value(key)),
         LinearOperation::Insert(..) | LinearOperation::GetOrInsert(..) => None,

@@ -26,7 +26,7 @@ trait Shared: Send + Sync {
         Self: 'm;
     fn hold(&self) -> Self::Held<'_>;
     /// Does an operation; returns the value that the key had.
-    fn apply(held: &mut Self::Held<'_>, operation: &LinearOperation) -> Option<u32>;
+    fn apply(held: &mut Self::Held<'_>, operation: &LinearOperation<u32, u32>) -> Option<u32>;
     fn keys(&self) -> u64;
 }
 
@@ -36,7 +36,7 @@ impl Shared for Papaya {
     fn hold(&self) -> Self::Held<'_> {
         self.pin()
     }
-    fn apply(held: &mut Self::Held<'_>, operation: &LinearOperation) -> Option<u32> {
+    fn apply(held: &mut Self::Held<'_>, operation: &LinearOperation<u32, u32>) -> Option<u32> {
         match *operation {
             LinearOperation::Get(key) => held.get(&key).copied(),
             LinearOperation::Insert(key, value) => held.insert(key, value).copied(),
@@ -58,7 +58,7 @@ impl Shared for Dash {
     fn hold(&self) -> &Self {
         self
     }
-    fn apply(held: &mut &Self, operation: &LinearOperation) -> Option<u32> {
+    fn apply(held: &mut &Self, operation: &LinearOperation<u32, u32>) -> Option<u32> {
         match *operation {
             LinearOperation::Get(key) => held.get(&key).map(|value| *value),
             LinearOperation::Insert(key, value) => held.insert(key, value),

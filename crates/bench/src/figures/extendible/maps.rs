@@ -65,7 +65,7 @@ impl<D: Changes> Contender for BulkMap<u32, u32, D> {
 }
 
 /// A map that gets all operations of a batch in one call.
-struct OneCall(LinearMap);
+struct OneCall(LinearMap<u32, u32>);
 
 impl Contender for OneCall {
     fn run(&mut self, batch: &Batch) -> anyhow::Result<f64> {
@@ -101,7 +101,7 @@ pub fn extendible(device: &Device, content: &Content) -> anyhow::Result<Box<dyn 
     Ok(Box::new(filled(&config, device, content)?))
 }
 
-fn linear_map(device: &Device, content: &Content) -> anyhow::Result<LinearMap> {
+fn linear_map(device: &Device, content: &Content) -> anyhow::Result<LinearMap<u32, u32>> {
     filled(&LinearConfig::default().pairs(content.most as usize).seed(1), device, content)
 }
 

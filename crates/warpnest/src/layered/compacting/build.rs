@@ -28,7 +28,7 @@ impl<D: Ids> CompactingConfig<D> {
     /// As for [`Config::build`].
     pub fn build<K: Key>(&self, device: &Device, keys: &[K]) -> Result<CompactingTable<K, D>> {
         // The check comes before the copy: a request that cannot work should not cost it.
-        self.memory_bytes::<K>(keys.len() as u64)?;
+        self.memory_bytes::<K>(keys.len())?;
         let keys = Lent::new(device, keys)?;
         self.build_on(device.default_stream(), device, &keys)
     }
@@ -52,7 +52,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     fn create(config: CompactingConfig<D>, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
         keys.check_device("the keys", device)?;
         stream.check_device(device)?;
-        config.memory_bytes::<K>(keys.len() as u64)?;
+        config.memory_bytes::<K>(keys.len())?;
         let nothing = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
         let ids = config.ids.build_on(stream, device, &nothing.0, &nothing.1)?;
         let (none, work) = (nothing.0, Work::new(device)?);
@@ -85,7 +85,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         keys.check_device("the keys", self.ids.device())?;
         stream.check_device(self.ids.device())?;
-        self.config.memory_bytes::<K>(keys.len() as u64)?;
+        self.config.memory_bytes::<K>(keys.len())?;
         let built = self.fill(stream, keys);
         if built.is_err() {
             D::forget(&mut self.ids.table, stream);

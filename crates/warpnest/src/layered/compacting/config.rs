@@ -76,8 +76,8 @@ impl<D: Ids> CompactingConfig<D> {
     /// # Errors
     /// As for [`CompactingConfig::build`], as far as they follow from the configuration and the
     /// number of rows.
-    pub fn memory_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
-        Ok(self.ids.memory_bytes::<K, u32>(rows)? + rows * size_of::<K>() as u64)
+    pub fn memory_bytes<K: Key>(&self, rows: usize) -> Result<usize> {
+        Ok(self.ids.memory_bytes::<K, u32>(rows)? + rows * size_of::<K>())
     }
 
     /// The bytes that a build of `rows` rows takes on the device besides the table and its input.
@@ -85,9 +85,10 @@ impl<D: Ids> CompactingConfig<D> {
     ///
     /// # Errors
     /// As for [`CompactingConfig::memory_bytes`].
-    pub fn scratch_bytes<K: Key>(&self, rows: u64) -> Result<u64> {
+    pub fn scratch_bytes<K: Key>(&self, rows: usize) -> Result<usize> {
         // This refuses numbers of rows for which the sums below would overflow.
         self.memory_bytes::<K>(rows)?;
+        let rows = rows as u64;
         let flag_words = rows.div_ceil(32);
         let numbering = if self.in_order {
             let scan = scan::state_words::<u32>(flag_words).max(1 + state_words::<K::Word>(rows));
@@ -96,6 +97,6 @@ impl<D: Ids> CompactingConfig<D> {
             8
         };
         let known = if self.in_order { Known::Nothing } else { Known::AnyValues };
-        Ok(D::scratch_bytes::<K::Word>(&self.ids, rows, known)? + numbering)
+        Ok((D::scratch_bytes::<K::Word>(&self.ids, rows, known)? + numbering) as usize)
     }
 }

@@ -13,10 +13,9 @@ pub use unique::Unique;
 use crate::design::Page;
 use crate::layered::id_table::Ids;
 use crate::runtime::lent::Lent;
-use crate::{Answers, Buffer, BulkMap, Key, Result, Stream};
+use crate::{Answers, Buffer, BulkMap, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
 use std::fmt;
-use std::ops::Deref;
 use work::Work;
 
 /// A table that gives each different key of its input an id from 0 on: key to id and id to key,
@@ -25,8 +24,8 @@ use work::Work;
 /// Source: the compacting hash table (Alcantara 2011, §4.4); the two-way index (Alcantara 2009).
 ///
 /// * **The map under it**, from keys to ids, is a [`PageMap`](crate::PageMap) by default.
-///   [`CompactingConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011). A
-///   compacting table dereferences to it: its lookups are those of the map.
+///   [`CompactingConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011).
+///   [`CompactingTable::ids`] lends it.
 /// * **Keys** are of any [`Key`](crate::Key) type; all are legal, and may be repeated. Ids are
 ///   `u32`, without gaps.
 /// * **Order.** By default ids are in no particular order, and may differ between two builds of the
@@ -57,30 +56,111 @@ pub struct CompactingTable<K: Key, D: Ids = Page> {
     work: Work<K::Word>,
 }
 
-impl<K: Key, D: Ids> Deref for CompactingTable<K, D> {
-    type Target = BulkMap<K, u32, D>;
-
-    /// Returns the map of keys to their ids.
-    fn deref(&self) -> &BulkMap<K, u32, D> {
-        &self.ids
-    }
-}
-
 impl<K: Key, D: Ids> CompactingTable<K, D> {
+    /// Returns the ids of `queries`, in their order.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::get_many`].
+    pub fn get_many(&self, queries: &[K]) -> Result<Vec<Option<u32>>> {
+        self.ids.get_many(queries)
+    }
+
+    /// Queues the lookup of the ids of `queries`; waits for nothing, copies nothing.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::get_many_on`].
+    pub fn get_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Answers<u32>> {
+        self.ids.get_many_on(stream, queries)
+    }
+
+    /// Queues [`CompactingTable::get_many_on`] into existing answers; allocates nothing.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::get_many_into`].
+    pub fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<u32>) -> Result<()> {
+        self.ids.get_many_into(stream, queries, answers)
+    }
+
+    /// Returns the id of one key; for a look at a few keys, as [`BulkMap::get`] is.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::get`].
+    pub fn get(&self, key: K) -> Result<Option<u32>> {
+        self.ids.get(key)
+    }
+
+    /// Returns whether one key is in the table; for a look at a few keys.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::contains`].
+    pub fn contains(&self, key: K) -> Result<bool> {
+        self.ids.contains(key)
+    }
+
+    /// Returns whether each of `queries` is in the table, in their order.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::contains_many`].
+    pub fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>> {
+        self.ids.contains_many(queries)
+    }
+
+    /// Queues the lookup whether each of `queries` is in the table.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::contains_many_on`].
+    pub fn contains_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>> {
+        self.ids.contains_many_on(stream, queries)
+    }
+
+    /// Queues [`CompactingTable::contains_many_on`] into existing words; allocates nothing.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::contains_many_into`].
+    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
+        self.ids.contains_many_into(stream, queries, found)
+    }
+
+    /// Returns the number of different keys.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Returns whether there are no keys.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Returns the device that the table is on.
+    pub fn device(&self) -> &Device {
+        self.ids.device()
+    }
+
+    /// Returns the report of the build of the map under the table.
+    pub fn report(&self) -> &D::Report {
+        self.ids.report()
+    }
+
     /// The keys with these ids, in their order.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn keys_of_many(&self, ids: &[u32]) -> Result<Vec<Option<K>>> {
         let stream = self.device().default_stream();
-        let ids = Lent::new(self.device(), ids)?;
-        let mut answers = Answers::uninitialized(self.device(), ids.len())?;
-        self.keys_of_many_into(stream, &ids, &mut answers)?;
-        answers.download(stream)
+        self.keys_of_many_on(stream, &*Lent::new(self.device(), ids)?)?.download(stream)
     }
 
-    /// Queues [`CompactingTable::keys_of_many`] into existing answers; waits for nothing, allocates
-    /// nothing.
+    /// Queues the lookup of the keys with these ids; waits for nothing, copies nothing.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::get_many_on`].
+    pub fn keys_of_many_on(&self, stream: &Stream, ids: &Buffer<u32>) -> Result<Answers<K>> {
+        let mut answers = Answers::uninitialized(self.device(), ids.len())?;
+        self.keys_of_many_into(stream, ids, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// Queues [`CompactingTable::keys_of_many_on`] into existing answers; allocates nothing.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
@@ -119,7 +199,8 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     /// # Errors
     /// As for [`CompactingTable::to_pairs`].
     pub fn keys(&self) -> Result<impl ExactSizeIterator<Item = K> + use<K, D>> {
-        Ok(self.iter()?.map(|(key, _)| key))
+        let keys = if self.is_empty() { vec![] } else { self.keys.download(self.device().default_stream())? };
+        Ok(keys.into_iter())
     }
 
     /// All keys with their ids, in the order of the ids.
@@ -127,19 +208,18 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn to_pairs(&self) -> Result<Vec<(K, u32)>> {
-        let keys = if self.is_empty() { vec![] } else { self.keys.download(self.device().default_stream())? };
-        Ok(keys.into_iter().zip(0..).collect())
+        Ok(self.keys()?.zip(0..).collect())
     }
 
-    /// The map of keys to their ids, to which the table dereferences.
+    /// Returns the map of keys to their ids.
     pub fn ids(&self) -> &BulkMap<K, u32, D> {
         &self.ids
     }
 
     /// The bytes that the table keeps on the device, without the scratch that rebuilds may have
     /// left.
-    pub fn memory_bytes(&self) -> u64 {
-        self.ids.memory_bytes() + (self.len() * size_of::<K>()) as u64
+    pub fn memory_bytes(&self) -> usize {
+        self.ids.memory_bytes() + self.len() * size_of::<K>()
     }
 
     /// A copy of the table on the same device, without scratch.

@@ -1,4 +1,4 @@
-//! The different keys of an input, as `numpy.unique` and `pandas.factorize` give them.
+//! The different keys of an input, with an id for each row and the number of rows of each key.
 
 use super::CompactingConfig;
 use crate::layered::id_table::Ids;
@@ -25,7 +25,7 @@ impl<D: Ids> CompactingConfig<D> {
     /// # Errors
     /// As for [`CompactingConfig::build`].
     pub fn unique<K: Key>(&self, device: &Device, keys: &[K]) -> Result<Unique<Vec<K>, Vec<u32>>> {
-        self.memory_bytes::<K>(keys.len() as u64)?;
+        self.memory_bytes::<K>(keys.len())?;
         let stream = device.default_stream();
         let keys = Lent::new(device, keys)?;
         let Unique { keys, ids, counts } = self.unique_on(stream, device, &keys)?;

@@ -57,7 +57,7 @@ impl<D: Ids> MultiConfig<D> {
     /// # Errors
     /// As for [`Config::build`].
     pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<MultiMap<K, V, D>> {
-        self.memory_bytes::<K, V>(keys.len() as u64)?;
+        self.memory_bytes::<K, V>(keys.len())?;
         let (keys, values) = Lent::pairs(device, keys, values)?;
         self.build_on(device.default_stream(), device, &keys, &values)
     }
@@ -87,7 +87,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         values: &Buffer<V>,
     ) -> Result<Self> {
         crate::table::input::check_pairs(device, stream, keys.words(), values.words())?;
-        config.memory_bytes::<K, V>(keys.len() as u64)?;
+        config.memory_bytes::<K, V>(keys.len())?;
         let (no_keys, no_numbers) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
         let nothing = Input { keys: &no_keys, values: Some(&no_numbers), pairs: 0, known: Known::Unique };
         let runs = BulkMap::of(D::build(config.keys.clone(), stream, device, nothing)?);
@@ -121,7 +121,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     /// another error it is empty.
     pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         crate::table::input::check_pairs(self.runs.device(), stream, keys.words(), values.words())?;
-        self.config.memory_bytes::<K, V>(keys.len() as u64)?;
+        self.config.memory_bytes::<K, V>(keys.len())?;
         let built = self.fill(stream, keys, values);
         if built.is_err() {
             D::forget(&mut self.runs.table, stream);

@@ -59,8 +59,8 @@ impl<D: Ids> MultiConfig<D> {
     /// # Errors
     /// As for [`MultiConfig::build`], as far as they follow from the configuration and the number
     /// of pairs.
-    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
-        Ok(self.keys.memory_bytes::<K, u32>(pairs)? + pairs * (size_of::<V>() + 4) as u64)
+    pub fn memory_bytes<K: Key, V: Value>(&self, pairs: usize) -> Result<usize> {
+        Ok(self.keys.memory_bytes::<K, u32>(pairs)? + pairs * (size_of::<V>() + 4))
     }
 
     /// The most bytes that a build of `pairs` pairs takes on the device besides the map and its
@@ -68,9 +68,10 @@ impl<D: Ids> MultiConfig<D> {
     ///
     /// # Errors
     /// As for [`MultiConfig::memory_bytes`].
-    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: u64) -> Result<u64> {
+    pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: usize) -> Result<usize> {
         // This refuses numbers of pairs for which the sums below would overflow.
         self.memory_bytes::<K, V>(pairs)?;
+        let pairs = pairs as u64;
         let keys = pairs * size_of::<K>() as u64;
         // The arrays are the sorted keys and the bits that flag the last ones; the numbers; the
         // different keys and the ends of their runs.
@@ -79,6 +80,6 @@ impl<D: Ids> MultiConfig<D> {
         let working = sort_scratch_bytes::<K::Word, V::Word>(pairs)?.max(compacting);
         // The constant is for the minimum sizes of the arrays, and for the empty table at first.
         let of_keys = D::scratch_bytes::<K::Word>(&self.keys, pairs, Known::Unique)?;
-        Ok(arrays + working + of_keys + 4096)
+        Ok((arrays + working + of_keys + 4096) as usize)
     }
 }

@@ -74,7 +74,15 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         self.runs.contains_many(queries)
     }
 
-    /// Queues the lookup whether each of `queries` is in the map, into bits.
+    /// Queues the lookup whether each of `queries` is in the map.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::contains_many_on`].
+    pub fn contains_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>> {
+        self.runs.contains_many_on(stream, queries)
+    }
+
+    /// Queues [`MultiMap::contains_many_on`] into existing words.
     ///
     /// # Errors
     /// As for [`BulkMap::contains_many_into`].
@@ -88,14 +96,22 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn count_many(&self, queries: &[K]) -> Result<Vec<u32>> {
         let stream = self.device().default_stream();
-        let queries = Lent::new(self.device(), queries)?;
-        let mut counts = Buffer::uninitialized(self.device(), queries.len())?;
-        self.count_many_into(stream, &queries, &mut counts)?;
-        counts.download(stream)
+        self.count_many_on(stream, &*Lent::new(self.device(), queries)?)?.download(stream)
     }
 
     /// Queues the lookup of the number of values of each of the keys; 0 if the key is not in the
-    /// map. Waits for nothing, allocates nothing.
+    /// map. Waits for nothing.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn count_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>> {
+        let mut counts = Buffer::uninitialized(self.device(), queries.len())?;
+        self.count_many_into(stream, queries, &mut counts)?;
+        Ok(counts)
+    }
+
+    /// Queues [`MultiMap::count_many_on`] into existing counts; allocates nothing.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
@@ -108,12 +124,23 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     }
 
     /// Queues the lookup of where the values of each key begin in [`MultiMap::value_buffer`], and
-    /// how many there are; 0 and 0 if there are none. Waits for nothing, allocates nothing.
+    /// how many there are; 0 and 0 if there are none. Waits for nothing.
+    ///
+    /// # Errors
+    /// As for [`MultiMap::count_many_on`].
+    pub fn runs_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<(Buffer<u32>, Buffer<u32>)> {
+        let mut starts = Buffer::uninitialized(self.device(), queries.len())?;
+        let mut counts = Buffer::uninitialized(self.device(), queries.len())?;
+        self.runs_many_into(stream, queries, &mut starts, &mut counts)?;
+        Ok((starts, counts))
+    }
+
+    /// Queues [`MultiMap::runs_many_on`] into existing starts and counts; allocates nothing.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn runs_into(
+    pub fn runs_many_into(
         &self,
         stream: &Stream,
         queries: &Buffer<K>,
@@ -226,8 +253,8 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     }
 
     /// The bytes that the map keeps on the device.
-    pub fn memory_bytes(&self) -> u64 {
-        self.runs.memory_bytes() + (self.len() * size_of::<V>() + 4 * self.key_count()) as u64
+    pub fn memory_bytes(&self) -> usize {
+        self.runs.memory_bytes() + self.len() * size_of::<V>() + 4 * self.key_count()
     }
 
     /// The device that the map is on.
@@ -249,16 +276,25 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
+        let (keys, values) = self.to_columns()?;
+        Ok(keys.into_iter().zip(values).collect())
+    }
+
+    /// Returns the keys and values of all pairs, in the order of [`MultiMap::to_pairs`].
+    ///
+    /// # Errors
+    /// As for [`MultiMap::to_pairs`].
+    pub fn to_columns(&self) -> Result<(Vec<K>, Vec<V>)> {
         let stream = self.device().default_stream();
         let mut keys = self.runs.to_pairs()?;
         keys.sort_unstable_by_key(|&(_, run)| run);
-        let (lasts, values) = (self.lasts.download(stream)?, self.values.download(stream)?);
-        let mut pairs = Vec::with_capacity(values.len());
+        let (lasts, mut values) = (self.lasts.download(stream)?, self.values.download(stream)?);
+        let mut repeated = Vec::with_capacity(values.len());
         for ((key, _), last) in keys.into_iter().zip(lasts) {
-            let of_key = values.get(pairs.len()..=last as usize).unwrap_or_default();
-            pairs.extend(of_key.iter().map(|&value| (key, value)));
+            repeated.resize((last as usize + 1).min(values.len()).max(repeated.len()), key);
         }
-        Ok(pairs)
+        values.truncate(repeated.len());
+        Ok((repeated, values))
     }
 
     /// Iterates over all pairs, in the order of [`MultiMap::to_pairs`]: over a copy on the host.
