@@ -3,8 +3,10 @@
 use crate::table::config::Config;
 use crate::{ConfigError, Error, InputError, Result};
 use gpu_kernels::double::{Double, PackedPair};
-use gpu_kernels::linear::{header, slots_of_line};
+use gpu_kernels::linear::{Layout, header, slots_of_line};
 use gpu_kernels::types::{Key, Value};
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::Rng;
 
 /// The configuration of a [`LinearMap`](crate::LinearMap).
 ///
@@ -80,6 +82,12 @@ impl Config<Linear> {
     /// [`ConfigError::OpenLoad`], [`InputError::TooManySlots`].
     pub fn memory_bytes<K: Key, V: Value>(&self) -> Result<u64> {
         Ok(LINE_BYTES * self.lines_for::<PackedPair<K, V>>(self.design.pairs)? as u64 + 8 * header::WORDS as u64)
+    }
+
+    /// Makes the layout of `lines` lines, with constants that nobody knows beforehand.
+    pub(super) fn layout(&self, random: &mut Xoshiro256StarStar, lines: u32) -> Layout {
+        let (a, b) = (random.next_u64(), random.next_u64());
+        Layout { a, b, lines, linear: self.design.linear as u32 }
     }
 
     /// Returns the number of lines of a table with capacity for `pairs` pairs.

@@ -1,19 +1,11 @@
 //! Rehashing to another table: a larger one, a smaller one, or one without removed keys.
 
-use super::{Counts, LinearConfig, LinearTable, cell, in_cell};
+use super::{Counts, LinearTable, cell, in_cell};
 use crate::table::raw::ChangingTable;
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::double::{Half, PackedPair};
-use gpu_kernels::linear::{Layout, Rehash, RehashParams, header};
+use gpu_kernels::linear::{Rehash, RehashParams, header};
 use gpu_kernels::types::{Key, Value};
-use rand_xoshiro::Xoshiro256StarStar;
-use rand_xoshiro::rand_core::Rng;
-
-/// Makes a layout with constants that nobody knows beforehand.
-pub(super) fn layout(config: &LinearConfig, random: &mut Xoshiro256StarStar, lines: u32) -> Layout {
-    let (a, b) = (random.next_u64(), random.next_u64());
-    Layout { a, b, lines, linear: config.design.linear as u32 }
-}
 
 impl<K: Key, V: Value> LinearTable<K, V> {
     /// Reserves capacity for `additional` more keys, so that the table need not grow until they are
@@ -52,7 +44,7 @@ impl<K: Key, V: Value> LinearTable<K, V> {
     /// Moves all keys to a table of `lines` lines, which has capacity for them, with other
     /// constants; waits.
     fn rehash(&mut self, stream: &Stream, lines: u32) -> Result<()> {
-        let layout = layout(&self.config, &mut self.random, lines);
+        let layout = self.config.layout(&mut self.random, lines);
         let mut words = Buffer::uninitialized(&self.device, layout.slots::<PackedPair<K, V>>() as usize)?;
         words.set_bytes(stream, 0xff)?;
         let (old_header, mut new_header) = (self.header.download(stream)?, [0; header::WORDS]);
