@@ -3,7 +3,7 @@
 
 use super::PageTable;
 use super::build::Outcome;
-use super::config::{PairStorage, Plan};
+use super::plan::{PairStorage, Plan};
 use crate::primitives::Pairs;
 use crate::runtime::stream::Batch;
 use crate::table::input::{Input, Known};

@@ -2,7 +2,7 @@
 //! split overflows, all pairs are counted ([`counted`](super::counted)). If a page cannot be built,
 //! other constants are tried.
 
-use super::config::Plan;
+use super::plan::Plan;
 use super::unordered::Repeats;
 use super::{Page, PageConfig, PageTable};
 use crate::primitives::Scratch;

@@ -8,6 +8,7 @@ mod config;
 mod counted;
 mod file;
 mod id_table;
+mod plan;
 mod unordered;
 
 pub use build::{PageReport, PageStages};

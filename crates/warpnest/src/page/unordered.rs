@@ -8,7 +8,7 @@
 use super::PageTable;
 use super::attempt::Launches;
 use super::build::Outcome;
-use super::config::Plan;
+use super::plan::Plan;
 use crate::primitives::Pairs;
 use crate::table::input::Input;
 use crate::table::stages::StageClock;
