@@ -1,40 +1,9 @@
 //! Words of two halves, one above the other, which are changed as a whole.
 
-use crate::seam::{AtomicWord, Global};
-use crate::types::{Key, Scalar, Value};
+use crate::seam::Global;
+use crate::types::{Key, Scalar};
 
-/// A word of two halves that threads change as a whole: `u64` of two `u32`, or `u128` of two `u64`.
-pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
-    /// The type of half of the word.
-    type Half: Key + Value;
-    /// The array of such words that has 32 bytes, a sector of the GPU's memory: one thread reads it
-    /// as fast as one word.
-    type Sector: Copy + AsRef<[Self]>;
-    /// The number of words of a sector.
-    const IN_SECTOR: u32;
-    /// The word with every bit set.
-    const ALL_ONES: Self;
-
-    /// The word of two halves.
-    fn of(upper: Self::Half, lower: Self::Half) -> Self;
-    /// The upper half.
-    fn upper(self) -> Self::Half;
-    /// The lower half.
-    fn lower(self) -> Self::Half;
-
-    /// Reads the words of a sector, whose first word has number `first`. No thread of this launch
-    /// may write them.
-    fn read_sector(memory: Global<Self>, first: u64) -> Self::Sector;
-    /// Loads the words of a sector, which other threads may be changing: each word is whole, but
-    /// they need not be of one moment.
-    fn load_sector_relaxed(memory: Global<Self>, first: u64) -> Self::Sector;
-}
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for u64 {}
-    impl Sealed for u128 {}
-}
+pub use crate::types::Double;
 
 macro_rules! double {
     ($word:ty, $half:ty, $in_sector:literal, |$memory:ident, $first:ident| $read:expr, $load_relaxed:expr) => {

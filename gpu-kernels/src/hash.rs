@@ -79,7 +79,7 @@ pub struct Family {
 impl Family {
     /// The family of `formula` onto `slots` slots, of which `count` functions are used. `prime` is
     /// unused by [`Formula::Mix`].
-    pub fn new(formula: Formula, count: u32, slots: u32, prime: u32) -> Self {
+    pub const fn new(formula: Formula, count: u32, slots: u32, prime: u32) -> Self {
         Self { prime: Divisor::new(prime), slots: Divisor::new(slots), formula: formula as u32, count }
     }
 
@@ -136,6 +136,9 @@ pub struct HashFunctions {
 pub const NO_SLOT: u32 = u32::MAX;
 
 impl HashFunctions {
+    /// No functions, for what has a field for them and does not use it.
+    pub const NONE: Self = Self { constants: [[0; 2]; MAX_FUNCTIONS], family: Family::new(Formula::Mix, 0, 1, 0) };
+
     /// The first `count` functions (1 to 5) onto `slots` slots. `prime` is unused by
     /// [`Formula::Mix`].
     ///

@@ -1,13 +1,13 @@
 //! The types that tables take: 32- and 64-bit unsigned keys and values.
 
-use crate::double::Double;
-use crate::seam::Word;
+use crate::seam::{AtomicWord, Global, Word};
 use core::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
 mod sealed {
     pub trait Sealed {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}
+    impl Sealed for u128 {}
     impl Sealed for super::Nothing {}
 }
 
@@ -93,6 +93,33 @@ macro_rules! scalar {
 }
 scalar!(u32, u64, 0);
 scalar!(u64, u128, 1);
+
+/// A word of two halves that threads change as a whole: `u64` of two `u32`, or `u128` of two `u64`.
+pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
+    /// The type of half of the word.
+    type Half: Key + Value;
+    /// The array of such words that has 32 bytes, a sector of the GPU's memory: one thread reads it
+    /// as fast as one word.
+    type Sector: Copy + AsRef<[Self]>;
+    /// The number of words of a sector.
+    const IN_SECTOR: u32;
+    /// The word with every bit set.
+    const ALL_ONES: Self;
+
+    /// The word of two halves.
+    fn of(upper: Self::Half, lower: Self::Half) -> Self;
+    /// The upper half.
+    fn upper(self) -> Self::Half;
+    /// The lower half.
+    fn lower(self) -> Self::Half;
+
+    /// Reads the words of a sector, whose first word has number `first`. No thread of this launch
+    /// may write them.
+    fn read_sector(memory: Global<Self>, first: u64) -> Self::Sector;
+    /// Loads the words of a sector, which other threads may be changing: each word is whole, but
+    /// they need not be of one moment.
+    fn load_sector_relaxed(memory: Global<Self>, first: u64) -> Self::Sector;
+}
 
 /// A key of a table: `u32` or `u64`. Every value of the type is a legal key.
 pub trait Key: Scalar {

@@ -8,15 +8,15 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::build_ptx::{Comparison, TARGETS, compare, lint};
 use crate::process::{capture, cargo, run};
 use crate::report::{Outcome, Report};
-use crate::{coverage, cuda_stub, outside, prose, ptxas, stale, workspace};
+use crate::{circles, coverage, cuda_stub, outside, prose, ptxas, stale, workspace};
 
 /// Run every check before a merge.
 ///
 /// The checks are rustfmt; the width and the beginnings of comments; whether names in documents and
-/// comments exist, and links lead somewhere; clippy, with the feature cust; rustdoc; and a program
-/// outside the workspace. The committed PTX must have been built from
-/// these sources. It goes through the lint, a new build that must give the same bytes, and ptxas
-/// with a table of what each kernel uses.
+/// comments exist, and links lead somewhere; whether files import from each other in a circle;
+/// clippy, with the feature cust; rustdoc; and a program outside the workspace. The committed PTX
+/// must have been built from these sources. It goes through the lint, a new build that must give
+/// the same bytes, and ptxas with a table of what each kernel uses.
 ///
 /// If all tests have run before, the last check is how much of the PTX they executed, with a floor.
 /// `--thorough` runs all tests again, in release, with both targets' PTX interpreted in full and
@@ -63,6 +63,10 @@ pub fn main(args: &Args) -> Result<()> {
     });
     report.step("stale words", false, || {
         stale::check(&root, crate::commands())?;
+        Ok(Outcome::Passed(String::new()))
+    });
+    report.step("circles of imports", false, || {
+        circles::check(&root)?;
         Ok(Outcome::Passed(String::new()))
     });
     report.step("clippy", args.no_clippy, || clippy(&root));

@@ -2,6 +2,7 @@
 
 mod build_ptx;
 mod check;
+mod circles;
 mod compiler;
 mod coverage;
 mod cuda_stub;

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::workspace;
+
 /// The folders whose Rust files are checked.
 const FOLDERS: [&str; 4] = ["crates", "gpu-kernels", "tests", "xtask"];
 /// The widest line of a comment, in characters with its indentation.
@@ -18,25 +20,15 @@ const NO_SUBJECT: [&str; 8] =
 pub fn check(root: &Path) -> Result<()> {
     let mut findings = Vec::new();
     for folder in FOLDERS {
-        visit(&root.join(folder), root, &mut findings)?;
-    }
-    ensure!(findings.is_empty(), "{} findings\n{}", findings.len(), findings.join("\n"));
-    Ok(())
-}
-
-fn visit(folder: &Path, root: &Path, findings: &mut Vec<String>) -> Result<()> {
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            if path.file_name().is_none_or(|name| name != "target") {
-                visit(&path, root, findings)?;
+        for path in workspace::files(&root.join(folder))? {
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+                let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+                findings.extend(findings_of(&text).into_iter().map(|(line, what)| format!("{name}:{line}: {what}")));
             }
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-            findings.extend(findings_of(&text).into_iter().map(|(line, what)| format!("{name}:{line}: {what}")));
         }
     }
+    ensure!(findings.is_empty(), "{} findings\n{}", findings.len(), findings.join("\n"));
     Ok(())
 }
 

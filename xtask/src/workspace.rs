@@ -1,5 +1,6 @@
 //! The folder of the workspace.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -24,4 +25,19 @@ pub fn target_dir(root: &Path) -> PathBuf {
         Some(dir) => root.join(dir),
         None => root.join("target"),
     }
+}
+
+/// The files in `folder` and below, without Cargo's target folder.
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
+        let path = entry?.path();
+        if !path.is_dir() {
+            files.push(path);
+        } else if path.file_name().is_none_or(|name| name != "target") {
+            files.extend(self::files(&path)?);
+        }
+    }
+    files.sort();
+    Ok(files)
 }

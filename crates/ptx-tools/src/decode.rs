@@ -7,6 +7,7 @@ mod integer;
 mod memory;
 pub(crate) mod names;
 mod operand;
+mod syntax;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +17,8 @@ use crate::memory::{DYNAMIC_START, SHARED_GAP, SHARED_START};
 use crate::outline::{BodyItem, Statement};
 use crate::token::Token;
 use names::{Name, Scopes, Slots, number};
-use operand::split;
+pub(crate) use syntax::variable;
+use syntax::{Reason, split};
 
 /// A statement that the interpreter does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +27,6 @@ pub(crate) struct Unknown {
     pub instruction: String,
     pub reason: String,
 }
-
-/// The reason why a statement cannot be decoded.
-pub(crate) type Reason = String;
 
 /// Names from outside of the entry: its parameters (by offset) and the module's variables (by
 /// address).
@@ -246,44 +245,4 @@ impl<'a> Decoder<'a> {
         allocate::allocate(&mut self.code, count, pinned);
         Ok(self.code)
     }
-}
-
-/// The name, bytes and alignment of an array or scalar declaration such as `.shared .align 16 .b8
-/// sm[1024]`.
-///
-/// An array without a size (`sm[]`) has 0 bytes.
-pub(crate) fn variable(tokens: &[Token]) -> Option<(String, u64, u64)> {
-    let mut align = None;
-    let mut kind = None;
-    let mut i = 0;
-    while let Some(t) = tokens.get(i) {
-        if t.is(".align") {
-            align = Some(number(tokens.get(i + 1)?.text)?);
-            i += 2;
-            continue;
-        }
-        if let Some(k) = Kind::parse(t.text.trim_start_matches('.')).filter(|_| t.text.starts_with('.')) {
-            kind = Some(u64::from(k.bytes()));
-        } else if !t.text.starts_with('.') {
-            break;
-        }
-        i += 1;
-    }
-    let (name, kind) = (tokens.get(i)?.text.to_string(), kind?);
-    let mut bytes = kind;
-    let mut rest = &tokens[i + 1..];
-    while let [open, size, tail @ ..] = rest {
-        if !open.is("[") {
-            break;
-        }
-        if size.is("]") {
-            bytes = 0;
-            rest = tail;
-        } else {
-            bytes = bytes.checked_mul(number(size.text)?).filter(|&b| b <= 1 << 32)?;
-            rest = tail.get(1..)?;
-        }
-    }
-    let align = align.unwrap_or(kind);
-    (align.is_power_of_two() && align <= 1 << 16).then_some((name, bytes, align))
 }

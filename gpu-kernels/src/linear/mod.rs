@@ -152,11 +152,26 @@ pub const fn slots_of_line<W: Double>() -> u32 {
     2 * W::IN_SECTOR
 }
 
+/// The words of slots that threads share. All operations are relaxed, since each word is whole by
+/// itself.
+pub trait Cells {
+    /// A slot's word.
+    type Word: Double;
+    /// The words of a bucket, each as it was at some moment of the call.
+    fn bucket(&self, bucket: u32) -> <Self::Word as Double>::Sector;
+    /// One word.
+    fn load(&self, slot: u64) -> Self::Word;
+    /// Replaces a word; returns what it was.
+    fn exchange(&self, slot: u64, word: Self::Word) -> Self::Word;
+    /// Replaces a word if it is `expected`; returns what it was.
+    fn compare_exchange(&self, slot: u64, expected: Self::Word, word: Self::Word) -> Self::Word;
+}
+
 /// The slots of a table in the device's memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots<W>(pub Global<W>);
 
-impl<W: Double> slot::Cells for Slots<W> {
+impl<W: Double> Cells for Slots<W> {
     type Word = W;
     #[inline(always)]
     fn bucket(&self, bucket: u32) -> W::Sector {

@@ -37,19 +37,7 @@ use super::{Layout, Probe};
 use crate::double::Double;
 use crate::types::Scalar;
 
-/// The words that threads share. All operations are relaxed, since each word is whole by itself.
-pub trait Cells {
-    /// A slot's word.
-    type Word: Double;
-    /// The words of a bucket, each as it was at some moment of the call.
-    fn bucket(&self, bucket: u32) -> <Self::Word as Double>::Sector;
-    /// One word.
-    fn load(&self, slot: u64) -> Self::Word;
-    /// Replaces a word; returns what it was.
-    fn exchange(&self, slot: u64, word: Self::Word) -> Self::Word;
-    /// Replaces a word if it is `expected`; returns what it was.
-    fn compare_exchange(&self, slot: u64, expected: Self::Word, word: Self::Word) -> Self::Word;
-}
+pub use super::Cells;
 
 /// A key or a value as the words of `C` hold it.
 type Half<C> = <<C as Cells>::Word as Double>::Half;

@@ -1,35 +1,18 @@
 //! Building the pages, each in the shared memory of one block.
 
-use super::fill::{
-    CHOSEN, IN_VAIN, INSERTED, List, Lists, OWN_LENGTH, Thread, count_slots, evict_for_unplaced, search_slots,
-};
+use super::fill::{Thread, count_slots, evict_for_unplaced, search_slots};
 use super::fill_in_turn::FillInTurn;
-use super::form::{Form, with_form};
+use super::form::{BUCKET_WORDS, Form, with_form};
+use super::lists::{CHOSEN, IN_VAIN, INSERTED, List, Lists, OWN_LENGTH};
 use super::pairs::{by_number, in_order};
 use super::probe::{Counts, MAX_COUNTED, Page};
 use super::repeat_list::{ListSizes, Listing, NoListing, RepeatList};
-use super::source::{Entry, Sources};
-use super::{BUCKET_WORDS, Layout, PAGE_SHARED_WORDS, header};
+use super::source::{Entry, Sources, stride};
+use super::{Layout, PAGE_SHARED_WORDS, header};
 use crate::seam::{Block, Global, IN_STEP, STAGED_TIMES, Shared, Tile, vectorized};
 use crate::types::{Key, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
 
-/// The threads of a block, unless it is a block of one thread.
-pub(super) const THREADS: usize = 384;
-
-/// The stride by which the threads of a block go over their work.
-pub(super) const fn stride<B: Block>() -> u32 {
-    if B::IN_TURN { 1 } else { THREADS as u32 }
-}
-
-/// The most pairs that a thread reads at once.
-pub(super) const MAX_READ_AHEAD: usize = 4;
-
-/// The number of pairs that a thread reads at once: 16 bytes of keys, and of values.
-#[inline(always)]
-pub(super) const fn read<K: Key, V: Payload>() -> usize {
-    MAX_READ_AHEAD * 32 / <K::PackedWord<V> as Scalar>::BITS as usize
-}
 /// The most pairs of a page that are spilled to the list when their home is full; twice as many if
 /// an entry is half a word.
 const MAX_HOME_FULL: usize = 512;

@@ -1,14 +1,14 @@
 //! Giving the pairs of a page their slots.
 
 use super::MAX_CANDIDATES;
-use super::build::{MAX_READ_AHEAD, THREADS, read, stride};
 use super::form::Form;
+use super::lists::{CHOSEN, List, Lists};
 use super::pairs::in_order;
 use super::probe::{Counts, Eviction, InsertResult, Page, Seek};
 use super::repeat_list::Listing;
-use super::source::{Entry, Source};
+use super::source::{Entry, MAX_READ_AHEAD, Source, THREADS, read, stride};
 use crate::seam::{Block, Global, Shared, Tile};
-use crate::types::{Key, Payload, Scalar, WordOf};
+use crate::types::{Key, Payload, WordOf};
 
 /// The state of a thread.
 pub struct Thread<K, V, W> {
@@ -23,47 +23,6 @@ pub struct Thread<K, V, W> {
 
 /// The state of a thread that inserts keys with this payload.
 type ThreadOf<K, V> = Thread<K, WordOf<V>, <K as Key>::PackedWord<V>>;
-
-/// A list that threads append to.
-#[derive(Clone, Copy)]
-pub struct List<Entries, Lengths> {
-    pub entries: Entries,
-    pub lengths: Lengths,
-    /// The index of this list's length in `lengths`.
-    pub number: u32,
-    pub most: u32,
-}
-
-impl<Entries, Lengths: Shared<u32>> List<Entries, Lengths> {
-    /// Appends an entry if the capacity allows, and counts it in any case.
-    #[inline(always)]
-    pub fn push<E: Scalar>(&self, entry: E)
-    where
-        Entries: Shared<E>,
-    {
-        let entry_index = self.lengths.fetch_add(self.number, 1);
-        if entry_index < self.most {
-            self.entries.set(entry_index, entry);
-        }
-    }
-
-    /// Whether more entries were pushed than the list's capacity.
-    #[inline(always)]
-    pub fn overflowed(&self) -> bool {
-        self.lengths.load_relaxed(self.number) > self.most
-    }
-}
-
-/// The lists of pairs that have no slot yet.
-#[derive(Clone, Copy)]
-pub struct Lists<Over, Left, Repeats> {
-    /// Pairs that found their home full.
-    pub over: Over,
-    /// Pairs that found all of their candidates full.
-    pub left: Left,
-    /// Keys that pages met again.
-    pub repeats: Repeats,
-}
 
 /// Gives pairs slots of their home by counting, as long as it has some; spills the others to the
 /// list.
@@ -222,16 +181,6 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: 
     });
     block.sync();
 }
-
-/// The first of two words behind the lengths of the lists, which take turns to hold the chosen
-/// eviction.
-pub const CHOSEN: u32 = 2;
-/// The word behind these: the number of keys that the block inserted.
-pub const INSERTED: u32 = 4;
-/// The word behind that: whether the block has ended early.
-pub const IN_VAIN: u32 = 5;
-/// The word behind that: the length of the page's own part of the list of repeated keys.
-pub const OWN_LENGTH: u32 = 6;
 
 /// An eviction for a pair that is left, in one word: the larger word is better, and 0 is none.
 #[derive(Clone, Copy)]

@@ -1,12 +1,12 @@
 //! Giving the pairs of a page their slots by one thread, in the order of the pairs.
 
-use super::fill::List;
-use super::find::{MAX_NEAR_BUCKETS, near, value_at};
-use super::form::{Form, filter};
+use super::Layout;
+use super::form::{BUCKET_WORDS, Form, filter};
+use super::lists::List;
 use super::pairs::AT_ONCE;
 use super::repeat_list::Listing;
 use super::source::{Entry, Source};
-use super::{BUCKET_WORDS, Layout};
+use super::table::{MAX_NEAR_BUCKETS, near, value_at};
 use crate::seam::{Global, Shared, Word, Work};
 use crate::types::{Key, Payload, Scalar};
 use core::marker::PhantomData;

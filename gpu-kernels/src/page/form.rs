@@ -1,8 +1,10 @@
 //! How a bucket packs its pairs, or keys alone: three forms each, from many slots with short tags
 //! to few with long ones.
 
-use super::BUCKET_WORDS;
 use crate::types::{Key, Payload, Scalar};
+
+/// The number of words in a bucket.
+pub const BUCKET_WORDS: u32 = 8;
 
 /// The division of a bucket's eight words: first words of tags, then a value for each slot; or
 /// words of tags alone.

@@ -17,6 +17,8 @@ mod fill;
 mod fill_in_turn;
 mod find;
 pub mod form;
+mod held;
+mod lists;
 mod number;
 mod pairs;
 mod probe;
@@ -29,11 +31,13 @@ mod split;
 mod split_in_turn;
 mod split_plan;
 mod starts;
+mod table;
 mod unpack;
 mod walk;
 
 pub use build::{BuildPages, BuildPagesUnordered, BuildParams, UnorderedParams};
 pub use find::{Find, FindParams};
+pub use form::BUCKET_WORDS;
 pub use number::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
 pub use pairs::Pairs;
 pub use repeat_list::{ListSizes, REPEAT_WORDS};
@@ -42,15 +46,14 @@ pub use settle::{FILTER_WORDS, FindLast, IndexRepeats, LAST_ROUND, LastParams, R
 pub use split::{Split, tile as split_tile};
 pub use split_plan::{MAX_SPLIT_BITS, SplitParams, state_words as split_state_words};
 pub use starts::{Starts, StartsParams};
+pub use table::Table;
 pub use unpack::{Unpack, UnpackParams};
 
 use crate::hash::Divisor;
-use crate::seam::{Global, opaque};
+use crate::seam::opaque;
 use crate::types::{Key, Payload, Scalar};
-use form::{Choice, choices, with_form};
+use form::{Choice, choices};
 
-/// The number of words in a bucket.
-pub const BUCKET_WORDS: u32 = 8;
 /// The most buckets that a pair may be in: its home, the other bucket of the same line, and five
 /// elsewhere in the page.
 pub const MAX_CANDIDATES: u32 = 7;
@@ -315,40 +318,4 @@ pub struct Homes {
 /// `buckets`, rounded up, and to a power of two if words `W` are wide.
 fn remainders<K: Key, W: Scalar>(buckets: u64) -> u64 {
     if W::BITS == 32 { K::ALL_ONES.to_u64() / buckets + 1 } else { 1 << (K::BITS - buckets.ilog2()) }
-}
-
-/// A table as kernels hold it.
-#[derive(Clone, Copy, Debug)]
-pub struct Table<K: Key, V: Payload> {
-    words: Global<K::PackedWord<V>>,
-    layout: Layout,
-}
-
-impl<K: Key, V: Payload> Table<K, V> {
-    /// The table whose buckets are at the address.
-    #[inline(always)]
-    pub fn new(words: Global<K::PackedWord<V>>, layout: Layout) -> Self {
-        Self { words, layout }
-    }
-
-    /// Prefetches the home bucket of a key, given its mixed key, for a lookup that comes soon.
-    #[inline(always)]
-    pub fn prefetch(&self, mixed: K) {
-        self.words.prefetch(mixed.scaled(self.layout.buckets()) as u64 * BUCKET_WORDS as u64);
-    }
-
-    /// The value of `key`, or for keys alone some word that says that the key is present.
-    ///
-    /// Nearly always one bucket is read, and seldom more than the two of a line. No thread of the
-    /// launch may change the table.
-    #[inline(always)]
-    pub fn get(&self, key: K) -> Option<V::Word> {
-        self.get_mixed(key.mixed(self.layout.a, self.layout.b))
-    }
-
-    /// The value of the key with this mixed key.
-    #[inline(always)]
-    pub fn get_mixed(&self, mixed: K) -> Option<V::Word> {
-        with_form!(self.layout.slots, K, V, F => find::get::<F, K, V>(self.words, &self.layout, mixed))
-    }
 }

@@ -12,11 +12,11 @@
 //! of one key follow the same probe sequence and meet where the first of them stopped. No key is
 //! inserted twice by searching, and one that counting put at home is seen there.
 
-use super::find::{equal_tags, value_at};
-use super::form::{Form, MAX_SLOTS, equal, filter, tag_number, tags_in};
+use super::Layout;
+use super::form::{BUCKET_WORDS, Form, MAX_SLOTS, equal, filter, tag_number, tags_in};
 use super::repeat_list::Listing;
 use super::source::Entry;
-use super::{BUCKET_WORDS, Layout};
+use super::table::{equal_tags, value_at};
 use crate::seam::{Global, Shared, opaque};
 use crate::types::{Key, Scalar};
 use core::marker::PhantomData;

@@ -1,8 +1,8 @@
 //! The list of the keys that pages meet again, in a build that does not know whether keys are
 //! unique.
 
-use super::fill::OWN_LENGTH;
 use super::header;
+use super::lists::OWN_LENGTH;
 use crate::seam::{Global, Shared};
 use crate::types::{Payload, Scalar};
 use core::marker::PhantomData;

@@ -1,6 +1,6 @@
 //! Dropping repeated keys of a tile: docs/page-map.md, "A split".
 
-use super::split::Held;
+use super::held::Held;
 use crate::primitives::radix::tile::{THREADS, item_of_row, items, tile};
 use crate::seam::{Block, Shared, opaque};
 use crate::types::{Key, Payload};

@@ -6,9 +6,9 @@
 //! being repeated keeps the value that it has.
 
 use super::Layout;
-use super::find::locate;
 use super::form::with_form;
 use super::repeat_list::{ListSizes, REPEAT_WORDS};
+use super::table::locate;
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{Key, Payload, Scalar, WordOf};
 

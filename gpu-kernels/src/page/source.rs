@@ -1,10 +1,26 @@
-//! The pairs that a page is built from.
+//! The pairs that a page is built from, and how the threads of a block share them.
 
 use super::Layout;
-use super::build::{MAX_READ_AHEAD, THREADS, read};
 use super::pairs::{AT_ONCE, Pairs, by_number, in_order};
 use crate::seam::{Block, Global};
 use crate::types::{Key, Payload, Scalar};
+
+/// The threads of a block, unless it is a block of one thread.
+pub(super) const THREADS: usize = 384;
+
+/// The stride by which the threads of a block go over their work.
+pub(super) const fn stride<B: Block>() -> u32 {
+    if B::IN_TURN { 1 } else { THREADS as u32 }
+}
+
+/// The most pairs that a thread reads at once.
+pub(super) const MAX_READ_AHEAD: usize = 4;
+
+/// The number of pairs that a thread reads at once: 16 bytes of keys, and of values.
+#[inline(always)]
+pub(super) const fn read<K: Key, V: Payload>() -> usize {
+    MAX_READ_AHEAD * 32 / <K::PackedWord<V> as Scalar>::BITS as usize
+}
 
 /// The arrays that hold the pairs of all pages.
 #[derive(Clone, Copy)]

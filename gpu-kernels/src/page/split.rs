@@ -9,25 +9,12 @@ use crate::seam::{Block, Global, Shared, Tile, opaque, vectorized};
 use crate::types::{Key, Payload, WordOf};
 
 use super::header;
+use super::held::Held;
 use super::pairs::{Pairs, in_order};
 use super::repeats::drop_repeats;
 use super::split_in_turn::SplitInTurn;
-use super::split_plan::{MAX_SPLIT_BITS, SplitParams};
+use super::split_plan::{MAX_SPLIT_BITS, NOWHERE, SplitArrays, SplitParams};
 pub use crate::primitives::radix::tile::tile;
-
-/// The state of a thread: item `i` is in row `i` of its warp.
-pub(super) struct Held<K, W> {
-    pub keys: [K; MAX_ITEMS],
-    /// The values, only if pairs are written side by side.
-    values: [W; MAX_ITEMS],
-    /// The item's bin above its rank; later the item's offset in the tile.
-    offsets: [u32; MAX_ITEMS],
-    /// The output offsets of the items that this thread takes from the staging, only if keys and
-    /// values are written apart.
-    targets: [u32; MAX_ITEMS],
-    /// A bit for each row whose key comes again in the tile.
-    pub dropped: u32,
-}
 
 /// The share of all pairs, one in so many, that earlier splits must have dropped for a later one to
 /// look for repeated keys in every tile.
@@ -36,10 +23,6 @@ const MANY_DROPPED: u64 = 8;
 /// The share of a tile's pairs of bins, one in so many, that must be skewed for repeated keys to be
 /// sought in the other bins, too.
 const MANY_SKEWED_BINS: u32 = 16;
-
-/// The target of items that are not written: behind every output, even with the items of a tile
-/// added.
-pub(super) const NOWHERE: u32 = 0xffff_0000;
 
 kernel! {
     /// Splits each region of the input into bins by the plan's bits, with a block for each tile of
@@ -143,7 +126,10 @@ fn split<K: Key, V: Payload, const REPEATS: bool, B: Block>(
     let bin_of = |key: K| key.bits_from(plan.shift) & (bins - 1);
     if B::IN_TURN && !skewed_before {
         let index = tile_index;
-        if vectorized(SplitInTurn::<K, V, REPEATS, _> { args: &args, starts, region, index, size, first, here }) {
+        let Split { keys, values, keys_out, values_out, starts_out, counts_out, state, header, .. } = args;
+        let arrays = SplitArrays { keys, values, keys_out, values_out, starts_out, counts_out, state, header };
+        let args = &arrays;
+        if vectorized(SplitInTurn::<K, V, REPEATS, _> { args, plan, starts, region, index, size, first, here }) {
             return;
         }
     }

@@ -2,7 +2,7 @@
 
 use super::header;
 use super::pairs::{AT_ONCE, Pairs, in_order};
-use super::split::{NOWHERE, Split};
+use super::split_plan::{NOWHERE, SplitArrays, SplitParams};
 use crate::primitives::radix::tile::{PREFIX, Published, SUM, tile};
 use crate::seam::{Shared, Work};
 use crate::types::{Key, Payload};
@@ -16,7 +16,8 @@ use crate::types::{Key, Payload};
 /// The tile's part of a bin comes from an atomic addition. If the order of the pairs matters, it
 /// comes from what the tiles before this one publish.
 pub(super) struct SplitInTurn<'a, K: Key, V: Payload, const REPEATS: bool, S> {
-    pub args: &'a Split<K, V, REPEATS>,
+    pub args: &'a SplitArrays<K, V>,
+    pub plan: SplitParams,
     /// The shared memory for one word per bin.
     pub starts: S,
     pub region: u32,
@@ -34,7 +35,7 @@ impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> Work for SplitInTu
 
     #[inline(always)]
     fn run(self) -> bool {
-        let plan = self.args.plan;
+        let plan = self.plan;
         self.starts.clear(0, 1 << plan.bits);
         if 1 << plan.bits <= FEW_BINS {
             self.count::<true>()
@@ -58,7 +59,7 @@ impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K,
     /// The bin of a mixed key.
     #[inline(always)]
     fn bin_of(&self, key: K) -> u32 {
-        key.bits_from(self.args.plan.shift) & ((1 << self.args.plan.bits) - 1)
+        key.bits_from(self.plan.shift) & ((1 << self.plan.bits) - 1)
     }
 
     /// Counts the pairs of each bin.
@@ -76,7 +77,7 @@ impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K,
                 }
             }
             if FEW {
-                ranks.add_to(self.starts, 1 << self.args.plan.bits);
+                ranks.add_to(self.starts, 1 << self.plan.bits);
             }
             item += AT_ONCE as u32;
         }
@@ -107,7 +108,7 @@ impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K,
                 }
             }
             if FEW {
-                ranks.add_to(starts, 1 << args.plan.bits);
+                ranks.add_to(starts, 1 << self.plan.bits);
             }
             item += AT_ONCE as u32;
         }
@@ -117,7 +118,7 @@ impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K,
     /// the last pair are unspecified.
     #[inline(always)]
     fn load_mixed(&self, item: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
-        let (args, plan) = (self.args, self.args.plan);
+        let (args, plan) = (self.args, self.plan);
         let here = (self.here - item).min(AT_ONCE as u32);
         // Pairs that are kept in order are never stored side by side.
         let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
@@ -134,7 +135,7 @@ impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K,
     /// begins.
     #[inline(always)]
     fn take_parts(&self) {
-        let (args, starts, plan, pairs) = (self.args, self.starts, self.args.plan, (1 << self.args.plan.bits) / 2);
+        let (args, starts, plan, pairs) = (self.args, self.starts, self.plan, (1 << self.plan.bits) / 2);
         let ordered = const { in_order::<REPEATS, V>() };
         let first_pair = self.region as u64 * pairs as u64;
         let published = Published { words: args.state.offset(1 + first_pair * plan.tiles as u64), pairs };
@@ -157,7 +158,7 @@ impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K,
             for half in 0..2 {
                 let (bin, number) = (2 * pair + half, 2 * (first_pair + pair as u64) + half as u64);
                 let (own, begin) = (starts.get(bin), (before >> (32 * half)) as u32);
-                let (bin_first, bin_capacity) = bin_of_output(args, number);
+                let (bin_first, bin_capacity) = self.bin_of_output(number);
                 let fits = begin as u64 + own as u64 <= bin_capacity as u64;
                 starts.set(bin, if fits { bin_first + begin } else { NOWHERE });
                 if !fits {
@@ -167,6 +168,18 @@ impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K,
                     args.counts_out.store(number, begin + own);
                 }
             }
+        }
+    }
+
+    /// The start of bin `number` of the output, and its capacity in pairs.
+    #[inline(always)]
+    fn bin_of_output(&self, number: u64) -> (u32, u32) {
+        let (starts, plan) = (self.args.starts_out, self.plan);
+        if starts.is_null() {
+            (number as u32 * plan.bin_capacity, plan.bin_capacity)
+        } else {
+            let bin_first = starts.load_read_only(number);
+            (bin_first, starts.load_read_only(number + 1) - bin_first)
         }
     }
 }
@@ -197,17 +210,5 @@ impl Ranks {
     #[inline(always)]
     fn add_to(&self, counts: impl Shared<u32>, bins: u32) {
         (0..bins).for_each(|bin| counts.set(bin, counts.get(bin) + self.of(bin)));
-    }
-}
-
-/// The start of bin `number` of the output, and its capacity in pairs.
-#[inline(always)]
-fn bin_of_output<K: Key, V: Payload, const REPEATS: bool>(args: &Split<K, V, REPEATS>, number: u64) -> (u32, u32) {
-    let plan = args.plan;
-    if args.starts_out.is_null() {
-        (number as u32 * plan.bin_capacity, plan.bin_capacity)
-    } else {
-        let bin_first = args.starts_out.load_read_only(number);
-        (bin_first, args.starts_out.load_read_only(number + 1) - bin_first)
     }
 }

@@ -1,5 +1,8 @@
 //! The arguments of a split, and their limits.
 
+use crate::seam::Global;
+use crate::types::Payload;
+
 /// The most bits of a split. A tile may need twice as many bins, for pairs that are absent or
 /// dropped.
 pub const MAX_SPLIT_BITS: u32 = crate::primitives::radix::MAX_BITS - 1;
@@ -35,4 +38,22 @@ pub struct SplitParams {
     pub skew_limit: u32,
     /// The number of this split: 0 for the first one, whose keys are not mixed yet.
     pub level: u32,
+}
+
+/// The target of items that are not written: behind every output, even with the items of a tile
+/// added.
+pub(super) const NOWHERE: u32 = 0xffff_0000;
+
+/// The arrays of a split whose tiles are processed by one thread: those of
+/// [`Split`](super::Split) by the same names.
+#[derive(Clone, Copy)]
+pub(super) struct SplitArrays<K, V: Payload> {
+    pub keys: Global<K>,
+    pub values: Global<V::Word>,
+    pub keys_out: Global<K>,
+    pub values_out: Global<V::Word>,
+    pub starts_out: Global<u32>,
+    pub counts_out: Global<u32>,
+    pub state: Global<u64>,
+    pub header: Global<u64>,
 }

@@ -1,7 +1,8 @@
 //! The execution model: a block of threads, tiles of lanes in step, and the memory that a block
 //! shares.
 
-use super::{Global, Word};
+use super::global::Global;
+use super::word::Word;
 
 /// A thread block, held by code that is the same for all its threads.
 ///

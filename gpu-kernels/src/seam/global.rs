@@ -1,6 +1,7 @@
 //! The device's memory: plain, wide and hinted accesses, and atomics with their scope.
 
-use super::{AtomicWord, Word};
+use super::access::{DeviceScope, Scope};
+use super::word::{AtomicWord, Word};
 use core::marker::PhantomData;
 
 /// A pointer to an array in the device's memory, as kernels take it.
@@ -209,31 +210,6 @@ impl<T: Word> Global<T> {
     pub fn prefetch_far(self, index: u64) {
         T::prefetch_far(self.at(index));
     }
-}
-
-/// The set of threads that an atomic operation is atomic for.
-pub trait Scope: Copy {
-    #[doc(hidden)]
-    const LEVEL: u8;
-}
-
-/// The scope of the threads of one block.
-#[derive(Clone, Copy, Debug)]
-pub struct BlockScope;
-/// The scope of all threads on the device.
-#[derive(Clone, Copy, Debug)]
-pub struct DeviceScope;
-/// The scope of all threads on all devices and the host.
-#[derive(Clone, Copy, Debug)]
-pub struct SystemScope;
-impl Scope for BlockScope {
-    const LEVEL: u8 = 0;
-}
-impl Scope for DeviceScope {
-    const LEVEL: u8 = 1;
-}
-impl Scope for SystemScope {
-    const LEVEL: u8 = 2;
 }
 
 /// A word of the device's memory that many threads change. All operations are relaxed: they order

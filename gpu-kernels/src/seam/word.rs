@@ -1,6 +1,7 @@
-//! Machine words, and what a back end must offer to access them.
+//! Machine words: those that kernels compute with, and those that they change as a whole.
 
-use super::{Scope, backend};
+use super::access::{GlobalWord, WholeWord};
+use super::backend;
 use crate::plain::Plain;
 
 /// A machine word that kernels load, store and change atomically: `u32` or `u64`.
@@ -58,40 +59,3 @@ pub trait AtomicWord: WholeWord + Plain + PartialEq + Default {}
 impl AtomicWord for u32 {}
 impl AtomicWord for u64 {}
 impl AtomicWord for u128 {}
-
-/// The accesses to the device's memory that each back end implements. Only
-/// [`Global`](super::Global) and [`Atomic`](super::Atomic) use them, and their methods say what
-/// each does.
-///
-/// # Safety
-/// The methods access `at`, which must be allocated and aligned; the plain ones must not race.
-#[allow(clippy::missing_safety_doc, missing_docs)]
-pub trait WholeWord: Sized {
-    fn prefetch(at: *const Self);
-    unsafe fn load_streaming(at: *const Self) -> Self;
-    unsafe fn load_read_only(at: *const Self) -> Self;
-    unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self;
-    unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self;
-    unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self;
-}
-
-/// The further accesses to words of 32 and 64 bits.
-///
-/// # Safety
-/// As for [`WholeWord`].
-#[allow(clippy::missing_safety_doc, missing_docs)]
-pub trait GlobalWord: Sized {
-    fn prefetch_far(at: *const Self);
-    unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2];
-    unsafe fn load_pair_streaming(at: *const Self) -> [Self; 2];
-    unsafe fn atomic_load_pair(at: *mut Self) -> [Self; 2];
-    unsafe fn store_pair(at: *mut Self, values: [Self; 2]);
-    unsafe fn load_four(at: *const Self) -> [Self; 4];
-    unsafe fn load_four_read_only(at: *const Self) -> [Self; 4];
-    unsafe fn load_four_streaming(at: *const Self) -> [Self; 4];
-    unsafe fn store_streaming(at: *mut Self, value: Self);
-    unsafe fn store_four_streaming(at: *mut Self, values: [Self; 4]);
-    unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self);
-    unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self;
-    unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self;
-}

@@ -5,10 +5,11 @@ mod documents;
 mod names;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::workspace;
 use names::Names;
 
 /// What is searched for documents, comments and names, beside the files at the root itself.
@@ -30,7 +31,7 @@ pub fn check(root: &Path, commands: Vec<String>) -> Result<()> {
         }
     }
     for folder in FOLDERS.iter().map(|folder| root.join(folder)).filter(|folder| folder.is_dir()) {
-        visit(&folder, &mut paths)?;
+        paths.extend(workspace::files(&folder)?);
     }
     paths.sort();
     let mut sources = Vec::new();
@@ -52,18 +53,6 @@ pub fn check(root: &Path, commands: Vec<String>) -> Result<()> {
         names::ELSEWHERE_PATH,
         findings.join("\n")
     );
-    Ok(())
-}
-
-fn visit(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
-        let path = entry?.path();
-        if !path.is_dir() {
-            paths.push(path);
-        } else if path.file_name().is_none_or(|name| name != "target") {
-            visit(&path, paths)?;
-        }
-    }
     Ok(())
 }
 

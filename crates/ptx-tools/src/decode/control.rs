@@ -1,7 +1,7 @@
 //! Branches, barriers, warp operations and moves.
 
-use super::operand::{Operand, is_list};
-use super::{Decoder, Patch, Reason};
+use super::syntax::{Operand, Reason, is_list};
+use super::{Decoder, Patch};
 use crate::code::{BarrierOp, Instruction, Kind, Op, SINK, WarpOp};
 
 fn shuffle(mode: &str) -> Option<WarpOp> {

@@ -1,8 +1,8 @@
 //! The little floating-point arithmetic that integer kernels need.
 
+use super::Decoder;
 use super::integer::{comparison, join};
-use super::operand::Operand;
-use super::{Decoder, Reason};
+use super::syntax::{Operand, Reason};
 use crate::code::{Comparison, FloatOp, Instruction, Join, Kind, Op, Rounding, TRUE};
 
 fn operation(name: &str) -> Option<(FloatOp, usize)> {

@@ -1,7 +1,7 @@
 //! Integer arithmetic, comparisons, selections and conversions.
 
-use super::operand::Operand;
-use super::{Decoder, Reason};
+use super::Decoder;
+use super::syntax::{Operand, Reason};
 use crate::code::{Comparison, Instruction, Join, Kind, Op, TRUE};
 
 /// The comparison of a name; true when its operands are taken as unsigned whatever the type.

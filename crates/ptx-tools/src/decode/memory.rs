@@ -1,7 +1,7 @@
 //! Loads, stores, atomics, and the changes of address space.
 
-use super::operand::{Operand, is_list};
-use super::{Decoder, Reason};
+use super::Decoder;
+use super::syntax::{Operand, Reason, is_list};
 use crate::code::{AtomicOp, Instruction, Kind, Op, SINK};
 use crate::fault::Space;
 use crate::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};

@@ -1,45 +1,9 @@
 //! Operands: from tokens to slots.
 
+use super::Decoder;
 use super::names::{Name, fixed_special, number, special};
-use super::{Decoder, Reason};
+use super::syntax::{Operand, Reason, listed, split};
 use crate::code::{SINK, Slot, ZERO};
-use crate::token::Token;
-
-/// The tokens of one operand.
-pub(crate) type Operand<'a> = &'a [Token<'a>];
-
-/// Splits the tokens at the commas outside of brackets.
-pub(crate) fn split<'t, 'a>(tokens: &'t [Token<'a>]) -> Result<Vec<&'t [Token<'a>]>, Reason> {
-    let mut out = Vec::new();
-    let (mut depth, mut start) = (0, 0);
-    for (i, t) in tokens.iter().enumerate() {
-        match t.text {
-            "[" | "{" | "(" => depth += 1,
-            "]" | "}" | ")" => depth -= 1,
-            "," if depth == 0 => {
-                out.push(&tokens[start..i]);
-                start = i + 1;
-            }
-            _ => {}
-        }
-    }
-    if !tokens.is_empty() {
-        out.push(&tokens[start..]);
-    }
-    if out.iter().any(|o| o.is_empty()) { Err("an operand is empty".into()) } else { Ok(out) }
-}
-
-/// The operands within `{…}`.
-fn listed<'a>(operand: Operand<'a>) -> Option<Operand<'a>> {
-    match operand {
-        [open, inner @ .., close] if open.is("{") && close.is("}") => Some(inner),
-        _ => None,
-    }
-}
-
-pub(crate) fn is_list(operand: Operand) -> bool {
-    listed(operand).is_some()
-}
 
 impl<'a> Decoder<'a> {
     /// The slot and width of a register, and whether the name is one.

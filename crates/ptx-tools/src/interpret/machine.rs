@@ -8,8 +8,8 @@ use std::cell::Cell;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::Launch;
 use super::lanes::{File, Group, LANES, Row, lanes};
+use super::launch::Launch;
 use super::run::{Failure, Slice, Stop, Warp, run};
 use crate::code::{Code, Instruction, Special};
 use crate::fault::{Fault, Location};

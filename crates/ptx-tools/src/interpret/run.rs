@@ -7,8 +7,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::arithmetic as arith;
 use super::lanes::{File, Group, LANES, lanes};
+use super::vector;
 use super::warp::together;
-use super::{vector, warp};
 use crate::code::{CARRY, Code, Instruction, Kind, Op, TRUE};
 use crate::memory::{Problem, View};
 
@@ -39,6 +39,15 @@ pub(crate) struct Warp<'a> {
     pub lanes: u32,
     pub memory: View<'a>,
     pub random: &'a mut Xoshiro256PlusPlus,
+}
+
+impl Warp<'_> {
+    /// Whether the group's lanes are all that a warp operation waits for. Lanes that the block does
+    /// not have are none.
+    #[inline(always)]
+    fn all_there(&self, group: &Group, i: &Instruction) -> bool {
+        lanes(group.mask).all(|lane| self.file.get(i.e, lane) as u32 & self.lanes == group.mask)
+    }
 }
 
 /// A slice of time.
@@ -117,7 +126,7 @@ fn run_here(warp: &mut Warp, group: Group, slice: &mut Slice) -> Result<Stop, (u
             Op::Exit => break Ok(Stop::Done),
             Op::Trap => break Err((first, Failure::Trap)),
             Op::Warp(op) => {
-                if !warp::all_there(warp, group, i) {
+                if !warp.all_there(group, i) {
                     break Ok(Stop::Together);
                 }
                 together(op, i, group.mask, &mut warp.file, warp.random);

@@ -4,16 +4,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
 use super::arithmetic::compare;
-use super::lanes::{File, Group, Row, lanes};
-use super::run::Warp;
+use super::lanes::{File, Row, lanes};
 use crate::code::{Comparison, Instruction, SINK, Slot, WarpOp};
-
-/// Whether the group's lanes are all that a warp operation waits for. Lanes that the block does not
-/// have are none.
-#[inline(always)]
-pub(super) fn all_there(warp: &Warp, group: &Group, i: &Instruction) -> bool {
-    lanes(group.mask).all(|lane| warp.file.get(i.e, lane) as u32 & warp.lanes == group.mask)
-}
 
 /// Executes a warp operation for the lanes in `mask`.
 pub(super) fn together(op: WarpOp, i: &Instruction, mask: u32, file: &mut File, random: &mut Xoshiro256PlusPlus) {

@@ -113,18 +113,6 @@ fn not_done(action: &str, path: Option<&PathBuf>, source: &IoError) -> String {
     }
 }
 
-impl FileError {
-    /// Returns what makes an error of the operating system one of this library.
-    pub(crate) fn io(action: &'static str) -> impl FnOnce(io::Error) -> crate::Error {
-        move |error| crate::Error::File(Self::Io { action, path: None, source: error.into() })
-    }
-
-    /// Returns the error for contents that no table has.
-    pub(crate) fn inconsistent(what: &'static str) -> crate::Error {
-        crate::Error::File(Self::Inconsistent { what })
-    }
-}
-
 /// An error of the operating system, or of a reader or writer. It can be cloned, and two are equal
 /// if their kinds and their texts are.
 #[derive(Clone, Debug)]

@@ -1,15 +1,18 @@
 //! Errors of this crate, with the figures and what to do about them.
 
 mod build;
+mod check;
 mod config;
 mod file;
 mod input;
 
 pub use build::{BuildError, FullError};
+pub(crate) use check::{check_slots, same_length};
 pub use config::ConfigError;
 pub use file::{FileError, IoError, TableKind};
 pub use input::InputError;
-pub(crate) use input::{check_slots, same_length};
+
+use std::io;
 
 /// The result of an operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -120,6 +123,18 @@ pub enum Error {
         /// The fault: what went wrong.
         fault: String,
     },
+}
+
+impl FileError {
+    /// Returns what makes an error of the operating system one of this library.
+    pub(crate) fn io(action: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |error| Error::File(Self::Io { action, path: None, source: error.into() })
+    }
+
+    /// Returns the error for contents that no table has.
+    pub(crate) fn inconsistent(what: &'static str) -> Error {
+        Error::File(Self::Inconsistent { what })
+    }
 }
 
 fn out_of_memory(asked: u64, free: u64, device: &str) -> String {

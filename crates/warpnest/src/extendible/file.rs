@@ -3,9 +3,9 @@
 //! Its words lead to each other: segments to bucket tables, these to buckets, and the headers say
 //! which part of the range a bucket has. All of this is checked, and addresses are not in the file.
 
-use super::config::Shape;
 use super::directory::Directory;
 use super::pool::Pool;
+use super::shape::Shape;
 use super::table::Table;
 use super::work::Work;
 use super::{Extendible, ExtendibleTable};

@@ -7,6 +7,7 @@ mod file;
 mod insert;
 mod pool;
 mod remove;
+mod shape;
 mod table;
 mod work;
 

@@ -1,9 +1,9 @@
 //! The memory of a map: pages of buckets, bucket tables, the segment table; and how it begins, and
 //! is packed again.
 
-use super::config::Shape;
 use super::directory::{Copy, Directory};
 use super::pool::Pool;
+use super::shape::Shape;
 use crate::runtime::stream::Batch;
 use crate::table::file::Section;
 use crate::{Buffer, Device, Error, Result, Stream};

@@ -1,6 +1,6 @@
 //! The buffers that batches work in, and how much memory they take.
 
-use super::config::Shape;
+use super::shape::Shape;
 use crate::primitives::{MAX_ITEMS, Scratch, sort_scratch_bytes, state_words};
 use crate::{Buffer, Device, Error, InputError, Result, Stream};
 use gpu_kernels::extendible::{LEAF_WORDS, NODE_WORDS, counts};

@@ -85,6 +85,12 @@ impl Config<Linear> {
         Ok(LINE_BYTES as usize * lines as usize + 8 * header::WORDS)
     }
 
+    /// Makes the layout of `lines` lines, with constants that nobody knows beforehand.
+    pub(super) fn layout(&self, random: &mut Xoshiro256StarStar, lines: u32) -> Layout {
+        let (a, b) = (random.next_u64(), random.next_u64());
+        Layout { a, b, lines, linear: self.design.linear as u32 }
+    }
+
     /// Returns the number of lines of a table with capacity for `pairs` pairs.
     pub(super) fn lines_for<W: Double>(&self, pairs: u64) -> Result<u32> {
         // Written this way round so that a load that is NaN is refused, too.
@@ -123,10 +129,4 @@ impl Config<Linear> {
 fn is_prime(number: u64) -> bool {
     number >= 2
         && (2..).take_while(|divisor| divisor * divisor <= number).all(|divisor| !number.is_multiple_of(divisor))
-}
-
-/// Makes a layout with constants that nobody knows beforehand.
-pub(super) fn layout(config: &LinearConfig, random: &mut Xoshiro256StarStar, lines: u32) -> Layout {
-    let (a, b) = (random.next_u64(), random.next_u64());
-    Layout { a, b, lines, linear: config.design.linear as u32 }
 }

@@ -1,6 +1,5 @@
 //! Rehashing to another table: a larger one, a smaller one, or one without removed keys.
 
-use super::config::layout;
 use super::{Counts, LinearTable, cell, in_cell};
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::double::{Half, PackedPair};
@@ -44,7 +43,7 @@ impl<K: Key, V: Value> LinearTable<K, V> {
     /// Moves all keys to a table of `lines` lines, which has capacity for them, with other
     /// constants; waits.
     fn rehash(&mut self, stream: &Stream, lines: u32) -> Result<()> {
-        let layout = layout(&self.config, &mut self.random, lines);
+        let layout = self.config.layout(&mut self.random, lines);
         let mut words = Buffer::uninitialized(&self.device, layout.slots::<PackedPair<K, V>>() as usize)?;
         words.set_bytes(stream, 0xff)?;
         let (old_header, mut new_header) = (self.header.download(stream)?, [0; header::WORDS]);

@@ -145,7 +145,7 @@ impl<K: Key, V: Value> LinearTable<K, V> {
         let lines = config.lines_for::<PackedPair<K, V>>(config.design.pairs)?;
         Self::check_device(device)?;
         let mut random = Xoshiro256StarStar::seed_from_u64(config.seed_or_random());
-        let layout = config::layout(&config, &mut random, lines);
+        let layout = config.layout(&mut random, lines);
         let mut words = Buffer::uninitialized(device, layout.slots::<PackedPair<K, V>>() as usize)?;
         words.set_bytes(device.default_stream(), 0xff)?;
         let header = Buffer::zeroed(device, header::WORDS)?;

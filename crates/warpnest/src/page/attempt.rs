@@ -2,8 +2,8 @@
 //! beforehand. If a bin of the last split overflows, that split is made once more.
 
 use super::PageTable;
-use super::config::{PairStorage, Plan};
 use super::outcome::Outcome;
+use super::plan::{PairStorage, Plan};
 use crate::primitives::Pairs;
 use crate::runtime::stream::Batch;
 use crate::table::input::{Input, Known};

@@ -2,8 +2,8 @@
 //! split overflows, all pairs are counted ([`counted`](super::counted)). If a page cannot be built,
 //! other constants are tried.
 
-use super::config::Plan;
 use super::outcome::Outcome;
+use super::plan::Plan;
 use super::report::{PageReport, PageStages};
 use super::{Page, PageConfig, PageTable};
 use crate::primitives::Scratch;

@@ -3,8 +3,8 @@
 
 use super::PageTable;
 use super::attempt::{launch_one_of, pairs_in};
-use super::config::Plan;
 use super::outcome::Outcome;
+use super::plan::Plan;
 use crate::primitives::{Pairs, RadixPasses, Scratch};
 use crate::runtime::stream::Batch;
 use crate::table::input::{Input, Known};

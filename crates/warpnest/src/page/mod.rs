@@ -9,8 +9,10 @@ mod counted;
 mod file;
 mod id_table;
 mod outcome;
+mod plan;
 mod report;
 mod unordered;
+mod unordered_plan;
 
 pub use config::{Page, PageConfig};
 pub use report::{PageReport, PageStages};

@@ -23,6 +23,7 @@
 mod compact;
 mod gather;
 mod radix;
+mod radix_passes;
 mod scan;
 mod scratch;
 mod search;
@@ -31,7 +32,8 @@ pub use compact::{compact, flag_last_of_each};
 pub(crate) use compact::{launch_compact, launch_flag, state_words};
 pub use gather::{gather, gather_found};
 pub use radix::{BitField, MAX_BITS, histogram, partition_pairs, sort_pairs};
-pub(crate) use radix::{Pairs, RadixPasses, sort_pairs_by_mixed_key, sort_scratch_bytes};
+pub(crate) use radix::{sort_pairs_by_mixed_key, sort_scratch_bytes};
+pub(crate) use radix_passes::{Pairs, RadixPasses};
 pub use scan::{exclusive_scan, exclusive_scan_in_place};
 pub use scratch::Scratch;
 pub use search::binary_search;

@@ -1,15 +1,21 @@
 //! The devices: GPUs and the CPU engine.
 
+#[cfg(feature = "cuda")]
+use crate::runtime::engine::cuda::{self, CudaEngine};
 #[cfg(feature = "cpu")]
 use crate::runtime::engine::{Cores, HostEngine};
 use crate::runtime::engine::{Engine, Memory};
 use crate::runtime::stream::Stream;
 use crate::{ConfigError, Error, Result};
+#[cfg(feature = "cuda")]
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 #[cfg(feature = "cpu")]
 use std::sync::LazyLock;
+#[cfg(feature = "cuda")]
+use std::sync::{Mutex, PoisonError};
 
 /// A GPU, or the CPU engine. Cheap to clone; clones are the same device.
 #[derive(Clone)]
@@ -54,7 +60,7 @@ impl Device {
     /// others are compiled when they are first launched).
     pub fn cuda(ordinal: u32) -> Result<Self> {
         #[cfg(feature = "cuda")]
-        return crate::runtime::engine::cuda::device(ordinal);
+        return cuda_device(ordinal);
         #[cfg(not(feature = "cuda"))]
         Err(Error::NoDevice {
             ordinal,
@@ -134,6 +140,28 @@ impl Device {
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine
     }
+}
+
+/// The device of this ordinal: created once, then the same as long as it works, so that its kernels
+/// are loaded once.
+#[cfg(feature = "cuda")]
+fn cuda_device(ordinal: u32) -> Result<Device> {
+    static DEVICES: Mutex<BTreeMap<u32, Device>> = Mutex::new(BTreeMap::new());
+    let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(device) = devices.get(&ordinal) {
+        let engine = device.engine().as_any().downcast_ref::<CudaEngine>().expect("CUDA devices alone are kept");
+        let answer = engine.memory();
+        if !engine.is_lost() {
+            // An error that the context survives may be gone at the next call.
+            return answer.map(|_| device.clone());
+        }
+        // If there is no other user of the context, the driver destroys it, and creates a new one.
+        devices.remove(&ordinal);
+    }
+    let made = CudaEngine::new(ordinal).and_then(Device::from_engine);
+    let device = made.map_err(|error| cuda::explained(ordinal, error))?;
+    devices.insert(ordinal, device.clone());
+    Ok(device)
 }
 
 impl Stream {

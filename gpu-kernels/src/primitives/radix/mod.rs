@@ -50,6 +50,11 @@ pub struct Digit {
 }
 
 impl Digit {
+    /// The digit of the key itself: `bits` bits of it, from bit `shift` on.
+    pub const fn of_key(shift: u32, bits: u32) -> Self {
+        Self { functions: HashFunctions::NONE, of: DigitOf::Key as u32, shift, bits, padding: 0 }
+    }
+
     /// The word that the digits of `key` are taken from.
     #[inline(always)]
     fn word<K: Key>(&self, key: K) -> u64 {

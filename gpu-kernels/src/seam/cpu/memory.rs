@@ -4,8 +4,8 @@
 //! and publishes its sum, and another block then writes the tile. On a GPU the sum's dependence on
 //! what was read orders these accesses; Rust needs the order stated.
 
-use super::super::word::{GlobalWord, WholeWord};
-use super::super::{Scope, Work};
+use super::super::access::{GlobalWord, Scope, WholeWord};
+use super::super::work::Work;
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},

@@ -3,7 +3,7 @@
 
 #[macro_use]
 mod declare;
-pub(super) mod memory;
+pub(crate) mod memory;
 mod storage;
 
 pub use storage::SharedStorage;

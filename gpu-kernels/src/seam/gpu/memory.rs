@@ -1,8 +1,8 @@
 //! Memory operations in inline PTX. Loads, stores and atomics need no convergence, so inline
 //! assembly is right for them.
 
-use super::super::Scope;
-use super::super::word::{GlobalWord, WholeWord};
+use super::super::access::{GlobalWord, Scope, WholeWord};
+use super::super::work::Work;
 use super::warp::LaneWord;
 use core::arch::asm;
 
@@ -18,7 +18,7 @@ pub fn equal_of_four(words: [u32; 4], mask: u32, other: u32) -> u32 {
 
 /// Runs `work` as it is: threads are a GPU's vectors.
 #[inline(always)]
-pub fn vectorized<W: super::super::Work>(work: W) -> W::Output {
+pub fn vectorized<W: Work>(work: W) -> W::Output {
     work.run()
 }
 

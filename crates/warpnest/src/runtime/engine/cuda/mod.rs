@@ -7,34 +7,46 @@ mod interop;
 mod module;
 mod queue;
 mod readback;
+mod shared;
 
 use super::{Engine, Memory, Queue};
-use crate::{Device, Error, Result};
+use crate::{Error, Result};
 use context::Primary;
 use driver::Address;
 use module::Kernels;
 use queue::CudaQueue;
+use shared::Shared;
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-/// The device of this ordinal: created once, then the same as long as it works, so that its kernels
-/// are loaded once.
-pub(crate) fn device(ordinal: u32) -> Result<Device> {
-    static DEVICES: Mutex<BTreeMap<u32, Device>> = Mutex::new(BTreeMap::new());
-    let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(device) = devices.get(&ordinal) {
-        let engine = device.engine().as_any().downcast_ref::<CudaEngine>().expect("CUDA devices alone are kept");
-        let answer = engine.shared.primary.memory();
-        if !engine.shared.primary.is_lost() {
-            // An error that the context survives may be gone at the next call.
-            return answer.map(|_| device.clone());
-        }
-        // If there is no other user of the context, the driver destroys it, and creates a new one.
-        devices.remove(&ordinal);
+pub(crate) struct CudaEngine {
+    shared: Arc<Shared>,
+}
+
+impl CudaEngine {
+    /// Makes the engine of the device of this ordinal, in its primary context, with its kernels.
+    pub fn new(ordinal: u32) -> Result<Self> {
+        let primary = Arc::new(Primary::retain(ordinal)?);
+        let kernels = Kernels::load(&primary)?;
+        Ok(Self { shared: Arc::new(Shared { kernels, primary }) })
     }
-    let device = CudaEngine::new(ordinal).and_then(Device::from_engine).map_err(|error| match error {
+
+    /// Whether an error has cost the engine its context, as far as calls of the driver have told.
+    pub fn is_lost(&self) -> bool {
+        self.shared.primary.is_lost()
+    }
+}
+
+impl fmt::Debug for CudaEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaEngine({})", self.name())
+    }
+}
+
+/// The error of a device that could not be made; for a lost context, one that says what to do.
+pub(crate) fn explained(ordinal: u32, error: Error) -> Error {
+    match error {
         Error::Driver { call, code, name } if driver::code::LOST.contains(&code) => Error::NoDevice {
             ordinal,
             reason: format!(
@@ -43,32 +55,6 @@ pub(crate) fn device(ordinal: u32) -> Result<Device> {
             ),
         },
         error => error,
-    })?;
-    devices.insert(ordinal, device.clone());
-    Ok(device)
-}
-
-/// The state that the engine and its queues share.
-pub(super) struct Shared {
-    kernels: Kernels,
-    primary: Arc<Primary>,
-}
-
-pub(crate) struct CudaEngine {
-    shared: Arc<Shared>,
-}
-
-impl CudaEngine {
-    fn new(ordinal: u32) -> Result<Self> {
-        let primary = Arc::new(Primary::retain(ordinal)?);
-        let kernels = Kernels::load(&primary)?;
-        Ok(Self { shared: Arc::new(Shared { kernels, primary }) })
-    }
-}
-
-impl fmt::Debug for CudaEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CudaEngine({})", self.name())
     }
 }
 

@@ -1,9 +1,9 @@
 //! CUDA streams and events.
 
-use super::Shared;
 use super::context::Primary;
 use super::driver::{self, Address, Failure, code, constant};
 use super::readback::ReadbackBuffer;
+use super::shared::Shared;
 use crate::runtime::engine::{Queue, QueueEvent};
 use crate::{Error, Result};
 use gpu_kernels::seam::Kernel;

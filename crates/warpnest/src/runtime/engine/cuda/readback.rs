@@ -4,9 +4,8 @@
 //! A copy and the driver's wait for it take 9 µs after the last kernel, a fifth of a build of a
 //! million pairs; this takes 4 µs (docs/architecture.md).
 
-use super::Shared;
 use super::driver::Address;
-use super::queue::CudaQueue;
+use super::shared::Shared;
 use crate::runtime::engine::Queue;
 use crate::{Error, Result};
 use gpu_kernels::primitives::readback::{Readback, ReadbackParams};
@@ -64,7 +63,7 @@ impl ReadbackBuffer {
     ///
     /// # Safety
     /// The buffer [takes](ReadbackBuffer::takes) it, and there are as many bytes from `from` on.
-    pub unsafe fn bring(&mut self, queue: &CudaQueue, from: usize, to: &mut [u8]) -> Result<()> {
+    pub unsafe fn bring(&mut self, queue: &dyn Queue, from: usize, to: &mut [u8]) -> Result<()> {
         let words = to.len() / 4;
         self.epoch = self.epoch.checked_add(1).unwrap_or_else(|| {
             // All epochs have been used: no word with an old epoch may remain.
@@ -97,7 +96,7 @@ impl ReadbackBuffer {
 
     /// The word of this epoch; waits until it is there, or until the driver has waited for the
     /// queue.
-    fn wait_for(&self, word: &AtomicU64, patient: &mut Option<Instant>, queue: &CudaQueue) -> Result<u32> {
+    fn wait_for(&self, word: &AtomicU64, patient: &mut Option<Instant>, queue: &dyn Queue) -> Result<u32> {
         loop {
             let found = word.load(Ordering::Acquire);
             if (found >> 32) as u32 == self.epoch {

@@ -4,7 +4,8 @@
 use super::{Other, foreign, primary};
 use crate::runtime::allocation::{Allocation, Owner};
 use crate::runtime::engine::Engine;
-use crate::runtime::engine::cuda::{CudaEngine, CudaQueue, driver};
+use crate::runtime::engine::cuda::queue::CudaQueue;
+use crate::runtime::engine::cuda::{CudaEngine, driver};
 use crate::{Buffer, Device, Error, Result, Stream};
 use bytemuck::Pod;
 use cudarc::driver::{

@@ -2,8 +2,8 @@
 
 use super::{Other, foreign, primary};
 use crate::runtime::allocation::{Allocation, Owner};
-use crate::runtime::engine::cuda::CudaQueue;
 use crate::runtime::engine::cuda::driver::{self, constant};
+use crate::runtime::engine::cuda::queue::CudaQueue;
 use crate::{Buffer, Device, Result, Stream};
 use bytemuck::Pod;
 use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};

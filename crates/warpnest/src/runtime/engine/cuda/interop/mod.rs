@@ -5,8 +5,9 @@ mod cudarc;
 #[cfg(feature = "cust")]
 mod cust;
 
+use super::CudaEngine;
 use super::context::Primary;
-use super::{CudaEngine, CudaQueue};
+use super::queue::CudaQueue;
 use crate::runtime::allocation::{Allocation, Owner};
 use crate::runtime::engine::{Engine, Queue};
 use crate::{Buffer, Device, Error, InputError, Result, Stream};

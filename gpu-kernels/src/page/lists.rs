@@ -1,0 +1,56 @@
+//! The lists of a page's pairs that have no slot yet, and the words of shared memory behind their
+//! lengths.
+
+use crate::seam::Shared;
+use crate::types::Scalar;
+
+/// A list that threads append to.
+#[derive(Clone, Copy)]
+pub struct List<Entries, Lengths> {
+    pub entries: Entries,
+    pub lengths: Lengths,
+    /// The index of this list's length in `lengths`.
+    pub number: u32,
+    pub most: u32,
+}
+
+impl<Entries, Lengths: Shared<u32>> List<Entries, Lengths> {
+    /// Appends an entry if the capacity allows, and counts it in any case.
+    #[inline(always)]
+    pub fn push<E: Scalar>(&self, entry: E)
+    where
+        Entries: Shared<E>,
+    {
+        let entry_index = self.lengths.fetch_add(self.number, 1);
+        if entry_index < self.most {
+            self.entries.set(entry_index, entry);
+        }
+    }
+
+    /// Whether more entries were pushed than the list's capacity.
+    #[inline(always)]
+    pub fn overflowed(&self) -> bool {
+        self.lengths.load_relaxed(self.number) > self.most
+    }
+}
+
+/// The lists of pairs that have no slot yet.
+#[derive(Clone, Copy)]
+pub struct Lists<Over, Left, Repeats> {
+    /// Pairs that found their home full.
+    pub over: Over,
+    /// Pairs that found all of their candidates full.
+    pub left: Left,
+    /// Keys that pages met again.
+    pub repeats: Repeats,
+}
+
+/// The first of two words behind the lengths of the lists, which take turns to hold the chosen
+/// eviction.
+pub const CHOSEN: u32 = 2;
+/// The word behind these: the number of keys that the block inserted.
+pub const INSERTED: u32 = 4;
+/// The word behind that: whether the block has ended early.
+pub const IN_VAIN: u32 = 5;
+/// The word behind that: the length of the page's own part of the list of repeated keys.
+pub const OWN_LENGTH: u32 = 6;

@@ -1,0 +1,39 @@
+//! What threads compute or do by themselves, where the back ends differ.
+
+use super::backend;
+use super::block::Block;
+use super::word::Word;
+use super::work::Work;
+
+/// Returns `word`, about which the compiler then knows nothing. A thread then keeps this word and
+/// not the ones that it was made of. Otherwise LLVM would take packed words apart, and delay
+/// computing what is used after a barrier, which takes more registers.
+#[inline(always)]
+pub fn opaque(word: u32) -> u32 {
+    backend::opaque(word)
+}
+
+/// The constant [`Block::IN_TURN`] of a block's type, where that has no name.
+#[inline(always)]
+pub fn in_turn<B: Block>(_: &B) -> bool {
+    B::IN_TURN
+}
+
+/// Compares four words with `other`, in the bits of `mask`. For each word `i` that is equal, some
+/// of the four bits from `4 · i` on are set.
+#[inline(always)]
+pub fn equal_of_four<T: Word>(words: [T; 4], mask: T, other: T) -> u32 {
+    T::equal_of_four(words, mask, other)
+}
+
+/// Runs `work`. On a CPU with wider vectors than every CPU has, it runs code compiled for these.
+#[inline(always)]
+pub fn vectorized<W: Work>(work: W) -> W::Output {
+    backend::vectorized(work)
+}
+
+/// Lets other threads run while this thread waits for a word that another block is about to write.
+#[inline(always)]
+pub fn pause() {
+    backend::pause();
+}
