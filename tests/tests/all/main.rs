@@ -23,6 +23,7 @@ mod runtime {
     #[cfg(all(target_os = "linux", not(feature = "cust")))]
     mod refusals;
     mod streams;
+    mod views;
 }
 
 mod ptx {

@@ -83,7 +83,7 @@ impl<'d> Roofline<'d> {
                 stream.launch(accesses, |uses| Random {
                     memory: uses.write(&mut memory),
                     input: uses.read(&self.input),
-                    output: uses.write(&mut output),
+                    output: uses.write(&mut *output),
                     plan: RandomParams { accesses, words, seed, access: access as u32, padding: 0 },
                 })
             }

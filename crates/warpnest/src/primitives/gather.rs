@@ -1,7 +1,7 @@
 //! Gather: rows of an array, by their numbers.
 
 use crate::types::Plain;
-use crate::{Answers, Buffer, Result, Stream};
+use crate::{Answers, Buffer, BufferSlice, Result, Stream};
 use gpu_kernels::hash::Divisor;
 use gpu_kernels::primitives::gather::{GatherParams, GatherRows, WIDE};
 
@@ -18,7 +18,7 @@ pub fn gather<T: Plain>(
     stream: &Stream,
     source: &Buffer<T>,
     numbers: &Buffer<u32>,
-    output: &mut Buffer<T>,
+    output: &mut BufferSlice<T>,
 ) -> Result<()> {
     launch(stream, source, numbers, None, output)
 }
@@ -63,7 +63,7 @@ pub fn gather_found<T: Plain>(
     stream: &Stream,
     source: &Buffer<T>,
     answers: &Answers<u32>,
-    output: &mut Buffer<T>,
+    output: &mut BufferSlice<T>,
 ) -> Result<()> {
     launch(stream, source, &answers.values, Some(&answers.found), output)
 }
@@ -73,7 +73,7 @@ fn launch<T: Plain>(
     source: &Buffer<T>,
     numbers: &Buffer<u32>,
     found: Option<&Buffer<u32>>,
-    output: &mut Buffer<T>,
+    output: &mut BufferSlice<T>,
 ) -> Result<()> {
     const { assert!(size_of::<T>() != 0 && size_of::<T>().is_multiple_of(4), "rows are of whole words of 4 bytes") };
     const { assert!(size_of::<T>() / 4 <= u32::MAX as usize, "a row has less than 2^32 words of 4 bytes") };

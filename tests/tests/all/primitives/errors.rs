@@ -48,15 +48,17 @@ fn bit_fields_that_a_key_does_not_have_or_of_too_many_bits_are_refused() {
             let error = histogram(stream, &narrow, field, &mut counts).unwrap_err();
             assert_eq!(error, Error::Config(ConfigError::BitField { shift, bits, key_bits: 32, max_bits: 10 }));
             says(&error, &[&format!("{bits} bits from bit {shift} on"), "1 to 10 bits", "the 32 bits of a key"]);
-            let (input, output) = ((&narrow, &narrow), (&mut keys_out, &mut values_out));
-            assert_eq!(partition_pairs(stream, &mut scratch, field, input, output, &mut counts).unwrap_err(), error);
+            let (input, scratch) = ((&narrow, &narrow), &mut scratch);
+            let refused = partition_pairs(stream, scratch, field, input, (&mut keys_out, &mut values_out), &mut counts);
+            assert_eq!(refused.unwrap_err(), error);
         }
         for (shift, bits) in common {
             let error = histogram(stream, &wide, BitField { shift, bits }, &mut counts).unwrap_err();
             assert_eq!(error, Error::Config(ConfigError::BitField { shift, bits, key_bits: 64, max_bits: 10 }));
-            let (input, output) = ((&wide, &narrow), (&mut wide_out, &mut values_out));
+            let (input, scratch) = ((&wide, &narrow), &mut scratch);
             let field = BitField { shift, bits };
-            assert_eq!(partition_pairs(stream, &mut scratch, field, input, output, &mut counts).unwrap_err(), error);
+            let refused = partition_pairs(stream, scratch, field, input, (&mut wide_out, &mut values_out), &mut counts);
+            assert_eq!(refused.unwrap_err(), error);
         }
         untouched(device, &[&counts, &keys_out, &values_out]);
         // The highest fields that exist.
@@ -84,8 +86,7 @@ fn arrays_whose_lengths_do_not_belong_together_are_refused() {
             let mut counts = sentinels(device, length);
             lengths(histogram(stream, &five, field, &mut counts).unwrap_err(), 8, length as u64);
             let mut other = sentinels(device, 5);
-            let (input, output) = ((&five, &five), (&mut out, &mut other));
-            let refused = partition_pairs(stream, scratch, field, input, output, &mut counts);
+            let refused = partition_pairs(stream, scratch, field, (&five, &five), (&mut out, &mut other), &mut counts);
             lengths(refused.unwrap_err(), 8, length as u64);
             untouched(device, &[&counts, &other]);
         }
@@ -274,8 +275,8 @@ fn more_items_than_places_have_numbers_are_refused_before_anything_is_done() {
         refused(histogram(stream, &large(), field, &mut small(16)));
         refused(sort_pairs(stream, scratch, &mut large(), &mut large()));
         let (mut keys, mut values) = (large(), large());
-        let (input, output) = ((&large(), &large()), (&mut keys, &mut values));
-        refused(partition_pairs(stream, scratch, field, input, output, &mut small(16)));
+        let input = (&large(), &large());
+        refused(partition_pairs(stream, scratch, field, input, (&mut keys, &mut values), &mut small(16)));
         let mut words = Buffer::zeroed(device, asked.div_ceil(32)).unwrap();
         refused(flag_last_of_each(stream, &large(), &mut words));
         refused(compact(stream, scratch, &large(), &words, &mut large(), &mut small(1)));
