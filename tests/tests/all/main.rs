@@ -47,6 +47,8 @@ mod primitives {
     mod gather;
     mod large;
     mod properties;
+    mod rows;
+    mod scatter;
 }
 
 mod page {

@@ -134,7 +134,7 @@ impl Finder {
         let plan = LimitRunsParams { queries: queries as u64, most: MOST_ALIKE };
         // SAFETY: there is a count for each query, and an offset more.
         unsafe {
-            stream.launch(queries as u64 + 1, |uses| LimitRuns {
+            stream.launch(queries + 1, |uses| LimitRuns {
                 counts: uses.read(counts),
                 offsets: uses.write(offsets),
                 plan,
@@ -161,7 +161,7 @@ impl Finder {
         // SAFETY: each query has a run of as many values as its offsets are apart, and there is a
         // word for each vote. Values are features of the references; both sets have been hashed.
         unsafe {
-            stream.launch(plan.queries, |uses| Vote {
+            stream.launch(plan.queries as usize, |uses| Vote {
                 runs: uses.read(runs),
                 offsets: uses.read(offsets),
                 values: uses.read(self.map.value_buffer()),
@@ -196,12 +196,12 @@ impl Finder {
         let plan = TallyParams { votes, references: references as u64 };
         // SAFETY: there are as many votes, in order, and a word for each scene and reference.
         unsafe {
-            stream.launch(votes, |uses| Tally { keys: uses.read(vote_keys), best: uses.write(best), plan })?;
+            stream.launch(votes as usize, |uses| Tally { keys: uses.read(vote_keys), best: uses.write(best), plan })?;
         }
         let plan = ChooseParams { scenes: scenes as u64, references: references as u64 };
         // SAFETY: the same, and each scene has words for its hypotheses.
         unsafe {
-            stream.launch(plan.scenes, |uses| Choose {
+            stream.launch(plan.scenes as usize, |uses| Choose {
                 best: uses.read(best),
                 hypotheses: uses.write(hypotheses),
                 plan,
@@ -220,7 +220,7 @@ impl Finder {
         // SAFETY: hypotheses are sort keys of votes, whose points are in the sets; each has words
         // for its result.
         unsafe {
-            stream.launch(number as u64 * VERIFY_THREADS, |uses| Verify {
+            stream.launch(number * VERIFY_THREADS as usize, |uses| Verify {
                 hypotheses: uses.read(hypotheses),
                 keys: uses.read(vote_keys),
                 votes: uses.read(pairs),

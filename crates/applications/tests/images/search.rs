@@ -50,7 +50,7 @@ impl Sets {
         let plan = KeysParams { points: points as u64, no_key, padding: 0 };
         // SAFETY: sets have starts and ends, and each point has as many outputs as are written.
         unsafe {
-            device.default_stream().launch(plan.points, |uses| Keys {
+            device.default_stream().launch(plan.points as usize, |uses| Keys {
                 points: uses.read(words),
                 sets: uses.read(sets),
                 starts: uses.read(starts),
@@ -104,7 +104,7 @@ fn vote(device: &Device, there: (&Sets, &Buffer<u32>), here: (&Sets, &Buffer<u32
     let plan = LimitRunsParams { queries: queries as u64, most: MOST as u64 };
     // SAFETY: there are as many counts, and an offset more.
     unsafe {
-        stream.launch(queries as u64 + 1, |uses| LimitRuns {
+        stream.launch(queries + 1, |uses| LimitRuns {
             counts: uses.read(&counts),
             offsets: uses.write(&mut offsets),
             plan,
@@ -124,7 +124,7 @@ fn vote(device: &Device, there: (&Sets, &Buffer<u32>), here: (&Sets, &Buffer<u32
     let [(here, frames), (there, there_frames)] = [here, there];
     // SAFETY: runs have as many values as offsets say, which are features of the references.
     unsafe {
-        stream.launch(plan.queries, |uses| Vote {
+        stream.launch(plan.queries as usize, |uses| Vote {
             runs: uses.read(&runs),
             offsets: uses.read(&offsets),
             values: uses.read(map.value_buffer()),
@@ -191,21 +191,21 @@ fn verify(
     // many hypotheses and results.
     unsafe {
         stream
-            .launch(count, |uses| Tally {
+            .launch(count as usize, |uses| Tally {
                 keys: uses.read(keys),
                 best: uses.write(&mut best),
                 plan: TallyParams { votes: count, references },
             })
             .unwrap();
         stream
-            .launch(scenes, |uses| Choose {
+            .launch(scenes as usize, |uses| Choose {
                 best: uses.read(&best),
                 hypotheses: uses.write(&mut hypotheses),
                 plan: ChooseParams { scenes, references },
             })
             .unwrap();
         stream
-            .launch(128 * hypotheses.len() as u64, |uses| Verify {
+            .launch(128 * hypotheses.len(), |uses| Verify {
                 hypotheses: uses.read(&hypotheses),
                 keys: uses.read(keys),
                 votes: uses.read(votes),

@@ -69,7 +69,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
         }
         let ms = median_ms(stream, 2, runs, || {
             let (input, scratch) = ((&keys, &values), &mut scratch);
-            partition_pairs(stream, scratch, field, input, (&mut keys_out, &mut values_out), &mut starts)
+            partition_pairs(stream, scratch, input, field, (&mut keys_out, &mut values_out), &mut starts)
         })?;
         let mut expected: Vec<(K, V)> = input.keys.iter().copied().zip(input.values.iter().copied()).collect();
         expected.sort_by_key(|(key, _)| key.to_u64() >> field.shift);

@@ -85,8 +85,8 @@ fn histogram_threads(items: u64) -> u64 {
 pub fn partition_pairs<K: Key, V: Value>(
     stream: &Stream,
     scratch: &mut Scratch,
-    field: BitField,
     (keys, values): (&Buffer<K>, &Buffer<V>),
+    field: BitField,
     (keys_out, values_out): (&mut BufferSlice<K>, &mut BufferSlice<V>),
     starts: &mut BufferSlice<u32>,
 ) -> Result<()> {

@@ -61,29 +61,29 @@ impl Stream {
     /// closure:
     ///
     /// ```compile_fail,E0505
-    /// # use warpnest::{Buffer, Device, kernels::layered::multi::{Numbers, NumbersParams}};
+    /// # use warpnest::{Buffer, Device, kernels::primitives::iota::{Iota, IotaParams}};
     /// # let device = Device::cpu();
     /// let mut output = Buffer::<u32>::zeroed(&device, 8).unwrap();
-    /// let plan = NumbersParams { end: 8 };
+    /// let plan = IotaParams { items: 8 };
     /// let launched = unsafe {
     ///     device.default_stream().launch(8, |uses| {
-    ///         let numbers = Numbers { output: uses.write(&mut output), plan };
+    ///         let iota = Iota { output: uses.write(&mut output), plan };
     ///         drop(output);
-    ///         numbers
+    ///         iota
     ///     })
     /// };
     /// ```
     ///
     /// ```compile_fail,E0499
-    /// # use warpnest::{Buffer, Device, kernels::layered::multi::{Numbers, NumbersParams}};
+    /// # use warpnest::{Buffer, Device, kernels::primitives::iota::{Iota, IotaParams}};
     /// # let device = Device::cpu();
     /// let mut output = Buffer::<u32>::zeroed(&device, 8).unwrap();
-    /// let plan = NumbersParams { end: 8 };
+    /// let plan = IotaParams { items: 8 };
     /// let launched = unsafe {
     ///     device.default_stream().launch(8, |uses| {
-    ///         let numbers = Numbers { output: uses.write(&mut output), plan };
+    ///         let iota = Iota { output: uses.write(&mut output), plan };
     ///         output.fill(device.default_stream(), 0).unwrap();
-    ///         numbers
+    ///         iota
     ///     })
     /// };
     /// ```
@@ -97,11 +97,11 @@ impl Stream {
     /// them must be one that [`Uses`] gave for this launch, or null where that text allows it.
     /// Those that the kernel writes through must be from [`Uses::write`]. The pointers may go
     /// nowhere else.
-    pub unsafe fn launch<'b, K: Kernel>(&'b self, threads: u64, kernel: impl FnOnce(&Uses<'b>) -> K) -> Result<()> {
+    pub unsafe fn launch<'b, K: Kernel>(&'b self, threads: usize, kernel: impl FnOnce(&Uses<'b>) -> K) -> Result<()> {
         self.record_uses(|uses| {
             let kernel = kernel(uses);
             // SAFETY: the caller vouches for the arguments, whose buffers are recorded.
-            unsafe { uses.0.launch(&kernel, threads) }
+            unsafe { uses.0.launch(&kernel, threads as u64) }
         })
     }
 
@@ -114,13 +114,13 @@ impl Stream {
     /// As for [`Stream::launch`].
     pub unsafe fn launch_dyn<'b>(
         &'b self,
-        threads: u64,
+        threads: usize,
         kernel: impl FnOnce(&Uses<'b>) -> Box<dyn Kernel>,
     ) -> Result<()> {
         self.record_uses(|uses| {
             let kernel = kernel(uses);
             // SAFETY: the caller vouches for the arguments, whose buffers are recorded.
-            unsafe { uses.0.launch(&*kernel, threads) }
+            unsafe { uses.0.launch(&*kernel, threads as u64) }
         })
     }
 

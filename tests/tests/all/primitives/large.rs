@@ -147,7 +147,7 @@ fn partitions<K: Key, V: Value>(n: usize, field: BitField) {
             let (mut keys_out, mut values_out) =
                 (Buffer::zeroed(&device, n).unwrap(), Buffer::zeroed(&device, n).unwrap());
             let scratch = &mut scratch;
-            partition_pairs(stream, scratch, field, input, (&mut keys_out, &mut values_out), &mut counted).unwrap();
+            partition_pairs(stream, scratch, input, field, (&mut keys_out, &mut values_out), &mut counted).unwrap();
             let (keys, values) = (keys_out.download(stream).unwrap(), values_out.download(stream).unwrap());
             let found: Vec<(K, V)> = keys.into_iter().zip(values).collect();
             same(&found, &expected, device.name());

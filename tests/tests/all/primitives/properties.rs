@@ -112,7 +112,7 @@ fn check_partition<K: Key, V: Value>(engine: &TestEngine, field: BitField, keys:
     let mut out = (Buffer::zeroed(device, keys.len()).unwrap(), Buffer::zeroed(device, keys.len()).unwrap());
     let mut scratch = Scratch::new(device);
     let input = (&keys_in, &values_in);
-    partition_pairs(stream, &mut scratch, field, input, (&mut out.0, &mut out.1), &mut counted).unwrap();
+    partition_pairs(stream, &mut scratch, input, field, (&mut out.0, &mut out.1), &mut counted).unwrap();
     prop_assert_eq!(counted.download(stream).unwrap(), starts);
     let found: Vec<(K, V)> = out.0.download(stream).unwrap().into_iter().zip(out.1.download(stream).unwrap()).collect();
     prop_assert_eq!(found, expected);

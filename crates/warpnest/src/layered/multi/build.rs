@@ -7,8 +7,8 @@ use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known};
 use crate::table::raw::BuiltTable;
 use crate::{Buffer, Device, Key, Result, Stream, Value};
-use gpu_kernels::layered::multi::{self, NumbersParams};
 use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
+use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use gpu_kernels::types as words;
 
 /// The memory that a build works in, and that a rebuild uses again.
@@ -46,11 +46,11 @@ impl<K: words::Key> Work<K> {
         self.ends.fit(device, pairs)?;
         if self.numbers.len() != pairs {
             self.numbers.fit(device, pairs)?;
-            let plan = NumbersParams { end: pairs as u64 };
+            let plan = IotaParams { items: pairs as u64 };
             let launched = stream.batch(|batch| {
-                let numbers = multi::Numbers { output: batch.write(&self.numbers), plan };
+                let numbers = Iota { output: batch.write(&self.numbers), plan };
                 // SAFETY: the output has as many elements.
-                unsafe { batch.launch(&numbers, plan.end) }
+                unsafe { batch.launch(&numbers, plan.items) }
             });
             if launched.is_err() {
                 // Otherwise the next build would take its contents for the numbers.

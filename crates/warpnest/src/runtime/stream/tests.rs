@@ -4,7 +4,7 @@ use super::*;
 use crate::runtime::allocation::Owner;
 use crate::runtime::buffer::Buffer;
 use crate::runtime::engine::{Memory, QueueEvent};
-use gpu_kernels::layered::multi::{Numbers, NumbersParams};
+use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use gpu_kernels::seam::Global;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -126,8 +126,8 @@ fn buffer(engine: &Arc<dyn Engine>) -> Buffer<u32> {
 }
 
 /// A kernel that writes eight words.
-fn numbers(output: Global<u32>) -> Numbers {
-    Numbers { output, plan: NumbersParams { end: 8 } }
+fn numbers(output: Global<u32>) -> Iota {
+    Iota { output, plan: IotaParams { items: 8 } }
 }
 
 /// Queues a use of a buffer.
