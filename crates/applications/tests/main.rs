@@ -7,7 +7,7 @@ mod images {
     mod tally;
 }
 
-mod voxels {
+mod shapes {
     mod frames;
     mod reference;
 }

@@ -1,6 +1,6 @@
 //! The regions of one surface that lie inside the other, on a device.
 
-use warpnest::kernels::voxels::{Classify, ClassifyParams, Flatten, FloodParams, Link, Runs, Wind, WindParams};
+use warpnest::kernels::shapes::{Classify, ClassifyParams, Flatten, FloodParams, Link, Runs, Wind, WindParams};
 use warpnest::primitives::{Scratch, compact};
 use warpnest::{Buffer, Device, PageMap, Stream};
 

@@ -2,7 +2,7 @@
 
 mod extendible;
 mod images;
-mod voxels;
+mod shapes;
 
 use gpu_kernels::cuckoo::{
     Census, Find, FindParams, Histogram, Insert, InsertParams, Last, PairsParams, StoreValues, Unpack as UnpackSlots,
@@ -392,7 +392,7 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         .chain(multi::<u32>())
         .chain(multi::<u64>())
         .chain(of_no_type)
-        .chain(voxels::all())
+        .chain(shapes::all())
         .chain(extendible::of_no_type())
         .chain(images::of_no_type())
         .chain(extendible_pairs.into_iter().flatten())
