@@ -2,7 +2,11 @@
 //! shared code is compiled once.
 
 mod images {
+    mod finder;
     mod keys;
+    // The example measures the plain version beside the device, and so has it.
+    #[path = "../../find-image/examples/find-image/plain.rs"]
+    mod plain;
     mod search;
     mod tally;
 }

@@ -1,5 +1,6 @@
 //! The kernels one after the other, from keys to verified hypotheses, beside the plain version.
 
+use super::plain::{Plain, Set, Vote as PlainVote};
 use gpu_kernels::hash::Divisor;
 use gpu_kernels::images::{
     Choose, ChooseParams, FEATURES, FIRST_FAR, Frame, HYPOTHESES, Keys, KeysParams, LimitRuns, LimitRunsParams,
@@ -12,7 +13,7 @@ use std::collections::HashMap;
 use warpnest::primitives::{Scratch, exclusive_scan_in_place, sort_pairs};
 use warpnest::{Buffer, Device, MultiMap};
 use warpnest_find_image::finder::{Finder, Work};
-use warpnest_find_image::plain::{Hypothesis, Plain, Set, Vote as PlainVote};
+use warpnest_find_image::hypothesis::Hypothesis;
 use warpnest_find_image::points::Points;
 use warpnest_find_image::sets;
 use warpnest_tests::planted::Operation::{Allocate, Launch};
