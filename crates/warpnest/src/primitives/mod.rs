@@ -1,8 +1,9 @@
 //! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction,
 //! gather and scatter, binary search.
 //!
-//! Arguments are the stream, the scratch, what is read, and what is written, in this order. All take
-//! parts of buffers ([`Buffer::slice`](crate::Buffer::slice)) that begin at multiples of 16 bytes.
+//! Arguments are the stream, the scratch, what is read, and what is written, in this order. All
+//! take parts of buffers ([`Buffer::slice`](crate::Buffer::slice)) that begin at multiples of 16
+//! bytes.
 //!
 //! All of them enqueue their work and wait for nothing. They work in a [`Scratch`], which grows as
 //! they need it and is best kept for the next call. Only growing allocates, and waits for the

@@ -23,7 +23,7 @@ const MIN_BYTES: usize = 16;
 /// therefore waits.
 ///
 /// [`Buffer::slice`] and [`Buffer::slice_mut`] give a part of a buffer to whatever takes a buffer.
-/// What writes a buffer, and needs no other length of it, takes a [`BufferSlice`](crate::BufferSlice):
+/// Functions that write a buffer of a given length take a [`BufferSlice`](crate::BufferSlice):
 /// `&mut buffer` is one, and so is a mutable view.
 #[repr(C)]
 pub struct Buffer<T, Tail: ?Sized = [(); 0]> {

@@ -32,8 +32,8 @@ impl<T: Plain> Buffer<T> {
     /// ```
     ///
     /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn download_into(&self, stream: &Stream, elements: &mut [T]) -> Result<()> {
         crate::error::same_length(("the buffer", self.len()), ("the slice", elements.len()))?;
         stream.batch(|batch| {
@@ -111,7 +111,8 @@ impl<T: Plain> Buffer<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn to_device(&self, stream: &Stream, device: &Device) -> Result<Self> {
         if self.check_device("the buffer", device).is_ok() {
             return self.duplicate(stream, device);
@@ -125,8 +126,8 @@ impl<T: Plain, Tail: ?Sized> Buffer<T, Tail> {
     /// Copies from the host, after the work that uses the buffer now; returns when it is done.
     ///
     /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn upload(&mut self, stream: &Stream, elements: &[T]) -> Result<()> {
         let buffer = self.whole();
         crate::error::same_length(("the slice", elements.len()), ("the buffer", buffer.len()))?;
@@ -140,8 +141,8 @@ impl<T: Plain, Tail: ?Sized> Buffer<T, Tail> {
     /// Queues a copy of all of `source`.
     ///
     /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn copy_from(&mut self, stream: &Stream, source: &Buffer<T>) -> Result<()> {
         let buffer = self.whole();
         crate::error::same_length(("the source", source.len()), ("the buffer", buffer.len()))?;

@@ -61,8 +61,8 @@ impl<'b> Batch<'b> {
             self.fail(Error::Input(InputError::Misaligned { address, alignment }));
         }
         // SAFETY: it goes into launches of the batch that recorded the buffer. They are ordered
-        // against other uses, and the buffer is borrowed until they have their event. Nothing is
-        // launched with an address that is not aligned, but of no elements, which no kernel reaches.
+        // against other uses, and the buffer is borrowed until they have their event. If there are
+        // elements at an address that is not aligned, nothing is launched.
         unsafe { Global::new(address as *mut T) }
     }
 }

@@ -17,7 +17,8 @@ use std::ops::{Bound, Deref, DerefMut, Range, RangeBounds};
 /// ```compile_fail,E0277
 /// # use warpnest::{Buffer, Device};
 /// # let device = Device::cpu();
-/// # let (mut keys, mut others) = (Buffer::<u32>::zeroed(&device, 8)?, Buffer::<u32>::zeroed(&device, 8)?);
+/// # let mut keys = Buffer::<u32>::zeroed(&device, 8)?;
+/// # let mut others = Buffer::<u32>::zeroed(&device, 8)?;
 /// let (mut front, mut back) = (keys.slice_mut(..4)?, others.slice_mut(4..)?);
 /// std::mem::swap(&mut *front, &mut *back);
 /// # Ok::<(), warpnest::Error>(())
@@ -35,7 +36,7 @@ impl<T> Deref for BufferSlice<T> {
 /// A part of a buffer for reading, made by [`Buffer::slice`]: `&view` is taken wherever a `&Buffer`
 /// is. `&*buffer.slice(2..8)?` is one, too, and needs no name.
 pub struct BufferView<'b, T> {
-    /// It is never given out but by reference, so it lives no longer than the view.
+    /// The part, which is given out by reference alone, and so lives no longer than the view.
     part: ManuallyDrop<Buffer<T>>,
     borrow: PhantomData<&'b Buffer<T>>,
 }
@@ -43,8 +44,8 @@ pub struct BufferView<'b, T> {
 /// A part of a buffer for reading and writing, made by [`Buffer::slice_mut`]: `&mut view` is taken
 /// wherever a `&mut BufferSlice` is, and `&view` wherever a `&Buffer` is.
 pub struct BufferViewMut<'b, T> {
-    /// It is given out as a [`BufferSlice`] alone, which no safe code can move or exchange. So
-    /// while this view lives nothing else reaches its elements.
+    /// The part, which is given out as a [`BufferSlice`] alone: no safe code can move or exchange
+    /// that. So while this view lives nothing else reaches its elements.
     part: ManuallyDrop<Buffer<T>>,
     borrow: PhantomData<&'b mut Buffer<T>>,
 }
