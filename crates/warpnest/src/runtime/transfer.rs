@@ -57,7 +57,7 @@ impl<T: Plain> Buffer<T> {
     /// meanwhile.
     pub(crate) fn with_elements<R>(&self, stream: &Stream, work: impl FnOnce(&[T]) -> R) -> Result<R> {
         let in_place = self.engine().shares_memory_with_host() && self.address().is_multiple_of(align_of::<T>());
-        if !in_place || self.len() == 0 {
+        if !in_place || self.is_empty() {
             return Ok(work(&self.download(stream)?));
         }
         stream.batch(|batch| {

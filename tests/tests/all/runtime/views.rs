@@ -187,17 +187,6 @@ fn a_part_is_on_its_buffer_s_device_and_has_its_own_length() {
 }
 
 #[test]
-fn a_view_that_is_never_dropped_leaves_the_buffer_as_it_was() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let mut buffer = Buffer::from_slice(device, &[1u32, 2, 3]).unwrap();
-        std::mem::forget(buffer.slice_mut(1..).unwrap());
-        buffer.resize(stream, 400).unwrap();
-        assert_eq!(buffer.slice(..4).unwrap().download(stream).unwrap(), [1, 2, 3, 0]);
-    });
-}
-
-#[test]
 fn copies_on_another_device_are_equal() {
     on_all(|device| {
         let (stream, there) = (device.default_stream(), elsewhere());
