@@ -19,7 +19,7 @@
 //! * [`extendible`]: the table that grows and shrinks bucket by bucket.
 //! * [`plain`]: the elements of buffers.
 //! * [`layered`]: what compacting tables and multimaps need beside the table on which they stand.
-//! * [`voxels`]: an application, surfaces that intersect.
+//! * [`shapes`]: an application, shapes that move through each other.
 #![no_std]
 #![allow(
     clippy::needless_range_loop,
@@ -46,8 +46,8 @@ pub mod linear;
 pub mod page;
 pub mod plain;
 pub mod primitives;
+pub mod shapes;
 pub mod sorted;
 pub mod table;
 pub mod two_level;
 pub mod types;
-pub mod voxels;

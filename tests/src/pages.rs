@@ -124,7 +124,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         // SAFETY: counts and words are there for all pages, and the list has capacity for all keys.
         // The kernels' documentation allows the nulls.
         unsafe {
-            stream.launch_dyn(pairs.len() as u64 * THREADS, |uses| {
+            stream.launch_dyn(pairs.len() * THREADS as usize, |uses| {
                 let build = BuildPages::<K, V, false> {
                     keys: uses.read(&keys),
                     values: if source == Source::KeysAlone { null() } else { uses.read(&values) },
@@ -187,7 +187,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
         // SAFETY: the answers have capacity for all queries, which read no other pages.
         unsafe {
-            stream.launch(plan.queries, |uses| Find::<K, V> {
+            stream.launch(plan.queries as usize, |uses| Find::<K, V> {
                 queries: uses.read(&on_device),
                 words: uses.read(&self.words).cast(),
                 values: uses.write(&mut values),
@@ -211,7 +211,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let plan = UnpackParams { layout: self.layout, capacity: capacity as u64 };
         // SAFETY: the outputs have capacity for all slots; words for whole blocks are there.
         unsafe {
-            stream.launch(buckets, |uses| Unpack::<K, V> {
+            stream.launch(buckets as usize, |uses| Unpack::<K, V> {
                 words: uses.read(&self.words).cast(),
                 keys_out: uses.write(&mut keys),
                 values_out: uses.write(&mut values),

@@ -34,6 +34,7 @@ pub use runtime::buffer::Buffer;
 pub use runtime::device::Device;
 pub use runtime::event::Event;
 pub use runtime::stream::{Stream, Uses};
+pub use runtime::view::{BufferSlice, BufferView, BufferViewMut};
 pub use runtime::{engine, ptx};
 pub use sorted::{SortedConfig, SortedMap};
 pub use table::answers::Answers;

@@ -257,7 +257,7 @@ fn primitives() {
         assert_eq!(counts.download(stream).unwrap().iter().sum::<u32>(), n as u32);
         let (mut sorted, mut moved) = (buffer(), Buffer::from_slice(device, &values).unwrap());
         let input = Buffer::from_slice(device, &values).unwrap();
-        partition_pairs(stream, &mut scratch, field, (&buffer(), &input), (&mut sorted, &mut moved), &mut starts)
+        partition_pairs(stream, &mut scratch, (&buffer(), &input), field, (&mut sorted, &mut moved), &mut starts)
             .unwrap();
         sort_pairs(stream, &mut scratch, &mut sorted, &mut moved).unwrap();
         let mut expected = keys.clone();

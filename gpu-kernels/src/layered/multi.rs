@@ -8,35 +8,6 @@ use crate::seam::{Block, Global, Shared};
 use crate::table::slots::{Slot, cell};
 use crate::types::{Key, Scalar};
 
-/// The arguments of [`Numbers`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct NumbersParams {
-    /// The end of the numbers: all are below it.
-    pub end: u64,
-}
-
-kernel! {
-    /// Sets `output[i]` to `i`. One thread a number.
-    Numbers<>, "numbers", threads 256;
-    { output: Global<u32>, plan: NumbersParams }
-}
-
-impl Numbers {
-    #[inline(always)]
-    fn run<B: Block>(self, block: &mut B) {
-        let args = self;
-        let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
-            let number = first + thread as u64;
-            if number < args.plan.end {
-                args.output.store_streaming(number, number as u32);
-            }
-        });
-    }
-}
-
 /// The arguments of a lookup of runs.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -1,4 +1,4 @@
-//! Copying rows of an array by their numbers.
+//! Copying rows of an array by their indices.
 
 use crate::hash::Divisor;
 use crate::seam::{Block, Global, in_turn};
@@ -21,13 +21,13 @@ pub struct GatherParams {
 }
 
 kernel! {
-    /// Copies row `numbers[i]` of `source` to row `i` of `output`. One thread a piece of the
+    /// Copies row `indices[i]` of `source` to row `i` of `output`. One thread a piece of the
     /// output.
     ///
     /// The row becomes zeros if the source has no such row, or if `found` is not null and its bit
     /// `i mod 32` of word `i / 32` is 0.
     GatherRows<>, "gather_rows", threads 256;
-    { source: Global<u32>, numbers: Global<u32>, found: Global<u32>, output: Global<u32>, plan: GatherParams }
+    { source: Global<u32>, indices: Global<u32>, found: Global<u32>, output: Global<u32>, plan: GatherParams }
 }
 
 impl GatherRows {
@@ -38,9 +38,9 @@ impl GatherRows {
         let first = block.first_thread();
         // The row of the source, if there is one and it was found.
         let source_of = |row: u64| {
-            let number = args.numbers.load_read_only(row) as u64;
+            let source_row = args.indices.load_read_only(row) as u64;
             let there = args.found.is_null() || args.found.load_read_only(row / 32) >> (row % 32) & 1 != 0;
-            (there && number < sources).then_some(number)
+            (there && source_row < sources).then_some(source_row)
         };
         if in_turn(block) {
             // One thread copies whole rows, but for the first and the last of the block.
@@ -50,7 +50,7 @@ impl GatherRows {
             let (mut row, mut word) = (index / words, index % words);
             while index < end {
                 let count = (words - word).min(end - index);
-                let source = source_of(row).map(|number| args.source.offset(number * words + word));
+                let source = source_of(row).map(|source_row| args.source.offset(source_row * words + word));
                 for i in 0..count {
                     args.output.store(index + i, source.map_or(0, |source| source.load_read_only(i)));
                 }
@@ -65,7 +65,7 @@ impl GatherRows {
             if row >= rows {
                 return;
             }
-            let source = source_of(row).map(|number| number * pieces.get() as u64 + piece);
+            let source = source_of(row).map(|source_row| source_row * pieces.get() as u64 + piece);
             if width == WIDE {
                 let words = source.map_or([0; WIDE as usize], |piece| args.source.load_four_read_only(piece * WIDE));
                 args.output.store_four_streaming(index * WIDE, words);

@@ -1,12 +1,14 @@
-//! Building blocks of the tables: scans, stream compaction, radix partition and gather.
+//! Building blocks of the tables: scans, stream compaction, radix partition, gather and scatter.
 //! Also how blocks append to an output, how a few words are read back to the host, and the limits
 //! of the memory system.
 
 pub mod append;
 pub mod compact;
 pub mod gather;
+pub mod iota;
 pub mod look_back;
 pub mod radix;
 pub mod readback;
 pub mod roofline;
 pub mod scan;
+pub mod scatter;

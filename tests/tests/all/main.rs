@@ -23,6 +23,7 @@ mod runtime {
     #[cfg(all(target_os = "linux", not(feature = "cust")))]
     mod refusals;
     mod streams;
+    mod views;
 }
 
 mod ptx {
@@ -46,6 +47,8 @@ mod primitives {
     mod gather;
     mod large;
     mod properties;
+    mod rows;
+    mod scatter;
 }
 
 mod page {

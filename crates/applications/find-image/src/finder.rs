@@ -1,6 +1,6 @@
 //! References on a device, and the launches that find them in scenes.
 
-use super::plain::Hypothesis;
+use super::hypothesis::Hypothesis;
 use super::points::Points;
 use super::sets::{Result, Sets};
 use warpnest::kernels::hash::Divisor;
@@ -134,7 +134,7 @@ impl Finder {
         let plan = LimitRunsParams { queries: queries as u64, most: MOST_ALIKE };
         // SAFETY: there is a count for each query, and an offset more.
         unsafe {
-            stream.launch(queries as u64 + 1, |uses| LimitRuns {
+            stream.launch(queries + 1, |uses| LimitRuns {
                 counts: uses.read(counts),
                 offsets: uses.write(offsets),
                 plan,
@@ -161,7 +161,7 @@ impl Finder {
         // SAFETY: each query has a run of as many values as its offsets are apart, and there is a
         // word for each vote. Values are features of the references; both sets have been hashed.
         unsafe {
-            stream.launch(plan.queries, |uses| Vote {
+            stream.launch(plan.queries as usize, |uses| Vote {
                 runs: uses.read(runs),
                 offsets: uses.read(offsets),
                 values: uses.read(self.map.value_buffer()),
@@ -196,12 +196,12 @@ impl Finder {
         let plan = TallyParams { votes, references: references as u64 };
         // SAFETY: there are as many votes, in order, and a word for each scene and reference.
         unsafe {
-            stream.launch(votes, |uses| Tally { keys: uses.read(vote_keys), best: uses.write(best), plan })?;
+            stream.launch(votes as usize, |uses| Tally { keys: uses.read(vote_keys), best: uses.write(best), plan })?;
         }
         let plan = ChooseParams { scenes: scenes as u64, references: references as u64 };
         // SAFETY: the same, and each scene has words for its hypotheses.
         unsafe {
-            stream.launch(plan.scenes, |uses| Choose {
+            stream.launch(plan.scenes as usize, |uses| Choose {
                 best: uses.read(best),
                 hypotheses: uses.write(hypotheses),
                 plan,
@@ -220,7 +220,7 @@ impl Finder {
         // SAFETY: hypotheses are sort keys of votes, whose points are in the sets; each has words
         // for its result.
         unsafe {
-            stream.launch(number as u64 * VERIFY_THREADS, |uses| Verify {
+            stream.launch(number * VERIFY_THREADS as usize, |uses| Verify {
                 hypotheses: uses.read(hypotheses),
                 keys: uses.read(vote_keys),
                 votes: uses.read(pairs),
@@ -260,78 +260,10 @@ impl Finder {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{plain::Plain, points, scenes};
+    use super::super::scenes;
     use super::*;
     use rand_xoshiro::Xoshiro256StarStar as Random;
     use rand_xoshiro::rand_core::SeedableRng;
-    use scenes::{Distortion, Occlusion};
-
-    fn plain(references: &[Points]) -> Plain {
-        Plain::new(references.iter().map(set).collect(), MOST_ALIKE as usize)
-    }
-
-    fn set(points: &Points) -> (Vec<[f32; 2]>, warpnest::kernels::images::Frame) {
-        (points.points.clone(), points.frame)
-    }
-
-    #[test]
-    fn hypotheses_are_those_of_the_plain_version() {
-        let random = &mut Random::seed_from_u64(7);
-        let references: Vec<Points> = [300, 5, 0, 200, 1, 120].map(|n| scenes::random_points(n, random)).into();
-        let (finder, plain) = (Finder::new(&Device::cpu(), &references).unwrap(), plain(&references));
-        let mut asked = vec![Points { points: vec![], ..references[0] }, references[1].clone()];
-        for (i, &of) in [0, 3, 5, 0, 3, 5].iter().enumerate() {
-            let occlusion = if i % 2 == 0 { Occlusion::Side } else { Occlusion::Scattered };
-            let degrees = 61.0 * i as f64;
-            let scale = [1.0, 0.3, 2.5][i % 3];
-            let distortion = Distortion { degrees, scale, occlusion, occluded: 0.3, clutter: 0.2, noise: 0.01 };
-            asked.push(scenes::scene(&references[of], &distortion, random).0);
-        }
-        asked.push(scenes::random_points(250, random));
-        let found = finder.find(&asked).unwrap();
-        let expected: Vec<Vec<Hypothesis>> = asked.iter().map(|scene| plain.find(&set(scene))).collect();
-        assert_eq!(found, expected);
-        assert!(found[0].is_empty() && !found[1].iter().any(Hypothesis::is_claimed));
-        for (hypotheses, of) in found[2..8].iter().zip([0, 3, 5, 0, 3, 5]) {
-            assert!(hypotheses[0].is_claimed() && hypotheses[0].reference == of, "{hypotheses:?}");
-        }
-        assert!(!found[8].iter().any(Hypothesis::is_claimed));
-    }
-
-    #[test]
-    fn points_on_a_grid_or_in_one_place_are_no_trouble() {
-        let random = &mut Random::seed_from_u64(8);
-        let grid = (0..400).map(|i| [(i % 20) as f32 * 10.0, (i / 20) as f32 * 10.0]).collect();
-        let frame = points::frame_of(200.0, 200.0);
-        let heap = Points { points: vec![[3.0, 4.0]; 50], frame };
-        let nothing = Points { points: vec![[3.0, 4.0]; 50], frame: points::frame_of(0.0, 0.0) };
-        let references = [Points { points: grid, frame }, heap, nothing, scenes::random_points(100, random)];
-        let (finder, plain) = (Finder::new(&Device::cpu(), &references).unwrap(), plain(&references));
-        let found = finder.find(&references).unwrap();
-        assert_eq!(found, references.iter().map(|scene| plain.find(&set(scene))).collect::<Vec<_>>());
-        assert!(found[3][0].is_claimed() && found[3][0].reference == 3);
-        assert_eq!(finder.find(&[]).unwrap(), Vec::<Vec<Hypothesis>>::new());
-        assert!(Finder::new(&Device::cpu(), &[]).unwrap().find(&references).unwrap().iter().all(Vec::is_empty));
-    }
-    #[test]
-    fn two_references_in_one_scene_are_both_found() {
-        let random = &mut Random::seed_from_u64(9);
-        let references: Vec<Points> = (0..8).map(|_| scenes::random_points(200, random)).collect();
-        let distortion = |degrees: f64| {
-            let occlusion = Occlusion::Side;
-            Distortion { degrees, scale: 0.8, occlusion, occluded: 0.3, clutter: 0.1, noise: 0.01 }
-        };
-        let (mut scene, _) = scenes::scene(&references[6], &distortion(20.0), random);
-        let (other, _) = scenes::scene(&references[2], &distortion(-70.0), random);
-        scene.points.extend(other.points.iter().map(|[x, y]| [x + scene.frame.width, *y]));
-        scene.frame.width += other.frame.width;
-        let (finder, plain) = (Finder::new(&Device::cpu(), &references).unwrap(), plain(&references));
-        let found = finder.find(std::slice::from_ref(&scene)).unwrap().remove(0);
-        assert_eq!(found, plain.find(&set(&scene)));
-        let mut claimed: Vec<usize> = found.iter().filter(|it| it.is_claimed()).map(|it| it.reference).collect();
-        claimed.sort_unstable();
-        assert_eq!(claimed, [2, 6]);
-    }
 
     #[test]
     fn buffers_of_one_search_serve_the_next_one() {

@@ -2,7 +2,7 @@
 
 use super::corners::{Grey, corners};
 use super::finder::Finder;
-use super::plain::Hypothesis;
+use super::hypothesis::Hypothesis;
 use super::points::{Points, Similarity, frame_of, middle};
 use super::sets::FindError;
 use warpnest::Device;

@@ -75,7 +75,7 @@ impl Sets {
         // SAFETY: every point has a set, whose start and end are there; for each point there are as
         // many keys and far neighbours as the kernel writes.
         unsafe {
-            stream.launch(points, |uses| Keys {
+            stream.launch(points as usize, |uses| Keys {
                 points: uses.read(&self.points),
                 sets: uses.read(&self.sets),
                 starts: uses.read(&self.starts),

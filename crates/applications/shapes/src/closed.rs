@@ -1,4 +1,4 @@
-//! Whether a mesh bounds a solid.
+//! Whether a mesh is closed.
 
 use std::collections::HashMap;
 

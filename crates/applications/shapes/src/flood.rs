@@ -1,6 +1,6 @@
 //! The regions of one surface that lie inside the other, on a device.
 
-use warpnest::kernels::voxels::{Classify, ClassifyParams, Flatten, FloodParams, Link, Runs, Wind, WindParams};
+use warpnest::kernels::shapes::{Classify, ClassifyParams, Flatten, FloodParams, Link, Runs, Wind, WindParams};
 use warpnest::primitives::{Scratch, compact};
 use warpnest::{Buffer, Device, PageMap, Stream};
 
@@ -68,20 +68,20 @@ impl Flood {
         // SAFETY: there is a parent for each voxel, and a bit in walls and roots. Words and layout
         // are of the table that has the ranks.
         unsafe {
-            stream.launch(plan.voxels, |uses| Runs {
+            stream.launch(plan.voxels as usize, |uses| Runs {
                 keys: uses.read(keys),
                 walls: uses.read(walls),
                 parents: uses.write(parents),
                 plan,
             })?;
-            stream.launch(plan.voxels, |uses| Link {
+            stream.launch(plan.voxels as usize, |uses| Link {
                 keys: uses.read(keys),
                 walls: uses.read(walls),
                 words: uses.read(table.words()).cast(),
                 parents: uses.write(parents),
                 plan,
             })?;
-            stream.launch(plan.voxels, |uses| Flatten {
+            stream.launch(plan.voxels as usize, |uses| Flatten {
                 walls: uses.read(walls),
                 parents: uses.write(parents),
                 roots: uses.write(roots),
@@ -115,7 +115,7 @@ impl Flood {
         // they are no walls. There is a root and a winding number for each voxel, and a bit in
         // walls and inside.
         unsafe {
-            stream.launch(triangles, |uses| Wind {
+            stream.launch(triangles as usize, |uses| Wind {
                 corners: uses.read(&other.corners).cast(),
                 triangles: uses.read(&other.triangles),
                 seeds: uses.read(&self.seeds),
@@ -124,7 +124,7 @@ impl Flood {
                 windings: uses.write(&mut self.windings),
                 plan: WindParams { triangles, side, padding: 0 },
             })?;
-            stream.launch(voxels as u64, |uses| Classify {
+            stream.launch(voxels, |uses| Classify {
                 walls: uses.read(&self.walls),
                 roots: uses.read(&self.parents),
                 windings: uses.read(&self.windings),

@@ -49,7 +49,7 @@ pub struct Voxels {
 
 /// One shape: its surface, the table of its voxels, and the flood over it.
 #[derive(Debug)]
-struct Solid {
+struct Shape {
     surface: Surface,
     map: PageMap<u32, u32>,
     flood: Flood,
@@ -61,7 +61,7 @@ struct Solid {
 pub struct Scene {
     side: u32,
     stream: Stream,
-    solids: [Solid; 2],
+    shapes: [Shape; 2],
     /// Whether the last frame failed, so that buffers of different frames may be side by side.
     failed: bool,
 }
@@ -73,21 +73,21 @@ impl Scene {
         if !(8..=MAX_SIDE).contains(&side) {
             return Err(FrameError::Side { side });
         }
-        let solid = |mesh: &Mesh| -> Result<Solid, FrameError> {
+        let shape = |mesh: &Mesh| -> Result<Shape, FrameError> {
             let none = Buffer::<u32>::zeroed(device, 0)?;
             // A surface has each of its voxels once.
             let config = PageConfig::default().assume_unique();
             let map = config.build_on(device.default_stream(), device, &none, &none)?;
             let (surface, flood) = (Surface::new(device, mesh)?, Flood::new(device)?);
-            Ok(Solid { surface, map, flood, open_edges: open_edges(mesh) })
+            Ok(Shape { surface, map, flood, open_edges: open_edges(mesh) })
         };
         let [a, b] = meshes;
-        Ok(Self { side, stream: device.stream()?, solids: [solid(a)?, solid(b)?], failed: false })
+        Ok(Self { side, stream: device.stream()?, shapes: [shape(a)?, shape(b)?], failed: false })
     }
 
     /// The number of edges of each mesh at which it is not closed.
     pub fn open_edges(&self) -> [usize; 2] {
-        self.solids.each_ref().map(|solid| solid.open_edges)
+        self.shapes.each_ref().map(|shape| shape.open_edges)
     }
 
     /// Computes a frame from scratch; waits for it. After an error there are no voxels to copy
@@ -100,27 +100,27 @@ impl Scene {
     }
 
     fn compute(&mut self, motions: &[Motion; 2]) -> Result<Frame, FrameError> {
-        let Self { side, stream, solids, .. } = self;
+        let Self { side, stream, shapes, .. } = self;
         let (side, stream) = (*side, &*stream);
         let mut events = vec![stream.record()?];
-        for (solid, motion) in solids.iter_mut().zip(motions) {
-            solid.surface.move_to(stream, motion)?;
+        for (shape, motion) in shapes.iter_mut().zip(motions) {
+            shape.surface.move_to(stream, motion)?;
         }
         events.push(stream.record()?);
         let mut touched = [0; 2];
-        for (solid, touched) in solids.iter_mut().zip(&mut touched) {
-            *touched = solid.surface.voxelize(stream, side)?;
+        for (shape, touched) in shapes.iter_mut().zip(&mut touched) {
+            *touched = shape.surface.voxelize(stream, side)?;
         }
         events.push(stream.record()?);
-        for solid in solids.iter_mut() {
-            solid.surface.sort(stream)?;
+        for shape in shapes.iter_mut() {
+            shape.surface.sort(stream)?;
         }
         events.push(stream.record()?);
-        for Solid { surface, map, .. } in solids.iter_mut() {
+        for Shape { surface, map, .. } in shapes.iter_mut() {
             map.rebuild_on(stream, &surface.keys, &surface.ranks)?;
         }
         events.push(stream.record()?);
-        let [a, b] = solids;
+        let [a, b] = shapes;
         a.flood.ask(stream, &a.surface, &b.map)?;
         b.flood.ask(stream, &b.surface, &a.map)?;
         events.push(stream.record()?);
@@ -133,13 +133,13 @@ impl Scene {
 
         let mut counts = [Counts::default(); 2];
         for (own, other) in [(0, 1), (1, 0)] {
-            let [inside, common, regions] = solids[own].flood.counts(stream)?;
+            let [inside, common, regions] = shapes[own].flood.counts(stream)?;
             counts[own] = Counts {
-                voxels: solids[own].surface.keys.len(),
+                voxels: shapes[own].surface.keys.len(),
                 touched: touched[own],
                 common,
                 regions,
-                inside: (solids[other].open_edges == 0).then_some(inside),
+                inside: (shapes[other].open_edges == 0).then_some(inside),
             };
         }
         let mut milliseconds = [0.0; STAGES.len()];
@@ -155,22 +155,22 @@ impl Scene {
         if self.failed {
             return Err(FrameError::NoFrame);
         }
-        let [a, b] = &self.solids;
+        let [a, b] = &self.shapes;
         Ok([self.voxels_of(a, b)?, self.voxels_of(b, a)?])
     }
 
-    fn voxels_of(&self, solid: &Solid, other: &Solid) -> Result<Voxels, FrameError> {
-        let (stream, length) = (&self.stream, solid.surface.keys.len());
+    fn voxels_of(&self, shape: &Shape, other: &Shape) -> Result<Voxels, FrameError> {
+        let (stream, length) = (&self.stream, shape.surface.keys.len());
         let bits = |words: &Buffer<u32>| -> Result<Vec<bool>, FrameError> {
             let words = words.download(stream)?;
             Ok((0..length).map(|i| words[i / 32] >> (i % 32) & 1 != 0).collect())
         };
         let closed = other.open_edges == 0;
         Ok(Voxels {
-            keys: solid.surface.keys.download(stream)?,
-            triangles: solid.surface.numbers.download(stream)?,
-            common: bits(&solid.flood.walls)?,
-            inside: if closed { bits(&solid.flood.inside)? } else { vec![false; length] },
+            keys: shape.surface.keys.download(stream)?,
+            triangles: shape.surface.numbers.download(stream)?,
+            common: bits(&shape.flood.walls)?,
+            inside: if closed { bits(&shape.flood.inside)? } else { vec![false; length] },
         })
     }
 }

@@ -5,6 +5,7 @@ use glam::{DMat3, DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::{Motion, Voxels, unpack};
+use warpnest_voxels::blur::blur;
 use warpnest_voxels::mesh::Mesh;
 
 /// A body that is made of two shapes.
@@ -140,9 +141,9 @@ fn pixel_range(middle: f32, reach: f32, length: usize) -> std::ops::Range<usize>
 /// The colours of the nearest voxels, darker in hollows, with a halo around the curve.
 fn coloured(pixels: &[Pixel], colours: [Colour; 2], (width, height): (usize, usize), depth_range: f32) -> Vec<u8> {
     let depths = pixels.iter().map(|pixel| pixel.depth.max(-depth_range)).collect();
-    let around = blurred(depths, (width, height), height / 40 + 1);
+    let around = blur(depths, (width, height), height / 49 + 1);
     let curve = pixels.iter().map(|pixel| if pixel.shape == ON_CURVE { 1.0 } else { 0.0 }).collect();
-    let halo = blurred(curve, (width, height), height / 60 + 1);
+    let halo = blur(curve, (width, height), height / 73 + 1);
     let mut bytes = vec![0; 3 * width * height];
     bytes.par_chunks_mut(3).enumerate().for_each(|(i, out)| {
         let pixel = &pixels[i];
@@ -161,36 +162,6 @@ fn coloured(pixels: &[Pixel], colours: [Colour; 2], (width, height): (usize, usi
         }
     });
     bytes
-}
-
-/// The average over a square around every pixel, twice over.
-fn blurred(mut image: Vec<f32>, (width, height): (usize, usize), radius: usize) -> Vec<f32> {
-    for _ in 0..2 {
-        for (stride, length, lines, across) in [(1, width, height, width), (width, height, width, 1)] {
-            let old = image.clone();
-            for line in 0..lines {
-                let at = |i: usize| line * across + i * stride;
-                let mut sum: f32 = 0.0;
-                let mut count = 0.0;
-                for i in 0..(radius.min(length)) {
-                    sum += old[at(i)];
-                    count += 1.0;
-                }
-                for i in 0..length {
-                    if i + radius < length {
-                        sum += old[at(i + radius)];
-                        count += 1.0;
-                    }
-                    if i > radius {
-                        sum -= old[at(i - radius - 1)];
-                        count -= 1.0;
-                    }
-                    image[at(i)] = sum / count;
-                }
-            }
-        }
-    }
-    image
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! The voxels of one moving surface, on a device.
 
 use glam::DVec3;
-use warpnest::kernels::layered::multi::{Numbers, NumbersParams};
-use warpnest::kernels::voxels::{CountPieces, Motion, MoveCorners, SurfaceParams, Voxelize};
-use warpnest::primitives::{Scratch, compact, exclusive_scan, flag_last_of_each, sort_pairs};
+use warpnest::kernels::shapes::{CountPieces, Motion, MoveCorners, SurfaceParams, Voxelize};
+use warpnest::primitives::{Scratch, compact, exclusive_scan, flag_last_of_each, iota, sort_pairs};
 use warpnest::{Buffer, Device, Stream};
 
 use super::FrameError;
@@ -82,7 +81,7 @@ impl Surface {
         let plan = Motion { corners, ..*motion };
         // SAFETY: the buffers have three coordinates for each corner.
         unsafe {
-            stream.launch(corners, |uses| MoveCorners {
+            stream.launch(corners as usize, |uses| MoveCorners {
                 corners: uses.read(&self.rest).cast(),
                 moved: uses.write(&mut self.corners).cast(),
                 plan,
@@ -98,7 +97,7 @@ impl Surface {
         // SAFETY: `pieces` has an element for each triangle. Triangles name corners that the mesh
         // has.
         unsafe {
-            stream.launch(plan.triangles, |uses| CountPieces {
+            stream.launch(plan.triangles as usize, |uses| CountPieces {
                 corners: uses.read(&self.corners).cast(),
                 triangles: uses.read(&self.triangles),
                 pieces: uses.write(&mut self.pieces),
@@ -139,12 +138,7 @@ impl Surface {
         keys.resize(stream, voxels)?;
         numbers.resize(stream, voxels)?;
         self.ranks.resize(stream, voxels)?;
-        let plan = NumbersParams { end: voxels as u64 };
-        // SAFETY: the buffer has as many ranks.
-        unsafe {
-            stream.launch(plan.end, |uses| Numbers { output: uses.write(&mut self.ranks), plan })?;
-        }
-        Ok(())
+        Ok(iota(stream, &mut self.ranks)?)
     }
 
     /// Launches the kernel that counts voxels, or the one that writes them.
@@ -152,7 +146,7 @@ impl Surface {
         // SAFETY: the starts are those of the plan's pieces; counting writes a count for each, and
         // writing finds as many voxels again.
         unsafe {
-            stream.launch_dyn(plan.pieces, |uses| {
+            stream.launch_dyn(plan.pieces as usize, |uses| {
                 let count = Voxelize::<false> {
                     corners: uses.read(&self.corners).cast(),
                     triangles: uses.read(&self.triangles),

@@ -1,8 +1,8 @@
 //! The keys of features of sets of every size.
 
+use super::plain;
 use super::search::{Sets, random_points};
 use gpu_kernels::images::{FEATURES, FIRST_FAR, NEIGHBOURS, NO_REFERENCE_KEY};
-use warpnest_find_image::plain;
 use warpnest_tests::{at, on_all};
 
 #[test]

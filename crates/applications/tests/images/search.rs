@@ -1,5 +1,6 @@
 //! The kernels one after the other, from keys to verified hypotheses, beside the plain version.
 
+use super::plain::{Plain, Set, Vote as PlainVote};
 use gpu_kernels::hash::Divisor;
 use gpu_kernels::images::{
     Choose, ChooseParams, FEATURES, FIRST_FAR, Frame, HYPOTHESES, Keys, KeysParams, LimitRuns, LimitRunsParams,
@@ -12,7 +13,7 @@ use std::collections::HashMap;
 use warpnest::primitives::{Scratch, exclusive_scan_in_place, sort_pairs};
 use warpnest::{Buffer, Device, MultiMap};
 use warpnest_find_image::finder::{Finder, Work};
-use warpnest_find_image::plain::{Hypothesis, Plain, Set, Vote as PlainVote};
+use warpnest_find_image::hypothesis::Hypothesis;
 use warpnest_find_image::points::Points;
 use warpnest_find_image::sets;
 use warpnest_tests::planted::Operation::{Allocate, Launch};
@@ -50,7 +51,7 @@ impl Sets {
         let plan = KeysParams { points: points as u64, no_key, padding: 0 };
         // SAFETY: sets have starts and ends, and each point has as many outputs as are written.
         unsafe {
-            device.default_stream().launch(plan.points, |uses| Keys {
+            device.default_stream().launch(plan.points as usize, |uses| Keys {
                 points: uses.read(words),
                 sets: uses.read(sets),
                 starts: uses.read(starts),
@@ -104,7 +105,7 @@ fn vote(device: &Device, there: (&Sets, &Buffer<u32>), here: (&Sets, &Buffer<u32
     let plan = LimitRunsParams { queries: queries as u64, most: MOST as u64 };
     // SAFETY: there are as many counts, and an offset more.
     unsafe {
-        stream.launch(queries as u64 + 1, |uses| LimitRuns {
+        stream.launch(queries + 1, |uses| LimitRuns {
             counts: uses.read(&counts),
             offsets: uses.write(&mut offsets),
             plan,
@@ -124,7 +125,7 @@ fn vote(device: &Device, there: (&Sets, &Buffer<u32>), here: (&Sets, &Buffer<u32
     let [(here, frames), (there, there_frames)] = [here, there];
     // SAFETY: runs have as many values as offsets say, which are features of the references.
     unsafe {
-        stream.launch(plan.queries, |uses| Vote {
+        stream.launch(plan.queries as usize, |uses| Vote {
             runs: uses.read(&runs),
             offsets: uses.read(&offsets),
             values: uses.read(map.value_buffer()),
@@ -191,21 +192,21 @@ fn verify(
     // many hypotheses and results.
     unsafe {
         stream
-            .launch(count, |uses| Tally {
+            .launch(count as usize, |uses| Tally {
                 keys: uses.read(keys),
                 best: uses.write(&mut best),
                 plan: TallyParams { votes: count, references },
             })
             .unwrap();
         stream
-            .launch(scenes, |uses| Choose {
+            .launch(scenes as usize, |uses| Choose {
                 best: uses.read(&best),
                 hypotheses: uses.write(&mut hypotheses),
                 plan: ChooseParams { scenes, references },
             })
             .unwrap();
         stream
-            .launch(128 * hypotheses.len() as u64, |uses| Verify {
+            .launch(128 * hypotheses.len(), |uses| Verify {
                 hypotheses: uses.read(&hypotheses),
                 keys: uses.read(keys),
                 votes: uses.read(votes),

@@ -45,14 +45,14 @@ fn check(device: &Device, [scenes, references]: [u64; 2], runs: &[([u64; 3], u64
     // hypothesis of a scene.
     unsafe {
         stream
-            .launch(votes, |uses| Tally {
+            .launch(votes as usize, |uses| Tally {
                 keys: uses.read(&keys),
                 best: uses.write(&mut best),
                 plan: TallyParams { votes, references },
             })
             .unwrap();
         stream
-            .launch(scenes, |uses| Choose {
+            .launch(scenes as usize, |uses| Choose {
                 best: uses.read(&best),
                 hypotheses: uses.write(&mut hypotheses),
                 plan: ChooseParams { scenes, references },

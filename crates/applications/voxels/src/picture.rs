@@ -11,6 +11,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use crate::{
+    blur::blur,
     camera::{Camera, Stamp, middle},
     mesh::Mesh,
     voxelize::Surface,
@@ -163,30 +164,6 @@ fn shade(normal: DVec3, lit: f64, camera: &Camera, light: &Camera) -> (f32, f32)
     let half = (light.toward + camera.toward).normalize_or_zero();
     let shine = normal.dot(half).max(0.0).powi(48) * lit;
     ((0.10 + 0.26 * fill + 0.85 * key) as f32, (0.28 * shine) as f32)
-}
-
-/// The average over a square around every pixel, three times over, which comes near a Gaussian's.
-fn blur(mut image: Vec<f32>, (width, height): (usize, usize), radius: usize) -> Vec<f32> {
-    for (width, height) in [(width, height), (height, width)] {
-        let mut turned = vec![0.0; image.len()];
-        image.par_chunks_mut(width).for_each(|row| {
-            for _ in 0..3 {
-                let old = row.to_vec();
-                let at = |i: isize| old[i.clamp(0, width as isize - 1) as usize];
-                let radius = radius as isize;
-                let mut total: f32 = (-radius..=radius).map(at).sum();
-                for (i, pixel) in row.iter_mut().enumerate() {
-                    *pixel = total / (2 * radius + 1) as f32;
-                    total += at(i as isize + radius + 1) - at(i as isize - radius);
-                }
-            }
-        });
-        turned.par_chunks_mut(height).enumerate().for_each(|(column, out)| {
-            out.iter_mut().zip(image[column..].iter().step_by(width)).for_each(|(to, from)| *to = *from);
-        });
-        image = turned;
-    }
-    image
 }
 
 /// The backdrop: a dark room, a little brighter behind the bodies.

@@ -68,8 +68,8 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
             records.push(run.record(subject("histogram", "histogram", 0), ms, limit, counted.abs_diff(n)));
         }
         let ms = median_ms(stream, 2, runs, || {
-            let output = (&mut keys_out, &mut values_out);
-            partition_pairs(stream, &mut scratch, field, (&keys, &values), output, &mut starts)
+            let (input, scratch) = ((&keys, &values), &mut scratch);
+            partition_pairs(stream, scratch, input, field, (&mut keys_out, &mut values_out), &mut starts)
         })?;
         let mut expected: Vec<(K, V)> = input.keys.iter().copied().zip(input.values.iter().copied()).collect();
         expected.sort_by_key(|(key, _)| key.to_u64() >> field.shift);

@@ -80,10 +80,10 @@ impl<'d> Roofline<'d> {
             // SAFETY: `memory` has that many words, input and output as many as the kernel's text
             // asks for.
             unsafe {
-                stream.launch(accesses, |uses| Random {
+                stream.launch(accesses as usize, |uses| Random {
                     memory: uses.write(&mut memory),
                     input: uses.read(&self.input),
-                    output: uses.write(&mut output),
+                    output: uses.write(&mut *output),
                     plan: RandomParams { accesses, words, seed, access: access as u32, padding: 0 },
                 })
             }
@@ -106,7 +106,7 @@ impl<'d> Roofline<'d> {
         median_ms(stream, 2, self.runs, || {
             // SAFETY: both buffers have that many words.
             unsafe {
-                stream.launch(words / 2, |uses| Copy {
+                stream.launch((words / 2) as usize, |uses| Copy {
                     source: uses.read(&source),
                     target: uses.write(&mut target),
                     words,

@@ -59,9 +59,22 @@ pub enum InputError {
         length: u64,
     },
 
-    /// An array that another library allocated does not begin where kernels can read it.
+    /// A range has elements that the buffer lacks.
+    #[error("the elements {start}..{end} were asked for, and the buffer has 0..{length}: take a range of those")]
+    Range {
+        /// The first element asked for.
+        start: u64,
+        /// The element behind the last one asked for.
+        end: u64,
+        /// The number of elements.
+        length: u64,
+    },
+
+    /// A part of a buffer, or an array of another library, does not begin where kernels can read
+    /// it.
     #[error(
-        "the array begins at {address:#x}, which is no multiple of {alignment}: borrow the whole allocation, or copy the part"
+        "the array begins at {address:#x}, which is no multiple of {alignment}: take the whole allocation, begin the part at a \
+         multiple of {alignment} bytes, or copy it"
     )]
     Misaligned {
         /// The address of the first element.

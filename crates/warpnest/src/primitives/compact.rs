@@ -2,7 +2,7 @@
 
 use super::{Scratch, check_items};
 use crate::runtime::stream::Batch;
-use crate::{Buffer, Result, Stream};
+use crate::{Buffer, BufferSlice, Result, Stream};
 use gpu_kernels::primitives::compact::{Compact, CompactParams, LastOfEach, tile};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Key, Scalar};
@@ -28,8 +28,8 @@ pub fn compact<T: Scalar>(
     scratch: &mut Scratch,
     input: &Buffer<T>,
     keep: &Buffer<u32>,
-    output: &mut Buffer<T>,
-    count: &mut Buffer<u32>,
+    output: &mut BufferSlice<T>,
+    count: &mut BufferSlice<u32>,
 ) -> Result<()> {
     check_keep(input.len(), keep)?;
     crate::error::same_length(("the input", input.len()), ("the output", output.len()))?;
@@ -38,7 +38,7 @@ pub fn compact<T: Scalar>(
         return stream.batch(|batch| {
             batch.reads(input);
             batch.reads(keep);
-            batch.writes(output);
+            batch.writes(&**output);
             batch.zero(count, 1)
         });
     }
@@ -81,7 +81,7 @@ pub(crate) unsafe fn launch_compact<T: Scalar>(
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `keep` has a word for
 /// each 32 keys; [`InputError::TooManyItems`](crate::InputError::TooManyItems),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-pub fn flag_last_of_each<K: Key>(stream: &Stream, keys: &Buffer<K>, keep: &mut Buffer<u32>) -> Result<()> {
+pub fn flag_last_of_each<K: Key>(stream: &Stream, keys: &Buffer<K>, keep: &mut BufferSlice<u32>) -> Result<()> {
     check_keep(keys.len(), keep)?;
     let items = check_items(keys.len())?;
     stream.batch(|batch| {

@@ -1,11 +1,11 @@
-//! Gather: rows of an array, by their numbers.
+//! Gather: rows of an array, by their indices.
 
 use crate::types::Plain;
-use crate::{Answers, Buffer, Result, Stream};
+use crate::{Answers, Buffer, BufferSlice, Result, Stream};
 use gpu_kernels::hash::Divisor;
 use gpu_kernels::primitives::gather::{GatherParams, GatherRows, WIDE};
 
-/// Queues copying row `numbers[i]` of `source` to `output[i]`, for rows of any plain type whose
+/// Queues copying row `indices[i]` of `source` to `output[i]`, for rows of any plain type whose
 /// size is a multiple of 4 bytes. A row that the source does not have becomes zeros. Waits for
 /// nothing, allocates nothing.
 ///
@@ -17,14 +17,14 @@ use gpu_kernels::primitives::gather::{GatherParams, GatherRows, WIDE};
 pub fn gather<T: Plain>(
     stream: &Stream,
     source: &Buffer<T>,
-    numbers: &Buffer<u32>,
-    output: &mut Buffer<T>,
+    indices: &Buffer<u32>,
+    output: &mut BufferSlice<T>,
 ) -> Result<()> {
-    launch(stream, source, numbers, None, output)
+    launch(stream, source, indices, None, output)
 }
 
 /// Queues [`gather`] of the rows that a lookup answered with: those of queries that found nothing
-/// become zeros. So a table of row numbers serves values of any size.
+/// become zeros. So a table of row indices serves values of any size.
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
@@ -63,7 +63,7 @@ pub fn gather_found<T: Plain>(
     stream: &Stream,
     source: &Buffer<T>,
     answers: &Answers<u32>,
-    output: &mut Buffer<T>,
+    output: &mut BufferSlice<T>,
 ) -> Result<()> {
     launch(stream, source, &answers.values, Some(&answers.found), output)
 }
@@ -71,27 +71,27 @@ pub fn gather_found<T: Plain>(
 fn launch<T: Plain>(
     stream: &Stream,
     source: &Buffer<T>,
-    numbers: &Buffer<u32>,
+    indices: &Buffer<u32>,
     found: Option<&Buffer<u32>>,
-    output: &mut Buffer<T>,
+    output: &mut BufferSlice<T>,
 ) -> Result<()> {
     const { assert!(size_of::<T>() != 0 && size_of::<T>().is_multiple_of(4), "rows are of whole words of 4 bytes") };
     const { assert!(size_of::<T>() / 4 <= u32::MAX as usize, "a row has less than 2^32 words of 4 bytes") };
-    crate::error::same_length(("the row numbers", numbers.len()), ("the output", output.len()))?;
-    // Every buffer is aligned to 16 bytes.
+    crate::error::same_length(("the indices", indices.len()), ("the output", output.len()))?;
+    // Kernels take arrays that are aligned to 16 bytes.
     let width = if size_of::<T>().is_multiple_of(16) { WIDE } else { 1 };
     let pieces = Divisor::new((size_of::<T>() as u64 / 4 / width) as u32);
-    let plan = GatherParams { rows: numbers.len() as u64, sources: source.len() as u64, width, pieces };
+    let plan = GatherParams { rows: indices.len() as u64, sources: source.len() as u64, width, pieces };
     stream.batch(|batch| {
         let gather = GatherRows {
             source: batch.read(source).cast(),
-            numbers: batch.read(numbers),
+            indices: batch.read(indices),
             // SAFETY: the kernel's documentation allows no bits.
             found: unsafe { batch.read_or_null(found) },
             output: batch.write(output).cast(),
             plan,
         };
-        // SAFETY: the output has a row for each number, and answers have a bit for each; the plan
+        // SAFETY: the output has a row for each index, and answers have a bit for each; the plan
         // has the rows of the source.
         unsafe { batch.launch(&gather, plan.rows * pieces.get() as u64) }
     })

@@ -1,5 +1,9 @@
 //! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction,
-//! gather, binary search.
+//! gather and scatter, binary search.
+//!
+//! Arguments are the stream, the scratch, what is read, and what is written, in this order. All
+//! take parts of buffers ([`Buffer::slice`](crate::Buffer::slice)) that begin at multiples of 16
+//! bytes.
 //!
 //! All of them enqueue their work and wait for nothing. They work in a [`Scratch`], which grows as
 //! they need it and is best kept for the next call. Only growing allocates, and waits for the
@@ -22,19 +26,23 @@
 
 mod compact;
 mod gather;
+mod iota;
 mod radix;
 mod radix_passes;
 mod scan;
+mod scatter;
 mod scratch;
 mod search;
 
 pub use compact::{compact, flag_last_of_each};
 pub(crate) use compact::{launch_compact, launch_flag, state_words};
 pub use gather::{gather, gather_found};
+pub use iota::iota;
 pub use radix::{BitField, MAX_BITS, histogram, partition_pairs, sort_pairs};
 pub(crate) use radix::{sort_pairs_by_mixed_key, sort_scratch_bytes};
 pub(crate) use radix_passes::{Pairs, RadixPasses};
 pub use scan::{exclusive_scan, exclusive_scan_in_place};
+pub use scatter::scatter;
 pub use scratch::Scratch;
 pub use search::binary_search;
 

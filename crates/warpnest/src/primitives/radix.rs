@@ -3,7 +3,7 @@
 use super::radix_passes::{Pairs, RadixPasses, histogram_threads};
 use super::{Scratch, check_items};
 use crate::runtime::stream::Batch;
-use crate::{Buffer, ConfigError, Error, Result, Stream};
+use crate::{Buffer, BufferSlice, ConfigError, Error, Result, Stream};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::primitives::radix::{Digit, DigitOf, Histogram, HistogramParams};
 use gpu_kernels::types::{Key, Value};
@@ -41,7 +41,12 @@ impl BitField {
 /// unless `counts` has an element for each value of the field;
 /// [`InputError::TooManyItems`](crate::InputError::TooManyItems), [`Error::WrongDevice`],
 /// [`Error::Driver`].
-pub fn histogram<K: Key>(stream: &Stream, keys: &Buffer<K>, field: BitField, counts: &mut Buffer<u32>) -> Result<()> {
+pub fn histogram<K: Key>(
+    stream: &Stream,
+    keys: &Buffer<K>,
+    field: BitField,
+    counts: &mut BufferSlice<u32>,
+) -> Result<()> {
     let digit = field.digit::<K>()?;
     crate::error::same_length(("the values of the field", field.values()), ("the counts", counts.len()))?;
     let items = check_items(keys.len())?;
@@ -69,10 +74,10 @@ pub fn histogram<K: Key>(stream: &Stream, keys: &Buffer<K>, field: BitField, cou
 pub fn partition_pairs<K: Key, V: Value>(
     stream: &Stream,
     scratch: &mut Scratch,
-    field: BitField,
     (keys, values): (&Buffer<K>, &Buffer<V>),
-    (keys_out, values_out): (&mut Buffer<K>, &mut Buffer<V>),
-    starts: &mut Buffer<u32>,
+    field: BitField,
+    (keys_out, values_out): (&mut BufferSlice<K>, &mut BufferSlice<V>),
+    starts: &mut BufferSlice<u32>,
 ) -> Result<()> {
     let digit = field.digit::<K>()?;
     crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
@@ -161,8 +166,8 @@ pub(crate) fn sort_scratch_bytes<K: Key, V: Value>(items: u64) -> Result<u64> {
 pub fn sort_pairs<K: Key, V: Value>(
     stream: &Stream,
     scratch: &mut Scratch,
-    keys: &mut Buffer<K>,
-    values: &mut Buffer<V>,
+    keys: &mut BufferSlice<K>,
+    values: &mut BufferSlice<V>,
 ) -> Result<()> {
     crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
     let items = check_items(keys.len())?;

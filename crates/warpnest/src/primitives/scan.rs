@@ -1,7 +1,7 @@
 //! Exclusive scan.
 
 use super::{Scratch, check_items};
-use crate::{Buffer, Result, Stream};
+use crate::{Buffer, BufferSlice, Result, Stream};
 use gpu_kernels::primitives::scan::{Scan, ScanParams, state_words, tile};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::Scalar;
@@ -19,7 +19,7 @@ pub fn exclusive_scan<T: Scalar>(
     stream: &Stream,
     scratch: &mut Scratch,
     input: &Buffer<T>,
-    output: &mut Buffer<T>,
+    output: &mut BufferSlice<T>,
 ) -> Result<()> {
     let with_total = output.len() == input.len() + 1;
     if !with_total {
@@ -55,7 +55,7 @@ pub fn exclusive_scan<T: Scalar>(
 pub fn exclusive_scan_in_place<T: Scalar>(
     stream: &Stream,
     scratch: &mut Scratch,
-    buffer: &mut Buffer<T>,
+    buffer: &mut BufferSlice<T>,
 ) -> Result<()> {
     let items = check_items(buffer.len())?;
     let state = scratch.reserve(state_words::<T>(items))?;

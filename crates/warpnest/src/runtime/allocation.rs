@@ -33,11 +33,33 @@ pub struct Allocation {
 /// The number of reading streams from which on finished reads are forgotten.
 const MANY_READS: usize = 16;
 
-/// The last write, and the reads since then: a stream's number with each event.
+/// The uses that later ones may have to wait for: the last write, and the reads since then. There
+/// are several writes after those to parts of a buffer, from several threads at a time.
 #[derive(Debug, Default)]
 struct LastUses {
-    write: Option<(u64, Event)>,
-    reads: Vec<(u64, Event)>,
+    /// The number of all uses so far.
+    count: u64,
+    writes: Vec<LastUse>,
+    reads: Vec<LastUse>,
+}
+
+/// A use: its number among those of the memory, its stream's number, and the event at its end.
+#[derive(Debug)]
+struct LastUse {
+    number: u64,
+    stream: u64,
+    event: Event,
+}
+
+impl LastUses {
+    fn next(&mut self, stream: u64, event: &Event) -> LastUse {
+        self.count += 1;
+        LastUse { number: self.count, stream, event: event.clone() }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &LastUse> {
+        self.writes.iter().chain(&self.reads)
+    }
 }
 
 impl Allocation {
@@ -61,42 +83,50 @@ impl Allocation {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the queue of the stream with number `stream` wait for the last write.
+    /// Makes the queue of the stream with number `stream` wait for the last writes.
     pub(crate) fn before_read(&self, stream: u64, queue: &dyn Queue) -> Result<()> {
-        match &self.uses().write {
-            Some((id, event)) if *id != stream => queue.wait(&*event.0),
-            _ => Ok(()),
-        }
+        self.uses()
+            .writes
+            .iter()
+            .filter(|write| write.stream != stream)
+            .try_for_each(|write| queue.wait(&*write.event.0))
     }
 
-    /// Makes the queue of the stream with number `stream` wait for all uses.
-    pub(crate) fn before_write(&self, stream: u64, queue: &dyn Queue) -> Result<()> {
+    /// Makes the queue of the stream with number `stream` wait for all uses; returns how many there
+    /// were.
+    pub(crate) fn before_write(&self, stream: u64, queue: &dyn Queue) -> Result<u64> {
         let uses = self.uses();
-        for (_, event) in uses.write.iter().chain(&uses.reads).filter(|(id, _)| *id != stream) {
-            queue.wait(&*event.0)?;
-        }
-        Ok(())
+        uses.all().filter(|last| last.stream != stream).try_for_each(|last| queue.wait(&*last.event.0))?;
+        Ok(uses.count)
     }
 
     pub(crate) fn after_read(&self, stream: u64, event: &Event) {
         let mut uses = self.uses();
-        uses.reads.retain(|(id, _)| *id != stream);
+        uses.reads.retain(|read| read.stream != stream);
         if uses.reads.len() >= MANY_READS {
             // Finished reads need no waiting for. A failed query is kept: whoever waits for it gets
             // the error.
-            uses.reads.retain(|(_, event)| !event.is_done().unwrap_or(false));
+            uses.reads.retain(|read| !read.event.is_done().unwrap_or(false));
         }
-        uses.reads.push((stream, event.clone()));
+        let read = uses.next(stream, event);
+        uses.reads.push(read);
     }
 
-    pub(crate) fn after_write(&self, stream: u64, event: &Event) {
-        *self.uses() = LastUses { write: Some((stream, event.clone())), reads: Vec::new() };
+    /// Records a write that came after the first `waited_for` uses: whoever waits for it waits for
+    /// those, too.
+    pub(crate) fn after_write(&self, stream: u64, event: &Event, waited_for: u64) {
+        let mut uses = self.uses();
+        // Another thread may have used another part of the buffer meanwhile.
+        let meanwhile = |last: &LastUse| last.number > waited_for && last.stream != stream;
+        uses.writes.retain(meanwhile);
+        uses.reads.retain(meanwhile);
+        let write = uses.next(stream, event);
+        uses.writes.push(write);
     }
 
     /// Waits, on the host, until no work uses the memory.
     pub(crate) fn quiesce(&self) -> Result<()> {
-        let uses = self.uses();
-        uses.write.iter().chain(&uses.reads).try_for_each(|(_, event)| event.synchronize())
+        self.uses().all().try_for_each(|last| last.event.synchronize())
     }
 
     /// Gives up the memory, once no work uses it: it will not be freed here.

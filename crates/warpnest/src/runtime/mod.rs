@@ -10,4 +10,6 @@ pub(crate) mod lent;
 pub mod ptx;
 pub(crate) mod staging;
 pub(crate) mod stream;
+mod transfer;
 mod uses;
+pub(crate) mod view;

@@ -61,29 +61,29 @@ impl Stream {
     /// closure:
     ///
     /// ```compile_fail,E0505
-    /// # use warpnest::{Buffer, Device, kernels::layered::multi::{Numbers, NumbersParams}};
+    /// # use warpnest::{Buffer, Device, kernels::primitives::iota::{Iota, IotaParams}};
     /// # let device = Device::cpu();
     /// let mut output = Buffer::<u32>::zeroed(&device, 8).unwrap();
-    /// let plan = NumbersParams { end: 8 };
+    /// let plan = IotaParams { items: 8 };
     /// let launched = unsafe {
     ///     device.default_stream().launch(8, |uses| {
-    ///         let numbers = Numbers { output: uses.write(&mut output), plan };
+    ///         let iota = Iota { output: uses.write(&mut output), plan };
     ///         drop(output);
-    ///         numbers
+    ///         iota
     ///     })
     /// };
     /// ```
     ///
     /// ```compile_fail,E0499
-    /// # use warpnest::{Buffer, Device, kernels::layered::multi::{Numbers, NumbersParams}};
+    /// # use warpnest::{Buffer, Device, kernels::primitives::iota::{Iota, IotaParams}};
     /// # let device = Device::cpu();
     /// let mut output = Buffer::<u32>::zeroed(&device, 8).unwrap();
-    /// let plan = NumbersParams { end: 8 };
+    /// let plan = IotaParams { items: 8 };
     /// let launched = unsafe {
     ///     device.default_stream().launch(8, |uses| {
-    ///         let numbers = Numbers { output: uses.write(&mut output), plan };
+    ///         let iota = Iota { output: uses.write(&mut output), plan };
     ///         output.fill(device.default_stream(), 0).unwrap();
-    ///         numbers
+    ///         iota
     ///     })
     /// };
     /// ```
@@ -97,11 +97,11 @@ impl Stream {
     /// them must be one that [`Uses`] gave for this launch, or null where that text allows it.
     /// Those that the kernel writes through must be from [`Uses::write`]. The pointers may go
     /// nowhere else.
-    pub unsafe fn launch<'b, K: Kernel>(&'b self, threads: u64, kernel: impl FnOnce(&Uses<'b>) -> K) -> Result<()> {
+    pub unsafe fn launch<'b, K: Kernel>(&'b self, threads: usize, kernel: impl FnOnce(&Uses<'b>) -> K) -> Result<()> {
         self.record_uses(|uses| {
             let kernel = kernel(uses);
             // SAFETY: the caller vouches for the arguments, whose buffers are recorded.
-            unsafe { uses.0.launch(&kernel, threads) }
+            unsafe { uses.0.launch(&kernel, threads as u64) }
         })
     }
 
@@ -114,13 +114,13 @@ impl Stream {
     /// As for [`Stream::launch`].
     pub unsafe fn launch_dyn<'b>(
         &'b self,
-        threads: u64,
+        threads: usize,
         kernel: impl FnOnce(&Uses<'b>) -> Box<dyn Kernel>,
     ) -> Result<()> {
         self.record_uses(|uses| {
             let kernel = kernel(uses);
             // SAFETY: the caller vouches for the arguments, whose buffers are recorded.
-            unsafe { uses.0.launch(&*kernel, threads) }
+            unsafe { uses.0.launch(&*kernel, threads as u64) }
         })
     }
 
@@ -153,10 +153,9 @@ impl Stream {
         };
         std::mem::forget(unrecorded);
         for Use { allocation, written } in uses {
-            if written {
-                allocation.after_write(self.id, &event);
-            } else {
-                allocation.after_read(self.id, &event);
+            match written {
+                Some(waited_for) => allocation.after_write(self.id, &event, waited_for),
+                None => allocation.after_read(self.id, &event),
             }
         }
         done
@@ -231,7 +230,8 @@ pub(crate) struct Batch<'b> {
 #[derive(Debug)]
 struct Use<'b> {
     allocation: &'b Allocation,
-    written: bool,
+    /// For a write, the number of earlier uses of the memory, which it comes after.
+    written: Option<u64>,
 }
 
 impl<'b> Batch<'b> {
@@ -249,19 +249,25 @@ impl<'b> Batch<'b> {
     fn record_use(&self, allocation: &'b Allocation, written: bool) {
         let mut uses = self.uses.borrow_mut();
         let earlier = uses.iter().position(|earlier| std::ptr::eq(earlier.allocation, allocation));
-        if earlier.is_some_and(|earlier| uses[earlier].written || !written) || self.failure.borrow().is_some() {
+        if earlier.is_some_and(|earlier| uses[earlier].written.is_some() || !written) || self.failure.borrow().is_some()
+        {
             return;
         }
         let Stream { engine, queue, id, .. } = self.stream;
         let waited = same_device("a buffer", allocation.engine(), engine).and_then(|()| match written {
-            true => allocation.before_write(*id, &**queue),
-            false => allocation.before_read(*id, &**queue),
+            true => allocation.before_write(*id, &**queue).map(Some),
+            false => allocation.before_read(*id, &**queue).map(|()| None),
         });
         match (waited, earlier) {
             (Err(error), _) => *self.failure.borrow_mut() = Some(error),
-            (Ok(()), Some(earlier)) => uses[earlier].written = written,
-            (Ok(()), None) => uses.push(Use { allocation, written }),
+            (Ok(written), Some(earlier)) => uses[earlier].written = written,
+            (Ok(written), None) => uses.push(Use { allocation, written }),
         }
+    }
+
+    /// Keeps steps from being queued from now on; the batch returns the first error.
+    pub(super) fn fail(&self, error: Error) {
+        self.failure.borrow_mut().get_or_insert(error);
     }
 
     /// Returns the queue, for a step on buffers that are recorded.

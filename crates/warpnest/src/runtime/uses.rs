@@ -2,7 +2,12 @@
 
 use crate::runtime::buffer::Buffer;
 use crate::runtime::stream::{Batch, Uses};
+use crate::runtime::view::BufferSlice;
+use crate::{Error, InputError};
 use gpu_kernels::seam::Global;
+
+/// The alignment of the arrays that kernels take, in bytes, as [`Global::new`] demands.
+const ALIGNMENT: usize = 16;
 
 impl<'b> Uses<'b> {
     /// The pointer to a buffer that the kernel reads.
@@ -11,7 +16,7 @@ impl<'b> Uses<'b> {
     }
 
     /// The pointer to a buffer that the kernel writes, and perhaps reads.
-    pub fn write<T>(&self, buffer: &'b mut Buffer<T>) -> Global<T> {
+    pub fn write<T>(&self, buffer: &'b mut BufferSlice<T>) -> Global<T> {
         self.0.write(buffer)
     }
 }
@@ -20,13 +25,13 @@ impl<'b> Batch<'b> {
     /// Returns the pointer to a buffer that the batch reads.
     pub fn read<T>(&self, buffer: &'b Buffer<T>) -> Global<T> {
         self.reads(buffer);
-        pointer(buffer)
+        self.pointer(buffer)
     }
 
     /// Returns the pointer to a buffer that the batch writes, and perhaps reads.
     pub fn write<T>(&self, buffer: &'b Buffer<T>) -> Global<T> {
         self.writes(buffer);
-        pointer(buffer)
+        self.pointer(buffer)
     }
 
     /// Returns [`Batch::read`] of a buffer, or null.
@@ -46,11 +51,18 @@ impl<'b> Batch<'b> {
         // SAFETY: as the caller promises.
         buffer.map_or_else(|| unsafe { Global::null() }, |buffer| self.write(buffer))
     }
-}
 
-/// The pointer to a buffer whose use has been recorded.
-fn pointer<T>(buffer: &Buffer<T>) -> Global<T> {
-    // SAFETY: it goes into launches of the batch that recorded the buffer. They are ordered against
-    // other uses, and the buffer is borrowed until they have their event.
-    unsafe { Global::new(buffer.address() as *mut T) }
+    /// Returns the pointer to a buffer whose use has been recorded. If kernels cannot take it, no
+    /// step is queued from now on.
+    fn pointer<T>(&self, buffer: &Buffer<T>) -> Global<T> {
+        let address = buffer.address();
+        if !address.is_multiple_of(ALIGNMENT) && !buffer.is_empty() {
+            let (address, alignment) = (address as u64, ALIGNMENT as u64);
+            self.fail(Error::Input(InputError::Misaligned { address, alignment }));
+        }
+        // SAFETY: it goes into launches of the batch that recorded the buffer. They are ordered
+        // against other uses, and the buffer is borrowed until they have their event. If there are
+        // elements at an address that is not aligned, nothing is launched.
+        unsafe { Global::new(address as *mut T) }
+    }
 }

@@ -4,7 +4,7 @@ use super::SortedMap;
 use crate::runtime::lent::Lent;
 use crate::table::types::to_word;
 use crate::types::OrderedKey;
-use crate::{Buffer, Error, InputError, Result, Stream, Value};
+use crate::{Buffer, BufferSlice, Error, InputError, Result, Stream, Value};
 use gpu_kernels::sorted::{Bounds, BoundsParams, CountRanges, RangesParams};
 use gpu_kernels::types::Scalar;
 use std::ops::{Bound, Range, RangeBounds};
@@ -49,7 +49,12 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
-    pub fn lower_bound_many_into(&self, stream: &Stream, queries: &Buffer<K>, ranks: &mut Buffer<u32>) -> Result<()> {
+    pub fn lower_bound_many_into(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<K>,
+        ranks: &mut BufferSlice<u32>,
+    ) -> Result<()> {
         self.bounds_into(stream, queries.words(), ranks, Side::Lower)
     }
 
@@ -66,7 +71,12 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
-    pub fn upper_bound_many_into(&self, stream: &Stream, queries: &Buffer<K>, ranks: &mut Buffer<u32>) -> Result<()> {
+    pub fn upper_bound_many_into(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<K>,
+        ranks: &mut BufferSlice<u32>,
+    ) -> Result<()> {
         self.bounds_into(stream, queries.words(), ranks, Side::Upper)
     }
 
@@ -90,7 +100,7 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         &self,
         stream: &Stream,
         queries: &Buffer<K::Word>,
-        ranks: &mut Buffer<u32>,
+        ranks: &mut BufferSlice<u32>,
         side: Side,
     ) -> Result<()> {
         crate::error::same_length(("the queries", queries.len()), ("the ranks", ranks.len()))?;
@@ -178,8 +188,8 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         &self,
         stream: &Stream,
         ranks: Range<u32>,
-        keys: &mut Buffer<K>,
-        values: &mut Buffer<V>,
+        keys: &mut BufferSlice<K>,
+        values: &mut BufferSlice<V>,
     ) -> Result<()> {
         self.check_ranks(&ranks)?;
         let Range { start, end } = ranks;
@@ -232,7 +242,7 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         stream: &Stream,
         from: &Buffer<K>,
         to: &Buffer<K>,
-        counts: &mut Buffer<u32>,
+        counts: &mut BufferSlice<u32>,
     ) -> Result<()> {
         crate::error::same_length(("the starts", from.len()), ("the ends", to.len()))?;
         crate::error::same_length(("the ranges", from.len()), ("the counts", counts.len()))?;

@@ -3,7 +3,7 @@
 use super::answers::bit;
 use super::raw::RawTable;
 use crate::runtime::lent::Lent;
-use crate::{Answers, Buffer, Device, Key, Result, Stream, Value};
+use crate::{Answers, Buffer, BufferSlice, Device, Key, Result, Stream, Value};
 use gpu_kernels::types as words;
 
 /// The number of queries that are answered at once if the answers go to the host. It is all of
@@ -68,7 +68,7 @@ pub fn contains_many_into<K: Key, V: words::Value>(
     table: &impl RawTable<K::Word, V>,
     stream: &Stream,
     queries: &Buffer<K>,
-    found: &mut Buffer<u32>,
+    found: &mut BufferSlice<u32>,
 ) -> Result<()> {
     crate::error::same_length(
         ("the queries, in words of 32,", queries.len().div_ceil(32)),

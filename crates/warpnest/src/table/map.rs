@@ -4,7 +4,7 @@ use super::design::Design;
 use super::lookup;
 use super::raw::RawTable;
 use super::types::check_size;
-use crate::{Answers, Buffer, Device, Key, Result, Stream, Value};
+use crate::{Answers, Buffer, BufferSlice, Device, Key, Result, Stream, Value};
 use gpu_kernels::types as words;
 use std::fmt;
 use std::marker::PhantomData;
@@ -119,7 +119,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `found` has a word
     /// for each 32 queries, [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
-    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
+    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut BufferSlice<u32>) -> Result<()> {
         lookup::contains_many_into(&self.table, stream, queries, found)
     }
 
@@ -150,7 +150,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless both have
     /// [`BulkMap::len`] elements, [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn pairs_into(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<()> {
+    pub fn pairs_into(&self, stream: &Stream, keys: &mut BufferSlice<K>, values: &mut BufferSlice<V>) -> Result<()> {
         self.write(stream, keys, values).map(drop)
     }
 
@@ -200,7 +200,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         Ok(self.to_columns()?.1.into_iter())
     }
 
-    fn write(&self, stream: &Stream, keys: &mut Buffer<K>, values: &mut Buffer<V>) -> Result<u64> {
+    fn write(&self, stream: &Stream, keys: &mut BufferSlice<K>, values: &mut BufferSlice<V>) -> Result<u64> {
         crate::error::same_length(("the map", self.len()), ("the keys", keys.len()))?;
         crate::error::same_length(("the map", self.len()), ("the values", values.len()))?;
         // SAFETY: both have an element for each key.

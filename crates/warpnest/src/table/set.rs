@@ -6,7 +6,7 @@ use super::raw::RawTable;
 use super::types::check_size;
 use super::{config::Config, lookup};
 use crate::runtime::lent::Lent;
-use crate::{Buffer, Device, Key, Result, Stream};
+use crate::{Buffer, BufferSlice, Device, Key, Result, Stream};
 use gpu_kernels::types::Nothing;
 use std::fmt;
 use std::marker::PhantomData;
@@ -101,7 +101,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     ///
     /// # Errors
     /// As for [`BulkMap::contains_many_into`](crate::BulkMap::contains_many_into).
-    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
+    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut BufferSlice<u32>) -> Result<()> {
         lookup::contains_many_into(&self.table, stream, queries, found)
     }
 
@@ -111,7 +111,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless there are
     /// [`BulkSet::len`] elements, [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn keys_into(&self, stream: &Stream, keys: &mut Buffer<K>) -> Result<()> {
+    pub fn keys_into(&self, stream: &Stream, keys: &mut BufferSlice<K>) -> Result<()> {
         self.write(stream, keys).map(drop)
     }
 
@@ -137,7 +137,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         keys.download_front(stream, written)
     }
 
-    fn write(&self, stream: &Stream, keys: &mut Buffer<K>) -> Result<u64> {
+    fn write(&self, stream: &Stream, keys: &mut BufferSlice<K>) -> Result<u64> {
         crate::error::same_length(("the set", self.len()), ("the keys", keys.len()))?;
         // SAFETY: there is an element for each key, and a set has no values.
         unsafe { self.table.write(stream, keys.words(), None) }

@@ -97,7 +97,7 @@ fn a_grid_with_too_many_blocks_is_refused_and_one_with_none_does_nothing() {
         let stream = engine.device.default_stream();
         for threads in [limit as u64 * 256 + 1, u64::MAX] {
             // SAFETY: the launch is refused.
-            let error = unsafe { stream.launch(threads, |_| nowhere()) }.unwrap_err();
+            let error = unsafe { stream.launch(threads as usize, |_| nowhere()) }.unwrap_err();
             assert_eq!(error, Error::Input(InputError::GridTooLarge { threads, block: 256, limit }));
             says(&error, &[&threads.to_string(), "256", &limit.to_string(), "in several batches"]);
         }

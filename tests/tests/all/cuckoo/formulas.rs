@@ -114,7 +114,7 @@ fn last_pairs<K: Key, V: Payload>(device: &Device, table: &Filled<K>) {
             let head = launched(device, |head| {
                 // SAFETY: there are so many keys, and a word for each slot or none.
                 unsafe {
-                    stream.launch(plan.pairs, |uses| Last::<K, V> {
+                    stream.launch(plan.pairs as usize, |uses| Last::<K, V> {
                         keys: uses.read(&on_device),
                         words: uses.read(&words).cast(),
                         header: uses.write(head),
@@ -137,7 +137,7 @@ fn census<K: Key, V: Payload>(device: &Device, table: &Filled<K>, keys: usize, c
     let head = launched(device, |head| {
         // SAFETY: the words are those of the functions' slots.
         unsafe {
-            stream.launch(slots, |uses| Census::<K, V> {
+            stream.launch(slots as usize, |uses| Census::<K, V> {
                 words: uses.write(&mut words).cast(),
                 header: uses.write(head),
                 functions: table.functions,

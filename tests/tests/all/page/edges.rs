@@ -73,7 +73,7 @@ fn keys_are_listed_as_far_as_there_is_room() {
             let mut count = Buffer::<u64>::zeroed(device, 1).unwrap();
             // SAFETY: the outputs have more capacity than is said, and the layout is the table's.
             unsafe {
-                stream.launch_dyn(layout.buckets() as u64, |uses| {
+                stream.launch_dyn(layout.buckets() as usize, |uses| {
                     let words = uses.write(&mut words).cast();
                     let [keys_out, values_out] = listed.each_mut().map(|listed| uses.write(listed));
                     let count = uses.write(&mut count);

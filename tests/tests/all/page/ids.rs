@@ -40,7 +40,7 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let mut bits = Buffer::<u32>::zeroed(device, n * 5 / 32 + 1).unwrap();
     // SAFETY: the words are those of two pages of this layout, and there is a bit for each value.
     unsafe {
-        stream.launch(buckets, |uses| {
+        stream.launch(buckets as usize, |uses| {
             let (words, bits) = (uses.read(&built.words).cast(), uses.write(&mut bits));
             FlagValues::<K> { words, bits, plan }
         })
@@ -54,7 +54,7 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let before = Buffer::from_slice(device, &before.collect::<Vec<u32>>()).unwrap();
     // SAFETY: as above, with a word before each word of flags.
     unsafe {
-        stream.launch(buckets, |uses| {
+        stream.launch(buckets as usize, |uses| {
             let words = uses.write(&mut built.words).cast();
             RankValues::<K> { words, bits: uses.read(&bits), before: uses.read(&before), plan }
         })
@@ -68,7 +68,7 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let plan = NumberParams { layout, capacity: n as u64 };
     // SAFETY: as above, with capacity for all keys.
     unsafe {
-        stream.launch(buckets, |uses| {
+        stream.launch(buckets as usize, |uses| {
             let words = uses.write(&mut built.words).cast();
             Number::<K> { words, keys_out: uses.write(&mut keys), count: uses.write(&mut count), plan }
         })
@@ -101,7 +101,7 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let mut wide_counts = Buffer::<u64>::zeroed(device, queries.len()).unwrap();
     // SAFETY: there is an end for each value of the pages, and capacity for all answers.
     unsafe {
-        stream.launch(queries.len() as u64, |uses| Runs::<K> {
+        stream.launch(queries.len(), |uses| Runs::<K> {
             queries: uses.read(&queries),
             words: uses.read(&built.words).cast(),
             lasts: uses.read(&lasts),

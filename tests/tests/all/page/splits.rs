@@ -109,7 +109,7 @@ impl<K: Key> Case<K> {
         // SAFETY: inputs have capacity for all regions, outputs for all bins; the words for
         // publishing are 0, as are the counts. The kernel's documentation allows the nulls.
         unsafe {
-            stream.launch_dyn((self.regions.len() * tiles) as u64 * THREADS, |uses| {
+            stream.launch_dyn(self.regions.len() * tiles * THREADS as usize, |uses| {
                 let split = Split::<K, V, false> {
                     keys: uses.read(&keys),
                     values: uses.read(&values),

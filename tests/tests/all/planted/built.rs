@@ -412,7 +412,7 @@ fn a_primitive_that_fails_can_be_repeated_with_the_same_scratch() {
                 other.copy_from(&stream, &input)?;
                 sort_pairs(&stream, scratch, one, other)
             }
-            _ => partition_pairs(&stream, scratch, field, (&input, &input), (one, other), starts),
+            _ => partition_pairs(&stream, scratch, (&input, &input), field, (one, other), starts),
         }
     };
     for (what, expected) in [&sums, &odd_keys, &sorted, &by_field].into_iter().enumerate() {

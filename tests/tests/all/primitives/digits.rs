@@ -83,7 +83,7 @@ fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: 
         let threads = items.div_ceil(tile::<K, V>()) * 512;
         // SAFETY: inputs and outputs have that many pairs, and the words for publishing are 0.
         unsafe {
-            stream.launch(threads, |uses| Partition::<K, V> {
+            stream.launch(threads as usize, |uses| Partition::<K, V> {
                 keys: uses.read(&keys_in),
                 values: uses.read(&values_in),
                 keys_out: uses.write(&mut keys_out),

@@ -7,8 +7,8 @@ use warpnest::engine::Memory;
 use warpnest::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
 use warpnest::kernels::seam::Kernel;
 use warpnest::primitives::{
-    BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram, partition_pairs,
-    sort_pairs,
+    BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram, iota,
+    partition_pairs, sort_pairs,
 };
 use warpnest::{Buffer, ConfigError, Device, Error, InputError, Result};
 use warpnest_tests::{elsewhere, on_all, says};
@@ -48,15 +48,17 @@ fn bit_fields_that_a_key_does_not_have_or_of_too_many_bits_are_refused() {
             let error = histogram(stream, &narrow, field, &mut counts).unwrap_err();
             assert_eq!(error, Error::Config(ConfigError::BitField { shift, bits, key_bits: 32, max_bits: 10 }));
             says(&error, &[&format!("{bits} bits from bit {shift} on"), "1 to 10 bits", "the 32 bits of a key"]);
-            let (input, output) = ((&narrow, &narrow), (&mut keys_out, &mut values_out));
-            assert_eq!(partition_pairs(stream, &mut scratch, field, input, output, &mut counts).unwrap_err(), error);
+            let (input, scratch) = ((&narrow, &narrow), &mut scratch);
+            let refused = partition_pairs(stream, scratch, input, field, (&mut keys_out, &mut values_out), &mut counts);
+            assert_eq!(refused.unwrap_err(), error);
         }
         for (shift, bits) in common {
             let error = histogram(stream, &wide, BitField { shift, bits }, &mut counts).unwrap_err();
             assert_eq!(error, Error::Config(ConfigError::BitField { shift, bits, key_bits: 64, max_bits: 10 }));
-            let (input, output) = ((&wide, &narrow), (&mut wide_out, &mut values_out));
+            let (input, scratch) = ((&wide, &narrow), &mut scratch);
             let field = BitField { shift, bits };
-            assert_eq!(partition_pairs(stream, &mut scratch, field, input, output, &mut counts).unwrap_err(), error);
+            let refused = partition_pairs(stream, scratch, input, field, (&mut wide_out, &mut values_out), &mut counts);
+            assert_eq!(refused.unwrap_err(), error);
         }
         untouched(device, &[&counts, &keys_out, &values_out]);
         // The highest fields that exist.
@@ -84,17 +86,16 @@ fn arrays_whose_lengths_do_not_belong_together_are_refused() {
             let mut counts = sentinels(device, length);
             lengths(histogram(stream, &five, field, &mut counts).unwrap_err(), 8, length as u64);
             let mut other = sentinels(device, 5);
-            let (input, output) = ((&five, &five), (&mut out, &mut other));
-            let refused = partition_pairs(stream, scratch, field, input, output, &mut counts);
+            let refused = partition_pairs(stream, scratch, (&five, &five), field, (&mut out, &mut other), &mut counts);
             lengths(refused.unwrap_err(), 8, length as u64);
             untouched(device, &[&counts, &other]);
         }
         let mut other = sentinels(device, 5);
-        let refused = partition_pairs(stream, scratch, field, (&five, &six), (&mut out, &mut other), &mut starts);
+        let refused = partition_pairs(stream, scratch, (&five, &six), field, (&mut out, &mut other), &mut starts);
         lengths(refused.unwrap_err(), 5, 6);
-        let refused = partition_pairs(stream, scratch, field, (&five, &five), (&mut long, &mut other), &mut starts);
+        let refused = partition_pairs(stream, scratch, (&five, &five), field, (&mut long, &mut other), &mut starts);
         lengths(refused.unwrap_err(), 5, 6);
-        let refused = partition_pairs(stream, scratch, field, (&five, &five), (&mut out, &mut long), &mut starts);
+        let refused = partition_pairs(stream, scratch, (&five, &five), field, (&mut out, &mut long), &mut starts);
         lengths(refused.unwrap_err(), 5, 6);
         lengths(sort_pairs(stream, scratch, &mut out, &mut long).unwrap_err(), 5, 6);
 
@@ -143,27 +144,27 @@ fn what_belongs_to_another_device_is_refused_and_nothing_has_changed() {
         let mut starts = sentinels(here, 32);
         let mut other = sentinels(there, 32);
         wrong(
-            partition_pairs(stream, scratch, field, (&theirs, &input), (&mut first, &mut second), &mut starts),
+            partition_pairs(stream, scratch, (&theirs, &input), field, (&mut first, &mut second), &mut starts),
             there,
             here,
         );
         wrong(
-            partition_pairs(stream, scratch, field, (&input, &theirs), (&mut first, &mut second), &mut starts),
+            partition_pairs(stream, scratch, (&input, &theirs), field, (&mut first, &mut second), &mut starts),
             there,
             here,
         );
         wrong(
-            partition_pairs(stream, scratch, field, (&input, &input), (&mut other, &mut second), &mut starts),
+            partition_pairs(stream, scratch, (&input, &input), field, (&mut other, &mut second), &mut starts),
             there,
             here,
         );
         wrong(
-            partition_pairs(stream, scratch, field, (&input, &input), (&mut first, &mut other), &mut starts),
+            partition_pairs(stream, scratch, (&input, &input), field, (&mut first, &mut other), &mut starts),
             there,
             here,
         );
         wrong(
-            partition_pairs(stream, scratch, field, (&input, &input), (&mut first, &mut second), &mut other),
+            partition_pairs(stream, scratch, (&input, &input), field, (&mut first, &mut second), &mut other),
             there,
             here,
         );
@@ -274,10 +275,11 @@ fn more_items_than_places_have_numbers_are_refused_before_anything_is_done() {
         refused(histogram(stream, &large(), field, &mut small(16)));
         refused(sort_pairs(stream, scratch, &mut large(), &mut large()));
         let (mut keys, mut values) = (large(), large());
-        let (input, output) = ((&large(), &large()), (&mut keys, &mut values));
-        refused(partition_pairs(stream, scratch, field, input, output, &mut small(16)));
+        let input = (&large(), &large());
+        refused(partition_pairs(stream, scratch, input, field, (&mut keys, &mut values), &mut small(16)));
         let mut words = Buffer::zeroed(device, asked.div_ceil(32)).unwrap();
         refused(flag_last_of_each(stream, &large(), &mut words));
+        refused(iota(stream, &mut large()));
         refused(compact(stream, scratch, &large(), &words, &mut large(), &mut small(1)));
         assert_eq!(scratch.memory_bytes(), 0);
     }

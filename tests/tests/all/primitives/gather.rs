@@ -1,25 +1,14 @@
-//! Rows of every size, gathered by their numbers.
+//! Rows of every size, gathered by their indices.
 
-use bytemuck::{Pod, Zeroable};
+use super::rows::Row;
+use bytemuck::Zeroable;
 use std::fmt::Debug;
 use warpnest::primitives::{gather, gather_found};
-use warpnest::types::{Plain, Proof, pod};
+use warpnest::types::Plain;
 use warpnest::{Answers, Buffer, Device, PageMap};
 use warpnest_tests::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all};
 
-/// A row of as many words.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Row<const WORDS: usize>([u32; WORDS]);
-// SAFETY: an array of words.
-unsafe impl<const WORDS: usize> Zeroable for Row<WORDS> {}
-// SAFETY: an array of words.
-unsafe impl<const WORDS: usize> Pod for Row<WORDS> {}
-impl<const WORDS: usize> Plain for Row<WORDS> {
-    const PROOF: Proof<Self> = pod();
-}
-
-/// Checks the gathering of rows, of which some do not exist, by numbers alone and by answers.
+/// Checks the gathering of rows, of which some do not exist, by indices alone and by answers.
 fn with<T: Plain + Debug + PartialEq>(device: &Device, row: impl Fn(u32) -> T, zero: T) {
     let stream = device.default_stream();
     for (sources, rows) in [(0, 0), (1, 0), (0, 5), (1, 1), (7, 33), (300, 257), (5000, 2000)] {
@@ -27,13 +16,13 @@ fn with<T: Plain + Debug + PartialEq>(device: &Device, row: impl Fn(u32) -> T, z
         let source: Vec<T> = (0..sources).map(&row).collect();
         let on_device = Buffer::from_slice(device, &source).unwrap();
         // About one of four is beyond the source.
-        let numbers: Vec<u32> =
+        let indices: Vec<u32> =
             distinct_keys::<u32>(rows, 3).iter().map(|key| key % (sources * 4 / 3 + 2)).chain([u32::MAX]).collect();
         let expected: Vec<T> =
-            numbers.iter().map(|&number| source.get(number as usize).copied().unwrap_or(zero)).collect();
-        let numbers_in = Buffer::from_slice(device, &numbers).unwrap();
+            indices.iter().map(|&index| source.get(index as usize).copied().unwrap_or(zero)).collect();
+        let indices_in = Buffer::from_slice(device, &indices).unwrap();
         let mut output = Buffer::from_slice(device, &vec![row(77); rows + 1]).unwrap();
-        gather(stream, &on_device, &numbers_in, &mut output).unwrap();
+        gather(stream, &on_device, &indices_in, &mut output).unwrap();
         assert_eq!(output.download(stream).unwrap(), expected);
 
         let keys: Vec<u32> = distinct_keys(sources as usize, 9);
@@ -49,7 +38,7 @@ fn with<T: Plain + Debug + PartialEq>(device: &Device, row: impl Fn(u32) -> T, z
 }
 
 #[test]
-fn rows_of_every_size_go_where_their_numbers_say() {
+fn rows_of_every_size_go_where_their_indices_say() {
     on_all(|device| {
         with(device, |i| i ^ 0x5555, 0);
         with(device, |i| (i as u64) << 33 | 1, 0);
@@ -68,13 +57,13 @@ fn other_lengths_and_other_devices_are_refused() {
     on_all(|device| {
         let (stream, there) = (device.default_stream(), elsewhere());
         let source = Buffer::from_slice(device, &[1u64, 2]).unwrap();
-        let numbers = Buffer::from_slice(device, &[1u32, 0, 1]).unwrap();
-        let error = gather(stream, &source, &numbers, &mut Buffer::zeroed(device, 2).unwrap()).unwrap_err();
-        assert_lengths(error, ("the row numbers", 3), ("the output", 2));
+        let indices = Buffer::from_slice(device, &[1u32, 0, 1]).unwrap();
+        let error = gather(stream, &source, &indices, &mut Buffer::zeroed(device, 2).unwrap()).unwrap_err();
+        assert_lengths(error, ("the indices", 3), ("the output", 2));
         let answers = Answers::new(device, 5).unwrap();
         let error = gather_found(stream, &source, &answers, &mut Buffer::zeroed(device, 6).unwrap()).unwrap_err();
-        assert_lengths(error, ("the row numbers", 5), ("the output", 6));
-        let error = gather(stream, &source, &numbers, &mut Buffer::zeroed(&there, 3).unwrap()).unwrap_err();
+        assert_lengths(error, ("the indices", 5), ("the output", 6));
+        let error = gather(stream, &source, &indices, &mut Buffer::zeroed(&there, 3).unwrap()).unwrap_err();
         assert_wrong_device(error, "a buffer", &there, device);
     });
 }

@@ -146,8 +146,8 @@ fn partitions<K: Key, V: Value>(n: usize, field: BitField) {
         for _ in 0..times {
             let (mut keys_out, mut values_out) =
                 (Buffer::zeroed(&device, n).unwrap(), Buffer::zeroed(&device, n).unwrap());
-            let output = (&mut keys_out, &mut values_out);
-            partition_pairs(stream, &mut scratch, field, input, output, &mut counted).unwrap();
+            let scratch = &mut scratch;
+            partition_pairs(stream, scratch, input, field, (&mut keys_out, &mut values_out), &mut counted).unwrap();
             let (keys, values) = (keys_out.download(stream).unwrap(), values_out.download(stream).unwrap());
             let found: Vec<(K, V)> = keys.into_iter().zip(values).collect();
             same(&found, &expected, device.name());

@@ -111,8 +111,8 @@ fn check_partition<K: Key, V: Value>(engine: &TestEngine, field: BitField, keys:
     prop_assert_eq!(counted.download(stream).unwrap(), counts);
     let mut out = (Buffer::zeroed(device, keys.len()).unwrap(), Buffer::zeroed(device, keys.len()).unwrap());
     let mut scratch = Scratch::new(device);
-    let (input, output) = ((&keys_in, &values_in), (&mut out.0, &mut out.1));
-    partition_pairs(stream, &mut scratch, field, input, output, &mut counted).unwrap();
+    let input = (&keys_in, &values_in);
+    partition_pairs(stream, &mut scratch, input, field, (&mut out.0, &mut out.1), &mut counted).unwrap();
     prop_assert_eq!(counted.download(stream).unwrap(), starts);
     let found: Vec<(K, V)> = out.0.download(stream).unwrap().into_iter().zip(out.1.download(stream).unwrap()).collect();
     prop_assert_eq!(found, expected);

@@ -222,7 +222,7 @@ fn random(device: &Device, access: Access, accesses: u64, words: u64) -> (Vec<u6
     let stream = device.default_stream();
     // SAFETY: the buffers are as long as the kernel's documentation demands.
     unsafe {
-        stream.launch(accesses, |uses| {
+        stream.launch(accesses as usize, |uses| {
             let memory = uses.write(&mut memory);
             Random { memory, input: uses.read(&input), output: uses.write(&mut output), plan }
         })
@@ -327,7 +327,7 @@ fn the_rooflines_copy_copies_all_words_and_no_more() {
             let mut target = Buffer::from_slice(&engine.device, &vec![7u64; words + 6]).unwrap();
             // SAFETY: both buffers have at least so many words.
             unsafe {
-                stream.launch(words as u64 / 2, |uses| Copy {
+                stream.launch(words / 2, |uses| Copy {
                     source: uses.read(&source),
                     target: uses.write(&mut target),
                     words: words as u64,

@@ -2,7 +2,7 @@
 
 mod extendible;
 mod images;
-mod voxels;
+mod shapes;
 
 use gpu_kernels::cuckoo::{
     Census, Find, FindParams, Histogram, Insert, InsertParams, Last, PairsParams, StoreValues, Unpack as UnpackSlots,
@@ -13,7 +13,7 @@ use gpu_kernels::layered::compacting::{
     CountBits, CountIds, FlagSlotValues, KeysOf, KeysOfParams, NumberSlots, RankSlotValues, ReverseRows, RowsParams,
     SlotsParams,
 };
-use gpu_kernels::layered::multi::{Gather, GatherParams, Numbers, NumbersParams, Runs, RunsOfCuckoo, RunsParams};
+use gpu_kernels::layered::multi::{Gather, GatherParams, Runs, RunsOfCuckoo, RunsParams};
 use gpu_kernels::linear::{self, Apply, ApplyParams, InspectParams, ProbeLengths, Rehash, RehashParams};
 use gpu_kernels::page::{
     BuildPages, BuildPagesUnordered, BuildParams as PageBuildParams, Find as PageFind, FindLast,
@@ -25,10 +25,12 @@ use gpu_kernels::primitives::compact::{
     Compact, CompactParams, CompactRuns, Invert, LastOfEach, RunsParams as CompactRunsParams,
 };
 use gpu_kernels::primitives::gather::{GatherParams as GatherRowsParams, GatherRows};
+use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use gpu_kernels::primitives::radix::{Digit, Histogram as RadixHistogram, HistogramParams, Partition, PartitionParams};
 use gpu_kernels::primitives::readback::{Readback, ReadbackParams};
 use gpu_kernels::primitives::roofline::{Copy, Random, RandomParams, Strided, StridedParams};
 use gpu_kernels::primitives::scan::{Scan, ScanParams};
+use gpu_kernels::primitives::scatter::{ScatterParams, ScatterRows};
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::sorted::{
     self, BinarySearch, BinarySearchParams, Bounds, BoundsParams, CountRanges, Index, IndexParams, RangesParams,
@@ -297,12 +299,14 @@ fn primitives<K: Key>() -> Vec<Box<dyn Kernel>> {
     let items = CompactParams { items: 0 };
     let layout = Layout { buckets: digit().functions, slot_hashes: Family::new(Formula::Mix, 3, 1, 0) };
     let starts = StartsParams { functions: layout.buckets, pairs: 0 };
+    let rows = ScatterParams { rows: 0, targets: 0, words: Divisor::new(1) };
     vec![
         Box::new(Scan::<K> { input: keys, output: keys, total: keys, state, plan: ScanParams { items: 0 } }),
         Box::new(Compact::<K> { input: keys, keep: null(), output: keys, count: null(), state, plan: items }),
         Box::new(LastOfEach::<K> { keys, keep: null(), plan: items }),
         Box::new(RadixHistogram::<K> { keys, counts: null(), plan }),
         Box::new(BucketStarts::<K> { keys, starts: null(), plan: starts }),
+        Box::new(ScatterRows::<K> { values: keys, indices: null(), output: keys, plan: rows }),
     ]
 }
 
@@ -348,7 +352,7 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
     let inserting = linear::InsertingParams { first: 0, end: 0 };
     let rows = GatherRowsParams { rows: 0, sources: 0, width: 1, pieces: Divisor::new(1) };
     let of_no_type: [Box<dyn Kernel>; 7] = [
-        Box::new(GatherRows { source: null(), numbers: null(), found: null(), output: null(), plan: rows }),
+        Box::new(GatherRows { source: null(), indices: null(), found: null(), output: null(), plan: rows }),
         Box::new(Readback {
             words: null(),
             readback: null(),
@@ -357,7 +361,7 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         Box::new(CountBits { bits: null(), counts: null(), plan: RowsParams { rows: 0 } }),
         Box::new(Invert { keep: null(), plan: CompactParams { items: 0 } }),
         Box::new(CountIds { ids: null(), counts: null(), plan: RowsParams { rows: 0 } }),
-        Box::new(Numbers { output: null(), plan: NumbersParams { end: 0 } }),
+        Box::new(Iota { output: null(), plan: IotaParams { items: 0 } }),
         Box::new(linear::CountInserting { kinds: null(), header: null(), plan: inserting }),
     ];
     let extendible_pairs = [
@@ -388,7 +392,7 @@ pub fn kernels(ptx: &str) -> Vec<Box<dyn Kernel>> {
         .chain(multi::<u32>())
         .chain(multi::<u64>())
         .chain(of_no_type)
-        .chain(voxels::all())
+        .chain(shapes::all())
         .chain(extendible::of_no_type())
         .chain(images::of_no_type())
         .chain(extendible_pairs.into_iter().flatten())

@@ -18,7 +18,7 @@ fn words_arrive_below_their_epoch_and_nothing_else_changes() {
             // SAFETY: the readback buffer has a word for each one that is copied; a thread for each
             // word.
             unsafe {
-                stream.launch(n as u64, |uses| Readback {
+                stream.launch(n, |uses| Readback {
                     words: uses.read(&source),
                     readback: uses.write(&mut readback),
                     plan,

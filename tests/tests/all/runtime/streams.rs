@@ -75,7 +75,13 @@ fn copy_words(stream: &Stream, source: &Buffer<u64>, target: &mut Buffer<u64>) -
     assert!(source.len() == target.len() && source.len().is_multiple_of(2));
     let words = source.len() as u64;
     // SAFETY: both buffers have that many words, two for each thread.
-    unsafe { stream.launch(words / 2, |uses| Copy { source: uses.read(source), target: uses.write(target), words }) }
+    unsafe {
+        stream.launch((words / 2) as usize, |uses| Copy {
+            source: uses.read(source),
+            target: uses.write(target),
+            words,
+        })
+    }
 }
 
 const BUFFERS: usize = 4;
@@ -385,8 +391,8 @@ fn what_a_partition_puts_out_is_read_on_another_stream_when_it_is_there() {
         let (mut keys_out, mut values_out) = (Buffer::zeroed(device, n).unwrap(), Buffer::zeroed(device, n).unwrap());
         let mut starts = Buffer::zeroed(device, 16).unwrap();
         let field = BitField { shift: 3, bits: 4 };
-        let (input, output) = ((&on_device, &values_on_device), (&mut keys_out, &mut values_out));
-        partition_pairs(&first, &mut scratch, field, input, output, &mut starts).unwrap();
+        let input = (&on_device, &values_on_device);
+        partition_pairs(&first, &mut scratch, input, field, (&mut keys_out, &mut values_out), &mut starts).unwrap();
         // The input is overwritten as soon as it has been read, and not before.
         values_on_device.fill(&fourth, 0xee).unwrap();
         let mut copies = (Buffer::<u32>::zeroed(device, n).unwrap(), Buffer::<u32>::zeroed(device, 16).unwrap());

@@ -11,7 +11,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use warpnest::Device;
 use warpnest_find_image::finder::Finder;
 use warpnest_find_image::gallery::pose_of;
-use warpnest_find_image::plain::Hypothesis;
+use warpnest_find_image::hypothesis::Hypothesis;
 use warpnest_find_image::points::{Points, Similarity};
 use warpnest_find_image::scenes::{self, Distortion, Occlusion, unit};
 use warpnest_find_image::sets::FindError;

@@ -9,12 +9,12 @@ use rand_xoshiro::rand_core::SeedableRng;
 use warpnest::Device;
 use warpnest::kernels::images::FEATURES;
 use warpnest_find_image::finder::{Finder, MOST_ALIKE, Work};
-use warpnest_find_image::plain::{Hypothesis, Plain};
+use warpnest_find_image::hypothesis::Hypothesis;
 use warpnest_find_image::points::Points;
 use warpnest_find_image::scenes::{self, Distortion, Occlusion, unit};
 use warpnest_find_image::sets::Sets;
 
-use super::{Arguments, accuracy::REFERENCES};
+use super::{Arguments, accuracy::REFERENCES, plain::Plain};
 
 /// The number of scenes that the plain version searches, too.
 const COMPARED: usize = 5;

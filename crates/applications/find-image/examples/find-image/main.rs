@@ -9,6 +9,7 @@ mod accuracy;
 mod benchmark;
 mod drawing;
 mod figure;
+mod plain;
 
 use std::{
     fmt::Write as _,

@@ -13,7 +13,7 @@ pub use unique::Unique;
 use crate::design::Page;
 use crate::layered::id_table::Ids;
 use crate::runtime::lent::Lent;
-use crate::{Answers, Buffer, BulkMap, Device, Key, Result, Stream};
+use crate::{Answers, Buffer, BufferSlice, BulkMap, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
 use std::fmt;
 use work::Work;
@@ -117,7 +117,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     ///
     /// # Errors
     /// As for [`BulkMap::contains_many_into`].
-    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
+    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut BufferSlice<u32>) -> Result<()> {
         self.ids.contains_many_into(stream, queries, found)
     }
 

@@ -11,7 +11,7 @@ use crate::design::Page;
 use crate::layered::id_table::{Ids, RunsQuery};
 use crate::primitives::{Scratch, exclusive_scan_in_place};
 use crate::runtime::lent::Lent;
-use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
+use crate::{Buffer, BufferSlice, BulkMap, Device, Key, Result, Stream, Value};
 use gpu_kernels::layered::multi::{Gather, GatherParams};
 use std::fmt;
 use work::Work;
@@ -86,7 +86,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     ///
     /// # Errors
     /// As for [`BulkMap::contains_many_into`].
-    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut Buffer<u32>) -> Result<()> {
+    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut BufferSlice<u32>) -> Result<()> {
         self.runs.contains_many_into(stream, queries, found)
     }
 
@@ -116,7 +116,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn count_many_into(&self, stream: &Stream, queries: &Buffer<K>, counts: &mut Buffer<u32>) -> Result<()> {
+    pub fn count_many_into(&self, stream: &Stream, queries: &Buffer<K>, counts: &mut BufferSlice<u32>) -> Result<()> {
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
         let query = RunsQuery { counts: Some(counts), ..self.ask(queries) };
         // SAFETY: there are as many counts as queries; the table has the numbers of the runs.
@@ -144,8 +144,8 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         &self,
         stream: &Stream,
         queries: &Buffer<K>,
-        starts: &mut Buffer<u32>,
-        counts: &mut Buffer<u32>,
+        starts: &mut BufferSlice<u32>,
+        counts: &mut BufferSlice<u32>,
     ) -> Result<()> {
         crate::error::same_length(("the queries", queries.len()), ("the starts", starts.len()))?;
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;

@@ -2,7 +2,7 @@
 
 use crate::primitives::Scratch;
 use crate::{Buffer, Device, Result, Stream};
-use gpu_kernels::layered::multi::{Numbers, NumbersParams};
+use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use gpu_kernels::types::Key;
 
 /// The memory that a build works in, and that a rebuild uses again.
@@ -40,11 +40,11 @@ impl<K: Key> Work<K> {
         self.ends.fit(device, pairs)?;
         if self.numbers.len() != pairs {
             self.numbers.fit(device, pairs)?;
-            let plan = NumbersParams { end: pairs as u64 };
+            let plan = IotaParams { items: pairs as u64 };
             let launched = stream.batch(|batch| {
-                let numbers = Numbers { output: batch.write(&self.numbers), plan };
+                let numbers = Iota { output: batch.write(&self.numbers), plan };
                 // SAFETY: the output has as many elements.
-                unsafe { batch.launch(&numbers, plan.end) }
+                unsafe { batch.launch(&numbers, plan.items) }
             });
             if launched.is_err() {
                 // Otherwise the next build would take its contents for the numbers.

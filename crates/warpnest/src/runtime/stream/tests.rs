@@ -4,7 +4,7 @@ use super::*;
 use crate::runtime::allocation::Owner;
 use crate::runtime::buffer::Buffer;
 use crate::runtime::engine::{Memory, QueueEvent};
-use gpu_kernels::layered::multi::{Numbers, NumbersParams};
+use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use gpu_kernels::seam::Global;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -126,8 +126,8 @@ fn buffer(engine: &Arc<dyn Engine>) -> Buffer<u32> {
 }
 
 /// A kernel that writes eight words.
-fn numbers(output: Global<u32>) -> Numbers {
-    Numbers { output, plan: NumbersParams { end: 8 } }
+fn numbers(output: Global<u32>) -> Iota {
+    Iota { output, plan: IotaParams { items: 8 } }
 }
 
 /// Queues a use of a buffer.
@@ -273,4 +273,75 @@ fn bytes_beside_a_buffer_are_not_filled() {
     let (engine, [a, ..], _) = world();
     let words = buffer(&engine);
     let _ = a.batch(|batch| batch.zero_range(&words, 0..9));
+}
+
+#[test]
+fn work_with_a_part_waits_and_is_waited_for_as_work_with_the_whole() {
+    let (engine, [a, b, c], log) = world();
+    let mut words = buffer(&engine);
+    let mut back = words.slice_mut(4..).unwrap();
+    // SAFETY: nothing runs.
+    unsafe { a.launch(4, |uses| numbers(uses.write(&mut back))) }.unwrap();
+    let front = words.slice(..4).unwrap();
+    // SAFETY: nothing runs.
+    unsafe { b.launch(4, |uses| numbers(uses.read(&front))) }.unwrap();
+    assert_eq!(log.take(), ["0 launches 1", "0 records", "1 waits for 0", "1 launches 1", "1 records"]);
+    use_on(&c, &words, true);
+    assert_eq!(log.take(), ["2 waits for 0", "2 waits for 1", "2 records"]);
+    let (mut front, back) = words.split_at_mut(4).unwrap();
+    // SAFETY: nothing runs.
+    unsafe {
+        a.launch(4, |uses| {
+            uses.reads(&back);
+            numbers(uses.write(&mut front))
+        })
+    }
+    .unwrap();
+    assert_eq!(
+        log.take(),
+        ["0 waits for 2", "0 waits for 2", "0 launches 1", "0 records"],
+        "it reads before it writes"
+    );
+}
+
+#[test]
+fn two_parts_that_are_written_at_the_same_time_are_both_waited_for() {
+    let (engine, [a, b, c], log) = world();
+    let mut words = buffer(&engine);
+    use_on(&c, &words, true);
+    log.take();
+    let (front, back) = words.split_at_mut(4).unwrap();
+    // The second batch begins and ends while the first one is being queued, as on two threads.
+    let queued = a.batch(|batch| {
+        batch.writes(&front);
+        use_on(&b, &back, true);
+        Ok(())
+    });
+    queued.unwrap();
+    assert_eq!(log.take(), ["0 waits for 2", "1 waits for 2", "1 records", "0 records"]);
+    use_on(&c, &words, false);
+    assert_eq!(log.take(), ["2 waits for 1", "2 waits for 0", "2 records"]);
+    // A write after both is all that later work waits for.
+    use_on(&c, &words, true);
+    log.take();
+    use_on(&a, &words, true);
+    assert_eq!(log.take(), ["0 waits for 2", "0 records"]);
+}
+
+#[test]
+fn a_part_that_kernels_cannot_read_is_not_launched_with() {
+    let (engine, [a, ..], log) = world();
+    let mut words = buffer(&engine);
+    let address = words.address() as u64;
+    for start in 1..4 {
+        let mut part = words.slice_mut(start..).unwrap();
+        // SAFETY: nothing runs.
+        let launched = unsafe { a.launch(4, |uses| numbers(uses.write(&mut part))) };
+        let address = address + 4 * start as u64;
+        assert_eq!(launched, Err(Error::Input(InputError::Misaligned { address, alignment: 16 })));
+        let mut none = words.slice_mut(start..start).unwrap();
+        // SAFETY: nothing runs, and there is nothing to do.
+        unsafe { a.launch(0, |uses| numbers(uses.write(&mut none))) }.unwrap();
+    }
+    assert!(!log.take().iter().any(|entry| entry.contains("launches")));
 }

@@ -88,7 +88,7 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
         order_after_uses(&theirs, &self)?;
         let _entered = primary(&**theirs.engine(), CUDARC)?.enter()?;
         let (address, length) = (self.address() as u64, self.len());
-        self.allocation.hand_on();
+        self.into_allocation().hand_on();
         // SAFETY: the driver's cuMemAlloc allocated that many elements, and no other owner frees
         // them. `cudarc`'s stream waits for what initialized them.
         let mut slice = unsafe { stream.upgrade_device_ptr::<T>(address, length) };
@@ -157,7 +157,7 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
         // `cudarc`'s stream waits for every stream that read the buffer, and its event records
         // that.
         order_after_uses(&theirs, &buffer)?;
-        buffer.allocation.hand_on();
+        buffer.into_allocation().hand_on();
         let _entered = primary.enter()?;
         drop(read);
         Ok(answer)
@@ -165,7 +165,7 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
 
     /// A stream of `cudarc` as one of the buffer's device.
     fn theirs(&self, stream: &Arc<CudaStream>) -> Result<Stream> {
-        over(self.allocation.engine(), stream.clone())
+        over(self.engine(), stream.clone())
     }
 
     /// The buffer as a slice of `cudarc`, for as long as it is lent.

@@ -66,14 +66,14 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
     /// [`Error::Driver`](crate::Error::Driver) if work that uses it failed; the buffer is gone
     /// then.
     pub fn into_cust(self) -> Result<DeviceBuffer<T>> {
-        primary(&**self.allocation.engine(), CUST)?;
+        primary(&**self.engine(), CUST)?;
         let (address, length) = (self.address(), self.len());
         if length == 0 {
             // `cust` frees no empty buffer, and this library's have an address.
             // SAFETY: there are no elements, so nothing reads or frees them.
             return Ok(unsafe { DeviceBuffer::from_raw_parts(DevicePointer::null(), 0) });
         }
-        self.allocation.release()?;
+        self.into_allocation().release()?;
         // SAFETY: the memory was allocated by the driver's cuMemAlloc, and no other owner frees it.
         Ok(unsafe { DeviceBuffer::from_raw_parts(DevicePointer::from_raw(address as u64), length) })
     }
@@ -95,7 +95,7 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
         stream: &Stream,
         work: impl FnOnce(&DeviceSlice<T>, &cust::stream::Stream) -> R,
     ) -> Result<R> {
-        self.lent(CUST, stream, false, |queue| work(&self.slice(), queue.cust()))
+        self.lent(CUST, stream, false, |queue| work(&self.device_slice(), queue.cust()))
     }
 
     /// Lends the memory to `cust` for reading and writing: `work` may queue work on the stream that
@@ -111,10 +111,10 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
         stream: &Stream,
         work: impl FnOnce(&mut DeviceSlice<T>, &cust::stream::Stream) -> R,
     ) -> Result<R> {
-        self.lent(CUST, stream, true, |queue| work(&mut self.slice(), queue.cust()))
+        self.lent(CUST, stream, true, |queue| work(&mut self.device_slice(), queue.cust()))
     }
 
-    fn slice(&self) -> DeviceSlice<T> {
+    fn device_slice(&self) -> DeviceSlice<T> {
         // SAFETY: the buffer has that many elements.
         unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(self.address() as u64), self.len()) }
     }

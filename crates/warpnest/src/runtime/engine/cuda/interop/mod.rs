@@ -51,7 +51,7 @@ impl<T: Plain> Buffer<T> {
     /// Lends memory of this buffer to `work`, in order with its other uses and with the context
     /// current.
     fn lent<R>(&self, other: Other, stream: &Stream, written: bool, work: impl FnOnce(&CudaQueue) -> R) -> Result<R> {
-        let primary = primary(&**self.allocation.engine(), other)?;
+        let primary = primary(&**self.engine(), other)?;
         stream.batch(|batch| {
             if written {
                 batch.writes(self);

@@ -84,7 +84,7 @@ impl Motion {
 
 kernel! {
     /// Writes the corners of `corners`, moved, to `moved`. One thread a corner.
-    MoveCorners<>, "voxels_move", threads 256;
+    MoveCorners<>, "shapes_move", threads 256;
     { corners: Global<u64>, moved: Global<u64>, plan: Motion }
 }
 

@@ -53,7 +53,7 @@ kernel! {
     /// warp looks at, or the last one of the warp before. One thread a voxel.
     ///
     /// Bit `i mod 32` of `walls[i / 32]` says whether voxel `i` is a wall.
-    Runs<>, "voxels_runs", threads 256;
+    Runs<>, "shapes_runs", threads 256;
     { keys: Global<u32>, walls: Global<u32>, parents: Global<u32>, plan: FloodParams }
 }
 
@@ -87,7 +87,7 @@ kernel! {
     /// thread a voxel.
     ///
     /// `parents` is as [`Runs`] left it. `words` are those of the table's buckets.
-    Link<>, "voxels_link", threads 256;
+    Link<>, "shapes_link", threads 256;
     { keys: Global<u32>, walls: Global<u32>, words: Global<u64>, parents: Global<u32>, plan: FloodParams }
 }
 
@@ -154,7 +154,7 @@ impl Link {
 kernel! {
     /// Makes `parents[i]` the root of voxel `i`, and flags the roots: bit `i mod 32` of
     /// `roots[i / 32]` says whether voxel `i` is one, and no wall. One thread a voxel.
-    Flatten<>, "voxels_flatten", threads 256;
+    Flatten<>, "shapes_flatten", threads 256;
     { walls: Global<u32>, parents: Global<u32>, roots: Global<u32>, plan: FloodParams }
 }
 

@@ -2,7 +2,7 @@
 
 use gpu_kernels::page::Layout;
 use gpu_kernels::seam::Kernel;
-use gpu_kernels::voxels::{
+use gpu_kernels::shapes::{
     Classify, ClassifyParams, CountPieces, Flatten, FloodParams, Link, Motion, MoveCorners, Runs, SurfaceParams,
     Voxelize, Wind, WindParams,
 };

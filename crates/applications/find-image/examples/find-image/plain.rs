@@ -2,9 +2,8 @@
 //! bit, and be faster than.
 
 use std::collections::HashMap;
-use warpnest::kernels::images::{
-    Frame, HYPOTHESES, LEVELS, MIN_VOTES, NEIGHBOURS, POSITIONS, STEPS, TOLERANCE, is_claimed,
-};
+use warpnest::kernels::images::{Frame, HYPOTHESES, LEVELS, MIN_VOTES, NEIGHBOURS, POSITIONS, STEPS, TOLERANCE};
+use warpnest_find_image::hypothesis::Hypothesis;
 
 /// A feature of a point: its key, and the number of the farthest of its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,28 +14,6 @@ pub struct Feature {
 
 /// A vote: the point and the end of the basis in the scene, and in the reference.
 pub type Vote = [usize; 4];
-
-/// A reference with a pose, and how it was verified.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hypothesis {
-    pub reference: usize,
-    /// Rotation and scale as a complex factor.
-    pub factor: [f32; 2],
-    /// Where the middle of the reference's frame is in the scene.
-    pub middle: [f32; 2],
-    /// The number of the scene's points that match.
-    pub matches: u32,
-    /// The number of points in the rings around the reference's points.
-    pub around: u32,
-    pub votes: u32,
-}
-
-impl Hypothesis {
-    /// Whether that is more than chance.
-    pub fn is_claimed(&self) -> bool {
-        is_claimed(self.matches, self.around)
-    }
-}
 
 /// The numbers of the neighbours of each point with their squared distances, nearest first.
 pub fn neighbours(points: &[[f32; 2]], of: usize) -> Vec<(f32, usize)> {

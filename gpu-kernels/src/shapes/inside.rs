@@ -25,7 +25,7 @@ kernel! {
     /// A winding number is the number of triangles that a ray from the middle along x leaves the
     /// mesh through, less those that it enters through. No triangle may touch a seed's voxel.
     /// `seeds` are keys in ascending order, and `count[0]` says how many.
-    Wind<>, "voxels_wind", threads 256;
+    Wind<>, "shapes_wind", threads 256;
     {
         corners: Global<u64>, triangles: Global<u32>, seeds: Global<u32>, ranks: Global<u32>, count: Global<u32>,
         windings: Global<u32>, plan: WindParams,
@@ -150,7 +150,7 @@ kernel! {
     /// `i` is no wall and the winding number of its root is not 0. One thread a voxel.
     ///
     /// Adds the number of voxels inside to `counts[0]`, and that of walls to `counts[1]`.
-    Classify<>, "voxels_classify", threads 256;
+    Classify<>, "shapes_classify", threads 256;
     {
         walls: Global<u32>, roots: Global<u32>, windings: Global<u32>, inside: Global<u32>, counts: Global<u32>,
         plan: ClassifyParams,

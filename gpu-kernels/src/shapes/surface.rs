@@ -25,7 +25,7 @@ pub struct SurfaceParams {
 
 kernel! {
     /// Writes the number of pieces of triangle `i` to `pieces[i]`. One thread a triangle.
-    CountPieces<>, "voxels_pieces", threads 256;
+    CountPieces<>, "shapes_pieces", threads 256;
     { corners: Global<u64>, triangles: Global<u32>, pieces: Global<u64>, plan: SurfaceParams }
 }
 
@@ -53,7 +53,7 @@ kernel! {
     ///
     /// The pieces of triangle `t` are those from number `starts[t]` on. Counting, `keys` and
     /// `numbers` may be null.
-    Voxelize<; const WRITE: bool>, "voxels_count" | "voxels_write", threads 128;
+    Voxelize<; const WRITE: bool>, "shapes_count" | "shapes_write", threads 128;
     {
         corners: Global<u64>, triangles: Global<u32>, starts: Global<u64>, offsets: Global<u64>,
         keys: Global<u32>, numbers: Global<u32>, plan: SurfaceParams,

@@ -1,5 +1,5 @@
-//! Voxels of surfaces, and which part of a closed surface lies inside another: the application that
-//! (Alcantara 2011, figure 4.1) shows.
+//! Two shapes that move: the voxels of their surfaces, and which part of each lies inside the
+//! other, the application that (Alcantara 2011, figure 4.1) shows.
 //!
 //! These kernels belong to an example, `shapes`. They are here because the CUDA engine runs no
 //! kernels but those of this crate.

@@ -1,0 +1,69 @@
+//! Scatter: rows of an array, to where indices say.
+
+use crate::runtime::stream::Batch;
+use crate::types::Plain;
+use crate::{Buffer, BufferSlice, Result, Stream};
+use gpu_kernels::hash::Divisor;
+use gpu_kernels::primitives::scatter::{ScatterParams, ScatterRows};
+use gpu_kernels::types::Scalar;
+
+/// Queues copying row `i` of `values` to `output[indices[i]]`, for rows of any plain type whose
+/// size is a multiple of 4 bytes: the inverse of [`gather`](super::gather). Waits for nothing,
+/// allocates nothing.
+///
+/// A row whose index the output does not have is left out, and rows of the output that no index
+/// names stay as they are. Of several rows with the same index any one may remain. If they are
+/// larger than 8 bytes, or not a multiple of that, each 8 or 4 bytes of what remains may be from
+/// another one of them.
+///
+/// ```
+/// use warpnest::primitives::scatter;
+/// use warpnest::{Buffer, Device};
+///
+/// let device = Device::best()?;
+/// let stream = device.default_stream();
+/// let values = Buffer::from_slice(&device, &['a', 'b', 'c'])?;
+/// let indices = Buffer::from_slice(&device, &[3, 0, 9])?;
+/// let mut output = Buffer::from_slice(&device, &['-'; 4])?;
+/// scatter(stream, &values, &indices, &mut output)?;
+/// assert_eq!(output.download(stream)?, ['b', '-', '-', 'a']);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// # Errors
+/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless there is an index for
+/// each row, [`InputError::Misaligned`](crate::InputError::Misaligned),
+/// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+pub fn scatter<T: Plain>(
+    stream: &Stream,
+    values: &Buffer<T>,
+    indices: &Buffer<u32>,
+    output: &mut BufferSlice<T>,
+) -> Result<()> {
+    const { assert!(size_of::<T>() != 0 && size_of::<T>().is_multiple_of(4), "rows are of whole words of 4 bytes") };
+    const { assert!(size_of::<T>() / 4 <= u32::MAX as usize, "a row has less than 2^32 words of 4 bytes") };
+    crate::error::same_length(("the values", values.len()), ("the indices", indices.len()))?;
+    stream.batch(|batch| match size_of::<T>().is_multiple_of(8) {
+        true => launch::<T, u64>(batch, values, indices, output),
+        false => launch::<T, u32>(batch, values, indices, output),
+    })
+}
+
+/// Queues the scatter of rows word by word; the size of a row is a multiple of that of a word.
+fn launch<'b, T, W: Scalar>(
+    batch: &Batch<'b>,
+    values: &'b Buffer<T>,
+    indices: &'b Buffer<u32>,
+    output: &'b Buffer<T>,
+) -> Result<()> {
+    let words = Divisor::new((size_of::<T>() / size_of::<W>()) as u32);
+    let plan = ScatterParams { rows: values.len() as u64, targets: output.len() as u64, words };
+    let scatter = ScatterRows::<W> {
+        values: batch.read(values).cast(),
+        indices: batch.read(indices),
+        output: batch.write(output).cast(),
+        plan,
+    };
+    // SAFETY: there is an index for each row, and the plan has the rows of both arrays.
+    unsafe { batch.launch(&scatter, plan.rows * words.get() as u64) }
+}

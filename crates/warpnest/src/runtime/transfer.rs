@@ -1,0 +1,227 @@
+//! Copies of buffers: to and from the host, on a device, and between devices.
+
+use crate::Result;
+use crate::runtime::buffer::{Buffer, zero};
+use crate::runtime::device::Device;
+use crate::runtime::stream::{Batch, Stream};
+use gpu_kernels::plain::Plain;
+use std::ops::Range;
+
+/// Copies of a buffer, or of a part of one.
+impl<T: Plain> Buffer<T> {
+    /// Copies to the host, after the work that writes the buffer now; returns when it is done.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn download(&self, stream: &Stream) -> Result<Vec<T>> {
+        self.download_front(stream, self.len())
+    }
+
+    /// Copies to `elements`, after the work that writes the buffer now; returns when it is done.
+    /// Allocates nothing.
+    ///
+    /// ```
+    /// use warpnest::{Buffer, Device};
+    ///
+    /// let device = Device::best()?;
+    /// let keys = Buffer::from_slice(&device, &[5u32, 6, 7])?;
+    /// let mut host = [0; 3];
+    /// keys.download_into(device.default_stream(), &mut host)?;
+    /// assert_eq!(host, [5, 6, 7]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn download_into(&self, stream: &Stream, elements: &mut [T]) -> Result<()> {
+        crate::error::same_length(("the buffer", self.len()), ("the slice", elements.len()))?;
+        stream.batch(|batch| {
+            batch.reads(self);
+            // SAFETY: the slice has as many bytes as the buffer.
+            unsafe { batch.queue()?.download(self.address(), bytes_of_mut(elements)) }
+        })
+    }
+
+    /// Downloads the first `elements` elements, or all if there are fewer, as [`Buffer::download`]
+    /// does.
+    pub(crate) fn download_front(&self, stream: &Stream, elements: usize) -> Result<Vec<T>> {
+        let elements = elements.min(self.len());
+        let mut copied = vec![zero::<T>(); elements];
+        self.part(&(0..elements)).download_into(stream, &mut copied)?;
+        Ok(copied)
+    }
+
+    /// Runs `work` with the elements, after the work that writes them now. Where the host shares
+    /// the device's memory, they are read in place, so no work that began after this may write them
+    /// meanwhile.
+    pub(crate) fn with_elements<R>(&self, stream: &Stream, work: impl FnOnce(&[T]) -> R) -> Result<R> {
+        let in_place = self.engine().shares_memory_with_host() && self.address().is_multiple_of(align_of::<T>());
+        if !in_place || self.is_empty() {
+            return Ok(work(&self.download(stream)?));
+        }
+        stream.batch(|batch| {
+            batch.reads(self);
+            batch.queue()?.synchronize()
+        })?;
+        let first = std::ptr::with_exposed_provenance::<T>(self.address());
+        // SAFETY: the memory is the host's and has so many elements. Safe code that writes them has
+        // the buffer exclusively, and no work is in progress. They were initialized to zeros.
+        Ok(work(unsafe { std::slice::from_raw_parts(first, self.len()) }))
+    }
+
+    /// Copies one element to the host, after the work that writes the buffer now; returns when it
+    /// is done.
+    pub(crate) fn download_at(&self, stream: &Stream, index: usize) -> Result<T> {
+        let mut element = [zero::<T>()];
+        let address = self.address() + index * size_of::<T>();
+        assert!(index < self.len(), "the buffer has {} elements", self.len());
+        stream.batch(|batch| {
+            batch.reads(self);
+            // SAFETY: the element is one of the buffer's.
+            unsafe { batch.queue()?.download(address, bytes_of_mut(&mut element)) }
+        })?;
+        Ok(element[0])
+    }
+
+    /// Copies element `index` to the host, after the work that writes the buffer now; returns when
+    /// it is done. `None` if the buffer has no such element.
+    ///
+    /// It costs the host a wait, some tens of microseconds on a GPU, whatever the buffer's length.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn get(&self, stream: &Stream, index: usize) -> Result<Option<T>> {
+        if index < self.len() { self.download_at(stream, index).map(Some) } else { Ok(None) }
+    }
+
+    /// Copies to `device`; returns when the copy is there, or queues it if that is the buffer's own
+    /// device. Between two devices the elements pass through the host's memory.
+    ///
+    /// `stream` is one of the device that the buffer is on.
+    ///
+    /// ```
+    /// use warpnest::{Buffer, Device};
+    ///
+    /// let (gpu, cpu) = (Device::best()?, Device::cpu());
+    /// let keys = Buffer::from_slice(&gpu, &[5u32, 6, 7])?;
+    /// let copy = keys.to_device(gpu.default_stream(), &cpu)?;
+    /// assert_eq!(copy.download(cpu.default_stream())?, [5, 6, 7]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn to_device(&self, stream: &Stream, device: &Device) -> Result<Self> {
+        if self.check_device("the buffer", device).is_ok() {
+            return self.duplicate(stream, device);
+        }
+        self.with_elements(stream, |elements| Self::from_slice(device, elements))?
+    }
+}
+
+/// What fills a buffer, or a part of one.
+impl<T: Plain, Tail: ?Sized> Buffer<T, Tail> {
+    /// Copies from the host, after the work that uses the buffer now; returns when it is done.
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn upload(&mut self, stream: &Stream, elements: &[T]) -> Result<()> {
+        let buffer = self.whole();
+        crate::error::same_length(("the slice", elements.len()), ("the buffer", buffer.len()))?;
+        stream.batch(|batch| {
+            batch.writes(buffer);
+            // SAFETY: the buffer has as many bytes as the slice.
+            unsafe { batch.queue()?.upload(bytes_of(elements), buffer.address()) }
+        })
+    }
+
+    /// Queues a copy of all of `source`.
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn copy_from(&mut self, stream: &Stream, source: &Buffer<T>) -> Result<()> {
+        let buffer = self.whole();
+        crate::error::same_length(("the source", source.len()), ("the buffer", buffer.len()))?;
+        stream.batch(|batch| batch.copy(source, 0..buffer.bytes(), buffer))
+    }
+
+    /// Queues filling every byte with `byte`, of types for which any bytes are a value:
+    ///
+    /// ```compile_fail,E0277
+    /// use warpnest::{Buffer, Device};
+    ///
+    /// let device = Device::cpu();
+    /// let mut letters = Buffer::from_slice(&device, &['a', 'b']).unwrap();
+    /// letters.fill(device.default_stream(), 0xff).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn fill(&mut self, stream: &Stream, byte: u8) -> Result<()>
+    where
+        T: bytemuck::AnyBitPattern,
+    {
+        self.set_bytes(stream, byte)
+    }
+
+    /// Does [`Buffer::fill`] for any type: of one that has not all bytes as values only with 0, or
+    /// if the elements are not read before they are written.
+    pub(crate) fn set_bytes(&mut self, stream: &Stream, byte: u8) -> Result<()> {
+        let buffer = self.whole();
+        stream.batch(|batch| batch.fill_bytes(buffer, 0..buffer.bytes(), byte))
+    }
+}
+
+impl<'b> Batch<'b> {
+    /// Sets the first `elements` elements of a buffer, or all if there are fewer, to 0.
+    pub fn zero<T>(&self, buffer: &'b Buffer<T>, elements: usize) -> Result<()> {
+        self.fill(buffer, elements, 0)
+    }
+
+    /// Sets all bytes of the first `elements` elements of a buffer, or of all if there are fewer.
+    pub fn fill<T>(&self, buffer: &'b Buffer<T>, elements: usize, byte: u8) -> Result<()> {
+        self.fill_bytes(buffer, 0..elements.min(buffer.len()) * size_of::<T>(), byte)
+    }
+
+    /// Sets some elements of a buffer to 0.
+    pub fn zero_range<T>(&self, buffer: &'b Buffer<T>, elements: Range<usize>) -> Result<()> {
+        let Range { start, end } = elements;
+        self.fill_bytes(buffer, start * size_of::<T>()..end * size_of::<T>(), 0)
+    }
+
+    /// Sets some bytes of a buffer's memory.
+    pub(super) fn fill_bytes<T>(&self, buffer: &'b Buffer<T>, bytes: Range<usize>, byte: u8) -> Result<()> {
+        let at = buffer.address_of(&bytes);
+        self.writes(buffer);
+        let queue = self.queue()?;
+        // SAFETY: the bytes are the buffer's, as `address_of` checked, and the batch writes it.
+        if bytes.is_empty() { Ok(()) } else { unsafe { queue.fill(at, byte, bytes.len()) } }
+    }
+
+    /// Copies some bytes of a buffer to the front of another one.
+    pub fn copy<T, U>(&self, from: &'b Buffer<T>, bytes: Range<usize>, to: &'b Buffer<U>) -> Result<()> {
+        let (from_at, to_at) = (from.address_of(&bytes), to.address_of(&(0..bytes.len())));
+        self.reads(from);
+        self.writes(to);
+        let queue = self.queue()?;
+        // SAFETY: both ranges are in their buffers, as `address_of` checked. The batch reads the
+        // one and writes the other.
+        if bytes.is_empty() { Ok(()) } else { unsafe { queue.copy(from_at, to_at, bytes.len()) } }
+    }
+}
+
+fn bytes_of<T: Plain>(words: &[T]) -> &[u8] {
+    const { _ = T::PROOF };
+    // SAFETY: a plain type has no padding, and a byte needs no alignment.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+}
+
+fn bytes_of_mut<T: Plain>(words: &mut [T]) -> &mut [u8] {
+    const { _ = T::PROOF };
+    // SAFETY: as in `bytes_of`. What is written comes from values of the type, or is 0.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+}

@@ -1,0 +1,189 @@
+//! Views: parts of buffers, as arguments like whole ones.
+
+use crate::runtime::allocation::{Allocation, Tracked};
+use crate::runtime::buffer::Buffer;
+use crate::{Error, InputError, Result};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::{Bound, Deref, DerefMut, Range, RangeBounds};
+
+/// A buffer, or a part of one, whose length is fixed: what functions write to.
+///
+/// It is to a [`Buffer`] what `[T]` is to `Vec<T>`: `&mut buffer` is taken for a
+/// `&mut BufferSlice<T>` wherever that is asked for, and so is a mutable view
+/// ([`Buffer::slice_mut`]). Its elements can be written, and it cannot become another array:
+///
+/// ```compile_fail,E0277
+/// # use warpnest::{Buffer, Device};
+/// # let device = Device::cpu();
+/// # let mut keys = Buffer::<u32>::zeroed(&device, 8)?;
+/// # let mut others = Buffer::<u32>::zeroed(&device, 8)?;
+/// let (mut front, mut back) = (keys.slice_mut(..4)?, others.slice_mut(4..)?);
+/// std::mem::swap(&mut *front, &mut *back);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+pub type BufferSlice<T> = Buffer<T, [()]>;
+
+/// Everything that only reads a buffer.
+impl<T> Deref for BufferSlice<T> {
+    type Target = Buffer<T>;
+    fn deref(&self) -> &Buffer<T> {
+        self.whole()
+    }
+}
+
+/// A part of a buffer for reading, made by [`Buffer::slice`]: `&view` is taken wherever a `&Buffer`
+/// is. `&*buffer.slice(2..8)?` is one, too, and needs no name.
+pub struct BufferView<'b, T> {
+    /// The part, which is given out by reference alone, and so lives no longer than the view.
+    part: ManuallyDrop<Buffer<T>>,
+    borrow: PhantomData<&'b Buffer<T>>,
+}
+
+/// A part of a buffer for reading and writing, made by [`Buffer::slice_mut`]: `&mut view` is taken
+/// wherever a `&mut BufferSlice` is, and `&view` wherever a `&Buffer` is.
+pub struct BufferViewMut<'b, T> {
+    /// The part, which is given out as a [`BufferSlice`] alone: no safe code can move or exchange
+    /// that. So while this view lives nothing else reaches its elements.
+    part: ManuallyDrop<Buffer<T>>,
+    borrow: PhantomData<&'b mut Buffer<T>>,
+}
+
+/// Parts of a buffer.
+impl<T> Buffer<T> {
+    /// The part with the elements `range`, for reading, without a copy.
+    ///
+    /// The part can be copied and downloaded wherever it begins. A kernel takes it, and so does a
+    /// lookup or a primitive, if it begins at a multiple of 16 bytes: those of `u32` at a multiple
+    /// of 4 elements, those of `u64` at a multiple of 2. Elsewhere they fail with
+    /// [`InputError::Misaligned`]. Other streams wait for work with a part as if it were with the
+    /// whole buffer.
+    ///
+    /// ```
+    /// use warpnest::{Buffer, Device, PageMap};
+    ///
+    /// let device = Device::best()?;
+    /// let stream = device.default_stream();
+    /// let map = PageMap::build(&device, &[7, 8, 9], &[70, 80, 90])?;
+    /// let queries = Buffer::from_slice(&device, &[1, 2, 3, 4, 9, 8])?;
+    /// let answers = map.get_many_on(stream, &*queries.slice(4..)?)?;
+    /// assert_eq!(answers.download(stream)?, [Some(90), Some(80)]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InputError::Range`] if the buffer lacks some of the elements.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<BufferView<'_, T>> {
+        Ok(BufferView { part: self.part(&within(&range, self.len())?), borrow: PhantomData })
+    }
+}
+
+/// Parts of a buffer, or of a part.
+impl<T, Tail: ?Sized> Buffer<T, Tail> {
+    /// The part with the elements `range`, for reading and writing, without a copy. Kernels take it
+    /// where [`Buffer::slice`] says.
+    ///
+    /// ```
+    /// use warpnest::{Buffer, Device};
+    ///
+    /// let device = Device::best()?;
+    /// let stream = device.default_stream();
+    /// let mut keys = Buffer::from_slice(&device, &[1u32, 2, 3, 4])?;
+    /// keys.slice_mut(1..3)?.upload(stream, &[20, 30])?;
+    /// assert_eq!(keys.download(stream)?, [1, 20, 30, 4]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Buffer::slice`].
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> Result<BufferViewMut<'_, T>> {
+        let range = within(&range, self.whole().len())?;
+        Ok(BufferViewMut { part: self.part(&range), borrow: PhantomData })
+    }
+
+    /// The parts before and from element `middle` on, both for writing. Work on one stream with the
+    /// one part and work on another stream with the other wait for each other.
+    ///
+    /// ```
+    /// use warpnest::{Buffer, Device};
+    ///
+    /// let device = Device::best()?;
+    /// let stream = device.default_stream();
+    /// let mut keys = Buffer::from_slice(&device, &[1u32, 2, 3, 4])?;
+    /// let (front, mut back) = keys.split_at_mut(2)?;
+    /// back.copy_from(stream, &front)?;
+    /// assert_eq!(keys.download(stream)?, [1, 2, 1, 2]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InputError::Range`] if the buffer has fewer elements than `middle`.
+    pub fn split_at_mut(&mut self, middle: usize) -> Result<(BufferViewMut<'_, T>, BufferViewMut<'_, T>)> {
+        let (front, back) = (within(&(..middle), self.whole().len())?, middle..self.whole().len());
+        let view = |range| BufferViewMut { part: self.part(&range), borrow: PhantomData };
+        Ok((view(front), view(back)))
+    }
+}
+
+/// The elements of a range that a user gave, if an array of `length` elements has all of them.
+fn within(range: &impl RangeBounds<usize>, length: usize) -> Result<Range<usize>> {
+    let start = match range.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&before) => before.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&last) => last.saturating_add(1),
+        Bound::Excluded(&end) => end,
+        Bound::Unbounded => length,
+    };
+    if start <= end && end <= length {
+        return Ok(start..end);
+    }
+    Err(Error::Input(InputError::Range { start: start as u64, end: end as u64, length: length as u64 }))
+}
+
+impl<T> Deref for BufferView<'_, T> {
+    type Target = Buffer<T>;
+    fn deref(&self) -> &Buffer<T> {
+        &self.part
+    }
+}
+
+impl<T> Deref for BufferViewMut<'_, T> {
+    type Target = BufferSlice<T>;
+    fn deref(&self) -> &BufferSlice<T> {
+        &*self.part
+    }
+}
+
+impl<T> DerefMut for BufferViewMut<'_, T> {
+    fn deref_mut(&mut self) -> &mut BufferSlice<T> {
+        &mut *self.part
+    }
+}
+
+impl<T> Tracked for BufferView<'_, T> {
+    fn allocation(&self) -> &Allocation {
+        self.part.allocation()
+    }
+}
+
+impl<T> Tracked for BufferViewMut<'_, T> {
+    fn allocation(&self) -> &Allocation {
+        self.part.allocation()
+    }
+}
+
+impl<T> fmt::Debug for BufferView<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.part.fmt(f)
+    }
+}
+
+impl<T> fmt::Debug for BufferViewMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.part.fmt(f)
+    }
+}

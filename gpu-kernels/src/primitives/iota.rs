@@ -1,0 +1,32 @@
+//! Numbering items.
+
+use crate::seam::{Block, Global};
+
+/// The scalar arguments of [`Iota`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct IotaParams {
+    /// The number of items.
+    pub items: u64,
+}
+
+kernel! {
+    /// Sets `output[i]` to `i`. One thread an item.
+    Iota<>, "iota", threads 256;
+    { output: Global<u32>, plan: IotaParams }
+}
+
+impl Iota {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let number = first + thread as u64;
+            if number < args.plan.items {
+                args.output.store_streaming(number, number as u32);
+            }
+        });
+    }
+}

@@ -1,0 +1,48 @@
+//! Copying the rows of an array to where indices say.
+
+use crate::hash::Divisor;
+use crate::seam::{Block, Global};
+use crate::types::Scalar;
+
+/// The scalar arguments of [`ScatterRows`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ScatterParams {
+    /// The number of rows of the input.
+    pub rows: u64,
+    /// The number of rows of the output.
+    pub targets: u64,
+    /// The number of words of a row.
+    pub words: Divisor,
+}
+
+kernel! {
+    /// Copies row `i` of `values` to row `indices[i]` of `output`. One thread a word of the input.
+    ///
+    /// A row is left out if the output has no row of its index. Where several rows have the same
+    /// index, each word of the output's row is that of one of them.
+    ScatterRows<T: Scalar>, "scatter_rows", threads 256;
+    { values: Global<T>, indices: Global<u32>, output: Global<T>, plan: ScatterParams }
+}
+
+impl<T: Scalar> ScatterRows<T> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let ScatterParams { rows, targets, words } = args.plan;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let (row, word) = words.divided(first + thread as u64);
+            if row >= rows {
+                return;
+            }
+            let target = args.indices.load_read_only(row) as u64;
+            if target < targets {
+                let value = args.values.load_read_only(row * words.get() as u64 + word);
+                // Other threads may store to the same word.
+                args.output.atomic(target * words.get() as u64 + word).store(value);
+            }
+        });
+    }
+}
