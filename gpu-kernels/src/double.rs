@@ -1,7 +1,7 @@
 //! Words of two halves, one above the other, which are changed as a whole.
 
 use crate::seam::Global;
-use crate::types::{Key, Scalar};
+use crate::types::{KeyWord, Scalar};
 
 pub use crate::types::Double;
 
@@ -57,6 +57,6 @@ double! {
 pub type Doubled<H> = <H as Scalar>::Double;
 /// The word type for keys and values of a table that stores both as halves of one word: the wider
 /// of the two.
-pub type Half<K, V> = <K as Key>::PackedWord<V>;
+pub type Half<K, V> = <K as KeyWord>::PackedWord<V>;
 /// A word that holds a key and its value: 64 bits if both have 32, else 128.
 pub type PackedPair<K, V> = Doubled<Half<K, V>>;

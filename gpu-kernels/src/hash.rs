@@ -1,6 +1,6 @@
 //! Hash functions h₀ … h₄ that map a key to a slot, drawn from random constants.
 
-use crate::types::Key;
+use crate::types::KeyWord;
 
 /// The most hash functions that a table may use.
 pub const MAX_FUNCTIONS: usize = 5;
@@ -101,13 +101,13 @@ impl Family {
     }
 
     #[inline(always)]
-    fn mixed<K: Key>(&self, [a, b]: [u64; 2], key: K) -> u32 {
+    fn mixed<K: KeyWord>(&self, [a, b]: [u64; 2], key: K) -> u32 {
         ((key.mix(a, b) as u64 * self.slots.get() as u64) >> 32) as u32
     }
 
     /// The slot of `key` under constants `a` and `b`.
     #[inline(always)]
-    pub fn slot<K: Key>(&self, [a, b]: [u64; 2], key: K) -> u32 {
+    pub fn slot<K: KeyWord>(&self, [a, b]: [u64; 2], key: K) -> u32 {
         if self.is_mix() {
             return self.mixed([a, b], key);
         }
@@ -186,7 +186,7 @@ impl HashFunctions {
     /// The key modulo the prime: keys that agree here share all their slots under
     /// [`Formula::Linear`].
     #[inline(always)]
-    pub fn residue<K: Key>(&self, key: K) -> u64 {
+    pub fn residue<K: KeyWord>(&self, key: K) -> u64 {
         self.family.prime.remainder(key.to_u64())
     }
 
@@ -196,7 +196,7 @@ impl HashFunctions {
     /// `function` should be a constant once loops are unrolled: on the GPU a constant index keeps
     /// the constants out of local memory.
     #[inline(always)]
-    pub fn slot<K: Key>(&self, function: usize, key: K) -> u32 {
+    pub fn slot<K: KeyWord>(&self, function: usize, key: K) -> u32 {
         if function as u32 >= self.family.count {
             return NO_SLOT;
         }
@@ -211,20 +211,20 @@ impl HashFunctions {
 
     /// The slot of `key` under function `function`, which follows [`Formula::Mix`].
     #[inline(always)]
-    pub(crate) fn mixed<K: Key>(&self, function: usize, key: K) -> u32 {
+    pub(crate) fn mixed<K: KeyWord>(&self, function: usize, key: K) -> u32 {
         self.family.mixed(self.constants[function], key)
     }
 
     /// The key mixed with the constants of function `function`.
     #[inline(always)]
-    pub(crate) fn mixed_key<K: Key>(&self, function: usize, key: K) -> K {
+    pub(crate) fn mixed_key<K: KeyWord>(&self, function: usize, key: K) -> K {
         let [a, b] = self.constants[function];
         key.mixed(a, b)
     }
 
     /// Visits the slots of `key` in the order of the functions until `visit` gives an answer.
     #[inline(always)]
-    pub fn search<K: Key, R>(&self, key: K, mut visit: impl FnMut(u32) -> Option<R>) -> Option<R> {
+    pub fn search<K: KeyWord, R>(&self, key: K, mut visit: impl FnMut(u32) -> Option<R>) -> Option<R> {
         // The visits are written out, because LLVM does not unroll a loop with an early exit, and
         // then indexes the constants in local memory.
         macro_rules! visit_each {
@@ -246,7 +246,7 @@ impl HashFunctions {
 
     /// The slots of `key` under all functions.
     #[inline(always)]
-    pub fn slots_of<K: Key>(&self, key: K) -> [u32; MAX_FUNCTIONS] {
+    pub fn slots_of<K: KeyWord>(&self, key: K) -> [u32; MAX_FUNCTIONS] {
         core::array::from_fn(|function| self.slot(function, key))
     }
 }

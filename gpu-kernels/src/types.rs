@@ -97,7 +97,7 @@ scalar!(u64, u128, 1);
 /// A word of two halves that threads change as a whole: `u64` of two `u32`, or `u128` of two `u64`.
 pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
     /// The type of half of the word.
-    type Half: Key + Value;
+    type Half: KeyWord + ValueWord;
     /// The array of such words that has 32 bytes, a sector of the GPU's memory: one thread reads it
     /// as fast as one word.
     type Sector: Copy + AsRef<[Self]>;
@@ -122,10 +122,10 @@ pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
 }
 
 /// A key of a table: `u32` or `u64`. Every value of the type is a legal key.
-pub trait Key: Scalar {
+pub trait KeyWord: Scalar {
     /// The word type for keys and values of a table that stores both in words of one type: the
     /// wider of the two.
-    type PackedWord<V: Payload>: Key + Value;
+    type PackedWord<V: Payload>: KeyWord + ValueWord;
 
     /// A bijection of the keys under which every bit depends on every bit of the key, by two random
     /// words (`b` is used as an odd multiplier). The shifts and the first multiplier are those of
@@ -133,10 +133,10 @@ pub trait Key: Scalar {
     /// bits J. Maiga's "mx3" (0xe9846af9b1a615d).
     fn mixed(self, a: u64, b: u64) -> Self;
 
-    /// The key whose [`Key::mixed`] this is.
+    /// The key whose [`KeyWord::mixed`] this is.
     fn unmixed(self, a: u64, b: u64) -> Self;
 
-    /// The upper 32 bits of [`Key::mixed`].
+    /// The upper 32 bits of [`KeyWord::mixed`].
     #[inline(always)]
     fn mix(self, a: u64, b: u64) -> u32 {
         self.mixed(a, b).bits_from(Self::BITS - 32)
@@ -146,30 +146,31 @@ pub trait Key: Scalar {
     /// 2^64, the key's own width.
     fn linear(self, a: u64, b: u64, residue: impl Fn(u64) -> u64, wrapping: bool) -> u64;
 
-    /// The sum `(a ^ k) + b` before the reduction by a prime, in the arithmetic of [`Key::linear`].
+    /// The sum `(a ^ k) + b` before the reduction by a prime, in the arithmetic of
+    /// [`KeyWord::linear`].
     fn xor(self, a: u64, b: u64, residue: impl Fn(u64) -> u64, wrapping: bool) -> u64;
 }
 
 /// A value of a table: `u32` or `u64`. Every value of the type is legal.
-pub trait Value: Scalar + Payload<Word = Self> {}
-impl Value for u32 {}
-impl Value for u64 {}
+pub trait ValueWord: Scalar + Payload<Word = Self> {}
+impl ValueWord for u32 {}
+impl ValueWord for u64 {}
 
-/// The payload that a table keeps beside a key: a [`Value`], or [`Nothing`] in a set.
+/// The payload that a table keeps beside a key: a [`ValueWord`], or [`Nothing`] in a set.
 pub trait Payload: sealed::Sealed + Copy + core::fmt::Debug + Send + Sync + 'static {
     /// The value type; for [`Nothing`] a word that is neither read nor written.
-    type Word: Value;
+    type Word: ValueWord;
     /// The number of bits of the value: 0 if there is none.
     const VALUE_BITS: u32;
     /// The index of this type in the names of the kernels that take any payload.
     const PAYLOAD_INDEX: usize;
-    /// The [`Key::PackedWord`] of a 32-bit key and this payload.
-    type PackedWith32: Key + Value;
+    /// The [`KeyWord::PackedWord`] of a 32-bit key and this payload.
+    type PackedWith32: KeyWord + ValueWord;
     /// The word for a pair of a 32-bit key and this payload, where one word holds both; for any
     /// other pair it holds the pair's number.
     type PackedEntry: Scalar;
     /// The word type of a cuckoo table's slots: 64 bits wide if there is a value, else the key.
-    type SlotWord<K: Key>: Scalar;
+    type SlotWord<K: KeyWord>: Scalar;
 }
 impl Payload for u32 {
     type Word = u32;
@@ -177,7 +178,7 @@ impl Payload for u32 {
     const PAYLOAD_INDEX: usize = 0;
     type PackedWith32 = u32;
     type PackedEntry = u64;
-    type SlotWord<K: Key> = u64;
+    type SlotWord<K: KeyWord> = u64;
 }
 impl Payload for u64 {
     type Word = u64;
@@ -185,7 +186,7 @@ impl Payload for u64 {
     const PAYLOAD_INDEX: usize = 1;
     type PackedWith32 = u64;
     type PackedEntry = u64;
-    type SlotWord<K: Key> = u64;
+    type SlotWord<K: KeyWord> = u64;
 }
 
 /// The payload of a set: no value beside the key.
@@ -197,7 +198,7 @@ impl Payload for Nothing {
     const PAYLOAD_INDEX: usize = 2;
     type PackedWith32 = u32;
     type PackedEntry = u32;
-    type SlotWord<K: Key> = K;
+    type SlotWord<K: KeyWord> = K;
 }
 
 /// The [`Payload::Word`] of `V`, for the arguments of kernels.
@@ -222,7 +223,7 @@ const fn inverse(odd: u64) -> u64 {
 const MIX32: u32 = 0x21f0_aaad;
 const MIX64: u64 = 0x0e98_46af_9b1a_615d;
 
-impl Key for u32 {
+impl KeyWord for u32 {
     type PackedWord<V: Payload> = V::PackedWith32;
 
     #[inline(always)]
@@ -256,7 +257,7 @@ impl Key for u32 {
     }
 }
 
-impl Key for u64 {
+impl KeyWord for u64 {
     type PackedWord<V: Payload> = u64;
 
     #[inline(always)]

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use warpnest::engine::Cores;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, Error};
 use warpnest_tests::files::{Contents, Sample, limited, samples};
 use warpnest_tests::mutations::mutate;

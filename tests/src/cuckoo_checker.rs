@@ -4,7 +4,7 @@ use gpu_kernels::cuckoo::header;
 use gpu_kernels::hash::{HashFunctions, NO_SLOT};
 use std::collections::{HashMap, HashSet};
 use warpnest::CuckooSet;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 
 /// The contents of a set by its words.
 #[derive(Clone, Debug, PartialEq, Eq)]

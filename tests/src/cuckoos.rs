@@ -3,7 +3,7 @@
 use crate::family;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Arithmetic, BuildError, CuckooConfig, Error, HashFamily};
 
 /// A configuration without the number of pairs.

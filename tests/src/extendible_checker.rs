@@ -4,7 +4,7 @@ use gpu_kernels::extendible::{Layout, WordOf};
 use gpu_kernels::types::Scalar;
 use std::collections::{HashMap, HashSet};
 use warpnest::ExtendibleMap;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 
 /// The number of buckets in a page, which is also the number of 64-bit words that precede their
 /// records.

@@ -2,7 +2,7 @@
 
 use gpu_kernels::extendible::{Layout, span};
 use warpnest::ExtendibleConfig;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 
 /// A configuration of two segments of four buckets with eight records each, so small that the fate
 /// of each bucket is known.

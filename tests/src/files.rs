@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use warpnest::design::{Builds, Changes, Design, Ids, Sets};
 use warpnest::engine::{Engine, HostEngine, Memory, Queue, Runner};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
     BulkMap, BulkSet, CompactingConfig, CompactingTable, Config, CuckooConfig, Device, Error, ExtendibleConfig,
     HashFamily, LinearConfig, MultiConfig, MultiMap, PageConfig, Result, SortedConfig, TwoLevelConfig,

@@ -49,7 +49,7 @@ use proptest::prelude::*;
 use random::{derived, property_runner};
 use std::sync::LazyLock;
 use warpnest::engine::HostEngine;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Arithmetic, Device, Error, HashFamily, InputError};
 
 /// An engine under test.

@@ -6,7 +6,7 @@ use gpu_kernels::double::{Double, Half, PackedPair};
 use gpu_kernels::linear::{Layout, header};
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Error, LinearConfig, LinearMap, LinearOperation};
 
 /// The engines that can have a linear map of such keys and values, which are all of them if neither

@@ -6,7 +6,7 @@ use crate::sorted_checker::check_sorted_map;
 use crate::{assert_lengths, assert_wrong_device, elsewhere, linear_checker};
 use std::collections::HashMap;
 use warpnest::design::{Cuckoo, Design, Extendible, Linear, Page, Sorted, TwoLevel};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
     Answers, Buffer, BulkMap, CuckooMap, ExtendibleMap, LinearMap, PageMap, ProbeLengths, SortedMap, TwoLevelMap,
 };

@@ -3,7 +3,7 @@
 use gpu_kernels::page::{Layout, MAX_CANDIDATES, MIN_CANDIDATES};
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use std::collections::{HashMap, HashSet};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, PageMap, PageSet};
 
 /// The fields of a bucket of eight words, as drawn in `form.rs`.

@@ -7,7 +7,7 @@ use gpu_kernels::page::{
     REPEAT_WORDS, UnorderedParams, Unpack, UnpackParams, header,
 };
 use gpu_kernels::types::{Payload, Scalar, WordOf};
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device, Result};
 
 /// The number of buckets that a block of [`Unpack`] writes out.

@@ -2,7 +2,7 @@
 
 use gpu_kernels::sorted::GROUP;
 use warpnest::SortedMap;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 
 /// Says what is wrong with the keys and the index of a map of `length` keys. The layout is computed
 /// again here, from docs/sorted.md.

@@ -14,7 +14,7 @@ use warpnest::primitives::{
     BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
     partition_pairs, sort_pairs,
 };
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
     Answers, Buffer, BulkMap, CompactingConfig, Config, CuckooConfig, Device, ExtendibleConfig, LinearConfig,
     MultiConfig, PageConfig, SortedConfig, TwoLevelConfig,

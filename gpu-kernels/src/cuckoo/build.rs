@@ -5,7 +5,7 @@ use super::{Slot, Table, fillers, header};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::table::slots::Slots;
-use crate::types::{Key, Payload, Scalar, SlotWordOf, WordOf};
+use crate::types::{KeyWord, Payload, Scalar, SlotWordOf, WordOf};
 
 /// The arguments of a build.
 #[derive(Clone, Copy, Debug)]
@@ -39,11 +39,11 @@ kernel! {
     /// waiting.
     ///
     /// For a set `values` is not used.
-    Insert<K: Key, V: Payload>, "cuckoo_insert", threads 64, shared totals: u64 = 2;
+    Insert<K: KeyWord, V: Payload>, "cuckoo_insert", threads 64, shared totals: u64 = 2;
     { keys: Global<K>, values: Global<WordOf<V>>, words: Global<Slot<K, V>>, header: Global<u64>, plan: InsertParams }
 }
 
-impl<K: Key, V: Payload> Insert<K, V> {
+impl<K: KeyWord, V: Payload> Insert<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, totals: B::Shared<u64>) {
         let args = self;
@@ -91,7 +91,7 @@ impl<K: Key, V: Payload> Insert<K, V> {
 
 /// Reads pair `index` and finds its first slot; [`NO_SLOT`] if there is nothing to insert.
 #[inline(always)]
-fn start<K: Key, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, index: u64) -> Journey<SlotWordOf<K, V>> {
+fn start<K: KeyWord, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, index: u64) -> Journey<SlotWordOf<K, V>> {
     let nothing = Journey { item: Slots::<K, V>::EMPTY, slot: NO_SLOT, exchanges: 0 };
     // Once one thread has failed the build is void, so the others need not begin.
     if index >= args.plan.pairs || args.header.atomic(header::FAILED).load() != 0 {
@@ -124,7 +124,11 @@ fn start<K: Key, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, index: u6
 /// Exchanges the pair that the thread carries with its slot. Returns the next slot of the evicted
 /// pair, or [`NO_SLOT`] at the end.
 #[inline(always)]
-fn step<K: Key, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, journey: &mut Journey<SlotWordOf<K, V>>) -> u32 {
+fn step<K: KeyWord, V: Payload>(
+    table: &Table<K, V>,
+    args: &Insert<K, V>,
+    journey: &mut Journey<SlotWordOf<K, V>>,
+) -> u32 {
     if journey.exchanges == args.plan.chain_limit {
         raise(args.header, header::FAILED);
         return NO_SLOT;
@@ -167,7 +171,7 @@ const CHECK_EVERY: u32 = 16;
 /// have such an order; relaxed atomics need not. [`Last`](super::Last) detects the keys that were
 /// lost without it.)
 #[inline(always)]
-fn in_one_of<K: Key, V: Payload>(table: &Table<K, V>, key: K, slots: &[u32; MAX_FUNCTIONS]) -> bool {
+fn in_one_of<K: KeyWord, V: Payload>(table: &Table<K, V>, key: K, slots: &[u32; MAX_FUNCTIONS]) -> bool {
     let mut found = false;
     for &slot in slots {
         if slot != NO_SLOT {
@@ -218,11 +222,11 @@ kernel! {
     /// the last pair. In a set they are erased (Alcantara 2011, §4.4), but no slot becomes empty:
     /// [`fillers`]. All earlier slots are read at once, one for each key on average. That is about
     /// half of what looking up every key reads.
-    Census<K: Key, V: Payload>, "cuckoo_census", threads 256;
+    Census<K: KeyWord, V: Payload>, "cuckoo_census", threads 256;
     { words: Global<Slot<K, V>>, header: Global<u64>, functions: HashFunctions }
 }
 
-impl<K: Key, V: Payload> Census<K, V> {
+impl<K: KeyWord, V: Payload> Census<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
@@ -277,7 +281,7 @@ fn failed(words: Global<u64>, in_this_launch: bool) -> bool {
 /// Whether `key`, found in `slot`, is also in a slot of a function before the one that leads to
 /// `slot`.
 #[inline(always)]
-pub(crate) fn has_earlier_copy<K: Key, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> bool {
+pub(crate) fn has_earlier_copy<K: KeyWord, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> bool {
     let mut items = [Slots::<K, V>::EMPTY; MAX_FUNCTIONS - 1];
     // All reads come before the comparisons, so that the reads need not wait for each other.
     for_each_earlier(table, key, slot, |function, earlier| items[function] = table.slots.item_at(earlier));
@@ -286,7 +290,7 @@ pub(crate) fn has_earlier_copy<K: Key, V: Payload>(table: &Table<K, V>, key: K, 
 
 /// Visits the slots of `key` before `slot`, with the numbers of their functions.
 #[inline(always)]
-fn for_each_earlier<K: Key, V: Payload>(table: &Table<K, V>, key: K, slot: u32, mut visit: impl FnMut(usize, u32)) {
+fn for_each_earlier<K: KeyWord, V: Payload>(table: &Table<K, V>, key: K, slot: u32, mut visit: impl FnMut(usize, u32)) {
     let slots = table.functions.slots_of(key);
     let mut before = true;
     for (function, &earlier) in slots[..MAX_FUNCTIONS - 1].iter().enumerate() {

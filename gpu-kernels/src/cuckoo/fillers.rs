@@ -11,7 +11,7 @@
 
 use super::Table;
 use crate::table::slots::Slots;
-use crate::types::{Key, Payload, Scalar};
+use crate::types::{KeyWord, Payload, Scalar};
 
 /// The number of keys that are tried for one slot. In tables of more than a few slots at least one
 /// of them is a filler.
@@ -19,14 +19,14 @@ const TRIED: u64 = 256;
 
 /// Whether none of the functions leads from `key` to `slot`.
 #[inline(always)]
-pub fn is_filler<K: Key, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> bool {
+pub fn is_filler<K: KeyWord, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> bool {
     table.functions.search(key, |own| (own == slot).then_some(())).is_none()
 }
 
 /// Puts the smallest filler into `slot`; returns `false` if none of the keys that are tried is one.
 /// No other thread writes to the slot.
 #[inline(always)]
-pub(super) fn put_filler<K: Key, V: Payload>(table: &Table<K, V>, slot: u32) -> bool {
+pub(super) fn put_filler<K: KeyWord, V: Payload>(table: &Table<K, V>, slot: u32) -> bool {
     let mut number = 0;
     while number < TRIED {
         let key = K::from_u64(number);

@@ -4,7 +4,7 @@ use super::{Slot, Table};
 use crate::hash::HashFunctions;
 use crate::seam::{Block, Global};
 use crate::table::lookup::{Lookup, answer};
-use crate::types::{Key, Payload, WordOf};
+use crate::types::{KeyWord, Payload, WordOf};
 
 /// The arguments of a lookup.
 #[derive(Clone, Copy, Debug)]
@@ -20,14 +20,14 @@ kernel! {
     /// Answers query `i` by thread `i` (Alcantara 2011, §4.3.2, listing 4.2). `values[i]` becomes
     /// the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values` may be null; for
     /// a set it is null.
-    Find<K: Key, V: Payload>, "cuckoo_find", threads 256;
+    Find<K: KeyWord, V: Payload>, "cuckoo_find", threads 256;
     {
         queries: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>,
         plan: FindParams,
     }
 }
 
-impl<K: Key, V: Payload> Find<K, V> {
+impl<K: KeyWord, V: Payload> Find<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

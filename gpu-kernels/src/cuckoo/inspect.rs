@@ -5,16 +5,16 @@ use super::{Slot, Table, fillers};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS};
 use crate::seam::{Block, Global, Shared};
 use crate::table::slots::Slots;
-use crate::types::{Key, Payload};
+use crate::types::{KeyWord, Payload};
 
 kernel! {
     /// Counts in `probes[p]` the keys that a lookup finds with its probe `p` (0 for the first).
     /// `probes` has [`MAX_FUNCTIONS`] words.
-    Histogram<K: Key, V: Payload>, "cuckoo_histogram", threads 256, shared counts: u64 = MAX_FUNCTIONS;
+    Histogram<K: KeyWord, V: Payload>, "cuckoo_histogram", threads 256, shared counts: u64 = MAX_FUNCTIONS;
     { words: Global<Slot<K, V>>, probes: Global<u64>, functions: HashFunctions }
 }
 
-impl<K: Key, V: Payload> Histogram<K, V> {
+impl<K: KeyWord, V: Payload> Histogram<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, counts: B::Shared<u64>) {
         let args = self;

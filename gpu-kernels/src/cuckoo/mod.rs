@@ -32,7 +32,7 @@ pub use crate::table::slots::{EMPTY, Slot, packed, slot_bytes, slot_words};
 use crate::hash::HashFunctions;
 use crate::seam::Global;
 use crate::table::slots::Slots;
-use crate::types::{Key, Payload, WordOf};
+use crate::types::{KeyWord, Payload, WordOf};
 
 /// The words beside the slots: results of a build, and the cell of the key that is all ones.
 pub mod header {
@@ -60,12 +60,12 @@ pub mod header {
 
 /// A table as kernels hold it: its slots and its hash functions.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<K: Key, V: Payload> {
+pub struct Table<K: KeyWord, V: Payload> {
     slots: Slots<K, V>,
     functions: HashFunctions,
 }
 
-impl<K: Key, V: Payload> Table<K, V> {
+impl<K: KeyWord, V: Payload> Table<K, V> {
     /// The table of `functions.slots()` slots at `words`.
     #[inline(always)]
     pub fn new(words: Global<Slot<K, V>>, functions: HashFunctions) -> Self {

@@ -5,7 +5,7 @@ use super::build::raise;
 use super::{Slot, Table, header};
 use crate::hash::{HashFunctions, NO_SLOT};
 use crate::seam::{Block, Global};
-use crate::types::{Key, Payload, Value};
+use crate::types::{KeyWord, Payload, ValueWord};
 
 /// The arguments of kernels over a table and the pairs that it was built from.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub struct PairsParams {
 /// Reads the key of pair `index` and prefetches its first slot, which is [`NO_SLOT`] if there is
 /// none to search. The key is in the table, once.
 #[inline(always)]
-fn locate<K: Key, V: Payload>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> (K, u32) {
+fn locate<K: KeyWord, V: Payload>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> (K, u32) {
     if index >= pairs {
         return (K::ALL_ONES, NO_SLOT);
     }
@@ -40,11 +40,11 @@ kernel! {
     /// A key should never be missing. But the insertion lets a thread drop a copy on seeing another
     /// one, with relaxed reads; a machine that reordered them could lose the key. Every such drop
     /// raises [`header::REPEATED`], and this pass follows.
-    Last<K: Key, V: Payload>, "cuckoo_last", threads 256;
+    Last<K: KeyWord, V: Payload>, "cuckoo_last", threads 256;
     { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsParams }
 }
 
-impl<K: Key, V: Payload> Last<K, V> {
+impl<K: KeyWord, V: Payload> Last<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
@@ -69,11 +69,11 @@ impl<K: Key, V: Payload> Last<K, V> {
 kernel! {
     /// Writes value `i` to the slot of key `i` by thread `i`, if `last` is null or names `i`. So
     /// the last pair of a repeated key wins, as in `HashMap::from_iter`.
-    StoreValues<K: Key, V: Value>, "cuckoo_store_values", threads 256;
+    StoreValues<K: KeyWord, V: ValueWord>, "cuckoo_store_values", threads 256;
     { keys: Global<K>, values: Global<V>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsParams }
 }
 
-impl<K: Key, V: Value> StoreValues<K, V> {
+impl<K: KeyWord, V: ValueWord> StoreValues<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

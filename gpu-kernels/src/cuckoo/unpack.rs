@@ -7,7 +7,7 @@ use crate::hash::HashFunctions;
 use crate::primitives::append::{WARPS, append_pairs};
 use crate::seam::{Block, Global};
 use crate::table::slots::{Slots, cell};
-use crate::types::{Key, Payload, WordOf};
+use crate::types::{KeyWord, Payload, WordOf};
 
 /// The scalar arguments of [`Unpack`].
 #[derive(Clone, Copy, Debug)]
@@ -32,14 +32,14 @@ kernel! {
     ///
     /// `count[0]`, 0 at first, becomes the number of pairs. Their order is that in which blocks
     /// reserve their output. `values_out` may be null in a set.
-    Unpack<K: Key, V: Payload>, "cuckoo_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
+    Unpack<K: KeyWord, V: Payload>, "cuckoo_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         words: Global<Slot<K, V>>, header: Global<u64>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
         count: Global<u64>, plan: UnpackParams,
     }
 }
 
-impl<K: Key, V: Payload> Unpack<K, V> {
+impl<K: KeyWord, V: Payload> Unpack<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
         let args = self;

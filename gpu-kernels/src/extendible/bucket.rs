@@ -9,7 +9,7 @@
 //! a tombstone.
 
 use crate::seam::Global;
-use crate::types::{Key, Scalar};
+use crate::types::{KeyWord, Scalar};
 
 /// The number of 64-bit words of a line.
 pub const LINE_WORDS: u64 = 8;
@@ -56,7 +56,7 @@ pub struct Found {
     beside_empty: bool,
 }
 
-impl<W: Key> Bucket<W> {
+impl<W: KeyWord> Bucket<W> {
     /// The bucket of these words. `lowest` says that its keys are of the lowest part of the range;
     /// otherwise there is another part below. `ones` is the highest mixed key.
     #[inline(always)]
@@ -265,7 +265,7 @@ impl<W: Key> Bucket<W> {
 
 /// The home line of a key, where its search begins, of `lines` lines.
 #[inline(always)]
-pub fn home_line<W: Key>(mixed: W, lines: u32) -> u32 {
+pub fn home_line<W: KeyWord>(mixed: W, lines: u32) -> u32 {
     // The multiplication uses the lowest bits, because the keys of a bucket do not share those.
     mixed.bits_from(0).wrapping_mul(0x9e37_79b1).scaled(lines)
 }

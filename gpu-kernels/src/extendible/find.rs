@@ -3,7 +3,7 @@
 use super::{Layout, Pages, Table, WordOf};
 use crate::seam::{Block, Global, Tile};
 use crate::table::lookup::Lookup;
-use crate::types::{Key, Scalar, Value};
+use crate::types::{KeyWord, Scalar, ValueWord};
 
 /// The arguments of a lookup.
 #[derive(Clone, Copy, Debug)]
@@ -18,14 +18,14 @@ pub struct FindParams {
 kernel! {
     /// Answers query `i` by thread `i`: `values[i]` becomes the value or 0, and bit `i mod 32` of
     /// `found[i / 32]` says which. `values` may be null. No thread may change the table meanwhile.
-    Find<K: Key, V: Value>, "extendible_find", threads 256;
+    Find<K: KeyWord, V: ValueWord>, "extendible_find", threads 256;
     {
         queries: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,
         plan: FindParams,
     }
 }
 
-impl<K: Key, V: Value> Find<K, V> {
+impl<K: KeyWord, V: ValueWord> Find<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
@@ -71,14 +71,14 @@ pub struct SearchParams {
 kernel! {
     /// Finds which of the mixed keys whose bits are set in `last` are not in the table. It sets bit
     /// `i mod 32` of `fresh[i / 32]` for such a `keys[i]`.
-    Locate<K: Key, V: Value>, "extendible_locate", threads 256;
+    Locate<K: KeyWord, V: ValueWord>, "extendible_locate", threads 256;
     {
         keys: Global<K>, last: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, fresh: Global<u32>,
         plan: SearchParams,
     }
 }
 
-impl<K: Key, V: Value> Locate<K, V> {
+impl<K: KeyWord, V: ValueWord> Locate<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
@@ -110,14 +110,14 @@ impl<K: Key, V: Value> Locate<K, V> {
 kernel! {
     /// Writes the values of the mixed keys whose bits are set in `last` and not in `fresh`. All of
     /// them are in the table, and different.
-    Update<K: Key, V: Value>, "extendible_update", threads 256;
+    Update<K: KeyWord, V: ValueWord>, "extendible_update", threads 256;
     {
         keys: Global<K>, values: Global<V>, last: Global<u32>, fresh: Global<u32>, segments: Global<u64>,
         pages: Global<Pages<K, V>>, plan: SearchParams,
     }
 }
 
-impl<K: Key, V: Value> Update<K, V> {
+impl<K: KeyWord, V: ValueWord> Update<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

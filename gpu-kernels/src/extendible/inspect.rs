@@ -5,7 +5,7 @@ use super::bucket::records_of_line;
 use super::{HeaderTable, Layout, Pages, Table, WordOf, counts, span};
 use crate::primitives::append::{WARPS, append_pairs};
 use crate::seam::{Block, Global, Tile};
-use crate::types::{Key, Scalar, Value};
+use crate::types::{KeyWord, Scalar, ValueWord};
 
 /// The arguments of kernels over all buckets.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +33,11 @@ kernel! {
     /// Writes the pairs of all buckets to `keys_out` and `values_out`, up to their capacity.
     /// `count[0]`, 0 at first, becomes the number of pairs. They are in the order in which blocks
     /// append. One thread a slot.
-    Unpack<K: Key, V: Value>, "extendible_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
+    Unpack<K: KeyWord, V: ValueWord>, "extendible_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     { pages: Global<Pages<K, V>>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>, plan: UnpackParams }
 }
 
-impl<K: Key, V: Value> Unpack<K, V> {
+impl<K: KeyWord, V: ValueWord> Unpack<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
         let args = self;
@@ -121,14 +121,14 @@ kernel! {
     /// Copies all buckets to other pages, next to each other. `forward[i]` becomes the new number
     /// of bucket `i`. The count of `WRITTEN`, 0 at first, becomes the number of buckets. A tile a
     /// bucket.
-    Repack<K: Key, V: Value>, "extendible_repack", threads 256;
+    Repack<K: KeyWord, V: ValueWord>, "extendible_repack", threads 256;
     {
         pages: Global<Pages<K, V>>, pages_out: Global<Pages<K, V>>, forward: Global<u32>, counts: Global<u64>,
         plan: InspectParams,
     }
 }
 
-impl<K: Key, V: Value> Repack<K, V> {
+impl<K: KeyWord, V: ValueWord> Repack<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -4,7 +4,7 @@
 use super::{BucketHeader, HeaderTable, Layout, Pages, State, Table, counts, span};
 use crate::primitives::append::{self, WARPS};
 use crate::seam::{Block, Global, Tile};
-use crate::types::{Key, Value};
+use crate::types::{KeyWord, ValueWord};
 
 /// The arguments of [`MergeBuddies`].
 #[derive(Clone, Copy, Debug)]
@@ -91,14 +91,14 @@ kernel! {
     /// their buddies. It is for keys that were just removed, if no other buckets could be merged
     /// before. The count of `DEEPEST_MERGED` becomes 1 if a merged bucket was as deep as its bucket
     /// table. One thread a key.
-    MergeAround<K: Key>, "extendible_merge_around", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
+    MergeAround<K: KeyWord>, "extendible_merge_around", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>,
         plan: AroundParams,
     }
 }
 
-impl<K: Key> MergeAround<K> {
+impl<K: KeyWord> MergeAround<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
         let args = self;
@@ -174,11 +174,11 @@ pub struct MergedParams {
 kernel! {
     /// Moves the records of merged buckets to those that absorbed them, and points the directory
     /// there. A tile a bucket.
-    Absorb<K: Key, V: Value>, "extendible_absorb", threads 256;
+    Absorb<K: KeyWord, V: ValueWord>, "extendible_absorb", threads 256;
     { merged: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, plan: MergedParams }
 }
 
-impl<K: Key, V: Value> Absorb<K, V> {
+impl<K: KeyWord, V: ValueWord> Absorb<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -27,7 +27,7 @@ pub use remove::{Remove, RemoveParams};
 pub use split::{BuildLeaves, BuildParams, CopyParams, CopyTables, InsertFresh, MAX_RECORDS};
 
 use crate::seam::Global;
-use crate::types::{Key, Scalar, Value};
+use crate::types::{KeyWord, Scalar, ValueWord};
 use bucket::Bucket;
 use core::marker::PhantomData;
 
@@ -94,7 +94,7 @@ impl Layout {
     /// The hash position of a mixed key: the number of its part in the upper 32 bits, and its
     /// position in the part in the lower 32 bits.
     #[inline(always)]
-    pub fn hash_position<K: Key>(&self, mixed: K) -> u64 {
+    pub fn hash_position<K: KeyWord>(&self, mixed: K) -> u64 {
         mixed.bits_from(K::BITS - 32) as u64 * self.roots as u64
     }
 
@@ -231,7 +231,7 @@ impl BucketHeader {
 pub struct Pages<K, V>(PhantomData<(K, V)>);
 
 /// The word type for keys and values alike: the wider of the two.
-pub type WordOf<K, V> = <K as Key>::PackedWord<V>;
+pub type WordOf<K, V> = <K as KeyWord>::PackedWord<V>;
 
 /// A table as kernels hold it.
 #[derive(Debug)]
@@ -251,7 +251,7 @@ impl<K, V> Clone for Table<K, V> {
 }
 impl<K, V> Copy for Table<K, V> {}
 
-impl<K: Key, V: Value> Table<K, V> {
+impl<K: KeyWord, V: ValueWord> Table<K, V> {
     /// The table with these segments and pages.
     #[inline(always)]
     pub fn new(segments: Global<u64>, pages: Global<Pages<K, V>>, layout: Layout) -> Self {

@@ -7,7 +7,7 @@
 use super::{BucketHeader, Layout, Pages, SearchParams, Segment, State, Table, counts, span};
 use crate::primitives::append::{self, WARPS};
 use crate::seam::{Block, Global, Tile};
-use crate::types::{Key, Scalar, Value};
+use crate::types::{KeyWord, Scalar, ValueWord};
 
 /// The number of 64-bit words of a node: a bucket, or a part of one, that cannot hold its keys.
 /// They are: its first hash position; the bucket, and above it the depth of the part; the number of
@@ -83,7 +83,7 @@ pub fn root_leaf(root: u64) -> [u64; LEAF_WORDS as usize] {
 /// The number of the first of the `pairs` new keys from `from` on whose hash position is not below
 /// `end`.
 #[inline(always)]
-pub(super) fn end_of_run<K: Key>(keys: Global<K>, layout: &Layout, from: u64, pairs: u64, end: u64) -> u64 {
+pub(super) fn end_of_run<K: KeyWord>(keys: Global<K>, layout: &Layout, from: u64, pairs: u64, end: u64) -> u64 {
     // Runs are short: steps that double find their end sooner than a binary search over all keys
     // would.
     let (mut low, mut step) = (from, 1);
@@ -97,7 +97,7 @@ pub(super) fn end_of_run<K: Key>(keys: Global<K>, layout: &Layout, from: u64, pa
 /// The number of the first new key in `low..high` whose hash position is not below `bound`; or
 /// `high`.
 #[inline(always)]
-fn lower_bound<K: Key>(keys: Global<K>, layout: &Layout, mut low: u64, mut high: u64, bound: u64) -> u64 {
+fn lower_bound<K: KeyWord>(keys: Global<K>, layout: &Layout, mut low: u64, mut high: u64, bound: u64) -> u64 {
     while low < high {
         let middle = low.midpoint(high);
         if layout.hash_position(keys.load_read_only(middle)) < bound {
@@ -111,21 +111,21 @@ fn lower_bound<K: Key>(keys: Global<K>, layout: &Layout, mut low: u64, mut high:
 
 /// Whether new key `index`, of a bucket, is the first new key of that bucket.
 #[inline(always)]
-pub(super) fn is_first<K: Key>(keys: Global<K>, layout: &Layout, index: u64, header: &BucketHeader) -> bool {
+pub(super) fn is_first<K: KeyWord>(keys: Global<K>, layout: &Layout, index: u64, header: &BucketHeader) -> bool {
     index == 0 || layout.hash_position(keys.load_read_only(index - 1)) < header.first
 }
 
 kernel! {
     /// Writes the buckets that cannot hold their new keys to `nodes`, which has capacity for all of
     /// them. One thread a key.
-    Overflows<K: Key, V: Value>, "extendible_overflows", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
+    Overflows<K: KeyWord, V: ValueWord>, "extendible_overflows", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, nodes: Global<u64>, counts: Global<u64>,
         plan: SearchParams,
     }
 }
 
-impl<K: Key, V: Value> Overflows<K, V> {
+impl<K: KeyWord, V: ValueWord> Overflows<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
         let args = self;
@@ -149,7 +149,7 @@ impl<K: Key, V: Value> Overflows<K, V> {
 /// The bucket of new key `index`, if this is the bucket's first new key and the bucket cannot hold
 /// its new keys.
 #[inline(always)]
-fn overflow<K: Key, V: Value>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> Option<Node> {
+fn overflow<K: KeyWord, V: ValueWord>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> Option<Node> {
     let layout = &table.layout;
     let hash_position = layout.hash_position(keys.load_read_only(index));
     let bucket = table.bucket_at(hash_position);
@@ -193,14 +193,14 @@ struct Counted {
 kernel! {
     /// Halves the nodes. The halves that a bucket can hold go to `leaves`, the others to `next`;
     /// each must have capacity for two more entries a node. A tile a node.
-    Divide<K: Key, V: Value>, "extendible_divide", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
+    Divide<K: KeyWord, V: ValueWord>, "extendible_divide", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         keys: Global<K>, pages: Global<Pages<K, V>>, nodes: Global<u64>, next: Global<u64>, leaves: Global<u64>,
         counts: Global<u64>, plan: DivideParams,
     }
 }
 
-impl<K: Key, V: Value> Divide<K, V> {
+impl<K: KeyWord, V: ValueWord> Divide<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
         let args = self;

@@ -4,7 +4,7 @@
 use super::{Layout, Pages, Table, WordOf, counts};
 use crate::seam::{Block, Global, Tile};
 use crate::table::lookup::Lookup;
-use crate::types::{Key, Scalar, Value};
+use crate::types::{KeyWord, Scalar, ValueWord};
 
 /// The arguments of [`Remove`].
 #[derive(Clone, Copy, Debug)]
@@ -20,14 +20,14 @@ kernel! {
     /// Removes key `i` by thread `i`: `values[i]` becomes the value that it had, or 0, and bit `i
     /// mod 32` of `found[i / 32]` says which. Of equal keys only one is answered as found. `values`
     /// may be null. No thread may insert or look up meanwhile.
-    Remove<K: Key, V: Value>, "extendible_remove", threads 256;
+    Remove<K: KeyWord, V: ValueWord>, "extendible_remove", threads 256;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,
         counts: Global<u64>, plan: RemoveParams,
     }
 }
 
-impl<K: Key, V: Value> Remove<K, V> {
+impl<K: KeyWord, V: ValueWord> Remove<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
@@ -52,7 +52,7 @@ impl<K: Key, V: Value> Remove<K, V> {
 }
 
 #[inline(always)]
-fn remove<K: Key, V: Value>(table: &Table<K, V>, key: K) -> Option<V> {
+fn remove<K: KeyWord, V: ValueWord>(table: &Table<K, V>, key: K) -> Option<V> {
     let mixed = key.mixed(table.layout.a, table.layout.b);
     let hash_position = table.layout.hash_position(mixed);
     let number = table.bucket_at(hash_position);

@@ -4,7 +4,7 @@ use super::bucket::{LINE_WORDS, home_line, lines_for, next_line, records_of_line
 use super::predict::{Leaf, end_of_run, is_first};
 use super::{BucketHeader, Layout, Pages, SearchParams, State, Table, WordOf, span};
 use crate::seam::{Block, Global, Shared};
-use crate::types::{Key, Scalar, Value};
+use crate::types::{KeyWord, Scalar, ValueWord};
 
 /// The arguments of [`CopyTables`].
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,7 @@ kernel! {
     /// new pairs, and points the directory to them. The buckets get the last of the free numbers,
     /// and then new numbers. `placed`, all 0 at first, gets a bit for each new key that is stored
     /// in this step. A warp a leaf.
-    BuildLeaves<K: Key, V: Value>, "extendible_build_leaves", threads 128,
+    BuildLeaves<K: KeyWord, V: ValueWord>, "extendible_build_leaves", threads 128,
         shared staging: u64 = LEAVES * STAGING_WORDS, shared held: u32 = LEAVES * MAX_LINES;
     {
         leaves: Global<u64>, keys: Global<K>, values: Global<V>, placed: Global<u32>, free: Global<u32>, segments: Global<u64>,
@@ -83,7 +83,7 @@ kernel! {
     }
 }
 
-impl<K: Key, V: Value> BuildLeaves<K, V> {
+impl<K: KeyWord, V: ValueWord> BuildLeaves<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, staging: B::Shared<u64>, held: B::Shared<u32>) {
         let args = self;
@@ -174,14 +174,14 @@ kernel! {
     /// Inserts the new keys that are not stored yet and for which there is space, and adds their
     /// number to the record counts of their buckets. The keys are mixed, different and in order.
     /// One thread a key.
-    InsertFresh<K: Key, V: Value>, "extendible_insert_fresh", threads 256;
+    InsertFresh<K: KeyWord, V: ValueWord>, "extendible_insert_fresh", threads 256;
     {
         keys: Global<K>, values: Global<V>, placed: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>,
         plan: SearchParams,
     }
 }
 
-impl<K: Key, V: Value> InsertFresh<K, V> {
+impl<K: KeyWord, V: ValueWord> InsertFresh<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -6,7 +6,7 @@ use crate::cuckoo;
 use crate::page::{self, Layout};
 use crate::seam::{Block, Global, Shared};
 use crate::table::slots::{Slot, cell};
-use crate::types::{Key, Scalar};
+use crate::types::{KeyWord, Scalar};
 
 /// The arguments of a lookup of runs.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ struct Lookup<K> {
 
 /// Answers query `i` by thread `i` of the grid: `run_of` gives the run of a key.
 #[inline(always)]
-fn answer<K: Key, B: Block>(block: &mut B, lookup: &Lookup<K>, run_of: impl Fn(K) -> Option<u32> + Sync) {
+fn answer<K: KeyWord, B: Block>(block: &mut B, lookup: &Lookup<K>, run_of: impl Fn(K) -> Option<u32> + Sync) {
     let first = block.first_thread();
     let mut nothing = block.local(|_| ());
     block.each(&mut nothing, |thread, _| {
@@ -62,14 +62,14 @@ kernel! {
     /// `counts[i]` and `wide_counts[i]` are its number of values; all are 0 if there is no such
     /// key. Each of the three may be null. The runs follow each other, and run `r` ends with
     /// `lasts[r]`.
-    Runs<K: Key>, "multi_runs", threads 256;
+    Runs<K: KeyWord>, "multi_runs", threads 256;
     {
         queries: Global<K>, words: Global<u64>, lasts: Global<u32>, starts: Global<u32>, counts: Global<u32>,
         wide_counts: Global<u64>, plan: RunsParams,
     }
 }
 
-impl<K: Key> Runs<K> {
+impl<K: KeyWord> Runs<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
@@ -83,14 +83,14 @@ impl<K: Key> Runs<K> {
 
 kernel! {
     /// Finds runs as [`Runs`] does, by a cuckoo table.
-    RunsOfCuckoo<K: Key>, "multi_runs_of_cuckoo", threads 256;
+    RunsOfCuckoo<K: KeyWord>, "multi_runs_of_cuckoo", threads 256;
     {
         queries: Global<K>, words: Global<Slot<K, u32>>, header: Global<u64>, lasts: Global<u32>, starts: Global<u32>,
         counts: Global<u32>, wide_counts: Global<u64>, plan: cuckoo::FindParams,
     }
 }
 
-impl<K: Key> RunsOfCuckoo<K> {
+impl<K: KeyWord> RunsOfCuckoo<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -4,7 +4,7 @@ use super::slot::{IfHeld, Inserted};
 use super::{Emptying, Filling, InUse, Layout, count_up, header};
 use crate::double::PackedPair;
 use crate::seam::{Block, Global, Tile};
-use crate::types::{Key, Value};
+use crate::types::{KeyWord, ValueWord};
 
 /// What an operation does with its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct ApplyParams {
 
 /// An insertion.
 #[derive(Clone, Copy)]
-struct Insertion<K: Key, V: Value> {
+struct Insertion<K: KeyWord, V: ValueWord> {
     in_use: InUse<K, V>,
     anywhere: bool,
     key: K,
@@ -50,7 +50,7 @@ struct Insertion<K: Key, V: Value> {
     if_held: IfHeld,
 }
 
-impl<K: Key, V: Value> Insertion<K, V> {
+impl<K: KeyWord, V: ValueWord> Insertion<K, V> {
     #[inline(always)]
     fn run(self, may_take: bool) -> Inserted<V> {
         let Self { in_use, anywhere, key, value, if_held } = self;
@@ -88,14 +88,14 @@ kernel! {
     ///
     /// If `pending` is not null, only the operations whose bits are set there are done, and those
     /// that were refused stay pending.
-    Apply<K: Key, V: Value>, "linear_apply", threads 256, resident 6, wide atomics;
+    Apply<K: KeyWord, V: ValueWord>, "linear_apply", threads 256, resident 6, wide atomics;
     {
         kinds: Global<u32>, keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>,
         answers: Global<V>, before: Global<u32>, pending: Global<u32>, plan: ApplyParams,
     }
 }
 
-impl<K: Key, V: Value> Apply<K, V> {
+impl<K: KeyWord, V: ValueWord> Apply<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

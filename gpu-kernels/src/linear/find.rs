@@ -6,7 +6,7 @@ use super::{Layout, header};
 use crate::double::{Double, PackedPair};
 use crate::seam::{Block, Global, Tile};
 use crate::table::lookup::Lookup;
-use crate::types::{Key, Value};
+use crate::types::{KeyWord, ValueWord};
 
 /// The scalar arguments of [`Find`].
 #[derive(Clone, Copy, Debug)]
@@ -23,14 +23,14 @@ kernel! {
     /// `found[i / 32]` says which.
     ///
     /// `values` may be null. No thread may change the table meanwhile.
-    Find<K: Key, V: Value>, "linear_find", threads 256, wide atomics;
+    Find<K: KeyWord, V: ValueWord>, "linear_find", threads 256, wide atomics;
     {
         queries: Global<K>, words: Global<PackedPair<K, V>>, header: Global<u64>, values: Global<V>, found: Global<u32>,
         plan: FindParams,
     }
 }
 
-impl<K: Key, V: Value> Find<K, V> {
+impl<K: KeyWord, V: ValueWord> Find<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

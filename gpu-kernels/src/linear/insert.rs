@@ -5,7 +5,7 @@ use super::slot::IfHeld;
 use super::{Filling, InUse, Layout, count_up, header};
 use crate::double::PackedPair;
 use crate::seam::{Block, Global};
-use crate::types::{Key, Value};
+use crate::types::{KeyWord, ValueWord};
 
 /// The scalar arguments of [`Insert`].
 #[derive(Clone, Copy, Debug)]
@@ -24,11 +24,11 @@ kernel! {
     /// for each.
     ///
     /// With `ANYWHERE` slots of removed keys are used again.
-    Insert<K: Key, V: Value; const ANYWHERE: bool>, "linear_insert" | "linear_insert_anywhere", threads 256, resident 8, wide atomics;
+    Insert<K: KeyWord, V: ValueWord; const ANYWHERE: bool>, "linear_insert" | "linear_insert_anywhere", threads 256, resident 8, wide atomics;
     { keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>, plan: InsertParams }
 }
 
-impl<K: Key, V: Value, const ANYWHERE: bool> Insert<K, V, ANYWHERE> {
+impl<K: KeyWord, V: ValueWord, const ANYWHERE: bool> Insert<K, V, ANYWHERE> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -6,7 +6,7 @@ use super::{Layout, header};
 use crate::double::{Double, Doubled, PackedPair};
 use crate::primitives::append::{WARPS, append_pairs};
 use crate::seam::{Block, Global, Tile};
-use crate::types::{Key, Value};
+use crate::types::{KeyWord, ValueWord};
 
 /// The scalar arguments of [`Unpack`] and [`ProbeLengths`].
 #[derive(Clone, Copy, Debug)]
@@ -24,14 +24,14 @@ kernel! {
     ///
     /// `count[0]`, 0 at first, becomes the number of pairs. Their order is that in which blocks
     /// reserve their output.
-    Unpack<K: Key, V: Value>, "linear_unpack", threads 256, wide atomics, shared sums: u32 = WARPS, shared start: u64 = 1;
+    Unpack<K: KeyWord, V: ValueWord>, "linear_unpack", threads 256, wide atomics, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         words: Global<PackedPair<K, V>>, header: Global<u64>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>,
         plan: InspectParams,
     }
 }
 
-impl<K: Key, V: Value> Unpack<K, V> {
+impl<K: KeyWord, V: ValueWord> Unpack<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
         let args = self;
@@ -58,11 +58,11 @@ kernel! {
     /// `histogram[n]` counts keys that take n slots, and its last word also those that take more.
     /// `H` is half of a word. `totals[0]` becomes the sum of n over all keys, `totals[1]` the
     /// largest n. All must be 0 at first.
-    ProbeLengths<H: Key>, "linear_probe_lengths", threads 256, wide atomics;
+    ProbeLengths<H: KeyWord>, "linear_probe_lengths", threads 256, wide atomics;
     { words: Global<Doubled<H>>, histogram: Global<u64>, totals: Global<u64>, plan: InspectParams }
 }
 
-impl<H: Key> ProbeLengths<H> {
+impl<H: KeyWord> ProbeLengths<H> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

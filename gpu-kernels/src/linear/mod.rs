@@ -29,7 +29,7 @@ pub use table::{Emptying, Filling, InUse};
 
 use crate::double::Double;
 use crate::seam::{Block, Global};
-use crate::types::{Key, Scalar};
+use crate::types::{KeyWord, Scalar};
 
 /// The header words beside the slots.
 pub mod header {

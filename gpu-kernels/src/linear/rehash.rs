@@ -4,7 +4,7 @@ use super::slot::{IfHeld, insert_in_place, value_of};
 use super::{Layout, Slots, count_up, header};
 use crate::double::{Double, Doubled};
 use crate::seam::{Block, Global};
-use crate::types::Key;
+use crate::types::KeyWord;
 
 /// The scalar arguments of [`Rehash`].
 #[derive(Clone, Copy, Debug)]
@@ -21,11 +21,11 @@ kernel! {
     /// There is one thread per slot.
     ///
     /// The key that lives beside the slots is in the header already. `H` is half of a word.
-    Rehash<H: Key>, "linear_rehash", threads 256, wide atomics;
+    Rehash<H: KeyWord>, "linear_rehash", threads 256, wide atomics;
     { old: Global<Doubled<H>>, words: Global<Doubled<H>>, header: Global<u64>, plan: RehashParams }
 }
 
-impl<H: Key> Rehash<H> {
+impl<H: KeyWord> Rehash<H> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -5,14 +5,14 @@ use super::slot::{self, IfHeld, Inserted};
 use super::{Layout, Slots, header};
 use crate::double::{Double, PackedPair};
 use crate::seam::{Atomic, DeviceScope, Global};
-use crate::types::{Key, Scalar, Value};
+use crate::types::{KeyWord, Scalar, ValueWord};
 
 /// A table in use: threads may insert, look up and remove at the same time. The slot of a removed
 /// key stays its own.
 ///
 /// No thread of the launch may hold the table as another kind.
 #[derive(Clone, Copy, Debug)]
-pub struct InUse<K: Key, V: Value> {
+pub struct InUse<K: KeyWord, V: ValueWord> {
     words: Global<PackedPair<K, V>>,
     header: Global<u64>,
     layout: Layout,
@@ -24,7 +24,7 @@ pub struct InUse<K: Key, V: Value> {
 /// It has no operation that removes, and no thread of the launch may hold the table as another
 /// kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Filling<K: Key, V: Value>(InUse<K, V>);
+pub struct Filling<K: KeyWord, V: ValueWord>(InUse<K, V>);
 
 /// A table that is being emptied: threads may remove and look up at the same time, and slots become
 /// empty where that cuts off no key.
@@ -32,7 +32,7 @@ pub struct Filling<K: Key, V: Value>(InUse<K, V>);
 /// It has no operation that inserts, and no thread of the launch may hold the table as another
 /// kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Emptying<K: Key, V: Value>(InUse<K, V>);
+pub struct Emptying<K: KeyWord, V: ValueWord>(InUse<K, V>);
 
 /// A key or value as half of a word, or half of a word as the key or value that it was before.
 #[inline(always)]
@@ -52,7 +52,7 @@ pub(super) fn in_cell<W: Double>(word: W) -> Option<W::Half> {
     if word == W::default() { None } else { Some(word.lower()) }
 }
 
-impl<K: Key, V: Value> InUse<K, V> {
+impl<K: KeyWord, V: ValueWord> InUse<K, V> {
     /// The table with this layout, slots and header.
     #[inline(always)]
     pub fn new(words: Global<PackedPair<K, V>>, header: Global<u64>, layout: Layout) -> Self {
@@ -106,7 +106,7 @@ impl<K: Key, V: Value> InUse<K, V> {
     }
 }
 
-impl<K: Key, V: Value> Filling<K, V> {
+impl<K: KeyWord, V: ValueWord> Filling<K, V> {
     /// The same table for filling. No thread may hold it as [`InUse`] any more.
     #[inline(always)]
     pub(super) fn of(table: InUse<K, V>) -> Self {
@@ -137,7 +137,7 @@ impl<K: Key, V: Value> Filling<K, V> {
     }
 }
 
-impl<K: Key, V: Value> Emptying<K, V> {
+impl<K: KeyWord, V: ValueWord> Emptying<K, V> {
     /// The table with this layout, slots and header.
     #[inline(always)]
     pub fn new(words: Global<PackedPair<K, V>>, header: Global<u64>, layout: Layout) -> Self {

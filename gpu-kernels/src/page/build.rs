@@ -10,7 +10,7 @@ use super::repeat_list::{ListSizes, Listing, NoListing, RepeatList};
 use super::source::{Entry, Sources, stride};
 use super::{Layout, PAGE_SHARED_WORDS, header};
 use crate::seam::{Block, Global, IN_STEP, STAGED_TIMES, Shared, Tile, vectorized};
-use crate::types::{Key, Payload, Scalar, WordOf};
+use crate::types::{KeyWord, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
 
 /// The most pairs of a page that are spilled to the list when their home is full; twice as many if
@@ -49,7 +49,7 @@ kernel! {
     ///
     /// With `REPEATS` keys may be repeated: of all pairs of a key, the last one wins. If `values`
     /// is null all values are 0, and the keys may come from a split of keys alone.
-    BuildPages<K: Key, V: Payload; const REPEATS: bool>, "page_build" | "page_build_in_order", threads 384, resident 4,
+    BuildPages<K: KeyWord, V: Payload; const REPEATS: bool>, "page_build" | "page_build_in_order", threads 384, resident 4,
         shared page_memory: u64 = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 }, shared over: u64 = MAX_HOME_FULL * STAGED_TIMES,
         shared left: u64 = MAX_UNPLACED * STAGED_TIMES,
         shared spilled: u32 = 7;
@@ -59,7 +59,7 @@ kernel! {
     }
 }
 
-impl<K: Key, V: Payload, const REPEATS: bool> BuildPages<K, V, REPEATS> {
+impl<K: KeyWord, V: Payload, const REPEATS: bool> BuildPages<K, V, REPEATS> {
     #[inline(always)]
     fn run<B: Block>(
         self,
@@ -95,7 +95,7 @@ kernel! {
     /// listed that is not repeated. Without values nothing is listed.
     ///
     /// Once the list has overflowed, pages stay unfinished.
-    BuildPagesUnordered<K: Key, V: Payload>, "page_build_unordered", threads 384, resident 4,
+    BuildPagesUnordered<K: KeyWord, V: Payload>, "page_build_unordered", threads 384, resident 4,
         shared page_memory: u64 = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 }, shared over: u64 = MAX_HOME_FULL * STAGED_TIMES,
         shared left: u64 = MAX_UNPLACED * STAGED_TIMES,
         shared spilled: u32 = 7;
@@ -105,7 +105,7 @@ kernel! {
     }
 }
 
-impl<K: Key, V: Payload> BuildPagesUnordered<K, V> {
+impl<K: KeyWord, V: Payload> BuildPagesUnordered<K, V> {
     #[inline(always)]
     fn run<B: Block>(
         self,
@@ -133,7 +133,7 @@ impl<K: Key, V: Payload> BuildPagesUnordered<K, V> {
 }
 
 #[inline(always)]
-fn build_page<K: Key, V: Payload, const REPEATS: bool, B: Block>(
+fn build_page<K: KeyWord, V: Payload, const REPEATS: bool, B: Block>(
     block: &mut B,
     args: BuildPages<K, V, REPEATS>,
     page_memory: impl Shared<u64>,
@@ -174,7 +174,7 @@ fn build_page<K: Key, V: Payload, const REPEATS: bool, B: Block>(
 }
 
 /// The arguments of a block's build.
-struct Job<K: Key, V: Payload> {
+struct Job<K: KeyWord, V: Payload> {
     sources: Sources<K, V>,
     words_out: Global<K::PackedWord<V>>,
     header: Global<u64>,
@@ -191,7 +191,7 @@ struct Memory<Words, Counts, Over, Left, Repeats> {
 }
 
 #[inline(always)]
-fn build<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block, L: Listing<K::PackedWord<V>>>(
+fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L: Listing<K::PackedWord<V>>>(
     block: &mut B,
     job: &Job<K, V>,
     memory: Memory<

@@ -8,7 +8,7 @@ use super::probe::{Counts, Eviction, InsertResult, Page, Seek};
 use super::repeat_list::Listing;
 use super::source::{Entry, MAX_READ_AHEAD, Source, THREADS, read, stride};
 use crate::seam::{Block, Global, Shared, Tile};
-use crate::types::{Key, Payload, WordOf};
+use crate::types::{KeyWord, Payload, WordOf};
 
 /// The state of a thread.
 pub struct Thread<K, V, W> {
@@ -22,12 +22,12 @@ pub struct Thread<K, V, W> {
 }
 
 /// The state of a thread that inserts keys with this payload.
-type ThreadOf<K, V> = Thread<K, WordOf<V>, <K as Key>::PackedWord<V>>;
+type ThreadOf<K, V> = Thread<K, WordOf<V>, <K as KeyWord>::PackedWord<V>>;
 
 /// Gives pairs slots of their home by counting, as long as it has some; spills the others to the
 /// list.
 #[inline(always)]
-pub fn count_slots<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
+pub fn count_slots<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block>(
     thread: u32,
     state: &mut ThreadOf<K, V>,
     source: &Source<'_, K, V>,
@@ -68,7 +68,7 @@ type PageInMemory<'l, F, W, S> = (Global<W>, Page<'l, F, W, S>);
 /// With `COUNT` the pairs are those whose home is full, their keys are unique, and the counts say
 /// which buckets have slots. Without it, the words of tags say that.
 #[inline(always)]
-pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
+pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block>(
     block: &mut B,
     threads: &mut B::Local<ThreadOf<K, V>>,
     source: &Source<'_, K, V>,
@@ -216,7 +216,7 @@ impl EvictionChoice {
 /// Evicts pairs for those that are left, one after the other; returns whether that failed. Ends
 /// with a barrier.
 #[inline(always)]
-pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: Key, V: Payload, B: Block>(
+pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block>(
     block: &mut B,
     threads: &mut B::Local<ThreadOf<K, V>>,
     source: &Source<'_, K, V>,

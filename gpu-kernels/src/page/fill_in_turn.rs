@@ -8,7 +8,7 @@ use super::repeat_list::Listing;
 use super::source::{Entry, Source};
 use super::table::{MAX_NEAR_BUCKETS, near, value_at};
 use crate::seam::{Global, Shared, Word, Work};
-use crate::types::{Key, Payload, Scalar};
+use crate::types::{KeyWord, Payload, Scalar};
 use core::marker::PhantomData;
 
 /// The insertion of a page's pairs by one thread. They get slots of their home, or of the bucket
@@ -16,7 +16,7 @@ use core::marker::PhantomData;
 ///
 /// If a key has a slot already, the later value replaces the earlier one, and the key is listed.
 /// The output is the number of keys inserted.
-pub struct FillInTurn<'s, const REPEATS: bool, F, K: Key, V: Payload, Counters, PackedEntry, Lengths, L> {
+pub struct FillInTurn<'s, const REPEATS: bool, F, K: KeyWord, V: Payload, Counters, PackedEntry, Lengths, L> {
     pub source: Source<'s, K, V>,
     pub layout: &'s Layout,
     /// The page, which is built in the table's own memory.
@@ -42,7 +42,7 @@ impl<const REPEATS: bool, F, K, V, Counters, PackedEntry, Lengths, L> Work
     for FillInTurn<'_, REPEATS, F, K, V, Counters, PackedEntry, Lengths, L>
 where
     F: Form,
-    K: Key,
+    K: KeyWord,
     V: Payload,
     Counters: Shared<u32>,
     PackedEntry: Shared<V::PackedEntry>,
@@ -73,7 +73,7 @@ impl<const REPEATS: bool, F, K, V, Counters, PackedEntry, Lengths, L>
     FillInTurn<'_, REPEATS, F, K, V, Counters, PackedEntry, Lengths, L>
 where
     F: Form,
-    K: Key,
+    K: KeyWord,
     V: Payload,
     Counters: Shared<u32>,
     PackedEntry: Shared<V::PackedEntry>,

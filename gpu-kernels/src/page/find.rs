@@ -6,7 +6,7 @@ use super::pairs::AT_ONCE;
 use super::table::{MAX_NEAR_BUCKETS, Table, answer_at, beyond_line, near, one_line};
 use crate::seam::{Block, Global, Tile, Work, in_turn, vectorized};
 use crate::table::lookup::Lookup;
-use crate::types::{Key, Payload, WordOf};
+use crate::types::{KeyWord, Payload, WordOf};
 use core::marker::PhantomData;
 
 /// The scalar arguments of [`Find`].
@@ -30,11 +30,11 @@ kernel! {
     /// `found[i / 32]` says which.
     ///
     /// `values` may be null. `words` are those of the buckets.
-    Find<K: Key, V: Payload>, "page_find", threads 256;
+    Find<K: KeyWord, V: Payload>, "page_find", threads 256;
     { queries: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, plan: FindParams }
 }
 
-impl<K: Key, V: Payload> Find<K, V> {
+impl<K: KeyWord, V: Payload> Find<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
@@ -76,7 +76,7 @@ impl<K: Key, V: Payload> Find<K, V> {
 ///
 /// First the home buckets of some of them are computed, which a CPU does for several at once. Then
 /// they are answered one after the other.
-struct InTurn<F, K: Key, V: Payload> {
+struct InTurn<F, K: KeyWord, V: Payload> {
     lookup: Lookup<K, V::Word>,
     words: Global<K::PackedWord<V>>,
     layout: Layout,
@@ -92,7 +92,7 @@ struct Sought<W> {
     tags: [[W; AT_ONCE]; 2],
 }
 
-impl<F: Form, K: Key, V: Payload> Work for InTurn<F, K, V> {
+impl<F: Form, K: KeyWord, V: Payload> Work for InTurn<F, K, V> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -117,7 +117,7 @@ impl<F: Form, K: Key, V: Payload> Work for InTurn<F, K, V> {
     }
 }
 
-impl<F: Form, K: Key, V: Payload> InTurn<F, K, V> {
+impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
     /// Computes the homes of the queries from number `first` on, and prefetches these buckets.
     #[inline(always)]
     fn seek(&self, first: u64, sought: &mut Sought<K::PackedWord<V>>) {

@@ -1,7 +1,7 @@
 //! How a bucket packs its pairs, or keys alone: three forms each, from many slots with short tags
 //! to few with long ones.
 
-use crate::types::{Key, Payload, Scalar};
+use crate::types::{KeyWord, Payload, Scalar};
 
 /// The number of words in a bucket.
 pub const BUCKET_WORDS: u32 = 8;
@@ -132,7 +132,7 @@ pub(super) struct Choice {
 
 /// The forms that buckets may have, from the most slots on; if words have 64 bits, only the last
 /// one will do.
-pub(super) fn choices<K: Key, V: Payload>() -> [Choice; 3] {
+pub(super) fn choices<K: KeyWord, V: Payload>() -> [Choice; 3] {
     fn of<F: Form, W: Scalar>() -> Choice {
         Choice { slots: F::SLOTS, tag_bits: F::tag_bits::<W>() }
     }
@@ -155,7 +155,7 @@ macro_rules! with_form {
         }
     }};
     (@ $slots:expr, $key:ty, $payload:ty, $form:ident, $most:ident, $middle:ident, $fewest:ident => $run:expr) => {{
-        let wide = <<$key as crate::types::Key>::PackedWord<$payload> as crate::types::Scalar>::BITS > 32;
+        let wide = <<$key as crate::types::KeyWord>::PackedWord<$payload> as crate::types::Scalar>::BITS > 32;
         if wide || $slots == $fewest::SLOTS {
             type $form = $fewest;
             $run

@@ -51,7 +51,7 @@ pub use unpack::{Unpack, UnpackParams};
 
 use crate::hash::Divisor;
 use crate::seam::opaque;
-use crate::types::{Key, Payload, Scalar};
+use crate::types::{KeyWord, Payload, Scalar};
 use form::{Choice, choices};
 
 /// The most buckets that a pair may be in: its home, the other bucket of the same line, and five
@@ -67,7 +67,7 @@ pub const MIN_BUCKETS: u32 = 16;
 const PAGE_SHARED_WORDS: usize = 5552;
 
 /// The most buckets of a page.
-pub const fn max_page_buckets<K: Key, V: Payload>() -> u32 {
+pub const fn max_page_buckets<K: KeyWord, V: Payload>() -> u32 {
     let word_bits = <K::PackedWord<V> as Scalar>::BITS;
     let most = fit_page((PAGE_SHARED_WORDS * 64) as u32 / (BUCKET_WORDS * word_bits + 16) - PAGE_STEP + 1);
     if V::VALUE_BITS == 0 && most > MAX_BUCKETS_OF_KEYS { MAX_BUCKETS_OF_KEYS } else { most }
@@ -141,7 +141,7 @@ pub struct Layout {
 impl Layout {
     /// The layout of 2^`page_bits` pages of `page_buckets` buckets, at least [`MIN_BUCKETS`] in
     /// all, for the given types.
-    pub fn new<K: Key, V: Payload>(a: u64, b: u64, page_bits: u32, page_buckets: u32) -> Self {
+    pub fn new<K: KeyWord, V: Payload>(a: u64, b: u64, page_bits: u32, page_buckets: u32) -> Self {
         let buckets = (page_buckets as u64) << page_bits;
         let (slots, candidates) = Self::form_for::<K, V>(buckets);
         Self {
@@ -159,7 +159,7 @@ impl Layout {
     ///
     /// A bucket has as many slots as fit beside tags that are long enough for [`MIN_CANDIDATES`]. A
     /// pair then has as many candidates as the tags can number.
-    pub fn form_for<K: Key, V: Payload>(buckets: u64) -> (u32, u32) {
+    pub fn form_for<K: KeyWord, V: Payload>(buckets: u64) -> (u32, u32) {
         let [short @ .., whole] = choices::<K, V>();
         for choice in short {
             let numbered = ((1 << choice.tag_bits) - 1) / remainders::<K, K::PackedWord<V>>(buckets);
@@ -172,7 +172,7 @@ impl Layout {
 
     /// The forms of a table, from the most slots on: the slots per bucket, and the number of
     /// buckets from which on a table has that form.
-    pub fn forms<K: Key, V: Payload>() -> [(u32, u64); 3] {
+    pub fn forms<K: KeyWord, V: Payload>() -> [(u32, u64); 3] {
         let [short @ .., whole] = choices::<K, V>();
         let of_short = |choice: Choice| {
             let wide = <K::PackedWord<V> as Scalar>::BITS != 32;
@@ -197,14 +197,14 @@ impl Layout {
 
     /// The home bucket of a mixed key, counted within its page.
     #[inline(always)]
-    pub fn home_in_page<K: Key>(&self, mixed: K) -> u32 {
+    pub fn home_in_page<K: KeyWord>(&self, mixed: K) -> u32 {
         // This is the home bucket less the page's first one, since there are 2^page_bits pages.
         (mixed << self.page_bits).scaled(self.page_buckets)
     }
 
     /// The remainder of a mixed key.
     #[inline(always)]
-    pub fn remainder<K: Key, W: Scalar>(&self, mixed: K) -> W {
+    pub fn remainder<K: KeyWord, W: Scalar>(&self, mixed: K) -> W {
         if W::BITS == 32 {
             // From one key of a bucket to the next, the position within the bucket's part of the
             // range grows by the number of buckets. That times `remainders` is no less than the
@@ -276,19 +276,19 @@ impl Layout {
 
     /// The numbers from which the first mixed key of each home bucket follows.
     #[inline(always)]
-    pub fn homes<K: Key>(&self) -> Homes {
+    pub fn homes<K: KeyWord>(&self) -> Homes {
         let (most, buckets) = (K::ALL_ONES.to_u64(), self.buckets() as u64);
         Homes { quotient: most / buckets, rest: most % buckets + 1, buckets: Divisor::new(self.buckets()) }
     }
 
     /// The mixed key with home bucket `home`, counted over the whole table, and `remainder`.
-    pub fn mixed_of<K: Key, W: Scalar>(&self, home: u32, remainder: u64) -> K {
+    pub fn mixed_of<K: KeyWord, W: Scalar>(&self, home: u32, remainder: u64) -> K {
         self.mixed_in::<K, W>(&self.homes::<K>(), home, remainder)
     }
 
     /// The result of [`Layout::mixed_of`], computed with the table's [`Layout::homes`].
     #[inline(always)]
-    pub fn mixed_in<K: Key, W: Scalar>(&self, homes: &Homes, home: u32, remainder: u64) -> K {
+    pub fn mixed_in<K: KeyWord, W: Scalar>(&self, homes: &Homes, home: u32, remainder: u64) -> K {
         // The first mixed key of the bucket is 2^BITS · home / buckets, rounded up.
         let (whole, part) = homes.buckets.divided(home as u64 * homes.rest);
         let first = home as u64 * homes.quotient + whole + (part != 0) as u64;
@@ -316,6 +316,6 @@ pub struct Homes {
 
 /// The number of remainders of the keys of a bucket. It is the number of mixed keys for each of
 /// `buckets`, rounded up, and to a power of two if words `W` are wide.
-fn remainders<K: Key, W: Scalar>(buckets: u64) -> u64 {
+fn remainders<K: KeyWord, W: Scalar>(buckets: u64) -> u64 {
     if W::BITS == 32 { K::ALL_ONES.to_u64() / buckets + 1 } else { 1 << (K::BITS - buckets.ilog2()) }
 }

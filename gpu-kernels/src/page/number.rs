@@ -6,7 +6,7 @@ use super::walk::{STAGED, Walk};
 use crate::layered::compacting::rank;
 use crate::primitives::append::{self, WARPS, write_staged};
 use crate::seam::{Block, Global, Shared};
-use crate::types::Key;
+use crate::types::KeyWord;
 
 /// The scalar arguments of [`Number`].
 #[derive(Clone, Copy, Debug)]
@@ -32,12 +32,12 @@ kernel! {
     ///
     /// The id becomes the key's value, and `keys_out[id]` becomes the key, up to the capacity.
     /// `count[0]`, 0 at first, becomes the number of keys.
-    Number<K: Key>, "page_number", threads 256,
+    Number<K: KeyWord>, "page_number", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = STAGED;
     { words: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: NumberParams }
 }
 
-impl<K: Key> Number<K> {
+impl<K: KeyWord> Number<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>, keys: B::Shared<u64>) {
         let args = self;
@@ -72,11 +72,11 @@ kernel! {
     /// thread per bucket.
     ///
     /// All bits are 0 at first, and no two values are equal.
-    FlagValues<K: Key>, "page_mark_values", threads 256;
+    FlagValues<K: KeyWord>, "page_mark_values", threads 256;
     { words: Global<K>, bits: Global<u32>, plan: ValuesParams }
 }
 
-impl<K: Key> FlagValues<K> {
+impl<K: KeyWord> FlagValues<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
@@ -102,11 +102,11 @@ kernel! {
     /// one thread per bucket.
     ///
     /// `before[i]` is how many are flagged in the words before `bits[i]`.
-    RankValues<K: Key>, "page_rank_values", threads 256;
+    RankValues<K: KeyWord>, "page_rank_values", threads 256;
     { words: Global<K>, bits: Global<u32>, before: Global<u32>, plan: ValuesParams }
 }
 
-impl<K: Key> RankValues<K> {
+impl<K: KeyWord> RankValues<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

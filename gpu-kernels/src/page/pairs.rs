@@ -1,7 +1,7 @@
 //! The array format of pairs between a split and the next one, or the build of a page.
 
 use crate::seam::{Block, Global};
-use crate::types::{Key, Payload, Scalar, WordOf};
+use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
 /// Whether the order of pairs matters: it does if keys may be repeated and have values, of which
 /// the last one counts.
@@ -34,7 +34,7 @@ pub struct Pairs<const REPEATS: bool, K, V: Payload> {
     values: Global<WordOf<V>>,
 }
 
-impl<const REPEATS: bool, K: Key, V: Payload> Pairs<REPEATS, K, V> {
+impl<const REPEATS: bool, K: KeyWord, V: Payload> Pairs<REPEATS, K, V> {
     /// Whether key and value are stored side by side.
     pub const SIDE_BY_SIDE: bool = !REPEATS && K::BITS == V::VALUE_BITS;
 

@@ -18,7 +18,7 @@ use super::repeat_list::Listing;
 use super::source::Entry;
 use super::table::{equal_tags, value_at};
 use crate::seam::{Global, Shared, opaque};
-use crate::types::{Key, Scalar};
+use crate::types::{KeyWord, Scalar};
 use core::marker::PhantomData;
 
 /// The result of an insertion.
@@ -197,7 +197,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     ///
     /// If the pair was spilled, it is neither at home nor beside it, and both are full.
     #[inline(always)]
-    pub fn search_in_turn<const COUNT: bool, K: Key>(
+    pub fn search_in_turn<const COUNT: bool, K: KeyWord>(
         &self,
         entry: &Entry<K, W>,
         was_spilled: bool,

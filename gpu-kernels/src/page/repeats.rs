@@ -3,7 +3,7 @@
 use super::held::Held;
 use crate::primitives::radix::tile::{THREADS, item_of_row, items, tile};
 use crate::seam::{Block, Shared, opaque};
-use crate::types::{Key, Payload};
+use crate::types::{KeyWord, Payload};
 
 /// Flags those `suspect` items whose key comes again in the tile: most of them if they are many,
 /// perhaps none if they are few.
@@ -12,7 +12,7 @@ use crate::types::{Key, Payload};
 /// the lower bits then identify the key. The cell holds them below the index of the last item that
 /// came.
 #[inline(always)]
-pub(super) fn drop_repeats<K: Key, V: Payload, B: Block>(
+pub(super) fn drop_repeats<K: KeyWord, V: Payload, B: Block>(
     block: &mut B,
     held: &mut B::Local<Held<K, V::Word>>,
     cells: impl Shared<K>,

@@ -2,7 +2,7 @@
 
 use super::header;
 use crate::seam::{Block, Global};
-use crate::types::Key;
+use crate::types::KeyWord;
 
 /// The most cells that a sampled key is compared with.
 const TRIES: u32 = 16;
@@ -32,11 +32,11 @@ kernel! {
     ///
     /// A key is told by 32 bits of its mixed key and, roughly, by the cell, so now and then a key
     /// is taken for another one. If it meets only others in all of its tries, it is not counted.
-    Sample<K: Key>, "page_sample", threads 256;
+    Sample<K: KeyWord>, "page_sample", threads 256;
     { keys: Global<K>, cells: Global<u32>, header: Global<u64>, plan: SampleParams }
 }
 
-impl<K: Key> Sample<K> {
+impl<K: KeyWord> Sample<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -10,7 +10,7 @@ use super::form::with_form;
 use super::repeat_list::{ListSizes, REPEAT_WORDS};
 use super::table::locate;
 use crate::seam::{Block, Global, Shared, Tile};
-use crate::types::{Key, Payload, Scalar, WordOf};
+use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
 /// The 32-bit words of the filter, which a block holds in shared memory.
 pub const FILTER_WORDS: usize = 1 << 13;
@@ -18,19 +18,19 @@ const FILTER_BITS: u32 = FILTER_WORDS.ilog2() + 5;
 
 /// The cell of the index where the search for a key begins.
 #[inline(always)]
-fn cell<K: Key>(mixed: K, index_bits: u32) -> u32 {
+fn cell<K: KeyWord>(mixed: K, index_bits: u32) -> u32 {
     (mixed.bits_from(0).wrapping_mul(0x9e37_79b1) as u64 >> (32 - index_bits)) as u32
 }
 
 /// What tells a key in a cell from others, and from none, which is 0. Different keys may share it.
 #[inline(always)]
-fn fingerprint<K: Key>(mixed: K) -> u32 {
+fn fingerprint<K: KeyWord>(mixed: K) -> u32 {
     (mixed.bits_from(0) ^ mixed.bits_from(K::BITS - 32).rotate_left(7)).max(1)
 }
 
 /// The word of the filter and the bit in it for a key.
 #[inline(always)]
-fn filter<K: Key>(mixed: K) -> (u32, u32) {
+fn filter<K: KeyWord>(mixed: K) -> (u32, u32) {
     let bit = mixed.bits_from(0).wrapping_mul(0x85eb_ca77) >> (32 - FILTER_BITS);
     (bit / 32, 1 << (bit % 32))
 }
@@ -74,14 +74,14 @@ kernel! {
     /// `keys_out` gets the mixed key of every entry. A cell of `index` is the number of an entry
     /// from 1 on, or 0; of several entries of one key, one is in the index. `told` has the key's
     /// fingerprint in the same cell, and `filter` a bit for every key. All are 0 at first.
-    IndexRepeats<K: Key>, "page_index_repeats", threads 256;
+    IndexRepeats<K: KeyWord>, "page_index_repeats", threads 256;
     {
         list: Global<u64>, keys_out: Global<K>, index: Global<u32>, told: Global<u32>, filter: Global<u32>,
         plan: RepeatsParams,
     }
 }
 
-impl<K: Key> IndexRepeats<K> {
+impl<K: KeyWord> IndexRepeats<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
@@ -170,7 +170,7 @@ kernel! {
     ///
     /// A copy of the filter in shared memory spares most other keys the look into the index. Those
     /// that pass wait in a queue until there is work for all threads.
-    FindLast<K: Key>, "page_find_last", threads 512, shared bits: u32 = FILTER_WORDS,
+    FindLast<K: KeyWord>, "page_find_last", threads 512, shared bits: u32 = FILTER_WORDS,
         shared queue: u32 = MAX_WAITING, shared waiting: u32 = 1;
     {
         keys: Global<K>, listed: Global<K>, index: Global<u32>, told: Global<u32>, filter: Global<u32>,
@@ -178,7 +178,7 @@ kernel! {
     }
 }
 
-impl<K: Key> FindLast<K> {
+impl<K: KeyWord> FindLast<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, bits: B::Shared<u32>, queue: B::Shared<u32>, waiting: B::Shared<u32>) {
         let args = self;
@@ -279,13 +279,13 @@ impl<K: Key> FindLast<K> {
 kernel! {
     /// Gives each listed key the value of its last pair, with a thread for each entry that the list
     /// has space for.
-    StoreLast<K: Key, V: Payload>, "page_store_last", threads 256;
+    StoreLast<K: KeyWord, V: Payload>, "page_store_last", threads 256;
     {
         listed: Global<K>, lasts: Global<u32>, values: Global<WordOf<V>>, words: Global<u64>, plan: RepeatsParams,
     }
 }
 
-impl<K: Key, V: Payload> StoreLast<K, V> {
+impl<K: KeyWord, V: Payload> StoreLast<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

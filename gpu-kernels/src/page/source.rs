@@ -3,7 +3,7 @@
 use super::Layout;
 use super::pairs::{AT_ONCE, Pairs, by_number, in_order};
 use crate::seam::{Block, Global};
-use crate::types::{Key, Payload, Scalar};
+use crate::types::{KeyWord, Payload, Scalar};
 
 /// The threads of a block, unless it is a block of one thread.
 pub(super) const THREADS: usize = 384;
@@ -18,13 +18,13 @@ pub(super) const MAX_READ_AHEAD: usize = 4;
 
 /// The number of pairs that a thread reads at once: 16 bytes of keys, and of values.
 #[inline(always)]
-pub(super) const fn read<K: Key, V: Payload>() -> usize {
+pub(super) const fn read<K: KeyWord, V: Payload>() -> usize {
     MAX_READ_AHEAD * 32 / <K::PackedWord<V> as Scalar>::BITS as usize
 }
 
 /// The arrays that hold the pairs of all pages.
 #[derive(Clone, Copy)]
-pub struct Sources<K: Key, V: Payload> {
+pub struct Sources<K: KeyWord, V: Payload> {
     pub keys: Global<K>,
     pub values: Global<V::Word>,
     pub counts: Global<u32>,
@@ -40,7 +40,7 @@ pub struct Sources<K: Key, V: Payload> {
     pub split: bool,
 }
 
-impl<K: Key, V: Payload> Sources<K, V> {
+impl<K: KeyWord, V: Payload> Sources<K, V> {
     /// The pairs of page `page`.
     #[inline(always)]
     pub fn page(&self, page: u64) -> Source<'_, K, V> {
@@ -58,14 +58,14 @@ impl<K: Key, V: Payload> Sources<K, V> {
 
 /// The pairs of one page.
 #[derive(Clone, Copy)]
-pub struct Source<'s, K: Key, V: Payload> {
+pub struct Source<'s, K: KeyWord, V: Payload> {
     all: &'s Sources<K, V>,
     /// The number of the page's first pair: numbers and offsets of pairs fit in 32 bits.
     first: u32,
     pub pairs: u32,
 }
 
-impl<K: Key, V: Payload> Source<'_, K, V> {
+impl<K: KeyWord, V: Payload> Source<'_, K, V> {
     #[inline(always)]
     fn number(&self, pair: u32) -> u64 {
         (self.first + pair) as u64
@@ -193,7 +193,7 @@ pub struct Entry<K, W> {
     pub value_word: W,
 }
 
-impl<K: Key, W: Scalar> Entry<K, W> {
+impl<K: KeyWord, W: Scalar> Entry<K, W> {
     /// The entry in one word: what its insertion needs if that fits, else its number.
     #[inline(always)]
     pub fn packed<V: Payload>(&self) -> V::PackedEntry {

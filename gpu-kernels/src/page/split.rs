@@ -6,7 +6,7 @@ use crate::primitives::radix::tile::{
     item_of_row, items, load_rows, offset_in_tile, prefetch_rows, sum_of_sets,
 };
 use crate::seam::{Block, Global, Shared, Tile, opaque, vectorized};
-use crate::types::{Key, Payload, WordOf};
+use crate::types::{KeyWord, Payload, WordOf};
 
 use super::header;
 use super::held::Held;
@@ -54,7 +54,7 @@ kernel! {
     ///
     /// With `REPEATS` keys may be repeated: the split keeps the order of the pairs of a bin, unless
     /// they are keys alone.
-    Split<K: Key, V: Payload; const REPEATS: bool>, "page_split" | "page_split_in_order", threads 512, resident 2,
+    Split<K: KeyWord, V: Payload; const REPEATS: bool>, "page_split" | "page_split_in_order", threads 512, resident 2,
         shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_SPLIT_BITS,
         shared sums: u32 = 16, shared kept: u32 = 1;
     {
@@ -64,7 +64,7 @@ kernel! {
     }
 }
 
-impl<K: Key, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
+impl<K: KeyWord, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
     #[inline(always)]
     fn run<B: Block>(
         self,
@@ -81,7 +81,7 @@ impl<K: Key, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
 }
 
 #[inline(always)]
-fn split<K: Key, V: Payload, const REPEATS: bool, B: Block>(
+fn split<K: KeyWord, V: Payload, const REPEATS: bool, B: Block>(
     block: &mut B,
     args: Split<K, V, REPEATS>,
     ticket: impl Shared<u64>,

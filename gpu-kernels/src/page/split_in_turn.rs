@@ -5,7 +5,7 @@ use super::pairs::{AT_ONCE, Pairs, in_order};
 use super::split_plan::{NOWHERE, SplitArrays, SplitParams};
 use crate::primitives::radix::tile::{PREFIX, Published, SUM, tile};
 use crate::seam::{Shared, Work};
-use crate::types::{Key, Payload};
+use crate::types::{KeyWord, Payload};
 
 /// The split of a region's tile by one thread: it counts the pairs of each bin, and then writes
 /// each to the next offset of its bin.
@@ -15,7 +15,7 @@ use crate::types::{Key, Payload};
 ///
 /// The tile's part of a bin comes from an atomic addition. If the order of the pairs matters, it
 /// comes from what the tiles before this one publish.
-pub(super) struct SplitInTurn<'a, K: Key, V: Payload, const REPEATS: bool, S> {
+pub(super) struct SplitInTurn<'a, K: KeyWord, V: Payload, const REPEATS: bool, S> {
     pub args: &'a SplitArrays<K, V>,
     pub plan: SplitParams,
     /// The shared memory for one word per bin.
@@ -30,7 +30,7 @@ pub(super) struct SplitInTurn<'a, K: Key, V: Payload, const REPEATS: bool, S> {
     pub here: u32,
 }
 
-impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> Work for SplitInTurn<'_, K, V, REPEATS, S> {
+impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> Work for SplitInTurn<'_, K, V, REPEATS, S> {
     type Output = bool;
 
     #[inline(always)]
@@ -55,7 +55,7 @@ impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> Work for SplitInTu
     }
 }
 
-impl<K: Key, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K, V, REPEATS, S> {
+impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K, V, REPEATS, S> {
     /// The bin of a mixed key.
     #[inline(always)]
     fn bin_of(&self, key: K) -> u32 {

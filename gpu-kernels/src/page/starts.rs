@@ -2,7 +2,7 @@
 
 use super::Layout;
 use crate::seam::{Block, Global};
-use crate::types::Key;
+use crate::types::KeyWord;
 
 /// The scalar arguments of [`Starts`].
 #[derive(Clone, Copy, Debug)]
@@ -19,11 +19,11 @@ kernel! {
     /// `starts[pages]` to the number of keys.
     ///
     /// One thread per start does a binary search, with far fewer accesses than there are keys.
-    Starts<K: Key>, "page_starts", threads 256;
+    Starts<K: KeyWord>, "page_starts", threads 256;
     { keys: Global<K>, starts: Global<u32>, plan: StartsParams }
 }
 
-impl<K: Key> Starts<K> {
+impl<K: KeyWord> Starts<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

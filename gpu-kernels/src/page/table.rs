@@ -3,19 +3,19 @@
 use super::Layout;
 use super::form::{BUCKET_WORDS, Form, equal, filter, tag_number, tags_in, with_form};
 use crate::seam::{Global, IN_STEP, Word, equal_of_four};
-use crate::types::{Key, Payload, Scalar};
+use crate::types::{KeyWord, Payload, Scalar};
 
 /// The most buckets of a table that is in a CPU's nearer caches already.
 pub(super) const MAX_NEAR_BUCKETS: u32 = 1 << 13;
 
 /// A table as kernels hold it.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<K: Key, V: Payload> {
+pub struct Table<K: KeyWord, V: Payload> {
     pub(super) words: Global<K::PackedWord<V>>,
     layout: Layout,
 }
 
-impl<K: Key, V: Payload> Table<K, V> {
+impl<K: KeyWord, V: Payload> Table<K, V> {
     /// The table whose buckets are at the address.
     #[inline(always)]
     pub fn new(words: Global<K::PackedWord<V>>, layout: Layout) -> Self {
@@ -55,7 +55,7 @@ struct Look<W> {
 
 /// The value of the key with this mixed key.
 #[inline(always)]
-fn get<F: Form, K: Key, V: Payload>(words: Global<K::PackedWord<V>>, layout: &Layout, mixed: K) -> Option<V::Word> {
+fn get<F: Form, K: KeyWord, V: Payload>(words: Global<K::PackedWord<V>>, layout: &Layout, mixed: K) -> Option<V::Word> {
     let home = mixed.scaled(layout.buckets());
     let remainder = layout.remainder::<K, K::PackedWord<V>>(mixed);
     if !IN_STEP {
@@ -88,7 +88,7 @@ fn get<F: Form, K: Key, V: Payload>(words: Global<K::PackedWord<V>>, layout: &La
 
 /// The value of a key that [`near`] did not find, given its home and its tag there.
 #[inline(always)]
-pub(super) fn beyond_line<F: Form, K: Key, V: Payload>(
+pub(super) fn beyond_line<F: Form, K: KeyWord, V: Payload>(
     words: Global<K::PackedWord<V>>,
     layout: &Layout,
     home: u32,
@@ -107,7 +107,7 @@ pub(super) fn beyond_line<F: Form, K: Key, V: Payload>(
 /// a function of its own, so that queries that do not need it are not slowed down.
 #[cold]
 #[inline(never)]
-fn far<F: Form, K: Key, V: Payload>(
+fn far<F: Form, K: KeyWord, V: Payload>(
     words: Global<K::PackedWord<V>>,
     layout: &Layout,
     home: u32,
@@ -147,7 +147,7 @@ pub(super) fn near<F: Form, W: Scalar>(words: Global<W>, first: u64, tags: [W; 2
 
 /// Whether two buckets are a line of a CPU's cache, so that probing both is cheap.
 #[inline(always)]
-pub(super) const fn one_line<F: Form, K: Key, V: Payload>() -> bool {
+pub(super) const fn one_line<F: Form, K: KeyWord, V: Payload>() -> bool {
     <K::PackedWord<V> as Scalar>::BITS == 32 && F::TAG_WORDS <= 4
 }
 
@@ -156,7 +156,7 @@ pub(super) const fn one_line<F: Form, K: Key, V: Payload>() -> bool {
 /// `equal` is [`equal_tags`] of the bucket from word `first` on, and from bit 32 on that of the
 /// bucket beside it.
 #[inline(always)]
-pub(super) fn answer_at<F: Form, K: Key, V: Payload>(
+pub(super) fn answer_at<F: Form, K: KeyWord, V: Payload>(
     words: Global<K::PackedWord<V>>,
     first: u64,
     equal: u64,
@@ -178,7 +178,7 @@ pub(super) fn value_at<F: Form>(first: u64, equal: u64) -> u64 {
 /// The number of the word of a key's value, if the key is there. The kernel may change values
 /// meanwhile.
 #[inline(always)]
-pub(super) fn locate<F: Form, K: Key, V: Payload>(
+pub(super) fn locate<F: Form, K: KeyWord, V: Payload>(
     words: Global<K::PackedWord<V>>,
     layout: &Layout,
     mixed: K,
@@ -222,7 +222,7 @@ pub(super) fn equal_tags<F: Form, W: Scalar>(words: Global<W>, first: u64, tag: 
 
 /// Looks for the pair with `tag` in `bucket`, and for the filter bit of `remainder`.
 #[inline(always)]
-fn look<F: Form, K: Key, V: Payload>(
+fn look<F: Form, K: KeyWord, V: Payload>(
     words: Global<K::PackedWord<V>>,
     bucket: u32,
     remainder: K::PackedWord<V>,

@@ -5,7 +5,7 @@ use super::form::with_form;
 use super::walk::{MAX_STAGED, Walk};
 use crate::primitives::append::{self, WARPS, write_staged};
 use crate::seam::{Block, Global, Shared};
-use crate::types::{Key, Payload, WordOf};
+use crate::types::{KeyWord, Payload, WordOf};
 
 /// The scalar arguments of [`Unpack`].
 #[derive(Clone, Copy, Debug)]
@@ -23,12 +23,12 @@ kernel! {
     ///
     /// There is one thread per bucket. `count[0]`, 0 at first, becomes the number of pairs. The
     /// order of the pairs is that in which blocks reserve their output.
-    Unpack<K: Key, V: Payload>, "page_unpack", threads 256,
+    Unpack<K: KeyWord, V: Payload>, "page_unpack", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared staging: u64 = MAX_STAGED;
     { words: Global<u64>, keys_out: Global<K>, values_out: Global<WordOf<V>>, count: Global<u64>, plan: UnpackParams }
 }
 
-impl<K: Key, V: Payload> Unpack<K, V> {
+impl<K: KeyWord, V: Payload> Unpack<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>, staging: B::Shared<u64>) {
         let args = self;

@@ -4,11 +4,11 @@ use super::form::Form;
 use super::{BUCKET_WORDS, Homes, Layout};
 use crate::primitives::append::THREADS;
 use crate::seam::{Block, Global, Word};
-use crate::types::{Key, Payload, Scalar, WordOf};
+use crate::types::{KeyWord, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
 
 /// The buckets of a table.
-pub struct Walk<'l, F, K: Key, V: Payload> {
+pub struct Walk<'l, F, K: KeyWord, V: Payload> {
     words: Global<K::PackedWord<V>>,
     layout: &'l Layout,
     homes: Homes,
@@ -32,7 +32,7 @@ pub const STAGED: usize = 4 * THREADS;
 /// The staging words of buckets of any form: those of keys alone have at most 24 keys of 32 bits.
 pub const MAX_STAGED: usize = 12 * THREADS;
 
-impl<'l, F: Form, K: Key, V: Payload> Walk<'l, F, K, V> {
+impl<'l, F: Form, K: KeyWord, V: Payload> Walk<'l, F, K, V> {
     #[inline(always)]
     pub fn new(words: Global<K::PackedWord<V>>, layout: &'l Layout) -> Self {
         Self { words, layout, homes: layout.homes::<K>(), types: PhantomData }

@@ -2,7 +2,7 @@
 //! Blocks append in the order in which they get there.
 
 use crate::seam::{Block, Global, Shared, Tile};
-use crate::types::{Key, Payload, Scalar, WordOf};
+use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
 /// The number of threads of a block that appends.
 pub const THREADS: usize = 256;
@@ -87,7 +87,7 @@ struct Appended<K, W> {
 /// Appends the pairs that the threads have, which `pair_of` gives by the number of the thread in
 /// the grid. Pairs beyond `capacity` are left out, but counted by `next`. A set has no values.
 #[inline(always)]
-pub fn append_pairs<K: Key, V: Payload, B: Block>(
+pub fn append_pairs<K: KeyWord, V: Payload, B: Block>(
     block: &mut B,
     shared: (impl Shared<u32>, impl Shared<u64>),
     next: Global<u64>,

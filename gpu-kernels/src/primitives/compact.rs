@@ -2,7 +2,7 @@
 
 use crate::primitives::look_back;
 use crate::seam::{Block, Global, Shared, Tile};
-use crate::types::{Key, Scalar};
+use crate::types::{KeyWord, Scalar};
 
 /// The number of threads of a block.
 const THREADS: usize = 256;
@@ -67,14 +67,14 @@ pub struct RunsParams {
 kernel! {
     /// Compacts mixed keys as [`Compact`] does, but writes them unmixed, and writes their offsets
     /// in the input to `ends`.
-    CompactRuns<K: Key>, "compact_runs", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
+    CompactRuns<K: KeyWord>, "compact_runs", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
     {
         input: Global<K>, keep: Global<u32>, output: Global<K>, ends: Global<u32>, count: Global<u32>, state: Global<u64>,
         plan: RunsParams,
     }
 }
 
-impl<K: Key> CompactRuns<K> {
+impl<K: KeyWord> CompactRuns<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<u32>) {
         let args = self;
@@ -221,11 +221,11 @@ impl Invert {
 kernel! {
     /// Sets bit `i mod 32` of `keep[i / 32]` if `keys[i]`, of `items` sorted keys, is the last of
     /// its run of equal keys. Bits past the last key become 0.
-    LastOfEach<K: Key>, "last_of_each", threads 256;
+    LastOfEach<K: KeyWord>, "last_of_each", threads 256;
     { keys: Global<K>, keep: Global<u32>, plan: CompactParams }
 }
 
-impl<K: Key> LastOfEach<K> {
+impl<K: KeyWord> LastOfEach<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -5,7 +5,7 @@
 //! same run. The strided updates are an experiment of the papers (`cargo xtask figures`).
 
 use crate::seam::{Block, Global};
-use crate::types::{Key, Scalar};
+use crate::types::{KeyWord, Scalar};
 
 /// The access that each thread makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

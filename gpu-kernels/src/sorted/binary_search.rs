@@ -2,7 +2,7 @@
 
 use crate::seam::{Block, Global, Tile};
 use crate::table::lookup::Lookup;
-use crate::types::{Key, Value};
+use crate::types::{KeyWord, ValueWord};
 
 /// The arguments of [`BinarySearch`].
 #[derive(Clone, Copy, Debug)]
@@ -28,14 +28,14 @@ kernel! {
     /// Answers query `i` by thread `i`: `values_out[i]` becomes the value of the first sorted key
     /// that equals it, or 0. Bit `i mod 32` of `found[i / 32]` says whether there is one. A query
     /// takes about `lg n` dependent reads.
-    BinarySearch<K: Key, V: Value>, "binary_search", threads 256;
+    BinarySearch<K: KeyWord, V: ValueWord>, "binary_search", threads 256;
     {
         keys: Global<K>, values: Global<V>, queries: Global<K>, values_out: Global<V>, found: Global<u32>,
         plan: BinarySearchParams,
     }
 }
 
-impl<K: Key, V: Value> BinarySearch<K, V> {
+impl<K: KeyWord, V: ValueWord> BinarySearch<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -2,7 +2,7 @@
 
 use super::{Layout, Search, Table};
 use crate::seam::{Block, Global, Tile};
-use crate::types::Key;
+use crate::types::KeyWord;
 
 /// The arguments of [`Bounds`].
 #[derive(Clone, Copy, Debug)]
@@ -26,11 +26,11 @@ struct Bound<K> {
 
 kernel! {
     /// Sets `ranks[i]` to the number of keys below query `i`, or not above it, by thread `i`.
-    Bounds<K: Key>, "sorted_bounds", threads 256;
+    Bounds<K: KeyWord>, "sorted_bounds", threads 256;
     { queries: Global<K>, keys: Global<K>, ranks: Global<u32>, plan: BoundsParams }
 }
 
-impl<K: Key> Bounds<K> {
+impl<K: KeyWord> Bounds<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
@@ -78,11 +78,11 @@ struct Ends<K> {
 kernel! {
     /// Sets `counts[i]` to the number of keys from `from[i]` on that are below `to[i]`, by thread
     /// `i`.
-    CountRanges<K: Key>, "sorted_count_ranges", threads 256;
+    CountRanges<K: KeyWord>, "sorted_count_ranges", threads 256;
     { from: Global<K>, to: Global<K>, keys: Global<K>, counts: Global<u32>, plan: RangesParams }
 }
 
-impl<K: Key> CountRanges<K> {
+impl<K: KeyWord> CountRanges<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -3,7 +3,7 @@
 use super::{Layout, Search, Table};
 use crate::seam::{Block, Global, Tile};
 use crate::table::lookup::Lookup;
-use crate::types::{Key, Value};
+use crate::types::{KeyWord, ValueWord};
 
 /// The arguments of a lookup.
 #[derive(Clone, Copy, Debug)]
@@ -25,14 +25,14 @@ kernel! {
     /// Answers query `i` by thread `i`: `values_out[i]` becomes the value of the first key that
     /// equals it, or 0. Bit `i mod 32` of `found[i / 32]` says whether there is one. `values_out`
     /// may be null: then no value is read.
-    Find<K: Key, V: Value>, "sorted_find", threads 256;
+    Find<K: KeyWord, V: ValueWord>, "sorted_find", threads 256;
     {
         queries: Global<K>, keys: Global<K>, values: Global<V>, values_out: Global<V>, found: Global<u32>,
         plan: FindParams,
     }
 }
 
-impl<K: Key, V: Value> Find<K, V> {
+impl<K: KeyWord, V: ValueWord> Find<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

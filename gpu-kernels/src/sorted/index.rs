@@ -2,7 +2,7 @@
 
 use super::{Layout, Level};
 use crate::seam::{Block, Global};
-use crate::types::Key;
+use crate::types::KeyWord;
 
 /// The arguments of [`Index`].
 #[derive(Clone, Copy, Debug)]
@@ -16,11 +16,11 @@ kernel! {
     /// Writes all that stands behind the sorted keys, as [`Layout`] says: their padding, and the
     /// levels of the index. `count[0]` is the number of keys; `count` may be null, if the plan has
     /// the number. A thread writes one entry, and there are at least as many threads as entries.
-    Index<K: Key>, "sorted_index", threads 256;
+    Index<K: KeyWord>, "sorted_index", threads 256;
     { keys: Global<K>, count: Global<u32>, plan: IndexParams }
 }
 
-impl<K: Key> Index<K> {
+impl<K: KeyWord> Index<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -22,7 +22,7 @@ pub use find::{Find, FindParams};
 pub use index::{Index, IndexParams};
 
 use crate::seam::{Global, Tile};
-use crate::types::Key;
+use crate::types::KeyWord;
 
 /// The binary logarithm of [`GROUP`].
 const GROUP_BITS: u32 = 4;
@@ -103,7 +103,7 @@ pub struct Table<K> {
     layout: Layout,
 }
 
-impl<K: Key> Table<K> {
+impl<K: KeyWord> Table<K> {
     /// The keys and index at `keys`, which have that layout.
     #[inline(always)]
     pub fn new(keys: Global<K>, layout: Layout) -> Self {
@@ -163,7 +163,7 @@ struct Search<K> {
     met: bool,
 }
 
-impl<K: Key> Search<K> {
+impl<K: KeyWord> Search<K> {
     #[inline(always)]
     fn new(key: K) -> Self {
         Self { key, below: 0, met: false }

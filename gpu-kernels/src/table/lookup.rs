@@ -4,7 +4,7 @@
 use crate::hash::{MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Block, Global, Tile};
 use crate::table::slots::{Slots, cell};
-use crate::types::{Key, Payload, Scalar, WordOf};
+use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
 /// The arrays of a lookup: see [`answer`].
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ struct Query<K, V> {
 /// Answers query `i` by thread `i` of the grid. `slots_of` names the slots of a key in the order in
 /// which they are read. `header` begins with the table's [`cell`].
 #[inline(always)]
-pub fn answer<K: Key, V: Payload, B: Block>(
+pub fn answer<K: KeyWord, V: Payload, B: Block>(
     block: &mut B,
     lookup: &Lookup<K, WordOf<V>>,
     slots: &Slots<K, V>,
@@ -83,7 +83,7 @@ impl<K, V: Scalar> Lookup<K, V> {
 
 /// Reads query `index` and finds its slots.
 #[inline(always)]
-fn start<K: Key, V: Payload>(
+fn start<K: KeyWord, V: Payload>(
     lookup: &Lookup<K, WordOf<V>>,
     slots: &Slots<K, V>,
     header: Global<u64>,
@@ -106,7 +106,7 @@ fn start<K: Key, V: Payload>(
 
 /// Reads the query's next slot.
 #[inline(always)]
-fn step<K: Key, V: Payload>(slots: &Slots<K, V>, query: &mut Query<K, WordOf<V>>) {
+fn step<K: KeyWord, V: Payload>(slots: &Slots<K, V>, query: &mut Query<K, WordOf<V>>) {
     let [slot, rest @ ..] = query.slots;
     match slots.probe(slot, query.key) {
         Some(answer) => {

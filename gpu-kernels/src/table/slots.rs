@@ -8,7 +8,7 @@
 //! that no key and no value is reserved.
 
 use crate::seam::Global;
-use crate::types::{Key, Payload, Scalar, SlotWordOf, Value, WordOf};
+use crate::types::{KeyWord, Payload, Scalar, SlotWordOf, ValueWord, WordOf};
 use core::marker::PhantomData;
 
 /// The word of an empty slot, where words have 64 bits.
@@ -16,7 +16,7 @@ pub const EMPTY: u64 = u64::MAX;
 
 /// The words of a table's header that say whether it has the key that is all ones.
 pub mod cell {
-    use super::{Global, Value};
+    use super::{Global, ValueWord};
 
     /// The word that says whether the table has the key: 0 if it does not.
     pub const HELD: u64 = 0;
@@ -26,7 +26,7 @@ pub mod cell {
     /// The value of the key that is all ones, if the table of this header has it; for a set any
     /// word. No thread of the launch may change it.
     #[inline(always)]
-    pub fn value<V: Value>(header: Global<u64>) -> Option<V> {
+    pub fn value<V: ValueWord>(header: Global<u64>) -> Option<V> {
         (header.load_read_only(HELD) != 0).then(|| V::from_u64(header.load_read_only(VALUE)))
     }
 }
@@ -37,28 +37,28 @@ pub mod cell {
 pub struct Slot<K, V>(PhantomData<(K, V)>);
 
 /// Whether a pair fits one word.
-pub const fn packed<K: Key, V: Payload>() -> bool {
+pub const fn packed<K: KeyWord, V: Payload>() -> bool {
     K::BITS == 32 && V::VALUE_BITS == 32
 }
 
 /// The number of words of a slot.
-pub const fn slot_words<K: Key, V: Payload>() -> u64 {
+pub const fn slot_words<K: KeyWord, V: Payload>() -> u64 {
     if packed::<K, V>() || V::VALUE_BITS == 0 { 1 } else { 2 }
 }
 
 /// The number of bytes of a slot.
-pub const fn slot_bytes<K: Key, V: Payload>() -> u64 {
+pub const fn slot_bytes<K: KeyWord, V: Payload>() -> u64 {
     slot_words::<K, V>() * size_of::<SlotWordOf<K, V>>() as u64
 }
 
 /// An array of slots as kernels hold it.
 #[derive(Clone, Copy, Debug)]
-pub struct Slots<K: Key, V: Payload> {
+pub struct Slots<K: KeyWord, V: Payload> {
     words: Global<SlotWordOf<K, V>>,
     types: PhantomData<(K, V)>,
 }
 
-impl<K: Key, V: Payload> Slots<K, V> {
+impl<K: KeyWord, V: Payload> Slots<K, V> {
     /// The first word of an empty slot.
     pub const EMPTY: SlotWordOf<K, V> = <SlotWordOf<K, V> as Scalar>::ALL_ONES;
 
@@ -174,7 +174,7 @@ impl<K: Key, V: Payload> Slots<K, V> {
     }
 }
 
-impl<K: Key, V: Value> Slots<K, V> {
+impl<K: KeyWord, V: ValueWord> Slots<K, V> {
     /// Writes a slot whose first word is `item`, with another value if one is given. Other threads
     /// may read its key. A slot of one word is written in any case, so that the threads of a warp
     /// write whole sectors.

@@ -3,7 +3,7 @@
 use super::{Layout, MAX_SUB_TABLES, header};
 use crate::seam::{Block, Global, Shared};
 use crate::table::slots::{EMPTY, Slot, Slots, packed};
-use crate::types::{Key, Scalar, Value};
+use crate::types::{KeyWord, Scalar, ValueWord};
 
 /// The number of threads of a block.
 const THREADS: u32 = 128;
@@ -79,7 +79,7 @@ kernel! {
     /// A slot holds the number of an item. Copies of a key have the same slots, and each regards a
     /// slot with one of them as its own. They move together, end in one slot, and the last of them
     /// in input order wins it.
-    BuildBuckets<K: Key, V: Value>, "two_level_build", threads 128, resident 12,
+    BuildBuckets<K: KeyWord, V: ValueWord>, "two_level_build", threads 128, resident 12,
         shared pairs: u64 = 2 * MAX_IN_BUCKET as usize, shared slots: u32 = MAX_SLOTS as usize, shared words: u32 = 2;
     {
         keys: Global<K>, values: Global<V>, starts: Global<u32>, words_out: Global<Slot<K, V>>, seeds: Global<u32>,
@@ -87,7 +87,7 @@ kernel! {
     }
 }
 
-impl<K: Key, V: Value> BuildBuckets<K, V> {
+impl<K: KeyWord, V: ValueWord> BuildBuckets<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, pairs: B::Shared<u64>, slots: B::Shared<u32>, words: B::Shared<u32>) {
         let args = self;

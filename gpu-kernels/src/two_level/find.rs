@@ -4,7 +4,7 @@ use super::{Layout, Table};
 use crate::seam::{Block, Global};
 use crate::table::lookup::{Lookup, answer};
 use crate::table::slots::Slot;
-use crate::types::{Key, Value};
+use crate::types::{KeyWord, ValueWord};
 
 /// The arguments of a lookup.
 #[derive(Clone, Copy, Debug)]
@@ -19,14 +19,14 @@ pub struct FindParams {
 kernel! {
     /// Answers query `i` by thread `i`: `values[i]` becomes the value or 0, and bit `i mod 32` of
     /// `found[i / 32]` says which. `values` may be null.
-    Find<K: Key, V: Value>, "two_level_find", threads 256;
+    Find<K: KeyWord, V: ValueWord>, "two_level_find", threads 256;
     {
         queries: Global<K>, words: Global<Slot<K, V>>, seeds: Global<u32>, header: Global<u64>, values: Global<V>,
         found: Global<u32>, plan: FindParams,
     }
 }
 
-impl<K: Key, V: Value> Find<K, V> {
+impl<K: KeyWord, V: ValueWord> Find<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -3,16 +3,16 @@
 use super::{Layout, MAX_SUB_TABLES};
 use crate::seam::{Block, Global, Shared};
 use crate::table::slots::{Slot, Slots};
-use crate::types::{Key, Value};
+use crate::types::{KeyWord, ValueWord};
 
 kernel! {
     /// Counts in `probes[t]` the keys in sub-table `t` of their bucket. `probes` has
     /// [`MAX_SUB_TABLES`] words.
-    Histogram<K: Key, V: Value>, "two_level_histogram", threads 256, shared counts: u64 = MAX_SUB_TABLES;
+    Histogram<K: KeyWord, V: ValueWord>, "two_level_histogram", threads 256, shared counts: u64 = MAX_SUB_TABLES;
     { words: Global<Slot<K, V>>, probes: Global<u64>, layout: Layout }
 }
 
-impl<K: Key, V: Value> Histogram<K, V> {
+impl<K: KeyWord, V: ValueWord> Histogram<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, counts: B::Shared<u64>) {
         let args = self;

@@ -23,7 +23,7 @@ pub use starts::{BucketStarts, KEYS as KEYS_OF_STARTS, StartsParams};
 use crate::hash::{Family, HashFunctions, MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::Global;
 use crate::table::slots::{Slot, Slots};
-use crate::types::{Key, Value};
+use crate::types::{KeyWord, ValueWord};
 
 /// The most sub-tables of a bucket.
 pub const MAX_SUB_TABLES: usize = 4;
@@ -73,7 +73,7 @@ impl Layout {
 
     /// The bucket of `key`.
     #[inline(always)]
-    pub fn bucket<K: Key>(&self, key: K) -> u32 {
+    pub fn bucket<K: KeyWord>(&self, key: K) -> u32 {
         self.buckets.slot(0, key)
     }
 
@@ -81,7 +81,7 @@ impl Layout {
     /// the first slot of its bucket. The bucket's seed is `seed`. [`NO_SLOT`] if there are fewer
     /// sub-tables.
     #[inline(always)]
-    pub fn slot_in_bucket<K: Key>(&self, seed: u32, table: usize, key: K) -> u32 {
+    pub fn slot_in_bucket<K: KeyWord>(&self, seed: u32, table: usize, key: K) -> u32 {
         if table as u32 >= self.slot_hashes.count() {
             return NO_SLOT;
         }
@@ -93,13 +93,13 @@ impl Layout {
 
 /// A table as kernels hold it.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<K: Key, V: Value> {
+pub struct Table<K: KeyWord, V: ValueWord> {
     slots: Slots<K, V>,
     seeds: Global<u32>,
     layout: Layout,
 }
 
-impl<K: Key, V: Value> Table<K, V> {
+impl<K: KeyWord, V: ValueWord> Table<K, V> {
     /// The table whose slots and seeds are at the addresses.
     #[inline(always)]
     pub fn new(words: Global<Slot<K, V>>, seeds: Global<u32>, layout: Layout) -> Self {

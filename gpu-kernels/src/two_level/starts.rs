@@ -2,7 +2,7 @@
 
 use crate::hash::HashFunctions;
 use crate::seam::{Block, Global};
-use crate::types::Key;
+use crate::types::KeyWord;
 
 /// The arguments of [`BucketStarts`].
 #[derive(Clone, Copy, Debug)]
@@ -21,11 +21,11 @@ kernel! {
     /// Sets `starts[b]` to the offset of the first pair of bucket `b` or of a later one. `starts`
     /// has one word more than there are buckets. A thread compares [`KEYS`] keys with the ones
     /// before them; there is one comparison more than there are keys.
-    BucketStarts<K: Key>, "two_level_starts", threads 256;
+    BucketStarts<K: KeyWord>, "two_level_starts", threads 256;
     { keys: Global<K>, starts: Global<u32>, plan: StartsParams }
 }
 
-impl<K: Key> BucketStarts<K> {
+impl<K: KeyWord> BucketStarts<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -4,7 +4,7 @@
 use super::{Tested, build, refused};
 use crate::maps::{holds, refuses_another_device, refuses_buffers_of_other_lengths, refuses_other_lengths};
 use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, linear, on_all, says};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Arithmetic, Buffer, BulkMap, Config, ConfigError, Device, Error, HashFamily, InputError};
 
 /// Checks builds, rebuilds and lookups with inputs of different lengths, which leave the map as it

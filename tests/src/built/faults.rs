@@ -4,7 +4,7 @@ use super::{Before, Tested, build, rebuild};
 use crate::maps::holds;
 use crate::{at, counting, distinct_keys, faulty, only, values};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, BulkMap, Config, Device, Error};
 
 /// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns

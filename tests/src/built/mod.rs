@@ -11,7 +11,7 @@ use crate::maps::{Checked, holds, is_empty};
 use crate::{distinct_keys, on_each_engine, values};
 use std::fmt::Debug;
 use warpnest::design::Builds;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, BulkMap, Config, Device, Error, Result};
 
 /// A design whose maps are built in one call and can be checked.

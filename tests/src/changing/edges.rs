@@ -6,7 +6,7 @@ use crate::maps::equals;
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
 use std::fmt::Debug;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{BulkMap, Config, Device};
 
 /// Checks empty batches in an empty map and in one with a few keys, and returns the map after it

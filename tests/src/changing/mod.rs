@@ -8,7 +8,7 @@ pub mod edges;
 use crate::maps::{Checked, equals};
 use std::collections::HashMap;
 use warpnest::design::Changes;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{BulkMap, Config, Device};
 
 /// A design whose maps change in place and can be checked.

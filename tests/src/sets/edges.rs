@@ -4,7 +4,7 @@
 use super::{Tested, build, holds, wrong_operations};
 use crate::{TestEngine, at, distinct_keys, on_all, on_each_engine};
 use std::collections::HashSet;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, BulkSet, Config, Device};
 
 /// Builds sets without the promise that keys are unique, and with it if they are.

@@ -5,7 +5,7 @@ use super::{Tested, build, holds, wrong_operations};
 use crate::{Counts, at, counting, distinct_keys, faulty, only};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, BulkSet, Config, Device, Error, Result};
 
 /// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns

@@ -9,7 +9,7 @@ use crate::cuckoo_checker::check_cuckoo_set;
 use crate::page_checker::check_page_set;
 use std::collections::HashSet;
 use warpnest::design::{Cuckoo, Page, Sets};
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{BulkSet, Config, Device, Error};
 
 /// A design whose sets can be checked.

@@ -5,7 +5,7 @@ use super::{Tested, check, wrong_operations};
 use crate::{TestEngine, key, on_every_engine};
 use proptest::prelude::*;
 use std::collections::HashSet;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Config, Device, Error};
 
 /// A step with a set after its build.

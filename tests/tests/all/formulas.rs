@@ -1,7 +1,7 @@
 //! Tables with each of the five formulas in turn, where properties draw some at random.
 
 use std::collections::{HashMap, HashSet};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Arithmetic, CompactingConfig, CuckooConfig, Device, HashFamily, MultiConfig, TwoLevelConfig};
 use warpnest_tests::maps;
 use warpnest_tests::{at, built, distinct_keys, on_all, sets, values};

@@ -6,7 +6,7 @@ use super::roofline::median_ms;
 use super::{Bench, name_on};
 use warpnest::design::Ids;
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, CompactingConfig, Config};
 
 /// Builds tables of `n` rows, in both orders, looks up keys and ids, and counts the rows of every

@@ -5,7 +5,7 @@ use super::maps::Subjects;
 use super::record::Record;
 use warpnest::CuckooConfig;
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 
 /// Builds a map of `n` pairs in `slots_per_pair` slots a pair and looks up present and absent keys.
 pub fn measure<K: Key, V: Value>(at: Bench<'_>, slots_per_pair: f64) -> anyhow::Result<Vec<Record>> {

@@ -5,7 +5,7 @@ use super::input::value;
 use super::maps::Subjects;
 use super::record::{Record, Subject};
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, ExtendibleConfig};
 
 /// The number of keys that are left after the removal of the others.

@@ -4,7 +4,7 @@
 use rand_distr::{Distribution, Zipf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 
 /// `n` pairs and two sets of queries.
 pub struct Input<K, V> {

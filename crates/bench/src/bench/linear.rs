@@ -6,7 +6,7 @@ use super::maps::Subjects;
 use super::record::{Record, Run, Subject};
 use warpnest::kernels::linear::Operation;
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, LinearConfig, LinearMap};
 
 /// The inverse of two shares: of the keys replaced in a round, and of the chunks of keys that are

@@ -6,7 +6,7 @@ use super::record::{Record, Run, Subject};
 use super::roofline::{median_ms, median_stages};
 use warpnest::design::{Builds, Design};
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, BulkMap, Config, Device, Result};
 
 /// The input of one measurement, on a device.

@@ -6,7 +6,7 @@ use super::roofline::median_ms;
 use super::{Bench, name_on};
 use warpnest::design::Ids;
 use warpnest::kernels::primitives::roofline::Access;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Config, MultiConfig};
 
 /// The numbers of values a key, and the names of the operations for each.

@@ -6,7 +6,7 @@ use super::maps::Subjects;
 use super::page_build::Limits;
 use super::record::Record;
 use warpnest::page::PageStages;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, PageConfig};
 
 /// Builds a map of `n` pairs and looks up present and absent keys; then builds from pairs with

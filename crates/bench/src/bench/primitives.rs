@@ -6,7 +6,7 @@ use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use warpnest::Buffer;
 use warpnest::primitives::{BitField, Scratch, compact, exclusive_scan, histogram, partition_pairs, sort_pairs};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 
 /// Measures all primitives on `n` items. The limit of each is what a copy of as many bytes takes,
 /// read and written once.

@@ -8,7 +8,7 @@ use super::roofline::{median_ms, median_stages};
 use warpnest::design::Sets;
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::page::PageStages;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, BulkSet, Config, CuckooConfig, PageConfig, Result};
 
 impl Bench<'_> {

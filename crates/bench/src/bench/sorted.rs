@@ -7,7 +7,7 @@ use super::roofline::median_ms;
 use warpnest::kernels::primitives::roofline::Access;
 use warpnest::kernels::sorted::GROUP;
 use warpnest::sorted::SortedStages;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, SortedConfig, SortedMap};
 
 /// Builds a map of `n` pairs, looks up present and absent keys, and asks for bounds and ranges.

@@ -5,7 +5,7 @@ use super::maps::Subjects;
 use super::record::Record;
 use warpnest::TwoLevelConfig;
 use warpnest::two_level::TwoLevelStages;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 
 /// Builds a map of `n` pairs and looks up present and absent keys.
 ///

@@ -9,7 +9,7 @@ use crate::table::input::{Input, Known};
 use crate::{Buffer, BuildError, Device, Error, Result, Stream};
 use gpu_kernels::cuckoo::{Census, Insert, InsertParams, Last, PairsParams, StoreValues, header, packed};
 use gpu_kernels::hash::{Formula, HashFunctions};
-use gpu_kernels::types::{Key, Payload, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
@@ -18,11 +18,11 @@ impl Builds for Cuckoo {
     type Report = CuckooReport;
 
     /// Returns no scratch: a build works in the table, unless keys are repeated.
-    fn sizes<K: Key, P: Payload>(config: &CuckooConfig, items: u64) -> Result<(u64, u64)> {
+    fn sizes<K: KeyWord, P: Payload>(config: &CuckooConfig, items: u64) -> Result<(u64, u64)> {
         Ok((8 * (table_words::<K, P>(config.check(items)?) + header::WORDS as u64), 0))
     }
 
-    fn build<K: Key, P: Payload>(
+    fn build<K: KeyWord, P: Payload>(
         config: CuckooConfig,
         stream: &Stream,
         device: &Device,
@@ -45,7 +45,7 @@ impl Builds for Cuckoo {
     }
 
     /// Rebuilds the table in the slots that it has.
-    fn rebuild<K: Key, P: Payload>(
+    fn rebuild<K: KeyWord, P: Payload>(
         table: &mut CuckooTable<K, P>,
         stream: &Stream,
         input: Input<'_, K, P>,
@@ -54,16 +54,16 @@ impl Builds for Cuckoo {
         table.rebuild_in_place(stream, &input)
     }
 
-    fn config<K: Key, P: Payload>(table: &CuckooTable<K, P>) -> &CuckooConfig {
+    fn config<K: KeyWord, P: Payload>(table: &CuckooTable<K, P>) -> &CuckooConfig {
         &table.config
     }
 
-    fn report<K: Key, P: Payload>(table: &CuckooTable<K, P>) -> &Self::Report {
+    fn report<K: KeyWord, P: Payload>(table: &CuckooTable<K, P>) -> &Self::Report {
         &table.report
     }
 }
 
-impl<K: Key, V: Payload> CuckooTable<K, V> {
+impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
     /// Rebuilds the table in as many slots as its configuration has for so many
     /// pairs. Uses the memory that it has, if that is enough.
     pub(super) fn resize_and_rebuild(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {

@@ -4,7 +4,7 @@ use crate::table::config::Config;
 use crate::{ConfigError, Error, HashFamily, Result};
 use gpu_kernels::cuckoo::slot_bytes;
 use gpu_kernels::hash::MAX_FUNCTIONS;
-use gpu_kernels::types::{Key, Payload};
+use gpu_kernels::types::{KeyWord, Payload};
 
 /// The configuration of a [`CuckooMap`](crate::CuckooMap) or a [`CuckooSet`](crate::CuckooSet).
 ///
@@ -145,7 +145,7 @@ impl Config<Cuckoo> {
 }
 
 /// Returns the number of 64-bit words that `slots` slots take.
-pub(super) fn table_words<K: Key, V: Payload>(slots: u64) -> u64 {
+pub(super) fn table_words<K: KeyWord, V: Payload>(slots: u64) -> u64 {
     (slots * slot_bytes::<K, V>()).div_ceil(8)
 }
 

@@ -13,10 +13,10 @@ use crate::table::file::{Collected, Incoming, Loading, Parts, Section, as_words}
 use crate::{Buffer, Result};
 use gpu_kernels::cuckoo::{header, packed};
 use gpu_kernels::hash::MAX_FUNCTIONS;
-use gpu_kernels::types::{Key, Payload};
+use gpu_kernels::types::{KeyWord, Payload};
 use std::marker::PhantomData;
 
-impl<K: Key, V: Payload> CuckooTable<K, V> {
+impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
     pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let Self { config, functions, report, .. } = self;
         let Cuckoo { functions: count, size, hash, chain_limit } = config.design;
@@ -91,7 +91,7 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
 }
 
 /// Whether the values in some slots, which have 32 bits, are below a limit.
-fn values_are_below<K: Key, V: Payload>(slots: &[u8], below: u64) -> bool {
+fn values_are_below<K: KeyWord, V: Payload>(slots: &[u8], below: u64) -> bool {
     let words = as_words::<u64>(slots);
     let value = |word: u64| word & u32::MAX as u64;
     if packed::<K, V>() {

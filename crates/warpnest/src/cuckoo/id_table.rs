@@ -7,9 +7,9 @@ use crate::{Buffer, Result, Stream};
 use gpu_kernels::cuckoo::FindParams;
 use gpu_kernels::layered::compacting::{FlagSlotValues, NumberSlots, RankSlotValues, SlotsParams};
 use gpu_kernels::layered::multi::RunsOfCuckoo;
-use gpu_kernels::types::Key;
+use gpu_kernels::types::KeyWord;
 
-impl<K: Key> CuckooTable<K, u32> {
+impl<K: KeyWord> CuckooTable<K, u32> {
     /// Returns the plan of kernels over the keys whose values are below `end`.
     fn slots_below(&self, end: u64, capacity: usize) -> SlotsParams {
         let (functions, slots) = (self.functions, self.slots());
@@ -24,13 +24,13 @@ impl<K: Key> CuckooTable<K, u32> {
 }
 
 impl Ids for Cuckoo {
-    fn scratch_bytes<K: Key>(config: &CuckooConfig, pairs: u64, known: Known) -> Result<u64> {
+    fn scratch_bytes<K: KeyWord>(config: &CuckooConfig, pairs: u64, known: Known) -> Result<u64> {
         // There is a word for each slot, to find the last pair of each key.
         let slots = config.check(pairs)?;
         Ok(if known == Known::AnyValues || config.unique_given(known) { 0 } else { 4 * slots })
     }
 
-    fn rebuild_resized<K: Key>(
+    fn rebuild_resized<K: KeyWord>(
         table: &mut CuckooTable<K, u32>,
         stream: &Stream,
         input: Input<'_, K, u32>,
@@ -38,16 +38,16 @@ impl Ids for Cuckoo {
         table.resize_and_rebuild(stream, input)
     }
 
-    fn forget<K: Key>(table: &mut CuckooTable<K, u32>, stream: &Stream) {
+    fn forget<K: KeyWord>(table: &mut CuckooTable<K, u32>, stream: &Stream) {
         table.empty(stream);
     }
 
-    fn id_table<K: Key>(table: &CuckooTable<K, u32>) -> &dyn IdTable<K> {
+    fn id_table<K: KeyWord>(table: &CuckooTable<K, u32>) -> &dyn IdTable<K> {
         table
     }
 }
 
-impl<K: Key> IdTable<K> for CuckooTable<K, u32> {
+impl<K: KeyWord> IdTable<K> for CuckooTable<K, u32> {
     unsafe fn assign_ids(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         stream.batch(|batch| {

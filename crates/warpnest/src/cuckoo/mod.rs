@@ -17,7 +17,7 @@ use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
 use gpu_kernels::cuckoo::{Find, FindParams, Histogram, Unpack, UnpackParams};
 use gpu_kernels::hash::{HashFunctions, MAX_FUNCTIONS};
-use gpu_kernels::types::{Key, Payload, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, WordOf};
 use std::marker::PhantomData;
 
 /// A map that is built in one go and then answers every lookup with at most as many probes as it
@@ -89,7 +89,7 @@ pub type CuckooSet<K> = BulkSet<K, Cuckoo>;
 impl Sealed for Cuckoo {}
 impl Design for Cuckoo {
     const NAME: &'static str = "Cuckoo";
-    type Table<K: Key, P: Payload> = CuckooTable<K, P>;
+    type Table<K: KeyWord, P: Payload> = CuckooTable<K, P>;
 }
 impl Seeded for Cuckoo {}
 impl Counted for Cuckoo {}
@@ -97,7 +97,7 @@ impl Sets for Cuckoo {}
 
 /// The table of a [`CuckooMap`], or of a [`CuckooSet`] if the payload is nothing.
 #[derive(Debug)]
-pub struct CuckooTable<K: Key, V: Payload> {
+pub struct CuckooTable<K: KeyWord, V: Payload> {
     device: Device,
     config: Config<Cuckoo>,
     functions: HashFunctions,
@@ -108,7 +108,7 @@ pub struct CuckooTable<K: Key, V: Payload> {
     types: PhantomData<(K, V)>,
 }
 
-impl<K: Key, V: Payload> CuckooTable<K, V> {
+impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
     /// Returns the hash functions of the last build, for a kernel of your own: with
     /// [`CuckooTable::words`] they make a [`Table`](gpu_kernels::cuckoo::Table).
     pub fn functions(&self) -> &HashFunctions {
@@ -157,7 +157,7 @@ impl<K: Key, V: Payload> CuckooTable<K, V> {
     }
 }
 
-impl<K: Key, V: Payload> RawTable<K, WordOf<V>> for CuckooTable<K, V> {
+impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for CuckooTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }
@@ -246,7 +246,7 @@ impl<K: Key, V: Payload> RawTable<K, WordOf<V>> for CuckooTable<K, V> {
 /// # Safety
 /// The words have as many slots as the plan says, the header is theirs, and `keys` and `values` are
 /// as [`RawTable::write`] has them.
-pub(crate) unsafe fn write_slots<K: Key, V: Payload>(
+pub(crate) unsafe fn write_slots<K: KeyWord, V: Payload>(
     (stream, device): (&Stream, &Device),
     (words, header): (&Buffer<u64>, &Buffer<u64>),
     plan: UnpackParams,

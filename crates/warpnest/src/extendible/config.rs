@@ -5,7 +5,7 @@ use super::work::{Batch, Kept};
 use crate::table::config::Config;
 use crate::{ConfigError, Error, Result};
 use gpu_kernels::extendible::{MAX_DEPTH, MAX_RECORDS, WordOf, bucket};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// The configuration of an [`ExtendibleMap`](crate::ExtendibleMap).
 ///
@@ -88,7 +88,7 @@ impl Config<Extendible> {
     ///
     /// # Errors
     /// [`ConfigError::Directory`] if the request makes no sense.
-    pub fn initial_memory_bytes<K: Key, V: Value>(&self) -> Result<usize> {
+    pub fn initial_memory_bytes<K: KeyWord, V: ValueWord>(&self) -> Result<usize> {
         let shape = self.shape::<K, V>()?;
         let pages = Shape::pages(shape.roots as u64) as u64;
         let tables = 8 * shape.table_words() * shape.groups as u64;
@@ -107,14 +107,14 @@ impl Config<Extendible> {
     ///
     /// # Errors
     /// [`ConfigError::Directory`], [`InputError::TooManyItems`](crate::InputError::TooManyItems).
-    pub fn batch_scratch_bytes<K: Key, V: Value>(&self, pairs: usize) -> Result<usize> {
+    pub fn batch_scratch_bytes<K: KeyWord, V: ValueWord>(&self, pairs: usize) -> Result<usize> {
         let pairs = pairs as u64;
         let shape = self.shape::<K, V>()?;
         let batch = Batch { pairs, records: pairs, buckets: shape.roots as u64, depth: 0, lists: shape.list_bytes() };
         Ok(batch.scratch_bytes::<K, V>(&shape, Kept::default())? as usize)
     }
 
-    pub(super) fn shape<K: Key, V: Value>(&self) -> Result<Shape> {
+    pub(super) fn shape<K: KeyWord, V: ValueWord>(&self) -> Result<Shape> {
         let Extendible { segments, buckets, records, max_segments } = self.design;
         let roots = segments as u64 * buckets as u64;
         let sensible = segments != 0

@@ -14,13 +14,13 @@ use crate::table::file::{Collected, Incoming, Loading, Parts, Section, Target, a
 use crate::{Error, Result, Stream};
 use gpu_kernels::extendible::bucket::{free_words, records_of_line};
 use gpu_kernels::extendible::{BucketHeader, Layout, PAGE, State, WordOf, span};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The number of 64-bit words of a bucket's header.
 const HEADER: u64 = 2;
 
-impl<K: Key, V: Value> ExtendibleTable<K, V> {
+impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
     pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         self.check()?;
         let Self { config, table, .. } = self;
@@ -149,7 +149,11 @@ impl Target for Filling {
 }
 
 /// Counts the records in some lines of a bucket.
-fn records_in<K: Key, W: Key>(lines: &[u8], header: &BucketHeader, layout: &Layout) -> Result<u32, &'static str> {
+fn records_in<K: KeyWord, W: KeyWord>(
+    lines: &[u8],
+    header: &BucketHeader,
+    layout: &Layout,
+) -> Result<u32, &'static str> {
     let [empty, removed] = free_words(header.first >> 32 == 0, K::ALL_ONES.to_u64()).map(W::from_u64);
     // The hashes of 32 bits whose positions are in the bucket's part: `low` and those behind it.
     let roots = layout.roots as u64;

@@ -11,7 +11,7 @@ use gpu_kernels::extendible::{
     Divide, DivideParams, InsertFresh, LEAF_WORDS, Locate, NODE_WORDS, Needs, NeedsParams, Overflows, SearchParams,
     Update, counts,
 };
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// The predicted needs of a batch.
 struct Prediction {
@@ -29,7 +29,7 @@ struct Growth {
     segments: Buffer<u64>,
 }
 
-impl<K: Key, V: Value> ExtendibleTable<K, V> {
+impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
     /// Gives every key its value; waits until it is known what the table must get, and not for the
     /// rest.
     pub(super) fn insert_pairs(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {

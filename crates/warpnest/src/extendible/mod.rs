@@ -18,7 +18,7 @@ use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Device, Error, Result, Stream};
 use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
-use gpu_kernels::types::{Key, Payload, Value, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use table::{Lists, Table};
@@ -62,13 +62,13 @@ pub type ExtendibleMap<K, V> = BulkMap<K, V, Extendible>;
 impl Sealed for Extendible {}
 impl Design for Extendible {
     const NAME: &'static str = "Extendible";
-    type Table<K: Key, P: Payload> = ExtendibleTable<K, WordOf<P>>;
+    type Table<K: KeyWord, P: Payload> = ExtendibleTable<K, WordOf<P>>;
 }
 impl Seeded for Extendible {}
 
 /// The table of an [`ExtendibleMap`].
 #[derive(Debug)]
-pub struct ExtendibleTable<K: Key, V: Value> {
+pub struct ExtendibleTable<K: KeyWord, V: ValueWord> {
     device: Device,
     config: ExtendibleConfig,
     table: Table<K, V>,
@@ -143,7 +143,7 @@ const KERNELS: [&[&str]; 2] = [
     ],
 ];
 
-impl<K: Key, V: Value> ExtendibleTable<K, V> {
+impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
     fn new(config: ExtendibleConfig, device: &Device) -> Result<Self> {
         let shape = config.shape::<K, V>()?;
         Self::load_kernels(device)?;
@@ -271,7 +271,7 @@ impl<K: Key, V: Value> ExtendibleTable<K, V> {
     }
 }
 
-impl<K: Key, V: Value> RawTable<K, V> for ExtendibleTable<K, V> {
+impl<K: KeyWord, V: ValueWord> RawTable<K, V> for ExtendibleTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }
@@ -358,11 +358,11 @@ impl<K: Key, V: Value> RawTable<K, V> for ExtendibleTable<K, V> {
 }
 
 impl Changes for Extendible {
-    fn create<K: Key, V: Value>(config: ExtendibleConfig, device: &Device) -> Result<ExtendibleTable<K, V>> {
+    fn create<K: KeyWord, V: ValueWord>(config: ExtendibleConfig, device: &Device) -> Result<ExtendibleTable<K, V>> {
         ExtendibleTable::new(config, device)
     }
 
-    fn insert<K: Key, V: Value>(
+    fn insert<K: KeyWord, V: ValueWord>(
         table: &mut ExtendibleTable<K, V>,
         stream: &Stream,
         keys: &Buffer<K>,
@@ -371,7 +371,7 @@ impl Changes for Extendible {
         table.insert_pairs(stream, keys, values)
     }
 
-    fn remove<K: Key, V: Value>(
+    fn remove<K: KeyWord, V: ValueWord>(
         table: &mut ExtendibleTable<K, V>,
         stream: &Stream,
         keys: &Buffer<K>,
@@ -383,7 +383,7 @@ impl Changes for Extendible {
         }
     }
 
-    fn clear<K: Key, V: Value>(table: &mut ExtendibleTable<K, V>, stream: &Stream) -> Result<()> {
+    fn clear<K: KeyWord, V: ValueWord>(table: &mut ExtendibleTable<K, V>, stream: &Stream) -> Result<()> {
         table.clear_all(stream)
     }
 }

@@ -8,9 +8,9 @@ use gpu_kernels::extendible::{
     Absorb, AroundParams, InspectParams, MergeAround, MergeBuddies, MergeParams, MergedParams, Remove, RemoveParams,
     TableDepths, counts,
 };
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 
-impl<K: Key, V: Value> ExtendibleTable<K, V> {
+impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
     /// Removes keys, and answers which were there. Waits until it is known what is to be merged and
     /// how deep the directory must be, and not for the rest. But if most of the memory is no longer
     /// needed, it waits until the buckets have moved next to each other. The memory where they were

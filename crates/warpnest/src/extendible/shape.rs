@@ -1,7 +1,7 @@
 //! The shape of an extendible table, and the sizes that follow from it.
 
 use gpu_kernels::extendible::{PAGE, WordOf, bucket, page_words};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// The shape of a table, as its configuration makes it.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ impl Shape {
     }
 
     /// Returns the number of slots of a bucket.
-    pub fn slots<K: Key, V: Value>(&self) -> u64 {
+    pub fn slots<K: KeyWord, V: ValueWord>(&self) -> u64 {
         self.lines as u64 * bucket::records_of_line::<WordOf<K, V>>() as u64
     }
 

@@ -12,7 +12,7 @@ use gpu_kernels::extendible::{
     Release, ReleaseParams, Repack, Segment, counts, root_leaf,
 };
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 use std::marker::PhantomData;
 
 /// The lists of the addresses by which kernels reach a table, as they take them.
@@ -43,7 +43,7 @@ pub(super) struct Table<K, V> {
     types: PhantomData<fn() -> (K, V)>,
 }
 
-impl<K: Key, V: Value> Table<K, V> {
+impl<K: KeyWord, V: ValueWord> Table<K, V> {
     /// Makes an empty table.
     pub fn new(device: &Device, stream: &Stream, shape: Shape, constants: [u64; 2]) -> Result<Self> {
         let pages = Pool::new(device, shape.page_words(), Shape::pages(shape.roots as u64))?;

@@ -4,7 +4,7 @@ use super::shape::Shape;
 use crate::primitives::{MAX_ITEMS, Scratch, sort_scratch_bytes, state_words};
 use crate::{Buffer, Device, Error, InputError, Result, Stream};
 use gpu_kernels::extendible::{LEAF_WORDS, NODE_WORDS, counts};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// The buffers that batches work in.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(super) struct Work<K, V> {
     pub scratch: Scratch,
 }
 
-impl<K: Key, V: Value> Work<K, V> {
+impl<K: KeyWord, V: ValueWord> Work<K, V> {
     pub fn new(device: &Device) -> Result<Self> {
         let bits = || Buffer::uninitialized(device, 0);
         let words = || Buffer::uninitialized(device, 0);
@@ -132,7 +132,7 @@ impl Batch {
     /// Returns the most bytes that the batch takes besides the pairs and the table, at the size
     /// that the table has then. It assumes that the directory does not become deeper than
     /// [`depth_for`] says.
-    pub fn scratch_bytes<K: Key, V: Value>(&self, shape: &Shape, kept: Kept) -> Result<u64> {
+    pub fn scratch_bytes<K: KeyWord, V: ValueWord>(&self, shape: &Shape, kept: Kept) -> Result<u64> {
         let &Self { pairs, records, buckets, lists, .. } = self;
         if pairs > MAX_ITEMS {
             return Err(Error::Input(InputError::TooManyItems { asked: pairs, limit: MAX_ITEMS }));

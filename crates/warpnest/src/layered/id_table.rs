@@ -5,7 +5,7 @@ use crate::table::config::Config;
 use crate::table::design::Builds;
 use crate::table::input::{Input, Known};
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::types::Key;
+use gpu_kernels::types::KeyWord;
 
 /// A [`Design`](crate::design::Design) on whose maps a [`CompactingTable`](crate::CompactingTable)
 /// or a [`MultiMap`](crate::MultiMap) can be built: [`Page`](crate::design::Page) or
@@ -18,12 +18,12 @@ pub trait Ids: Builds {
     /// Returns the bytes that a build of `pairs` pairs takes on the device besides the map and its
     /// input, by what is known of that input.
     #[doc(hidden)]
-    fn scratch_bytes<K: Key>(config: &Config<Self>, pairs: u64, known: Known) -> Result<u64>;
+    fn scratch_bytes<K: KeyWord>(config: &Config<Self>, pairs: u64, known: Known) -> Result<u64>;
 
     /// Rebuilds the map at the size for so many pairs, in its present memory if that is enough.
     /// Waits until it is known that the build succeeded. After an error it is empty, or unchanged.
     #[doc(hidden)]
-    fn rebuild_resized<K: Key>(
+    fn rebuild_resized<K: KeyWord>(
         table: &mut Self::Table<K, u32>,
         stream: &Stream,
         input: Input<'_, K, u32>,
@@ -31,15 +31,15 @@ pub trait Ids: Builds {
 
     /// Removes all keys, as after a rebuild that failed.
     #[doc(hidden)]
-    fn forget<K: Key>(table: &mut Self::Table<K, u32>, stream: &Stream);
+    fn forget<K: KeyWord>(table: &mut Self::Table<K, u32>, stream: &Stream);
 
     /// Returns the table for what kernels do with its values.
     #[doc(hidden)]
-    fn id_table<K: Key>(table: &Self::Table<K, u32>) -> &dyn IdTable<K>;
+    fn id_table<K: KeyWord>(table: &Self::Table<K, u32>) -> &dyn IdTable<K>;
 }
 
 /// The operations on values that a compacting table and a multimap use of their id table.
-pub trait IdTable<K: Key> {
+pub trait IdTable<K: KeyWord> {
     /// Gives the keys numbers from 0 on as their values, and writes key `i` to `keys[i]`.
     ///
     /// # Safety

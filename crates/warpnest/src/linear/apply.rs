@@ -6,7 +6,7 @@ use gpu_kernels::linear::{
     Apply, ApplyParams, CountInserting, Insert, InsertParams, InsertingParams, Operation, header,
 };
 use gpu_kernels::seam::Kernel;
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 use std::ops::Range;
 
 /// A batch, with one kind for all operations or one for each.
@@ -22,7 +22,7 @@ struct Work<'b, K, V> {
 /// of bits as another chunk.
 const WHOLE: u64 = 32;
 
-impl<K: Key, V: Value> LinearTable<K, V> {
+impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     /// Does a batch of insertions, of one kind; returns the number of new keys.
     pub(super) fn insert_by(
         &mut self,

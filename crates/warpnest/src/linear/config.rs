@@ -4,7 +4,7 @@ use crate::table::config::Config;
 use crate::{ConfigError, Error, InputError, Result};
 use gpu_kernels::double::{Double, PackedPair};
 use gpu_kernels::linear::{Layout, header, slots_of_line};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::Rng;
 
@@ -80,7 +80,7 @@ impl Config<Linear> {
     ///
     /// # Errors
     /// [`ConfigError::OpenLoad`], [`InputError::TooManySlots`].
-    pub fn initial_memory_bytes<K: Key, V: Value>(&self) -> Result<usize> {
+    pub fn initial_memory_bytes<K: KeyWord, V: ValueWord>(&self) -> Result<usize> {
         let lines = self.lines_for::<PackedPair<K, V>>(self.design.pairs)?;
         Ok(LINE_BYTES as usize * lines as usize + 8 * header::WORDS)
     }

@@ -10,12 +10,12 @@ use crate::table::file::{Collected, Incoming, Loading, Parts, Section, as_words}
 use crate::{Buffer, Error, Result};
 use gpu_kernels::double::{Half, PackedPair};
 use gpu_kernels::linear::{Layout, header};
-use gpu_kernels::types::{Key, Scalar, Value};
+use gpu_kernels::types::{KeyWord, Scalar, ValueWord};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-impl<K: Key, V: Value> LinearTable<K, V> {
+impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         self.check()?;
         let Self { config, layout, counts, .. } = self;
@@ -85,7 +85,7 @@ impl<K: Key, V: Value> LinearTable<K, V> {
 }
 
 /// Counts the slots that are not empty, and those that hold keys.
-fn count<K: Key, V: Value>(slots: &[u8]) -> Result<(u64, u64), &'static str> {
+fn count<K: KeyWord, V: ValueWord>(slots: &[u8]) -> Result<(u64, u64), &'static str> {
     let ones = <Half<K, V>>::ALL_ONES;
     let (mut counted, mut no_key) = ((0, 0), false);
     // A word has its upper half behind its lower one. Without branches, and with narrow counters,

@@ -4,9 +4,9 @@ use super::{Counts, LinearTable, cell, in_cell};
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::double::{Half, PackedPair};
 use gpu_kernels::linear::{Rehash, RehashParams, header};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 
-impl<K: Key, V: Value> LinearTable<K, V> {
+impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     /// Reserves capacity for `additional` more keys, so that the table need not grow until they are
     /// there.
     pub(super) fn reserve(&mut self, stream: &Stream, additional: u64) -> Result<()> {

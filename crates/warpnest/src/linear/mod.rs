@@ -17,7 +17,7 @@ use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Config, Device, Error, InputError, Result, Stream};
 use gpu_kernels::double::PackedPair;
 use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, Operation, Unpack, header};
-use gpu_kernels::types::{Key, Payload, Value, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
 
@@ -70,13 +70,13 @@ pub type LinearMap<K, V> = BulkMap<K, V, Linear>;
 impl Sealed for Linear {}
 impl Design for Linear {
     const NAME: &'static str = "Linear";
-    type Table<K: Key, P: Payload> = LinearTable<K, WordOf<P>>;
+    type Table<K: KeyWord, P: Payload> = LinearTable<K, WordOf<P>>;
 }
 impl Seeded for Linear {}
 
 /// The table of a [`LinearMap`].
 #[derive(Debug)]
-pub struct LinearTable<K: Key, V: Value> {
+pub struct LinearTable<K: KeyWord, V: ValueWord> {
     device: Device,
     config: Config<Linear>,
     layout: Layout,
@@ -140,7 +140,7 @@ fn in_cell(header: &[u64]) -> u64 {
     cell(header).iter().any(|&word| word != 0) as u64
 }
 
-impl<K: Key, V: Value> LinearTable<K, V> {
+impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     fn new(config: LinearConfig, device: &Device) -> Result<Self> {
         let lines = config.lines_for::<PackedPair<K, V>>(config.design.pairs)?;
         Self::check_device(device)?;
@@ -252,7 +252,7 @@ impl<K: Key, V: Value> LinearTable<K, V> {
     }
 }
 
-impl<K: Key, V: Value> RawTable<K, V> for LinearTable<K, V> {
+impl<K: KeyWord, V: ValueWord> RawTable<K, V> for LinearTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }
@@ -338,11 +338,11 @@ impl<K: Key, V: Value> RawTable<K, V> for LinearTable<K, V> {
 }
 
 impl Changes for Linear {
-    fn create<K: Key, V: Value>(config: LinearConfig, device: &Device) -> Result<LinearTable<K, V>> {
+    fn create<K: KeyWord, V: ValueWord>(config: LinearConfig, device: &Device) -> Result<LinearTable<K, V>> {
         LinearTable::new(config, device)
     }
 
-    fn insert<K: Key, V: Value>(
+    fn insert<K: KeyWord, V: ValueWord>(
         table: &mut LinearTable<K, V>,
         stream: &Stream,
         keys: &Buffer<K>,
@@ -351,7 +351,7 @@ impl Changes for Linear {
         table.insert_by(stream, Operation::Insert, keys, values, None)
     }
 
-    fn remove<K: Key, V: Value>(
+    fn remove<K: KeyWord, V: ValueWord>(
         table: &mut LinearTable<K, V>,
         stream: &Stream,
         keys: &Buffer<K>,
@@ -360,7 +360,7 @@ impl Changes for Linear {
         table.remove_keys(stream, keys, answers.as_deref())
     }
 
-    fn clear<K: Key, V: Value>(table: &mut LinearTable<K, V>, stream: &Stream) -> Result<()> {
+    fn clear<K: KeyWord, V: ValueWord>(table: &mut LinearTable<K, V>, stream: &Stream) -> Result<()> {
         table.clear_all(stream)
     }
 }

@@ -5,12 +5,12 @@ use crate::table::probes::ProbeLengths;
 use crate::{Buffer, Result};
 use gpu_kernels::double::Half;
 use gpu_kernels::linear::{self, InspectParams};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// The number of words of the histogram.
 const HISTOGRAM: usize = 129;
 
-impl<K: Key, V: Value> LinearTable<K, V> {
+impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     /// Measures how far keys are from their homes; waits.
     ///
     /// # Errors

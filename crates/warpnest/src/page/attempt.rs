@@ -12,9 +12,9 @@ use crate::{Buffer, Result, Stream};
 use gpu_kernels::page::{BuildPages, BuildParams, Layout, Split, SplitParams, header};
 use gpu_kernels::primitives::scan::{Scan, ScanParams, tile};
 use gpu_kernels::seam::{Global, Kernel};
-use gpu_kernels::types::{Key, Nothing, Payload};
+use gpu_kernels::types::{KeyWord, Nothing, Payload};
 
-impl<K: Key, V: Payload> PageTable<K, V> {
+impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Splits the pairs into bins of a capacity that is known beforehand, and builds the pages; in
     /// a table of zeros, if `zeroed` says so.
     pub(super) fn attempt(
@@ -109,7 +109,7 @@ pub(super) struct Launches<'a, K, V: Payload> {
     pub zeroed: bool,
 }
 
-impl<'a, K: Key, V: Payload> Launches<'a, K, V> {
+impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     /// Records all buffers, before the clock starts: it should not count the time that the batch
     /// waits for other streams.
     pub fn record(&self, batch: &Batch<'a>) {
@@ -287,7 +287,7 @@ pub(super) unsafe fn launch_one_of(
 }
 
 /// Returns the arrays for `capacity` pairs in the storage that is `back` steps before the last one.
-pub(super) fn pairs_in<'b, K: Key, V: Payload>(
+pub(super) fn pairs_in<'b, K: KeyWord, V: Payload>(
     batch: &Batch<'b>,
     plan: &Plan,
     back: usize,

@@ -11,7 +11,7 @@ use crate::table::design::Builds;
 use crate::table::input::Input;
 use crate::{Buffer, BuildError, Device, Error, Result, Stream};
 use gpu_kernels::page::Layout;
-use gpu_kernels::types::{Key, Payload};
+use gpu_kernels::types::{KeyWord, Payload};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
@@ -48,12 +48,12 @@ impl Strategy {
 impl Builds for Page {
     type Report = PageReport;
 
-    fn sizes<K: Key, P: Payload>(config: &PageConfig, items: u64) -> Result<(u64, u64)> {
+    fn sizes<K: KeyWord, P: Payload>(config: &PageConfig, items: u64) -> Result<(u64, u64)> {
         let plan = config.plan::<K, P>(items)?;
         Ok((8 * plan.table_words(), 8 * plan.scratch_words()))
     }
 
-    fn build<K: Key, P: Payload>(
+    fn build<K: KeyWord, P: Payload>(
         config: PageConfig,
         stream: &Stream,
         device: &Device,
@@ -85,7 +85,11 @@ impl Builds for Page {
         Ok(map)
     }
 
-    fn rebuild<K: Key, P: Payload>(table: &mut PageTable<K, P>, stream: &Stream, input: Input<'_, K, P>) -> Result<()> {
+    fn rebuild<K: KeyWord, P: Payload>(
+        table: &mut PageTable<K, P>,
+        stream: &Stream,
+        input: Input<'_, K, P>,
+    ) -> Result<()> {
         let cores = table.device.engine().cores();
         let plan = table.config.plan_on::<K, P>(input.pairs, input.known, cores)?;
         table.length = 0;
@@ -96,16 +100,16 @@ impl Builds for Page {
         built
     }
 
-    fn config<K: Key, P: Payload>(table: &PageTable<K, P>) -> &PageConfig {
+    fn config<K: KeyWord, P: Payload>(table: &PageTable<K, P>) -> &PageConfig {
         &table.config
     }
 
-    fn report<K: Key, P: Payload>(table: &PageTable<K, P>) -> &Self::Report {
+    fn report<K: KeyWord, P: Payload>(table: &PageTable<K, P>) -> &Self::Report {
         &table.report
     }
 }
 
-impl<K: Key, V: Payload> PageTable<K, V> {
+impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Removes all keys, as after a rebuild that failed.
     pub(super) fn empty(&mut self, stream: &Stream) {
         self.length = 0;

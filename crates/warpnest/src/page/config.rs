@@ -5,7 +5,7 @@ use crate::table::config::Config;
 use crate::table::input::Known;
 use crate::{ConfigError, Error, InputError, Result};
 use gpu_kernels::page::{BUCKET_WORDS, Layout, MIN_BUCKETS, fit_page, max_page_buckets};
-use gpu_kernels::types::{Key, Nothing, Payload, Scalar};
+use gpu_kernels::types::{KeyWord, Nothing, Payload, Scalar};
 
 /// The most pairs of a page map.
 pub(super) const MAX_PAIRS: u64 = 1 << 31;
@@ -82,20 +82,25 @@ impl Config<Page> {
 
     /// Returns the sizes of a build of `pairs` pairs, or keys alone, if the configuration makes
     /// sense.
-    pub(super) fn plan<K: Key, V: Payload>(&self, pairs: u64) -> Result<Plan> {
+    pub(super) fn plan<K: KeyWord, V: Payload>(&self, pairs: u64) -> Result<Plan> {
         self.plan_moving::<K, V, V>(pairs, self.unique, None)
     }
 
     /// Returns [`PageConfig::plan`], or the plan for values that do not matter, so that keys alone
     /// are moved.
-    pub(super) fn plan_for<K: Key, V: Payload>(&self, pairs: u64, known: Known) -> Result<Plan> {
+    pub(super) fn plan_for<K: KeyWord, V: Payload>(&self, pairs: u64, known: Known) -> Result<Plan> {
         self.plan_on::<K, V>(pairs, known, None)
     }
 
     /// Returns [`PageConfig::plan_for`] an engine with `cores`
     /// [`Engine::cores`](crate::runtime::engine::Engine::cores): the table is as large, and the
     /// scratch no larger.
-    pub(super) fn plan_on<K: Key, V: Payload>(&self, pairs: u64, known: Known, cores: Option<usize>) -> Result<Plan> {
+    pub(super) fn plan_on<K: KeyWord, V: Payload>(
+        &self,
+        pairs: u64,
+        known: Known,
+        cores: Option<usize>,
+    ) -> Result<Plan> {
         let unique = self.unique_given(known);
         if known == Known::AnyValues {
             self.plan_moving::<K, V, Nothing>(pairs, unique, cores)
@@ -106,7 +111,7 @@ impl Config<Page> {
 
     /// Returns the sizes of a build that moves keys with the payload `M` to where the pages are
     /// built.
-    fn plan_moving<K: Key, V: Payload, M: Payload>(
+    fn plan_moving<K: KeyWord, V: Payload, M: Payload>(
         &self,
         pairs: u64,
         unique: bool,
@@ -140,7 +145,7 @@ impl Config<Page> {
 
 /// Returns the number of buckets for `keys` keys alone, whose slots are filled up to `load`, in the
 /// form that takes the fewest. That form may need more buckets than the keys do.
-fn buckets_of_keys<K: Key, V: Payload>(keys: u64, load: f64) -> f64 {
+fn buckets_of_keys<K: KeyWord, V: Payload>(keys: u64, load: f64) -> f64 {
     let of_form = |(slots, fewest): (u32, u64)| {
         let most = MAX_LOAD_OF_KEYS.min(load) * slots as f64;
         (keys as f64 / most).ceil().max(fewest as f64)
@@ -150,7 +155,7 @@ fn buckets_of_keys<K: Key, V: Payload>(keys: u64, load: f64) -> f64 {
 
 /// Returns the bits of a page number, and the buckets of a page, for at least `buckets` buckets,
 /// which follow from `load`.
-fn pages_of<K: Key, V: Payload>(buckets: f64, load: f64) -> Result<(u32, u32)> {
+fn pages_of<K: KeyWord, V: Payload>(buckets: f64, load: f64) -> Result<(u32, u32)> {
     // These are more than 32 bits can number.
     if buckets > (1u64 << 31) as f64 {
         return Err(Error::Config(ConfigError::Load { load }));
@@ -218,7 +223,7 @@ mod tests {
 
     #[test]
     fn by_default_small_maps_are_half_full_and_larger_ones_take_no_less() {
-        fn check<K: Key, V: Payload>() {
+        fn check<K: KeyWord, V: Payload>() {
             let config = PageConfig::default();
             let (mut before, asked) = (0, |load| config.clone().load(load));
             let sizes = (0..32).flat_map(|lg| (0..8).map(move |eighths| (1u64 << lg) * (8 + eighths) / 8));
@@ -246,7 +251,7 @@ mod tests {
     /// offset.
     #[test]
     fn offsets_of_pairs_fit_32_bits() {
-        fn check<K: Key, V: Payload>(known: Known) {
+        fn check<K: KeyWord, V: Payload>(known: Known) {
             for lg in 0..=31 {
                 for load in [1.0, 0.9, 0.5, 0.25, 0.1, 0.01, 0.001] {
                     for config in [PageConfig::default().load(load), PageConfig::default().load(load).assume_unique()] {

@@ -13,15 +13,15 @@ use crate::{Buffer, Result, Stream};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::page::{BuildPages, BuildParams, Layout, Starts, StartsParams, header};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Key, Nothing, Payload};
+use gpu_kernels::types::{KeyWord, Nothing, Payload};
 
 /// Returns the function that gives a key its page.
-fn page_function<K: Key>(layout: &Layout) -> HashFunctions {
+fn page_function<K: KeyWord>(layout: &Layout) -> HashFunctions {
     let mut constants = [layout.a, layout.b].into_iter().cycle();
     HashFunctions::new(Formula::Mix, 1, layout.pages(), 0, K::BITS, || constants.next().unwrap_or_default())
 }
 
-impl<K: Key, V: Payload> PageTable<K, V> {
+impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Counts the pairs of every page, puts them at exact offsets, in the order of the input, and
     /// builds the pages.
     pub(super) fn attempt_counted(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
@@ -109,7 +109,7 @@ fn starts_words(layout: &Layout) -> u64 {
 /// There are `pairs` pairs in that order. If `unique`, they are all different and have values. The
 /// scratch begins with a header that is 0, and has [`starts_words`] from `starts_at` on. The table
 /// has the words of its layout. The batch gave the pairs.
-unsafe fn build_in_place<'b, K: Key, V: Payload>(
+unsafe fn build_in_place<'b, K: KeyWord, V: Payload>(
     batch: &Batch<'b>,
     clock: &mut StageClock,
     (layout, unique, pairs): (&Layout, bool, u64),

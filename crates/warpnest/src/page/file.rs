@@ -13,7 +13,7 @@ use crate::table::file::{Incoming, Loading, MapsFile, Parts, Section, as_words};
 use crate::{Buffer, Result};
 use gpu_kernels::page::form::{Eight, Fifteen, Five, Form, Four, Six, TwentyFour};
 use gpu_kernels::page::{BUCKET_WORDS, Layout, MIN_BUCKETS};
-use gpu_kernels::types::{Key, Payload, Scalar};
+use gpu_kernels::types::{KeyWord, Payload, Scalar};
 use std::marker::PhantomData;
 
 /// The fewest buckets of a page: a pair has candidates at distances from 2 on.
@@ -29,7 +29,7 @@ pub(super) struct Numbers {
     report: PageReport,
 }
 
-impl<K: Key, V: Payload> PageTable<K, V> {
+impl<K: KeyWord, V: Payload> PageTable<K, V> {
     pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let Self { config, layout, report, .. } = self;
         parts.config(config);
@@ -90,7 +90,7 @@ impl<K: Key, V: Payload> PageTable<K, V> {
     }
 }
 
-impl<K: Key, V: Payload> MapsFile for PageTable<K, V> {
+impl<K: KeyWord, V: Payload> MapsFile for PageTable<K, V> {
     unsafe fn in_place(incoming: &mut Incoming<'_>, file: &[u8]) -> Result<Self> {
         let numbers = Self::numbers(incoming)?;
         let words = words_of::<K, V>(&numbers.layout);
@@ -104,7 +104,7 @@ impl<K: Key, V: Payload> MapsFile for PageTable<K, V> {
 }
 
 /// Whether the values of all pairs in some buckets are below a limit.
-fn values_are_below<K: Key, V: Payload>(layout: &Layout, buckets: &[u8], below: u64) -> bool {
+fn values_are_below<K: KeyWord, V: Payload>(layout: &Layout, buckets: &[u8], below: u64) -> bool {
     fn of<F: Form, W: Scalar>(buckets: &[u8], below: u64) -> bool {
         let (bits, words) = (F::tag_bits::<W>(), as_words::<W>(buckets));
         words.chunks_exact(BUCKET_WORDS as usize).all(|bucket| {

@@ -7,27 +7,31 @@ use crate::table::input::{Input, Known};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::layered::multi::{Runs, RunsParams};
 use gpu_kernels::page::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
-use gpu_kernels::types::Key;
+use gpu_kernels::types::KeyWord;
 
 impl Ids for Page {
-    fn scratch_bytes<K: Key>(config: &PageConfig, pairs: u64, known: Known) -> Result<u64> {
+    fn scratch_bytes<K: KeyWord>(config: &PageConfig, pairs: u64, known: Known) -> Result<u64> {
         Ok(8 * config.plan_for::<K, u32>(pairs, known)?.scratch_words())
     }
 
-    fn rebuild_resized<K: Key>(table: &mut PageTable<K, u32>, stream: &Stream, input: Input<'_, K, u32>) -> Result<()> {
+    fn rebuild_resized<K: KeyWord>(
+        table: &mut PageTable<K, u32>,
+        stream: &Stream,
+        input: Input<'_, K, u32>,
+    ) -> Result<()> {
         <Self as Builds>::rebuild(table, stream, input)
     }
 
-    fn forget<K: Key>(table: &mut PageTable<K, u32>, stream: &Stream) {
+    fn forget<K: KeyWord>(table: &mut PageTable<K, u32>, stream: &Stream) {
         table.empty(stream);
     }
 
-    fn id_table<K: Key>(table: &PageTable<K, u32>) -> &dyn IdTable<K> {
+    fn id_table<K: KeyWord>(table: &PageTable<K, u32>) -> &dyn IdTable<K> {
         table
     }
 }
 
-impl<K: Key> IdTable<K> for PageTable<K, u32> {
+impl<K: KeyWord> IdTable<K> for PageTable<K, u32> {
     unsafe fn assign_ids(&self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let count = Buffer::<u64>::zeroed(&self.device, 1)?;
         let plan = NumberParams { layout: self.layout, capacity: keys.len() as u64 };

@@ -23,7 +23,7 @@ use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
 use gpu_kernels::page::{BUCKET_WORDS, Find, FindParams, Layout, Unpack, UnpackParams};
-use gpu_kernels::types::{Key, Payload, Scalar, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf};
 use std::marker::PhantomData;
 
 /// A map that is built in one go at streaming speed, and answers nearly every lookup, present or
@@ -99,7 +99,7 @@ pub type PageSet<K> = BulkSet<K, Page>;
 impl Sealed for Page {}
 impl Design for Page {
     const NAME: &'static str = "Page";
-    type Table<K: Key, P: Payload> = PageTable<K, P>;
+    type Table<K: KeyWord, P: Payload> = PageTable<K, P>;
 }
 impl Seeded for Page {}
 impl Staged for Page {}
@@ -107,7 +107,7 @@ impl Sets for Page {}
 
 /// The table of a [`PageMap`], or of a [`PageSet`] if the payload is nothing.
 #[derive(Debug)]
-pub struct PageTable<K: Key, V: Payload> {
+pub struct PageTable<K: KeyWord, V: Payload> {
     device: Device,
     config: Config<Page>,
     layout: Layout,
@@ -118,7 +118,7 @@ pub struct PageTable<K: Key, V: Payload> {
     types: PhantomData<(K, V)>,
 }
 
-impl<K: Key, V: Payload> PageTable<K, V> {
+impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Returns how the table is laid out and how it hashes, for a kernel of your own: with
     /// [`PageTable::words`] it makes a [`Table`](gpu_kernels::page::Table).
     pub fn layout(&self) -> &Layout {
@@ -148,11 +148,11 @@ impl<K: Key, V: Payload> PageTable<K, V> {
 }
 
 /// Returns the number of 64-bit words of the buckets.
-fn words_of<K: Key, V: Payload>(layout: &Layout) -> u64 {
+fn words_of<K: KeyWord, V: Payload>(layout: &Layout) -> u64 {
     layout.buckets() as u64 * (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 64) as u64
 }
 
-impl<K: Key, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
+impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }

@@ -3,7 +3,7 @@
 use super::unordered_plan::UnorderedPlan;
 use gpu_kernels::page::{BUCKET_WORDS, MAX_SPLIT_BITS, header, split_state_words, split_tile};
 use gpu_kernels::primitives::scan::state_words as scan_state_words;
-use gpu_kernels::types::{Key, Payload, Scalar};
+use gpu_kernels::types::{KeyWord, Payload, Scalar};
 
 /// The sizes of one split: its bits, the capacity of its bins, and the number of tiles of its
 /// regions.
@@ -57,7 +57,7 @@ pub(super) struct Plan {
 impl Plan {
     /// Makes the plan of a table of keys with payload `V`, which are moved to the pages with
     /// payload `M`.
-    pub fn new<K: Key, V: Payload, M: Payload>(
+    pub fn new<K: KeyWord, V: Payload, M: Payload>(
         pairs: u64,
         page_bits: u32,
         page_buckets: u32,

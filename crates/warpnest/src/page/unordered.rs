@@ -19,7 +19,7 @@ use gpu_kernels::page::{
     SampleParams, StoreLast, UnorderedParams, header,
 };
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Key, Payload, Scalar};
+use gpu_kernels::types::{KeyWord, Payload, Scalar};
 
 /// The most keys of a sample that may have been drawn before; if there are more, no attempt is made
 /// without order.
@@ -30,7 +30,7 @@ const MAX_SAMPLED: u64 = 4;
 const MAX_ROUNDS: u64 = 16;
 const MANY_BLOCKS: u64 = 512;
 
-impl<K: Key, V: Payload> PageTable<K, V> {
+impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Returns whether so many keys of a sample are repeated that no attempt without order is worth
     /// it; waits for that. Few pairs are not sampled.
     fn sample_is_repeated(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<bool> {

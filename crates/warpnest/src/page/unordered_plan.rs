@@ -1,7 +1,7 @@
 //! The sizes of an attempt without order: its sample, and the list of repeated keys.
 
 use gpu_kernels::page::{FILTER_WORDS, ListSizes, REPEAT_WORDS};
-use gpu_kernels::types::{Key, Payload};
+use gpu_kernels::types::{KeyWord, Payload};
 
 /// The fewest pairs whose keys are sampled: an attempt with fewer takes not much longer than the
 /// sample and its readback.
@@ -31,7 +31,7 @@ pub(super) struct UnorderedPlan {
 
 impl UnorderedPlan {
     /// Makes the plan for `pairs` keys `K` with payload `V`, in so many pages.
-    pub fn new<K: Key, V: Payload>(pairs: u64, pages: u64) -> Self {
+    pub fn new<K: KeyWord, V: Payload>(pairs: u64, pages: u64) -> Self {
         let position_bits = pairs.next_power_of_two().ilog2();
         // Of 2^27 pairs a sample of this size has eight repeated keys if one key in 1024 comes
         // twice. From there on settling takes longer than keeping the order.

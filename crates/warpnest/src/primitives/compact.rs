@@ -5,7 +5,7 @@ use crate::runtime::stream::Batch;
 use crate::{Buffer, BufferSlice, Result, Stream};
 use gpu_kernels::primitives::compact::{Compact, CompactParams, LastOfEach, tile};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Key, Scalar};
+use gpu_kernels::types::{KeyWord, Scalar};
 
 pub(crate) use gpu_kernels::primitives::compact::state_words;
 
@@ -81,7 +81,7 @@ pub(crate) unsafe fn launch_compact<T: Scalar>(
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `keep` has a word for
 /// each 32 keys; [`InputError::TooManyItems`](crate::InputError::TooManyItems),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-pub fn flag_last_of_each<K: Key>(stream: &Stream, keys: &Buffer<K>, keep: &mut BufferSlice<u32>) -> Result<()> {
+pub fn flag_last_of_each<K: KeyWord>(stream: &Stream, keys: &Buffer<K>, keep: &mut BufferSlice<u32>) -> Result<()> {
     check_keep(keys.len(), keep)?;
     let items = check_items(keys.len())?;
     stream.batch(|batch| {
@@ -94,7 +94,7 @@ pub fn flag_last_of_each<K: Key>(stream: &Stream, keys: &Buffer<K>, keep: &mut B
 ///
 /// # Safety
 /// As the kernel's documentation says, of arrays that the batch gave, `keep` to write.
-pub(crate) unsafe fn launch_flag<K: Key>(
+pub(crate) unsafe fn launch_flag<K: KeyWord>(
     batch: &Batch<'_>,
     items: u64,
     keys: Global<K>,

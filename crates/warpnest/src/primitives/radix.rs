@@ -6,7 +6,7 @@ use crate::runtime::stream::Batch;
 use crate::{Buffer, BufferSlice, ConfigError, Error, Result, Stream};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::primitives::radix::{Digit, DigitOf, Histogram, HistogramParams};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 
 pub use gpu_kernels::primitives::radix::MAX_BITS;
 
@@ -20,7 +20,7 @@ pub struct BitField {
 }
 
 impl BitField {
-    pub(crate) fn digit<K: Key>(self) -> Result<Digit> {
+    pub(crate) fn digit<K: KeyWord>(self) -> Result<Digit> {
         let Self { shift, bits } = self;
         if !(1..=MAX_BITS).contains(&bits) || shift.saturating_add(bits) > K::BITS {
             return Err(Error::Config(ConfigError::BitField { shift, bits, key_bits: K::BITS, max_bits: MAX_BITS }));
@@ -41,7 +41,7 @@ impl BitField {
 /// unless `counts` has an element for each value of the field;
 /// [`InputError::TooManyItems`](crate::InputError::TooManyItems), [`Error::WrongDevice`],
 /// [`Error::Driver`].
-pub fn histogram<K: Key>(
+pub fn histogram<K: KeyWord>(
     stream: &Stream,
     keys: &Buffer<K>,
     field: BitField,
@@ -71,7 +71,7 @@ pub fn histogram<K: Key>(
 /// unless keys, values and outputs are equally long, and `starts` has an element for each value of
 /// the field; [`InputError::TooManyItems`](crate::InputError::TooManyItems),
 /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
-pub fn partition_pairs<K: Key, V: Value>(
+pub fn partition_pairs<K: KeyWord, V: ValueWord>(
     stream: &Stream,
     scratch: &mut Scratch,
     (keys, values): (&Buffer<K>, &Buffer<V>),
@@ -107,7 +107,7 @@ struct Sort<K, V> {
     words: u64,
 }
 
-impl<K: Key, V: Value> Sort<K, V> {
+impl<K: KeyWord, V: ValueWord> Sort<K, V> {
     /// A sort of `items` pairs by the number that `of` takes its digits from.
     fn new(of: Digit, items: u64) -> Self {
         let passes = RadixPasses::<K, V>::new(of, K::BITS, items);
@@ -149,7 +149,7 @@ impl<K: Key, V: Value> Sort<K, V> {
 const LOWEST: BitField = BitField { shift: 0, bits: 8 };
 
 /// The bytes of scratch that [`sort_pairs`] takes.
-pub(crate) fn sort_scratch_bytes<K: Key, V: Value>(items: u64) -> Result<u64> {
+pub(crate) fn sort_scratch_bytes<K: KeyWord, V: ValueWord>(items: u64) -> Result<u64> {
     Ok(8 * Sort::<K, V>::new(LOWEST.digit::<K>()?, items).words)
 }
 
@@ -163,7 +163,7 @@ pub(crate) fn sort_scratch_bytes<K: Key, V: Value>(items: u64) -> Result<u64> {
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
 /// [`InputError::TooManyItems`](crate::InputError::TooManyItems), [`Error::OutOfMemory`],
 /// [`Error::WrongDevice`], [`Error::Driver`].
-pub fn sort_pairs<K: Key, V: Value>(
+pub fn sort_pairs<K: KeyWord, V: ValueWord>(
     stream: &Stream,
     scratch: &mut Scratch,
     keys: &mut BufferSlice<K>,
@@ -184,7 +184,7 @@ pub fn sort_pairs<K: Key, V: Value>(
 /// with constants `a` and `b`. The keys are written mixed. Equal keys come together, and so do
 /// those that a page table with these constants stores in one page. The scratch takes
 /// [`sort_scratch_bytes`].
-pub(crate) fn sort_pairs_by_mixed_key<K: Key, V: Value>(
+pub(crate) fn sort_pairs_by_mixed_key<K: KeyWord, V: ValueWord>(
     stream: &Stream,
     scratch: &mut Scratch,
     [a, b]: [u64; 2],

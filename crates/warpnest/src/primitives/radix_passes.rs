@@ -8,7 +8,7 @@ use gpu_kernels::primitives::radix::{
 };
 use gpu_kernels::primitives::scan::{Scan, ScanParams};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Key, Payload, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
 /// The arrays of keys and of their values.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl<K, V: Payload> Clone for Pairs<K, V> {
 }
 impl<K, V: Payload> Copy for Pairs<K, V> {}
 
-impl<K: Key, V: Payload> Pairs<K, V> {
+impl<K: KeyWord, V: Payload> Pairs<K, V> {
     /// The most words of [`Pairs::words`] that are there for alignment alone.
     pub const MAX_PADDING: u64 = 4;
 
@@ -68,7 +68,7 @@ pub(crate) struct RadixPasses<K, V> {
     types: std::marker::PhantomData<(K, V)>,
 }
 
-impl<K: Key, V: Payload> RadixPasses<K, V> {
+impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     /// The passes by the lowest `bits` bits above `first.shift`, with as many digits as that takes.
     /// Each digit has the bits of `first`, the last one those that are left.
     pub fn new(first: Digit, bits: u32, items: u64) -> Self {

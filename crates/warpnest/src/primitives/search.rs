@@ -2,7 +2,7 @@
 
 use crate::{Answers, Buffer, Result, Stream};
 use gpu_kernels::sorted::{BinarySearch, BinarySearchParams};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// Queues the lookup of `queries` among sorted `keys`, by binary search. If several keys are equal,
 /// the answer is the value of the first of them. With [`sort_pairs`](super::sort_pairs) before it,
@@ -13,7 +13,7 @@ use gpu_kernels::types::{Key, Value};
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-pub fn binary_search<K: Key, V: Value>(
+pub fn binary_search<K: KeyWord, V: ValueWord>(
     stream: &Stream,
     (keys, values): (&Buffer<K>, &Buffer<V>),
     queries: &Buffer<K>,

@@ -10,17 +10,17 @@ use crate::table::stages::StageClock;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{GROUP, Index, IndexParams, Layout};
-use gpu_kernels::types::{Key, Payload, Value, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 
 impl Builds for Sorted {
     type Report = SortedReport;
 
-    fn sizes<K: Key, P: Payload>(config: &SortedConfig, items: u64) -> Result<(u64, u64)> {
+    fn sizes<K: KeyWord, P: Payload>(config: &SortedConfig, items: u64) -> Result<(u64, u64)> {
         let scratch = 8 * config.plan::<K, WordOf<P>>(items)?.scratch_words();
         Ok((bytes::<K, WordOf<P>>(keys_length(items), values_length(items)), scratch))
     }
 
-    fn build<K: Key, P: Payload>(
+    fn build<K: KeyWord, P: Payload>(
         config: SortedConfig,
         stream: &Stream,
         device: &Device,
@@ -41,7 +41,7 @@ impl Builds for Sorted {
         Ok(table)
     }
 
-    fn rebuild<K: Key, P: Payload>(
+    fn rebuild<K: KeyWord, P: Payload>(
         table: &mut SortedTable<K, WordOf<P>>,
         stream: &Stream,
         input: Input<'_, K, P>,
@@ -57,16 +57,16 @@ impl Builds for Sorted {
         built
     }
 
-    fn config<K: Key, P: Payload>(table: &SortedTable<K, WordOf<P>>) -> &SortedConfig {
+    fn config<K: KeyWord, P: Payload>(table: &SortedTable<K, WordOf<P>>) -> &SortedConfig {
         &table.config
     }
 
-    fn report<K: Key, P: Payload>(table: &SortedTable<K, WordOf<P>>) -> &Self::Report {
+    fn report<K: KeyWord, P: Payload>(table: &SortedTable<K, WordOf<P>>) -> &Self::Report {
         &table.report
     }
 }
 
-impl<K: Key, V: Value> SortedTable<K, V> {
+impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
     /// Allocates more memory if the map has not enough.
     fn ensure_capacity(&mut self, pairs: u64) -> Result<()> {
         let device = &self.device;

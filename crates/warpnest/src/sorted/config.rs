@@ -4,7 +4,7 @@ use crate::primitives::{BitField, MAX_ITEMS, Pairs, RadixPasses, state_words};
 use crate::table::config::Config;
 use crate::{Error, InputError, Result};
 use gpu_kernels::sorted::{Layout, padded_entries};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 use std::marker::PhantomData;
 
 /// The configuration of a [`SortedMap`](crate::SortedMap).
@@ -35,7 +35,7 @@ impl Config<Sorted> {
     }
 
     /// Returns the sizes of a build, if there can be one.
-    pub(super) fn plan<K: Key, V: Value>(&self, pairs: u64) -> Result<Plan<K, V>> {
+    pub(super) fn plan<K: KeyWord, V: ValueWord>(&self, pairs: u64) -> Result<Plan<K, V>> {
         self.check(pairs)?;
         let digit = BitField { shift: 0, bits: 8 }.digit::<K>()?;
         let passes = RadixPasses::new(digit, K::BITS, pairs);
@@ -55,7 +55,7 @@ pub(super) fn values_length(pairs: u64) -> u64 {
 }
 
 /// Returns the bytes of so many key and value slots.
-pub(super) fn bytes<K: Key, V: Value>(keys_length: u64, values_length: u64) -> u64 {
+pub(super) fn bytes<K: KeyWord, V: ValueWord>(keys_length: u64, values_length: u64) -> u64 {
     (K::BITS as u64 * keys_length + V::BITS as u64 * values_length) / 8
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Plan<K, V> {
     types: PhantomData<(K, V)>,
 }
 
-impl<K: Key, V: Value> Plan<K, V> {
+impl<K: KeyWord, V: ValueWord> Plan<K, V> {
     /// The word of the scratch with the number of keys that a compaction leaves: the first one.
     pub const COUNT_AT: u64 = 0;
     /// The offset of what the compaction publishes in: behind the count, aligned to 16 bytes.

@@ -9,9 +9,9 @@ use crate::primitives::{MAX_ITEMS, Scratch};
 use crate::table::file::{Incoming, Loading, Order, Parts, Section};
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{GROUP, Index, IndexParams, Layout};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 
-impl<K: Key, V: Value> SortedTable<K, V> {
+impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
     pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         parts.config(&self.config);
         parts.numbers([self.layout.keys, self.report.repeats]);

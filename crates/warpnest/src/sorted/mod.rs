@@ -16,7 +16,7 @@ use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
 use gpu_kernels::sorted::{Find, FindParams, Layout};
-use gpu_kernels::types::{Key, Payload, Value, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use std::ops::Range;
 
 /// A map that is sorted by key in one go, and answers lookups by binary search. It also answers
@@ -70,13 +70,13 @@ pub type SortedMap<K, V> = BulkMap<K, V, Sorted>;
 impl Sealed for Sorted {}
 impl Design for Sorted {
     const NAME: &'static str = "Sorted";
-    type Table<K: Key, P: Payload> = SortedTable<K, WordOf<P>>;
+    type Table<K: KeyWord, P: Payload> = SortedTable<K, WordOf<P>>;
 }
 impl Staged for Sorted {}
 
 /// The table of a [`SortedMap`].
 #[derive(Debug)]
-pub struct SortedTable<K: Key, V: Value> {
+pub struct SortedTable<K: KeyWord, V: ValueWord> {
     device: Device,
     config: Config<Sorted>,
     layout: Layout,
@@ -86,7 +86,7 @@ pub struct SortedTable<K: Key, V: Value> {
     report: SortedReport,
 }
 
-impl<K: Key, V: Value> SortedTable<K, V> {
+impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
     /// Returns how the keys and their index are laid out, for a kernel of your own: with
     /// [`SortedTable::keys`] it makes a [`Table`](gpu_kernels::sorted::Table).
     pub fn layout(&self) -> &Layout {
@@ -127,7 +127,7 @@ impl<K: Key, V: Value> SortedTable<K, V> {
     }
 }
 
-impl<K: Key, V: Value> RawTable<K, V> for SortedTable<K, V> {
+impl<K: KeyWord, V: ValueWord> RawTable<K, V> for SortedTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }

@@ -16,7 +16,7 @@ use super::config::Config;
 use super::input::Input;
 use super::raw::{RawTable, sealed};
 use crate::{Answers, Buffer, Device, Result, Stream};
-use gpu_kernels::types::{Key, Payload, Value, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use std::fmt::Debug;
 
 pub use crate::cuckoo::Cuckoo;
@@ -35,7 +35,7 @@ pub trait Design: sealed::Sealed + Clone + Debug + Default + PartialEq + 'static
 
     /// The table of words `K` for keys and the payload `P`: a word for values, or
     /// [`Nothing`](gpu_kernels::types::Nothing) in a set, if the design has [`Sets`].
-    type Table<K: Key, P: Payload>: RawTable<K, WordOf<P>>;
+    type Table<K: KeyWord, P: Payload>: RawTable<K, WordOf<P>>;
 }
 
 /// A [`Design`] that draws random constants. The trait is sealed.
@@ -53,11 +53,11 @@ pub trait Builds: Design {
     /// Returns the bytes that a table of `items` pairs, or keys alone, keeps, and those that its
     /// build takes besides. Fails if the request makes no sense.
     #[doc(hidden)]
-    fn sizes<K: Key, P: Payload>(config: &Config<Self>, items: u64) -> Result<(u64, u64)>;
+    fn sizes<K: KeyWord, P: Payload>(config: &Config<Self>, items: u64) -> Result<(u64, u64)>;
 
     /// Builds a table from input that has been checked to be on `device`, like the stream.
     #[doc(hidden)]
-    fn build<K: Key, P: Payload>(
+    fn build<K: KeyWord, P: Payload>(
         config: Config<Self>,
         stream: &Stream,
         device: &Device,
@@ -67,7 +67,7 @@ pub trait Builds: Design {
     /// Rebuilds a table from input that has been checked to be on its device, like the stream. If
     /// the request makes no sense, the table is unchanged. After another error it is empty.
     #[doc(hidden)]
-    fn rebuild<K: Key, P: Payload>(
+    fn rebuild<K: KeyWord, P: Payload>(
         table: &mut Self::Table<K, P>,
         stream: &Stream,
         input: Input<'_, K, P>,
@@ -75,11 +75,11 @@ pub trait Builds: Design {
 
     /// Returns the configuration of the last build and the next one.
     #[doc(hidden)]
-    fn config<K: Key, P: Payload>(table: &Self::Table<K, P>) -> &Config<Self>;
+    fn config<K: KeyWord, P: Payload>(table: &Self::Table<K, P>) -> &Config<Self>;
 
     /// Returns the report of the last build that succeeded.
     #[doc(hidden)]
-    fn report<K: Key, P: Payload>(table: &Self::Table<K, P>) -> &Self::Report;
+    fn report<K: KeyWord, P: Payload>(table: &Self::Table<K, P>) -> &Self::Report;
 }
 
 /// A [`Design`] whose builds can measure their stages. The trait is sealed.
@@ -103,11 +103,11 @@ pub trait Sets: Builds {}
 pub trait Changes: Design {
     /// Makes an empty table.
     #[doc(hidden)]
-    fn create<K: Key, V: Value>(config: Config<Self>, device: &Device) -> Result<Self::Table<K, V>>;
+    fn create<K: KeyWord, V: ValueWord>(config: Config<Self>, device: &Device) -> Result<Self::Table<K, V>>;
 
     /// Gives every key its value; returns the number of new keys.
     #[doc(hidden)]
-    fn insert<K: Key, V: Value>(
+    fn insert<K: KeyWord, V: ValueWord>(
         table: &mut Self::Table<K, V>,
         stream: &Stream,
         keys: &Buffer<K>,
@@ -117,7 +117,7 @@ pub trait Changes: Design {
     /// Removes keys, and answers which of them were there, with the values that they had; returns
     /// their number.
     #[doc(hidden)]
-    fn remove<K: Key, V: Value>(
+    fn remove<K: KeyWord, V: ValueWord>(
         table: &mut Self::Table<K, V>,
         stream: &Stream,
         keys: &Buffer<K>,
@@ -126,5 +126,5 @@ pub trait Changes: Design {
 
     /// Removes all keys.
     #[doc(hidden)]
-    fn clear<K: Key, V: Value>(table: &mut Self::Table<K, V>, stream: &Stream) -> Result<()>;
+    fn clear<K: KeyWord, V: ValueWord>(table: &mut Self::Table<K, V>, stream: &Stream) -> Result<()>;
 }

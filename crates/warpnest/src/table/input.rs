@@ -4,7 +4,7 @@ use crate::primitives::Pairs;
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{Key, Nothing, Payload, Value, WordOf};
+use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord, WordOf};
 
 /// The first `pairs` pairs of two buffers, or the first keys of one.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ impl Known {
     }
 }
 
-impl<'i, K: Key, V: Value> Input<'i, K, V> {
+impl<'i, K: KeyWord, V: ValueWord> Input<'i, K, V> {
     /// All pairs of two buffers, if these are on the device and equally long.
     pub fn of(device: &Device, stream: &Stream, keys: &'i Buffer<K>, values: &'i Buffer<V>) -> Result<Self> {
         crate::table::input::check_pairs(device, stream, keys, values)?;
@@ -48,7 +48,7 @@ impl<'i, K: Key, V: Value> Input<'i, K, V> {
     }
 }
 
-impl<'i, K: Key> Input<'i, K, Nothing> {
+impl<'i, K: KeyWord> Input<'i, K, Nothing> {
     /// All of `keys`, if they and the stream are on the device.
     pub fn of_keys(device: &Device, stream: &Stream, keys: &'i Buffer<K>) -> Result<Self> {
         stream.check_device(device)?;
@@ -57,14 +57,14 @@ impl<'i, K: Key> Input<'i, K, Nothing> {
     }
 }
 
-impl<'i, K: Key> Input<'i, K, u32> {
+impl<'i, K: KeyWord> Input<'i, K, u32> {
     /// All of `keys`, with values that do not matter.
     pub fn with_any_values(keys: &'i Buffer<K>) -> Self {
         Self { keys, values: None, pairs: keys.len() as u64, known: Known::AnyValues }
     }
 }
 
-impl<'i, K: Key, V: Payload> Input<'i, K, V> {
+impl<'i, K: KeyWord, V: Payload> Input<'i, K, V> {
     /// The arrays of the input, which the batch reads.
     pub(crate) fn read(&self, batch: &Batch<'i>) -> Pairs<K, V> {
         let keys = batch.read(self.keys);
@@ -97,7 +97,7 @@ impl<'i, K: Key, V: Payload> Input<'i, K, V> {
 }
 
 /// Fails unless everything is on `device`, and there is a value for each key.
-pub(crate) fn check_pairs<K: Key, V: Value>(
+pub(crate) fn check_pairs<K: KeyWord, V: ValueWord>(
     device: &Device,
     stream: &Stream,
     keys: &Buffer<K>,

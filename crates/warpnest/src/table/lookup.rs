@@ -46,14 +46,17 @@ pub fn get_many_into<K: Key, V: Value>(
 }
 
 /// Returns whether each of `queries` is in the table, in their order.
-pub fn contains_many<K: Key, V: words::Value>(table: &impl RawTable<K::Word, V>, queries: &[K]) -> Result<Vec<bool>> {
+pub fn contains_many<K: Key, V: words::ValueWord>(
+    table: &impl RawTable<K::Word, V>,
+    queries: &[K],
+) -> Result<Vec<bool>> {
     let stream = table.device().default_stream();
     let words = contains_many_on(table, stream, &*Lent::new(table.device(), queries)?)?.download(stream)?;
     Ok((0..queries.len()).map(|i| bit(&words, i)).collect())
 }
 
 /// Queues the lookup whether each of `queries` is in the table.
-pub fn contains_many_on<K: Key, V: words::Value>(
+pub fn contains_many_on<K: Key, V: words::ValueWord>(
     table: &impl RawTable<K::Word, V>,
     stream: &Stream,
     queries: &Buffer<K>,
@@ -64,7 +67,7 @@ pub fn contains_many_on<K: Key, V: words::Value>(
 }
 
 /// Queues the lookup whether each of `queries` is in the table, into bits.
-pub fn contains_many_into<K: Key, V: words::Value>(
+pub fn contains_many_into<K: Key, V: words::ValueWord>(
     table: &impl RawTable<K::Word, V>,
     stream: &Stream,
     queries: &Buffer<K>,

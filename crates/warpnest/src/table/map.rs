@@ -285,7 +285,7 @@ impl<K: Key, V: Value, D: Design> fmt::Debug for BulkMap<K, V, D> {
 }
 
 /// Writes what a person wants to know of a map or a set.
-pub(super) fn describe<K: words::Key, V: words::Value>(
+pub(super) fn describe<K: words::KeyWord, V: words::ValueWord>(
     f: &mut fmt::Formatter<'_>,
     name: &str,
     table: &impl RawTable<K, V>,

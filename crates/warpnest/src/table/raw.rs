@@ -3,12 +3,12 @@
 
 use super::file::{Incoming, Parts};
 use crate::{Buffer, Device, Result, Stream};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 use std::fmt::Debug;
 
 /// A table of keys `K` and values `V`. In a set, whose payload is nothing, values are of the type
 /// that stands for them in kernels, and there are none.
-pub trait RawTable<K: Key, V: Value>: Debug + Sized {
+pub trait RawTable<K: KeyWord, V: ValueWord>: Debug + Sized {
     /// The device that the table is on.
     fn device(&self) -> &Device;
 

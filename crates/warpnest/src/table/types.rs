@@ -58,7 +58,7 @@ pub trait Value: Plain {
     /// }
     /// LinearMap::<u32, Tiny>::new(&Device::cpu()).unwrap();
     /// ```
-    type Word: words::Key + words::Value;
+    type Word: words::KeyWord + words::ValueWord;
 
     /// The proof that any bytes are a value of the type, if they are: files may have any.
     #[doc(hidden)]
@@ -114,19 +114,19 @@ impl OrderedKey for char {}
 
 /// A key that is a word itself, `u32` or `u64`: for generic code that computes with keys, and for
 /// kernels.
-pub trait KeyWord: OrderedKey + Value<Word = Self> + words::Key + words::Value + bytemuck::Pod {}
-impl<T: OrderedKey + Value<Word = T> + words::Key + words::Value + bytemuck::Pod> KeyWord for T {}
+pub trait WordKey: OrderedKey + Value<Word = Self> + words::KeyWord + words::ValueWord + bytemuck::Pod {}
+impl<T: OrderedKey + Value<Word = T> + words::KeyWord + words::ValueWord + bytemuck::Pod> WordKey for T {}
 
 /// A value that is a word itself, `u32` or `u64`.
-pub trait ValueWord: Value<Word = Self> + words::Value + words::Key + bytemuck::Pod {}
-impl<T: Value<Word = T> + words::Value + words::Key + bytemuck::Pod> ValueWord for T {}
+pub trait WordValue: Value<Word = Self> + words::ValueWord + words::KeyWord + bytemuck::Pod {}
+impl<T: Value<Word = T> + words::ValueWord + words::KeyWord + bytemuck::Pod> WordValue for T {}
 
 /// A number of bytes that a key or a value can have, as an array of so many units.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(message = "a key or value has 4 or 8 bytes, and this type has another size")]
 pub trait Bytes {
     /// The word of so many bytes.
-    type Word: words::Key + words::Value;
+    type Word: words::KeyWord + words::ValueWord;
 }
 impl Bytes for [(); 4] {
     type Word = u32;

@@ -10,7 +10,7 @@ use crate::table::stages::StageClock;
 use crate::{Buffer, BuildError, Device, Error, Result, Stream};
 use gpu_kernels::hash::{Family, Formula, HashFunctions};
 use gpu_kernels::two_level::{BucketStarts, BuildBuckets, BuildParams, KEYS_OF_STARTS, Layout, StartsParams, header};
-use gpu_kernels::types::{Key, Payload, Value, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
@@ -32,7 +32,7 @@ pub(super) struct Plan<K, V> {
     types: PhantomData<(K, V)>,
 }
 
-impl<K: Key, V: Value> Plan<K, V> {
+impl<K: KeyWord, V: ValueWord> Plan<K, V> {
     pub fn new(pairs: u64, buckets: u64) -> Self {
         Self { pairs, buckets, bits: u64::BITS - (buckets - 1).leading_zeros(), types: PhantomData }
     }
@@ -57,7 +57,7 @@ impl<K: Key, V: Value> Plan<K, V> {
 }
 
 /// The pairs to build from: the caller's, or what remained of them without repeated keys.
-struct Source<'i, K, V: Value> {
+struct Source<'i, K, V: ValueWord> {
     input: Input<'i, K, V>,
     buckets: u64,
 }
@@ -65,13 +65,13 @@ struct Source<'i, K, V: Value> {
 impl Builds for TwoLevel {
     type Report = TwoLevelReport;
 
-    fn sizes<K: Key, P: Payload>(config: &TwoLevelConfig, items: u64) -> Result<(u64, u64)> {
+    fn sizes<K: KeyWord, P: Payload>(config: &TwoLevelConfig, items: u64) -> Result<(u64, u64)> {
         let buckets = config.check(items)?;
         let kept = 8 * (config.words::<K, WordOf<P>>(buckets) + header::WORDS as u64) + 4 * buckets;
         Ok((kept, 8 * Plan::<K, WordOf<P>>::new(items, buckets).scratch_words()))
     }
 
-    fn build<K: Key, P: Payload>(
+    fn build<K: KeyWord, P: Payload>(
         config: TwoLevelConfig,
         stream: &Stream,
         device: &Device,
@@ -104,7 +104,7 @@ impl Builds for TwoLevel {
         Ok(map)
     }
 
-    fn rebuild<K: Key, P: Payload>(
+    fn rebuild<K: KeyWord, P: Payload>(
         table: &mut TwoLevelTable<K, WordOf<P>>,
         stream: &Stream,
         input: Input<'_, K, P>,
@@ -118,16 +118,16 @@ impl Builds for TwoLevel {
         built
     }
 
-    fn config<K: Key, P: Payload>(table: &TwoLevelTable<K, WordOf<P>>) -> &TwoLevelConfig {
+    fn config<K: KeyWord, P: Payload>(table: &TwoLevelTable<K, WordOf<P>>) -> &TwoLevelConfig {
         &table.config
     }
 
-    fn report<K: Key, P: Payload>(table: &TwoLevelTable<K, WordOf<P>>) -> &Self::Report {
+    fn report<K: KeyWord, P: Payload>(table: &TwoLevelTable<K, WordOf<P>>) -> &Self::Report {
         &table.report
     }
 }
 
-impl<K: Key, V: Value> TwoLevelTable<K, V> {
+impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
     /// Removes all keys, as after a rebuild that failed.
     fn empty(&mut self, stream: &Stream) {
         self.length = 0;
@@ -328,7 +328,7 @@ impl<K: Key, V: Value> TwoLevelTable<K, V> {
     }
 }
 
-pub(super) fn layout<K: Key>(config: &TwoLevelConfig, buckets: u64, random: impl FnMut() -> u64) -> Layout {
+pub(super) fn layout<K: KeyWord>(config: &TwoLevelConfig, buckets: u64, random: impl FnMut() -> u64) -> Layout {
     let (hash, inner) = (config.design.hash, config.design.sub_table_hash);
     let prime = hash.prime().unwrap_or(0);
     Layout {

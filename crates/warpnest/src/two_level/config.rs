@@ -5,7 +5,7 @@ use crate::table::config::Config;
 use crate::{Arithmetic, ConfigError, Error, HashFamily, InputError, Result};
 use gpu_kernels::table::slots::slot_words;
 use gpu_kernels::two_level::{MAX_IN_BUCKET, MAX_SLOTS, MAX_SUB_TABLES};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// The configuration of a [`TwoLevelMap`](crate::TwoLevelMap).
 ///
@@ -152,7 +152,7 @@ impl Config<TwoLevel> {
 
     /// Returns the words of the slots of `buckets` buckets. They are enough for as many pairs,
     /// which are moved through them during a build.
-    pub(super) fn words<K: Key, V: Value>(&self, buckets: u64) -> u64 {
+    pub(super) fn words<K: KeyWord, V: ValueWord>(&self, buckets: u64) -> u64 {
         let slots = buckets * (self.design.sub_tables * self.design.sub_table_slots) as u64;
         slots * slot_words::<K, V>() + Pairs::<K, V>::MAX_PADDING
     }

@@ -12,10 +12,10 @@ use crate::table::file::{Incoming, Loading, Parts, Section};
 use crate::{Error, Result};
 use gpu_kernels::table::slots::slot_words;
 use gpu_kernels::two_level::{Layout, header};
-use gpu_kernels::types::{Key, Value};
+use gpu_kernels::types::{KeyWord, ValueWord};
 use std::marker::PhantomData;
 
-impl<K: Key, V: Value> TwoLevelTable<K, V> {
+impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
     pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let Self { config, report, layout, .. } = self;
         let TwoLevel { capacity, mean, sub_tables, sub_table_slots, hash, sub_table_hash, seeds, rounds } =

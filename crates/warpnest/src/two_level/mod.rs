@@ -18,7 +18,7 @@ use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
 use gpu_kernels::cuckoo::UnpackParams;
 use gpu_kernels::two_level::{Find, FindParams, Histogram, Layout, MAX_SUB_TABLES};
-use gpu_kernels::types::{Key, Payload, Value, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use std::marker::PhantomData;
 
 /// A map that is built by sorting its pairs into small buckets and building each bucket on chip. It
@@ -61,7 +61,7 @@ pub type TwoLevelMap<K, V> = BulkMap<K, V, TwoLevel>;
 impl Sealed for TwoLevel {}
 impl Design for TwoLevel {
     const NAME: &'static str = "TwoLevel";
-    type Table<K: Key, P: Payload> = TwoLevelTable<K, WordOf<P>>;
+    type Table<K: KeyWord, P: Payload> = TwoLevelTable<K, WordOf<P>>;
 }
 impl Seeded for TwoLevel {}
 impl Staged for TwoLevel {}
@@ -69,7 +69,7 @@ impl Counted for TwoLevel {}
 
 /// The table of a [`TwoLevelMap`].
 #[derive(Debug)]
-pub struct TwoLevelTable<K: Key, V: Value> {
+pub struct TwoLevelTable<K: KeyWord, V: ValueWord> {
     device: Device,
     config: Config<TwoLevel>,
     layout: Layout,
@@ -82,7 +82,7 @@ pub struct TwoLevelTable<K: Key, V: Value> {
     types: PhantomData<(K, V)>,
 }
 
-impl<K: Key, V: Value> TwoLevelTable<K, V> {
+impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
     /// Returns how the table hashes, for a kernel of your own: with [`TwoLevelTable::words`] and
     /// [`TwoLevelTable::seeds`] it makes a [`Table`](gpu_kernels::two_level::Table).
     pub fn layout(&self) -> &Layout {
@@ -138,7 +138,7 @@ impl<K: Key, V: Value> TwoLevelTable<K, V> {
     }
 }
 
-impl<K: Key, V: Value> RawTable<K, V> for TwoLevelTable<K, V> {
+impl<K: KeyWord, V: ValueWord> RawTable<K, V> for TwoLevelTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }

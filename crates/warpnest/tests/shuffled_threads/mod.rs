@@ -1,6 +1,6 @@
 //! The blocks of a launch on more threads than there are cores, in any order.
 
-use gpu_kernels::types::Key as _;
+use gpu_kernels::types::KeyWord as _;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use warpnest::Result;
 use warpnest::engine::Runner;

@@ -9,7 +9,7 @@ pub use number::{FlagSlotValues, NumberSlots, RankSlotValues, SlotsParams};
 
 use crate::seam::{Block, Global, Tile};
 use crate::table::lookup::Lookup;
-use crate::types::{Key, Scalar};
+use crate::types::{KeyWord, Scalar};
 
 /// The arguments of kernels over rows.
 #[derive(Clone, Copy, Debug)]
@@ -22,11 +22,11 @@ pub struct RowsParams {
 kernel! {
     /// Writes `keys` to `keys_out` in reverse order, and to `rows_out[i]` the number of the row
     /// that `keys_out[i]` is from. One thread a row.
-    ReverseRows<K: Key>, "reverse_rows", threads 256;
+    ReverseRows<K: KeyWord>, "reverse_rows", threads 256;
     { keys: Global<K>, keys_out: Global<K>, rows_out: Global<u32>, plan: RowsParams }
 }
 
-impl<K: Key> ReverseRows<K> {
+impl<K: KeyWord> ReverseRows<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

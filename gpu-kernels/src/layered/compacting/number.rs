@@ -7,7 +7,7 @@ use crate::hash::HashFunctions;
 use crate::primitives::append::{self, WARPS, write_staged};
 use crate::seam::{Block, Global, Shared};
 use crate::table::slots::{EMPTY, Slot, Slots, cell};
-use crate::types::Key;
+use crate::types::KeyWord;
 
 /// The arguments of kernels that number the keys in slots.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub struct SlotsParams {
 }
 
 /// A table whose slots, and then its cell, are processed by a thread each.
-struct Rows<K: Key> {
+struct Rows<K: KeyWord> {
     slots: Slots<K, u32>,
     table: cuckoo::Table<K, u32>,
     header: Global<u64>,
@@ -47,7 +47,7 @@ struct Row {
     target: u64,
 }
 
-impl<K: Key> Rows<K> {
+impl<K: KeyWord> Rows<K> {
     #[inline(always)]
     fn new(words: Global<Slot<K, u32>>, header: Global<u64>, plan: SlotsParams) -> Self {
         Self { slots: Slots::new(words), table: cuckoo::Table::new(words, plan.functions), header, plan }
@@ -92,12 +92,12 @@ kernel! {
     /// Gives every key a number, its id, in the order in which blocks append. The id becomes the
     /// key's value, and the key becomes `keys_out[id]` if `id` is below the capacity. `count[0]`, 0
     /// at first, becomes the number of ids. One thread a slot, and one for the cell.
-    NumberSlots<K: Key>, "slots_number", threads 256,
+    NumberSlots<K: KeyWord>, "slots_number", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = append::THREADS;
     { words: Global<Slot<K, u32>>, header: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: SlotsParams }
 }
 
-impl<K: Key> NumberSlots<K> {
+impl<K: KeyWord> NumberSlots<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>, keys: B::Shared<u64>) {
         let args = self;
@@ -121,11 +121,11 @@ impl<K: Key> NumberSlots<K> {
 kernel! {
     /// Sets bit `value mod 32` of `bits[value / 32]` for the value of every key. All bits are 0 at
     /// first, and no two values are equal. One thread a slot, and one for the cell.
-    FlagSlotValues<K: Key>, "slots_mark_values", threads 256;
+    FlagSlotValues<K: KeyWord>, "slots_mark_values", threads 256;
     { words: Global<Slot<K, u32>>, header: Global<u64>, bits: Global<u32>, plan: SlotsParams }
 }
 
-impl<K: Key> FlagSlotValues<K> {
+impl<K: KeyWord> FlagSlotValues<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
@@ -143,11 +143,11 @@ kernel! {
     /// Replaces every value by its rank: the number of smaller values that are flagged in `bits`.
     /// `before[i]` is the number of flags in the words before `bits[i]`. One thread a slot, and one
     /// for the cell.
-    RankSlotValues<K: Key>, "slots_rank_values", threads 256;
+    RankSlotValues<K: KeyWord>, "slots_rank_values", threads 256;
     { words: Global<Slot<K, u32>>, header: Global<u64>, bits: Global<u32>, before: Global<u32>, plan: SlotsParams }
 }
 
-impl<K: Key> RankSlotValues<K> {
+impl<K: KeyWord> RankSlotValues<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

@@ -2,7 +2,7 @@
 
 use super::Digit;
 use crate::seam::{Block, Global, Shared};
-use crate::types::Key;
+use crate::types::KeyWord;
 
 /// The most counters: digits times the values of each.
 pub const MAX_COUNTERS: u32 = 4096;
@@ -27,11 +27,11 @@ pub struct HistogramParams {
 kernel! {
     /// Adds to `counts[d << bits | v]` how many keys have value `v` in digit `d`. Any number of
     /// blocks share the keys.
-    Histogram<K: Key>, "radix_histogram", threads 256, shared counters: u32 = MAX_COUNTERS as usize;
+    Histogram<K: KeyWord>, "radix_histogram", threads 256, shared counters: u32 = MAX_COUNTERS as usize;
     { keys: Global<K>, counts: Global<u32>, plan: HistogramParams }
 }
 
-impl<K: Key> Histogram<K> {
+impl<K: KeyWord> Histogram<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, counters: B::Shared<u32>) {
         let args = self;

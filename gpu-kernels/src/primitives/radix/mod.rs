@@ -15,7 +15,7 @@ pub use partition::{PORTION, Partition, PartitionParams, state_words};
 pub use tile::tile;
 
 use crate::hash::HashFunctions;
-use crate::types::{Key, Scalar};
+use crate::types::{KeyWord, Scalar};
 
 /// The most bits of a digit.
 pub const MAX_BITS: u32 = 10;
@@ -28,8 +28,8 @@ pub enum DigitOf {
     Key = 0,
     /// The bucket that the first hash function gives the key.
     Bucket = 1,
-    /// The key [`mixed`](Key::mixed) with the first function's constants. A pass writes the keys
-    /// mixed, so later passes take their digits from [`DigitOf::Key`].
+    /// The key [`mixed`](KeyWord::mixed) with the first function's constants. A pass writes the
+    /// keys mixed, so later passes take their digits from [`DigitOf::Key`].
     MixedKey = 2,
 }
 
@@ -57,7 +57,7 @@ impl Digit {
 
     /// The word that the digits of `key` are taken from.
     #[inline(always)]
-    fn word<K: Key>(&self, key: K) -> u64 {
+    fn word<K: KeyWord>(&self, key: K) -> u64 {
         if self.of == DigitOf::Key as u32 {
             key.to_u64()
         } else if self.of == DigitOf::MixedKey as u32 {
@@ -75,7 +75,7 @@ impl Digit {
 
     /// Mixes the keys if digits are of mixed keys.
     #[inline(always)]
-    fn mix<K: Key, const N: usize>(&self, keys: &mut [K; N]) {
+    fn mix<K: KeyWord, const N: usize>(&self, keys: &mut [K; N]) {
         if self.of == DigitOf::MixedKey as u32 {
             for i in 0..N {
                 keys[i] = self.functions.mixed_key(0, keys[i]);
@@ -87,7 +87,7 @@ impl Digit {
     /// checked once, and not for each key: on the GPU the loops are unrolled, and the path that is
     /// taken should be short.
     #[inline(always)]
-    fn of_each<K: Key, const N: usize>(&self, keys: &[K; N]) -> [u32; N] {
+    fn of_each<K: KeyWord, const N: usize>(&self, keys: &[K; N]) -> [u32; N] {
         let mut digits = [0; N];
         if self.of != DigitOf::Bucket as u32 {
             for i in 0..N {

@@ -9,14 +9,14 @@ use super::tile::{
 use super::{Digit, MAX_BITS};
 use crate::primitives::look_back;
 use crate::seam::{Block, Global, Shared, Tile, opaque};
-use crate::types::{Key, Payload, WordOf};
+use crate::types::{KeyWord, Payload, WordOf};
 
 /// The most items of one launch: a tile publishes sums of 30 bits.
 pub const PORTION: u64 = 1 << 29;
 
 /// The number of words in which a pass over `items` items (at most [`PORTION`]) publishes its sums.
 /// All must be 0 at first.
-pub const fn state_words<K: Key, V: Payload>(items: u64, bits: u32) -> u64 {
+pub const fn state_words<K: KeyWord, V: Payload>(items: u64, bits: u32) -> u64 {
     1 + items.div_ceil(tile::<K, V>()) * ((1 << bits) / 2)
 }
 
@@ -62,7 +62,7 @@ kernel! {
     /// The last tile is filled up with items of the last digit, which come after all others. They
     /// are left out only of the published sums and of the output. For keys without values the value
     /// arrays are not used.
-    Partition<K: Key, V: Payload>, "radix_partition", threads 512, resident 2,
+    Partition<K: KeyWord, V: Payload>, "radix_partition", threads 512, resident 2,
         shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_BITS, shared sums: u32 = 16;
     {
         keys: Global<K>, values: Global<WordOf<V>>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
@@ -70,7 +70,7 @@ kernel! {
     }
 }
 
-impl<K: Key, V: Payload> Partition<K, V> {
+impl<K: KeyWord, V: Payload> Partition<K, V> {
     #[inline(always)]
     fn run<B: Block>(
         self,
@@ -238,7 +238,7 @@ impl<K: Key, V: Payload> Partition<K, V> {
 
 /// The number of items of a tile, and the first of them.
 #[inline(always)]
-fn here<K: Key, V: Payload>(plan: &PartitionParams, tile_index: u64) -> (u32, u64) {
+fn here<K: KeyWord, V: Payload>(plan: &PartitionParams, tile_index: u64) -> (u32, u64) {
     let first = plan.first + tile_index * tile::<K, V>();
     (opaque(plan.end.saturating_sub(first).min(tile::<K, V>()) as u32), first)
 }

@@ -5,7 +5,7 @@
 //! halves of a 64-bit word.
 
 use crate::seam::{Atomic, Block, DeviceScope, Global, Shared, Tile, Word, opaque, pause};
-use crate::types::{Key, Payload};
+use crate::types::{KeyWord, Payload};
 
 /// The number of threads of a block.
 pub const THREADS: usize = 512;
@@ -21,12 +21,12 @@ const _: () = assert!(STAGING_WORDS * 4 == (WARPS as usize) << super::MAX_BITS);
 const _: () = assert!(STAGING_WORDS as u64 == tile::<u64, u64>() && STAGING_WORDS as u64 * 2 == tile::<u32, u32>());
 
 /// The number of items of a thread: fewer for wide items, so that they fit the registers.
-pub const fn items<K: Key, V: Payload>() -> usize {
+pub const fn items<K: KeyWord, V: Payload>() -> usize {
     if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_ITEMS } else { MAX_ITEMS / 2 }
 }
 
 /// The number of items of a tile, which one block moves.
-pub const fn tile<K: Key, V: Payload>() -> u64 {
+pub const fn tile<K: KeyWord, V: Payload>() -> u64 {
     (THREADS * items::<K, V>()) as u64
 }
 
@@ -36,13 +36,18 @@ pub const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 
 /// The offset in its tile of item `row` of a thread.
 #[inline(always)]
-pub fn item_of_row<K: Key, V: Payload>(thread: u32, row: usize) -> u32 {
+pub fn item_of_row<K: KeyWord, V: Payload>(thread: u32, row: usize) -> u32 {
     (thread & !31) * items::<K, V>() as u32 + row as u32 * 32 + thread % 32
 }
 
 /// Reads the items of a thread from a tile of `here` items; items beyond these are not read.
 #[inline(always)]
-pub fn load_rows<K: Key, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thread: u32, into: &mut [T; MAX_ITEMS]) {
+pub fn load_rows<K: KeyWord, V: Payload, T: Word>(
+    tile_of: Global<T>,
+    here: u32,
+    thread: u32,
+    into: &mut [T; MAX_ITEMS],
+) {
     let from = tile_of.offset(item_of_row::<K, V>(thread, 0) as u64);
     if here as u64 == tile::<K, V>() {
         for row in 0..items::<K, V>() {
@@ -60,7 +65,7 @@ pub fn load_rows<K: Key, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thr
 /// Prefetches the items of a thread's warp before [`load_rows`]: each lane asks for one line of
 /// them.
 #[inline(always)]
-pub fn prefetch_rows<K: Key, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thread: u32) {
+pub fn prefetch_rows<K: KeyWord, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thread: u32) {
     let line = (128 / size_of::<T>()) as u32;
     let item = (thread & !31) * items::<K, V>() as u32 + thread % 32 * line;
     if thread % 32 * line < 32 * items::<K, V>() as u32 && item < here {

@@ -219,7 +219,7 @@ macro_rules! backend_kernel {
     (
         $name:ident [$key:ident : $key_bound:ident, $value:ident : Payload] [] $entry:literal, $($rest:tt)*
     ) => {
-        $crate::backend_kernel! { $name [$key : $key_bound, $value : Value] [] $entry, $($rest)* }
+        $crate::backend_kernel! { $name [$key : $key_bound, $value : ValueWord] [] $entry, $($rest)* }
         $crate::entry_point! { $name [$key = u32, $value = $crate::types::Nothing] concat!($entry, "_u32"), $($rest)* }
         $crate::entry_point! { $name [$key = u64, $value = $crate::types::Nothing] concat!($entry, "_u64"), $($rest)* }
     };

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{
     Answers, Buffer, CompactingConfig, CompactingTable, Config, ConfigError, CuckooConfig, Device, Error, PageConfig,
 };

@@ -4,7 +4,7 @@
 use gpu_kernels::cuckoo::header;
 use gpu_kernels::hash::HashFunctions;
 use std::collections::HashSet;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{CuckooConfig, Device};
 use warpnest_tests::cuckoo_checker::{Said, check_cuckoo_set, keys_of_words, slot};
 use warpnest_tests::distinct_keys;

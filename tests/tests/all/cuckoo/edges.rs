@@ -1,6 +1,6 @@
 //! Edge cases of the cuckoo map: extreme keys and sizes, load to the limit, and forced restarts.
 
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{CuckooConfig, CuckooMap, HashFamily};
 use warpnest_tests::built::{self, build, edges};
 use warpnest_tests::{distinct_keys, engines, linear, on_all};

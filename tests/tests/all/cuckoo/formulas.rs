@@ -3,10 +3,10 @@
 
 use gpu_kernels::cuckoo::{Census, Last, PairsParams, header, next_slot, slot_bytes, slot_words};
 use gpu_kernels::hash::{Formula, HashFunctions, MAX_FUNCTIONS, NO_SLOT};
-use gpu_kernels::types::Key as _;
+use gpu_kernels::types::KeyWord as _;
 use gpu_kernels::types::Payload;
 use std::collections::HashSet;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_tests::cuckoo_checker::keys_of_words;
 use warpnest_tests::{at, distinct_keys, null, on_all};

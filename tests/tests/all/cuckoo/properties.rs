@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 use warpnest::CuckooConfig;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest_tests::cuckoos::{Spec, spec};
 use warpnest_tests::{TestEngine, key, maps, on_every_engine};
 

@@ -5,7 +5,7 @@ use gpu_kernels::extendible::{PAGE, Segment, State, WordOf};
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
 use warpnest::design::Extendible;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, ExtendibleMap};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_checker::check_extendible_map;

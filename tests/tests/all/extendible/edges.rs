@@ -2,7 +2,7 @@
 //! bound, on every engine.
 
 use std::collections::HashMap;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, ExtendibleConfig};
 use warpnest_tests::changing::edges::{self, extremes};
 use warpnest_tests::changing::{come_and_go, create, pairs, remove, values};

@@ -4,7 +4,7 @@
 //! `extendible/faults.rs` has the failures that come from the device.
 
 use std::collections::HashMap;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, ConfigError, Device, Error, ExtendibleConfig, ExtendibleMap, FullError, InputError};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_parts::{close, small, spread};

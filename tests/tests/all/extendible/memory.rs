@@ -2,7 +2,7 @@
 //! none.
 
 use std::sync::atomic::Ordering::Relaxed;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Error, ExtendibleConfig, ExtendibleMap, InputError, Result};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_parts::small;

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, Error, ExtendibleConfig, ExtendibleMap};
 use warpnest_tests::{key, maps, of_all_widths, on_every_engine};
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use warpnest::engine::{Cores, HostEngine, Runner};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, Error, ExtendibleConfig, ExtendibleMap, FullError};
 use warpnest_tests::changing::{own, pairs, values};
 use warpnest_tests::extendible_checker::{Found, check_extendible_map};

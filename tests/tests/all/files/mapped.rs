@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, Error, FileError, Mapped, PageMap, PageSet, Result};
 use warpnest_tests::files::value;
 use warpnest_tests::{distinct_keys, elsewhere, in_all_widths, says};

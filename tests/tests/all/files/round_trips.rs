@@ -1,7 +1,7 @@
 //! Every table, saved on each engine and loaded on each engine.
 
 use warpnest::Error;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest_tests::files::{Contents, Sample, samples};
 use warpnest_tests::{TestEngine, at, engines, the_cpu_engine};
 

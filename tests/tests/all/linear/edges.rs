@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, LinearConfig, LinearMap, LinearOperation};
 use warpnest_tests::changing::edges::{self, extremes};
 use warpnest_tests::changing::{create, fill, pairs, values};

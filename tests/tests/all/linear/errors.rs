@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, ConfigError, Device, Error, FullError, InputError, LinearConfig, LinearMap};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::linear_checker::{check_linear_map, linear_engines};

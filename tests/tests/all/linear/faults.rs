@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, Error, LinearConfig, LinearMap, LinearOperation, Result};
 use warpnest_tests::changing::{self, own, pairs, values};
 use warpnest_tests::linear_checker::check_linear_map;

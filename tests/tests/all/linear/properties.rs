@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, Error, FullError, LinearConfig, LinearMap, LinearOperation};
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, linear_engines};
 use warpnest_tests::{TestEngine, key, on_those, the_cpu_engine};

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, Device, LinearConfig, LinearOperation};
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, in_some_order, search_order};
 use warpnest_tests::{distinct_keys, of_all_widths};

@@ -6,7 +6,7 @@ use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
 use warpnest::kernels::double::PackedPair;
 use warpnest::kernels::linear::Operation;
 use warpnest::kernels::seam::Global;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, Device, LinearConfig, LinearMap};
 use warpnest_tests::linear_checker::{
     Slot, bucket, check_linear_map, decode, empty_word, line, linear_engines, removed_word, search_order, slot_of,

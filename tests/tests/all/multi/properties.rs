@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU32;
 use warpnest::design::{Cuckoo, Ids};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
     Buffer, BuildError, Config, CuckooConfig, Device, Error, HashFamily, MultiConfig, MultiMap, PageConfig,
 };

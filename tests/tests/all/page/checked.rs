@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use warpnest::engine::HostEngine;
 use warpnest::kernels::page::{Layout, MAX_SPLIT_BITS, header};
 use warpnest::page::PageReport;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, PageConfig};
 use warpnest_tests::maps::holds;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};

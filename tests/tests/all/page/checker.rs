@@ -4,7 +4,7 @@
 use gpu_kernels::page::Layout;
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use std::collections::HashMap;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Device, PageConfig, PageMap};
 use warpnest_tests::distinct_keys;
 use warpnest_tests::maps::holds;

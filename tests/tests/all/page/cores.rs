@@ -3,7 +3,7 @@
 
 use rayon::ThreadPoolBuilder;
 use std::collections::HashMap;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, PageConfig, PageMap};
 use warpnest_tests::page_checker::check_page_map;
 use warpnest_tests::{distinct_keys, values};

@@ -4,7 +4,7 @@
 //! `page/skew.rs` has the builds that fail, `page/faults.rs` the failures that come from the
 //! device.
 
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, ConfigError, Device, Error, PageConfig};
 use warpnest_tests::built::{errors, refused};
 use warpnest_tests::maps::holds;

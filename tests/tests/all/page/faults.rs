@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::page::PageReport;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Error, PageConfig};
 use warpnest_tests::built::faults::{self, failing_allocations, memory_is_as_said, times};
 use warpnest_tests::maps::holds;

@@ -2,13 +2,13 @@
 //! unpacking.
 
 use gpu_kernels::page::{Layout, header};
-use gpu_kernels::types::Key as _;
+use gpu_kernels::types::KeyWord as _;
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::slice;
 use warpnest::Device;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::{Known, Pages, Source, key_of_page};
 use warpnest_tests::{TestEngine, distinct_keys, engines, on_every_engine};

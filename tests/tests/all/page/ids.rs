@@ -5,7 +5,7 @@ use super::sources::scattered;
 use gpu_kernels::layered::multi::{Runs, RunsParams};
 use gpu_kernels::page::{FlagValues, Layout, Number, NumberParams, RankValues, ValuesParams, header};
 use std::collections::HashMap;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_tests::engines;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};

@@ -6,7 +6,7 @@ use gpu_kernels::page::{Layout, MAX_CANDIDATES, MIN_BUCKETS, fit_page, max_page_
 use gpu_kernels::types::{Nothing, Payload, Scalar};
 use proptest::prelude::*;
 use std::collections::HashSet;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest_tests::distinct_keys;
 
 /// A strategy for words with few and many bits, and some of any kind.

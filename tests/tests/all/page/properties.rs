@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, PageConfig, PageMap};
 use warpnest_tests::page_checker::{check_page_map, same_pairs};
 use warpnest_tests::{TestEngine, key, on_every_engine};

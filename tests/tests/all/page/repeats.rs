@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use warpnest::kernels::page::{Sample, SampleParams, header};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, PageConfig, PageMap};
 use warpnest_tests::built::{self, check};
 use warpnest_tests::{TestEngine, at, distinct_keys, engines, on_each_engine, values};

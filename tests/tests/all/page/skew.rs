@@ -1,11 +1,11 @@
 //! Tests of the page map with repeated keys, few or many, and with keys that are chosen to collide.
 
-use gpu_kernels::types::Key as _;
+use gpu_kernels::types::KeyWord as _;
 use std::collections::HashSet;
 use warpnest::kernels::page::{Layout, MAX_SPLIT_BITS};
 use warpnest::kernels::types::Scalar;
 use warpnest::page::PageReport;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{BuildError, Error, PageConfig, PageMap};
 use warpnest_tests::built::{self, check, edges};
 use warpnest_tests::maps::holds;

@@ -6,7 +6,7 @@ use gpu_kernels::page::{Layout, header};
 use gpu_kernels::types::{Payload, WordOf};
 use std::collections::{HashMap, HashSet};
 use warpnest::Device;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest_tests::page_checker::same_pairs;
 use warpnest_tests::pages::{Known, Pages, Source, key_of_page};
 use warpnest_tests::{at, on_all};

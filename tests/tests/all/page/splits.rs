@@ -5,7 +5,7 @@
 use gpu_kernels::page::{MAX_SPLIT_BITS, Pairs, Split, SplitParams, header, split_state_words, split_tile};
 use gpu_kernels::types::{Payload, Scalar, WordOf};
 use std::collections::HashMap;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_tests::{at, distinct_keys, null, on_all};
 

@@ -6,7 +6,7 @@ use gpu_kernels::primitives::radix::{
     Digit, DigitOf, Histogram, HistogramParams, Partition, PartitionParams, state_words, tile,
 };
 use gpu_kernels::types::{Payload, Scalar, WordOf};
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_tests::{at, distinct_keys, on_all};
 

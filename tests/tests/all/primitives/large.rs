@@ -8,14 +8,14 @@
 #[path = "../../../../crates/warpnest/tests/shuffled_threads/mod.rs"]
 mod shuffled_threads;
 
-use gpu_kernels::types::Key as _;
+use gpu_kernels::types::KeyWord as _;
 use shuffled_threads::ShuffledThreads;
 use std::collections::HashMap;
 use warpnest::engine::HostEngine;
 use warpnest::primitives::{
     BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs,
 };
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, TwoLevelConfig};
 use warpnest_tests::distinct_keys;
 

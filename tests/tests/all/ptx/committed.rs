@@ -8,7 +8,7 @@ use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;
 use warpnest::engine::{HostEngine, Runner};
 use warpnest::ptx::{baseline, hopper};
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, CuckooConfig, Device, Error, PageConfig, Result};
 use warpnest_tests::{PtxRunner, distinct_keys, engines};
 

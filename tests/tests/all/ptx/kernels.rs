@@ -41,7 +41,7 @@ use gpu_kernels::two_level::{
 };
 use gpu_kernels::types::{Nothing, Payload};
 use warpnest::ptx::hopper;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest_tests::null;
 
 /// The kernels of the cuckoo map or set for a key and its payload, with no work and null pointers.

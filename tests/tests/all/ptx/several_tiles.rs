@@ -1,7 +1,7 @@
 //! The parts of the PTX that the interpreter executes only if there are more items than one tile
 //! holds: blocks that look back at others.
 
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, PageConfig, PageMap, PageSet, SortedConfig};
 use warpnest_tests::{built, distinct_keys, engines, values};
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::cuckoo::CuckooReport;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, CuckooConfig, CuckooMap, Device, Error, Event, InputError, Stream};
 use warpnest_tests::{TestEngine, counting, distinct_keys, engines, only};
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::ops::{Bound, Range};
 use warpnest::kernels::primitives::roofline::Copy;
 use warpnest::primitives::{Scratch, exclusive_scan, gather, sort_pairs};
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, Error, InputError, PageConfig, PageMap, Result};
 use warpnest_tests::{
     assert_lengths, assert_wrong_device, distinct_keys, elsewhere, on_all, on_each_engine, on_every_engine,

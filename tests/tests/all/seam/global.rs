@@ -3,7 +3,7 @@
 
 use gpu_kernels::double::Double;
 use gpu_kernels::seam::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope};
-use gpu_kernels::types::{Key, Scalar};
+use gpu_kernels::types::{KeyWord, Scalar};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 use warpnest_tests::null;
@@ -18,7 +18,7 @@ fn global<T, const N: usize>(words: &mut Aligned<T, N>) -> Global<T> {
     unsafe { Global::new(words.0.as_mut_ptr()) }
 }
 
-fn plain_accesses<K: Key>() {
+fn plain_accesses<K: KeyWord>() {
     let word = |i: u64| K::from_u64(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let mut words = Aligned(std::array::from_fn::<K, 16, _>(|i| word(i as u64)));
     let memory = global(&mut words);
@@ -67,7 +67,7 @@ fn null_is_null_and_a_cast_keeps_the_address() {
 }
 
 /// Checks each operation on one word, by one thread.
-fn one_thread<K: Key, S: Scope>() {
+fn one_thread<K: KeyWord, S: Scope>() {
     let k = K::from_u64;
     let mut words = Aligned([k(10), k(20), k(30)]);
     let memory = global(&mut words);
@@ -91,7 +91,7 @@ fn one_thread<K: Key, S: Scope>() {
 }
 
 /// Checks several threads at one word of each kind: nothing is lost and nothing is seen twice.
-fn many_threads<K: Key, S: Scope>() {
+fn many_threads<K: KeyWord, S: Scope>() {
     const THREADS: u64 = 4;
     const ROUNDS: u64 = 3000;
     let mut words = Aligned([K::default(); 4]);
@@ -137,7 +137,7 @@ fn many_threads<K: Key, S: Scope>() {
     assert_eq!([words.0[0], words.0[2], words.0[3]], [K::from_u64(total); 3]);
 }
 
-fn in_every_scope<K: Key>() {
+fn in_every_scope<K: KeyWord>() {
     one_thread::<K, BlockScope>();
     one_thread::<K, DeviceScope>();
     one_thread::<K, SystemScope>();

@@ -7,7 +7,7 @@
 use super::everywhere::{everywhere, global};
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Block, Global, Kernel, Shared, Tile, checked::Checker};
-use gpu_kernels::types::Key;
+use gpu_kernels::types::KeyWord;
 use warpnest_tests::null;
 
 kernel! {
@@ -125,11 +125,11 @@ fn a_count_tells_all_threads_for_how_many_it_was_true_and_ends_with_a_barrier() 
 kernel! {
     /// Writes the results of each atomic operation on shared memory. Two words of a thread's
     /// returns come first, then six of the block.
-    SharedAtomics<K: Key>, "test_shared_atomics", threads 64, shared words: K = 3, shared bins: K = 8;
+    SharedAtomics<K: KeyWord>, "test_shared_atomics", threads 64, shared words: K = 3, shared bins: K = 8;
     { out: Global<K> }
 }
 
-impl<K: Key> SharedAtomics<K> {
+impl<K: KeyWord> SharedAtomics<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<K>, bins: B::Shared<K>) {
         let args = self;
@@ -161,7 +161,7 @@ impl<K: Key> SharedAtomics<K> {
     }
 }
 
-fn shared_atomics<K: Key>() {
+fn shared_atomics<K: KeyWord>() {
     everywhere(
         1,
         &[K::default(); 139],
@@ -305,11 +305,11 @@ fn a_tile_makes_the_state_of_each_lane_once_with_fewer_lanes() {
 
 kernel! {
     /// A kernel with a parameter of each kind.
-    Parameters<K: Key, V: Key>, "test_parameters", threads 128;
+    Parameters<K: KeyWord, V: KeyWord>, "test_parameters", threads 128;
     { first: Global<K>, second: Global<V>, plan: [u64; 3], flag: u32 }
 }
 
-impl<K: Key, V: Key> Parameters<K, V> {
+impl<K: KeyWord, V: KeyWord> Parameters<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;

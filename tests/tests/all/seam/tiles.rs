@@ -7,7 +7,7 @@
 use super::everywhere::{everywhere, global};
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Block, Global, Kernel, Shared, Tile, Word, checked::Checker};
-use gpu_kernels::types::Key;
+use gpu_kernels::types::KeyWord;
 use std::fmt::Debug;
 
 /// Checks that `kernel` on the words of `fresh` always gives `expected`.
@@ -131,11 +131,11 @@ macro_rules! sum_kernel {
     ($name:ident, $entry:literal, $lanes:literal) => {
         kernel! {
             /// Sums over tiles.
-            $name<K: Key>, $entry, threads 64;
+            $name<K: KeyWord>, $entry, threads 64;
             { words: Global<K>, out: Global<K> }
         }
 
-        impl<K: Key> $name<K> {
+        impl<K: KeyWord> $name<K> {
             #[inline(always)]
             fn run<B: Block>(self, block: &mut B) {
                 let args = self;
@@ -175,7 +175,7 @@ fn total<N: Word>(words: &[N]) -> N {
     words.iter().fold(N::default(), |sum, &word| sum.plus(word))
 }
 
-fn sums<K: Key, L: Kernel>(lanes: usize, kernel: impl Fn(Global<K>, Global<K>) -> L) {
+fn sums<K: KeyWord, L: Kernel>(lanes: usize, kernel: impl Fn(Global<K>, Global<K>) -> L) {
     // Large ones, so that the sums wrap, and in the second block small ones, so that they do not.
     let word = |i: u64| if i < 64 { i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::MAX << 63 } else { i * i };
     let mut words: Vec<K> = (0..128).map(|i| K::from_u64(word(i) & K::ALL_ONES.to_u64())).collect();
@@ -191,7 +191,7 @@ fn sums<K: Key, L: Kernel>(lanes: usize, kernel: impl Fn(Global<K>, Global<K>) -
     makes(2, &[K::default(); 3 * 128], |out| kernel(words, out), &expected);
 }
 
-fn all_sums<K: Key>() {
+fn all_sums<K: KeyWord>() {
     sums::<K, _>(4, |words, out| Sums4 { words, out });
     sums::<K, _>(8, |words, out| Sums8 { words, out });
     sums::<K, _>(16, |words, out| Sums16 { words, out });

@@ -5,7 +5,7 @@ use gpu_kernels::cuckoo::header;
 use proptest::prelude::*;
 use std::collections::HashSet;
 use warpnest::design::Cuckoo;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{CuckooConfig, Device, Error, HashFamily};
 use warpnest_tests::cuckoo_checker::keys_of_set;
 use warpnest_tests::cuckoos::{Spec, spec};

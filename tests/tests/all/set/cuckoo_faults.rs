@@ -2,7 +2,7 @@
 //! fails.
 
 use gpu_kernels::cuckoo::header;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, BuildError, ConfigError, CuckooConfig, Error, InputError};
 use warpnest_tests::sets::errors::{self, refused};
 use warpnest_tests::sets::faults::{self, Measured, Takes, memory_is_as_said};

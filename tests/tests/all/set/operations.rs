@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use std::sync::atomic::AtomicU32;
 use warpnest::design::Page;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, BuildError, ConfigError, Device, Error, InputError, PageConfig};
 use warpnest_tests::pages::key_of_page;
 use warpnest_tests::sets::errors::{self, refused};

@@ -7,7 +7,7 @@ use gpu_kernels::seam::{Block, Global};
 use gpu_kernels::sorted::{Layout, Table};
 use std::ops::Bound;
 use warpnest::sorted::SortedReport;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, SortedConfig, SortedMap};
 use warpnest_tests::built::{self, build, edges};
 use warpnest_tests::sorted_checker::check_index;

@@ -3,7 +3,7 @@
 //!
 //! `sorted/faults.rs` has the failures that come from the device.
 
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, Error, InputError, SortedConfig, SortedMap};
 use warpnest_tests::built::errors;
 use warpnest_tests::maps::holds;

@@ -2,7 +2,7 @@
 //! state of the map afterwards, and that no byte is taken beyond what was announced.
 
 use std::sync::atomic::Ordering::Relaxed;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Error, SortedConfig, SortedMap};
 use warpnest_tests::built::faults::{self, failing_allocations, failing_launches, memory_is_as_said, times};
 use warpnest_tests::maps::holds;

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::{Bound, Range, RangeBounds};
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, SortedConfig, SortedMap};
 use warpnest_tests::sorted_checker::check_sorted_map;
 use warpnest_tests::{TestEngine, key, on_every_engine};

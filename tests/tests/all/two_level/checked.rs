@@ -3,9 +3,9 @@
 
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Block, Global, Kernel, Shared, checked::Checker};
-use gpu_kernels::types::Key as _;
+use gpu_kernels::types::KeyWord as _;
 use warpnest::engine::HostEngine;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, TwoLevelConfig};
 use warpnest_tests::{CheckedRunner, distinct_keys};
 

@@ -5,7 +5,7 @@
 //! fail.
 
 use warpnest::two_level::TwoLevelReport;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{HashFamily, TwoLevelConfig, TwoLevelMap};
 use warpnest_tests::built::{self, build, edges};
 use warpnest_tests::{distinct_keys, engines, linear, on_all, values};

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{BuildError, Error, TwoLevelConfig};
 use warpnest_tests::{TestEngine, family, key, maps, on_every_engine};
 

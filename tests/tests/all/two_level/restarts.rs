@@ -4,8 +4,8 @@
 //! A bucket overflows by chance, a bucket overflows because its keys were chosen so, or a bucket
 //! finds no seed.
 
-use gpu_kernels::types::Key as _;
-use warpnest::types::KeyWord as Key;
+use gpu_kernels::types::KeyWord as _;
+use warpnest::types::WordKey as Key;
 use warpnest::{Arithmetic, BuildError, ConfigError, Device, Error, HashFamily, TwoLevelConfig, TwoLevelMap};
 use warpnest_tests::built::rebuild;
 use warpnest_tests::{TestEngine, distinct_keys, engines, maps, says};

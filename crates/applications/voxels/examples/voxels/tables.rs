@@ -3,7 +3,7 @@
 use std::{iter::zip, time::Instant};
 
 use anyhow::ensure;
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, Device, PageConfig, PageMap};
 
 use warpnest_voxels::voxelize::{FINEST_NARROW, Surface, narrow};

@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 use warpnest::kernels::primitives::roofline::{Strided, StridedParams};
-use warpnest::types::KeyWord as Key;
+use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 
 use super::billions_a_second;

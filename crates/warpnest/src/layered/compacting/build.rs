@@ -138,7 +138,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
 
 /// Queues writing the keys from the last one to the first, and the rows that they are from. Among
 /// several rows of a key the first one is then the last.
-fn reverse<K: words::Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<()> {
+fn reverse<K: words::KeyWord>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<()> {
     let plan = RowsParams { rows: keys.len() as u64 };
     stream.batch(|batch| {
         let (keys_out, rows_out) = (batch.write(&work.reversed), batch.write(&work.rows));
@@ -150,7 +150,7 @@ fn reverse<K: words::Key>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> 
 
 /// Gives the keys of `map` ids and writes them to `keys_out`. The values of the map are the first
 /// rows with each key, and ids are in the order of these rows.
-fn number_in_order<K: words::Key>(
+fn number_in_order<K: words::KeyWord>(
     stream: &Stream,
     device: &Device,
     map: &dyn IdTable<K>,

@@ -2,7 +2,7 @@
 
 use crate::primitives::Scratch;
 use crate::{Buffer, Device, Result};
-use gpu_kernels::types::Key;
+use gpu_kernels::types::KeyWord;
 
 /// The memory that a build works in, and that a rebuild uses again.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Work<K> {
     pub scan: Scratch,
 }
 
-impl<K: Key> Work<K> {
+impl<K: KeyWord> Work<K> {
     pub fn new(device: &Device) -> Result<Self> {
         let nothing = || Buffer::uninitialized(device, 0);
         let (rows, first_rows, before) = (nothing()?, nothing()?, nothing()?);

@@ -188,7 +188,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
 /// Queues the compaction of the keys whose bits are set, and of the ends of their runs, to the
 /// front of arrays as long. The keys are written as they were before they were mixed; the number of
 /// keys goes to `count`.
-fn compact_runs<K: words::Key>(
+fn compact_runs<K: words::KeyWord>(
     stream: &Stream,
     scratch: &mut Scratch,
     (mixed, last): (&Buffer<K>, &Buffer<u32>),

@@ -3,7 +3,7 @@
 use crate::primitives::Scratch;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
-use gpu_kernels::types::Key;
+use gpu_kernels::types::KeyWord;
 
 /// The memory that a build works in, and that a rebuild uses again.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Work<K> {
     pub scratch: Scratch,
 }
 
-impl<K: Key> Work<K> {
+impl<K: KeyWord> Work<K> {
     pub fn new(device: &Device) -> Result<Self> {
         let nothing = || Buffer::uninitialized(device, 0);
         let (numbers, ends) = (nothing()?, nothing()?);

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::error::FileError;
 use crate::table::hash::{Arithmetic, HashFamily};
 use gpu_kernels::hash::{Formula, HashFunctions, MAX_FUNCTIONS};
-use gpu_kernels::types::Key;
+use gpu_kernels::types::KeyWord;
 
 /// The numbers by which a file names a family: its formula, and its prime or 0.
 pub(crate) fn family_number(family: HashFamily) -> [u64; 2] {
@@ -36,7 +36,7 @@ pub(crate) fn constants_of(functions: &HashFunctions) -> [[u64; 2]; MAX_FUNCTION
 
 /// The family of functions: the one that is configured, or, after a rebuild that did not come to
 /// drawing constants, the default one.
-pub(crate) fn family_of<K: Key>(functions: &HashFunctions, configured: HashFamily) -> HashFamily {
+pub(crate) fn family_of<K: KeyWord>(functions: &HashFunctions, configured: HashFamily) -> HashFamily {
     let mut constants = constants_of(functions).into_iter().flatten();
     let draw = || constants.next().unwrap_or_default();
     let mix = HashFunctions::new(Formula::Mix, functions.count(), functions.slots(), 0, K::BITS, draw);
@@ -45,7 +45,7 @@ pub(crate) fn family_of<K: Key>(functions: &HashFunctions, configured: HashFamil
 
 /// The functions onto `slots` slots whose constants a file has. They are made as those of a build,
 /// so that constants which no build draws are refused.
-pub(crate) fn functions_from<K: Key>(
+pub(crate) fn functions_from<K: KeyWord>(
     incoming: &mut Incoming<'_>,
     family: HashFamily,
     count: u32,

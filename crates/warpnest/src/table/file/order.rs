@@ -3,7 +3,7 @@
 use super::as_words;
 use crate::Result;
 use crate::error::FileError;
-use gpu_kernels::types::Key;
+use gpu_kernels::types::KeyWord;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -24,7 +24,7 @@ impl Order {
     }
 
     /// Looks at the part at an offset.
-    pub fn look<W: Key>(&self, at: u64, bytes: &[u8]) -> Result<(), &'static str> {
+    pub fn look<W: KeyWord>(&self, at: u64, bytes: &[u8]) -> Result<(), &'static str> {
         let words = as_words::<W>(bytes);
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return Ok(()) };
         self.ends.lock().unwrap_or_else(PoisonError::into_inner).insert(at, [first.to_u64(), last.to_u64()]);

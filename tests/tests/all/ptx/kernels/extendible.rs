@@ -7,7 +7,7 @@ use gpu_kernels::extendible::{
     SearchParams, TableDepths, Unpack, UnpackParams, Update,
 };
 use gpu_kernels::seam::Kernel;
-use warpnest::types::{KeyWord as Key, ValueWord as Value};
+use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest_tests::null;
 
 fn layout() -> Layout {
