@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use warpnest::engine::Cores;
+use warpnest::low_level::engine::Cores;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, Error};
 use warpnest_tests::files::{Contents, Sample, limited, samples};

@@ -2,7 +2,7 @@
 
 use gpu_kernels::seam::Kernel;
 use warpnest::Result;
-use warpnest::engine::{Cores, Runner};
+use warpnest::low_level::engine::{Cores, Runner};
 
 /// The CPU engine's runner of blocks, without its number of cores. A page map then has as many
 /// pages as on a GPU, and tests may count on which of them overflow.

@@ -3,7 +3,7 @@
 use gpu_kernels::seam::Kernel;
 use gpu_kernels::seam::checked::Checker;
 use std::sync::atomic::{AtomicU64, Ordering};
-use warpnest::engine::Runner;
+use warpnest::low_level::engine::Runner;
 use warpnest::{Error, Result};
 
 /// Runs blocks one after the other, threads in shuffled order; a conflict within a phase is an

@@ -51,7 +51,7 @@ extern "C" fn report() {
     let share = 100.0 * executed as f64 / all as f64;
     println!("PTX: {executed} of {all} statements were executed, {share:.1} %");
     let Some(path) = path() else { return };
-    let digest = warpnest::ptx::digest_line(warpnest::ptx::hopper());
+    let digest = warpnest::low_level::ptx::digest_line(warpnest::low_level::ptx::hopper());
     let text = format!("{executed} of {all} statements\n{digest}\n{left_out}");
     let written = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
     if let Err(error) = written {

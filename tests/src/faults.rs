@@ -3,9 +3,9 @@
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
-use warpnest::engine::Memory;
-use warpnest::engine::{Cores, Engine, HostEngine, Queue, Runner};
-use warpnest::kernels::seam::Kernel;
+use warpnest::low_level::engine::Memory;
+use warpnest::low_level::engine::{Cores, Engine, HostEngine, Queue, Runner};
+use warpnest::low_level::kernels::seam::Kernel;
 use warpnest::{Device, Error, Result};
 
 /// The CPU under another name.

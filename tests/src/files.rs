@@ -6,7 +6,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use warpnest::design::{Builds, Changes, Design, Ids, Sets};
-use warpnest::engine::{Engine, HostEngine, Memory, Queue, Runner};
+use warpnest::low_level::engine::{Engine, HostEngine, Memory, Queue, Runner};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
     BulkMap, BulkSet, CompactingConfig, CompactingTable, Config, CuckooConfig, Device, Error, ExtendibleConfig,

@@ -4,13 +4,13 @@ use gpu_kernels::seam::Kernel;
 use ptx_tools::{Module, Regions, Schedule};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, PoisonError, RwLock};
-use warpnest::engine::{Cores, Runner};
+use warpnest::low_level::engine::{Cores, Runner};
 use warpnest::{Error, Result};
 
 /// The PTX for every device, parsed once for all tests, so that their common coverage is known.
-pub static BASELINE: LazyLock<Module> = LazyLock::new(|| parse(warpnest::ptx::baseline()));
+pub static BASELINE: LazyLock<Module> = LazyLock::new(|| parse(warpnest::low_level::ptx::baseline()));
 /// The PTX for Hopper and later.
-pub static HOPPER: LazyLock<Module> = LazyLock::new(|| parse(warpnest::ptx::hopper()));
+pub static HOPPER: LazyLock<Module> = LazyLock::new(|| parse(warpnest::low_level::ptx::hopper()));
 
 fn parse(ptx: &str) -> Module {
     crate::coverage::report_at_exit();

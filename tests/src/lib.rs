@@ -48,7 +48,7 @@ use gpu_kernels::seam::Global;
 use proptest::prelude::*;
 use random::{derived, property_runner};
 use std::sync::LazyLock;
-use warpnest::engine::HostEngine;
+use warpnest::low_level::engine::HostEngine;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Arithmetic, Device, Error, HashFamily, InputError};
 
@@ -76,7 +76,7 @@ pub fn engines() -> &'static [TestEngine] {
 }
 
 fn new_engines() -> Vec<TestEngine> {
-    for digest in warpnest::ptx::replaced() {
+    for digest in warpnest::low_level::ptx::replaced() {
         eprintln!("PTX of a file beside the program: {}", digest.trim_start_matches("// "));
     }
     let mut engines = if only_cuda() { Vec::new() } else { engines_of_the_host() };
@@ -120,7 +120,7 @@ pub fn is_thorough() -> bool {
     std::env::var_os("WARPNEST_THOROUGH").is_some()
 }
 
-fn on(runner: impl warpnest::engine::Runner) -> Device {
+fn on(runner: impl warpnest::low_level::engine::Runner) -> Device {
     Device::from_engine(HostEngine::new(runner)).expect("a host engine always has a queue")
 }
 

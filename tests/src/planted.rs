@@ -4,9 +4,9 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use warpnest::engine::Memory;
-use warpnest::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
-use warpnest::kernels::seam::Kernel;
+use warpnest::low_level::engine::Memory;
+use warpnest::low_level::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
+use warpnest::low_level::kernels::seam::Kernel;
 use warpnest::{Device, Error, Result};
 
 /// An operation of a device.

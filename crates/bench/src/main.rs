@@ -33,7 +33,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    for digest in warpnest::ptx::replaced() {
+    for digest in warpnest::low_level::ptx::replaced() {
         eprintln!("PTX of a file beside the program: {}", digest.trim_start_matches("// "));
     }
     let outcome = match Cli::parse().command {

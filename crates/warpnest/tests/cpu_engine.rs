@@ -9,7 +9,7 @@ use shuffled_threads::ShuffledThreads;
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::design::{Builds, Design, Ids, Sets};
-use warpnest::engine::HostEngine;
+use warpnest::low_level::engine::HostEngine;
 use warpnest::primitives::{
     BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
     partition_pairs, sort_pairs,

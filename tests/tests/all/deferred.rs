@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use warpnest::engine::Memory;
-use warpnest::engine::{Engine, HostEngine, Queue, QueueEvent};
+use warpnest::low_level::engine::Memory;
+use warpnest::low_level::engine::{Engine, HostEngine, Queue, QueueEvent};
 use warpnest::{Device, Result};
 use warpnest_tests::{PtxRunner, engines};
 

@@ -3,8 +3,8 @@
 use super::hypothesis::Hypothesis;
 use super::points::Points;
 use super::sets::{Result, Sets};
-use warpnest::kernels::hash::Divisor;
-use warpnest::kernels::images::{
+use warpnest::low_level::kernels::hash::Divisor;
+use warpnest::low_level::kernels::images::{
     Choose, ChooseParams, HYPOTHESES, LimitRuns, LimitRunsParams, NO_REFERENCE_KEY, NO_SCENE_KEY, NO_VOTE, POSE_BITS,
     REFERENCE_BITS, RESULT_WORDS, Tally, TallyParams, Verify, VerifyParams, Vote, VoteParams,
 };

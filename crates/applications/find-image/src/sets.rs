@@ -2,7 +2,7 @@
 
 use super::points::{self, Points, PointsError};
 use thiserror::Error;
-use warpnest::kernels::images::{FEATURES, FIRST_FAR, Keys, KeysParams, NEIGHBOURS, word_of_point};
+use warpnest::low_level::kernels::images::{FEATURES, FIRST_FAR, Keys, KeysParams, NEIGHBOURS, word_of_point};
 use warpnest::{Buffer, Device, Stream};
 
 /// The reason why nothing can be searched.

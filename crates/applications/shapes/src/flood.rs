@@ -1,6 +1,8 @@
 //! The regions of one surface that lie inside the other, on a device.
 
-use warpnest::kernels::shapes::{Classify, ClassifyParams, Flatten, FloodParams, Link, Runs, Wind, WindParams};
+use warpnest::low_level::kernels::shapes::{
+    Classify, ClassifyParams, Flatten, FloodParams, Link, Runs, Wind, WindParams,
+};
 use warpnest::primitives::{Scratch, compact};
 use warpnest::{Buffer, Device, PageMap, Stream};
 

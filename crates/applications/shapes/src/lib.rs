@@ -12,7 +12,7 @@ mod surface;
 
 pub use closed::open_edges;
 pub use frame::{Counts, Frame, STAGES, Scene, Voxels};
-pub use warpnest::kernels::shapes::{MAX_SIDE, Motion, pack, unpack};
+pub use warpnest::low_level::kernels::shapes::{MAX_SIDE, Motion, pack, unpack};
 
 use thiserror::Error;
 

@@ -1,7 +1,7 @@
 //! The voxels of one moving surface, on a device.
 
 use glam::DVec3;
-use warpnest::kernels::shapes::{CountPieces, Motion, MoveCorners, SurfaceParams, Voxelize};
+use warpnest::low_level::kernels::shapes::{CountPieces, Motion, MoveCorners, SurfaceParams, Voxelize};
 use warpnest::primitives::{Scratch, compact, exclusive_scan, flag_last_of_each, iota, sort_pairs};
 use warpnest::{Buffer, Device, Stream};
 

@@ -4,7 +4,7 @@ use super::Bench;
 use super::maps::Subjects;
 use super::record::Record;
 use warpnest::CuckooConfig;
-use warpnest::kernels::primitives::roofline::Access;
+use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 
 /// Builds a map of `n` pairs in `slots_per_pair` slots a pair and looks up present and absent keys.

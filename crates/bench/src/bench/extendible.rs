@@ -4,7 +4,7 @@ use super::Bench;
 use super::input::value;
 use super::maps::Subjects;
 use super::record::{Record, Subject};
-use warpnest::kernels::primitives::roofline::Access;
+use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, ExtendibleConfig};
 

@@ -6,7 +6,7 @@ use super::record::{Record, Subject};
 use super::roofline::{Roofline, median_ms};
 use bytemuck::{Pod, Zeroable};
 use warpnest::Buffer;
-use warpnest::kernels::primitives::roofline::Access;
+use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::primitives::gather;
 use warpnest::types::{Plain, Proof, pod};
 

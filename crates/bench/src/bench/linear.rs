@@ -4,8 +4,8 @@ use super::Bench;
 use super::input::key;
 use super::maps::Subjects;
 use super::record::{Record, Run, Subject};
-use warpnest::kernels::linear::Operation;
-use warpnest::kernels::primitives::roofline::Access;
+use warpnest::low_level::kernels::linear::Operation;
+use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, LinearConfig, LinearMap};
 

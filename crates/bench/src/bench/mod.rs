@@ -26,7 +26,7 @@ use anyhow::Context as _;
 use record::{Record, Run, Subject};
 use roofline::Roofline;
 use warpnest::design::{Design, Ids, Page};
-use warpnest::kernels::primitives::roofline::Access;
+use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::{Config, CuckooConfig, Device, LinearConfig, PageConfig};
 
 /// Measure every table and operation, beside what the memory system allows in the same run.

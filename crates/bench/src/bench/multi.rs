@@ -5,7 +5,7 @@ use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use super::{Bench, name_on};
 use warpnest::design::Ids;
-use warpnest::kernels::primitives::roofline::Access;
+use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Config, MultiConfig};
 

@@ -1,7 +1,7 @@
 //! The limits of the device's memory, measured with the library's own kernels.
 
 use std::cell::RefCell;
-use warpnest::kernels::primitives::roofline::{Access, Copy, Random, RandomParams};
+use warpnest::low_level::kernels::primitives::roofline::{Access, Copy, Random, RandomParams};
 use warpnest::{Buffer, Device, Stream};
 
 /// The milliseconds of the median of `runs` calls of `work`, after `warm_ups`, by the device's

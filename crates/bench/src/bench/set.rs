@@ -6,7 +6,7 @@ use super::page_build::Limits;
 use super::record::{Record, Subject};
 use super::roofline::{median_ms, median_stages};
 use warpnest::design::Sets;
-use warpnest::kernels::primitives::roofline::Access;
+use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::page::PageStages;
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, BulkSet, Config, CuckooConfig, PageConfig, Result};

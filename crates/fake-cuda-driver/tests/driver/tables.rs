@@ -127,10 +127,10 @@ fn the_driver_gets_the_ptx_that_it_takes() {
 #[test]
 fn all_kernels_can_be_loaded_at_once_and_then_nothing_more_is_loaded() {
     let session = Session::new();
-    for (ordinal, ptx) in [(0, warpnest::ptx::hopper()), (1, warpnest::ptx::baseline())] {
+    for (ordinal, ptx) in [(0, warpnest::low_level::ptx::hopper()), (1, warpnest::low_level::ptx::baseline())] {
         let device = session.device(ordinal);
         device.load_kernels().unwrap();
-        let kernels = warpnest::ptx::kernels(ptx).count();
+        let kernels = warpnest::low_level::ptx::kernels(ptx).count();
         assert_eq!(session.driver.held(ordinal as usize).modules, kernels);
         for (_, work) in work::ALL {
             work(&device, &mut || ()).unwrap();

@@ -12,7 +12,7 @@ pub struct CuckooReport {
     /// The most exchanges that one pair was allowed.
     pub chain_limit: u32,
     /// Whether a key was met twice. Not all slots are searched for that under
-    /// [`CuckooConfig::assume_unique`].
+    /// [`CuckooConfig::assume_unique`](crate::Config::assume_unique).
     pub repeated_keys: bool,
     /// The eviction chains of the attempt that succeeded, if
     /// [`CuckooConfig::statistics`](crate::Config::statistics) asked for them.

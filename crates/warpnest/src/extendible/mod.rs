@@ -39,8 +39,9 @@ use table::{Lists, Table};
 /// * **Memory.** Buckets are filled to ln 2 on average. They alone take 13.3 bytes a pair with 32
 ///   bits each, and 26.3 with keys or values of 64 bits. A map that has grown, with its directory
 ///   and with memory for later buckets, was measured at 15.8 to 18.7 bytes a pair, and at 35.6 with
-///   64 bits each. Besides, a batch takes memory to work in ([`ExtendibleTable::scratch_bytes`]).
-///   That memory stays for the next one ([`BulkMap::shrink_to_fit`] gives it back).
+///   64 bits each. Besides, a batch takes memory to work in
+///   ([`ExtendibleTable::batch_scratch_bytes`]). That memory stays for the next one
+///   ([`BulkMap::shrink_to_fit`] gives it back).
 /// * **A batch that fails** for lack of memory, or because too many of its keys have the same first
 ///   bits of their hashes, has changed nothing. After any other error in the middle of a change the
 ///   map is empty, and the error is [`Error::Emptied`].
@@ -229,7 +230,7 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
     /// Returns how the table hashes and is divided, for a lookup kernel of your own: with
     /// [`ExtendibleTable::segments`] and [`ExtendibleTable::page_addresses`] it makes a
     /// [`Table`](gpu_kernels::extendible::Table). A launch must also record all of
-    /// [`ExtendibleTable::memory`], with [`Uses::reads`](crate::Uses::reads).
+    /// [`ExtendibleTable::memory`], with [`Uses::reads`](crate::low_level::Uses::reads).
     pub fn layout(&self) -> Layout {
         self.table.layout()
     }

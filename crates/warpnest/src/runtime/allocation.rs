@@ -5,7 +5,8 @@ use crate::runtime::engine::{Engine, Queue};
 use crate::runtime::event::Event;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A buffer of any element type, whose uses are ordered: what [`Uses`](crate::Uses) records.
+/// A buffer of any element type, whose uses are ordered: what [`Uses`](crate::low_level::Uses)
+/// records.
 pub trait Tracked {
     #[doc(hidden)]
     fn allocation(&self) -> &Allocation;

@@ -29,9 +29,9 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// smaller one again, besides what the build takes.
     ///
     /// # Errors
-    /// As for [`Config::build_set_on`], of as many keys as the union has;
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on different
-    /// devices.
+    /// As for [`Config::build_set_on`](crate::Config::build_set_on), of as many keys as the union
+    /// has; [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on
+    /// different devices.
     pub fn union_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
         union(self, stream, other)
     }

@@ -3,8 +3,8 @@
 use gpu_kernels::types::KeyWord as _;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use warpnest::Result;
-use warpnest::engine::Runner;
-use warpnest::kernels::seam::Kernel;
+use warpnest::low_level::engine::Runner;
+use warpnest::low_level::kernels::seam::Kernel;
 
 /// Eight threads that take the blocks of a launch one by one, in an order that is different for
 /// each launch.

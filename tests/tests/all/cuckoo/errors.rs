@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use warpnest::Arithmetic::{Exact, Wrapping};
-use warpnest::engine::{Cores, HostEngine, Runner};
-use warpnest::kernels::seam::Kernel;
+use warpnest::low_level::engine::{Cores, HostEngine, Runner};
+use warpnest::low_level::kernels::seam::Kernel;
 use warpnest::{Buffer, BuildError, ConfigError, CuckooConfig, Device, Error, HashFamily, InputError};
 use warpnest_tests::built::{self, errors, refused};
 use warpnest_tests::maps::holds;

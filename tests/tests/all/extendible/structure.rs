@@ -5,7 +5,7 @@ use gpu_kernels::seam::Kernel;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use warpnest::engine::{Cores, HostEngine, Runner};
+use warpnest::low_level::engine::{Cores, HostEngine, Runner};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, Error, ExtendibleConfig, ExtendibleMap, FullError};
 use warpnest_tests::changing::{own, pairs, values};

@@ -3,7 +3,7 @@
 
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
-use warpnest::engine::Cores;
+use warpnest::low_level::engine::Cores;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, Error, ExtendibleConfig, FileError, LinearConfig, MultiConfig, PageConfig, SortedConfig};
 use warpnest_tests::files::{Contents, Sample, built, changing, limited, multi, repair, samples, sections};

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
-use warpnest::kernels::double::PackedPair;
-use warpnest::kernels::linear::Operation;
-use warpnest::kernels::seam::Global;
+use warpnest::low_level::kernels::double::PackedPair;
+use warpnest::low_level::kernels::linear::Operation;
+use warpnest::low_level::kernels::seam::Global;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, Device, LinearConfig, LinearMap};
 use warpnest_tests::linear_checker::{

@@ -4,8 +4,8 @@
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Block, Global, Kernel, Shared, checked::Checker};
 use std::collections::HashSet;
-use warpnest::engine::HostEngine;
-use warpnest::kernels::page::{Layout, MAX_SPLIT_BITS, header};
+use warpnest::low_level::engine::HostEngine;
+use warpnest::low_level::kernels::page::{Layout, MAX_SPLIT_BITS, header};
 use warpnest::page::PageReport;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, PageConfig};

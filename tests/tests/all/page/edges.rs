@@ -3,7 +3,7 @@
 //!
 //! `page/skew.rs` has repeated keys and those that are chosen to collide.
 
-use warpnest::kernels::page::{Number, NumberParams, Unpack, UnpackParams, split_tile};
+use warpnest::low_level::kernels::page::{Number, NumberParams, Unpack, UnpackParams, split_tile};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, PageConfig, PageMap};
 use warpnest_tests::built::{build, edges};

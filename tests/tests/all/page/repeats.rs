@@ -2,7 +2,7 @@
 //! without order, many send the pairs through ordered splits.
 
 use std::collections::HashSet;
-use warpnest::kernels::page::{Sample, SampleParams, header};
+use warpnest::low_level::kernels::page::{Sample, SampleParams, header};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, PageConfig, PageMap};
 use warpnest_tests::built::{self, check};

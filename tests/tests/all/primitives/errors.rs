@@ -3,9 +3,9 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use warpnest::engine::Memory;
-use warpnest::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
-use warpnest::kernels::seam::Kernel;
+use warpnest::low_level::engine::Memory;
+use warpnest::low_level::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
+use warpnest::low_level::kernels::seam::Kernel;
 use warpnest::primitives::{
     BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram, iota,
     partition_pairs, sort_pairs,

@@ -11,7 +11,7 @@ mod shuffled_threads;
 use gpu_kernels::types::KeyWord as _;
 use shuffled_threads::ShuffledThreads;
 use std::collections::HashMap;
-use warpnest::engine::HostEngine;
+use warpnest::low_level::engine::HostEngine;
 use warpnest::primitives::{
     BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs,
 };

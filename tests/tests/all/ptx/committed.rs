@@ -6,8 +6,8 @@ use gpu_kernels::primitives::roofline::{Access, Copy, Random, RandomParams, Stri
 use gpu_kernels::seam::Kernel;
 use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;
-use warpnest::engine::{HostEngine, Runner};
-use warpnest::ptx::{baseline, hopper};
+use warpnest::low_level::engine::{HostEngine, Runner};
+use warpnest::low_level::ptx::{baseline, hopper};
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, CuckooConfig, Device, Error, PageConfig, Result};
 use warpnest_tests::{PtxRunner, distinct_keys, engines};
@@ -65,10 +65,10 @@ fn every_kernel_has_its_entry_and_every_entry_its_kernel() {
 fn every_kernel_is_a_module_by_itself() {
     for ptx in [baseline(), hopper()] {
         let whole = Module::parse(ptx).unwrap();
-        assert_eq!(warpnest::ptx::kernels(ptx).collect::<BTreeSet<_>>().len(), whole.entries.len());
+        assert_eq!(warpnest::low_level::ptx::kernels(ptx).collect::<BTreeSet<_>>().len(), whole.entries.len());
         let mut bytes = 0;
-        for kernel in warpnest::ptx::kernels(ptx) {
-            let text = warpnest::ptx::module_of(ptx, kernel).unwrap();
+        for kernel in warpnest::low_level::ptx::kernels(ptx) {
+            let text = warpnest::low_level::ptx::module_of(ptx, kernel).unwrap();
             assert_eq!(ptx_tools::lint(&text), []);
             let module = Module::parse(&text).unwrap();
             assert_eq!(module.entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), [kernel]);
@@ -76,7 +76,7 @@ fn every_kernel_is_a_module_by_itself() {
             bytes += text.len() - text.find(".visible .entry").unwrap();
         }
         assert_eq!(bytes, ptx.len() - ptx.find(".visible .entry").unwrap(), "every line is in one of them");
-        assert_eq!(warpnest::ptx::module_of(ptx, "no_such_kernel"), None);
+        assert_eq!(warpnest::low_level::ptx::module_of(ptx, "no_such_kernel"), None);
     }
 }
 

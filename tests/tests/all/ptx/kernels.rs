@@ -40,7 +40,7 @@ use gpu_kernels::two_level::{
     Histogram as TwoLevelHistogram, Layout, StartsParams,
 };
 use gpu_kernels::types::{Nothing, Payload};
-use warpnest::ptx::hopper;
+use warpnest::low_level::ptx::hopper;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest_tests::null;
 

@@ -1,6 +1,6 @@
 //! The memory of engines on host memory: aligned, zero at first, and not touched before it is used.
 
-use warpnest::engine::{Cores, Engine, HostEngine};
+use warpnest::low_level::engine::{Cores, Engine, HostEngine};
 
 /// Sizes around every one at which memory is allocated by another method.
 const SIZES: [usize; 9] = [1, 16, 255, 256, 4096, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, (8 << 20) + 24];

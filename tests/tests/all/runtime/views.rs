@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::ops::{Bound, Range};
-use warpnest::kernels::primitives::roofline::Copy;
+use warpnest::low_level::kernels::primitives::roofline::Copy;
 use warpnest::primitives::{Scratch, exclusive_scan, gather, sort_pairs};
 use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, Error, InputError, PageConfig, PageMap, Result};

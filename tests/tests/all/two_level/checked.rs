@@ -4,7 +4,7 @@
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Block, Global, Kernel, Shared, checked::Checker};
 use gpu_kernels::types::KeyWord as _;
-use warpnest::engine::HostEngine;
+use warpnest::low_level::engine::HostEngine;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, TwoLevelConfig};
 use warpnest_tests::{CheckedRunner, distinct_keys};

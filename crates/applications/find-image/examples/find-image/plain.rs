@@ -2,7 +2,9 @@
 //! bit, and be faster than.
 
 use std::collections::HashMap;
-use warpnest::kernels::images::{Frame, HYPOTHESES, LEVELS, MIN_VOTES, NEIGHBOURS, POSITIONS, STEPS, TOLERANCE};
+use warpnest::low_level::kernels::images::{
+    Frame, HYPOTHESES, LEVELS, MIN_VOTES, NEIGHBOURS, POSITIONS, STEPS, TOLERANCE,
+};
 use warpnest_find_image::hypothesis::Hypothesis;
 
 /// A feature of a point: its key, and the number of the farthest of its neighbours.

@@ -1,7 +1,7 @@
 //! Figure 4.7, left: updates of words that are a stride apart.
 
 use anyhow::ensure;
-use warpnest::kernels::primitives::roofline::{Strided, StridedParams};
+use warpnest::low_level::kernels::primitives::roofline::{Strided, StridedParams};
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 

@@ -3,8 +3,8 @@
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use warpnest::kernels::extendible::Layout;
-use warpnest::kernels::types::KeyWord as _;
+use warpnest::low_level::kernels::extendible::Layout;
+use warpnest::low_level::kernels::types::KeyWord as _;
 
 /// The spread of hashes over their range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

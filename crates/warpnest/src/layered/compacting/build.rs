@@ -25,7 +25,7 @@ impl<D: Ids> CompactingConfig<D> {
     /// Builds a table of the different keys among `keys`; returns when it is built.
     ///
     /// # Errors
-    /// As for [`Config::build`].
+    /// As for [`Config::build`](crate::Config::build).
     pub fn build<K: Key>(&self, device: &Device, keys: &[K]) -> Result<CompactingTable<K, D>> {
         // The check comes before the copy: a request that cannot work should not cost it.
         self.memory_bytes::<K>(keys.len())?;
@@ -37,7 +37,7 @@ impl<D: Ids> CompactingConfig<D> {
     /// succeeded.
     ///
     /// # Errors
-    /// As for [`Config::build_on`].
+    /// As for [`Config::build_on`](crate::Config::build_on).
     pub fn build_on<K: Key>(
         &self,
         stream: &Stream,

@@ -55,7 +55,7 @@ impl<D: Ids> MultiConfig<D> {
     /// when it is built.
     ///
     /// # Errors
-    /// As for [`Config::build`].
+    /// As for [`Config::build`](crate::Config::build).
     pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<MultiMap<K, V, D>> {
         self.memory_bytes::<K, V>(keys.len())?;
         let (keys, values) = Lent::pairs(device, keys, values)?;

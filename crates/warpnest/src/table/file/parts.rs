@@ -1,8 +1,9 @@
 //! A table taken apart for its file: numbers, and sections of its memory.
 
+use crate::Buffer;
 use crate::error::TableKind;
+use crate::runtime::allocation::Tracked;
 use crate::table::config::Config;
-use crate::{Buffer, Tracked};
 use gpu_kernels::plain::Plain;
 use gpu_kernels::types::Payload;
 use std::ops::Range;

@@ -2,7 +2,7 @@
 //! is restored afterwards.
 
 use super::driver::{Called, Context, Driver, Failure, Ordinal, code, constant};
-use crate::engine::Memory;
+use crate::runtime::engine::Memory;
 use crate::{Error, Result};
 use std::ffi::CStr;
 use std::fmt;

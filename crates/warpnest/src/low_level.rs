@@ -1,0 +1,19 @@
+//! What authors of kernels and of engines need beside the rest of this crate. Programs that use
+//! tables need none of it.
+//!
+//! * **Launches of your own**: [`Stream::launch`](crate::Stream::launch) takes a kernel of
+//!   [`kernels`], whose struct has the arguments that [`Uses`] gives for buffers. The
+//!   tables' own kernels and layouts are there, too: a kernel of your own can look up in a table
+//!   whose words a `table()` method gives.
+//! * **Engines**: an [`engine::Engine`] runs kernels on a device. The CPU and CUDA are two of them;
+//!   one of your own can count, check or fail what a program does.
+//! * **Memory**: an [`Allocation`] is memory of an engine, and whatever is [`Tracked`] by one takes
+//!   part in the order of streams.
+//! * **PTX**: [`ptx`] says which machine code of the kernels a device gets.
+//!
+//! These items follow the crate's inner design, and change more often than the rest.
+
+pub use crate::runtime::allocation::{Allocation, Tracked};
+pub use crate::runtime::stream::Uses;
+pub use crate::runtime::{engine, ptx};
+pub use gpu_kernels as kernels;
