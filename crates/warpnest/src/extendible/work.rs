@@ -93,7 +93,7 @@ impl<K: KeyWord, V: ValueWord> Work<K, V> {
             needs: 4 * self.needs.len() as u64,
             copies: 8 * self.copies.len() as u64,
             merged: 4 * self.merged.len() as u64,
-            scratch: self.scratch.memory_bytes(),
+            scratch: self.scratch.memory_bytes() as u64,
         }
     }
 }
@@ -134,8 +134,8 @@ impl Batch {
     /// [`depth_for`] says.
     pub fn scratch_bytes<K: KeyWord, V: ValueWord>(&self, shape: &Shape, kept: Kept) -> Result<u64> {
         let &Self { pairs, records, buckets, lists, .. } = self;
-        if pairs > MAX_ITEMS {
-            return Err(Error::Input(InputError::TooManyItems { asked: pairs, limit: MAX_ITEMS }));
+        if pairs > MAX_ITEMS as u64 {
+            return Err(Error::Input(InputError::TooManyItems { asked: pairs, limit: MAX_ITEMS as u64 }));
         }
         let (of_key, of_value) = ((K::BITS / 8) as u64, (V::BITS / 8) as u64);
         let capacity = pairs.max(kept.pairs);

@@ -49,11 +49,11 @@ pub use search::binary_search;
 use crate::{Error, InputError, Result};
 
 /// The most items of one call: indices have 32 bits.
-pub const MAX_ITEMS: u64 = u32::MAX as u64;
+pub const MAX_ITEMS: usize = u32::MAX as usize;
 
 fn check_items(items: usize) -> Result<u64> {
-    match items as u64 {
-        items if items <= MAX_ITEMS => Ok(items),
-        asked => Err(Error::Input(InputError::TooManyItems { asked, limit: MAX_ITEMS })),
+    if items <= MAX_ITEMS {
+        return Ok(items as u64);
     }
+    Err(Error::Input(InputError::TooManyItems { asked: items as u64, limit: MAX_ITEMS as u64 }))
 }

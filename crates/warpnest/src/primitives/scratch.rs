@@ -25,8 +25,8 @@ impl Scratch {
     }
 
     /// The bytes that the scratch holds on the device.
-    pub fn memory_bytes(&self) -> u64 {
-        self.words.as_ref().map_or(0, |words| 8 * words.len() as u64)
+    pub fn memory_bytes(&self) -> usize {
+        self.words.as_ref().map_or(0, |words| 8 * words.len())
     }
 
     /// Frees the memory, once nothing uses it any more.

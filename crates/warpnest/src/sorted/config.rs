@@ -28,10 +28,10 @@ pub struct Sorted;
 impl Config<Sorted> {
     /// Fails if there are more pairs than ranks can number.
     fn check(&self, pairs: u64) -> Result<()> {
-        match pairs {
-            0..=MAX_ITEMS => Ok(()),
-            asked => Err(Error::Input(InputError::TooManyPairs { asked, limit: MAX_ITEMS })),
+        if pairs <= MAX_ITEMS as u64 {
+            return Ok(());
         }
+        Err(Error::Input(InputError::TooManyPairs { asked: pairs, limit: MAX_ITEMS as u64 }))
     }
 
     /// Returns the sizes of a build, if there can be one.

@@ -23,7 +23,7 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
     pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
         let config = incoming.config(|_| Ok(Sorted))?;
         let (length, repeats) = (incoming.number()?, incoming.number()?);
-        if length > MAX_ITEMS {
+        if length > MAX_ITEMS as u64 {
             return Err(FileError::inconsistent("there are more keys than a sorted table numbers"));
         }
         let device = incoming.device.clone();

@@ -135,8 +135,8 @@ impl Config<TwoLevel> {
         if self.design.seeds == 0 || self.design.rounds == 0 {
             return Err(Error::Config(ConfigError::Attempts { seeds: self.design.seeds, rounds: self.design.rounds }));
         }
-        if pairs > MAX_ITEMS {
-            return Err(Error::Input(InputError::TooManyPairs { asked: pairs, limit: MAX_ITEMS }));
+        if pairs > MAX_ITEMS as u64 {
+            return Err(Error::Input(InputError::TooManyPairs { asked: pairs, limit: MAX_ITEMS as u64 }));
         }
         self.design.hash.check_prime()?;
         self.design.sub_table_hash.check_prime()?;
