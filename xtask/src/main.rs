@@ -16,6 +16,7 @@ mod outside;
 mod process;
 mod prose;
 mod ptxas;
+mod release;
 mod report;
 mod sanitize;
 mod stale;
@@ -52,6 +53,7 @@ enum Command {
     #[command(disable_help_flag = true)]
     Fuzz(fuzz::Args),
     GpuBundle(gpu_bundle::Args),
+    Release(release::Args),
     /// Measure how many rounds the buckets of a two-level map take.
     #[command(disable_help_flag = true)]
     Rounds(measure::Args),
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Command::Figures(args) => measure::main("figures", &args),
         Command::Fuzz(args) => fuzz::main(&args),
         Command::GpuBundle(args) => gpu_bundle::main(&args),
+        Command::Release(args) => release::main(&args),
         Command::Rounds(args) => measure::main("rounds", &args),
         Command::Sanitize(args) => sanitize::main(&args),
     };

@@ -13,7 +13,8 @@ use crate::workspace;
 /// The path of the program.
 const PROGRAM: &str = "docs/examples/first-map";
 /// The packages that it needs, and the paths where its manifest finds them.
-const PACKAGES: [(&str, &str); 2] = [("gpu-kernels", "../../../gpu-kernels"), ("warpnest", "../../../crates/warpnest")];
+pub const PACKAGES: [(&str, &str); 2] =
+    [("gpu-kernels", "../../../gpu-kernels"), ("warpnest", "../../../crates/warpnest")];
 /// The texts that the licence of the packages asks to be passed on with them.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 /// The variables by which a build could find CUDA, or be told which one.

@@ -1,4 +1,6 @@
 #![doc = include_str!("guide.md")]
+// The documentation of a release says which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("warpnest needs a 64-bit host: a table may take more than 4 GiB");
