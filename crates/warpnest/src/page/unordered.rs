@@ -1,7 +1,7 @@
 //! A build as if keys were unique, and what it takes to find out whether they are.
 //!
 //! Keys are sampled first. If few of the sample are repeated, pairs are split without order, and
-//! each page lists the keys that it meets again. If the list holds all of them, they are settled:
+//! each page lists the keys that it meets again. If the list holds all of them, they are resolved:
 //! one pass over the input finds the last pair of each. Otherwise the pairs are split in order
 //! ([`attempt`](super::attempt)).
 
@@ -112,7 +112,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Gives the repeated keys that the pages of [`PageTable::attempt_unordered`] have
     /// listed the values of their last pairs. Returns the milliseconds that this took, if times are
     /// wanted.
-    pub(super) fn settle(
+    pub(super) fn resolve_repeats(
         &mut self,
         stream: &Stream,
         input: Input<'_, K, V>,
@@ -152,6 +152,6 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             batch.launch(&store, sizes.list.entries())?;
             clock.lap(batch)
         })?;
-        Ok(clock.durations::<1>()?.map_or(0.0, |[settling]| settling))
+        Ok(clock.durations::<1>()?.map_or(0.0, |[resolving]| resolving))
     }
 }
