@@ -6,7 +6,6 @@
 //! ([`attempt`](super::attempt)).
 
 use super::PageTable;
-use super::attempt::Launches;
 use super::outcome::{Outcome, Repeats};
 use super::plan::Plan;
 use super::unordered_plan::UnorderedPlan;
@@ -74,11 +73,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             return Ok(Outcome::Repeated);
         }
         let mut clock = StageClock::new(self.config.timings);
-        let Self { scratch, words, layout, .. } = self;
-        let scratch = scratch.reserve(plan.scratch_words())?;
-        // If there are two splits, one may write to the table.
-        let zeroed = zeroed && plan.levels.len() < 2;
-        let launches = Launches { plan, layout, unique: true, input, scratch, words, zeroed };
+        let launches = self.launches(input, plan, true, zeroed)?;
+        let scratch = launches.scratch;
         // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
         // be 0 is 0, and splits come one after the other. There is a count for every page, or there
         // is one page. The list of repeated keys is behind the storage for pairs. There is a block
@@ -103,7 +99,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
                 repeats: batch.write(scratch).offset(plan.repeats_at()),
                 plan: UnorderedParams { build: build.plan, sizes: sizes.list },
             };
-            batch.launch_blocks(&build, layout.pages() as u64)?;
+            batch.launch_blocks(&build, launches.layout.pages() as u64)?;
             clock.lap(batch)
         })?;
         Outcome::of_listing(stream, scratch, plan.levels.len(), &clock, sizes.list.common as u64)
