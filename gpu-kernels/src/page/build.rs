@@ -20,6 +20,15 @@ const MAX_HOME_FULL: usize = 512;
 /// entry is half a word.
 const MAX_UNPLACED: usize = 64;
 
+/// The words of a block's memory for its page: the pages of a CPU are larger.
+const PAGE_MEMORY: usize = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 };
+/// The words of the list of pairs whose home is full.
+const OVER_WORDS: usize = MAX_HOME_FULL * STAGED_TIMES;
+/// The words of the list of pairs whose candidates are full.
+const LEFT_WORDS: usize = MAX_UNPLACED * STAGED_TIMES;
+/// The lengths of lists, and other counters.
+const LENGTHS: usize = 7;
+
 /// The scalar arguments of [`BuildPages`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -50,9 +59,8 @@ kernel! {
     /// With `REPEATS` keys may be repeated: of all pairs of a key, the last one wins. If `values`
     /// is null all values are 0, and the keys may come from a split of keys alone.
     BuildPages<K: KeyWord, V: Payload; const REPEATS: bool>, "page_build" | "page_build_in_order", threads 384, resident 4,
-        shared page_memory: u64 = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 }, shared over: u64 = MAX_HOME_FULL * STAGED_TIMES,
-        shared left: u64 = MAX_UNPLACED * STAGED_TIMES,
-        shared spilled: u32 = 7;
+        shared page_memory: u64 = PAGE_MEMORY, shared over: u64 = OVER_WORDS, shared left: u64 = LEFT_WORDS,
+        shared spilled: u32 = LENGTHS;
     {
         keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
         header: Global<u64>, plan: BuildParams,
@@ -96,9 +104,8 @@ kernel! {
     ///
     /// Once the list has overflowed, pages stay unfinished.
     BuildPagesUnordered<K: KeyWord, V: Payload>, "page_build_unordered", threads 384, resident 4,
-        shared page_memory: u64 = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 }, shared over: u64 = MAX_HOME_FULL * STAGED_TIMES,
-        shared left: u64 = MAX_UNPLACED * STAGED_TIMES,
-        shared spilled: u32 = 7;
+        shared page_memory: u64 = PAGE_MEMORY, shared over: u64 = OVER_WORDS, shared left: u64 = LEFT_WORDS,
+        shared spilled: u32 = LENGTHS;
     {
         keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, starts: Global<u32>, words_out: Global<u64>,
         header: Global<u64>, repeats: Global<u64>, plan: UnorderedParams,

@@ -43,7 +43,7 @@ impl<W> Listing<W> for NoListing {
 /// all keys are counted in would be what the build waits for. Behind these parts is a common one,
 /// for pages with more.
 ///
-/// Keys alone have nothing to settle, so nothing is listed.
+/// Keys alone have nothing to resolve, so nothing is listed.
 #[derive(Clone, Copy)]
 pub(super) struct RepeatList<V, S> {
     pub entries: Global<u64>,

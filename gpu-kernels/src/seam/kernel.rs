@@ -120,7 +120,8 @@ pub unsafe trait Kernel: Send + Sync {
 /// This gives `struct Name<K, V>` whose fields are the arguments: on the host a value of it is a
 /// launch. With one type parameter there is an entry point for each of `u32` and `u64`
 /// (`entry_point_u32` …), with two for each pair. If the second one is a `Payload`, there is also
-/// one for each key without a value, named as if there were only the key.
+/// one for each key without a value, named as if there were only the key. On the host,
+/// `Name::<u32, u64>::ENTRY` is what an engine needs to know of an entry point.
 ///
 /// Arguments become parameters one by one, so that LLVM sees which are pointers to global memory;
 /// scalars go together in one `repr(C)` struct. Shared arrays are declared here, once, because each

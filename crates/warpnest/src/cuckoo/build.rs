@@ -198,12 +198,12 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
     /// key was met twice (see [`Last`]).
     fn store_values(&mut self, stream: &Stream, input: &Input<'_, K, V>, repeated: bool) -> Result<bool> {
         let any_values = input.known == Known::AnyValues;
-        let settle = repeated && !self.config.unique_given(input.known) && !any_values;
-        let last = settle.then(|| Buffer::<u32>::zeroed(&self.device, self.slots() as usize)).transpose()?;
+        let wants_last = repeated && !self.config.unique_given(input.known) && !any_values;
+        let last = wants_last.then(|| Buffer::<u32>::zeroed(&self.device, self.slots() as usize)).transpose()?;
         if repeated && !self.find_all(stream, input, last.as_ref())? {
             return Ok(false);
         }
-        if any_values || packed::<K, V>() && !settle {
+        if any_values || packed::<K, V>() && !wants_last {
             return Ok(true);
         }
         stream.batch(|batch| {

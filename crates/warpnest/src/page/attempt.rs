@@ -25,11 +25,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         zeroed: bool,
     ) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
-        let Self { scratch, words, layout, .. } = self;
-        let scratch = scratch.reserve(plan.scratch_words())?;
-        // If there are two splits, one may write to the table.
-        let zeroed = zeroed && plan.levels.len() < 2;
-        let launches = Launches { plan, layout, unique: plan.unique, input, scratch, words, zeroed };
+        let launches = self.launches(input, plan, plan.unique, zeroed)?;
+        let scratch = launches.scratch;
         // SAFETY: the documentation of the kernels allows null starts.
         let nothing = unsafe { Global::null() };
         // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
@@ -57,9 +54,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         plan: &Plan,
     ) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
-        let Self { scratch, words, layout, .. } = self;
-        let scratch = scratch.reserve(plan.scratch_words())?;
-        let launches = Launches { plan, layout, unique: plan.unique, input, scratch, words, zeroed: false };
+        let launches = self.launches(input, plan, plan.unique, false)?;
+        let scratch = launches.scratch;
         let last = plan.levels.len() - 1;
         let bins = plan.levels[last].bins();
         // SAFETY: the kernel's documentation allows null counts.
@@ -93,6 +89,22 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             clock.lap(batch)
         })?;
         Outcome::of(stream, scratch, plan.levels.len(), &clock)
+    }
+
+    /// Returns the launches of an attempt, with scratch for its plan; in a table of zeros, if
+    /// `zeroed` says so. With `unique` pairs need not be kept in order.
+    pub(super) fn launches<'a>(
+        &'a mut self,
+        input: Input<'a, K, V>,
+        plan: &'a Plan,
+        unique: bool,
+        zeroed: bool,
+    ) -> Result<Launches<'a, K, V>> {
+        let Self { scratch, words, layout, .. } = self;
+        let scratch = scratch.reserve(plan.scratch_words())?;
+        // If there are two splits, one may write to the table.
+        let zeroed = zeroed && plan.levels.len() < 2;
+        Ok(Launches { plan, layout, unique, input, scratch, words, zeroed })
     }
 }
 

@@ -22,7 +22,7 @@ use std::marker::PhantomData;
 enum Strategy {
     /// The pairs are in the order of their pages.
     InOrder,
-    /// Splits and pages as if keys were unique; the repeated ones are settled afterwards.
+    /// Splits and pages as if keys were unique; repeated ones are resolved afterwards.
     Unordered { zeroed: bool },
     /// Splits into bins of a capacity that is known beforehand; in a table of zeros, if `zeroed`.
     Split { zeroed: bool },
@@ -73,7 +73,7 @@ impl Builds for Page {
                 counted: false,
                 skewed: false,
                 ordered: false,
-                settled: 0,
+                resolved: 0,
                 moved: 0,
                 stages: None,
             },
@@ -157,15 +157,15 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             };
             let counted = strategy == Strategy::Counted;
             if let Outcome::Built { length, skewed, moved, repeated, mut stages } = outcome {
-                let settled = repeated.all();
-                if settled != 0 {
-                    let settling = self.settle(stream, input, plan, repeated)?;
-                    stages = stages.map(|stages| PageStages { settling, ..stages });
+                let resolved = repeated.all();
+                if resolved != 0 {
+                    let resolving = self.resolve_repeats(stream, input, plan, repeated)?;
+                    stages = stages.map(|stages| PageStages { resolving, ..stages });
                 }
                 let ordered = !plan.unique && !matches!(strategy, Strategy::Unordered { .. });
                 self.length = length;
                 self.report =
-                    PageReport { seed, failures, split_again, counted, skewed, ordered, settled, moved, stages };
+                    PageReport { seed, failures, split_again, counted, skewed, ordered, resolved, moved, stages };
                 return Ok(());
             }
         }

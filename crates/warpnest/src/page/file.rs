@@ -35,9 +35,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         parts.config(config);
         parts.option(config.design.load.map(f64::to_bits));
         parts.numbers([layout.a, layout.b, layout.page_bits as u64, layout.page_buckets as u64, self.length]);
-        let PageReport { seed, failures, split_again, counted, skewed, ordered, settled, moved, stages: _ } = *report;
+        let PageReport { seed, failures, split_again, counted, skewed, ordered, resolved, moved, stages: _ } = *report;
         parts.numbers([seed, failures as u64, split_again as u64, counted as u64, skewed as u64]);
-        parts.numbers([ordered as u64, settled, moved]);
+        parts.numbers([ordered as u64, resolved, moved]);
         parts.section(Section::of(&self.words, words_of::<K, V>(layout)));
         Ok(())
     }
@@ -63,7 +63,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             counted: incoming.flag()?,
             skewed: incoming.flag()?,
             ordered: incoming.flag()?,
-            settled: incoming.number()?,
+            resolved: incoming.number()?,
             moved: incoming.number()?,
             stages: None,
         };

@@ -11,7 +11,7 @@ pub(super) enum Outcome {
         length: u64,
         skewed: bool,
         moved: u64,
-        /// The number of repeated keys that are still to be settled.
+        /// The number of repeated keys that are still to be resolved.
         repeated: Repeats,
         stages: Option<PageStages>,
     },

@@ -19,11 +19,11 @@ pub struct PageReport {
     /// equal keys.
     pub skewed: bool,
     /// Whether the pairs were kept in order, since it was not known that keys are unique, and more
-    /// of them were repeated than an attempt without order can settle.
+    /// of them were repeated than an attempt without order can resolve.
     pub ordered: bool,
-    /// The number of repeated keys that were settled after an attempt without order, each counted
-    /// once for every pair but one.
-    pub settled: u64,
+    /// The number of repeated keys that were resolved after an attempt without order, each counted
+    /// once for every pair but one. A key is resolved when it has the value of its last pair.
+    pub resolved: u64,
     /// The number of pairs that found all of their slots full, so that others had to be evicted.
     pub moved: u64,
     /// The times of the stages of the attempt that succeeded, if
@@ -45,17 +45,17 @@ pub struct PageStages {
     pub later_splits: f64,
     /// The time to build the pages.
     pub pages: f64,
-    /// The time to settle repeated keys after an attempt without order.
-    pub settling: f64,
+    /// The time to resolve repeated keys after an attempt without order.
+    pub resolving: f64,
 }
 
 impl PageStages {
     pub(super) fn new([initialization, first_split, later_splits, pages]: [f64; 4]) -> Self {
-        Self { initialization, first_split, later_splits, pages, settling: 0.0 }
+        Self { initialization, first_split, later_splits, pages, resolving: 0.0 }
     }
 
     /// Returns the time of all stages.
     pub fn total(&self) -> f64 {
-        self.initialization + self.first_split + self.later_splits + self.pages + self.settling
+        self.initialization + self.first_split + self.later_splits + self.pages + self.resolving
     }
 }

@@ -1,12 +1,11 @@
 //! A build as if keys were unique, and what it takes to find out whether they are.
 //!
 //! Keys are sampled first. If few of the sample are repeated, pairs are split without order, and
-//! each page lists the keys that it meets again. If the list holds all of them, they are settled:
+//! each page lists the keys that it meets again. If the list holds all of them, they are resolved:
 //! one pass over the input finds the last pair of each. Otherwise the pairs are split in order
 //! ([`attempt`](super::attempt)).
 
 use super::PageTable;
-use super::attempt::Launches;
 use super::outcome::{Outcome, Repeats};
 use super::plan::Plan;
 use super::unordered_plan::UnorderedPlan;
@@ -74,11 +73,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             return Ok(Outcome::Repeated);
         }
         let mut clock = StageClock::new(self.config.timings);
-        let Self { scratch, words, layout, .. } = self;
-        let scratch = scratch.reserve(plan.scratch_words())?;
-        // If there are two splits, one may write to the table.
-        let zeroed = zeroed && plan.levels.len() < 2;
-        let launches = Launches { plan, layout, unique: true, input, scratch, words, zeroed };
+        let launches = self.launches(input, plan, true, zeroed)?;
+        let scratch = launches.scratch;
         // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
         // be 0 is 0, and splits come one after the other. There is a count for every page, or there
         // is one page. The list of repeated keys is behind the storage for pairs. There is a block
@@ -103,7 +99,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
                 repeats: batch.write(scratch).offset(plan.repeats_at()),
                 plan: UnorderedParams { build: build.plan, sizes: sizes.list },
             };
-            batch.launch_blocks(&build, layout.pages() as u64)?;
+            batch.launch_blocks(&build, launches.layout.pages() as u64)?;
             clock.lap(batch)
         })?;
         Outcome::of_listing(stream, scratch, plan.levels.len(), &clock, sizes.list.common as u64)
@@ -112,7 +108,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Gives the repeated keys that the pages of [`PageTable::attempt_unordered`] have
     /// listed the values of their last pairs. Returns the milliseconds that this took, if times are
     /// wanted.
-    pub(super) fn settle(
+    pub(super) fn resolve_repeats(
         &mut self,
         stream: &Stream,
         input: Input<'_, K, V>,
@@ -152,6 +148,6 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             batch.launch(&store, sizes.list.entries())?;
             clock.lap(batch)
         })?;
-        Ok(clock.durations::<1>()?.map_or(0.0, |[settling]| settling))
+        Ok(clock.durations::<1>()?.map_or(0.0, |[resolving]| resolving))
     }
 }

@@ -24,7 +24,8 @@ pub(super) struct UnorderedPlan {
     pub sample_bits: Option<u32>,
     /// The bits of a position in the input.
     pub position_bits: u32,
-    /// The capacities of the list of repeated keys; 0 without values, which have nothing to settle.
+    /// The capacities of the list of repeated keys. They are 0 without values: then there is
+    /// nothing to resolve.
     pub list: ListSizes,
     key_bytes: u64,
 }
@@ -34,7 +35,7 @@ impl UnorderedPlan {
     pub fn new<K: KeyWord, V: Payload>(pairs: u64, pages: u64) -> Self {
         let position_bits = pairs.next_power_of_two().ilog2();
         // Of 2^27 pairs a sample of this size has eight repeated keys if one key in 1024 comes
-        // twice. From there on settling takes longer than keeping the order.
+        // twice. From there on resolving takes longer than keeping the order.
         let sample_bits = (pairs >= MIN_SAMPLED_PAIRS).then(|| position_bits * 3 / 4);
         let (own, common) = if V::VALUE_BITS == 0 {
             (0, 0)
@@ -58,7 +59,7 @@ impl UnorderedPlan {
         self.list.entries() * REPEAT_WORDS + (self.list.pages as u64).div_ceil(2)
     }
 
-    /// Returns the offset of what is 0 before repeated keys are settled.
+    /// Returns the offset of what is 0 before repeated keys are resolved.
     pub fn zeros_at(&self) -> u64 {
         self.keys_at() + (self.list.entries() * self.key_bytes).div_ceil(8)
     }
@@ -68,7 +69,7 @@ impl UnorderedPlan {
         (2 * repeats).next_power_of_two().ilog2()
     }
 
-    /// Returns the number of 64-bit words that are 0 before `repeats` repeated keys are settled:
+    /// Returns the number of 64-bit words that are 0 before `repeats` repeated keys are resolved:
     /// the filter, the last positions and the index, which has two words a cell.
     pub fn zeros(&self, repeats: u64) -> u64 {
         (FILTER_WORDS as u64 + self.list.entries() + (2 << Self::index_bits(repeats))).div_ceil(2)

@@ -1,8 +1,9 @@
 //! What `kernel!` adds on the host: an entry for each choice of types, with the functions that run
 //! its blocks.
 
-/// The item that a kernel declaration adds on the host: the `Kernel` implementation, whose
-/// [`Entry`](crate::seam::Entry) is named by the types as the GPU's entry points are.
+/// The items that a kernel declaration adds on the host: the constant `ENTRY`, an
+/// [`Entry`](crate::seam::Entry) named by the types as the GPU's entry points are, and the `Kernel`
+/// implementation.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! backend_kernel {
@@ -48,7 +49,7 @@ macro_rules! backend_kernel {
     };
 }
 
-/// The `Kernel` implementation, whose entry is a constant of the types.
+/// The entry, a constant of the types, and the `Kernel` implementation.
 ///
 /// The constant is evaluated where a program launches the kernel, for the types that it launches.
 #[doc(hidden)]
@@ -59,24 +60,29 @@ macro_rules! host_kernel {
         $name:ident [$($generic:ident : $bound:ident),*] $index:expr;
         $([$types:tt $entry:expr])*
     ) => {
-        // SAFETY: `entry` is for the types of `self`, and `values` is `self`.
+        impl<$($generic: $bound),*> $name<$($generic,)* $($const)?> {
+            /// The entry point for these types.
+            pub const ENTRY: &'static $crate::seam::Entry = {
+                const NAMES: &[&str] = &[$($entry),*];
+                &$crate::seam::Entry {
+                    name: NAMES[$index],
+                    threads: $threads,
+                    shared_bytes: $crate::shared_bytes! $shared,
+                    size: size_of::<Self>(),
+                    parameters: &[$( (core::mem::offset_of!(Self, $argument), size_of::<$type>()) ),*],
+                    run: $crate::run_blocks! {
+                        [$name [$($const)?] $threads, $shared] [$($generic : $bound),*] $index; $($types)*
+                    },
+                    check: $crate::check_block! { [$name [$($const)?] $threads, $shared] $index; $($types)* },
+                }
+            };
+        }
+
+        // SAFETY: the entry is that of the types of `self`, and `values` is `self`.
         unsafe impl<$($generic: $bound),*> $crate::seam::Kernel for $name<$($generic,)* $($const)?> {
             #[inline]
             fn entry(&self) -> &'static $crate::seam::Entry {
-                const {
-                    const NAMES: &[&str] = &[$($entry),*];
-                    &$crate::seam::Entry {
-                        name: NAMES[$index],
-                        threads: $threads,
-                        shared_bytes: $crate::shared_bytes! $shared,
-                        size: size_of::<Self>(),
-                        parameters: &[$( (core::mem::offset_of!(Self, $argument), size_of::<$type>()) ),*],
-                        run: $crate::run_blocks! {
-                            [$name [$($const)?] $threads, $shared] [$($generic : $bound),*] $index; $($types)*
-                        },
-                        check: $crate::check_block! { [$name [$($const)?] $threads, $shared] $index; $($types)* },
-                    }
-                }
+                Self::ENTRY
             }
             #[inline]
             fn values(&self) -> *const () {

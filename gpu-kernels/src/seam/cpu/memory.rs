@@ -95,9 +95,6 @@ fn prefetch(at: *const u8) {
 
 macro_rules! cpu_whole_word {
     ($word:ty, $atomic:ty) => {
-        // SAFETY (all blocks): the caller vouches for the address; atomic words are accessed
-        // through atomics only while others may change them.
-        #[allow(clippy::undocumented_unsafe_blocks)]
         impl WholeWord for $word {
             #[inline(always)]
             fn prefetch(at: *const Self) {
@@ -105,22 +102,27 @@ macro_rules! cpu_whole_word {
             }
             #[inline(always)]
             unsafe fn load_streaming(at: *const Self) -> Self {
+                // SAFETY: the caller vouches for the word.
                 unsafe { at.read() }
             }
             #[inline(always)]
             unsafe fn load_read_only(at: *const Self) -> Self {
+                // SAFETY: the caller vouches for the word.
                 unsafe { at.read() }
             }
             #[inline(always)]
             unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
+                // SAFETY: the caller vouches for the word, which others change by atomics only.
                 unsafe { <$atomic>::from_ptr(at) }.load(Acquire)
             }
             #[inline(always)]
             unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
+                // SAFETY: the caller vouches for the word, which others change by atomics only.
                 unsafe { <$atomic>::from_ptr(at) }.swap(value, Relaxed)
             }
             #[inline(always)]
             unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
+                // SAFETY: the caller vouches for the word, which others change by atomics only.
                 let word = unsafe { <$atomic>::from_ptr(at) };
                 word.compare_exchange(expected, value, Relaxed, Relaxed).unwrap_or_else(|current| current)
             }
@@ -140,58 +142,68 @@ macro_rules! cpu_word {
             }
         }
 
-        // SAFETY (all blocks): as in `cpu_whole_word`.
-        #[allow(clippy::undocumented_unsafe_blocks)]
         impl GlobalWord for $word {
             #[inline(always)]
             fn prefetch_far(_: *const Self) {}
             #[inline(always)]
             unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2] {
+                // SAFETY: the caller vouches for both words.
                 unsafe { at.cast::<[Self; 2]>().read() }
             }
             #[inline(always)]
             unsafe fn load_pair_streaming(at: *const Self) -> [Self; 2] {
+                // SAFETY: the caller vouches for both words.
                 unsafe { at.cast::<[Self; 2]>().read() }
             }
             #[inline(always)]
             unsafe fn store_pair(at: *mut Self, values: [Self; 2]) {
+                // SAFETY: the caller vouches for both words.
                 unsafe { at.cast::<[Self; 2]>().write(values) }
             }
             #[inline(always)]
             unsafe fn atomic_load_pair(at: *mut Self) -> [Self; 2] {
-                let pair = [unsafe { <$atomic>::from_ptr(at) }, unsafe { <$atomic>::from_ptr(at.wrapping_add(1)) }];
+                // SAFETY: the caller vouches for both words, which others change by atomics only.
+                let pair = unsafe { [<$atomic>::from_ptr(at), <$atomic>::from_ptr(at.wrapping_add(1))] };
                 pair.map(|word| word.load(Relaxed))
             }
             #[inline(always)]
             unsafe fn load_four(at: *const Self) -> [Self; 4] {
+                // SAFETY: the caller vouches for the four words.
                 unsafe { at.cast::<[Self; 4]>().read() }
             }
             #[inline(always)]
             unsafe fn load_four_read_only(at: *const Self) -> [Self; 4] {
+                // SAFETY: the caller vouches for the four words.
                 unsafe { at.cast::<[Self; 4]>().read() }
             }
             #[inline(always)]
             unsafe fn load_four_streaming(at: *const Self) -> [Self; 4] {
+                // SAFETY: the caller vouches for the four words.
                 unsafe { at.cast::<[Self; 4]>().read() }
             }
             #[inline(always)]
             unsafe fn store_four_streaming(at: *mut Self, values: [Self; 4]) {
+                // SAFETY: the caller vouches for the four words.
                 unsafe { at.cast::<[Self; 4]>().write(values) }
             }
             #[inline(always)]
             unsafe fn store_streaming(at: *mut Self, value: Self) {
+                // SAFETY: the caller vouches for the word.
                 unsafe { at.write(value) }
             }
             #[inline(always)]
             unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self) {
+                // SAFETY: the caller vouches for the word, which others change by atomics only.
                 unsafe { <$atomic>::from_ptr(at) }.store(value, Release)
             }
             #[inline(always)]
             unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self {
+                // SAFETY: the caller vouches for the word, which others change by atomics only.
                 unsafe { <$atomic>::from_ptr(at) }.fetch_add(value, Relaxed)
             }
             #[inline(always)]
             unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self {
+                // SAFETY: the caller vouches for the word, which others change by atomics only.
                 unsafe { <$atomic>::from_ptr(at) }.fetch_max(value, Relaxed)
             }
         }

@@ -94,44 +94,46 @@ macro_rules! four {
 
 macro_rules! gpu_word {
     ($word:ty, $register:ident, $bits:tt) => {
-        // SAFETY (all blocks): the caller vouches for the address; each block is one access of the
-        // word's size.
         impl WholeWord for $word {
             #[inline(always)]
             fn prefetch(_: *const Self) {}
             #[inline(always)]
             unsafe fn load_streaming(at: *const Self) -> Self {
                 let value: Self;
+                // SAFETY: the caller vouches for the word, and this accesses no other.
                 unsafe { asm!(concat!("ld.global.cs.b", $bits, " {}, [{}];"), out($register) value, in(reg64) at, options(nostack, readonly)) };
                 value
             }
             #[inline(always)]
             unsafe fn load_read_only(at: *const Self) -> Self {
                 let value: Self;
+                // SAFETY: the caller vouches for the word, and this accesses no other.
                 unsafe { asm!(concat!("ld.global.nc.b", $bits, " {}, [{}];"), out($register) value, in(reg64) at, options(nostack, pure, readonly)) };
                 value
             }
             #[inline(always)]
             unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
                 let value: Self;
+                // SAFETY: the caller vouches for the word, and this accesses no other.
                 unsafe { scoped!(S, "ld.relaxed", concat!("b", $bits, " {}, [{}];"), out($register) value, in(reg64) at, options(nostack)) };
                 value
             }
             #[inline(always)]
             unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
                 let old: Self;
+                // SAFETY: the caller vouches for the word, and this accesses no other.
                 unsafe { scoped!(S, "atom.relaxed", concat!("exch.b", $bits, " {}, [{}], {};"), out($register) old, in(reg64) at, in($register) value, options(nostack)) };
                 old
             }
             #[inline(always)]
             unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
                 let old: Self;
+                // SAFETY: the caller vouches for the word, and this accesses no other.
                 unsafe { scoped!(S, "atom.relaxed", concat!("cas.b", $bits, " {}, [{}], {}, {};"), out($register) old, in(reg64) at, in($register) expected, in($register) value, options(nostack)) };
                 old
             }
         }
 
-        // SAFETY (all blocks): as above.
         impl GlobalWord for $word {
             #[inline(always)]
             fn prefetch_far(at: *const Self) {
@@ -141,110 +143,129 @@ macro_rules! gpu_word {
             #[inline(always)]
             unsafe fn load_pair_read_only(at: *const Self) -> [Self; 2] {
                 let (first, second): (Self, Self);
+                // SAFETY: the caller vouches for both words, and this accesses no others.
                 unsafe { asm!(concat!("ld.global.nc.v2.b", $bits, " {{{}, {}}}, [{}];"), out($register) first, out($register) second, in(reg64) at, options(nostack, pure, readonly)) };
                 [first, second]
             }
             #[inline(always)]
             unsafe fn load_pair_streaming(at: *const Self) -> [Self; 2] {
                 let (first, second): (Self, Self);
+                // SAFETY: the caller vouches for both words, and this accesses no others.
                 unsafe { asm!(concat!("ld.global.cs.v2.b", $bits, " {{{}, {}}}, [{}];"), out($register) first, out($register) second, in(reg64) at, options(nostack, readonly)) };
                 [first, second]
             }
             #[inline(always)]
             unsafe fn store_pair(at: *mut Self, [first, second]: [Self; 2]) {
+                // SAFETY: the caller vouches for both words, and this accesses no others.
                 unsafe { asm!(concat!("st.global.v2.b", $bits, " [{}], {{{}, {}}};"), in(reg64) at, in($register) first, in($register) second, options(nostack)) };
             }
             #[inline(always)]
             unsafe fn atomic_load_pair(at: *mut Self) -> [Self; 2] {
                 let (first, second): (Self, Self);
+                // SAFETY: the caller vouches for both words, and this accesses no others.
                 unsafe { asm!(concat!("ld.relaxed.gpu.global.v2.b", $bits, " {{{}, {}}}, [{}];"), out($register) first, out($register) second, in(reg64) at, options(nostack)) };
                 [first, second]
             }
             #[inline(always)]
             unsafe fn load_four(at: *const Self) -> [Self; 4] {
+                // SAFETY: the caller vouches for the four words, and this accesses no others.
                 unsafe { four!(load "", $bits, $register, at) }
             }
             #[inline(always)]
             unsafe fn load_four_read_only(at: *const Self) -> [Self; 4] {
+                // SAFETY: the caller vouches for the four words, and this accesses no others.
                 unsafe { four!(load ".nc", $bits, $register, at) }
             }
             #[inline(always)]
             unsafe fn load_four_streaming(at: *const Self) -> [Self; 4] {
+                // SAFETY: the caller vouches for the four words, and this accesses no others.
                 unsafe { four!(load ".cs", $bits, $register, at) }
             }
             #[inline(always)]
             unsafe fn store_four_streaming(at: *mut Self, [a, b, c, d]: [Self; 4]) {
+                // SAFETY: the caller vouches for the four words, and this accesses no others.
                 unsafe { four!(store $bits, $register, at, a, b, c, d) }
             }
             #[inline(always)]
             unsafe fn store_streaming(at: *mut Self, value: Self) {
+                // SAFETY: the caller vouches for the word, and this accesses no other.
                 unsafe { asm!(concat!("st.global.cs.b", $bits, " [{}], {};"), in(reg64) at, in($register) value, options(nostack)) };
             }
             #[inline(always)]
             unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self) {
+                // SAFETY: the caller vouches for the word, and this accesses no other.
                 unsafe { scoped!(S, "st.relaxed", concat!("b", $bits, " [{}], {};"), in(reg64) at, in($register) value, options(nostack)) };
             }
             #[inline(always)]
             unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self {
                 let old: Self;
+                // SAFETY: the caller vouches for the word, and this accesses no other.
                 unsafe { scoped!(S, "atom.relaxed", concat!("add.u", $bits, " {}, [{}], {};"), out($register) old, in(reg64) at, in($register) value, options(nostack)) };
                 old
             }
             #[inline(always)]
             unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self {
                 let old: Self;
+                // SAFETY: the caller vouches for the word, and this accesses no other.
                 unsafe { scoped!(S, "atom.relaxed", concat!("max.u", $bits, " {}, [{}], {};"), out($register) old, in(reg64) at, in($register) value, options(nostack)) };
                 old
             }
         }
 
-        // SAFETY (all blocks): the caller vouches for the address. Shared memory is reachable by no
-        // Rust reference, so `nomem` holds; without `pure` these stay in order among themselves and
-        // around the barriers.
+        // Shared memory is reachable by no Rust reference, so `nomem` holds; without `pure` these
+        // stay in order among themselves and around the barriers.
         impl SharedWord for $word {
             #[inline(always)]
             unsafe fn shared_load(at: u32) -> Self {
                 let value: Self;
+                // SAFETY: the caller vouches for the word; no Rust reference reaches shared memory.
                 unsafe { asm!(concat!("ld.shared.b", $bits, " {}, [{}];"), out($register) value, in(reg32) at, options(nomem, nostack)) };
                 value
             }
             #[inline(always)]
             unsafe fn shared_store(at: u32, value: Self) {
+                // SAFETY: the caller vouches for the word; no Rust reference reaches shared memory.
                 unsafe { asm!(concat!("st.shared.b", $bits, " [{}], {};"), in(reg32) at, in($register) value, options(nomem, nostack)) };
             }
             #[inline(always)]
             unsafe fn shared_add(at: u32, value: Self) -> Self {
                 let old: Self;
+                // SAFETY: the caller vouches for the word; no Rust reference reaches shared memory.
                 unsafe { asm!(concat!("atom.shared.add.u", $bits, " {}, [{}], {};"), out($register) old, in(reg32) at, in($register) value, options(nomem, nostack)) };
                 old
             }
             #[inline(always)]
             unsafe fn shared_max(at: u32, value: Self) -> Self {
                 let old: Self;
+                // SAFETY: the caller vouches for the word; no Rust reference reaches shared memory.
                 unsafe { asm!(concat!("atom.shared.max.u", $bits, " {}, [{}], {};"), out($register) old, in(reg32) at, in($register) value, options(nomem, nostack)) };
                 old
             }
             #[inline(always)]
             unsafe fn shared_exchange(at: u32, value: Self) -> Self {
                 let old: Self;
+                // SAFETY: the caller vouches for the word; no Rust reference reaches shared memory.
                 unsafe { asm!(concat!("atom.shared.exch.b", $bits, " {}, [{}], {};"), out($register) old, in(reg32) at, in($register) value, options(nomem, nostack)) };
                 old
             }
             #[inline(always)]
             unsafe fn shared_or(at: u32, value: Self) -> Self {
                 let old: Self;
+                // SAFETY: the caller vouches for the word; no Rust reference reaches shared memory.
                 unsafe { asm!(concat!("atom.shared.or.b", $bits, " {}, [{}], {};"), out($register) old, in(reg32) at, in($register) value, options(nomem, nostack)) };
                 old
             }
             #[inline(always)]
             unsafe fn shared_compare_exchange(at: u32, expected: Self, value: Self) -> Self {
                 let old: Self;
+                // SAFETY: the caller vouches for the word; no Rust reference reaches shared memory.
                 unsafe { asm!(concat!("atom.shared.cas.b", $bits, " {}, [{}], {}, {};"), out($register) old, in(reg32) at, in($register) expected, in($register) value, options(nomem, nostack)) };
                 old
             }
             #[inline(always)]
             unsafe fn shared_load_relaxed(at: u32) -> Self {
                 let value: Self;
+                // SAFETY: the caller vouches for the word; no Rust reference reaches shared memory.
                 unsafe { asm!(concat!("ld.relaxed.cta.shared.b", $bits, " {}, [{}];"), out($register) value, in(reg32) at, options(nomem, nostack)) };
                 value
             }
@@ -262,14 +283,13 @@ fn joined(low: u64, high: u64) -> u128 {
 
 /// The accesses to words of 128 bits. The atomics need compute capability 9.0 and PTX 8.3. So does
 /// the only load that is whole beside them: two registers at once (`v2.b64`) may be of two moments.
-// SAFETY (all blocks): the caller vouches for the address; each block is one access of the word's
-// size. A register of 128 bits is the block's own.
 impl WholeWord for u128 {
     #[inline(always)]
     fn prefetch(_: *const Self) {}
     #[inline(always)]
     unsafe fn load_streaming(at: *const Self) -> Self {
         let (low, high);
+        // SAFETY: the caller vouches for the word, and this accesses no other.
         unsafe {
             asm!("ld.global.cs.v2.b64 {{{}, {}}}, [{}];", out(reg64) low, out(reg64) high, in(reg64) at, options(nostack, readonly))
         };
@@ -278,6 +298,7 @@ impl WholeWord for u128 {
     #[inline(always)]
     unsafe fn load_read_only(at: *const Self) -> Self {
         let (low, high);
+        // SAFETY: the caller vouches for the word, and this accesses no other.
         unsafe {
             asm!("ld.global.nc.v2.b64 {{{}, {}}}, [{}];", out(reg64) low, out(reg64) high, in(reg64) at, options(nostack, pure, readonly))
         };
@@ -286,6 +307,7 @@ impl WholeWord for u128 {
     #[inline(always)]
     unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
         let (low, high): (u64, u64);
+        // SAFETY: the caller vouches for the word; its 128-bit registers are local.
         unsafe {
             scoped!(S, "{{ .reg .b128 whole; ld.relaxed", "b128 whole, [{2}]; mov.b128 {{{0}, {1}}}, whole; }}",
                 out(reg64) low, out(reg64) high, in(reg64) at, options(nostack))
@@ -295,6 +317,7 @@ impl WholeWord for u128 {
     #[inline(always)]
     unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
         let (low, high): (u64, u64);
+        // SAFETY: the caller vouches for the word; its 128-bit registers are local.
         unsafe {
             scoped!(S, "{{ .reg .b128 old, new; mov.b128 new, {{{3}, {4}}}; atom.relaxed", "exch.b128 old, [{2}], new; mov.b128 {{{0}, {1}}}, old; }}",
                 out(reg64) low, out(reg64) high, in(reg64) at, in(reg64) value as u64, in(reg64) (value >> 64) as u64, options(nostack))
@@ -304,6 +327,7 @@ impl WholeWord for u128 {
     #[inline(always)]
     unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
         let (low, high): (u64, u64);
+        // SAFETY: the caller vouches for the word; its 128-bit registers are local.
         unsafe {
             scoped!(S, "{{ .reg .b128 old, expected, new; mov.b128 expected, {{{3}, {4}}}; mov.b128 new, {{{5}, {6}}}; atom.relaxed",
                 "cas.b128 old, [{2}], expected, new; mov.b128 {{{0}, {1}}}, old; }}",

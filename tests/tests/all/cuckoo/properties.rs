@@ -47,7 +47,7 @@ warpnest_tests::of_all_widths!(property);
 
 /// Checks that without repeated keys `assume_unique` makes no difference.
 #[test]
-fn unique_keys_need_no_settling() {
+fn unique_keys_need_no_last_values() {
     on_every_engine(
         |engine| (spec(), 0..engine.max_items.min(1200), any::<u64>()),
         |engine, (spec, n, seed)| {

@@ -63,12 +63,12 @@ fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again()
         let kernels = failing_launches(&config, &keys, Overflow::None);
         assert_eq!((times(&kernels, names), kernels.len()), ([1, 1, 0, 0], 2), "{kernels:?}");
     }
-    // A few repeated keys, which are settled.
+    // A few repeated keys, which are resolved.
     let mut twice = keys.clone();
     twice[..10].fill(keys[20]);
     let kernels = failing_launches(&split(), &twice, Overflow::None);
-    let settling = ["page_build_unordered", "page_index_repeats", "page_find_last", "page_store_last"];
-    assert_eq!((times(&kernels, settling), kernels.len()), ([1, 1, 1, 1], 5), "{kernels:?}");
+    let resolving = ["page_build_unordered", "page_index_repeats", "page_find_last", "page_store_last"];
+    assert_eq!((times(&kernels, resolving), kernels.len()), ([1, 1, 1, 1], 5), "{kernels:?}");
     // Copies that overflow a bin: then the pairs are split in order, and the split is repeated.
     let mut copies = keys.clone();
     copies[20..280].fill(77);

@@ -1,4 +1,4 @@
-//! Builds that do not know whether keys are unique: few repeated keys are settled after an attempt
+//! Builds that do not know whether keys are unique: few repeated keys are resolved after an attempt
 //! without order, many send the pairs through ordered splits.
 
 use std::collections::HashSet;
@@ -29,7 +29,7 @@ fn repeats<K: Key>(keys: &[K]) -> usize {
 }
 
 #[test]
-fn few_repeated_keys_are_settled_and_have_their_last_values() {
+fn few_repeated_keys_are_resolved_and_have_their_last_values() {
     fn with<K: Key, V: Value>() {
         for load in [0.1, 0.8, 1.0] {
             for every in [2, 7, 40, 1000] {
@@ -37,7 +37,7 @@ fn few_repeated_keys_are_settled_and_have_their_last_values() {
                     |_| default().load(load),
                     20_000,
                     |n| with_copies(n, |i| i.is_multiple_of(every)),
-                    |report, _| assert!(!report.ordered || report.settled == 0, "{report:?}"),
+                    |report, _| assert!(!report.ordered || report.resolved == 0, "{report:?}"),
                 );
             }
         }
@@ -75,14 +75,14 @@ fn the_list_takes_a_64th_of_the_pairs_wherever_they_are_and_not_a_16th() {
             let keys: Vec<u64> = with_copies(n, |i| i - n / 2 < most);
             assert_eq!(repeats(&keys), most);
             let map: PageMap<u64, u32> = built::build(&engine.device, &default(), &keys, &values(n));
-            let settled = if ordered { 0 } else { most as u64 };
-            assert_eq!((map.report().ordered, map.report().settled), (ordered, settled), "{:?}", map.report());
+            let resolved = if ordered { 0 } else { most as u64 };
+            assert_eq!((map.report().ordered, map.report().resolved), (ordered, resolved), "{:?}", map.report());
         }
         // One key: the page's own part is full, and the common one takes the rest.
         let mut keys: Vec<u32> = distinct_keys(n, 5);
         keys[100..250].fill(0);
         let map: PageMap<u32, u64> = built::build(&engine.device, &default(), &keys, &values(n));
-        assert_eq!((map.report().ordered, map.report().settled), (false, 149), "{:?}", map.report());
+        assert_eq!((map.report().ordered, map.report().resolved), (false, 149), "{:?}", map.report());
     }
     assert!(tried > 0);
 }

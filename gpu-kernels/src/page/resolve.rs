@@ -1,4 +1,4 @@
-//! Settling repeated keys after a build without order: each gets the value of its last pair.
+//! Resolving repeated keys after a build without order: each gets the value of its last pair.
 //!
 //! The pages have listed their repeated keys ([`repeat_list`](super::repeat_list)). These are put
 //! in an index ([`IndexRepeats`]); one pass over the input finds the last position of each
