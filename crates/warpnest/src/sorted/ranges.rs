@@ -18,8 +18,8 @@ enum Side {
     Upper,
 }
 
-// The bound `OrderedKey` is on each method, because rustc then says which keys have an order; of one
-// on all of them it says that there is no such method.
+// The bound `OrderedKey` is on each method, because rustc then says which keys have an order. If it
+// were on all of them together, rustc would say that there is no such method.
 impl<K: Key, V: Value> SortedMap<K, V> {
     /// Returns for each of `queries` the number of keys below it: its rank, whether it is in the
     /// map or not.

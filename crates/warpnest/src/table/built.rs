@@ -89,8 +89,8 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
 
     /// Builds a map of the pairs of an iterator with the default configuration.
     ///
-    /// It stands for `HashMap::from_iter` and `collect`, which cannot know on which device to build,
-    /// and cannot fail:
+    /// It stands for `HashMap::from_iter` and `collect`, which cannot know on which device to
+    /// build, and cannot fail:
     ///
     /// ```
     /// use std::collections::HashMap;
