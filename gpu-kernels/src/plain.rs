@@ -3,6 +3,14 @@
 use core::marker::PhantomData;
 
 /// A type whose values are nothing but bytes, so that arrays of it are copied and cast as bytes.
+// The message is for users of the host crate, who meet this trait as the bound of a buffer.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of a buffer",
+    label = "not a plain type",
+    note = "elements are `u32`, `i32`, `f32`, `char`, `u64`, `i64`, `f64`, `usize`, `isize`, `u128`, `[u8; 4]`, `[u8; 8]`, or a pair of two of the first four",
+    note = "for a struct of your own, of any size: make it `#[repr(C)]`, derive `Clone, Copy, bytemuck::Pod, bytemuck::Zeroable`, and say `warpnest::plain!(Type);`",
+    note = "convert a smaller integer by `u32::from`; strings have no fixed size, so they stay on the host"
+)]
 pub trait Plain: Copy + Send + Sync + 'static {
     /// The proof that the type is plain.
     const PROOF: Proof<Self>;
@@ -41,6 +49,8 @@ impl PlainHalf for i32 {}
 impl PlainHalf for f32 {}
 impl PlainHalf for char {}
 
+// Otherwise rustc says of `(u64, u64)` that `u64` is no `PlainHalf`, and not what elements are.
+#[diagnostic::do_not_recommend]
 impl<A: PlainHalf, B: PlainHalf> Plain for (A, B) {
     const PROOF: Proof<Self> = {
         assert!(size_of::<A>() == 4 && size_of::<B>() == 4 && size_of::<Self>() == 8, "a pair of types of 4 bytes");

@@ -30,7 +30,12 @@ pub fn elsewhere() -> Device {
 
 /// Fails unless the error says that `what` is on `found` and that the operation runs on `expected`.
 pub fn assert_wrong_device(error: Error, what: &str, found: &Device, expected: &Device) {
-    crate::says(&error, &[what, found.name(), expected.name(), "copy it there first"]);
+    let remedy = match what {
+        "the stream" => "take a stream of the operation's device",
+        "the other set" => "build that set again",
+        _ => "`Buffer::to_device`",
+    };
+    crate::says(&error, &[what, found.name(), expected.name(), remedy]);
     let Error::WrongDevice { what: figure, found: is_on, expected: runs_on } = error else { panic!("{error:?}") };
     assert_eq!((figure, is_on.as_str(), runs_on.as_str()), (what, found.name(), expected.name()));
 }

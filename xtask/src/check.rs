@@ -14,9 +14,10 @@ use crate::{circles, coverage, cuda_stub, outside, prose, ptxas, stale, workspac
 ///
 /// The checks are rustfmt; the width and the beginnings of comments; whether names in documents and
 /// comments exist, and links lead somewhere; whether files import from each other in a circle;
-/// clippy, with the feature cust; rustdoc; and a program outside the workspace. The committed PTX
-/// must have been built from these sources. It goes through the lint, a new build that must give
-/// the same bytes, and ptxas with a table of what each kernel uses.
+/// clippy, with the feature cust; rustdoc; a program outside the workspace, and one that rustc must
+/// refuse, with the words of its errors. The committed PTX must have been built from these sources.
+/// It goes through the lint, a new build that must give the same bytes, and ptxas with a table of
+/// what each kernel uses.
 ///
 /// If all tests have run before, the last check is how much of the PTX they executed, with a floor.
 /// `--thorough` runs all tests again, in release, with both targets' PTX interpreted in full and

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::process::{capture, cargo};
-use crate::workspace;
+use crate::{refused, workspace};
 
 /// The path of the program.
 const PROGRAM: &str = "docs/examples/first-map";
@@ -28,8 +28,8 @@ const CUDA_VARIABLES: [&str; 7] = [
     "RUSTFLAGS",
 ];
 
-/// Packs the library, builds the program with it, and runs that; returns what the program says of
-/// its device.
+/// Packs the library, builds the program with it, and runs that, and has rustc refuse another one
+/// ([`refused`]); returns what the program says of its device.
 pub fn build_and_run(root: &Path) -> Result<String> {
     let folder = workspace::target_dir(root).join("outside");
     let packed = folder.join("package");
@@ -54,12 +54,20 @@ pub fn build_and_run(root: &Path) -> Result<String> {
     // The versions that this workspace has fetched.
     fs::copy(root.join("Cargo.lock"), program.join("Cargo.lock"))?;
 
-    let mut run = cargo();
-    run.args(["run", "--quiet", "--offline", "--target-dir"]).arg(folder.join("target")).current_dir(&program);
-    for variable in CUDA_VARIABLES {
-        run.env_remove(variable);
-    }
-    let (said, _) = capture(&mut run)?;
+    let outside = |words: &[&str]| {
+        let mut command = cargo();
+        command
+            .args(words)
+            .args(["--quiet", "--offline", "--target-dir"])
+            .arg(folder.join("target"))
+            .current_dir(&program);
+        for variable in CUDA_VARIABLES {
+            command.env_remove(variable);
+        }
+        command
+    };
+    let (said, _) = capture(&mut outside(&["run"]))?;
+    refused::check(&program, &mut outside(&["build"]))?;
     let device = said.lines().next().and_then(|line| line.strip_prefix("running on "));
     Ok(device.context("the program does not say where it runs")?.to_string())
 }

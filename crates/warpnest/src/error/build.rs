@@ -98,8 +98,8 @@ pub enum FullError {
     /// Too many keys of an extendible map have the same first bits of their hashes. Nothing was
     /// done.
     #[error(
-        "of a batch of {pairs} new keys, more than the {records} records of a bucket agree in the part of the hashes' range that they have, and in \
-         {depth} more bits, as deep as the directory may be: allow more segments (`max_segments`), take larger buckets (`records`), or another seed"
+        "a batch of {pairs} new keys gives a bucket more than its {records} records: their hashes agree in the bucket's part of the range, and in \
+         {depth} more bits, as deep as the directory may be; allow more segments (`max_segments`), take larger buckets (`records`), or another seed"
     )]
     TooDeep {
         /// The number of new keys of the batch.

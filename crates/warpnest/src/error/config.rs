@@ -74,8 +74,8 @@ pub enum ConfigError {
 
     /// The buckets have a size that a two-level map cannot have.
     #[error(
-        "buckets of at most {capacity} items and {mean} on average: take 1 to {max_in_bucket} at most, and on average at least 1 \
-         and no more than that"
+        "buckets of at most {capacity} items, {mean} on average, were asked for: take 1 to {max_in_bucket} at most, and on average \
+         at least 1, and no more than the most"
     )]
     Bucket {
         /// The most items of a bucket.
@@ -88,8 +88,8 @@ pub enum ConfigError {
 
     /// The number or the size of the sub-tables is one that a two-level map cannot have.
     #[error(
-        "{tables} sub-tables of {slots} slots for buckets of up to {capacity} items: take 2 to 4, with at least {capacity} and \
-         at most {max_slots} slots together"
+        "{tables} sub-tables of {slots} slots for buckets of up to {capacity} items were asked for: take 2 to 4 sub-tables, with \
+         at least {capacity} and at most {max_slots} slots together"
     )]
     SubTables {
         /// The number of sub-tables.
@@ -103,7 +103,7 @@ pub enum ConfigError {
     },
 
     /// The limits are too low for even one try to build a bucket.
-    #[error("{seeds} seeds a bucket and {rounds} rounds a seed: take at least 1 of each")]
+    #[error("{seeds} seeds a bucket and {rounds} rounds a seed were asked for: take at least 1 of each")]
     Attempts {
         /// The number of seeds that a bucket may try.
         seeds: u32,
@@ -113,9 +113,9 @@ pub enum ConfigError {
 
     /// The directory is one that an extendible map cannot have.
     #[error(
-        "a directory of {segments} segments with {buckets} buckets of {records} records each, and at most {max_segments} segments: take at \
-         least one segment, and no more than the most; a power of two of buckets, 4 or more, and 2^31 of all segments at most; and a multiple of 8 \
-         records, up to 256"
+        "a directory of {segments} segments with {buckets} buckets of {records} records each, and at most {max_segments} segments, was asked \
+         for: take at least one segment, and no more than the most; as many buckets as a power of two, 4 or more, and at most 2^31 in all segments; and \
+         a multiple of 8 records, up to 256"
     )]
     Directory {
         /// The number of segments at the beginning.
@@ -130,7 +130,7 @@ pub enum ConfigError {
 
     /// The bit field is not in the key, or has too many bits.
     #[error(
-        "{bits} bits from bit {shift} on: a field has 1 to {max_bits} bits and lies within the {key_bits} bits of a key"
+        "{bits} bits from bit {shift} on were asked for: take a field of 1 to {max_bits} bits within the {key_bits} bits of a key"
     )]
     BitField {
         /// The lowest bit.
@@ -144,7 +144,7 @@ pub enum ConfigError {
     },
 
     /// No device has this name.
-    #[error("no device is named {asked}: give best, cpu, cuda or cuda:N")]
+    #[error("no device is named {asked:?}: give best, cpu, cuda or cuda:N")]
     DeviceName {
         /// The name given.
         asked: String,

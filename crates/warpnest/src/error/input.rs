@@ -37,13 +37,27 @@ pub enum InputError {
 
     /// The table would have more slots than its 32-bit hash functions reach.
     #[error(
-        "{asked} slots were asked for, and a table can have at most {limit}: build several tables, or fill it more"
+        "{asked} slots were asked for, and a table can have at most {limit}: build several tables, or take fewer slots a pair"
     )]
     TooManySlots {
         /// The number of slots asked for.
         asked: u64,
         /// The most slots that a table can have.
         limit: u64,
+    },
+
+    /// The keys would take more slots, at the load of a table that changes, than it can have.
+    #[error(
+        "capacity for {asked} keys was asked for, which at a load of {load} takes more slots than a table can have, at most {slots}: \
+         build several tables, or allow a higher load"
+    )]
+    TooManyKeys {
+        /// The number of keys that the table was to have capacity for, with those that it has.
+        asked: u64,
+        /// The most slots that a table can have.
+        slots: u64,
+        /// The largest share of the slots that keys may take.
+        load: f64,
     },
 
     /// The ranks are ones that a sorted map does not have.
@@ -73,7 +87,7 @@ pub enum InputError {
     /// A part of a buffer, or an array of another library, does not begin where kernels can read
     /// it.
     #[error(
-        "the array begins at {address:#x}, which is no multiple of {alignment}: take the whole allocation, begin the part at a \
+        "the array begins at {address:#x}, which is not a multiple of {alignment} bytes: take the whole allocation, begin the part at a \
          multiple of {alignment} bytes, or copy it"
     )]
     Misaligned {
@@ -84,7 +98,9 @@ pub enum InputError {
     },
 
     /// A launch would need more blocks than a grid can have.
-    #[error("{threads} threads need more blocks of {block} than the {limit} of a grid: work in several batches")]
+    #[error(
+        "{threads} threads need more blocks of {block} threads than the {limit} that a grid can have: work in several batches"
+    )]
     GridTooLarge {
         /// The number of threads asked for.
         threads: u64,

@@ -45,9 +45,9 @@ pub enum Error {
     #[error("{}", out_of_memory(*asked, *free, device))]
     OutOfMemory {
         /// The bytes asked for; 0 if the driver wants memory of its own for a kernel or a stream,
-        /// and does not say how much.
+        /// and does not say how much. `u64::MAX` if they are more than 64 bits count.
         asked: u64,
-        /// The bytes that are free.
+        /// The bytes that are free; 0 too if that is not known.
         free: u64,
         /// The device's name.
         device: String,
@@ -63,7 +63,7 @@ pub enum Error {
     },
 
     /// A buffer or stream belongs to another device.
-    #[error("{what} is on {found}, and this operation runs on {expected}: copy it there first")]
+    #[error("{}", wrong_device(what, found, expected))]
     WrongDevice {
         /// The name of what is on the wrong device.
         what: &'static str,
@@ -95,7 +95,10 @@ pub enum Error {
     },
 
     /// The driver refused the kernels. This is a bug of warpnest or of the driver.
-    #[error("the driver could not compile the kernels ({name}); its log:\n{log}")]
+    #[error(
+        "the driver could not compile the kernels ({name}): update the driver, or report this as a bug of warpnest; the driver's \
+         log:\n{log}"
+    )]
     Jit {
         /// The name of the driver's error.
         name: String,
@@ -105,7 +108,10 @@ pub enum Error {
 
     /// The driver reported an error. After an error inside a kernel the context is lost and every
     /// call reports it.
-    #[error("{call} failed: {name} ({code})")]
+    #[error(
+        "the driver's {call} failed: {name} ({code}); if all calls fail from now on, drop all that is on the device, or start the \
+         program again"
+    )]
     Driver {
         /// The driver's function.
         call: &'static str,
@@ -138,6 +144,59 @@ impl FileError {
 }
 
 fn out_of_memory(asked: u64, free: u64, device: &str) -> String {
-    let asked = if asked == 0 { "memory for the driver itself was".to_owned() } else { format!("{asked} bytes were") };
-    format!("{asked} asked for and {device} has {free} free: take less, or free buffers first")
+    let asked = match asked {
+        0 => "memory for the driver itself was".to_owned(),
+        u64::MAX => "more bytes than any device has were".to_owned(),
+        _ => format!("{asked} bytes were"),
+    };
+    // An engine that cannot tell what is free says 0.
+    let free = if free == 0 { "does not have them".to_owned() } else { format!("has {free} free") };
+    format!("{asked} asked for, and {device} {free}: take less, or free buffers first")
+}
+
+fn wrong_device(what: &str, found: &str, expected: &str) -> String {
+    let is_elsewhere = if found == expected {
+        format!("{what} and this operation are on two devices that are both named {found}")
+    } else {
+        format!("{what} is on {found}, and this operation runs on {expected}")
+    };
+    let remedy = match what {
+        "the stream" => "take a stream of the operation's device, such as its `default_stream()`",
+        "the other set" => "build that set again on the operation's device, from its `to_keys()`",
+        "an event" => "take two events of one device",
+        // The buffer may be where it should be, and the stream not.
+        _ => {
+            "copy a buffer to the operation's device with `Buffer::to_device`, or take a stream of the buffer's device"
+        }
+    };
+    format!("{is_elsewhere}: {remedy}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::engine::{Cores, HostEngine};
+    use crate::{Buffer, Device};
+
+    #[test]
+    fn two_devices_of_one_name_are_said_to_be_two() {
+        let [here, there] = [(); 2].map(|()| Device::from_engine(HostEngine::new(Cores)).unwrap());
+        let buffer = Buffer::from_slice(&here, &[1u32]).unwrap();
+        let text = buffer.download(there.default_stream()).unwrap_err().to_string();
+        let name = here.name();
+        assert!(
+            text.starts_with(&format!("a buffer and this operation are on two devices that are both named {name}"))
+        );
+        assert!(text.contains("`Buffer::to_device`") && text.contains("a stream of the buffer's device"), "{text}");
+    }
+
+    #[test]
+    fn memory_that_there_is_not_is_named_as_far_as_it_is_known() {
+        let text = |asked, free| Error::OutOfMemory { asked, free, device: "CPU".to_owned() }.to_string();
+        assert!(text(100, 7).starts_with("100 bytes were asked for, and CPU has 7 free: "));
+        assert!(text(0, 7).starts_with("memory for the driver itself was asked for, and CPU has 7 free: "));
+        assert!(text(100, 0).starts_with("100 bytes were asked for, and CPU does not have them: "));
+        let error = Buffer::<u64>::zeroed(&Device::cpu(), usize::MAX).unwrap_err().to_string();
+        assert!(error.starts_with("more bytes than any device has were asked for"), "{error}");
+    }
 }

@@ -17,9 +17,9 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
     /// has then been given back.
     pub(super) fn remove_keys(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
         stream.check_device(&self.device)?;
-        keys.check_device("the keys", &self.device)?;
+        keys.check_device("the buffer of keys", &self.device)?;
         crate::error::same_length(("the keys", keys.len()), ("the answers", answers.len()))?;
-        answers.values.check_device("the answers", &self.device)?;
+        answers.values.check_device("the buffer of answers", &self.device)?;
         self.recover(stream)?;
         self.work.counts.fill(stream, 0)?;
         self.change(stream, |map| {

@@ -12,7 +12,7 @@ use gpu_kernels::types::KeyWord;
 /// [`Cuckoo`](crate::design::Cuckoo). The trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "compacting tables and multimaps are not built on maps of design `{Self}`",
-    note = "take `Page` or `Cuckoo`"
+    note = "take the design `Page`, which is the default, or `Cuckoo`"
 )]
 pub trait Ids: Builds {
     /// Returns the bytes that a build of `pairs` pairs takes on the device besides the map and its

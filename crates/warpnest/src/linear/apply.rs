@@ -141,7 +141,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
                     Ok(true) => {}
                     // What was refused may ask for keys that this turn inserted: they need no
                     // slots.
-                    Ok(false) | Err(Error::OutOfMemory { .. } | Error::Input(InputError::TooManySlots { .. }))
+                    Ok(false) | Err(Error::OutOfMemory { .. } | Error::Input(InputError::TooManyKeys { .. }))
                         if self.counts.taken != taken_before => {}
                     Ok(false) => {
                         return Err(Error::Full(FullError::NoSlots {

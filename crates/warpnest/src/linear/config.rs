@@ -39,7 +39,7 @@ impl Default for Linear {
 }
 
 /// The most slots: kernels number buckets and slots with 32 bits.
-const MAX_SLOTS: u64 = 1 << 32;
+const MAX_SLOTS: u64 = u32::MAX as u64;
 /// The number of bytes of a line, whatever its words.
 const LINE_BYTES: u64 = 64;
 
@@ -79,7 +79,7 @@ impl Config<Linear> {
     /// the old and the new table both exist.
     ///
     /// # Errors
-    /// [`ConfigError::OpenLoad`], [`InputError::TooManySlots`].
+    /// [`ConfigError::OpenLoad`], [`InputError::TooManyKeys`].
     pub fn initial_memory_bytes<K: KeyWord, V: ValueWord>(&self) -> Result<usize> {
         let lines = self.lines_for::<PackedPair<K, V>>(self.design.pairs)?;
         Ok(LINE_BYTES as usize * lines as usize + 8 * header::WORDS)
@@ -98,8 +98,9 @@ impl Config<Linear> {
             return Err(Error::Config(ConfigError::OpenLoad { load: self.design.load }));
         }
         let slots = (pairs as f64 / self.design.load).ceil();
-        let too_many = || Error::Input(InputError::TooManySlots { asked: slots as u64, limit: MAX_SLOTS });
-        if slots >= MAX_SLOTS as f64 {
+        let too_many =
+            || Error::Input(InputError::TooManyKeys { asked: pairs, slots: MAX_SLOTS, load: self.design.load });
+        if slots > MAX_SLOTS as f64 {
             return Err(too_many());
         }
         let of_line = slots_of_line::<W>() as u64;
@@ -107,7 +108,7 @@ impl Config<Linear> {
         while self.max_keys(lines * of_line) < pairs || !self.design.linear && !is_prime(lines) {
             lines += 1;
         }
-        if lines * of_line >= MAX_SLOTS {
+        if lines * of_line > MAX_SLOTS {
             return Err(too_many());
         }
         Ok(lines as u32)
@@ -116,7 +117,7 @@ impl Config<Linear> {
     /// Returns whether a table may have so many lines.
     pub(super) fn can_have<W: Double>(&self, lines: u32) -> bool {
         let slots = lines as u64 * slots_of_line::<W>() as u64;
-        lines >= 2 && slots < MAX_SLOTS && (self.design.linear || is_prime(lines as u64))
+        lines >= 2 && slots <= MAX_SLOTS && (self.design.linear || is_prime(lines as u64))
     }
 
     /// Returns how many keys a table of `slots` slots may have.

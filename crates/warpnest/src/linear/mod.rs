@@ -43,7 +43,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 /// * **A batch that fails** partway has done some of its operations, each of them as a whole, and
 ///   [`BulkMap::len`] counts what is there. If not even that can be found out, lookups return
 ///   errors that say so, until a change succeeds; the number of keys is then that before the batch.
-///   After [`FullError::NoSlots`](crate::FullError::NoSlots), [`InputError::TooManySlots`] and
+///   After [`FullError::NoSlots`](crate::FullError::NoSlots), [`InputError::TooManyKeys`] and
 ///   [`Error::OutOfMemory`], pairs that fitted the capacity are in the map, and the call can be
 ///   repeated.
 /// * **A known seed.** Whoever knows it can choose keys whose searches all begin at one line, where

@@ -182,7 +182,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// Does [`LinearMap::reserve`] on `stream`.
     ///
     /// # Errors
-    /// [`InputError::TooManySlots`](crate::InputError::TooManySlots),
+    /// [`InputError::TooManyKeys`](crate::InputError::TooManyKeys),
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory): the map is unchanged.
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn reserve_on(&mut self, stream: &Stream, additional: usize) -> Result<()> {

@@ -28,7 +28,6 @@ pub fn gather<T: Plain>(
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
-/// use warpnest::types::{Plain, Proof, pod};
 /// use warpnest::{Buffer, Device, PageMap, primitives::gather_found};
 ///
 /// #[repr(C)]
@@ -38,9 +37,7 @@ pub fn gather<T: Plain>(
 ///     magnitude: f32,
 ///     name: [u8; 8],
 /// }
-/// impl Plain for Star {
-///     const PROOF: Proof<Self> = pod();
-/// }
+/// warpnest::plain!(Star);
 ///
 /// let device = Device::best()?;
 /// let stream = device.default_stream();

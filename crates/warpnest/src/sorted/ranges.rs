@@ -4,7 +4,7 @@ use super::SortedMap;
 use crate::runtime::lent::Lent;
 use crate::table::types::to_word;
 use crate::types::OrderedKey;
-use crate::{Buffer, BufferSlice, Error, InputError, Result, Stream, Value};
+use crate::{Buffer, BufferSlice, Error, InputError, Key, Result, Stream, Value};
 use gpu_kernels::sorted::{Bounds, BoundsParams, CountRanges, RangesParams};
 use gpu_kernels::types::Scalar;
 use std::ops::{Bound, Range, RangeBounds};
@@ -18,13 +18,18 @@ enum Side {
     Upper,
 }
 
-impl<K: OrderedKey, V: Value> SortedMap<K, V> {
+// The bound `OrderedKey` is on each method, because rustc then says which keys have an order. If it
+// were on all of them together, rustc would say that there is no such method.
+impl<K: Key, V: Value> SortedMap<K, V> {
     /// Returns for each of `queries` the number of keys below it: its rank, whether it is in the
     /// map or not.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
-    pub fn lower_bound_many(&self, queries: &[K]) -> Result<Vec<u32>> {
+    pub fn lower_bound_many(&self, queries: &[K]) -> Result<Vec<u32>>
+    where
+        K: OrderedKey,
+    {
         self.bounds(queries, Side::Lower)
     }
 
@@ -32,7 +37,10 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
-    pub fn upper_bound_many(&self, queries: &[K]) -> Result<Vec<u32>> {
+    pub fn upper_bound_many(&self, queries: &[K]) -> Result<Vec<u32>>
+    where
+        K: OrderedKey,
+    {
         self.bounds(queries, Side::Upper)
     }
 
@@ -40,7 +48,10 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
-    pub fn lower_bound_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>> {
+    pub fn lower_bound_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>>
+    where
+        K: OrderedKey,
+    {
         self.bounds_on(stream, queries.words(), Side::Lower)
     }
 
@@ -54,7 +65,10 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         stream: &Stream,
         queries: &Buffer<K>,
         ranks: &mut BufferSlice<u32>,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        K: OrderedKey,
+    {
         self.bounds_into(stream, queries.words(), ranks, Side::Lower)
     }
 
@@ -62,7 +76,10 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
-    pub fn upper_bound_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>> {
+    pub fn upper_bound_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>>
+    where
+        K: OrderedKey,
+    {
         self.bounds_on(stream, queries.words(), Side::Upper)
     }
 
@@ -76,7 +93,10 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         stream: &Stream,
         queries: &Buffer<K>,
         ranks: &mut BufferSlice<u32>,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        K: OrderedKey,
+    {
         self.bounds_into(stream, queries.words(), ranks, Side::Upper)
     }
 
@@ -125,7 +145,10 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
-    pub fn range(&self, range: impl RangeBounds<K>) -> Result<Range<u32>> {
+    pub fn range(&self, range: impl RangeBounds<K>) -> Result<Range<u32>>
+    where
+        K: OrderedKey,
+    {
         // Bounds are the least key of the range, and the least one above it; `None` if all keys are
         // below that.
         let next = |key: K::Word| (key != K::Word::ALL_ONES).then(|| K::Word::from_u64(key.to_u64() + 1));
@@ -150,7 +173,10 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
-    pub fn range_pairs(&self, range: impl RangeBounds<K>) -> Result<Vec<(K, V)>> {
+    pub fn range_pairs(&self, range: impl RangeBounds<K>) -> Result<Vec<(K, V)>>
+    where
+        K: OrderedKey,
+    {
         self.pairs_at(self.range(range)?)
     }
 
@@ -158,7 +184,10 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     ///
     /// # Errors
     /// As for [`SortedMap::pairs_at_on`].
-    pub fn pairs_at(&self, ranks: Range<u32>) -> Result<Vec<(K, V)>> {
+    pub fn pairs_at(&self, ranks: Range<u32>) -> Result<Vec<(K, V)>>
+    where
+        K: OrderedKey,
+    {
         let stream = self.device().default_stream();
         let (keys, values) = self.pairs_at_on(stream, ranks)?;
         Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
@@ -169,7 +198,10 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     /// # Errors
     /// [`InputError::Ranks`] if the map has not all of these ranks, [`Error::OutOfMemory`],
     /// [`Error::WrongDevice`], [`Error::Driver`].
-    pub fn pairs_at_on(&self, stream: &Stream, ranks: Range<u32>) -> Result<(Buffer<K>, Buffer<V>)> {
+    pub fn pairs_at_on(&self, stream: &Stream, ranks: Range<u32>) -> Result<(Buffer<K>, Buffer<V>)>
+    where
+        K: OrderedKey,
+    {
         self.check_ranks(&ranks)?;
         let mut keys = Buffer::uninitialized(self.device(), ranks.len())?;
         let mut values = Buffer::uninitialized(self.device(), ranks.len())?;
@@ -190,7 +222,10 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         ranks: Range<u32>,
         keys: &mut BufferSlice<K>,
         values: &mut BufferSlice<V>,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        K: OrderedKey,
+    {
         self.check_ranks(&ranks)?;
         let Range { start, end } = ranks;
         let pairs = (end - start) as usize;
@@ -212,7 +247,10 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
-    pub fn count_ranges_many(&self, ranges: &[Range<K>]) -> Result<Vec<u32>> {
+    pub fn count_ranges_many(&self, ranges: &[Range<K>]) -> Result<Vec<u32>>
+    where
+        K: OrderedKey,
+    {
         let stream = self.device().default_stream();
         let (from, to): (Vec<K>, Vec<K>) = ranges.iter().map(|range| (range.start, range.end)).unzip();
         let (from, to) = (Lent::new(self.device(), &from)?, Lent::new(self.device(), &to)?);
@@ -225,7 +263,10 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
     /// # Errors
     /// [`InputError::LengthsDiffer`], [`Error::OutOfMemory`], [`Error::WrongDevice`],
     /// [`Error::Driver`].
-    pub fn count_ranges_many_on(&self, stream: &Stream, from: &Buffer<K>, to: &Buffer<K>) -> Result<Buffer<u32>> {
+    pub fn count_ranges_many_on(&self, stream: &Stream, from: &Buffer<K>, to: &Buffer<K>) -> Result<Buffer<u32>>
+    where
+        K: OrderedKey,
+    {
         let mut counts = Buffer::uninitialized(self.device(), from.len())?;
         self.count_ranges_many_into(stream, from, to, &mut counts)?;
         Ok(counts)
@@ -243,7 +284,10 @@ impl<K: OrderedKey, V: Value> SortedMap<K, V> {
         from: &Buffer<K>,
         to: &Buffer<K>,
         counts: &mut BufferSlice<u32>,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        K: OrderedKey,
+    {
         crate::error::same_length(("the starts", from.len()), ("the ends", to.len()))?;
         crate::error::same_length(("the ranges", from.len()), ("the counts", counts.len()))?;
         let plan = RangesParams { layout: self.table.layout, ranges: from.len() as u64 };

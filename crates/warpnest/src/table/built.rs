@@ -87,8 +87,10 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         Config::<D>::default().build(device, keys, values)
     }
 
-    /// Builds a map of the pairs of an iterator with the default configuration, like
-    /// `HashMap::from_iter`, but on a device, and with an error if that fails.
+    /// Builds a map of the pairs of an iterator with the default configuration.
+    ///
+    /// It stands for `HashMap::from_iter` and `collect`, which cannot know on which device to
+    /// build, and cannot fail:
     ///
     /// ```
     /// use std::collections::HashMap;

@@ -43,7 +43,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done.
     /// * A [`LinearMap`](crate::LinearMap) that may not or cannot grow:
     ///   [`FullError::NoSlots`](crate::FullError::NoSlots),
-    ///   [`InputError::TooManySlots`](crate::InputError::TooManySlots).
+    ///   [`InputError::TooManyKeys`](crate::InputError::TooManyKeys).
     /// * An [`ExtendibleMap`](crate::ExtendibleMap):
     ///   [`InputError::TooManyItems`](crate::InputError::TooManyItems),
     ///   [`FullError::TooDeep`](crate::FullError::TooDeep),

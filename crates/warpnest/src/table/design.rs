@@ -44,7 +44,8 @@ pub trait Seeded: Design {}
 /// A [`Design`] whose tables are built in one go. The trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "a map of design `{Self}` is not built in one go",
-    note = "take a `PageMap`, or `insert_many` into this one"
+    note = "build a `PageMap`, `CuckooMap`, `TwoLevelMap` or `SortedMap`",
+    note = "or make this map with `new`, which is empty, and put pairs in with `insert_many`"
 )]
 pub trait Builds: Design {
     /// The report of a build.
@@ -91,7 +92,7 @@ pub trait Counted: Builds {}
 /// A [`Design`] that has sets, beside maps. The trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "there are no sets of design `{Self}`",
-    note = "take a `PageSet` or a `CuckooSet`"
+    note = "build a `PageSet` or a `CuckooSet`, from a `PageConfig` or a `CuckooConfig`"
 )]
 pub trait Sets: Builds {}
 

@@ -176,7 +176,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     }
 
     /// Iterates over all pairs, in the order of [`BulkMap::pairs_into`]: over a copy on the host,
-    /// which is made first.
+    /// which is made first. `for (key, value) in &map` does the same, and panics if that fails.
     ///
     /// # Errors
     /// As for [`BulkMap::to_pairs`].
@@ -275,6 +275,31 @@ impl<K: Key, V: Value, D: Design> Clone for BulkMap<K, V, D> {
     /// If the device lacks the memory, or fails; [`BulkMap::try_clone`] returns an error then.
     fn clone(&self) -> Self {
         self.try_clone().unwrap_or_else(|error| panic!("a map cannot be cloned: {error}"))
+    }
+}
+
+impl<K: Key, V: Value, D: Design> IntoIterator for &BulkMap<K, V, D> {
+    type Item = (K, V);
+    type IntoIter = std::vec::IntoIter<(K, V)>;
+
+    /// Iterates over all pairs, as [`BulkMap::iter`] does: over a copy on the host.
+    ///
+    /// ```
+    /// use warpnest::{Device, PageMap};
+    ///
+    /// let map = PageMap::build(&Device::best()?, &[7u64, 8], &[41u32, 37])?;
+    /// let mut sum = 0;
+    /// for (key, value) in &map {
+    ///     sum += key * u64::from(value);
+    /// }
+    /// assert_eq!(sum, 7 * 41 + 8 * 37);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the device lacks the memory, or fails; [`BulkMap::iter`] returns an error then.
+    fn into_iter(self) -> Self::IntoIter {
+        self.to_pairs().unwrap_or_else(|error| panic!("the pairs of a map cannot be copied: {error}")).into_iter()
     }
 }
 

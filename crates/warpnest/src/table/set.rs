@@ -152,7 +152,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     }
 
     /// Iterates over all keys, in no particular order: over a copy on the host, which is made
-    /// first.
+    /// first. `for key in &set` does the same, and panics if that fails.
     ///
     /// # Errors
     /// As for [`BulkSet::to_keys`].
@@ -222,6 +222,24 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         Config::<D>::default().build_set(device, keys)
     }
 
+    /// Builds a set of the different keys of an iterator with the default configuration.
+    ///
+    /// It stands for `collect`, which cannot know on which device to build:
+    ///
+    /// ```
+    /// use warpnest::{Device, PageSet};
+    ///
+    /// let squares = PageSet::from_keys(&Device::best()?, (0..100u32).map(|i| i * i))?;
+    /// assert_eq!(squares.contains_many(&[81, 82])?, [true, false]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Config::build_set`].
+    pub fn from_keys(device: &Device, keys: impl IntoIterator<Item = K>) -> Result<Self> {
+        Self::build(device, &keys.into_iter().collect::<Vec<K>>())
+    }
+
     /// Rebuilds the set from other keys; returns when it is built.
     ///
     /// # Errors
@@ -257,6 +275,19 @@ impl<K: Key, D: Sets> Clone for BulkSet<K, D> {
     /// If the device lacks the memory, or fails; [`BulkSet::try_clone`] returns an error then.
     fn clone(&self) -> Self {
         self.try_clone().unwrap_or_else(|error| panic!("a set cannot be cloned: {error}"))
+    }
+}
+
+impl<K: Key, D: Sets> IntoIterator for &BulkSet<K, D> {
+    type Item = K;
+    type IntoIter = std::vec::IntoIter<K>;
+
+    /// Iterates over all keys, as [`BulkSet::iter`] does: over a copy on the host.
+    ///
+    /// # Panics
+    /// If the device lacks the memory, or fails; [`BulkSet::iter`] returns an error then.
+    fn into_iter(self) -> Self::IntoIter {
+        self.to_keys().unwrap_or_else(|error| panic!("the keys of a set cannot be copied: {error}")).into_iter()
     }
 }
 

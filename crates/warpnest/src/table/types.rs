@@ -35,10 +35,11 @@ use std::marker::PhantomData;
 /// Larger values stay in an array, and the map keeps their indices:
 /// [`gather_found`](crate::primitives::gather_found).
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a key or a value of a table: those are plain types of 4 or 8 bytes",
-    note = "convert smaller types: `u32::from(x)`",
-    note = "keep larger values in an array, and give the map their indices: see `primitives::gather_found`",
-    note = "of a type of your own that is `bytemuck::Pod`, say `warpnest::value!(Type);`, or `key!`"
+    message = "`{Self}` cannot be a key or a value of a table",
+    label = "not a type of 4 or 8 bytes that tables know",
+    note = "values are `u32`, `i32`, `f32`, `char`, `u64`, `i64`, `f64`, `usize`, `isize`, `[u8; 4]`, `[u8; 8]`, or a pair of two of the first four",
+    note = "convert a smaller integer by `u32::from`; keep larger values, or strings, in an array, and give the map their indices: see `primitives::gather_found`",
+    note = "for a struct of your own, of 4 or 8 bytes: make it `#[repr(C)]`, derive `Clone, Copy, bytemuck::Pod, bytemuck::Zeroable`, and say `warpnest::value!(Type);`"
 )]
 pub trait Value: Plain {
     /// The word of as many bytes: `u32` or `u64`. Another one does not compile:
@@ -94,9 +95,10 @@ pub(crate) const fn check_any_bytes<T: Value>() {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key of a table",
-    note = "keys are plain types of 4 or 8 bytes that are equal if their bytes are: take `to_bits()` of a float, \
-            `u32::from` of a smaller integer, a hash of 64 bits of a string",
-    note = "of a type of your own that is `bytemuck::Pod`, say `warpnest::key!(Type);`"
+    label = "not a type of keys",
+    note = "keys are `u32`, `i32`, `char`, `u64`, `i64`, `usize`, `isize`, `[u8; 4]`, `[u8; 8]`, or a pair of two of the first three",
+    note = "convert other keys to one of these: a float by `to_bits()`, a smaller integer by `u32::from`, a string or anything large by a 64-bit hash",
+    note = "for a struct of your own, of 4 or 8 bytes: make it `#[repr(C)]`, derive `Clone, Copy, bytemuck::Pod, bytemuck::Zeroable`, and say `warpnest::key!(Type);`"
 )]
 pub trait Key: Value {}
 
@@ -135,14 +137,45 @@ impl Bytes for [(); 8] {
     type Word = u64;
 }
 
+/// Makes a type of your own [`Plain`](crate::types::Plain), so that a [`Buffer`](crate::Buffer)
+/// can have elements of it: one of any size that is [`bytemuck::Pod`].
+///
+/// [`key!`](crate::key) and [`value!`](crate::value) do this too.
+///
+/// ```
+/// use bytemuck::{Pod, Zeroable};
+/// use warpnest::{Buffer, Device};
+///
+/// #[repr(C)]
+/// #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+/// struct Point {
+///     x: f32,
+///     y: f32,
+///     z: f32,
+/// }
+/// warpnest::plain!(Point);
+///
+/// let device = Device::best()?;
+/// let points = [Point { x: 0.0, y: 1.0, z: 2.0 }; 3];
+/// let buffer = Buffer::from_slice(&device, &points)?;
+/// assert_eq!(buffer.download(device.default_stream())?, points);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+#[macro_export]
+macro_rules! plain {
+    ($type:ty) => {
+        impl $crate::types::Plain for $type {
+            const PROOF: $crate::types::Proof<Self> = $crate::types::pod();
+        }
+    };
+}
+
 /// Makes a type of your own a [`Value`](crate::Value): one of 4 or 8 bytes that is
 /// [`bytemuck::Pod`].
 #[macro_export]
 macro_rules! value {
     ($type:ty) => {
-        impl $crate::types::Plain for $type {
-            const PROOF: $crate::types::Proof<Self> = $crate::types::pod();
-        }
+        $crate::plain!($type);
         impl $crate::Value for $type {
             type Word = <[(); ::core::mem::size_of::<$type>()] as $crate::types::Bytes>::Word;
             const ANY_BYTES: ::core::option::Option<$crate::types::AnyBytes<Self>> = $crate::types::any_bytes();
@@ -160,7 +193,7 @@ macro_rules! key {
     };
 }
 
-/// Returns the proof that a type is plain, for a type of your own.
+/// Returns the proof that a type of your own is plain; [`plain!`](crate::plain) gives it.
 pub const fn pod<T: bytemuck::Pod>() -> Proof<T> {
     // SAFETY: a type that is `Pod` has no padding and no pointers, and any bytes are a value of it.
     unsafe { Proof::promise() }
@@ -190,6 +223,8 @@ impl Value for f64 {
     type Word = u64;
     const ANY_BYTES: Option<AnyBytes<Self>> = any_bytes();
 }
+// Otherwise rustc says of `(u64, u64)` that `u64` is no `PlainHalf`, and not what values are.
+#[diagnostic::do_not_recommend]
 impl<A: PlainHalf + Value, B: PlainHalf + Value> Value for (A, B) {
     type Word = u64;
     // There is nothing but the two in a pair of them.
@@ -198,6 +233,7 @@ impl<A: PlainHalf + Value, B: PlainHalf + Value> Value for (A, B) {
         _ => None,
     };
 }
+#[diagnostic::do_not_recommend]
 impl<A: PlainHalf + Key, B: PlainHalf + Key> Key for (A, B) {}
 
 /// Fails to compile for a type that is not plain, or not as large as its word.

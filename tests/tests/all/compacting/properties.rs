@@ -166,7 +166,7 @@ fn what_makes_no_sense_is_refused<F: Form>() {
         let there = elsewhere();
         let foreign = Buffer::from_slice(&there, &[1u32]).unwrap();
         let error = config.build_on(stream, device, &foreign).unwrap_err();
-        assert_wrong_device(error, "the keys", &there, device);
+        assert_wrong_device(error, "the buffer of keys", &there, device);
     });
 }
 
@@ -187,7 +187,7 @@ fn a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing<F: Form>() {
             }
             let there = elsewhere();
             let foreign = Buffer::from_slice(&there, &[K::default()]).unwrap();
-            assert_wrong_device(table.rebuild_on(stream, &foreign).unwrap_err(), "the keys", &there, device);
+            assert_wrong_device(table.rebuild_on(stream, &foreign).unwrap_err(), "the buffer of keys", &there, device);
             table.shrink_to_fit().unwrap();
             assert_eq!(wrong(&table, &distinct_keys(200, 3), ordered), Ok(()));
         }

@@ -13,7 +13,8 @@ fn config() -> CuckooConfig {
 }
 
 fn assert_out_of_memory(error: Error, device: &Device, asked: u64) {
-    says(&error, &[&asked.to_string(), device.name(), "take less", "free buffers"]);
+    let figure = if asked == u64::MAX { "more bytes than any device has".to_owned() } else { format!("{asked} bytes") };
+    says(&error, &[&figure, device.name(), "take less", "free buffers"]);
     let Error::OutOfMemory { asked: figure, free, device: name } = error else { panic!("{error:?}") };
     assert_eq!((figure, name.as_str()), (asked, device.name()));
     assert!(free < asked && free > 0, "{free} bytes free, {asked} asked for");

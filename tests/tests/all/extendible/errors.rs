@@ -166,8 +166,8 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
             let is_there = |what, error: Error| assert_wrong_device(error, what, there, here);
             is_there("the buffer of keys", map.insert_many_on(stream, &far, &near).unwrap_err());
             is_there("the buffer of values", map.insert_many_on(stream, &near, &far).unwrap_err());
-            is_there("the keys", map.remove_many_into(stream, &far, &mut answers).unwrap_err());
-            is_there("the answers", map.remove_many_into(stream, &near, &mut far_answers).unwrap_err());
+            is_there("the buffer of keys", map.remove_many_into(stream, &far, &mut answers).unwrap_err());
+            is_there("the buffer of answers", map.remove_many_into(stream, &near, &mut far_answers).unwrap_err());
             is_there("a buffer", map.pairs_into(stream, &mut theirs(&[0; 30]), &mut ours(&[0; 30])).unwrap_err());
             is_there("a buffer", map.pairs_into(stream, &mut ours(&[0; 30]), &mut theirs(&[0; 30])).unwrap_err());
             is_there("the stream", map.insert_many_on(foreign, &near, &near).unwrap_err());

@@ -68,11 +68,12 @@ fn a_device_without_wide_atomics_refuses_maps_that_need_them_and_says_what_to_do
 
 #[test]
 fn more_pairs_than_a_map_can_have_are_refused() {
-    let limit = 1 << 32;
+    let limit = u32::MAX as u64;
     let refused = |error: Error, least: u64| {
-        says(&error, &["at most", &limit.to_string()]);
-        let Error::Input(InputError::TooManySlots { asked, limit: figure }) = error else { panic!("{error:?}") };
-        assert!(asked >= least && figure == limit, "{asked} slots were asked for");
+        says(&error, &["at most", &limit.to_string(), "a higher load"]);
+        let Error::Input(InputError::TooManyKeys { asked, slots, load }) = error else { panic!("{error:?}") };
+        says(&error, &[&format!("{asked} keys"), &format!("a load of {load}")]);
+        assert!(asked >= least && slots == limit, "{asked} keys were asked for");
     };
     for config in configs() {
         for pairs in [1 << 32, 1 << 40, usize::MAX] {

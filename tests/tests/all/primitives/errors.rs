@@ -114,7 +114,7 @@ fn arrays_whose_lengths_do_not_belong_together_are_refused() {
 /// Fails unless the error says that something is on `found` and the operation runs on `expected`.
 fn wrong(result: Result<()>, found: &Device, expected: &Device) {
     let error = result.unwrap_err();
-    says(&error, &[found.name(), expected.name(), "copy it there first"]);
+    says(&error, &[found.name(), expected.name(), "`Buffer::to_device`"]);
     let Error::WrongDevice { found: is_on, expected: runs_on, .. } = error else { panic!("{error:?}") };
     assert_eq!((is_on.as_str(), runs_on.as_str()), (found.name(), expected.name()));
 }

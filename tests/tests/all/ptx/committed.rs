@@ -77,7 +77,7 @@ fn every_kernel_is_a_module_by_itself() {
 fn words_of_128_bits_that_others_change_are_loaded_as_one() {
     assert!(!baseline().contains("b128"));
     for name in wide_linear().iter().map(|entry| entry.name) {
-        let text = warpnest::ptx::module_of(hopper(), name).unwrap();
+        let text = warpnest::low_level::ptx::module_of(hopper(), name).unwrap();
         assert!(!text.contains("ld.relaxed.gpu.global.v2"), "{name}");
         let (loads, changes) = (text.contains("ld.relaxed.gpu.global.b128"), text.contains("cas.b128"));
         assert_eq!(loads, changes, "{name}");

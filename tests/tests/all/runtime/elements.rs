@@ -4,12 +4,12 @@ use bytemuck::{Pod, Zeroable};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Debug;
 use std::hash::Hash;
-use warpnest::types::{Plain, Proof, pod};
+use std::sync::atomic::Ordering;
 use warpnest::{
     Answers, Buffer, CompactingTable, CuckooMap, Device, Error, ExtendibleMap, InputError, Key, LinearMap,
     LinearOperation, MultiMap, PageMap, PageSet, SortedMap, Value,
 };
-use warpnest_tests::{at, distinct_keys, on_all};
+use warpnest_tests::{at, distinct_keys, faulty, on_all};
 
 /// A type of 8 bytes with fields of different sizes.
 #[repr(C)]
@@ -120,9 +120,7 @@ fn every_type_of_4_and_8_bytes_is_a_key_or_a_value() {
 #[repr(C, align(512))]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 struct Wide([u64; 64]);
-impl Plain for Wide {
-    const PROOF: Proof<Self> = pod();
-}
+warpnest::plain!(Wide);
 
 #[test]
 fn elements_of_any_alignment_are_copied() {
@@ -188,6 +186,7 @@ fn one_key_an_iterator_and_a_clone_do_as_those_of_the_standard_library() {
         let map = PageMap::from_pairs(device, pairs.clone()).unwrap();
         assert_eq!((map.get(81).unwrap(), map.get(82).unwrap()), (Some(-9), None));
         assert_eq!(map.iter().unwrap().collect::<HashMap<_, _>>(), pairs);
+        assert_eq!((&map).into_iter().collect::<HashMap<_, _>>(), pairs);
         assert_eq!(map.keys().unwrap().collect::<HashSet<_>>(), pairs.keys().copied().collect());
         assert_eq!(map.values().unwrap().map(i64::from).sum::<i64>(), -4950);
         let said = format!("{map:?}");
@@ -196,7 +195,27 @@ fn one_key_an_iterator_and_a_clone_do_as_those_of_the_standard_library() {
         let set = PageSet::build(device, &[1u32, 2, 2]).unwrap();
         assert_eq!((set.contains(2).unwrap(), set.contains(3).unwrap(), set.clone().len()), (true, false, 2));
         assert!(format!("{set:?}").starts_with("PageSet { keys: 2, bytes: "));
+        let same = PageSet::from_keys(device, [2, 1, 2]).unwrap();
+        assert_eq!((&same).into_iter().collect::<HashSet<u32>>(), HashSet::from([1, 2]));
     });
+}
+
+#[test]
+#[should_panic(expected = "the pairs of a map cannot be copied: kernel")]
+fn a_loop_over_a_map_panics_if_its_device_fails() {
+    let (device, good_launches) = faulty();
+    let map = PageMap::build(&device, &[1], &[2]).unwrap();
+    good_launches.store(0, Ordering::Relaxed);
+    for _ in &map {}
+}
+
+#[test]
+#[should_panic(expected = "the keys of a set cannot be copied: kernel")]
+fn a_loop_over_a_set_panics_if_its_device_fails() {
+    let (device, good_launches) = faulty();
+    let set = PageSet::build(&device, &[1]).unwrap();
+    good_launches.store(0, Ordering::Relaxed);
+    for _ in &set {}
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn is_of_size(error: &Error) -> bool {
     matches!(
         error,
         Error::Input(InputError::TooManyItems { .. } | InputError::TooManyPairs { .. })
-            | Error::Input(InputError::TooManySlots { .. })
+            | Error::Input(InputError::TooManySlots { .. } | InputError::TooManyKeys { .. })
             | Error::Config(ConfigError::Load { .. })
     )
 }

@@ -50,7 +50,7 @@ impl<D: Ids> CompactingConfig<D> {
 
 impl<K: Key, D: Ids> CompactingTable<K, D> {
     fn create(config: CompactingConfig<D>, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
-        keys.check_device("the keys", device)?;
+        keys.check_device("the buffer of keys", device)?;
         stream.check_device(device)?;
         config.memory_bytes::<K>(keys.len())?;
         let nothing = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
@@ -83,7 +83,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     /// As for [`CompactingConfig::build_on`]. If the request makes no sense the table is as it was;
     /// after another error it is empty.
     pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        keys.check_device("the keys", self.ids.device())?;
+        keys.check_device("the buffer of keys", self.ids.device())?;
         stream.check_device(self.ids.device())?;
         self.config.memory_bytes::<K>(keys.len())?;
         let built = self.fill(stream, keys);

@@ -1,0 +1,39 @@
+//! What rustc refuses, each line with the beginning of its error.
+
+use warpnest::design::Sorted;
+use warpnest::{Buffer, Device, LinearMap, MultiMap, PageMap, PageSet, SortedConfig, SortedMap};
+
+#[derive(Clone, Copy)]
+struct Mine(u32);
+
+fn keys(device: &Device) {
+    let _ = PageMap::build(device, &[1.5f32], &[1]); //~ `f32` cannot be a key of a table
+    let _ = PageMap::build(device, &["a"], &[1]); //~ `&str` cannot be a key of a table
+    let _ = PageMap::build(device, &[1u16], &[1]); //~ `u16` cannot be a key of a table
+    let _ = PageMap::build(device, &[(1u64, 1u64)], &[1]); //~ `(u64, u64)` cannot be a key of a table
+    let _ = PageMap::build(device, &[Mine(1)], &[1]); //~ `Mine` cannot be a key of a table
+    let _ = PageSet::build(device, &[1.5f64]); //~ `f64` cannot be a key of a table
+}
+
+fn values(device: &Device) {
+    let _ = PageMap::build(device, &[1], &["a"]); //~ `&str` cannot be a key or a value of a table
+    let _ = PageMap::build(device, &[1], &[(1u64, 1u64)]); //~ `(u64, u64)` cannot be a key or a value of a table
+    let _ = PageMap::build(device, &[1], &[Mine(1)]); //~ `Mine` cannot be a key or a value of a table
+}
+
+fn elements(device: &Device) {
+    let _ = Buffer::from_slice(device, &[1u16]); //~ `u16` cannot be an element of a buffer
+    let _ = Buffer::from_slice(device, &[(1u64, 1u64)]); //~ `(u64, u64)` cannot be an element of a buffer
+    let _ = Buffer::from_slice(device, &[Mine(1)]); //~ `Mine` cannot be an element of a buffer
+}
+
+fn designs(device: &Device, page: &mut PageMap<u32, u32>, sorted: &SortedMap<i32, u32>) {
+    let _ = page.insert(1, 2); //~ a map of design `Page` does not change after its build
+    let _ = LinearMap::build(device, &[1], &[1]); //~ a map of design `Linear` is not built in one go
+    let _ = SortedConfig::default().build_set(device, &[1]); //~ there are no sets of design `Sorted`
+    let _ = sorted.range(1..2); //~ a sorted map does not keep keys of type `i32` in their own order
+}
+
+fn under(_: &MultiMap<u32, u32, Sorted>) {} //~ compacting tables and multimaps are not built on maps of design `Sorted`
+
+fn main() {}
