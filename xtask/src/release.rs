@@ -49,16 +49,15 @@ pub fn main(args: &Args) -> Result<()> {
     publish(&root, &packages, args.dry_run)
 }
 
-/// Fails unless the changelog has a section for the version: of a date, or `Unreleased` for a try.
+/// Fails unless the changelog has a section for the version: of a day, or `unreleased` for a try.
 fn check_changelog(changelog: &str, version: &str, dry_run: bool) -> Result<()> {
-    let dated = format!("## [{version}] - ");
-    if changelog.lines().any(|line| line.starts_with(&dated) && !line.to_lowercase().contains("unreleased")) {
-        return Ok(());
+    let heading = format!("## {version} - ");
+    match changelog.lines().find_map(|line| line.strip_prefix(&heading)) {
+        Some("unreleased") if dry_run => Ok(()),
+        Some("unreleased") => bail!("CHANGELOG.md says that {version} is unreleased: write down the day"),
+        Some(_) => Ok(()),
+        None => bail!("CHANGELOG.md has no section `{heading}DAY`: write down what users get"),
     }
-    if dry_run && changelog.lines().any(|line| line.to_lowercase().starts_with("## [") && line.contains("nreleased")) {
-        return Ok(());
-    }
-    bail!("CHANGELOG.md has no section `{dated}DATE`: write down what users get, and the day")
 }
 
 /// Publishes the packages, which `cargo` puts in the order of their dependencies.
@@ -75,12 +74,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_release_needs_a_dated_section_and_a_try_takes_an_unreleased_one() {
-        let unreleased = "# Changelog\n\n## [Unreleased]\n\n- Tables.\n";
+    fn a_release_needs_a_section_with_a_day_and_a_try_takes_an_unreleased_one() {
+        let unreleased = "# Changelog\n\n## 0.1.0 - unreleased\n\n- Tables.\n";
         assert!(check_changelog(unreleased, "0.1.0", true).is_ok());
         assert!(check_changelog(unreleased, "0.1.0", false).is_err());
-        assert!(check_changelog("## [0.1.0] - 2026-12-01\n", "0.1.0", false).is_ok());
-        assert!(check_changelog("## [0.1.0] - unreleased\n", "0.1.0", false).is_err());
-        assert!(check_changelog("## [0.0.9] - 2026-12-01\n", "0.1.0", true).is_err());
+        for dry_run in [true, false] {
+            assert!(check_changelog("## 0.1.0 - 2026-12-01\n", "0.1.0", dry_run).is_ok());
+            assert!(check_changelog("## 0.0.9 - 2026-12-01\n", "0.1.0", dry_run).is_err());
+        }
     }
 }

@@ -87,6 +87,18 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         Config::<D>::default().build(device, keys, values)
     }
 
+    /// Builds a map from buffers, on `stream`, with the default configuration; waits until it is
+    /// known that the build succeeded. [`Config::build_on`] takes another configuration.
+    ///
+    /// # Errors
+    /// As for [`Config::build_on`].
+    pub fn build_on(stream: &Stream, device: &Device, keys: &Buffer<K>, values: &Buffer<V>) -> Result<Self>
+    where
+        D: Builds,
+    {
+        Config::<D>::default().build_on(stream, device, keys, values)
+    }
+
     /// Builds a map of the pairs of an iterator with the default configuration.
     ///
     /// It stands for `HashMap::from_iter` and `collect`, which cannot know on which device to

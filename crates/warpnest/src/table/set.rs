@@ -222,6 +222,15 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         Config::<D>::default().build_set(device, keys)
     }
 
+    /// Builds a set from a buffer, on `stream`, with the default configuration; waits until it is
+    /// known that the build succeeded. [`Config::build_set_on`] takes another configuration.
+    ///
+    /// # Errors
+    /// As for [`Config::build_set_on`].
+    pub fn build_on(stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
+        Config::<D>::default().build_set_on(stream, device, keys)
+    }
+
     /// Builds a set of the different keys of an iterator with the default configuration.
     ///
     /// It stands for `collect`, which cannot know on which device to build:

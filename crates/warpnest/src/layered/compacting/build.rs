@@ -19,6 +19,15 @@ impl<K: Key> CompactingTable<K> {
     pub fn build(device: &Device, keys: &[K]) -> Result<Self> {
         CompactingConfig::default().build(device, keys)
     }
+
+    /// Builds a table from a buffer, on `stream`, with the default configuration; waits until it is
+    /// known that the build succeeded.
+    ///
+    /// # Errors
+    /// As for [`CompactingConfig::build_on`].
+    pub fn build_on(stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
+        CompactingConfig::default().build_on(stream, device, keys)
+    }
 }
 
 impl<D: Ids> CompactingConfig<D> {

@@ -29,6 +29,15 @@ impl<K: Key, V: Value> MultiMap<K, V> {
         MultiConfig::default().build(device, keys, values)
     }
 
+    /// Builds a map from buffers, on `stream`, with the default configuration; waits until it is
+    /// known that the build succeeded.
+    ///
+    /// # Errors
+    /// As for [`MultiConfig::build_on`].
+    pub fn build_on(stream: &Stream, device: &Device, keys: &Buffer<K>, values: &Buffer<V>) -> Result<Self> {
+        MultiConfig::default().build_on(stream, device, keys, values)
+    }
+
     /// Builds a map of the pairs of an iterator with the default configuration.
     ///
     /// ```
