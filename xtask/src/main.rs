@@ -16,6 +16,7 @@ mod outside;
 mod process;
 mod prose;
 mod ptxas;
+mod readme;
 mod refused;
 mod release;
 mod report;

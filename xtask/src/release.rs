@@ -36,7 +36,7 @@ pub fn main(args: &Args) -> Result<()> {
     check_changelog(&changelog, version, args.dry_run)?;
     println!("CHANGELOG.md has version {version}");
 
-    let packages: Vec<&str> = outside::PACKAGES.iter().flat_map(|&(name, _)| ["-p", name]).collect();
+    let packages: Vec<&str> = outside::PACKAGES.iter().flat_map(|&name| ["-p", name]).collect();
     let mut package = cargo();
     package.args(["package", "--target-dir"]).arg(workspace::target_dir(&root).join("release-archives"));
     if args.allow_dirty {
@@ -45,7 +45,7 @@ pub fn main(args: &Args) -> Result<()> {
     run(package.args(&packages).current_dir(&root))?;
     println!("every archive builds by itself");
 
-    println!("a program outside of the workspace ran on {}", outside::build_and_run(&root)?);
+    println!("{}", outside::build_and_run(&root, true)?);
     publish(&root, &packages, args.dry_run)
 }
 
