@@ -6,6 +6,7 @@ mod circles;
 mod compiler;
 mod coverage;
 mod cuda_stub;
+mod dependencies;
 mod digest;
 mod fuzz;
 mod gpu_bundle;
@@ -21,6 +22,7 @@ mod refused;
 mod release;
 mod report;
 mod sanitize;
+mod semver;
 mod stale;
 mod workspace;
 
