@@ -14,10 +14,10 @@ use crate::{circles, coverage, cuda_stub, outside, prose, ptxas, stale, workspac
 ///
 /// The checks are rustfmt; the width and the beginnings of comments; whether names in documents and
 /// comments exist, and links lead somewhere; whether files import from each other in a circle;
-/// clippy, with the feature cust; rustdoc; a program outside the workspace, and one that rustc must
-/// refuse, with the words of its errors. The committed PTX must have been built from these sources.
-/// It goes through the lint, a new build that must give the same bytes, and ptxas with a table of
-/// what each kernel uses.
+/// clippy, with the feature cust; rustdoc; the README's first program, made outside the workspace
+/// by the README's commands, with its time; a program that rustc must refuse, with the words of its
+/// errors. The committed PTX must have been built from these sources. It goes through the lint, a
+/// new build that must give the same bytes, and ptxas with a table of what each kernel uses.
 ///
 /// If all tests have run before, the last check is how much of the PTX they executed, with a floor.
 /// `--thorough` runs all tests again, in release, with both targets' PTX interpreted in full and
@@ -39,6 +39,9 @@ pub struct Args {
     /// Do not build a program outside the workspace.
     #[arg(long)]
     no_outside: bool,
+    /// Build that program and all that it needs anew, for the time that it takes from nothing.
+    #[arg(long, conflicts_with = "no_outside")]
+    from_scratch: bool,
     /// Do not build the PTX again for comparison.
     #[arg(long)]
     no_rebuild: bool,
@@ -73,7 +76,7 @@ pub fn main(args: &Args) -> Result<()> {
     report.step("clippy", args.no_clippy, || clippy(&root));
     report.step("rustdoc", args.no_doc, || cargo_step(&root, &["doc", "--workspace", "--no-deps"]));
     report.step("a program outside", args.no_outside, || {
-        Ok(Outcome::Passed(format!("built from packages, it ran on {}", outside::build_and_run(&root)?)))
+        Ok(Outcome::Passed(outside::build_and_run(&root, args.from_scratch)?.to_string()))
     });
     report.step("PTX: digest of the sources", false, || digests(&root));
     report.step("PTX: lint", false, || lints(&root));

@@ -1,20 +1,23 @@
-//! A program outside the workspace, built as a user of the library builds one: from packages,
-//! without this workspace's settings.
+//! A program outside the workspace, made as a user of the library makes one: by the README's
+//! commands, from packages, without this workspace's settings.
 
+use std::env;
+use std::ffi::OsString;
+use std::fmt::{self, Display};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
 
 use crate::process::{capture, cargo};
+use crate::readme::{self, FirstProgram};
 use crate::{refused, workspace};
 
-/// The path of the program.
-const PROGRAM: &str = "docs/examples/first-map";
-/// The packages that it needs, and the paths where its manifest finds them.
-pub const PACKAGES: [(&str, &str); 2] =
-    [("gpu-kernels", "../../../gpu-kernels"), ("warpnest", "../../../crates/warpnest")];
+/// The packages of the library, each after those that it needs.
+pub const PACKAGES: [&str; 2] = ["gpu-kernels", "warpnest"];
 /// The texts that the licence of the packages asks to be passed on with them.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 /// The variables by which a build could find CUDA, or be told which one.
@@ -28,48 +31,90 @@ const CUDA_VARIABLES: [&str; 7] = [
     "RUSTFLAGS",
 ];
 
-/// Packs the library, builds the program with it, and runs that, and has rustc refuse another one
-/// ([`refused`]); returns what the program says of its device.
-pub fn build_and_run(root: &Path) -> Result<String> {
+/// What the README's first program printed, and the time from nothing to that.
+pub struct Answer {
+    /// The device that the program ran on.
+    device: String,
+    /// From `cargo new` to the end of the program.
+    seconds: f64,
+    /// The processors' time for it, which other work beside it changes little.
+    cpu_seconds: f64,
+    /// Whether nothing was built before.
+    from_scratch: bool,
+}
+
+impl Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Answer { device, seconds, cpu_seconds, from_scratch } = self;
+        let built = if *from_scratch { "from nothing" } else { "with what an earlier run built" };
+        write!(f, "the README's program, {built}: {seconds:.1} s, {cpu_seconds:.1} s of CPU time; it ran on {device}")
+    }
+}
+
+/// Packs the library, makes the README's first program with it by the README's commands, and
+/// compares what it prints. Then has rustc refuse another program ([`refused`]).
+///
+/// What an earlier run built is used, unless `from_scratch` says not to.
+pub fn build_and_run(root: &Path, from_scratch: bool) -> Result<Answer> {
     let folder = workspace::target_dir(root).join("outside");
-    let packed = folder.join("package");
-    let version = env!("CARGO_PKG_VERSION");
+    let [kernels, library] = pack(root, &folder)?;
+    let program = FirstProgram::read(&fs::read_to_string(root.join("README.md"))?)?;
+    let outside = prepare(root, &program, &kernels, &library)?;
+    let target = folder.join("target");
+    if from_scratch && target.exists() {
+        fs::remove_dir_all(&target).with_context(|| format!("cannot remove {}", target.display()))?;
+    }
+    let from_scratch = !target.exists();
+
+    let as_a_user = |command: &mut Command| -> Result<()> {
+        command.env("PATH", path_with_this_cargo()?).env("CARGO_TARGET_DIR", &target);
+        command.env("CARGO_NET_OFFLINE", "true").env("CARGO_TERM_QUIET", "true");
+        CUDA_VARIABLES.iter().for_each(|variable| _ = command.env_remove(variable));
+        Ok(())
+    };
+    let mut commands = Command::new("sh");
+    as_a_user(commands.args(["-e", "commands.sh"]).current_dir(outside.path()))?;
+    let start = Instant::now();
+    let (printed, times) = capture(&mut commands)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let cpu_seconds = cpu_seconds(&times).with_context(|| format!("the shell's `times` wrote {times:?}"))?;
+    let device = same_answer(&printed, &program.output)?.to_owned();
+
+    let package = outside.path().join(&program.name);
+    let mut build = cargo();
+    as_a_user(build.arg("build").current_dir(&package))?;
+    refused::check(&package, &mut build)?;
+    Ok(Answer { device, seconds, cpu_seconds, from_scratch })
+}
+
+/// Packs [`PACKAGES`] and unpacks them in `folder`; returns where each is.
+fn pack(root: &Path, folder: &Path) -> Result<[PathBuf; 2]> {
     let mut package = cargo();
     package.args(["package", "--no-verify", "--allow-dirty", "--exclude-lockfile", "--offline", "--target-dir"]);
-    capture(package.arg(&folder).args(PACKAGES.iter().flat_map(|(name, _)| ["-p", name])).current_dir(root))?;
-
-    let program = folder.join("program");
-    fs::create_dir_all(program.join("src"))?;
-    let mut manifest = fs::read_to_string(root.join(PROGRAM).join("Cargo.toml"))?;
-    for (name, path) in PACKAGES {
-        let unpacked = format!("{name}-{version}");
-        let archive = packed.join(format!("{unpacked}.crate"));
-        unpack_if_new(&archive, &folder, &unpacked)?;
-        check_licences(root, &folder.join(&unpacked))?;
-        ensure!(manifest.contains(path), "{PROGRAM}/Cargo.toml does not say where {name} is");
-        manifest = manifest.replace(path, &format!("../{unpacked}"));
+    capture(package.arg(folder).args(PACKAGES.iter().flat_map(|name| ["-p", name])).current_dir(root))?;
+    let unpacked = PACKAGES.map(|name| format!("{name}-{}", env!("CARGO_PKG_VERSION")));
+    for package in &unpacked {
+        unpack_if_new(folder, package)?;
+        check_licences(root, &folder.join(package))?;
     }
-    fs::write(program.join("Cargo.toml"), manifest)?;
-    fs::copy(root.join(PROGRAM).join("src/main.rs"), program.join("src/main.rs"))?;
-    // The versions that this workspace has fetched.
-    fs::copy(root.join("Cargo.lock"), program.join("Cargo.lock"))?;
+    Ok(unpacked.map(|package| folder.join(package)))
+}
 
-    let outside = |words: &[&str]| {
-        let mut command = cargo();
-        command
-            .args(words)
-            .args(["--quiet", "--offline", "--target-dir"])
-            .arg(folder.join("target"))
-            .current_dir(&program);
-        for variable in CUDA_VARIABLES {
-            command.env_remove(variable);
-        }
-        command
-    };
-    let (said, _) = capture(&mut outside(&["run"]))?;
-    refused::check(&program, &mut outside(&["build"]))?;
-    let device = said.lines().next().and_then(|line| line.strip_prefix("running on "));
-    Ok(device.context("the program does not say where it runs")?.to_string())
+/// Makes a folder in which the program can be made: with the README's commands as a script.
+///
+/// It is not below this workspace, where `cargo new` would make the package a member.
+fn prepare(root: &Path, program: &FirstProgram, kernels: &Path, library: &Path) -> Result<TempDir> {
+    let outside = tempfile::tempdir()?;
+    let folder = outside.path();
+    // Stands for the registry, which would have this package.
+    fs::create_dir(folder.join(".cargo"))?;
+    let patch = format!("[patch.crates-io]\ngpu-kernels.path = {:?}\n", kernels.display().to_string());
+    fs::write(folder.join(".cargo/config.toml"), patch)?;
+    fs::write(folder.join("main.rs"), &program.source)?;
+    // The versions that this workspace has fetched.
+    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    fs::write(folder.join("commands.sh"), script(program, library))?;
+    Ok(outside)
 }
 
 /// Fails unless a package has the licences of the repository, whose texts packing does not look for
@@ -83,15 +128,16 @@ fn check_licences(root: &Path, package: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks an archive into `folder`, unless that has been done with the same archive.
-fn unpack_if_new(archive: &Path, folder: &Path, unpacked: &str) -> Result<()> {
-    let last = folder.join(format!("{unpacked}.crate"));
-    let packed = fs::read(archive)?;
+/// Unpacks a package's archive into `folder`, unless that has been done with the same archive.
+fn unpack_if_new(folder: &Path, package: &str) -> Result<()> {
+    let name = format!("{package}.crate");
+    let (archive, last) = (folder.join("package").join(&name), folder.join(&name));
+    let packed = fs::read(&archive).with_context(|| format!("cannot read {}", archive.display()))?;
     if fs::read(&last).is_ok_and(|last| last == packed) {
         return Ok(());
     }
     // Otherwise files that a package no longer has would stay.
-    let _ = fs::remove_dir_all(folder.join(unpacked));
+    let _ = fs::remove_dir_all(folder.join(package));
     // With the time of now (`m`): archives have one time for all files, by which Cargo would take
     // changed ones for built already.
     capture(Command::new("tar").arg("-xzmf").arg(archive).arg("-C").arg(folder))?;
@@ -99,9 +145,64 @@ fn unpack_if_new(archive: &Path, folder: &Path, unpacked: &str) -> Result<()> {
     Ok(())
 }
 
+/// Returns the README's commands for a shell, which ends with how long its children worked.
+///
+/// Only where the library is, is replaced. The lock file is there before a version is chosen.
+fn script(program: &FirstProgram, library: &Path) -> String {
+    let FirstProgram { new, add, run, .. } = program;
+    let add = add.replace(readme::LIBRARY, &format!("'{}'", library.display()));
+    format!("{new}\ncp ../Cargo.lock .\n{add}\ncp ../main.rs src\n{run}\ntimes >&2\n")
+}
+
+/// Returns the search path with the cargo that runs this, in case there is another one.
+fn path_with_this_cargo() -> Result<OsString> {
+    let cargo = env::var_os("CARGO").map(PathBuf::from);
+    let first = cargo.as_deref().and_then(Path::parent).map(Path::to_path_buf);
+    let path = env::var_os("PATH").unwrap_or_default();
+    Ok(env::join_paths(first.into_iter().chain(env::split_paths(&path)))?)
+}
+
+/// Returns the seconds for which a shell's children worked, user and system, from the end of what
+/// its command `times` wrote: a line for the shell, and `1m2.5s 0m0.3s` for the children.
+fn cpu_seconds(times: &str) -> Option<f64> {
+    let seconds = |time: &str| {
+        let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
+        Some(60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?)
+    };
+    times.lines().next_back()?.split_whitespace().map(seconds).sum()
+}
+
+/// Fails unless a program printed what the README shows, on whichever device; returns that.
+fn same_answer<'a>(printed: &'a str, shown: &str) -> Result<&'a str> {
+    let (device, answer) = printed
+        .trim_end()
+        .split_once(": ")
+        .with_context(|| format!("the program printed no device, but {printed:?}"))?;
+    ensure!(
+        shown.split_once(": ").is_some_and(|(_, expected)| expected == answer),
+        "README.md says that its program prints {shown:?}, and it printed {printed:?}"
+    );
+    Ok(device)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_answer_is_compared_and_the_device_is_not() {
+        assert_eq!(same_answer("NVIDIA H200: [Some(0), None]\n", "CPU: [Some(0), None]").unwrap(), "NVIDIA H200");
+        let error = same_answer("CPU: [Some(1), None]\n", "CPU: [Some(0), None]").unwrap_err().to_string();
+        assert!(error.contains("Some(1)") && error.contains("Some(0)"), "{error}");
+        assert!(same_answer("[Some(0), None]\n", "CPU: [Some(0), None]").is_err());
+    }
+
+    #[test]
+    fn the_time_of_the_children_is_read() {
+        assert_eq!(cpu_seconds("note: x\n0m0.001s 0m0.002s\n1m2.500s 0m0.250s\n"), Some(62.75));
+        assert_eq!(cpu_seconds("no times\n"), None);
+        assert_eq!(cpu_seconds(""), None);
+    }
 
     /// Looks at every member of the workspace whose manifest does not forbid publishing it.
     #[test]

@@ -1,26 +1,31 @@
 //! `cargo xtask release`: everything between a commit and the registry, in order.
 
 use std::fs;
-use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::process::{capture, cargo, run};
-use crate::{outside, workspace};
+use crate::report::Outcome;
+use crate::{dependencies, outside, semver, workspace};
 
-/// Pack, verify and publish the crates that users need.
+/// Check, pack, verify and publish the crates that users need.
 ///
-/// The steps: the tree has no changes; CHANGELOG.md has a section for the version; every crate is
-/// packed and built from its archive alone; a program outside of the workspace is built with the
-/// archives and run; the crates are published, each after those that it needs.
+/// The steps: the tree has no changes; CHANGELOG.md has a section for the version; `cargo deny`
+/// finds licences, sources and advisories of all packages as deny.toml allows; `cargo
+/// semver-checks` finds no change that the step from the last tagged version forbids; every crate
+/// is packed and built from its archive alone; the README's first program is made outside of the
+/// workspace from the archives; the crates are published, each after those that it needs.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Do everything but the last step.
+    /// Do everything but the last step. What cannot be checked here is passed over, with a line.
     #[arg(long)]
     dry_run: bool,
     /// Take a tree with changes, for a try of the other steps.
     #[arg(long, requires = "dry_run")]
     allow_dirty: bool,
+    /// The revision to compare the interface with, instead of the last tagged version.
+    #[arg(long, value_name = "REV")]
+    baseline_rev: Option<String>,
 }
 
 /// Runs the steps.
@@ -36,7 +41,11 @@ pub fn main(args: &Args) -> Result<()> {
     check_changelog(&changelog, version, args.dry_run)?;
     println!("CHANGELOG.md has version {version}");
 
-    let packages: Vec<&str> = outside::PACKAGES.iter().flat_map(|&(name, _)| ["-p", name]).collect();
+    let mut passed_over = Vec::new();
+    passed_over.extend(say(dependencies::check(&root)?, args.dry_run)?);
+    passed_over.extend(say(semver::check(&root, version, args.baseline_rev.as_deref())?, args.dry_run)?);
+
+    let packages: Vec<&str> = outside::PACKAGES.iter().flat_map(|&name| ["-p", name]).collect();
     let mut package = cargo();
     package.args(["package", "--target-dir"]).arg(workspace::target_dir(&root).join("release-archives"));
     if args.allow_dirty {
@@ -45,8 +54,28 @@ pub fn main(args: &Args) -> Result<()> {
     run(package.args(&packages).current_dir(&root))?;
     println!("every archive builds by itself");
 
-    println!("a program outside of the workspace ran on {}", outside::build_and_run(&root)?);
-    publish(&root, &packages, args.dry_run)
+    println!("{}", outside::build_and_run(&root, true)?);
+    if args.dry_run {
+        passed_over.iter().for_each(|why| println!("passed over: {why}"));
+        println!("nothing was published: this was a dry run");
+        return Ok(());
+    }
+    run(cargo().arg("publish").args(packages).current_dir(&root))?;
+    println!("published; tag the commit as v{version}, with which the next version is compared");
+    Ok(())
+}
+
+/// Prints what a step found. One that could not be done is returned in a try, and otherwise fails.
+fn say(outcome: Outcome, dry_run: bool) -> Result<Option<String>> {
+    match outcome {
+        Outcome::Passed(text) => println!("{text}"),
+        Outcome::Skipped(why) if dry_run => {
+            println!("passed over: {why}");
+            return Ok(Some(why));
+        }
+        Outcome::Skipped(why) => bail!(why),
+    }
+    Ok(None)
 }
 
 /// Fails unless the changelog has a section for the version: of a day, or `unreleased` for a try.
@@ -58,15 +87,6 @@ fn check_changelog(changelog: &str, version: &str, dry_run: bool) -> Result<()> 
         Some(_) => Ok(()),
         None => bail!("CHANGELOG.md has no section `{heading}DAY`: write down what users get"),
     }
-}
-
-/// Publishes the packages, which `cargo` puts in the order of their dependencies.
-fn publish(root: &Path, packages: &[&str], dry_run: bool) -> Result<()> {
-    if dry_run {
-        println!("nothing was published: this was a dry run");
-        return Ok(());
-    }
-    run(cargo().arg("publish").args(packages).current_dir(root))
 }
 
 #[cfg(test)]
@@ -82,5 +102,13 @@ mod tests {
             assert!(check_changelog("## 0.1.0 - 2026-12-01\n", "0.1.0", dry_run).is_ok());
             assert!(check_changelog("## 0.0.9 - 2026-12-01\n", "0.1.0", dry_run).is_err());
         }
+    }
+
+    #[test]
+    fn what_cannot_be_checked_is_told_in_a_try_and_fails_otherwise() {
+        let skipped = || Outcome::Skipped("there is no tool".into());
+        assert_eq!(say(skipped(), true).unwrap().as_deref(), Some("there is no tool"));
+        assert_eq!(say(skipped(), false).unwrap_err().to_string(), "there is no tool");
+        assert_eq!(say(Outcome::Passed("all is well".into()), false).unwrap(), None);
     }
 }

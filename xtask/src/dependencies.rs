@@ -1,0 +1,54 @@
+//! The packages that the workspace depends on, as `cargo deny` checks them by `deny.toml`.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::process::{capture, cargo, run};
+use crate::report::Outcome;
+
+/// The subcommand of cargo, and the package that has it.
+const TOOL: (&str, &str) = ("deny", "cargo-deny");
+
+/// Checks licences, banned packages and the registries that packages come from; then, if the
+/// database of advisories can be fetched, advisories and withdrawn versions.
+pub fn check(root: &Path) -> Result<Outcome> {
+    if let Some(missing) = missing(TOOL) {
+        return Ok(Outcome::Skipped(format!("licences and advisories were not checked: {missing}")));
+    }
+    let deny = |words: &[&str]| {
+        let mut command = cargo();
+        command.arg(TOOL.0).args(words).current_dir(root);
+        command
+    };
+    run(&mut deny(&["check", "--hide-inclusion-graph", "bans", "licenses", "sources"]))?;
+    // By itself: `check` has one status for a database that is missing and for an advisory.
+    if let Err(error) = capture(&mut deny(&["fetch", "db"])) {
+        let error = format!("{error:#}");
+        let reason = error.trim_end().lines().next_back().unwrap_or_default();
+        return Ok(Outcome::Skipped(format!(
+            "licences and sources are as deny.toml allows; advisories and withdrawn versions were not checked, \
+            since `cargo deny fetch db` failed: {reason}"
+        )));
+    }
+    run(&mut deny(&["check", "--hide-inclusion-graph", "--disable-fetch", "advisories"]))?;
+    Ok(Outcome::Passed("licences, sources and advisories are as deny.toml allows".into()))
+}
+
+/// Returns how to get a subcommand of cargo, unless it is there: its name, and its package.
+pub fn missing((name, package): (&str, &str)) -> Option<String> {
+    let there = capture(cargo().args([name, "--version"])).is_ok();
+    (!there).then(|| format!("there is no `cargo {name}`; install it by `cargo install --locked {package}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subcommand_that_is_missing_says_how_to_get_it() {
+        assert_eq!(missing(("clippy", "clippy")), None);
+        let said = missing(("no-such-subcommand", "no-such-package")).unwrap();
+        assert!(said.contains("`cargo install --locked no-such-package`"), "{said}");
+    }
+}
