@@ -1,4 +1,4 @@
-//! [`CompactingTable`]: different keys and dense ids, both ways. docs/compacting.md has layout,
+//! [`CompactingTable`]: different keys and dense ids, both ways. docs/unique.md has layout,
 //! guarantees and figures.
 
 mod build;
@@ -49,6 +49,7 @@ use work::Work;
 /// assert_eq!(table.keys_of_many(&[ids[0].unwrap(), 2])?, [Some(70), None]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+#[doc(alias("dictionary", "dictionary_encode", "encode", "factorize", "group_ids", "interner", "renumber", "unique"))]
 pub struct CompactingTable<K: Key, D: Ids = Page> {
     config: CompactingConfig<D>,
     ids: BulkMap<K, u32, D>,

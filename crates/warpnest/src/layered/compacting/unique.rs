@@ -24,6 +24,17 @@ impl<D: Ids> CompactingConfig<D> {
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`].
+    #[doc(alias(
+        "deduplicate",
+        "dedup",
+        "distinct",
+        "dictionary_encode",
+        "factorize",
+        "group_ids",
+        "value_counts",
+        "bincount",
+        "inverse"
+    ))]
     pub fn unique<K: Key>(&self, device: &Device, keys: &[K]) -> Result<Unique<Vec<K>, Vec<u32>>> {
         self.memory_bytes::<K>(keys.len())?;
         let stream = device.default_stream();
@@ -37,6 +48,7 @@ impl<D: Ids> CompactingConfig<D> {
     ///
     /// # Errors
     /// As for [`CompactingConfig::build_on`].
+    #[doc(alias("deduplicate", "dedup", "distinct", "dictionary_encode", "factorize", "group_ids", "value_counts"))]
     pub fn unique_on<K: Key>(
         &self,
         stream: &Stream,

@@ -1,4 +1,4 @@
-//! [`MultiMap`]: many values a key. docs/multi.md has layout, guarantees and figures.
+//! [`MultiMap`]: many values a key. docs/multimap.md has layout, guarantees and figures.
 
 mod build;
 mod config;
@@ -37,6 +37,7 @@ use work::Work;
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may query
 ///   at the same time. [`MultiMap::rebuild`] takes the map exclusively and waits for running
 ///   queries by itself.
+#[doc(alias("multimap", "multi_map", "multivalue", "group_by", "several values"))]
 pub struct MultiMap<K: Key, V: Value, D: Ids = Page> {
     config: MultiConfig<D>,
     /// The number of each key's run.
@@ -163,6 +164,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    #[doc(alias("get_all", "equal_range", "join"))]
     pub fn retrieve_many(&self, queries: &[K]) -> Result<Retrieved<Vec<u64>, Vec<V>>> {
         let stream = self.device().default_stream();
         let queries = Lent::new(self.device(), queries)?;
