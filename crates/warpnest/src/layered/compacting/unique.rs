@@ -19,8 +19,8 @@ pub struct Unique<Keys, Ids> {
 }
 
 impl<D: Ids> CompactingConfig<D> {
-    /// The different keys among `keys`, the id of each row's key, and the number of rows of each
-    /// key.
+    /// Returns the different keys among `keys`, the id of each row's key, and the number of rows of
+    /// each key.
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`].
@@ -43,8 +43,8 @@ impl<D: Ids> CompactingConfig<D> {
         Ok(Unique { keys: keys.download(stream)?, ids: ids.download(stream)?, counts: counts.download(stream)? })
     }
 
-    /// The result of [`CompactingConfig::unique`] in buffers, on `stream`; waits until it is known
-    /// that the build succeeded.
+    /// Returns the result of [`CompactingConfig::unique`] in buffers, on `stream`; waits until it
+    /// is known that the build succeeded.
     ///
     /// # Errors
     /// As for [`CompactingConfig::build_on`].
