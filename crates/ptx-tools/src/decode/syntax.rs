@@ -44,8 +44,8 @@ pub(crate) fn is_list(operand: Operand) -> bool {
     listed(operand).is_some()
 }
 
-/// Returns the name, bytes and alignment of an array or scalar declaration such as `.shared .align
-/// 16 .b8 sm[1024]`.
+/// Returns the name, bytes and alignment of an array or scalar declaration such as
+/// `.shared .align 16 .b8 sm[1024]`.
 ///
 /// An array without a size (`sm[]`) has 0 bytes.
 pub(crate) fn variable(tokens: &[Token]) -> Option<(String, u64, u64)> {
